@@ -1,0 +1,371 @@
+/* GpuArray: life, flags, questions, and whole blocks to and from the host. Moves no
+ * element. */
+#include "c/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- questions ---- */
+
+size_t ga__array_count(const GpuArray *a) {
+  size_t count = 1;
+  for (unsigned int i = 0; i < a->nd; i++)
+    count *= a->dimensions[i];
+  return count;
+}
+
+void ga__array_extent(size_t *low, size_t *high, const GpuArray *a) {
+  ptrdiff_t first, last;
+  ga__shape_extent(&first, &last, a->nd, a->dimensions, a->strides,
+                   gpuarray_get_elsize(a->typecode));
+  *low = (size_t)((ptrdiff_t)a->offset + first);
+  *high = (size_t)((ptrdiff_t)a->offset + last);
+}
+
+const char *ga__array_text(char out[GA_ARRAY_TEXT], const GpuArray *a) {
+  char shape[GA_SHAPE_TEXT];
+  snprintf(out, GA_ARRAY_TEXT, "%.24s %s", ga__dtype_name(a->typecode),
+           ga__shape_text(shape, a->nd, a->dimensions));
+  return out;
+}
+
+int ga__array_check(const GpuArray *a, const char *operation) {
+  if (a == NULL || a->data == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got %s, expected an array", operation,
+                   a == NULL ? "NULL" : "a cleared array");
+  if (a->nd > GA_MAX_NDIM)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got an array of %u axes, expected at most %d",
+                   operation, a->nd, GA_MAX_NDIM);
+  return GA_NO_ERROR;
+}
+
+int ga__array_same_context(const GpuArray *a, const GpuArray *b,
+                           const char *operation) {
+  if (a->data->context == b->data->context)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: the arrays live on %s and %s, expected one context; move one of "
+                 "them first (GpuArray_transfer)",
+                 operation, gpucontext_name(a->data->context),
+                 gpucontext_name(b->data->context));
+}
+
+int ga__array_writeable(const GpuArray *a, const char *operation) {
+  if (GpuArray_ISWRITEABLE(a))
+    return GA_NO_ERROR;
+  char text[GA_ARRAY_TEXT];
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: the output %s is read-only, expected a writeable array; write to "
+                 "a copy",
+                 operation, ga__array_text(text, a));
+}
+
+bool ga__array_same_shape(const GpuArray *a, const GpuArray *b) {
+  if (a->nd != b->nd)
+    return false;
+  for (unsigned int i = 0; i < a->nd; i++)
+    if (a->dimensions[i] != b->dimensions[i])
+      return false;
+  return true;
+}
+
+bool ga__array_same_layout(const GpuArray *a, const GpuArray *b) {
+  int common = a->flags & b->flags;
+  if (common & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS))
+    return true;
+  for (unsigned int i = 0; i < a->nd; i++)
+    if (a->dimensions[i] > 1 && a->strides[i] != b->strides[i])
+      return false;
+  return true;
+}
+
+int GpuArray_share(const GpuArray *a, const GpuArray *b) {
+  if (a == NULL || b == NULL || a->data == NULL || b->data == NULL)
+    return 0;
+  if (a->data != b->data) {
+    int error;
+    return gpudata_share(a->data, b->data, &error) == 1;
+  }
+  size_t a_low, a_high, b_low, b_high;
+  ga__array_extent(&a_low, &a_high, a);
+  ga__array_extent(&b_low, &b_high, b);
+  return a_low < b_high && b_low < a_high && a_low < a_high && b_low < b_high;
+}
+
+gpucontext *GpuArray_context(const GpuArray *a) {
+  return a == NULL || a->data == NULL ? NULL : a->data->context;
+}
+
+const char *GpuArray_error(const GpuArray *a, int err) {
+  return gpucontext_error(GpuArray_context(a), err);
+}
+
+/* ---- flags ---- */
+
+/* Whether the strides are those of a block that is filled axis by axis, beginning with
+ * the last one or, if `reversed`, with the first one. */
+static bool is_contiguous(const GpuArray *a, size_t itemsize, bool reversed) {
+  size_t expected = itemsize;
+  for (unsigned int k = 0; k < a->nd; k++) {
+    unsigned int i = reversed ? k : a->nd - 1 - k;
+    if (a->dimensions[i] != 1 && a->strides[i] != (ssize_t)expected)
+      return false;
+    expected *= a->dimensions[i];
+  }
+  return true;
+}
+
+static bool is_aligned(const GpuArray *a) {
+  size_t align = gpuarray_get_type(a->typecode)->align;
+  size_t bits = a->offset;
+  for (unsigned int i = 0; i < a->nd; i++)
+    if (a->dimensions[i] > 1)
+      bits |= (size_t)a->strides[i];
+  return align == 0 || (bits & (align - 1)) == 0;
+}
+
+void GpuArray_fix_flags(GpuArray *a) {
+  size_t itemsize = gpuarray_get_elsize(a->typecode);
+  bool empty = ga__array_count(a) == 0;
+  int flags = a->flags & GA_WRITEABLE;
+  if (empty || is_contiguous(a, itemsize, false))
+    flags |= GA_C_CONTIGUOUS;
+  if (empty || is_contiguous(a, itemsize, true))
+    flags |= GA_F_CONTIGUOUS;
+  if (is_aligned(a))
+    flags |= GA_ALIGNED;
+  a->flags = flags;
+}
+
+/* ---- life ---- */
+
+/* Checks type and shape, and gives the number of bytes that the elements take. */
+static int check_shape(size_t *bytes, const char *operation, int typecode,
+                       unsigned int nd, const size_t *dims) {
+  GA_TRY(ga__dtype_check(typecode, operation));
+  if (nd > GA_MAX_NDIM || (nd > 0 && dims == NULL))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got %u axes%s, expected at most %d", operation,
+                   nd, dims == NULL ? " without dimensions" : "", GA_MAX_NDIM);
+  size_t count, itemsize = gpuarray_get_elsize(typecode);
+  int status = ga__shape_count(&count, nd, dims);
+  if (status != GA_NO_ERROR)
+    return ga__fail_within(status, "%s", operation);
+  if (count > PTRDIFF_MAX / itemsize) {
+    char shape[GA_SHAPE_TEXT];
+    return GA_FAIL(GA_XLARGE_ERROR, "%s: %s of %s is over %td bytes", operation,
+                   ga__shape_text(shape, nd, dims), ga__dtype_name(typecode),
+                   PTRDIFF_MAX);
+  }
+  *bytes = count * itemsize;
+  return GA_NO_ERROR;
+}
+
+int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
+                   const size_t *dims, ga_order ord) {
+  if (a == NULL || ctx == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "empty: got no %s",
+                   a == NULL ? "array to fill in" : "context");
+  if (ord != GA_ANY_ORDER && ord != GA_C_ORDER && ord != GA_F_ORDER)
+    return GA_FAIL(GA_VALUE_ERROR, "empty: got order %d, expected -1, 0 or 1",
+                   (int)ord);
+  size_t bytes;
+  GA_TRY(check_shape(&bytes, "empty", typecode, nd, dims));
+  gpudata *data;
+  GA_TRY(ga__buffer_new(&data, ctx, bytes));
+
+  a->data = data;
+  a->offset = 0;
+  a->nd = nd;
+  a->flags = GA_WRITEABLE;
+  a->typecode = typecode;
+  if (nd > 0)
+    memmove(a->dimensions, dims, nd * sizeof *dims);
+  size_t itemsize = gpuarray_get_elsize(typecode);
+  if (ord == GA_F_ORDER)
+    ga__shape_f_strides(a->strides, nd, a->dimensions, itemsize);
+  else
+    ga__shape_c_strides(a->strides, nd, a->dimensions, itemsize);
+  GpuArray_fix_flags(a);
+  return GA_NO_ERROR;
+}
+
+int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
+                   const size_t *dims, ga_order ord) {
+  if (a == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "zeros: got no array to fill in");
+  GpuArray made;
+  GA_TRY(GpuArray_empty(&made, ctx, typecode, nd, dims, ord));
+  size_t bytes = ga__array_count(&made) * gpuarray_get_elsize(typecode);
+  int status = bytes == 0 ? GA_NO_ERROR : ga__buffer_fill(made.data, 0, 0, bytes);
+  if (status != GA_NO_ERROR) {
+    GpuArray_clear(&made);
+    return status;
+  }
+  *a = made;
+  return GA_NO_ERROR;
+}
+
+/* The distance that axes of `dims` and `strides` walk, without wrapping around. */
+static bool extent_fits(size_t offset, size_t size, unsigned int nd, const size_t *dims,
+                        const ssize_t *strides, size_t itemsize) {
+  size_t below = 0, above = itemsize;
+  for (unsigned int i = 0; i < nd; i++) {
+    size_t stride = strides[i] < 0 ? 0 - (size_t)strides[i] : (size_t)strides[i];
+    size_t reach;
+    if (__builtin_mul_overflow(dims[i] - 1, stride, &reach))
+      return false;
+    size_t *side = strides[i] < 0 ? &below : &above;
+    if (__builtin_add_overflow(*side, reach, side))
+      return false;
+  }
+  return below <= offset && offset <= size && above <= size - offset;
+}
+
+int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
+                      unsigned int nd, const size_t *dims, const ssize_t *strides,
+                      int writeable) {
+  if (a == NULL || data == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "fromdata: got no %s",
+                   a == NULL ? "array to fill in" : "buffer");
+  size_t bytes, itemsize = gpuarray_get_elsize(typecode);
+  GA_TRY(check_shape(&bytes, "fromdata", typecode, nd, dims));
+  GpuArray made;
+  made.data = data;
+  made.offset = offset;
+  made.nd = nd;
+  made.flags = writeable ? GA_WRITEABLE : 0;
+  made.typecode = typecode;
+  if (nd > 0)
+    memcpy(made.dimensions, dims, nd * sizeof *dims);
+  if (strides == NULL)
+    ga__shape_c_strides(made.strides, nd, dims, itemsize);
+  else if (nd > 0)
+    memcpy(made.strides, strides, nd * sizeof *strides);
+  if (bytes > 0 && !extent_fits(offset, data->size, nd, dims, made.strides, itemsize)) {
+    char text[GA_ARRAY_TEXT];
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "fromdata: %s with these strides from byte %zu reaches outside the "
+                   "buffer of %zu bytes",
+                   ga__array_text(text, &made), offset, data->size);
+  }
+  GpuArray_fix_flags(&made);
+  gpudata_retain(data);
+  *a = made;
+  return GA_NO_ERROR;
+}
+
+int GpuArray_view(GpuArray *v, const GpuArray *a) {
+  GA_TRY(ga__array_check(a, "view"));
+  if (v == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "view: got no array to fill in");
+  gpudata_retain(a->data);
+  if (v != a)
+    *v = *a;
+  return GA_NO_ERROR;
+}
+
+void GpuArray_clear(GpuArray *a) {
+  if (a == NULL)
+    return;
+  if (a->data != NULL)
+    gpudata_release(a->data);
+  memset(a, 0, sizeof *a);
+}
+
+int GpuArray_sync(GpuArray *a) {
+  GA_TRY(ga__array_check(a, "sync"));
+  return gpudata_sync(a->data);
+}
+
+/* ---- to and from the host ---- */
+
+/* GA_NO_ERROR if `a` is one block of `given` bytes. */
+static int check_block(const GpuArray *a, size_t given, const char *operation) {
+  GA_TRY(ga__array_check(a, operation));
+  char text[GA_ARRAY_TEXT];
+  if (!GpuArray_ISONESEGMENT(a))
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "%s: %s is strided, expected a C or F contiguous array; copy it "
+                   "first (GpuArray_copy)",
+                   operation, ga__array_text(text, a));
+  size_t bytes = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
+  if (bytes != given)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %s has %zu bytes, got a host block of %zu",
+                   operation, ga__array_text(text, a), bytes, given);
+  return GA_NO_ERROR;
+}
+
+int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src) {
+  GA_TRY(check_block(src, dst_sz, "read"));
+  if (dst_sz == 0)
+    return GA_NO_ERROR;
+  if (dst == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "read: got NULL, expected %zu bytes", dst_sz);
+  return gpudata_read(dst, src->data, src->offset, dst_sz);
+}
+
+int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz) {
+  GA_TRY(check_block(dst, src_sz, "write"));
+  GA_TRY(ga__array_writeable(dst, "write"));
+  if (src_sz == 0)
+    return GA_NO_ERROR;
+  if (src == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "write: got NULL, expected %zu bytes", src_sz);
+  return gpudata_write(dst->data, dst->offset, src, src_sz);
+}
+
+/* Packs host elements of any strides into a C-contiguous block. */
+static void pack(char *to, const char *from, unsigned int nd, const size_t *dims,
+                 const ssize_t *strides, size_t itemsize) {
+  if (nd == 0) {
+    memcpy(to, from, itemsize);
+    return;
+  }
+  size_t inner = itemsize;
+  for (unsigned int i = 1; i < nd; i++)
+    inner *= dims[i];
+  for (size_t i = 0; i < dims[0]; i++)
+    pack(to + i * inner, from + (ssize_t)i * strides[0], nd - 1, dims + 1, strides + 1,
+         itemsize);
+}
+
+/* Writes host elements of any strides into the new C-contiguous array `a`. */
+static int write_packed(GpuArray *a, const void *buf, const ssize_t *strides,
+                        size_t bytes) {
+  size_t itemsize = gpuarray_get_elsize(a->typecode);
+  char *packed = ga__alloc(bytes, 1);
+  if (packed == NULL)
+    return GA_MEMORY_ERROR;
+  pack(packed, buf, a->nd, a->dimensions, strides, itemsize);
+  int status = GpuArray_write(a, packed, bytes);
+  ga__free(packed);
+  return status;
+}
+
+int GpuArray_copy_from_host(GpuArray *a, gpucontext *ctx, const void *buf, int typecode,
+                            unsigned int nd, const size_t *dims,
+                            const ssize_t *strides) {
+  if (a == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "copy_from_host: got no array to fill in");
+  GpuArray made;
+  GA_TRY(GpuArray_empty(&made, ctx, typecode, nd, dims, GA_C_ORDER));
+  size_t bytes = ga__array_count(&made) * gpuarray_get_elsize(typecode);
+  bool packed = true;
+  for (unsigned int i = 0; strides != NULL && i < nd; i++)
+    packed &= dims[i] == 1 || strides[i] == made.strides[i];
+
+  int status = GA_NO_ERROR;
+  if (bytes > 0 && buf == NULL)
+    status =
+        GA_FAIL(GA_VALUE_ERROR, "copy_from_host: got NULL, expected %zu bytes", bytes);
+  else if (bytes > 0 && packed)
+    status = GpuArray_write(&made, buf, bytes);
+  else if (bytes > 0)
+    status = write_packed(&made, buf, strides, bytes);
+  if (status != GA_NO_ERROR) {
+    GpuArray_clear(&made);
+    return status;
+  }
+  *a = made;
+  return GA_NO_ERROR;
+}

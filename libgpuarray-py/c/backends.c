@@ -1,0 +1,216 @@
+/* The list of backends, and what the names of devices mean. */
+#include "c/backends.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order in which a device is looked for; the last is never chosen unasked. */
+static const ga_backend *const backends[] = {&ga__cuda_backend, &ga__opencl_backend,
+                                             &ga__null_backend};
+enum { N_BACKENDS = sizeof backends / sizeof *backends, N_CHOICES = N_BACKENDS - 1 };
+
+#define FORMS                                                                          \
+  "\"cuda\", \"cuda0\" (a device), \"opencl\", \"opencl0:1\" (platform and device) "   \
+  "or \"null\""
+
+const ga_backend *ga__backend_find(const char *name) {
+  for (size_t i = 0; name && i < N_BACKENDS; i++)
+    if (strcmp(backends[i]->name, name) == 0)
+      return backends[i];
+  return NULL;
+}
+
+const char *ga__backend_names(void) {
+  return "cuda, opencl, null";
+}
+
+int ga__backend_advise(int status) {
+  if (status != GA_NODEV_ERROR && status != GA_LOAD_ERROR)
+    return status;
+  return GA_FAIL(status,
+                 "%s. On a machine without a GPU, \"pip install gpuarray[cpu]\" brings "
+                 "an OpenCL device; \"python -m gpuarray.doctor\" shows what was "
+                 "searched",
+                 gpuarray_error_text());
+}
+
+int ga__backend_speaks(const ga_backend *backend, int flags) {
+  bool cuda = backend == &ga__cuda_backend, opencl = backend == &ga__opencl_backend;
+  if ((flags & GA_USE_CUDA && !cuda) || (flags & GA_USE_OPENCL && !opencl))
+    return GA_FAIL(GA_DEVSUP_ERROR,
+                   "the kernel is written in %s's own language, and the device's "
+                   "backend is %s",
+                   flags & GA_USE_CUDA ? "cuda" : "opencl", backend->name);
+  return GA_NO_ERROR;
+}
+
+void ga__backend_device_name(char out[GA_DEVICE_NAME], const ga_address *a) {
+  if (a->backend == &ga__cuda_backend)
+    snprintf(out, GA_DEVICE_NAME, "%s%u", a->backend->name, a->index);
+  else if (a->backend == &ga__opencl_backend)
+    snprintf(out, GA_DEVICE_NAME, "%s%u:%u", a->backend->name, a->platform, a->index);
+  else
+    snprintf(out, GA_DEVICE_NAME, "%s", a->backend->name);
+}
+
+/* Lower is better. */
+static int rank(const ga_device_info *info) {
+  if (info->is_discrete_gpu)
+    return 0;
+  if (info->is_gpu)
+    return 1;
+  return info->is_cpu ? 2 : 3;
+}
+enum { WORST_RANK = 4 };
+
+/* The best device of a platform, if it is better than *best_rank. */
+static void better_device(ga_address *out, int *best_rank, ga_device_info *info,
+                          const ga_backend *backend, unsigned int platform) {
+  unsigned int n = 0;
+  if (backend->device_count(&n, platform) != GA_NO_ERROR)
+    return;
+  for (unsigned int i = 0; i < n; i++) {
+    if (backend->probe(info, platform, i) != GA_NO_ERROR || rank(info) >= *best_rank)
+      continue;
+    *best_rank = rank(info);
+    *out = (ga_address){backend, platform, i};
+  }
+}
+
+/* The best device of a backend; the first of equals. */
+static int best_device(ga_address *out, const ga_backend *backend) {
+  unsigned int platforms = 0;
+  GA_TRY(backend->platform_count(&platforms));
+  ga_device_info *info = ga__alloc(1, sizeof *info);
+  if (info == NULL)
+    return GA_MEMORY_ERROR;
+  int best = WORST_RANK;
+  ga__fail(GA_NODEV_ERROR, "%u platforms and no device", platforms);
+  for (unsigned int p = 0; p < platforms; p++)
+    better_device(out, &best, info, backend, p);
+  ga__free(info);
+  return best < WORST_RANK ? GA_NO_ERROR
+                           : ga__fail_within(GA_NODEV_ERROR, "%s", backend->name);
+}
+
+static int default_device(ga_address *out) {
+  ga_strbuf causes = {0};
+  int status = GA_NODEV_ERROR;
+  for (size_t i = 0; i < N_CHOICES && status != GA_NO_ERROR; i++) {
+    status = best_device(out, backends[i]);
+    if (status != GA_NO_ERROR)
+      ga__strbuf_addf(&causes, "; %s", gpuarray_error_text());
+  }
+  if (status != GA_NO_ERROR)
+    status = GA_FAIL(GA_NODEV_ERROR, "no device was found%s",
+                     causes.text ? causes.text : "");
+  ga__strbuf_clear(&causes);
+  return ga__backend_advise(status);
+}
+
+/* Reads a number of at most `max`; false where there is none. */
+static bool read_number(const char **text, unsigned int *out) {
+  if (!isdigit((unsigned char)**text))
+    return false;
+  char *end;
+  unsigned long number = strtoul(*text, &end, 10);
+  *text = end;
+  *out = (unsigned int)number;
+  return number < UINT_MAX;
+}
+
+/* Reads what stands after the backend's name; *chosen is false for nothing. */
+static bool read_place(ga_address *out, bool *chosen, const char *text) {
+  *chosen = *text != '\0';
+  if (!*chosen)
+    return true;
+  if (out->backend == &ga__cuda_backend)
+    return read_number(&text, &out->index) && *text == '\0';
+  if (out->backend == &ga__opencl_backend)
+    return read_number(&text, &out->platform) && *text++ == ':' &&
+           read_number(&text, &out->index) && *text == '\0';
+  return false;
+}
+
+/* GA_NODEV_ERROR unless the device is there. */
+static int check_place(const ga_address *a, const char *name) {
+  unsigned int platforms = 0, devices = 0;
+  GA_TRY(a->backend->platform_count(&platforms));
+  if (a->platform >= platforms)
+    return GA_FAIL(GA_NODEV_ERROR, "\"%s\": there are %u platforms of %s", name,
+                   platforms, a->backend->name);
+  GA_TRY(a->backend->device_count(&devices, a->platform));
+  if (a->index >= devices)
+    return GA_FAIL(GA_NODEV_ERROR, "\"%s\": platform %u of %s has %u devices", name,
+                   a->platform, a->backend->name, devices);
+  return GA_NO_ERROR;
+}
+
+int ga__backend_device(ga_address *out, const char *name) {
+  if (name == NULL)
+    return default_device(out);
+  for (size_t i = 0; i < N_BACKENDS; i++) {
+    size_t length = strlen(backends[i]->name);
+    ga_address found = {backends[i], 0, 0};
+    bool chosen;
+    if (strncmp(name, backends[i]->name, length) != 0)
+      continue;
+    if (!read_place(&found, &chosen, name + length))
+      break;
+    int status = chosen ? check_place(&found, name) : best_device(&found, backends[i]);
+    if (status != GA_NO_ERROR)
+      return ga__backend_advise(status);
+    *out = found;
+    return GA_NO_ERROR;
+  }
+  return GA_FAIL(GA_INVALID_ERROR, "\"%s\" is no device's name; a name is " FORMS,
+                 name);
+}
+
+static int find_by_name(const ga_backend **out, const char *name) {
+  *out = ga__backend_find(name);
+  if (*out == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "\"%s\" is no backend; there are %s",
+                   name ? name : "", ga__backend_names());
+  return GA_NO_ERROR;
+}
+
+int gpu_get_platform_count(const char *name, unsigned int *platcount) {
+  const ga_backend *backend;
+  GA_TRY(find_by_name(&backend, name));
+  if (platcount == NULL)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "gpu_get_platform_count: nowhere to put the count");
+  return ga__backend_advise(backend->platform_count(platcount));
+}
+
+int gpu_get_device_count(const char *name, unsigned int platform,
+                         unsigned int *devcount) {
+  const ga_backend *backend;
+  unsigned int platforms;
+  GA_TRY(find_by_name(&backend, name));
+  if (devcount == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "gpu_get_device_count: nowhere to put the count");
+  int status = backend->platform_count(&platforms);
+  if (status == GA_NO_ERROR && platform >= platforms)
+    status = GA_FAIL(GA_NODEV_ERROR, "there are %u platforms of %s, so none is %u",
+                     platforms, name, platform);
+  if (status == GA_NO_ERROR)
+    status = backend->device_count(devcount, platform);
+  return ga__backend_advise(status);
+}
+
+const char *gpuarray_search_report(const char *name) {
+  static _Thread_local char text[8192];
+  const ga_backend *backend;
+  ga_strbuf report = {0};
+  if (find_by_name(&backend, name) != GA_NO_ERROR)
+    return strcpy(text, "");
+  backend->report(&report);
+  snprintf(text, sizeof text, "%s", report.text ? report.text : "");
+  ga__strbuf_clear(&report);
+  return text;
+}

@@ -1,0 +1,307 @@
+/* Compiled programs on disk: one file an entry, named by the hash of all it depends on.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "c/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUFFIX ".kernel"
+#define TEMPORARY "tmp-"
+#define STALE_SECONDS 3600 /* after which a temporary file is nobody's any more */
+#define DEFAULT_LIMIT ((uint64_t)2 << 30)
+#define WRITES_PER_CHECK 64
+
+/* What a file begins with; then come the key and the bytes. */
+typedef struct header {
+  char magic[8];
+  uint64_t key_size, size;
+  ga_hash content; /* of the bytes, seeded with the key's hash */
+} header;
+
+static const char magic[8] = {'g', 'a', 'k', 'e', 'r', 'n', '0', '1'};
+
+static uint64_t limit_bytes(void) {
+  const char *text = getenv("GPUARRAY_CACHE_SIZE");
+  if (text == NULL || *text == '\0')
+    return DEFAULT_LIMIT;
+  char *end;
+  unsigned long long bytes = strtoull(text, &end, 10);
+  return *end == '\0' ? bytes : DEFAULT_LIMIT;
+}
+
+char *ga__cache_folder(void) {
+  const char *chosen = getenv("GPUARRAY_CACHE_DIR"), *tail = "";
+  if (limit_bytes() == 0 || (chosen && *chosen == '\0'))
+    return NULL;
+  if (chosen == NULL) {
+    chosen = getenv("XDG_CACHE_HOME");
+    tail = "/gpuarray";
+  }
+  if (chosen == NULL || *chosen == '\0') {
+    chosen = getenv("HOME");
+    tail = "/.cache/gpuarray";
+  }
+  if (chosen == NULL || *chosen == '\0')
+    return NULL;
+  ga_strbuf folder = {0};
+  ga__strbuf_add(&folder, chosen);
+  ga__strbuf_add(&folder, tail);
+  return folder.failed ? (ga__strbuf_clear(&folder), NULL) : folder.text;
+}
+
+/* Whether the folder exists, is ours, and nobody else may write to it. */
+static bool is_private(const char *folder) {
+  struct stat is;
+  return stat(folder, &is) == 0 && S_ISDIR(is.st_mode) && is.st_uid == geteuid() &&
+         (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Makes the folder and those above it. */
+static bool make_folder(const char *folder) {
+  if (is_private(folder))
+    return true;
+  char *path = ga__strdup(folder);
+  if (path == NULL)
+    return false;
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    mkdir(path, S_IRWXU);
+    *slash = '/';
+  }
+  ga__free(path);
+  mkdir(folder, S_IRWXU);
+  return is_private(folder);
+}
+
+/* "<folder>/<name>", made with ga__alloc, or NULL. */
+static char *path_in(const char *folder, const char *name) {
+  size_t size = strlen(folder) + strlen(name) + 2;
+  char *path = ga__alloc(size, 1);
+  if (path)
+    snprintf(path, size, "%s/%s", folder, name);
+  return path;
+}
+
+static char *entry_path(const char *folder, ga_hash key_hash) {
+  char name[33 + sizeof SUFFIX];
+  ga__hash_text(name, key_hash);
+  strcat(name, SUFFIX);
+  return path_in(folder, name);
+}
+
+static bool read_all(int file, char *out, size_t size) {
+  while (size > 0) {
+    ssize_t got = read(file, out, size);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    out += got;
+    size -= (size_t)got;
+  }
+  return true;
+}
+
+static bool write_all(int file, const void *bytes, size_t size) {
+  const char *next = bytes;
+  while (size > 0) {
+    ssize_t put = write(file, next, size);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put <= 0)
+      return false;
+    next += put;
+    size -= (size_t)put;
+  }
+  return true;
+}
+
+/* The whole of a file of ours; NULL with *answer set where there is none. */
+static char *read_file(size_t *size, enum ga_cache_answer *answer, const char *path) {
+  *answer = GA_CACHE_MISS;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0)
+    return NULL;
+  struct stat is;
+  char *text = NULL;
+  if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid()) {
+    *size = (size_t)is.st_size;
+    text = ga__alloc(*size, 1);
+    if (text && !read_all(file, text, *size)) {
+      ga__free(text);
+      text = NULL;
+      *answer = GA_CACHE_DAMAGED;
+    }
+  }
+  if (text)
+    futimens(file, NULL); /* the entry was of use: it is young again */
+  close(file);
+  return text;
+}
+
+/* Moves the bytes of a verified entry to the front of `text`. */
+static enum ga_cache_answer verify(char *text, size_t *size, const char *key,
+                                   size_t key_size, ga_hash key_hash) {
+  header head;
+  if (*size < sizeof head)
+    return GA_CACHE_DAMAGED;
+  memcpy(&head, text, sizeof head);
+  size_t rest = *size - sizeof head;
+  if (memcmp(head.magic, magic, sizeof magic) != 0 || head.key_size > rest ||
+      head.size != rest - head.key_size)
+    return GA_CACHE_DAMAGED;
+  const char *stored_key = text + sizeof head;
+  const char *bytes = stored_key + head.key_size;
+  ga_hash stored_hash = ga__hash(stored_key, head.key_size, (ga_hash){0, 0});
+  ga_hash content = ga__hash(bytes, head.size, stored_hash);
+  if (content.a != head.content.a || content.b != head.content.b)
+    return GA_CACHE_DAMAGED;
+  if (head.key_size != key_size || memcmp(stored_key, key, key_size) != 0)
+    return stored_hash.a == key_hash.a && stored_hash.b == key_hash.b
+               ? GA_CACHE_MISS
+               : GA_CACHE_DAMAGED;
+  memmove(text, bytes, head.size);
+  *size = head.size;
+  return GA_CACHE_HIT;
+}
+
+enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
+                                    const char *key, size_t key_size) {
+  enum ga_cache_answer answer = GA_CACHE_MISS;
+  if (folder == NULL || !is_private(folder))
+    return GA_CACHE_MISS;
+  ga_hash key_hash = ga__hash(key, key_size, (ga_hash){0, 0});
+  char *path = entry_path(folder, key_hash);
+  if (path == NULL)
+    return GA_CACHE_MISS;
+  size_t length;
+  char *text = read_file(&length, &answer, path);
+  ga__free(path);
+  if (text == NULL)
+    return answer;
+  answer = verify(text, &length, key, key_size, key_hash);
+  if (answer != GA_CACHE_HIT) {
+    ga__free(text);
+    return answer;
+  }
+  *bytes = text;
+  *size = length;
+  return GA_CACHE_HIT;
+}
+
+typedef struct entry {
+  char name[64];
+  uint64_t size;
+  struct timespec used;
+} entry;
+
+static int oldest_first(const void *a, const void *b) {
+  const struct timespec *x = &((const entry *)a)->used, *y = &((const entry *)b)->used;
+  if (x->tv_sec != y->tv_sec)
+    return x->tv_sec < y->tv_sec ? -1 : 1;
+  return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Lists the entries of a folder; drops temporary files that nobody finished. */
+static size_t list_entries(entry **entries, DIR *folder) {
+  size_t n = 0, capacity = 0;
+  for (struct dirent *next = readdir(folder); next; next = readdir(folder)) {
+    struct stat is;
+    bool temporary = strncmp(next->d_name, TEMPORARY, strlen(TEMPORARY)) == 0;
+    bool ours = strlen(next->d_name) == 32 + strlen(SUFFIX) &&
+                strcmp(next->d_name + 32, SUFFIX) == 0;
+    if (!temporary && !ours)
+      continue;
+    if (fstatat(dirfd(folder), next->d_name, &is, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    if (temporary) {
+      if (time(NULL) - is.st_mtim.tv_sec > STALE_SECONDS)
+        unlinkat(dirfd(folder), next->d_name, 0);
+      continue;
+    }
+    if (n == capacity) {
+      size_t more = capacity == 0 ? 256 : 2 * capacity;
+      entry *longer = ga__realloc(*entries, more, sizeof *longer);
+      if (longer == NULL)
+        return n;
+      *entries = longer;
+      capacity = more;
+    }
+    entry *e = &(*entries)[n++];
+    strcpy(e->name, next->d_name);
+    e->size = (uint64_t)is.st_size;
+    e->used = is.st_mtim;
+  }
+  return n;
+}
+
+/* Removes the oldest entries until a folder over its limit is a quarter below it. */
+static void prune(const char *path) {
+  DIR *folder = opendir(path);
+  if (folder == NULL)
+    return;
+  entry *entries = NULL;
+  size_t n = list_entries(&entries, folder);
+  uint64_t total = 0, limit = limit_bytes();
+  for (size_t i = 0; i < n; i++)
+    total += entries[i].size;
+  if (total > limit) {
+    qsort(entries, n, sizeof *entries, oldest_first);
+    for (size_t i = 0; i < n && total > limit - limit / 4; i++) {
+      unlinkat(dirfd(folder), entries[i].name, 0);
+      total -= entries[i].size;
+    }
+  }
+  ga__free(entries);
+  closedir(folder);
+}
+
+static bool write_file(const char *path, const header *head, const char *key,
+                       const void *bytes) {
+  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0)
+    return false;
+  bool done = write_all(file, head, sizeof *head) &&
+              write_all(file, key, head->key_size) &&
+              write_all(file, bytes, head->size) && fsync(file) == 0;
+  return close(file) == 0 && done;
+}
+
+bool ga__cache_write(const char *folder, const char *key, size_t key_size,
+                     const void *bytes, size_t size) {
+  static atomic_uint writes;
+  if (folder == NULL || !make_folder(folder))
+    return false;
+  unsigned int number = atomic_fetch_add(&writes, 1);
+  ga_hash key_hash = ga__hash(key, key_size, (ga_hash){0, 0});
+  header head = {.key_size = key_size, .size = size};
+  memcpy(head.magic, magic, sizeof magic);
+  head.content = ga__hash(bytes, size, key_hash);
+
+  /* The clock tells apart processes of one number on hosts that share the folder. */
+  char name[96];
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  snprintf(name, sizeof name, TEMPORARY "%ld-%u-%lld-%ld", (long)getpid(), number,
+           (long long)now.tv_sec, now.tv_nsec);
+  char *temporary = path_in(folder, name), *path = entry_path(folder, key_hash);
+  bool stored = temporary && path && write_file(temporary, &head, key, bytes) &&
+                rename(temporary, path) == 0;
+  if (!stored && temporary)
+    unlink(temporary);
+  ga__free(temporary);
+  ga__free(path);
+  if (stored && number % WRITES_PER_CHECK == 0)
+    prune(folder);
+  return stored;
+}

@@ -1,0 +1,30 @@
+/* Compiled programs on disk: one file an entry, named by the hash of all it depends on.
+ *
+ * Lock-free: a temporary file, fsync, atomic rename. An entry stores its whole key and
+ * a hash of its bytes, and is verified on read: a damaged or foreign one is a miss. The
+ * folder is private to the user (made with 0700; one that others own or may write to is
+ * not used) and bounded by GPUARRAY_CACHE_SIZE bytes (2 GiB if not set; 0 turns it
+ * off): the oldest entries go first. */
+#ifndef GA_C_CACHE_H
+#define GA_C_CACHE_H
+
+#include "c/hash.h"
+#include "c/strbuf.h"
+
+enum ga_cache_answer { GA_CACHE_MISS, GA_CACHE_HIT, GA_CACHE_DAMAGED };
+
+/* The folder of a process: GPUARRAY_CACHE_DIR, else $XDG_CACHE_HOME/gpuarray, else
+ * ~/.cache/gpuarray. Made with ga__alloc; NULL where the cache is off ("" in the
+ * variable, a size of 0, no home). */
+char *ga__cache_folder(void);
+
+/* `key` is the full text (source, options, architecture, compiler); `folder` NULL is a
+ * cache turned off. On a hit *bytes is made with ga__alloc and owned by the caller.
+ * Never fails: what cannot be read is a miss. */
+enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
+                                    const char *key, size_t key_size);
+/* False if it could not be stored, which is no error. */
+bool ga__cache_write(const char *folder, const char *key, size_t key_size,
+                     const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,329 @@
+/* Elements from one array to another: copies, conversions, fills, transfers.
+ *
+ * What has the same bytes in both arrays is moved as one block where it is one, else as
+ * unsigned numbers of the same size. The kernels belong to the context, one for each
+ * pair of types, and are made when a conversion first needs them. */
+#include <string.h>
+
+#include "c/elemwise.h"
+
+#define N_TYPES 14 /* of arrays: the typecodes up to GA_DOUBLE, and half */
+
+struct ga_casts {
+  _Atomic(GpuElemwise *) cast[N_TYPES][N_TYPES]; /* [to][from] */
+  _Atomic(GpuElemwise *) fill[N_TYPES];          /* of unsigned types */
+};
+
+/* ---- kernels ---- */
+
+static unsigned int slot(int typecode) {
+  return typecode == GA_HALF ? GA_DOUBLE + 1 : (unsigned int)typecode;
+}
+
+static int get_casts(ga_casts **out, gpucontext *ctx) {
+  *out = atomic_load_explicit(&ctx->casts, memory_order_acquire);
+  if (*out != NULL)
+    return GA_NO_ERROR;
+  ga_casts *made = ga__alloc(1, sizeof *made), *none = NULL;
+  if (made == NULL)
+    return GA_MEMORY_ERROR;
+  if (atomic_compare_exchange_strong(&ctx->casts, &none, made)) {
+    *out = made;
+  } else {
+    ga__free(made);
+    *out = none;
+  }
+  return GA_NO_ERROR;
+}
+
+void ga__casts_close(gpucontext *ctx) {
+  ga_casts *casts = atomic_exchange(&ctx->casts, NULL);
+  if (casts == NULL)
+    return;
+  for (unsigned int i = 0; i < N_TYPES; i++) {
+    GpuElemwise_free(atomic_load(&casts->fill[i]));
+    for (unsigned int k = 0; k < N_TYPES; k++)
+      GpuElemwise_free(atomic_load(&casts->cast[i][k]));
+  }
+  ga__free(casts);
+}
+
+/* float64 to float16 must round once: the float32 between them is rounded to odd, which
+ * keeps what the last rounding has to know. Infinities and NaN pass as they are. */
+static const char double_to_half[] =
+    "d = (ga_float)s;\n"
+    "if ((ga_double)d != s && d - d == 0) {\n"
+    "  union { ga_float f; ga_uint u; } odd;\n"
+    "  odd.f = d;\n"
+    "  if ((d < 0 ? -(ga_double)d : (ga_double)d) > (s < 0 ? -s : s))\n"
+    "    odd.u -= 1;\n"
+    "  odd.u |= 1;\n"
+    "  d = odd.f;\n"
+    "}";
+
+/* The conversion as NumPy does it. From floats, small integers go through a larger one,
+ * so that numbers out of range wrap on every device. */
+static const char *cast_text(int to, int from) {
+  if (to == GA_BOOL)
+    return "d = s != 0";
+  if (to == GA_HALF && from == GA_DOUBLE)
+    return double_to_half;
+  if (ga__dtype_kind(from) != 'f' || ga__dtype_kind(to) == 'f')
+    return "d = s";
+  switch (to) {
+  case GA_UINT:
+    return "d = (ga_uint)(ga_long)s";
+  case GA_ULONG:
+    return "d = s < 0 ? (ga_ulong)(ga_long)s : (ga_ulong)s";
+  case GA_LONG:
+    return "d = (ga_long)s";
+  default:
+    return "d = (ga_int)s";
+  }
+}
+
+/* The object kept at `place`, made now if it is not there. */
+static int get_elemwise(GpuElemwise **out, _Atomic(GpuElemwise *) *place,
+                        gpucontext *ctx, const char *text, int to, int from,
+                        int from_flags) {
+  *out = atomic_load_explicit(place, memory_order_acquire);
+  if (*out != NULL)
+    return GA_NO_ERROR;
+  const gpuelemwise_arg args[] = {{"d", to, GE_WRITE}, {"s", from, from_flags}};
+  GpuElemwise *made, *none = NULL;
+  GA_TRY(ga__elemwise_new(&made, ctx, NULL, text, 2, args, GE_CONVERT_F16, true));
+  if (atomic_compare_exchange_strong(place, &none, made)) {
+    *out = made;
+  } else {
+    GpuElemwise_free(made);
+    *out = none;
+  }
+  return GA_NO_ERROR;
+}
+
+static int run_cast(GpuArray *dst, GpuArray *src) {
+  gpucontext *ctx = dst->data->context;
+  int to = dst->typecode, from = src->typecode;
+  ga_casts *casts;
+  GpuElemwise *ge;
+  GA_TRY(get_casts(&casts, ctx));
+  GA_TRY(get_elemwise(&ge, &casts->cast[slot(to)][slot(from)], ctx, cast_text(to, from),
+                      to, from, GE_READ));
+  void *args[] = {dst, src};
+  return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
+}
+
+/* Sets every element of `dst`, of an unsigned type, to the number at `value`. */
+static int run_fill(GpuArray *dst, void *value) {
+  gpucontext *ctx = dst->data->context;
+  int type = dst->typecode;
+  ga_casts *casts;
+  GpuElemwise *ge;
+  GA_TRY(get_casts(&casts, ctx));
+  GA_TRY(
+      get_elemwise(&ge, &casts->fill[slot(type)], ctx, "d = s", type, type, GE_SCALAR));
+  void *args[] = {dst, value};
+  return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
+}
+
+/* ---- elements ---- */
+
+/* Whether converting changes no byte: one type, or integers of one size. */
+static bool is_same_bytes(int to, int from) {
+  if (to == from)
+    return true;
+  char to_kind = ga__dtype_kind(to), from_kind = ga__dtype_kind(from);
+  return gpuarray_get_elsize(to) == gpuarray_get_elsize(from) &&
+         (to_kind == 'i' || to_kind == 'u') &&
+         (from_kind == 'i' || from_kind == 'u' || from_kind == 'b');
+}
+
+/* Makes `a` an array of unsigned numbers with the same bytes. */
+static void as_unsigned(GpuArray *a) {
+  size_t itemsize = gpuarray_get_elsize(a->typecode);
+  a->typecode = itemsize == 1   ? GA_UBYTE
+                : itemsize == 2 ? GA_USHORT
+                : itemsize == 4 ? GA_UINT
+                                : GA_ULONG;
+}
+
+/* Makes `a` an array of bytes, along one more axis. */
+static void as_bytes(GpuArray *a) {
+  a->dimensions[a->nd] = gpuarray_get_elsize(a->typecode);
+  a->strides[a->nd] = 1;
+  a->nd++;
+  a->typecode = GA_UBYTE;
+  GpuArray_fix_flags(a);
+}
+
+static int refuse_unaligned(const GpuArray *a, const char *operation) {
+  char text[GA_ARRAY_TEXT];
+  return GA_FAIL(GA_UNALIGNED_ERROR,
+                 "%s: %s is not aligned to its type; copy it first (GpuArray_copy)",
+                 operation, ga__array_text(text, a));
+}
+
+/* Elements of `src`, which broadcasts to the shape of `dst`, into `dst`. */
+static int copy_elements(const GpuArray *dst, const GpuArray *src,
+                         const char *operation) {
+  if (ga__array_count(dst) == 0)
+    return GA_NO_ERROR;
+  bool same_bytes = is_same_bytes(dst->typecode, src->typecode);
+  if (same_bytes && (dst->flags & src->flags & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS)) &&
+      ga__array_same_shape(dst, src))
+    return gpudata_move(dst->data, dst->offset, src->data, src->offset,
+                        ga__array_count(dst) * gpuarray_get_elsize(dst->typecode));
+  GpuArray to = *dst, from = *src;
+  bool aligned = GpuArray_ISALIGNED(dst) && GpuArray_ISALIGNED(src);
+  if (!aligned && (!same_bytes || dst->nd == GA_MAX_NDIM))
+    return refuse_unaligned(GpuArray_ISALIGNED(dst) ? src : dst, operation);
+  if (same_bytes && aligned) {
+    as_unsigned(&to);
+    as_unsigned(&from);
+  } else if (same_bytes) {
+    as_bytes(&to);
+    as_bytes(&from);
+  }
+  return run_cast(&to, &from);
+}
+
+static int check_target(const GpuArray *dst, const GpuArray *src,
+                        const char *operation) {
+  GA_TRY(ga__array_check(dst, operation));
+  GA_TRY(ga__array_check(src, operation));
+  GA_TRY(ga__array_same_context(dst, src, operation));
+  return ga__array_writeable(dst, operation);
+}
+
+static int check_same_shape(const GpuArray *dst, const GpuArray *src,
+                            const char *operation) {
+  if (ga__array_same_shape(dst, src))
+    return GA_NO_ERROR;
+  char to[GA_SHAPE_TEXT], from[GA_SHAPE_TEXT];
+  return GA_FAIL(GA_VALUE_ERROR, "%s: the source has shape %s, expected %s", operation,
+                 ga__shape_text(from, src->nd, src->dimensions),
+                 ga__shape_text(to, dst->nd, dst->dimensions));
+}
+
+int GpuArray_move(GpuArray *dst, const GpuArray *src) {
+  GA_TRY(check_target(dst, src, "move"));
+  GA_TRY(check_same_shape(dst, src, "move"));
+  return copy_elements(dst, src, "move");
+}
+
+int GpuArray_setarray(GpuArray *a, const GpuArray *v) {
+  GA_TRY(check_target(a, v, "setarray"));
+  GpuArray from = *v, stretched;
+  /* Leading axes of length 1 do not count, as in NumPy. */
+  unsigned int extra = 0;
+  while (from.nd - extra > a->nd && from.dimensions[extra] == 1)
+    extra++;
+  from.nd -= extra;
+  memmove(from.dimensions, from.dimensions + extra, from.nd * sizeof *from.dimensions);
+  memmove(from.strides, from.strides + extra, from.nd * sizeof *from.strides);
+  int status = GpuArray_broadcast(&stretched, &from, a->nd, a->dimensions);
+  if (status != GA_NO_ERROR)
+    return ga__fail_within(status, "setarray");
+  status = copy_elements(a, &stretched, "setarray");
+  GpuArray_clear(&stretched);
+  return status;
+}
+
+/* A new array of `typecode` with the elements of `a`. */
+static int copy_as(GpuArray *res, const GpuArray *a, int typecode, ga_order order,
+                   const char *operation) {
+  GA_TRY(ga__array_check(a, operation));
+  if (res == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got no array to fill in", operation);
+  GpuArray made;
+  int status =
+      GpuArray_empty(&made, a->data->context, typecode, a->nd, a->dimensions, order);
+  if (status != GA_NO_ERROR)
+    return ga__fail_within(status, "%s", operation);
+  status = copy_elements(&made, a, operation);
+  if (status != GA_NO_ERROR) {
+    GpuArray_clear(&made);
+    return status;
+  }
+  *res = made;
+  return GA_NO_ERROR;
+}
+
+int GpuArray_copy(GpuArray *res, const GpuArray *a, ga_order order) {
+  return copy_as(res, a, a == NULL ? GA_BOOL : a->typecode, order, "copy");
+}
+
+int GpuArray_astype(GpuArray *res, const GpuArray *a, int typecode, ga_order order) {
+  return copy_as(res, a, typecode, order, "astype");
+}
+
+int GpuArray_memset(GpuArray *a, int data) {
+  GA_TRY(ga__array_check(a, "memset"));
+  GA_TRY(ga__array_writeable(a, "memset"));
+  size_t itemsize = gpuarray_get_elsize(a->typecode), count = ga__array_count(a);
+  if (count == 0)
+    return GA_NO_ERROR;
+  if (GpuArray_ISONESEGMENT(a))
+    return ga__buffer_fill(a->data, a->offset, (unsigned char)data, count * itemsize);
+  GpuArray to = *a;
+  if (GpuArray_ISALIGNED(a))
+    as_unsigned(&to);
+  else if (a->nd < GA_MAX_NDIM)
+    as_bytes(&to);
+  else
+    return refuse_unaligned(a, "memset");
+  uint64_t value;
+  memset(&value, data, sizeof value);
+  return run_fill(&to, &value);
+}
+
+/* ---- between contexts ---- */
+
+/* `src` into `dst`, both one segment in the same order. */
+static int transfer_block(const GpuArray *dst, const GpuArray *src) {
+  return gpudata_transfer(dst->data, dst->offset, src->data, src->offset,
+                          ga__array_count(dst) * gpuarray_get_elsize(dst->typecode));
+}
+
+/* By way of a copy of `src` in the order of `dst`, and of a new array where `dst` is
+ * strided. */
+static int transfer_repacked(GpuArray *dst, const GpuArray *src) {
+  ga_order order = GpuArray_ISFORTRAN(dst) && !GpuArray_IS_C_CONTIGUOUS(dst)
+                       ? GA_F_ORDER
+                       : GA_C_ORDER;
+  GpuArray packed, landed = {0};
+  GA_TRY(GpuArray_copy(&packed, src, order));
+  int status = GA_NO_ERROR;
+  if (GpuArray_ISONESEGMENT(dst)) {
+    status = transfer_block(dst, &packed);
+  } else {
+    status = GpuArray_empty(&landed, dst->data->context, dst->typecode, dst->nd,
+                            dst->dimensions, order);
+    if (status == GA_NO_ERROR)
+      status = transfer_block(&landed, &packed);
+    if (status == GA_NO_ERROR)
+      status = GpuArray_move(dst, &landed);
+  }
+  GpuArray_clear(&landed);
+  GpuArray_clear(&packed);
+  return status;
+}
+
+int GpuArray_transfer(GpuArray *res, const GpuArray *a) {
+  GA_TRY(ga__array_check(res, "transfer"));
+  GA_TRY(ga__array_check(a, "transfer"));
+  GA_TRY(ga__array_writeable(res, "transfer"));
+  GA_TRY(check_same_shape(res, a, "transfer"));
+  if (res->typecode != a->typecode)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "transfer: got %s for an array of %s; convert it first "
+                   "(GpuArray_astype)",
+                   ga__dtype_name(a->typecode), ga__dtype_name(res->typecode));
+  if (GpuArray_context(res) == GpuArray_context(a))
+    return GpuArray_move(res, a);
+  if (ga__array_count(a) == 0)
+    return GA_NO_ERROR;
+  if (res->flags & a->flags & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS))
+    return transfer_block(res, a);
+  return transfer_repacked(res, a);
+}

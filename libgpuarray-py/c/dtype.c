@@ -1,0 +1,118 @@
+/* One table of element types: size, alignment, C name, kind. */
+#include "c/dtype.h"
+
+#include <stdio.h>
+
+typedef struct dtype {
+  gpuarray_type type;
+  char kind;        /* 0: not the type of an array */
+  const char *name; /* NumPy's, for messages */
+} dtype;
+
+#define ROW(code, cluda, size, align, kind, name)                                      \
+  [code] = {{cluda, size, align, code}, kind, name}
+
+static const dtype table[GA_NBASE] = {
+    ROW(GA_BOOL, "ga_bool", 1, 1, 'b', "bool"),
+    ROW(GA_BYTE, "ga_byte", 1, 1, 'i', "int8"),
+    ROW(GA_UBYTE, "ga_ubyte", 1, 1, 'u', "uint8"),
+    ROW(GA_SHORT, "ga_short", 2, 2, 'i', "int16"),
+    ROW(GA_USHORT, "ga_ushort", 2, 2, 'u', "uint16"),
+    ROW(GA_INT, "ga_int", 4, 4, 'i', "int32"),
+    ROW(GA_UINT, "ga_uint", 4, 4, 'u', "uint32"),
+    ROW(GA_LONG, "ga_long", 8, 8, 'i', "int64"),
+    ROW(GA_ULONG, "ga_ulong", 8, 8, 'u', "uint64"),
+    ROW(GA_LONGLONG, "ga_longlong", 16, 16, 0, "int128"),
+    ROW(GA_ULONGLONG, "ga_ulonglong", 16, 16, 0, "uint128"),
+    ROW(GA_FLOAT, "ga_float", 4, 4, 'f', "float32"),
+    ROW(GA_DOUBLE, "ga_double", 8, 8, 'f', "float64"),
+    ROW(GA_QUAD, "ga_quad", 16, 16, 0, "float128"),
+    ROW(GA_CFLOAT, "ga_cfloat", 8, 4, 'c', "complex64"),
+    ROW(GA_CDOUBLE, "ga_cdouble", 16, 8, 'c', "complex128"),
+    ROW(GA_CQUAD, "ga_cquad", 32, 16, 0, "complex256"),
+    ROW(GA_HALF, "ga_half", 2, 2, 'f', "float16"),
+    ROW(GA_SIZE, "ga_size", sizeof(size_t), sizeof(size_t), 0, "size"),
+    ROW(GA_SSIZE, "ga_ssize", sizeof(ssize_t), sizeof(ssize_t), 0, "ssize"),
+};
+
+#define VECTOR(code, cluda, n, size)                                                   \
+  [(code)-FIRST_VECTOR] = {cluda #n, (size_t)(n) * (size), 0, code}
+#define PAIR(code, cluda, ucluda, n, size)                                             \
+  VECTOR(code, cluda, n, size), VECTOR((code) + 1, ucluda, n, size)
+#define INTEGERS(code, cluda, ucluda, size)                                            \
+  PAIR(code, cluda, ucluda, 2, size), PAIR((code) + 2, cluda, ucluda, 3, size),        \
+      PAIR((code) + 4, cluda, ucluda, 4, size),                                        \
+      PAIR((code) + 6, cluda, ucluda, 8, size),                                        \
+      PAIR((code) + 8, cluda, ucluda, 16, size)
+#define FLOATS(code, cluda, size)                                                      \
+  VECTOR(code, cluda, 2, size), VECTOR((code) + 1, cluda, 4, size),                    \
+      VECTOR((code) + 2, cluda, 8, size), VECTOR((code) + 3, cluda, 16, size)
+
+#define FIRST_VECTOR 256
+
+/* Short vectors of libgpuarray 0.7; no array has them. */
+static const gpuarray_type vectors[GA_NVEC - FIRST_VECTOR] = {
+    INTEGERS(256, "ga_byte", "ga_ubyte", 1),
+    INTEGERS(266, "ga_short", "ga_ushort", 2),
+    INTEGERS(276, "ga_int", "ga_uint", 4),
+    INTEGERS(286, "ga_long", "ga_ulong", 8),
+    FLOATS(296, "ga_float", 4),
+    FLOATS(300, "ga_double", 8),
+    FLOATS(304, "ga_half", 2),
+};
+
+static const gpuarray_type pointer = {NULL, sizeof(void *), sizeof(void *), GA_BUFFER};
+static const gpuarray_type unknown = {NULL, 0, 0, -1};
+
+/* The row of a typecode, or NULL. */
+static const dtype *find(int typecode) {
+  if (typecode < 0 || typecode >= GA_NBASE || table[typecode].name == NULL)
+    return NULL;
+  return &table[typecode];
+}
+
+const gpuarray_type *gpuarray_get_type(int typecode) {
+  if (typecode == GA_BUFFER)
+    return &pointer;
+  if (typecode >= FIRST_VECTOR && typecode < GA_NVEC)
+    return &vectors[typecode - FIRST_VECTOR];
+  const dtype *row = find(typecode);
+  return row ? &row->type : &unknown;
+}
+
+size_t gpuarray_get_elsize(int typecode) {
+  return gpuarray_get_type(typecode)->size;
+}
+
+char ga__dtype_kind(int typecode) {
+  const dtype *row = find(typecode);
+  return row ? row->kind : 0;
+}
+
+const char *ga__dtype_name(int typecode) {
+  static _Thread_local char other[32];
+  const dtype *row = find(typecode);
+  if (row)
+    return row->name;
+  snprintf(other, sizeof other, "type %d", typecode);
+  return other;
+}
+
+int ga__dtype_work(int typecode) {
+  return typecode == GA_HALF ? GA_FLOAT : typecode;
+}
+
+int ga__dtype_check(int typecode, const char *operation) {
+  char kind = ga__dtype_kind(typecode);
+  if (kind == 'c')
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: %s is not offered; keep the real and the imaginary part in two "
+                   "arrays",
+                   operation, ga__dtype_name(typecode));
+  if (kind == 0)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: %s is not the type of an array; offered are bool, int8 to "
+                   "int64, uint8 to uint64, float16, float32 and float64",
+                   operation, ga__dtype_name(typecode));
+  return GA_NO_ERROR;
+}

@@ -1,0 +1,344 @@
+/* GpuElemwise: making one, and the checks of a call. elemwise_run.c does the rest. */
+#include "c/elemwise.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "c/elemwise_run.h"
+
+/* ---- life ---- */
+
+static bool is_identifier(const char *name) {
+  if (name == NULL || !(isalpha((unsigned char)name[0]) || name[0] == '_'))
+    return false;
+  for (const char *c = name; *c; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_')
+      return false;
+  return strncmp(name, GA_ELEM_PREFIX, strlen(GA_ELEM_PREFIX)) != 0;
+}
+
+static int check_arg(gpucontext *ctx, const gpuelemwise_arg *args, unsigned int i) {
+  const gpuelemwise_arg *arg = &args[i];
+  if (!is_identifier(arg->name))
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "elemwise: argument %u is named '%s', expected a C identifier that "
+                   "does not begin with " GA_ELEM_PREFIX,
+                   i, arg->name == NULL ? "" : arg->name);
+  for (unsigned int k = 0; k < i; k++)
+    if (strcmp(arg->name, args[k].name) == 0)
+      return GA_FAIL(GA_INVALID_ERROR, "elemwise: two arguments are named '%s'",
+                     arg->name);
+  bool scalar = arg->flags & GE_SCALAR;
+  bool size = arg->typecode == GA_SIZE || arg->typecode == GA_SSIZE;
+  if (!(scalar && size))
+    GA_TRY(ga__dtype_check(arg->typecode, "elemwise"));
+  if (scalar && (arg->flags & GE_WRITE))
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: the scalar '%s' cannot be written",
+                   arg->name);
+  if (!scalar && !(arg->flags & (GE_READ | GE_WRITE)))
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "elemwise: the array '%s' has neither GE_READ nor GE_WRITE",
+                   arg->name);
+  return size ? GA_NO_ERROR : ga__context_supports(ctx, arg->typecode, "elemwise");
+}
+
+static int copy_args(GpuElemwise *ge, const gpuelemwise_arg *args) {
+  ge->args = ga__alloc(ge->n, sizeof *ge->args);
+  if (ge->args == NULL)
+    return GA_MEMORY_ERROR;
+  bool leading = true;
+  for (unsigned int i = 0; i < ge->n; i++) {
+    ge->args[i] = args[i];
+    ge->args[i].name = ga__strdup(args[i].name);
+    if (ge->args[i].name == NULL)
+      return GA_MEMORY_ERROR;
+    leading = leading && args[i].flags == GE_WRITE;
+    ge->n_out += leading;
+    ge->n_arrays += !ga__elemwise_is_scalar(ge, i);
+  }
+  return GA_NO_ERROR;
+}
+
+/* How many axes a strided kernel may have: its arguments are limited in number, and in
+ * bytes to what every driver takes. */
+static unsigned int axes_limit(const GpuElemwise *ge) {
+  unsigned int scalars = ge->n - ge->n_arrays, nd = GA_MAX_NDIM;
+  for (; nd > 1; nd--) {
+    unsigned int count = 3 + 3 * nd + ge->n_arrays * (2 + nd) + scalars;
+    unsigned int bytes = 24 + 12 * nd + ge->n_arrays * (16 + 8 * nd) + 8 * scalars;
+    if (count <= GA_MAX_ARGS && bytes <= 3800)
+      break;
+  }
+  return nd;
+}
+
+int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
+                     const char *expr, unsigned int n, const gpuelemwise_arg *args,
+                     int flags, bool borrowed) {
+  if (ctx == NULL || expr == NULL || (n > 0 && args == NULL))
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
+                   ctx == NULL    ? "context"
+                   : expr == NULL ? "expression"
+                                  : "arguments");
+  if (n == 0 || n > GA_ELEM_MAX_ARGS)
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got %u arguments, expected 1 to %d", n,
+                   GA_ELEM_MAX_ARGS);
+  for (unsigned int i = 0; i < n; i++)
+    GA_TRY(check_arg(ctx, args, i));
+
+  GpuElemwise *ge = ga__alloc(1, sizeof *ge);
+  if (ge == NULL)
+    return GA_MEMORY_ERROR;
+  pthread_mutex_init(&ge->lock, NULL);
+  ge->context = ctx;
+  ge->borrowed = true; /* until it holds the context */
+  ge->n = n;
+  ge->expr = ga__strdup(expr);
+  ge->preamble = ga__strdup(preamble == NULL ? "" : preamble);
+  if (copy_args(ge, args) != GA_NO_ERROR || ge->expr == NULL || ge->preamble == NULL) {
+    GpuElemwise_free(ge);
+    return GA_MEMORY_ERROR;
+  }
+  ge->spec = (ga_elem_spec){.preamble = ge->preamble,
+                            .expr = ge->expr,
+                            .n = n,
+                            .args = ge->args,
+                            .convert_half = (flags & GE_CONVERT_F16) != 0,
+                            .is_cpu = ctx->info.is_cpu};
+  ge->max_nd = axes_limit(ge);
+  ge->vector = ga__elem_vector(&ge->spec);
+  ge->per_thread = ge->vector * ga__elem_unroll(&ge->spec);
+  if (!borrowed)
+    gpucontext_retain(ctx);
+  ge->borrowed = borrowed;
+  *out = ge;
+  return GA_NO_ERROR;
+}
+
+GpuElemwise *GpuElemwise_new(gpucontext *ctx, const char *preamble, const char *expr,
+                             unsigned int n, gpuelemwise_arg *args, unsigned int nd,
+                             int flags) {
+  (void)nd; /* Ranks to compile at once: kernels are made when needed. */
+  GpuElemwise *ge = NULL;
+  ga__elemwise_new(&ge, ctx, preamble, expr, n, args, flags, false);
+  return ge;
+}
+
+void GpuElemwise_free(GpuElemwise *ge) {
+  if (ge == NULL)
+    return;
+  for (ga_elem_variant *v = atomic_load(&ge->variants), *next; v != NULL; v = next) {
+    next = v->next;
+    ga__free(v);
+  }
+  for (unsigned int i = 0; ge->args != NULL && i < ge->n; i++)
+    ga__free((char *)ge->args[i].name);
+  ga__free(ge->args);
+  ga__free(ge->preamble);
+  ga__free(ge->expr);
+  pthread_mutex_destroy(&ge->lock);
+  if (!ge->borrowed)
+    gpucontext_deref(ge->context);
+  ga__free(ge);
+}
+
+/* ---- calls ---- */
+
+/* What holds of each array argument, whatever its shape. */
+static int check_array(const GpuElemwise *ge, void *const *args, unsigned int i) {
+  const gpuelemwise_arg *arg = &ge->args[i];
+  const GpuArray *a = args[i];
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, "elemwise"));
+  if (a->data->context != ge->context)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "elemwise: '%s' is on %s, the expression on %s; move the array "
+                   "first (GpuArray_transfer)",
+                   arg->name, gpucontext_name(a->data->context),
+                   gpucontext_name(ge->context));
+  if (a->typecode != arg->typecode)
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: '%s' is %s, expected %s", arg->name,
+                   ga__array_text(text, a), ga__dtype_name(arg->typecode));
+  if (!GpuArray_ISALIGNED(a))
+    return GA_FAIL(GA_UNALIGNED_ERROR,
+                   "elemwise: '%s', %s, is not aligned to its type; copy it first "
+                   "(GpuArray_copy)",
+                   arg->name, ga__array_text(text, a));
+  if (!ga__elemwise_is_input(ge, i))
+    return ga__array_writeable(a, "elemwise");
+  return GA_NO_ERROR;
+}
+
+/* Whether input i, of some shape, stretches to the output's. */
+static int check_stretch(const GpuElemwise *ge, const GpuArray *a, unsigned int i,
+                         unsigned int nd, const size_t *dims, int flags) {
+  char ours[GA_SHAPE_TEXT], theirs[GA_SHAPE_TEXT];
+  bool fits = a->nd == nd || (a->nd < nd && (flags & GE_PADSHAPE));
+  bool stretch = ga__elemwise_is_input(ge, i) && (flags & GE_BROADCAST);
+  for (unsigned int k = 0; fits && k < nd; k++) {
+    unsigned int missing = nd - a->nd;
+    size_t dim = k < missing ? 1 : a->dimensions[k - missing];
+    fits = dim == dims[k] || (dim == 1 && stretch);
+  }
+  if (fits)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR, "elemwise: '%s' has shape %s, expected %s%s",
+                 ge->args[i].name, ga__shape_text(ours, a->nd, a->dimensions),
+                 ga__shape_text(theirs, nd, dims),
+                 !ga__elemwise_is_input(ge, i) ? ": outputs never stretch"
+                 : flags & GE_BROADCAST        ? " or 1 along axes that stretch"
+                                        : "; GE_BROADCAST would stretch axes of 1");
+}
+
+int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
+  if (ge == NULL || args == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
+                   ge == NULL ? "object" : "arguments");
+  GA_TRY(ga__context_check(ge->context));
+  const GpuArray *first = NULL;
+  for (unsigned int i = 0; i < ge->n; i++) {
+    if (ga__elemwise_is_scalar(ge, i)) {
+      if (args[i] == NULL)
+        return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no value for '%s'",
+                       ge->args[i].name);
+      continue;
+    }
+    GA_TRY(check_array(ge, args, i));
+    if (first == NULL && !ga__elemwise_is_input(ge, i))
+      first = args[i];
+  }
+  if (first == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "elemwise: no argument is GE_WRITE, so nothing "
+                                   "would come of it");
+  size_t dims[GA_MAX_NDIM];
+  unsigned int nd = first->nd;
+  memcpy(dims, first->dimensions, nd * sizeof *dims);
+  for (unsigned int i = 0; i < ge->n; i++)
+    if (!ga__elemwise_is_scalar(ge, i))
+      GA_TRY(check_stretch(ge, args[i], i, nd, dims, flags));
+  return ga__elemwise_run(ge, args, nd, dims);
+}
+
+/* ---- calls that make their outputs ---- */
+
+/* The shape that the inputs broadcast to, and the order of the outputs: F where every
+ * input of that shape is F and not C contiguous. */
+static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
+                        const GpuElemwise *ge, void *const *args) {
+  *nd = 0;
+  for (unsigned int i = ge->n_out; i < ge->n; i++) {
+    if (ga__elemwise_is_scalar(ge, i))
+      continue;
+    const GpuArray *a = args[i];
+    if (a->nd == *nd && memcmp(a->dimensions, dims, *nd * sizeof *dims) == 0)
+      continue;
+    int status = ga__shape_broadcast(nd, dims, a->nd, a->dimensions);
+    if (status != GA_NO_ERROR)
+      return ga__fail_within(status, "elemwise");
+  }
+  bool any = false;
+  *order = GA_F_ORDER;
+  for (unsigned int i = ge->n_out; i < ge->n; i++) {
+    const GpuArray *a = args[i];
+    if (ga__elemwise_is_scalar(ge, i) || a->nd != *nd ||
+        memcmp(a->dimensions, dims, *nd * sizeof *dims) != 0)
+      continue;
+    any = true;
+    if (GpuArray_IS_C_CONTIGUOUS(a) || !GpuArray_IS_F_CONTIGUOUS(a))
+      *order = GA_C_ORDER;
+  }
+  if (!any)
+    *order = GA_C_ORDER;
+  return GA_NO_ERROR;
+}
+
+/* Checks the inputs of an apply. */
+static int check_inputs(GpuElemwise *ge, void *const *args) {
+  for (unsigned int i = ge->n_out; i < ge->n; i++) {
+    if (args[i] == NULL)
+      return GA_FAIL(GA_INVALID_ERROR, "elemwise: got nothing for '%s'",
+                     ge->args[i].name);
+    if (ga__elemwise_is_scalar(ge, i))
+      continue;
+    GA_TRY(check_array(ge, args, i));
+    if (!ga__elemwise_is_input(ge, i))
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "elemwise: '%s' is written but does not lead the arguments as "
+                     "GE_WRITE only; use GpuElemwise_call",
+                     ge->args[i].name);
+  }
+  return GA_NO_ERROR;
+}
+
+/* Runs on new outputs; args[0 .. n_out) are filled here. */
+static int apply_list(GpuElemwise *ge, GpuArray *const *outs, void **args) {
+  GA_TRY(ga__context_check(ge->context));
+  GA_TRY(check_inputs(ge, args));
+  unsigned int nd, n = ge->n_out, n_made = 0;
+  size_t dims[GA_MAX_NDIM];
+  ga_order order = GA_C_ORDER;
+  GA_TRY(output_shape(&nd, dims, &order, ge, args));
+  GpuArray made[GA_ELEM_MAX_ARGS];
+  int status = GA_NO_ERROR;
+  for (; n_made < n && status == GA_NO_ERROR; n_made += status == GA_NO_ERROR) {
+    status = GpuArray_empty(&made[n_made], ge->context, ge->args[n_made].typecode, nd,
+                            dims, order);
+    args[n_made] = &made[n_made];
+  }
+  if (status == GA_NO_ERROR)
+    status = ga__elemwise_run(ge, args, nd, dims);
+  for (unsigned int i = 0; i < n_made; i++) {
+    if (status == GA_NO_ERROR)
+      *outs[i] = made[i];
+    else
+      GpuArray_clear(&made[i]);
+  }
+  return status;
+}
+
+static int check_outputs(const GpuElemwise *ge, GpuArray *const *outs) {
+  if (ge == NULL || outs == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
+                   ge == NULL ? "object" : "outputs");
+  if (ge->n_out == 0)
+    return GA_FAIL(GA_VALUE_ERROR, "elemwise: no argument is GE_WRITE only and first, "
+                                   "so there is no output to make");
+  for (unsigned int i = 0; i < ge->n_out; i++)
+    if (outs[i] == NULL)
+      return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no array for output '%s'",
+                     ge->args[i].name);
+  return GA_NO_ERROR;
+}
+
+int GpuElemwise_apply(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) {
+  GA_TRY(check_outputs(ge, outs));
+  void *args[GA_ELEM_MAX_ARGS];
+  if (ge->n > ge->n_out) {
+    if (ins == NULL)
+      return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no inputs");
+    memcpy(args + ge->n_out, ins, (ge->n - ge->n_out) * sizeof *args);
+  }
+  return apply_list(ge, outs, args);
+}
+
+/* As GpuElemwise_apply for one output and `n` array inputs. */
+static int apply_arrays(GpuElemwise *ge, GpuArray *out, unsigned int n, void **args) {
+  GA_TRY(check_outputs(ge, &out));
+  if (ge->n_out != 1 || ge->n != n + 1 || ge->n_arrays != n + 1)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "elemwise: the expression has %u outputs and %u inputs, expected "
+                   "one output and %u array%s",
+                   ge->n_out, ge->n - ge->n_out, n, n == 1 ? "" : "s");
+  return apply_list(ge, &out, args);
+}
+
+int GpuElemwise_apply1(GpuElemwise *ge, GpuArray *out, const GpuArray *a) {
+  void *args[] = {NULL, (void *)a};
+  return apply_arrays(ge, out, 1, args);
+}
+
+int GpuElemwise_apply2(GpuElemwise *ge, GpuArray *out, const GpuArray *a,
+                       const GpuArray *b) {
+  void *args[] = {NULL, (void *)a, (void *)b};
+  return apply_arrays(ge, out, 2, args);
+}

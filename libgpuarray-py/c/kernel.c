@@ -1,0 +1,322 @@
+/* Kernels that the library makes: found by their source, compiled in groups, launched.
+ */
+#include "c/kernel.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "c/tape.h"
+
+#define N_BUCKETS 256
+
+typedef struct entry {
+  struct entry *next;
+  char *body;
+  gpukernel kernel;
+} entry;
+
+struct ga_kernels {
+  entry *buckets[N_BUCKETS]; /* of lock; changed with slow_lock held too */
+};
+
+/* ---- keys ---- */
+
+void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text) {
+  char digits[33];
+  ga__hash_text(digits, ga__hash(text, strlen(text), (ga_hash){1, 2}));
+  snprintf(out, GA_KERNEL_NAME, "%.*s_%s", GA_KERNEL_NAME - 34, stem, digits);
+}
+
+/* ---- what a context keeps ---- */
+
+static entry **entry_bucket(ga_kernels *table, const char *name) {
+  return &table->buckets[ga__hash(name, strlen(name), (ga_hash){0, 0}).a % N_BUCKETS];
+}
+
+/* The context's kernel of this source, or NULL. */
+static gpukernel *find_kernel(gpucontext *ctx, const ga_source *source) {
+  gpukernel *found = NULL;
+  pthread_mutex_lock(&ctx->lock);
+  entry *e = ctx->kernels ? *entry_bucket(ctx->kernels, source->name) : NULL;
+  for (; e && !found; e = e->next)
+    if (strcmp(e->kernel.name, source->name) == 0 &&
+        strcmp(e->body, source->body.text) == 0)
+      found = &e->kernel;
+  pthread_mutex_unlock(&ctx->lock);
+  return found;
+}
+
+static int open_table(gpucontext *ctx) {
+  if (ctx->kernels)
+    return GA_NO_ERROR;
+  ga_kernels *table = ga__alloc(1, sizeof *table);
+  if (table == NULL)
+    return GA_MEMORY_ERROR;
+  pthread_mutex_lock(&ctx->lock);
+  ctx->kernels = table;
+  pthread_mutex_unlock(&ctx->lock);
+  return GA_NO_ERROR;
+}
+
+void ga__kernels_close(gpucontext *ctx) {
+  for (unsigned int i = 0; ctx->kernels && i < N_BUCKETS; i++) {
+    entry *e = ctx->kernels->buckets[i];
+    while (e) {
+      entry *next = e->next;
+      ctx->backend->kernel_free(ctx->device, e->kernel.kernel);
+      ga__free(e->body);
+      ga__free(e);
+      e = next;
+    }
+  }
+  ga__free(ctx->kernels);
+  ctx->kernels = NULL;
+  ga__programs_close(ctx);
+}
+
+int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
+                    const char *name) {
+  void *kernel;
+  GA_TRY(ctx->backend->kernel(&kernel, ctx->device, p->program, name));
+  int status = ctx->backend->kernel_threads(&k->threads, ctx->device, kernel);
+  if (status != GA_NO_ERROR) {
+    ctx->backend->kernel_free(ctx->device, kernel);
+    return status;
+  }
+  k->context = ctx;
+  k->kernel = kernel;
+  atomic_init(&k->references, 1);
+  snprintf(k->name, sizeof k->name, "%s", name);
+  return GA_NO_ERROR;
+}
+
+/* ---- kernels that the context keeps ---- */
+
+/* Adds the kernel of `source`, which `p` contains. slow_lock is held. */
+static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
+                     const ga_program *p) {
+  entry *e = ga__alloc(1, sizeof *e);
+  if (e == NULL)
+    return GA_MEMORY_ERROR;
+  e->body = ga__strdup(source->body.text);
+  int status =
+      e->body ? ga__kernel_open(&e->kernel, ctx, p, source->name) : GA_MEMORY_ERROR;
+  if (status != GA_NO_ERROR) {
+    ga__free(e->body);
+    ga__free(e);
+    return status;
+  }
+  e->kernel.of_context = true;
+  pthread_mutex_lock(&ctx->lock);
+  entry **bucket = entry_bucket(ctx->kernels, source->name);
+  e->next = *bucket;
+  *bucket = e;
+  pthread_mutex_unlock(&ctx->lock);
+  *out = &e->kernel;
+  return GA_NO_ERROR;
+}
+
+/* As ga__kernel_get, with slow_lock held. */
+static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source) {
+  GA_TRY(open_table(ctx));
+  *out = find_kernel(ctx, source);
+  if (*out)
+    return GA_NO_ERROR;
+  ga_key k = {0};
+  ga_program *p;
+  enum ga_origin origin;
+  int status = ga__key_of(&k, ctx, source->body.text);
+  if (status == GA_NO_ERROR)
+    status = ga__program_get(&p, &origin, ctx, &k, source->name, NULL);
+  if (status == GA_NO_ERROR)
+    status = add_entry(out, ctx, source, p);
+  if (status == GA_NO_ERROR)
+    ga__program_count(ctx, origin, 1);
+  ga__key_clear(&k);
+  return status;
+}
+
+/* A source that can be used; an empty body has no text. */
+static int check_source(const ga_source *source) {
+  GA_TRY(ga__strbuf_status(&source->body));
+  if (source->body.text == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: the kernel has no source", source->name);
+  return GA_NO_ERROR;
+}
+
+int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source) {
+  GA_TRY(ga__context_check(ctx));
+  GA_TRY(check_source(source));
+  gpukernel *found = find_kernel(ctx, source);
+  if (found) {
+    ga__program_count(ctx, GA_FROM_MEMORY, 1);
+    *out = found;
+    return GA_NO_ERROR;
+  }
+  pthread_mutex_lock(&ctx->slow_lock);
+  int status = get_slowly(&found, ctx, source);
+  pthread_mutex_unlock(&ctx->slow_lock);
+  if (status == GA_NO_ERROR)
+    *out = found;
+  return status;
+}
+
+/* Puts a source among those to compile unless memory, disk or the list has it; one that
+ * must be alone is compiled at once. */
+static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
+                const ga_source *source) {
+  gpukernel *kernel;
+  GA_TRY(check_source(source));
+  if (find_kernel(ctx, source))
+    return GA_NO_ERROR;
+  for (unsigned int i = 0; i < *n; i++)
+    if (strcmp(missing[i]->name, source->name) == 0)
+      return GA_NO_ERROR;
+  ga_key k = {0};
+  int status = ga__key_of(&k, ctx, source->body.text);
+  ga_program *p = NULL;
+  if (status == GA_NO_ERROR)
+    p = ga__program_stored(ctx, &k);
+  if (p) {
+    status = add_entry(&kernel, ctx, source, p);
+    if (status == GA_NO_ERROR)
+      ga__program_count(ctx, GA_FROM_DISK, 1);
+  } else if (status == GA_NO_ERROR && source->alone) {
+    status = get_slowly(&kernel, ctx, source);
+  } else if (status == GA_NO_ERROR) {
+    missing[(*n)++] = source;
+  }
+  ga__key_clear(&k);
+  return status;
+}
+
+/* Compiles several sources as one program. */
+static int compile_batch(gpucontext *ctx, unsigned int n,
+                         const ga_source *const *sources) {
+  ga_key k = {0};
+  ga_program *p;
+  enum ga_origin origin;
+  gpukernel *kernel;
+  ga__key_begin(&k, ctx);
+  for (unsigned int i = 0; i < n; i++)
+    ga__key_add(&k, sources[i]->body.text);
+  int status = ga__strbuf_status(&k.text);
+  if (status == GA_NO_ERROR)
+    status = ga__program_get(&p, &origin, ctx, &k, "a group of kernels", NULL);
+  for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++) {
+    status = add_entry(&kernel, ctx, sources[i], p);
+    if (status == GA_NO_ERROR)
+      ga__program_refer(ctx, sources[i]->body.text, &k);
+  }
+  if (status == GA_NO_ERROR)
+    ga__program_count(ctx, origin, n);
+  ga__key_clear(&k);
+  return status;
+}
+
+static int prepare_slowly(gpucontext *ctx, unsigned int n,
+                          const ga_source *const *sources, const ga_source **missing) {
+  unsigned int n_missing = 0;
+  gpukernel *kernel;
+  GA_TRY(open_table(ctx));
+  for (unsigned int i = 0; i < n; i++)
+    GA_TRY(want(missing, &n_missing, ctx, sources[i]));
+  if (n_missing > 1) {
+    int status = compile_batch(ctx, n_missing, missing);
+    if (status != GA_COMPILE_ERROR)
+      return status;
+  }
+  /* One alone; or all of them, so that the error is the culprit's, or that sources
+   * which do not fit together are compiled apart. */
+  for (unsigned int i = 0; i < n_missing; i++)
+    GA_TRY(get_slowly(&kernel, ctx, missing[i]));
+  return GA_NO_ERROR;
+}
+
+int ga__kernel_prepare(gpucontext *ctx, unsigned int n,
+                       const ga_source *const *sources) {
+  GA_TRY(ga__context_check(ctx));
+  const ga_source **missing = ga__alloc(n, sizeof(const ga_source *));
+  if (missing == NULL)
+    return GA_MEMORY_ERROR;
+  pthread_mutex_lock(&ctx->slow_lock);
+  int status = prepare_slowly(ctx, n, sources, missing);
+  pthread_mutex_unlock(&ctx->slow_lock);
+  ga__free((void *)missing);
+  return status;
+}
+
+/* ---- launches ---- */
+
+size_t ga__kernel_threads(const gpukernel *k) {
+  return k->threads;
+}
+
+int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
+  gpucontext *ctx = k->context;
+  GA_TRY(ga__context_check(ctx));
+  if (launch->n_args > GA_MAX_ARGS)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "kernel %s: %u arguments are more than the %d a launch may have",
+                   k->name, launch->n_args, GA_MAX_ARGS);
+  for (unsigned int i = 0; i < launch->nd; i++)
+    if (launch->grid[i] == 0 || launch->block[i] == 0)
+      return GA_NO_ERROR;
+  for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++)
+    if (a->kind == GA_ARG_MEMORY && a->buffer->tape)
+      return ga__tape_launch(a->buffer->tape, k, launch);
+  int status = ctx->backend->launch(ctx->device, k->kernel, launch);
+  if (status == GA_NO_ERROR)
+    return status;
+  return ga__context_status(ctx, ga__fail_within(status, "kernel %s", k->name));
+}
+
+/* The next argument; one too many is counted, not kept, and the launch refuses. */
+static ga_arg *next_arg(ga_args *args) {
+  static _Thread_local ga_arg surplus;
+  unsigned int i = args->n++;
+  return i < GA_MAX_ARGS ? &args->list[i] : &surplus;
+}
+
+void ga__args_buffer(ga_args *args, gpudata *buffer) {
+  ga_arg *a = next_arg(args);
+  a->kind = GA_ARG_MEMORY;
+  a->size = sizeof(void *);
+  a->buffer = buffer;
+  a->value.u64 = 0;
+}
+
+void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset) {
+  ga_arg *a = next_arg(args);
+  a->kind = GA_ARG_OFFSET;
+  a->size = sizeof(uint64_t);
+  a->buffer = buffer;
+  a->value.u64 = offset;
+}
+
+void ga__args_value(ga_args *args, const void *value, size_t size) {
+  ga_arg *a = next_arg(args);
+  assert(size <= sizeof a->value);
+  a->kind = GA_ARG_VALUE;
+  a->size = (unsigned int)size;
+  a->buffer = NULL;
+  memcpy(a->value.bytes, value, size);
+}
+
+void ga__args_u32(ga_args *args, uint32_t value) {
+  ga__args_value(args, &value, sizeof value);
+}
+
+void ga__args_i32(ga_args *args, int32_t value) {
+  ga__args_value(args, &value, sizeof value);
+}
+
+void ga__args_u64(ga_args *args, uint64_t value) {
+  ga__args_value(args, &value, sizeof value);
+}
+
+void ga__args_i64(ga_args *args, int64_t value) {
+  ga__args_value(args, &value, sizeof value);
+}

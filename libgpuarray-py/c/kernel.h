@@ -1,0 +1,71 @@
+/* Compiled kernels: from source, from memory, from disk; and launches. */
+#ifndef GA_C_KERNEL_H
+#define GA_C_KERNEL_H
+
+#include "c/buffer.h"
+#include "c/program.h"
+
+#define GA_KERNEL_NAME 64
+
+struct _gpukernel {
+  gpucontext *context; /* first, as consumers of libgpuarray expect */
+  atomic_uint references;
+  bool of_context; /* the context keeps it, so that it does not keep the context */
+  void *kernel;    /* the backend's */
+  size_t threads;
+  char name[GA_KERNEL_NAME];
+  unsigned int n_args; /* what follows is only a user's kernel's */
+  int *types;
+  ga_arg *args;
+  bool *is_set;
+};
+
+/* Source of one kernel: `body` without the prelude, with the kernel's name in it. The
+ * name is made from its content (ga__kernel_name), so that several bodies can stand in
+ * one program. Starts zeroed. `alone`: the body defines functions of its own (a user's
+ * preamble), whose names may clash, so it must be a program by itself. */
+typedef struct ga_source {
+  char name[GA_KERNEL_NAME];
+  ga_strbuf body;
+  bool alone;
+} ga_source;
+
+/* "<stem>_<hash of text>": a name that differs when the text does. */
+void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text);
+
+/* A kernel from `source`: from the context's memory, else from disk, else compiled. The
+ * context keeps it; the caller borrows it for as long as it holds the context.
+ * Thread-safe. */
+int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source);
+
+/* Makes all of `sources` available to ga__kernel_get at once: what is neither in memory
+ * nor on disk is compiled as one program (NVRTC takes 33 ms for one kernel, 66 ms for
+ * eight). */
+int ga__kernel_prepare(gpucontext *ctx, unsigned int n,
+                       const ga_source *const *sources);
+
+/* Queues a launch; empty grids launch nothing. All buffers are of the kernel's context.
+ * If one of them is a stand-in of a tape, the launch is recorded there instead. */
+int ga__kernel_launch(gpukernel *k, const ga_launch *launch);
+
+/* Fills what every kernel has; slow_lock is held. */
+int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *program,
+                    const char *name);
+
+/* Threads of a block for this kernel at most. */
+size_t ga__kernel_threads(const gpukernel *k);
+
+/* Arguments, filled in order. */
+typedef struct ga_args {
+  unsigned int n;
+  ga_arg list[GA_MAX_ARGS];
+} ga_args;
+void ga__args_buffer(ga_args *args, gpudata *buffer);                /* the pointer */
+void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset); /* a ga_size */
+void ga__args_u32(ga_args *args, uint32_t value);
+void ga__args_i32(ga_args *args, int32_t value);
+void ga__args_u64(ga_args *args, uint64_t value);
+void ga__args_i64(ga_args *args, int64_t value);
+void ga__args_value(ga_args *args, const void *value, size_t size);
+
+#endif

@@ -1,0 +1,83 @@
+/* A plan's values and steps, between the file that builds them and the one that runs
+ * them. */
+#ifndef GA_C_PLAN_H
+#define GA_C_PLAN_H
+
+#include "c/tape.h"
+#include <gpuarray/plan.h>
+
+enum ga_step_kind {
+  GA_STEP_INT,    /* a host integer */
+  GA_STEP_DIM,    /* the length of an array's axis */
+  GA_STEP_INT_OP, /* arithmetic of two host integers */
+  GA_STEP_ELEMWISE,
+  GA_STEP_REDUCE,
+  GA_STEP_GEMV,
+  GA_STEP_GEMM,
+  GA_STEP_DIMSHUFFLE,
+  GA_STEP_RESHAPE,
+  GA_STEP_BROADCAST,
+  GA_STEP_COPY
+};
+
+typedef struct ga_value {
+  bool integer; /* a host integer, not an array */
+  unsigned int nd;
+  int typecode;
+  unsigned int broadcastable; /* of an input: axes that must have length 1 */
+  int input;                  /* its index among the inputs, or -1 */
+  GpuArray constant;          /* data NULL unless it is one */
+  unsigned int last_use;      /* the last step that reads it; n_steps for a result */
+} ga_value;
+
+typedef struct ga_step {
+  enum ga_step_kind kind;
+  char *label;
+  unsigned int n_in, n_out;
+  unsigned int *ins, *outs; /* value numbers */
+  unsigned int *stretch;    /* for each input: axes that may stretch */
+  int *inplace;             /* for each output: the input it takes over, or -1 */
+  GpuElemwise *elemwise;
+  GpuReduction *reduction;
+  unsigned int axes;
+  double alpha, beta;
+  cb_transpose ta, tb;
+  int op; /* of GA_STEP_INT_OP; the axis of GA_STEP_DIM */
+  long long integer;
+  unsigned int nd; /* of a view */
+  int pattern[GA_MAX_NDIM];
+} ga_step;
+
+/* The plan bound to one signature: what a run only has to replay. */
+typedef struct ga_bound {
+  struct ga_bound *next; /* most recently used first */
+  uint64_t *signature;
+  ga_tape *tape;
+  GpuArray *outputs;    /* on stand-ins */
+  gpudata **inputs;     /* the inputs' stand-ins */
+  ga_binding *bindings; /* scratch of a replay, one for each slot */
+  unsigned int n_outputs;
+} ga_bound;
+
+#define GA_MAX_BINDINGS 64 /* signatures kept for a plan */
+
+struct _GpuPlan {
+  gpucontext *context;
+  char *name;
+  ga_value *values;
+  unsigned int n_values, value_capacity;
+  ga_step *steps;
+  unsigned int n_steps, step_capacity;
+  unsigned int *inputs, *outputs; /* value numbers */
+  unsigned int n_inputs, n_outputs, input_capacity, output_capacity;
+  bool *destroyed;         /* inputs whose memory a step takes over */
+  size_t signature_length; /* words */
+  uint64_t *signature;     /* scratch of a run */
+  ga_bound *bound;
+  gpuplan_info info;
+  pthread_mutex_t lock; /* of everything a run changes */
+};
+
+void ga__bound_free(ga_bound *bound);
+
+#endif

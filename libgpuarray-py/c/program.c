@@ -1,0 +1,259 @@
+/* Compiled programs, found in memory, then on disk, then compiled.
+ *
+ * A file on disk holds a program, or the key of a program of several kernels that has
+ * the kernel asked for. */
+#include "c/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "c/cache.h"
+
+#define N_BUCKETS 256
+
+struct ga_programs {
+  ga_program *buckets[N_BUCKETS];
+};
+
+enum { STORED_PROGRAM = 'P', STORED_KEY = 'K' }; /* a file's first byte */
+
+/* ---- keys ---- */
+
+void ga__key_begin(ga_key *k, const gpucontext *ctx) {
+  ga__strbuf_addf(&k->text, "gpuarray %d\n%s\n%s\n", GPUARRAY_ABI_VERSION,
+                  ctx->backend->name, ctx->info.bin_id);
+  k->source_at = k->text.length;
+  ga__strbuf_add(&k->text, ctx->backend->prelude);
+}
+
+void ga__key_add(ga_key *k, const char *body) {
+  ga__strbuf_add(&k->text, "\n#line 1\n");
+  ga__strbuf_add(&k->text, body);
+}
+
+int ga__key_of(ga_key *k, const gpucontext *ctx, const char *body) {
+  ga__key_begin(k, ctx);
+  ga__key_add(k, body);
+  return ga__strbuf_status(&k->text);
+}
+
+void ga__key_clear(ga_key *k) {
+  ga__strbuf_clear(&k->text);
+}
+
+/* ---- memory ---- */
+
+static int open_table(gpucontext *ctx) {
+  if (ctx->programs == NULL)
+    ctx->programs = ga__alloc(1, sizeof *ctx->programs);
+  return ctx->programs ? GA_NO_ERROR : GA_MEMORY_ERROR;
+}
+
+void ga__programs_close(gpucontext *ctx) {
+  if (ctx->programs == NULL)
+    return;
+  for (unsigned int i = 0; i < N_BUCKETS; i++) {
+    ga_program *p = ctx->programs->buckets[i];
+    while (p) {
+      ga_program *next = p->next;
+      ctx->backend->unload(ctx->device, p->program);
+      ga__free(p->key);
+      ga__free(p);
+      p = next;
+    }
+  }
+  ga__free(ctx->programs);
+  ctx->programs = NULL;
+}
+
+static void count(gpucontext *ctx, size_t *counter, size_t n) {
+  pthread_mutex_lock(&ctx->lock);
+  *counter += n;
+  pthread_mutex_unlock(&ctx->lock);
+}
+
+void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n) {
+  gpucontext_cache *c = &ctx->cache;
+  count(ctx,
+        origin == GA_FROM_MEMORY ? &c->memory_hits
+        : origin == GA_FROM_DISK ? &c->disk_hits
+                                 : &c->compiled,
+        n);
+}
+
+static ga_program *find_program(gpucontext *ctx, const char *text, size_t size) {
+  ga_hash hash = ga__hash(text, size, (ga_hash){0, 0});
+  ga_program *p = ctx->programs->buckets[hash.a % N_BUCKETS];
+  while (p && (p->hash.b != hash.b || p->key_size != size ||
+               memcmp(p->key, text, size) != 0))
+    p = p->next;
+  return p;
+}
+
+/* Takes `compiled` in every case. */
+static int add_program(ga_program **out, gpucontext *ctx, const char *text, size_t size,
+                       void *compiled) {
+  ga_program *p = ga__alloc(1, sizeof *p);
+  char *copy = ga__alloc(size + 1, 1);
+  if (p == NULL || copy == NULL) {
+    ga__free(p);
+    ga__free(copy);
+    ctx->backend->unload(ctx->device, compiled);
+    return GA_MEMORY_ERROR;
+  }
+  memcpy(copy, text, size);
+  ga_hash hash = ga__hash(text, size, (ga_hash){0, 0});
+  ga_program **bucket = &ctx->programs->buckets[hash.a % N_BUCKETS];
+  *p = (ga_program){*bucket, hash, copy, size, compiled};
+  *bucket = *out = p;
+  return GA_NO_ERROR;
+}
+
+/* ---- disk ---- */
+
+/* The bytes stored under a key, without their first, which is *what. */
+static char *read_stored(size_t *size, char *what, gpucontext *ctx, const char *text,
+                         size_t text_size) {
+  void *bytes;
+  enum ga_cache_answer answer =
+      ga__cache_read(&bytes, size, ctx->cache_folder, text, text_size);
+  if (answer == GA_CACHE_DAMAGED)
+    count(ctx, &ctx->cache.damaged, 1);
+  if (answer != GA_CACHE_HIT)
+    return NULL;
+  char *stored = bytes;
+  if (*size == 0) {
+    ga__free(stored);
+    return NULL;
+  }
+  *what = stored[0];
+  memmove(stored, stored + 1, --*size);
+  return stored;
+}
+
+static void write_stored(gpucontext *ctx, const ga_strbuf *under, char what,
+                         const void *bytes, size_t size) {
+  if (ctx->cache_folder == NULL)
+    return;
+  ga_strbuf stored = {0};
+  ga__strbuf_addn(&stored, &what, 1);
+  ga__strbuf_addn(&stored, bytes, size);
+  if (stored.failed || !ga__cache_write(ctx->cache_folder, under->text, under->length,
+                                        stored.text, stored.length))
+    count(ctx, &ctx->cache.unwritable, 1);
+  ga__strbuf_clear(&stored);
+}
+
+static void store_program(gpucontext *ctx, const ga_strbuf *under, void *compiled) {
+  void *bytes;
+  size_t size;
+  if (ctx->cache_folder == NULL)
+    return;
+  if (ctx->backend->binary(&bytes, &size, ctx->device, compiled) != GA_NO_ERROR) {
+    count(ctx, &ctx->cache.unwritable, 1);
+    return;
+  }
+  write_stored(ctx, under, STORED_PROGRAM, bytes, size);
+  ga__free(bytes);
+}
+
+/* A program from its stored bytes; NULL where the vendor refuses them. */
+static ga_program *load_program(gpucontext *ctx, const char *text, size_t text_size,
+                                const char *bytes, size_t size) {
+  void *compiled;
+  ga_program *p;
+  if (ctx->backend->load(&compiled, ctx->device, bytes, size) != GA_NO_ERROR) {
+    count(ctx, &ctx->cache.damaged, 1);
+    return NULL;
+  }
+  return add_program(&p, ctx, text, text_size, compiled) == GA_NO_ERROR ? p : NULL;
+}
+
+/* The program that is stored under a key, or NULL; follows a reference once. */
+static ga_program *stored_program(gpucontext *ctx, const char *text, size_t text_size,
+                                  bool follow) {
+  size_t size;
+  char what;
+  ga_program *p = NULL;
+  char *stored = read_stored(&size, &what, ctx, text, text_size);
+  if (stored && what == STORED_PROGRAM)
+    p = load_program(ctx, text, text_size, stored, size);
+  else if (stored && what == STORED_KEY && follow) {
+    p = find_program(ctx, stored, size);
+    if (p == NULL)
+      p = stored_program(ctx, stored, size, false);
+  }
+  ga__free(stored);
+  return p;
+}
+
+ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
+  if (open_table(ctx) != GA_NO_ERROR)
+    return NULL;
+  return stored_program(ctx, k->text.text, k->text.length, true);
+}
+
+void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
+  ga_key k = {0};
+  if (ctx->cache_folder == NULL)
+    return;
+  if (ga__key_of(&k, ctx, body) == GA_NO_ERROR)
+    write_stored(ctx, &k.text, STORED_KEY, batch->text.text, batch->text.length);
+  ga__key_clear(&k);
+}
+
+/* ---- compiling ---- */
+
+static void add_numbered(ga_strbuf *out, const char *source) {
+  for (unsigned int line = 1; *source; line++) {
+    size_t length = strcspn(source, "\n");
+    ga__strbuf_addf(out, "%4u  %.*s\n", line, (int)length, source);
+    source += length + (source[length] == '\n');
+  }
+}
+
+/* The text of a failed compilation; also in *err_str, if wanted. */
+static int compile_failed(gpucontext *ctx, const char *name, const char *log,
+                          const char *body, char **err_str) {
+  ga_strbuf text = {0};
+  ga__strbuf_addf(&text, "%s does not compile for %s (%s):\n%s\n", name, ctx->name,
+                  ctx->info.name, log ? log : gpuarray_error_text());
+  add_numbered(&text, body);
+  ga__fail(GA_COMPILE_ERROR, "%s", text.failed ? "no memory for the log" : text.text);
+  if (err_str && !text.failed)
+    *err_str = text.text;
+  else
+    ga__strbuf_clear(&text);
+  return GA_COMPILE_ERROR;
+}
+
+static int compile(ga_program **out, gpucontext *ctx, const ga_key *k, const char *name,
+                   char **err_str) {
+  void *compiled;
+  ga_strbuf log = {0};
+  const char *source = k->text.text + k->source_at;
+  int status = ctx->backend->compile(&compiled, ctx->device, source, &log);
+  if (status == GA_COMPILE_ERROR) {
+    const char *body = source + strlen(ctx->backend->prelude) + strlen("\n#line 1\n");
+    compile_failed(ctx, name, log.text, body, err_str);
+  }
+  ga__strbuf_clear(&log);
+  GA_TRY(status);
+  store_program(ctx, &k->text, compiled);
+  return add_program(out, ctx, k->text.text, k->text.length, compiled);
+}
+
+int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                    const ga_key *k, const char *name, char **err_str) {
+  GA_TRY(open_table(ctx));
+  *origin = GA_FROM_MEMORY;
+  *out = find_program(ctx, k->text.text, k->text.length);
+  if (*out)
+    return GA_NO_ERROR;
+  *origin = GA_FROM_DISK;
+  *out = ga__program_stored(ctx, k);
+  if (*out)
+    return GA_NO_ERROR;
+  *origin = GA_COMPILED;
+  return compile(out, ctx, k, name, err_str);
+}

@@ -1,0 +1,48 @@
+/* Compiled programs: found in memory, then on disk, then compiled. */
+#ifndef GA_C_PROGRAM_H
+#define GA_C_PROGRAM_H
+
+#include "c/context.h"
+#include "c/hash.h"
+
+/* What a compiled program depends on, all in one text that ends with the source. Starts
+ * zeroed; ga__key_clear frees it. */
+typedef struct ga_key {
+  ga_strbuf text;
+  size_t source_at;
+} ga_key;
+
+void ga__key_begin(ga_key *key, const gpucontext *ctx);
+/* Adds a body, whose lines count from 1 in the vendor's messages. */
+void ga__key_add(ga_key *key, const char *body);
+/* The key of one body; GA_MEMORY_ERROR. */
+int ga__key_of(ga_key *key, const gpucontext *ctx, const char *body);
+void ga__key_clear(ga_key *key);
+
+typedef struct ga_program {
+  struct ga_program *next;
+  ga_hash hash;
+  char *key;
+  size_t key_size;
+  void *program; /* the backend's */
+} ga_program;
+
+enum ga_origin { GA_FROM_MEMORY, GA_FROM_DISK, GA_COMPILED };
+
+/* The rest is called with the context's slow_lock held, but for ga__program_count. The
+ * context owns every program. */
+
+/* `name` is for messages; *err_str, if wanted, gets the text of a failed compilation.
+ */
+int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                    const ga_key *key, const char *name, char **err_str);
+/* The program that the disk has for this key, or NULL. */
+ga_program *ga__program_stored(gpucontext *ctx, const ga_key *key);
+/* Notes on disk that the program of `batch` has this body's kernel. */
+void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch);
+/* Counts `n` kernels by where they came from. */
+void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n);
+/* Unloads all; the context is closed. */
+void ga__programs_close(gpucontext *ctx);
+
+#endif

@@ -1,0 +1,127 @@
+/* Statuses, the thread's message, and allocation that tests can make fail. */
+#include "c/status.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Long enough for a compiler's log; fixed, so that running out of memory can be told.
+ */
+#define TEXT_SIZE 8192
+
+static _Thread_local char message[TEXT_SIZE];
+
+static const char *const names[] = {
+    [GA_NO_ERROR] = "No error",
+    [GA_MEMORY_ERROR] = "Out of memory",
+    [GA_VALUE_ERROR] = "Value or shape out of range",
+    [GA_IMPL_ERROR] = "A function of the vendor's library failed",
+    [GA_INVALID_ERROR] = "Invalid argument",
+    [GA_UNSUPPORTED_ERROR] = "Not offered for these arguments",
+    [GA_SYS_ERROR] = "The operating system refused",
+    [GA_RUN_ERROR] = "A kernel failed while it ran",
+    [GA_DEVSUP_ERROR] = "The device or its library cannot do it",
+    [GA_READONLY_ERROR] = "Read-only",
+    [GA_WRITEONLY_ERROR] = "Write-only",
+    [GA_BLAS_ERROR] = "The BLAS library failed",
+    [GA_UNALIGNED_ERROR] = "Not aligned",
+    [GA_COPY_ERROR] = "A copy is needed and none was allowed",
+    [GA_NODEV_ERROR] = "No such device",
+    [GA_MISC_ERROR] = "Another failure",
+    [GA_COMM_ERROR] = "Communication between devices failed",
+    [GA_XLARGE_ERROR] = "Larger than can be addressed",
+    [GA_LOAD_ERROR] = "A library is missing or lacks a function",
+    [GA_COMPILE_ERROR] = "A kernel does not compile",
+    [GA_LOST_ERROR] = "The context failed earlier",
+    [GA_FORK_ERROR] = "The context was opened before a fork",
+};
+
+const char *gpuarray_error_str(int err) {
+  if (err < 0 || (size_t)err >= sizeof names / sizeof *names)
+    return "Unknown GA error";
+  return names[err];
+}
+
+const char *gpuarray_error_text(void) {
+  return message;
+}
+
+/* Cuts a text that did not fit so that it shows. */
+static void mark_cut(char *text, int length) {
+  if (length >= TEXT_SIZE)
+    memcpy(text + TEXT_SIZE - 4, "...", 4);
+}
+
+int ga__fail(int status, const char *format, ...) {
+  /* An argument may point into the old message. */
+  char text[TEXT_SIZE];
+  va_list args;
+  va_start(args, format);
+  mark_cut(text, vsnprintf(text, sizeof text, format, args));
+  va_end(args);
+  strcpy(message, text);
+  return status;
+}
+
+int ga__fail_within(int status, const char *format, ...) {
+  char text[TEXT_SIZE];
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  mark_cut(text, length);
+  if (length >= 0 && length < TEXT_SIZE) {
+    size_t room = sizeof text - (size_t)length;
+    int more = snprintf(text + length, room, ": %s", message);
+    mark_cut(text, length + more);
+  }
+  strcpy(message, text);
+  return status;
+}
+
+static atomic_long allocations_until_failure = -1;
+
+void ga__alloc_fail_at(long n) {
+  atomic_store(&allocations_until_failure, n < 0 ? -1 : n);
+}
+
+/* Whether this allocation is the one that a test wants to fail. */
+static bool fails_now(void) {
+  if (atomic_load_explicit(&allocations_until_failure, memory_order_relaxed) < 0)
+    return false;
+  return atomic_fetch_sub(&allocations_until_failure, 1) == 0;
+}
+
+static void *no_memory(size_t count, size_t size) {
+  ga__fail(GA_MEMORY_ERROR, "the host has no memory for %zu times %zu bytes", count,
+           size);
+  return NULL;
+}
+
+void *ga__alloc(size_t count, size_t size) {
+  if (fails_now() || (size != 0 && count > SIZE_MAX / size))
+    return no_memory(count, size);
+  void *block = calloc(count ? count : 1, size ? size : 1);
+  return block ? block : no_memory(count, size);
+}
+
+void *ga__realloc(void *old, size_t count, size_t size) {
+  if (fails_now() || (size != 0 && count > SIZE_MAX / size))
+    return no_memory(count, size);
+  size_t bytes = count * size;
+  void *block = realloc(old, bytes != 0 ? bytes : 1);
+  return block ? block : no_memory(count, size);
+}
+
+char *ga__strdup(const char *text) {
+  size_t size = strlen(text) + 1;
+  char *copy = ga__alloc(size, 1);
+  return copy ? memcpy(copy, text, size) : NULL;
+}
+
+void ga__free(void *block) {
+  free(block);
+}

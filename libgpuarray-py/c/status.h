@@ -1,0 +1,44 @@
+/* Statuses, the thread's message, and allocation that tests can make fail. */
+#ifndef GA_C_STATUS_H
+#define GA_C_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <gpuarray/error.h>
+
+#if defined(__GNUC__)
+#define GA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define GA_PRINTF(fmt, args)
+#endif
+
+/* Sets the thread's message and gives `status` back, so that a failure is one
+ * statement: return GA_FAIL(GA_VALUE_ERROR, "reshape: %zu elements do not fit ...", n);
+ */
+int ga__fail(int status, const char *format, ...) GA_PRINTF(2, 3);
+#define GA_FAIL(...) ga__fail(__VA_ARGS__)
+
+/* Puts `prefix: ` before the thread's message, for a caller that knows more. */
+int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
+
+/* Hands a failure of `call` on to the caller. Use it where nothing has to be undone. */
+#define GA_TRY(call)                                                                   \
+  do {                                                                                 \
+    int ga_try_ = (call);                                                              \
+    if (ga_try_ != GA_NO_ERROR)                                                        \
+      return ga_try_;                                                                  \
+  } while (0)
+
+/* As calloc/realloc/free/strdup; NULL sets GA_MEMORY_ERROR's text. Every allocation of
+ * the library goes through these. */
+void *ga__alloc(size_t count, size_t size);
+void *ga__realloc(void *old, size_t count, size_t size);
+char *ga__strdup(const char *text);
+void ga__free(void *block);
+
+/* For tests: the n-th allocation from now on (0 is the next) fails once; negative:
+ * none. */
+void ga__alloc_fail_at(long n);
+
+#endif

@@ -1,0 +1,21 @@
+/* Growing text, for kernel sources and reports. Failure is kept and asked for once. */
+#ifndef GA_C_STRBUF_H
+#define GA_C_STRBUF_H
+
+#include "c/status.h"
+
+/* Starts zeroed: `ga_strbuf text = {0};`. */
+typedef struct ga_strbuf {
+  char *text; /* NUL-terminated, or NULL while empty */
+  size_t length, capacity;
+  bool failed;
+} ga_strbuf;
+
+void ga__strbuf_add(ga_strbuf *sb, const char *text);
+void ga__strbuf_addn(ga_strbuf *sb, const char *text, size_t length);
+void ga__strbuf_addf(ga_strbuf *sb, const char *format, ...) GA_PRINTF(2, 3);
+/* GA_MEMORY_ERROR if any addition failed. */
+int ga__strbuf_status(const ga_strbuf *sb);
+void ga__strbuf_clear(ga_strbuf *sb);
+
+#endif

@@ -1,0 +1,70 @@
+/* Commands recorded instead of queued, and their replay.
+ *
+ * A plan is bound by running its steps once on stand-in buffers (gpudata whose `tape`
+ * is set and which have no memory): every launch, copy, fill and product on a stand-in
+ * is appended here. Replaying the tape with real buffers in place of the stand-ins is
+ * what a later run does. */
+#ifndef GA_C_TAPE_H
+#define GA_C_TAPE_H
+
+#include "c/kernel.h"
+
+typedef struct ga_tape ga_tape;
+
+/* ga__kernel_launch, gpudata_move, ga__buffer_fill and blas.c call these when a buffer
+ * they are given is a stand-in. Each copies all it is given. */
+int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch);
+int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
+                  size_t from_offset, size_t size);
+int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char byte,
+                  size_t size);
+int ga__tape_gemm(ga_tape *tape, int typecode, cb_transpose ta, cb_transpose tb,
+                  size_t m, size_t n, size_t k, double alpha, ga_matrix a, ga_matrix b,
+                  double beta, ga_matrix c);
+int ga__tape_gemv(ga_tape *tape, int typecode, cb_transpose ta, size_t m, size_t n,
+                  double alpha, ga_matrix a, ga_vector x, double beta, ga_vector y);
+
+/* The tape that new buffers of this context belong to on this thread while a plan is
+ * bound, or NULL. Set by the plan; ga__buffer_new asks it. */
+ga_tape *ga__tape_current(const gpucontext *ctx);
+/* Makes a stand-in of `size` bytes; ga__buffer_new calls it. Its release is recorded.
+ */
+int ga__tape_buffer(gpudata **out, ga_tape *tape, size_t size);
+/* Told when the last reference to a stand-in goes; frees the struct. */
+void ga__tape_release(gpudata *stand_in);
+
+/* For plans: recording. The tape keeps `ctx` alive. While it is the thread's current
+ * one, new buffers of its context are stand-ins. */
+int ga__tape_new(ga_tape **out, gpucontext *ctx);
+void ga__tape_free(ga_tape *tape);
+void ga__tape_set_current(ga_tape *tape);
+/* A stand-in for an input; slots are numbered in the order they are made. */
+int ga__tape_input(gpudata **out, ga_tape *tape);
+/* The number of a stand-in's slot. */
+unsigned int ga__tape_slot(const gpudata *stand_in);
+unsigned int ga__tape_slots(const ga_tape *tape);
+
+/* Whether a slot's memory goes to the caller of a replay. */
+bool ga__tape_kept(const ga_tape *tape, unsigned int number);
+
+/* Ends the recording: slots whose `kept` is set get memory of their own at each replay
+ * (results); the others share memory where their lives do not overlap. */
+int ga__tape_finish(ga_tape *tape, const bool *kept);
+
+/* What a slot stands for in one replay: a buffer, and how many bytes to add to offsets
+ * in it. */
+typedef struct ga_binding {
+  gpudata *buffer;
+  size_t base;
+} ga_binding;
+
+/* Queues all commands. bindings[] has an entry for each slot; those of inputs are
+ * given, those of kept slots are filled with new buffers that the caller owns, the
+ * others are used up. On failure the new ones are released. */
+int ga__tape_replay(ga_tape *tape, ga_binding *bindings);
+
+/* What one replay does: commands queued, buffers allocated, bytes of intermediates. */
+void ga__tape_counts(const ga_tape *tape, size_t *commands, size_t *allocations,
+                     size_t *workspace);
+
+#endif

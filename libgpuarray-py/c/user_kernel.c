@@ -1,0 +1,347 @@
+/* A user's kernels: gpukernel_* and GpuKernel_*. */
+#include <assert.h>
+#include <gpuarray/kernel.h>
+#include <string.h>
+
+#include "c/dtype.h"
+#include "c/kernel.h"
+
+#define DEFAULT_THREADS 256
+
+static int check_types(unsigned int n, const int *typecodes) {
+  if (n > GA_MAX_ARGS)
+    return GA_FAIL(
+        GA_UNSUPPORTED_ERROR,
+        "gpukernel_init: %u arguments are more than the %d a kernel may have", n,
+        GA_MAX_ARGS);
+  if (n > 0 && typecodes == NULL)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "gpukernel_init: the types of %u arguments are "
+                   "missing",
+                   n);
+  for (unsigned int i = 0; i < n; i++) {
+    size_t size = gpuarray_get_elsize(typecodes[i]);
+    if (size == 0 || size > sizeof((ga_arg *)0)->value)
+      return GA_FAIL(
+          GA_INVALID_ERROR,
+          "gpukernel_init: argument %u is of %s, which cannot be passed; use "
+          "GA_BUFFER for a pointer",
+          i, ga__dtype_name(typecodes[i]));
+  }
+  return GA_NO_ERROR;
+}
+
+static int check_use(gpucontext *ctx, int flags) {
+  GA_TRY(ga__backend_speaks(ctx->backend, flags));
+  if (flags & GA_USE_COMPLEX)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "gpukernel_init: complex numbers are not offered in kernels");
+  if (flags & GA_USE_DOUBLE)
+    return ga__context_supports(ctx, GA_DOUBLE, "gpukernel_init");
+  return GA_NO_ERROR;
+}
+
+static int join(ga_strbuf *body, unsigned int count_, const char *const *strings,
+                const size_t *lengths) {
+  for (unsigned int i = 0; i < count_; i++) {
+    if (strings[i] == NULL)
+      return GA_FAIL(GA_INVALID_ERROR, "gpukernel_init: text %u of %u is missing", i,
+                     count_);
+    ga__strbuf_addn(body, strings[i],
+                    lengths && lengths[i] ? lengths[i] : strlen(strings[i]));
+  }
+  return ga__strbuf_status(body);
+}
+
+static void free_kernel(gpukernel *k) {
+  ga__free(k->types);
+  ga__free(k->args);
+  ga__free(k->is_set);
+  ga__free(k);
+}
+
+/* A kernel of which nothing is compiled yet. */
+static gpukernel *new_kernel(unsigned int n_args, const int *typecodes) {
+  gpukernel *k = ga__alloc(1, sizeof *k);
+  if (k == NULL)
+    return NULL;
+  k->n_args = n_args;
+  k->types = ga__alloc(n_args, sizeof *k->types);
+  k->args = ga__alloc(n_args, sizeof *k->args);
+  k->is_set = ga__alloc(n_args, sizeof *k->is_set);
+  if (k->types == NULL || k->args == NULL || k->is_set == NULL) {
+    free_kernel(k);
+    return NULL;
+  }
+  if (n_args > 0)
+    memcpy(k->types, typecodes, n_args * sizeof *typecodes);
+  return k;
+}
+
+/* Compiles `body` and takes `name` from it. */
+static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
+                        const char *name, char **err_str) {
+  ga_key text = {0};
+  ga_program *p;
+  enum ga_origin origin;
+  int status = ga__key_of(&text, ctx, body);
+  if (status == GA_NO_ERROR) {
+    pthread_mutex_lock(&ctx->slow_lock);
+    status = ga__program_get(&p, &origin, ctx, &text, name, err_str);
+    if (status == GA_NO_ERROR)
+      status = ga__kernel_open(k, ctx, p, name);
+    if (status == GA_NO_ERROR)
+      ga__program_count(ctx, origin, 1);
+    pthread_mutex_unlock(&ctx->slow_lock);
+  }
+  ga__key_clear(&text);
+  return status;
+}
+
+static int init_kernel(gpukernel **out, gpucontext *ctx, unsigned int count_,
+                       const char *const *strings, const size_t *lengths,
+                       const char *fname, unsigned int numargs, const int *typecodes,
+                       int flags, char **err_str) {
+  GA_TRY(ga__context_check(ctx));
+  if (count_ == 0 || strings == NULL || fname == NULL)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "gpukernel_init: the source and the kernel's name are needed");
+  GA_TRY(check_types(numargs, typecodes));
+  GA_TRY(check_use(ctx, flags));
+  ga_strbuf body = {0};
+  int status = join(&body, count_, strings, lengths);
+  gpukernel *k = NULL;
+  if (status == GA_NO_ERROR && (k = new_kernel(numargs, typecodes)) == NULL)
+    status = GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR)
+    status = compile_user(k, ctx, body.text, fname, err_str);
+  ga__strbuf_clear(&body);
+  if (status != GA_NO_ERROR) {
+    if (k)
+      free_kernel(k);
+    return status;
+  }
+  gpucontext_retain(ctx);
+  *out = k;
+  return GA_NO_ERROR;
+}
+
+gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **strings,
+                          const size_t *lengths, const char *fname,
+                          unsigned int numargs, const int *typecodes, int flags,
+                          int *ret, char **err_str) {
+  gpukernel *k = NULL;
+  int status = init_kernel(&k, ctx, count, strings, lengths, fname, numargs, typecodes,
+                           flags, err_str);
+  if (status != GA_NO_ERROR && ret)
+    *ret = status;
+  return k;
+}
+
+void gpukernel_retain(gpukernel *k) {
+  if (k)
+    atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
+}
+
+void gpukernel_release(gpukernel *k) {
+  if (k == NULL ||
+      atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1)
+    return;
+  assert(!k->of_context); /* whose reference is the context's */
+  gpucontext *ctx = k->context;
+  if (ga__context_is_ours(ctx))
+    ctx->backend->kernel_free(ctx->device, k->kernel);
+  free_kernel(k);
+  gpucontext_deref(ctx);
+}
+
+/* Fills `arg` from what a user hands in. */
+static int read_arg(ga_arg *arg, const gpukernel *k, unsigned int i, void *a) {
+  if (a == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u is NULL", k->name, i);
+  if (k->types[i] == GA_BUFFER) {
+    gpudata *buffer = a;
+    if (buffer->context != k->context)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "kernel %s on %s: argument %u is a buffer of another context, %s",
+                     k->name, k->context->name, i, buffer->context->name);
+    *arg = (ga_arg){.kind = GA_ARG_MEMORY, .size = sizeof(void *), .buffer = buffer};
+    return GA_NO_ERROR;
+  }
+  size_t size = gpuarray_get_elsize(k->types[i]);
+  *arg = (ga_arg){.kind = GA_ARG_VALUE, .size = (unsigned int)size};
+  memcpy(arg->value.bytes, a, size);
+  return GA_NO_ERROR;
+}
+
+static int check_kernel(const gpukernel *k, const char *operation) {
+  if (k == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: no kernel was given", operation);
+  return GA_NO_ERROR;
+}
+
+int gpukernel_setarg(gpukernel *k, unsigned int i, void *a) {
+  GA_TRY(check_kernel(k, __func__));
+  if (i >= k->n_args)
+    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: there is no argument %u; it has %u",
+                   k->name, i, k->n_args);
+  GA_TRY(read_arg(&k->args[i], k, i, a));
+  k->is_set[i] = true;
+  return GA_NO_ERROR;
+}
+
+static int check_geometry(const gpukernel *k, unsigned int n, const size_t *gs,
+                          const size_t *ls, size_t shared) {
+  const ga_device_info *info = &k->context->info;
+  if (n < 1 || n > 3)
+    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: %u dimensions; a launch has 1, 2 or 3",
+                   k->name, n);
+  if (gs == NULL || ls == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: the grid or the block is missing",
+                   k->name);
+  size_t threads = 1;
+  for (unsigned int i = 0; i < n; i++) {
+    if (ls[i] == 0 || ls[i] > info->max_block[i])
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "kernel %s: %zu threads in dimension %u of a block; %s has 1 to "
+                     "%zu",
+                     k->name, ls[i], i, k->context->name, info->max_block[i]);
+    if (gs[i] > info->max_grid[i])
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "kernel %s: %zu blocks in dimension %u; %s has at most %zu",
+                     k->name, gs[i], i, k->context->name, info->max_grid[i]);
+    if (ls[i] > k->threads / threads)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "kernel %s: a block of it has at most %zu threads on %s", k->name,
+                     k->threads, k->context->name);
+    threads *= ls[i];
+  }
+  if (shared > info->local_memory)
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "kernel %s: %zu bytes of local memory; a block has at most %zu on %s", k->name,
+        shared, info->local_memory, k->context->name);
+  return GA_NO_ERROR;
+}
+
+int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t *ls,
+                   size_t shared, void **args) {
+  GA_TRY(check_kernel(k, __func__));
+  GA_TRY(check_geometry(k, n, gs, ls, shared));
+  ga_arg given[GA_MAX_ARGS];
+  ga_launch launch = {.nd = n, .shared = shared, .n_args = k->n_args, .args = given};
+  for (unsigned int i = 0; i < k->n_args; i++) {
+    if (args)
+      GA_TRY(read_arg(&given[i], k, i, args[i]));
+    else if (k->is_set[i])
+      given[i] = k->args[i];
+    else
+      return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u was never set", k->name,
+                     i);
+  }
+  memcpy(launch.grid, gs, n * sizeof *gs);
+  memcpy(launch.block, ls, n * sizeof *ls);
+  return ga__kernel_launch(k, &launch);
+}
+
+int gpukernel_property(gpukernel *k, int prop_id, void *res) {
+  GA_TRY(check_kernel(k, __func__));
+  if (res == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "gpukernel_property: nowhere to put the answer");
+  if (prop_id < GA_BUFFER_PROP_START)
+    return gpucontext_property(k->context, prop_id, res);
+  switch (prop_id) {
+  case GA_KERNEL_PROP_CTX:
+    *(gpucontext **)res = k->context;
+    return GA_NO_ERROR;
+  case GA_KERNEL_PROP_MAXLSIZE:
+    *(size_t *)res = k->threads;
+    return GA_NO_ERROR;
+  case GA_KERNEL_PROP_PREFLSIZE:
+    *(size_t *)res = k->context->info.warp;
+    return GA_NO_ERROR;
+  case GA_KERNEL_PROP_NUMARGS:
+    *(unsigned int *)res = k->n_args;
+    return GA_NO_ERROR;
+  case GA_KERNEL_PROP_TYPES:
+    *(const int **)res = k->types;
+    return GA_NO_ERROR;
+  }
+  return GA_FAIL(prop_id < GA_KERNEL_PROP_START ? GA_VALUE_ERROR : GA_INVALID_ERROR,
+                 "gpukernel_property: a kernel has no property %d", prop_id);
+}
+
+gpucontext *gpukernel_context(gpukernel *k) {
+  return k ? k->context : NULL;
+}
+
+/* ---- GpuKernel ---- */
+
+int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char **strs,
+                   const size_t *lens, const char *name, unsigned int argcount,
+                   const int *types, int flags, char **err_str) {
+  gpukernel *kernel;
+  if (k == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "GpuKernel_init: nowhere to put the kernel");
+  k->k = NULL;
+  k->args = NULL;
+  GA_TRY(init_kernel(&kernel, ctx, count, strs, lens, name, argcount, types, flags,
+                     err_str));
+  k->k = kernel;
+  return GA_NO_ERROR;
+}
+
+void GpuKernel_clear(GpuKernel *k) {
+  if (k == NULL)
+    return;
+  gpukernel_release(k->k);
+  k->k = NULL;
+}
+
+gpucontext *GpuKernel_context(GpuKernel *k) {
+  return k ? gpukernel_context(k->k) : NULL;
+}
+
+int GpuKernel_setarg(GpuKernel *k, unsigned int i, void *val) {
+  return gpukernel_setarg(k ? k->k : NULL, i, val);
+}
+
+static size_t divide_up(size_t n, size_t by) {
+  return n / by + (n % by != 0);
+}
+
+static size_t smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls) {
+  GA_TRY(check_kernel(k ? k->k : NULL, __func__));
+  if (gs == NULL || ls == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "GpuKernel_sched: nowhere to put the answer");
+  const ga_device_info *info = &k->k->context->info;
+  size_t warp = info->warp > 0 ? info->warp : 1;
+  size_t most_threads = smaller(k->k->threads, info->max_block[0]);
+  size_t most_blocks = info->max_grid[0];
+  n = n > 0 ? n : 1;
+  if (*ls == 0) {
+    size_t blocks = *gs ? *gs : most_blocks, needed = divide_up(n, blocks);
+    size_t wanted = *gs ? 1 : DEFAULT_THREADS;
+    wanted = needed > wanted ? needed : wanted;
+    if (wanted < most_threads)
+      wanted = smaller(divide_up(wanted, warp) * warp, most_threads);
+    *ls = smaller(wanted, most_threads);
+  }
+  if (*gs == 0)
+    *gs = smaller(divide_up(n, *ls), most_blocks);
+  return GA_NO_ERROR;
+}
+
+int GpuKernel_call(GpuKernel *k, unsigned int n, const size_t *gs, const size_t *ls,
+                   size_t shared, void **args) {
+  return gpukernel_call(k ? k->k : NULL, n, gs, ls, shared, args);
+}
+
+const char *GpuKernel_error(const GpuKernel *k, int err) {
+  (void)k, (void)err;
+  return gpuarray_error_text();
+}

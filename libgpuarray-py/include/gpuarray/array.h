@@ -1,0 +1,120 @@
+/* GpuArray: an n-d array on a device. It carries its shape and strides, so a view
+ * allocates nothing and is copied by value.
+ *
+ * Ownership: an array holds one reference to its buffer; GpuArray_clear gives it back.
+ * Functions that make an array overwrite `*a` without clearing it, and leave it as it
+ * was on failure. Waiting: only GpuArray_read and GpuArray_sync wait. Threads: arrays
+ * may be used from several threads at once as long as nobody changes the same GpuArray
+ * struct. Shapes are in elements, strides and offset in bytes. */
+#ifndef GPUARRAY_ARRAY_H
+#define GPUARRAY_ARRAY_H
+
+#include <gpuarray/buffer.h>
+
+GPUARRAY_BEGIN_DECLS
+
+/* cdef: begin */
+#define GA_MAX_NDIM 32
+
+typedef struct _GpuArray {
+  gpudata *data;
+  size_t offset;
+  unsigned int nd;
+  int flags;
+  int typecode;
+  size_t dimensions[32];
+  ssize_t strides[32];
+} GpuArray;
+
+#define GA_C_CONTIGUOUS 0x0001
+#define GA_F_CONTIGUOUS 0x0002
+#define GA_ALIGNED 0x0100
+#define GA_WRITEABLE 0x0400
+#define GA_BEHAVED 0x0500
+#define GA_CARRAY 0x0501
+#define GA_FARRAY 0x0502
+
+typedef enum _ga_order { GA_ANY_ORDER = -1, GA_C_ORDER = 0, GA_F_ORDER = 1 } ga_order;
+
+/* Recomputes the flags after dimensions, strides or offset were changed by hand. An
+ * array of no elements is both C and F contiguous; strides of axes of length 1 do not
+ * matter. */
+void GpuArray_fix_flags(GpuArray *a);
+
+int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
+                   const size_t *dims, ga_order ord);
+int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
+                   const size_t *dims, ga_order ord);
+/* A view of `data`, which is retained. GA_VALUE_ERROR if it reaches outside the buffer.
+ */
+int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
+                      unsigned int nd, const size_t *dims, const ssize_t *strides,
+                      int writeable);
+/* A new array of the C-contiguous host values at `buf` (libgpuarray:
+ * GpuArray_copy_from_host). */
+int GpuArray_copy_from_host(GpuArray *a, gpucontext *ctx, const void *buf, int typecode,
+                            unsigned int nd, const size_t *dims,
+                            const ssize_t *strides);
+int GpuArray_view(GpuArray *v, const GpuArray *a);
+int GpuArray_sync(GpuArray *a);
+/* Basic slicing. A step of 0 picks `start` and drops the axis. Indices are normalised:
+ * start and stop lie in [-1, dim], -1 only before element 0 of a negative step. Always
+ * a view. */
+int GpuArray_index(GpuArray *r, const GpuArray *a, const ssize_t *starts,
+                   const ssize_t *stops, const ssize_t *steps);
+int GpuArray_index_inplace(GpuArray *a, const ssize_t *starts, const ssize_t *stops,
+                           const ssize_t *steps);
+/* a[...] = v, with NumPy's broadcasting and conversion. The two may overlap. */
+int GpuArray_setarray(GpuArray *a, const GpuArray *v);
+/* A view where the strides permit it, else a copy, unless `nocopy` (GA_COPY_ERROR). */
+int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
+                     const size_t *newdims, ga_order ord, int nocopy);
+int GpuArray_reshape_inplace(GpuArray *a, unsigned int nd, const size_t *newdims,
+                             ga_order ord);
+/* A view with its axes in another order; NULL reverses them. */
+int GpuArray_transpose(GpuArray *res, const GpuArray *a, const unsigned int *new_axes);
+int GpuArray_transpose_inplace(GpuArray *a, const unsigned int *new_axes);
+/* A view whose axis i is axis pattern[i] of `a`, or a new axis of length 1 where
+ * pattern[i] is -1. An axis of `a` that is left out must have length 1. */
+int GpuArray_dimshuffle(GpuArray *res, const GpuArray *a, unsigned int nd,
+                        const int *pattern);
+/* A read-only view of `a` repeated along axes of length 1 (stride 0), NumPy's
+ * broadcast_to. */
+int GpuArray_broadcast(GpuArray *res, const GpuArray *a, unsigned int nd,
+                       const size_t *dims);
+/* Releases the buffer and zeroes the struct; safe on a zeroed struct. */
+void GpuArray_clear(GpuArray *a);
+/* 1 if the two may have an element in common, else 0. */
+int GpuArray_share(const GpuArray *a, const GpuArray *b);
+gpucontext *GpuArray_context(const GpuArray *a);
+/* Elements of `src` into `dst` of the same shape, converted as NumPy's astype does. */
+int GpuArray_move(GpuArray *dst, const GpuArray *src);
+/* Raw bytes to and from a C or F contiguous array; `src_sz` must be the array's size.
+ */
+int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz);
+int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src);
+/* Sets every byte of the array's elements, and no other. */
+int GpuArray_memset(GpuArray *a, int data);
+int GpuArray_copy(GpuArray *res, const GpuArray *a, ga_order order);
+/* A new array with `typecode`, always a copy, C order unless `order` says otherwise. */
+int GpuArray_astype(GpuArray *res, const GpuArray *a, int typecode, ga_order order);
+/* Elements of `a`, of any context, into `res` of the same shape and typecode. */
+int GpuArray_transfer(GpuArray *res, const GpuArray *a);
+const char *GpuArray_error(const GpuArray *a, int err);
+/* cdef: end */
+
+#define GpuArray_CHKFLAGS(a, fl) (((a)->flags & (fl)) == (fl))
+#define GpuArray_ISWRITEABLE(a) GpuArray_CHKFLAGS(a, GA_WRITEABLE)
+#define GpuArray_ISALIGNED(a) GpuArray_CHKFLAGS(a, GA_ALIGNED)
+#define GpuArray_IS_C_CONTIGUOUS(a) GpuArray_CHKFLAGS(a, GA_C_CONTIGUOUS)
+#define GpuArray_IS_F_CONTIGUOUS(a) GpuArray_CHKFLAGS(a, GA_F_CONTIGUOUS)
+#define GpuArray_ISFORTRAN(a) GpuArray_IS_F_CONTIGUOUS(a)
+#define GpuArray_ISONESEGMENT(a)                                                       \
+  (((a)->flags & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS)) != 0)
+#define GpuArray_ITEMSIZE(a) gpuarray_get_elsize((a)->typecode)
+
+GPUARRAY_END_DECLS
+
+#include <gpuarray/util.h>
+
+#endif

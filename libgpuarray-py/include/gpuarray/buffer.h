@@ -1,0 +1,186 @@
+/* Contexts (open devices), buffers (device memory) and kernels (compiled programs).
+ *
+ * Ownership: `gpucontext`, `gpudata` and `gpukernel` carry atomic reference counts; a
+ * buffer and a kernel keep their context alive. Waiting: work is queued and the call
+ * returns; only gpudata_read, gpudata_sync and gpucontext_sync wait. Threads: every
+ * function here may be called from several threads at once, but for gpukernel_setarg,
+ * whose kernel belongs to one thread at a time. */
+#ifndef GPUARRAY_BUFFER_H
+#define GPUARRAY_BUFFER_H
+
+#include <gpuarray/config.h>
+#include <gpuarray/error.h>
+#include <gpuarray/types.h>
+
+GPUARRAY_BEGIN_DECLS
+
+/* cdef: begin */
+typedef struct _gpucontext gpucontext;
+typedef struct _gpudata gpudata;
+typedef struct _gpukernel gpukernel;
+typedef struct _gpucontext_props gpucontext_props;
+
+/* ---- devices and contexts ---- */
+
+/* How many platforms a backend ("cuda" or "opencl") has, and devices a platform has. */
+int gpu_get_platform_count(const char *name, unsigned int *platcount);
+int gpu_get_device_count(const char *name, unsigned int platform,
+                         unsigned int *devcount);
+
+int gpucontext_props_new(gpucontext_props **res);
+int gpucontext_props_cuda_dev(gpucontext_props *p, int devno);
+int gpucontext_props_opencl_dev(gpucontext_props *p, int platno, int devno);
+int gpucontext_props_sched(gpucontext_props *p, int sched);
+int gpucontext_props_set_single_stream(gpucontext_props *p);
+int gpucontext_props_kernel_cache(gpucontext_props *p, const char *path);
+int gpucontext_props_alloc_cache(gpucontext_props *p, size_t initial, size_t max);
+void gpucontext_props_del(gpucontext_props *p);
+
+#define GA_CTX_SCHED_AUTO 0
+#define GA_CTX_SCHED_SINGLE 1
+#define GA_CTX_SCHED_MULTI 2
+
+/* Opens a device of the backend `name` ("cuda", "opencl", "null"). Takes `props`, which
+ * may be NULL, in every case. The caller owns *res; on failure it is left as it was. */
+int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props);
+
+/* Opens a device by its name: "cuda0", "cuda", "opencl0:0", "opencl", "null". NULL or
+ * "" means the value of GPUARRAY_DEVICE, else the first of: CUDA, a discrete OpenCL
+ * GPU, any OpenCL GPU, an OpenCL CPU. The caller owns *res. */
+int gpucontext_open(gpucontext **res, const char *name);
+
+void gpucontext_retain(gpucontext *ctx);
+void gpucontext_deref(gpucontext *ctx);
+
+/* Waits until all work queued on the context is done; reports what failed meanwhile. */
+int gpucontext_sync(gpucontext *ctx);
+
+/* The name that gpucontext_open takes for this device, such as "cuda0". Owned by ctx.
+ */
+const char *gpucontext_name(const gpucontext *ctx);
+
+#define GA_CTX_PROP_DEVNAME 1
+#define GA_CTX_PROP_LMEMSIZE 3
+#define GA_CTX_PROP_NUMPROCS 4
+#define GA_CTX_PROP_BIN_ID 7
+#define GA_CTX_PROP_TOTAL_GMEM 9
+#define GA_CTX_PROP_FREE_GMEM 10
+#define GA_CTX_PROP_NATIVE_FLOAT16 11
+#define GA_CTX_PROP_MAXGSIZE0 12
+#define GA_CTX_PROP_MAXGSIZE1 13
+#define GA_CTX_PROP_MAXGSIZE2 14
+#define GA_CTX_PROP_MAXLSIZE0 15
+#define GA_CTX_PROP_MAXLSIZE1 16
+#define GA_CTX_PROP_MAXLSIZE2 17
+#define GA_CTX_PROP_UNIQUE_ID 19
+#define GA_CTX_PROP_LARGEST_MEMBLOCK 20
+#define GA_CTX_PROP_HAS_DOUBLE 21 /* int: whether the device computes in float64 */
+#define GA_CTX_PROP_IS_CPU 22     /* int: whether the device is the host's processor */
+#define GA_BUFFER_PROP_START 512
+#define GA_BUFFER_PROP_CTX 512
+#define GA_BUFFER_PROP_REFCNT 513
+#define GA_BUFFER_PROP_SIZE 514
+#define GA_KERNEL_PROP_START 1024
+#define GA_KERNEL_PROP_CTX 1024
+#define GA_KERNEL_PROP_MAXLSIZE 1025
+#define GA_KERNEL_PROP_PREFLSIZE 1026
+#define GA_KERNEL_PROP_NUMARGS 1027
+#define GA_KERNEL_PROP_TYPES 1028
+
+/* Writes the property `prop_id` to *res, whose type the list of properties gives. */
+int gpucontext_property(gpucontext *ctx, int prop_id, void *res);
+
+/* The text of the last failure on this thread; both arguments are there for libgpuarray
+ * 0.7. */
+const char *gpucontext_error(gpucontext *ctx, int err);
+
+/* What was searched and found of the vendor libraries of `name`, one line each. A
+ * static buffer of the thread, overwritten by the next call. */
+const char *gpuarray_search_report(const char *name);
+
+/* What a context holds, in bytes and counts. */
+typedef struct _gpucontext_memory {
+  size_t live;   /* in use by buffers */
+  size_t cached; /* kept by the pool for reuse */
+  size_t peak;   /* the most that live was */
+  size_t limit;  /* 0: none */
+  size_t n_live; /* buffers in use */
+} gpucontext_memory;
+int gpucontext_memory_info(gpucontext *ctx, gpucontext_memory *res);
+/* Gives what the pool keeps back to the device. */
+int gpucontext_trim(gpucontext *ctx);
+/* Refuses to hold more than `bytes` (0: no limit). */
+int gpucontext_set_limit(gpucontext *ctx, size_t bytes);
+
+/* What the kernel cache of a context did since it was opened. */
+typedef struct _gpucontext_cache {
+  size_t memory_hits; /* kernels found compiled in this process */
+  size_t disk_hits;   /* kernels loaded from a file */
+  size_t compiled;    /* kernels compiled by the vendor */
+  size_t damaged;     /* files that failed verification, and were compiled anew */
+  size_t unwritable;  /* entries that could not be stored */
+} gpucontext_cache;
+int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res);
+
+/* ---- buffers ---- */
+
+#define GA_BUFFER_READ_WRITE 0x00
+#define GA_BUFFER_DEV 0x00
+#define GA_BUFFER_READ_ONLY 0x01
+#define GA_BUFFER_WRITE_ONLY 0x02
+#define GA_BUFFER_INIT 0x04
+#define GA_BUFFER_HOST 0x08
+#define GA_BUFFER_MASK 0xffff
+
+/* Allocates `sz` bytes (0 is legal). NULL on failure, and then the status in *ret. The
+ * content is undefined unless GA_BUFFER_INIT asks to copy it from `data`. */
+gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *ret);
+void gpudata_retain(gpudata *b);
+void gpudata_release(gpudata *b);
+/* 1 if the two may overlap, 0 if not, -1 on failure. */
+int gpudata_share(gpudata *a, gpudata *b, int *ret);
+int gpudata_move(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_t sz);
+/* As gpudata_move, and also between contexts. */
+int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
+                     size_t sz);
+/* Waits until the bytes are in `dst`. */
+int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz);
+/* Returns when `src` may be used again. */
+int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz);
+/* Sets every byte from `dstoff` to the end of the buffer. */
+int gpudata_memset(gpudata *dst, size_t dstoff, int data);
+int gpudata_sync(gpudata *b);
+int gpudata_property(gpudata *buf, int prop_id, void *res);
+gpucontext *gpudata_context(gpudata *b);
+
+/* ---- kernels ---- */
+
+#define GA_USE_SMALL 0x02
+#define GA_USE_DOUBLE 0x04
+#define GA_USE_COMPLEX 0x08
+#define GA_USE_HALF 0x10
+#define GA_USE_CUDA 0x2000
+#define GA_USE_OPENCL 0x4000
+
+/* Compiles CLUDA source and takes the kernel `fname` from it. `typecodes` has GA_BUFFER
+ * for a pointer. On a compile failure *err_str, if wanted, is the log and the numbered
+ * source; the caller frees it with free(). */
+gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **strings,
+                          const size_t *lengths, const char *fname,
+                          unsigned int numargs, const int *typecodes, int flags,
+                          int *ret, char **err_str);
+void gpukernel_retain(gpukernel *k);
+void gpukernel_release(gpukernel *k);
+/* `a` is a gpudata * for GA_BUFFER, else a pointer to the value, which is copied. */
+int gpukernel_setarg(gpukernel *k, unsigned int i, void *a);
+/* Queues a launch of gs[i] blocks of ls[i] threads in n dimensions. `args` NULL: those
+ * of gpukernel_setarg. */
+int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t *ls,
+                   size_t shared, void **args);
+int gpukernel_property(gpukernel *k, int prop_id, void *res);
+gpucontext *gpukernel_context(gpukernel *k);
+/* cdef: end */
+
+GPUARRAY_END_DECLS
+
+#endif

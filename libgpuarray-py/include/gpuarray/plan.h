@@ -1,0 +1,117 @@
+/* GpuPlan: a compiled function. Steps over values, built once, run many times.
+ *
+ * A value is a number: an array, or a host integer that shapes depend on. Steps are
+ * added in the order they run. The first run with a new signature (shapes, strides,
+ * alignment) binds the plan: every size, launch and reuse of memory is settled and
+ * kept; later runs only replay it. Binding compiles no kernel that GpuPlan_prepare has
+ * compiled. Ownership: the plan owns what it was given copies of; a run gives new
+ * arrays to the caller. Threads: runs of one plan are serialised; different plans run
+ * at once. */
+#ifndef GPUARRAY_PLAN_H
+#define GPUARRAY_PLAN_H
+
+#include <gpuarray/blas.h>
+#include <gpuarray/elemwise.h>
+#include <gpuarray/reduction.h>
+
+GPUARRAY_BEGIN_DECLS
+
+/* cdef: begin */
+typedef struct _GpuPlan GpuPlan;
+
+enum gpuplan_int_op {
+  GP_INT_ADD = 0,
+  GP_INT_SUB = 1,
+  GP_INT_MUL = 2,
+  GP_INT_FLOORDIV = 3,
+  GP_INT_MAX = 4,
+  GP_INT_MIN = 5
+};
+
+/* `name` is for messages. The caller owns *res. */
+int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name);
+void GpuPlan_free(GpuPlan *p);
+
+/* Values. `broadcastable` has a bit for each axis whose length is known to be 1: such
+ * an axis stretches in elementwise steps, others must match. */
+int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
+                  unsigned int broadcastable);
+int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a);
+int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x);
+int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array, unsigned int axis);
+int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
+                   unsigned int b);
+
+/* Steps. `label` names the step in errors and profiles; it is copied. */
+
+/* Elementwise: outputs outs[i] named out_args[i] (GE_WRITE), inputs ins[j] named
+ * in_args[j]. A host integer may stand for a GE_SCALAR of typecode GA_LONG. inplace[i]
+ * is the index of the input whose memory output i takes over, or -1. */
+typedef struct _gpuplan_elemwise {
+  size_t size; /* sizeof(gpuplan_elemwise) */
+  const char *label;
+  const char *preamble;
+  const char *expr;
+  unsigned int n_out;
+  const gpuelemwise_arg *out_args;
+  const int *inplace;
+  unsigned int n_in;
+  const gpuelemwise_arg *in_args;
+  const unsigned int *ins;
+  const unsigned int
+      *stretch; /* for each input: a bit for each axis that may stretch */
+} gpuplan_elemwise;
+int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *step);
+
+/* A reduction of the axes set in `axes`; dimensions as GpuReduction_apply without
+ * keepdims. */
+int GpuPlan_reduce(GpuPlan *p, unsigned int *out, const char *label,
+                   const gpureduction_spec *spec, const unsigned int *ins,
+                   const unsigned int *stretch, unsigned int axes);
+/* out = alpha op(a) b + beta c. `c` is ignored if beta is 0; with `inplace` the result
+ * takes c's memory. */
+int GpuPlan_gemv(GpuPlan *p, unsigned int *out, const char *label, double alpha,
+                 unsigned int a, cb_transpose trans_a, unsigned int x, double beta,
+                 unsigned int c, int inplace);
+int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
+                 unsigned int a, cb_transpose trans_a, unsigned int b,
+                 cb_transpose trans_b, double beta, unsigned int c, int inplace);
+/* Views, as the functions of GpuArray; `dims` are host integers. */
+int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                       unsigned int nd, const int *pattern);
+/* At most one of `dims` may be a host integer of value -1. Copies where the strides
+ * demand it. */
+int GpuPlan_reshape(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                    unsigned int nd, const unsigned int *dims);
+int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                      unsigned int nd, const unsigned int *dims);
+/* A new C-contiguous copy. */
+int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a);
+
+/* The next result of the plan. A value may be returned more than once. */
+int GpuPlan_output(GpuPlan *p, unsigned int value);
+
+/* Compiles every kernel the plan can need for arrays under 2^31 elements, in one go. */
+int GpuPlan_prepare(GpuPlan *p);
+
+/* Runs the plan. ins[i] are arrays on the plan's context; outs[i] are overwritten with
+ * new arrays that the caller clears. An output that took over an input's memory shares
+ * its buffer. On failure outs are left as they were and *failed_step, if wanted, is the
+ * step's index or -1. */
+int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                int *failed_step);
+
+typedef struct _gpuplan_info {
+  size_t n_steps;
+  size_t n_bindings; /* signatures kept */
+  size_t n_binds;    /* signatures bound so far */
+  size_t n_launches; /* kernels and library calls of the latest run */
+  size_t n_allocs;   /* buffers of the latest run */
+  size_t workspace;  /* bytes of intermediates of the latest run */
+} gpuplan_info;
+int GpuPlan_info(GpuPlan *p, gpuplan_info *res);
+/* cdef: end */
+
+GPUARRAY_END_DECLS
+
+#endif
