@@ -1,0 +1,330 @@
+/* NVIDIA's driver, NVRTC and cuBLAS, opened at run time into one struct of functions.
+ */
+#include "cuda/api.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/search.h"
+
+ga_cuda_api ga__cuda;
+
+/* A function that a library must or may have, and its place in ga__cuda. */
+typedef struct entry {
+  const char *symbol;
+  size_t offset;
+  bool is_optional;
+} entry;
+
+#define NONE(...)
+#define MUST(result, name, suffix, arguments)                                          \
+  {#name suffix, offsetof(ga_cuda_api, name), false},
+#define MAY(result, name, suffix, arguments)                                           \
+  {#name suffix, offsetof(ga_cuda_api, name), true},
+
+#define DRIVER MUST
+#define NVRTC NONE
+#define CUBLAS NONE
+#define CUBLAS_OPTIONAL NONE
+static const entry driver_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
+#undef DRIVER
+#undef NVRTC
+#define DRIVER NONE
+#define NVRTC MUST
+static const entry nvrtc_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
+#undef NVRTC
+#undef CUBLAS
+#undef CUBLAS_OPTIONAL
+#define NVRTC NONE
+#define CUBLAS MUST
+#define CUBLAS_OPTIONAL MAY
+static const entry cublas_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
+
+enum state { UNTRIED, OPEN, FAILED };
+
+typedef struct library {
+  const char *title, *advice;
+  const char *variable;       /* of the environment: the one path to try */
+  const char *file;           /* "libnvrtc.so", or NULL: the loader alone finds it */
+  const char *wheel;          /* the folder of its wheel up to CUDA 12 */
+  const char *const *sonames; /* newest first */
+  const entry *entries;
+  atomic_int state;
+  char **candidates; /* what is tried, in order; NULL until it is collected */
+  ga_strbuf report, problem;
+} library;
+
+static library driver = {
+    .title = "the NVIDIA driver",
+    .advice = "install the driver of the card",
+    .variable = "GPUARRAY_CUDA_DRIVER",
+    .sonames = (const char *const[]){"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+                                     "libcuda.so", NULL},
+    .entries = driver_entries};
+static library nvrtc = {
+    .title = "NVRTC (the kernel compiler)",
+    .advice = "pip install nvidia-cuda-nvrtc (CUDA 13) or nvidia-cuda-nvrtc-cu12",
+    .variable = "GPUARRAY_NVRTC",
+    .file = "libnvrtc.so",
+    .wheel = "cuda_nvrtc",
+    .sonames = (const char *const[]){"libnvrtc.so.13", "libnvrtc.so.12",
+                                     "libnvrtc.so.11.2", "libnvrtc.so", NULL},
+    .entries = nvrtc_entries};
+static library cublas = {
+    .title = "cuBLAS",
+    .advice = "pip install nvidia-cublas (CUDA 13) or nvidia-cublas-cu12",
+    .variable = "GPUARRAY_CUBLAS",
+    .file = "libcublas.so",
+    .wheel = "cublas",
+    .sonames = (const char *const[]){"libcublas.so.13", "libcublas.so.12",
+                                     "libcublas.so.11", "libcublas.so", NULL},
+    .entries = cublas_entries};
+
+/* Guards what is not atomic in the three. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The CUDA version of the driver, 13000 for 13.0; 0 where none is open. */
+static int driver_version(void) {
+  int version = 0;
+  if (atomic_load(&driver.state) != OPEN || ga__cuda.cuDriverGetVersion(&version) != 0)
+    return 0;
+  return version;
+}
+
+/* Takes out what is newer than the driver, which would refuse what it makes. */
+static void drop_too_new(library *lib) {
+  int most = driver_version() / 1000;
+  char **kept = lib->candidates;
+  for (char **path = lib->candidates; path && *path; path++) {
+    if (most != 0 && ga__cuda_file_major(*path) > most) {
+      ga__strbuf_addf(&lib->report, "%s: passed over: the driver is of CUDA %d\n",
+                      *path, most);
+      ga__free(*path);
+    } else {
+      *kept++ = *path;
+    }
+  }
+  if (kept)
+    *kept = NULL;
+}
+
+/* Fills lib->candidates. A path given in the environment is the only one. */
+static int collect(library *lib) {
+  if (lib->candidates)
+    return GA_NO_ERROR;
+  int status = GA_NO_ERROR;
+  const char *given = getenv(lib->variable);
+  if (given && *given) {
+    ga__strbuf_addf(&lib->report, "%s is set: nothing else is tried\n", lib->variable);
+    status = ga__dynload_add(&lib->candidates, given);
+  } else {
+    if (lib->file)
+      status = ga__cuda_search(&lib->candidates, lib->file, lib->wheel);
+    for (size_t i = 0; lib->sonames[i] && status == GA_NO_ERROR; i++)
+      status = ga__dynload_add(&lib->candidates, lib->sonames[i]);
+    if (status == GA_NO_ERROR && lib->file)
+      drop_too_new(lib);
+  }
+  if (status != GA_NO_ERROR) {
+    ga__dynload_paths_free(lib->candidates);
+    lib->candidates = NULL;
+  }
+  return status;
+}
+
+/* Writes the addresses; names what is missing in lib->problem. */
+static bool take_functions(library *lib, void *handle) {
+  for (const entry *e = lib->entries; e->symbol; e++) {
+    void *address = ga__dynload_symbol(handle, e->symbol);
+    if (address == NULL && !e->is_optional) {
+      ga__strbuf_addf(&lib->problem, "cuda: %s lacks the function %s: %s", lib->title,
+                      e->symbol, lib->advice);
+      return false;
+    }
+    memcpy((char *)&ga__cuda + e->offset, &address, sizeof address);
+  }
+  return true;
+}
+
+/* Whether the driver works, with or without a device. */
+static bool start_driver(void) {
+  CUresult result = ga__cuda.cuInit(0);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NO_DEVICE)
+    return true;
+  ga__cuda_fail(result, "cuInit");
+  ga__strbuf_addf(&driver.problem, "cuda: the driver does not start: %s; %s",
+                  gpuarray_error_text(), driver.advice);
+  return false;
+}
+
+/* Opens what NVRTC opens by its bare name, from the folder where NVRTC was found: the
+ * loader finds it there only if nothing stands between NVRTC and it, as sanitizers do.
+ */
+static void open_builtins(const char *nvrtc_path, ga_strbuf *report) {
+  const char *slash = strrchr(nvrtc_path, '/');
+  char pattern[4096], **paths = NULL;
+  int length = slash ? snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so.*",
+                                (int)(slash - nvrtc_path), nvrtc_path)
+                     : -1;
+  if (length > 0 && (size_t)length < sizeof pattern &&
+      ga__dynload_glob(&paths, pattern) == GA_NO_ERROR && paths)
+    ga__dynload_open((const char *const *)(void *)paths, report);
+  ga__dynload_paths_free(paths);
+}
+
+/* The first candidate that opens, or NULL. */
+static void *open_first(library *lib) {
+  for (char **path = lib->candidates; path && *path; path++) {
+    void *handle = ga__dynload_open((const char *const[]){*path, NULL}, &lib->report);
+    if (handle && lib == &nvrtc)
+      open_builtins(*path, &lib->report);
+    if (handle)
+      return handle;
+  }
+  return NULL;
+}
+
+/* Opens the library and takes its functions. The lock is held. */
+static int open_library(library *lib) {
+  GA_TRY(collect(lib));
+  void *handle = open_first(lib);
+  if (handle == NULL)
+    ga__strbuf_addf(&lib->problem,
+                    "cuda: %s cannot be opened: %s, or name the file in %s", lib->title,
+                    lib->advice, lib->variable);
+  bool is_open =
+      handle && take_functions(lib, handle) && (lib != &driver || start_driver());
+  atomic_store(&lib->state, is_open ? OPEN : FAILED);
+  return GA_NO_ERROR;
+}
+
+static int need(library *lib) {
+  if (atomic_load_explicit(&lib->state, memory_order_acquire) == OPEN)
+    return GA_NO_ERROR;
+  pthread_mutex_lock(&lock);
+  int status = GA_NO_ERROR;
+  if (atomic_load(&lib->state) == UNTRIED)
+    status = open_library(lib);
+  pthread_mutex_unlock(&lock);
+  GA_TRY(status);
+  if (atomic_load(&lib->state) == OPEN)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_LOAD_ERROR, "%s",
+                 lib->problem.text ? lib->problem.text : lib->title);
+}
+
+int ga__cuda_need_driver(void) {
+  return need(&driver);
+}
+
+/* The driver comes first: its version limits which of the others serve. It may be
+ * missing, for NVRTC compiles without one. */
+int ga__cuda_need_nvrtc(void) {
+  (void)need(&driver);
+  return need(&nvrtc);
+}
+
+int ga__cuda_need_cublas(void) {
+  (void)need(&driver);
+  return need(&cublas);
+}
+
+int ga__cuda_nvrtc_id(char *out, size_t size) {
+  (void)need(&driver);
+  pthread_mutex_lock(&lock);
+  int status = collect(&nvrtc);
+  bool is_known = false;
+  for (char **path = nvrtc.candidates; path && *path && !is_known; path++)
+    is_known = strchr(*path, '/') && ga__cuda_file_id(out, size, *path);
+  pthread_mutex_unlock(&lock);
+  GA_TRY(status);
+  if (is_known)
+    return GA_NO_ERROR;
+  GA_TRY(need(&nvrtc));
+  int major = 0, minor = 0;
+  ga__cuda.nvrtcVersion(&major, &minor);
+  snprintf(out, size, "NVRTC %d.%d", major, minor);
+  return GA_NO_ERROR;
+}
+
+/* Adds each line of `text` two columns to the right. */
+static void add_lines(ga_strbuf *out, const char *text) {
+  while (text && *text) {
+    size_t length = strcspn(text, "\n");
+    ga__strbuf_add(out, "  ");
+    ga__strbuf_addn(out, text, length);
+    ga__strbuf_add(out, "\n");
+    text += length + (text[length] == '\n');
+  }
+}
+
+static void report_library(ga_strbuf *out, library *lib) {
+  bool is_open = need(lib) == GA_NO_ERROR;
+  pthread_mutex_lock(&lock);
+  ga__strbuf_addf(out, "%s: %s\n", lib->title, is_open ? "open" : "missing");
+  add_lines(out, lib->report.text);
+  if (!is_open)
+    add_lines(out, lib->problem.text);
+  pthread_mutex_unlock(&lock);
+  int version = is_open ? driver_version() : 0, major = 0, minor = 0, count = 0;
+  if (is_open && lib == &driver) {
+    ga__cuda.cuDeviceGetCount(&count);
+    ga__strbuf_addf(out, "  CUDA %d.%d, devices: %d\n", version / 1000,
+                    version % 1000 / 10, count);
+  }
+  if (is_open && lib == &nvrtc && ga__cuda.nvrtcVersion(&major, &minor) == 0)
+    ga__strbuf_addf(out, "  version %d.%d\n", major, minor);
+}
+
+void ga__cuda_report(ga_strbuf *out) {
+  report_library(out, &driver);
+  report_library(out, &nvrtc);
+  report_library(out, &cublas);
+}
+
+/* GA_RUN_ERROR for what kernels do to a device while they run; the device is of no use
+ * after most of these. */
+static int status_of(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_OUT_OF_MEMORY:
+    return GA_MEMORY_ERROR;
+  case CUDA_ERROR_ECC_UNCORRECTABLE:
+  case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+  case CUDA_ERROR_CONTAINED:
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+    return GA_RUN_ERROR;
+  case CUDA_ERROR_INVALID_IMAGE:
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+  case CUDA_ERROR_INVALID_SOURCE:
+    return GA_COMPILE_ERROR;
+  default:
+    return result >= CUDA_ERROR_HARDWARE_STACK_ERROR &&
+                   result <= CUDA_ERROR_LAUNCH_FAILED
+               ? GA_RUN_ERROR
+               : GA_IMPL_ERROR;
+  }
+}
+
+int ga__cuda_fail(CUresult result, const char *call) {
+  const char *name = NULL, *text = NULL;
+  ga__cuda.cuGetErrorName(result, &name);
+  ga__cuda.cuGetErrorString(result, &text);
+  if (name == NULL)
+    return GA_FAIL(status_of(result), "%s: error %d of the CUDA driver", call, result);
+  return GA_FAIL(status_of(result), "%s: %s: %s", call, name,
+                 text ? text : "no description");
+}

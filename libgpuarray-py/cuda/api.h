@@ -1,0 +1,95 @@
+/* NVIDIA's driver, NVRTC and cuBLAS, opened at run time into one struct of functions.
+ *
+ * Types and functions are declared here; no vendor header is needed. Each library is
+ * opened on first need, once in a process, under a lock. */
+#ifndef GA_CUDA_API_H
+#define GA_CUDA_API_H
+
+#include <stdint.h>
+
+#include "c/strbuf.h"
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct ga_cuda_context_ *CUcontext;
+typedef struct ga_cuda_stream_ *CUstream;
+typedef struct ga_cuda_event_ *CUevent;
+typedef struct ga_cuda_module_ *CUmodule;
+typedef struct ga_cuda_function_ *CUfunction;
+typedef int nvrtcResult;
+typedef struct ga_nvrtc_program_ *nvrtcProgram;
+typedef int cublasStatus;
+typedef struct ga_cublas_handle_ *cublasHandle;
+
+/* The results that are told apart. */
+enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_ECC_UNCORRECTABLE = 214,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
+  CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  CUDA_ERROR_CONTAINED = 226,
+  CUDA_ERROR_INVALID_SOURCE = 300,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+  CUDA_ERROR_ASSERT = 710,
+  CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  NVRTC_ERROR_OUT_OF_MEMORY = 1,
+  NVRTC_ERROR_INVALID_OPTION = 5,
+  NVRTC_ERROR_COMPILATION = 6,
+  CUBLAS_STATUS_ALLOC_FAILED = 3
+};
+
+/* Valid once the library that a function belongs to has been asked for below; an
+ * optional function may be NULL. */
+typedef struct ga_cuda_api {
+#define FIELD(result, name, suffix, arguments) result(*name) arguments;
+#define DRIVER FIELD
+#define NVRTC FIELD
+#define CUBLAS FIELD
+#define CUBLAS_OPTIONAL FIELD
+#include "cuda/api.def"
+#undef DRIVER
+#undef NVRTC
+#undef CUBLAS
+#undef CUBLAS_OPTIONAL
+#undef FIELD
+} ga_cuda_api;
+extern ga_cuda_api ga__cuda;
+
+/* Open a library if that was not done: GA_LOAD_ERROR with what to do if it is missing
+ * or lacks a function. Cheap when it is open. */
+int ga__cuda_need_driver(void); /* also initialises it; no device is no failure */
+int ga__cuda_need_nvrtc(void);
+int ga__cuda_need_cublas(void);
+
+/* Writes which NVRTC will compile, to tell its binaries from another's: the name of the
+ * file that would be opened first, its size and a hash of its head, which holds the
+ * build id. The file is not opened as a library, since that takes longer than all else
+ * that a program with cached kernels does. Where only the loader can find NVRTC it is
+ * opened, and the text holds its version. GA_LOAD_ERROR if there is none. */
+int ga__cuda_nvrtc_id(char *out, size_t size);
+
+/* Adds what was searched and found, a line each, and what would help. */
+void ga__cuda_report(ga_strbuf *out);
+
+/* The status of a failed driver call, with its text: what was called, the error's name
+ * and its description. */
+int ga__cuda_fail(CUresult result, const char *call);
+/* Calls a function of the driver; hands a failure on to the caller. */
+#define CUDA_TRY(name, ...)                                                            \
+  do {                                                                                 \
+    CUresult cuda_try_ = ga__cuda.name(__VA_ARGS__);                                   \
+    if (cuda_try_ != CUDA_SUCCESS)                                                     \
+      return ga__cuda_fail(cuda_try_, #name);                                          \
+  } while (0)
+
+#endif

@@ -1,0 +1,44 @@
+/* CUDA's table of functions: what the library knows of this folder. */
+#include "cuda/blas.h"
+#include "cuda/device.h"
+#include "cuda/kernel.h"
+#include "cuda/transfer.h"
+
+const ga_backend ga__cuda_backend = {
+    .name = "cuda",
+    .prelude = ga__cuda_prelude,
+
+    .report = ga__cuda_report,
+    .platform_count = ga__cuda_platform_count,
+    .device_count = ga__cuda_device_count,
+    .probe = ga__cuda_probe,
+    .open = ga__cuda_open,
+    .close = ga__cuda_close,
+
+    .alloc = ga__cuda_alloc,
+    .free = ga__cuda_free,
+    .free_memory = ga__cuda_free_memory,
+    .read = ga__cuda_read,
+    .write = ga__cuda_write,
+    .copy = ga__cuda_copy,
+    .fill = ga__cuda_fill,
+    .copy_peer = ga__cuda_copy_peer,
+
+    .compile = ga__cuda_compile,
+    .binary = ga__cuda_binary,
+    .load = ga__cuda_load,
+    .unload = ga__cuda_unload,
+    .kernel = ga__cuda_kernel,
+    .kernel_free = ga__cuda_kernel_free,
+    .kernel_threads = ga__cuda_kernel_threads,
+    .launch = ga__cuda_launch,
+
+    .wait = ga__cuda_wait,
+    .event = ga__cuda_event,
+    .event_wait = ga__cuda_event_wait,
+    .event_seconds = ga__cuda_event_seconds,
+    .event_free = ga__cuda_event_free,
+
+    .blas_open = ga__cuda_blas_open,
+    .blas = &ga__cuda_blas,
+};

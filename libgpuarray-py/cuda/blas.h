@@ -1,0 +1,13 @@
+/* cuBLAS behind the backend's table; see c/backend.h. */
+#ifndef GA_CUDA_BLAS_H
+#define GA_CUDA_BLAS_H
+
+#include "cuda/device.h"
+
+extern const ga_blas ga__cuda_blas;
+
+int ga__cuda_blas_open(void *device);
+/* The device's context is current and its queue empty. */
+void ga__cuda_blas_close(ga_cuda_device *device);
+
+#endif

@@ -1,0 +1,281 @@
+/* CUDA devices: what they are, opening them, their memory, queue and events. */
+#include "cuda/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/blas.h"
+#include "cuda/transfer.h"
+
+/* Attributes of devices, by the driver's numbers. */
+enum {
+  MAX_THREADS_PER_BLOCK = 1,
+  MAX_BLOCK_DIM_X = 2,
+  MAX_GRID_DIM_X = 5,
+  MAX_SHARED_MEMORY_PER_BLOCK = 8,
+  WARP_SIZE = 10,
+  MULTIPROCESSOR_COUNT = 16,
+  INTEGRATED = 18,
+  COMPUTE_CAPABILITY_MAJOR = 75,
+  COMPUTE_CAPABILITY_MINOR = 76
+};
+enum { CUDA_ERROR_NOT_INITIALIZED = 3 };
+
+int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device) {
+  CUDA_TRY(cuCtxGetCurrent, previous);
+  if (*previous != device->context)
+    CUDA_TRY(cuCtxSetCurrent, device->context);
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous) {
+  if (previous != NULL && previous != device->context)
+    ga__cuda.cuCtxSetCurrent(previous);
+}
+
+/* ---- finding ---- */
+
+int ga__cuda_platform_count(unsigned int *out) {
+  *out = 1;
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_device_count(unsigned int *out, unsigned int platform) {
+  int count = 0;
+  (void)platform;
+  GA_TRY(ga__cuda_need_driver());
+  CUresult result = ga__cuda.cuDeviceGetCount(&count);
+  /* The driver does not initialise where there is no device. */
+  if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_INITIALIZED)
+    count = 0;
+  else if (result != CUDA_SUCCESS)
+    return ga__cuda_fail(result, "cuDeviceGetCount");
+  *out = (unsigned int)count;
+  return GA_NO_ERROR;
+}
+
+static int take_device(CUdevice *device, unsigned int index) {
+  unsigned int count = 0;
+  GA_TRY(ga__cuda_device_count(&count, 0));
+  if (index >= count)
+    return GA_FAIL(GA_NODEV_ERROR, "cuda%u: the driver has %u device%s%s", index, count,
+                   count == 1 ? "" : "s",
+                   count == 0 ? "; is the card visible (CUDA_VISIBLE_DEVICES)?" : "");
+  CUDA_TRY(cuDeviceGet, device, (int)index);
+  return GA_NO_ERROR;
+}
+
+/* Asks for `n` attributes that follow one another, from `first` on. */
+static int attributes(int *out, int first, int n, CUdevice device) {
+  for (int i = 0; i < n; i++)
+    CUDA_TRY(cuDeviceGetAttribute, &out[i], first + i, device);
+  return GA_NO_ERROR;
+}
+
+static int capability(int *out, CUdevice device) {
+  int version[2];
+  GA_TRY(attributes(version, COMPUTE_CAPABILITY_MAJOR, 2, device));
+  *out = version[0] * 10 + version[1];
+  return GA_NO_ERROR;
+}
+
+static int describe_limits(ga_device_info *info, CUdevice device) {
+  int grid[3], block[3], threads, shared, warp, processors, integrated;
+  GA_TRY(attributes(grid, MAX_GRID_DIM_X, 3, device));
+  GA_TRY(attributes(block, MAX_BLOCK_DIM_X, 3, device));
+  GA_TRY(attributes(&threads, MAX_THREADS_PER_BLOCK, 1, device));
+  GA_TRY(attributes(&shared, MAX_SHARED_MEMORY_PER_BLOCK, 1, device));
+  GA_TRY(attributes(&warp, WARP_SIZE, 1, device));
+  GA_TRY(attributes(&processors, MULTIPROCESSOR_COUNT, 1, device));
+  GA_TRY(attributes(&integrated, INTEGRATED, 1, device));
+  for (int i = 0; i < 3; i++) {
+    info->max_grid[i] = (size_t)grid[i];
+    info->max_block[i] = (size_t)block[i];
+  }
+  info->max_threads = (size_t)threads;
+  info->local_memory = (size_t)shared;
+  info->warp = (unsigned int)warp;
+  info->processors = (unsigned int)processors;
+  info->is_gpu = true;
+  info->is_discrete_gpu = !integrated;
+  return GA_NO_ERROR;
+}
+
+static int describe(ga_device_info *out, CUdevice device) {
+  ga_device_info info = {.has_double = true};
+  int sm;
+  char compiler[200];
+  CUDA_TRY(cuDeviceGetName, info.name, (int)sizeof info.name, device);
+  CUDA_TRY(cuDeviceGetPCIBusId, info.unique_id, (int)sizeof info.unique_id, device);
+  CUDA_TRY(cuDeviceTotalMem, &info.total_memory, device);
+  info.max_alloc = info.total_memory;
+  GA_TRY(describe_limits(&info, device));
+  GA_TRY(capability(&sm, device));
+  info.has_half = sm >= 53;
+  GA_TRY(ga__cuda_nvrtc_id(compiler, sizeof compiler));
+  snprintf(info.bin_id, sizeof info.bin_id, "sm_%d %s", sm, compiler);
+  *out = info;
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_probe(ga_device_info *out, unsigned int platform, unsigned int index) {
+  CUdevice device;
+  (void)platform;
+  GA_TRY(take_device(&device, index));
+  return describe(out, device);
+}
+
+/* ---- opening ---- */
+
+/* Leaves no context current that went with our reference to it. */
+static void release_context(const ga_cuda_device *d) {
+  unsigned int flags;
+  int is_active = 1;
+  CUcontext current = NULL;
+  ga__cuda.cuDevicePrimaryCtxRelease(d->device);
+  ga__cuda.cuDevicePrimaryCtxGetState(d->device, &flags, &is_active);
+  ga__cuda.cuCtxGetCurrent(&current);
+  if (!is_active && current == d->context)
+    ga__cuda.cuCtxSetCurrent(NULL);
+}
+
+/* Undoes what open did, as far as it came. */
+static void close_device(ga_cuda_device *d) {
+  CUcontext previous = NULL;
+  if (d->context && ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
+    if (d->stream)
+      ga__cuda.cuStreamSynchronize(d->stream);
+    ga__cuda_blas_close(d);
+    ga__cuda_staging_close(&d->writes);
+    ga__cuda_staging_close(&d->reads);
+    if (d->stream)
+      ga__cuda.cuStreamDestroy(d->stream);
+    ga__cuda_leave(d, previous);
+  }
+  if (d->context)
+    release_context(d);
+  pthread_mutex_destroy(&d->writes.lock);
+  pthread_mutex_destroy(&d->reads.lock);
+  pthread_mutex_destroy(&d->blas_lock);
+  ga__free(d);
+}
+
+static int open_context(ga_cuda_device *d) {
+  enum { DEFAULT_STREAM = 0 };
+  CUcontext previous;
+  CUDA_TRY(cuDevicePrimaryCtxRetain, &d->context, d->device);
+  GA_TRY(ga__cuda_enter(&previous, d));
+  CUresult result = ga__cuda.cuStreamCreate(&d->stream, DEFAULT_STREAM);
+  ga__cuda_leave(d, previous);
+  return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, "cuStreamCreate");
+}
+
+int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
+                  unsigned int index) {
+  CUdevice found;
+  (void)platform;
+  GA_TRY(take_device(&found, index));
+  GA_TRY(describe(info, found));
+  ga_cuda_device *d = ga__alloc(1, sizeof *d);
+  if (d == NULL)
+    return GA_MEMORY_ERROR;
+  d->device = found;
+  pthread_mutex_init(&d->writes.lock, NULL);
+  pthread_mutex_init(&d->reads.lock, NULL);
+  pthread_mutex_init(&d->blas_lock, NULL);
+  int status = capability(&d->capability, found);
+  if (status == GA_NO_ERROR)
+    status = open_context(d);
+  if (status != GA_NO_ERROR) {
+    close_device(d);
+    return status;
+  }
+  *device = d;
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_close(void *device) {
+  close_device(device);
+}
+
+/* ---- memory ---- */
+
+int ga__cuda_alloc(void **memory, void *device, size_t size) {
+  const ga_cuda_device *d = device;
+  CUdeviceptr address = 0;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  CUresult result = ga__cuda.cuMemAlloc(&address, size ? size : 1);
+  ga__cuda_leave(d, previous);
+  if (result != CUDA_SUCCESS) {
+    char call[64];
+    snprintf(call, sizeof call, "cuMemAlloc of %zu bytes", size);
+    return ga__cuda_fail(result, call);
+  }
+  *memory = (void *)(uintptr_t)address;
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_free(void *device, void *memory) {
+  const ga_cuda_device *d = device;
+  CUcontext previous;
+  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
+    return;
+  ga__cuda.cuMemFree((CUdeviceptr)(uintptr_t)memory);
+  ga__cuda_leave(d, previous);
+}
+
+int ga__cuda_free_memory(size_t *out, void *device) {
+  const ga_cuda_device *d = device;
+  size_t total;
+  CUDA_RETURN(d, cuMemGetInfo, out, &total);
+}
+
+/* ---- the queue ---- */
+
+int ga__cuda_wait(void *device) {
+  const ga_cuda_device *d = device;
+  CUDA_RETURN(d, cuStreamSynchronize, d->stream);
+}
+
+int ga__cuda_event(void **event, void *device) {
+  const ga_cuda_device *d = device;
+  CUevent created = NULL;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  CUresult result = ga__cuda.cuEventCreate(&created, 0);
+  if (result == CUDA_SUCCESS)
+    result = ga__cuda.cuEventRecord(created, d->stream);
+  if (result != CUDA_SUCCESS && created)
+    ga__cuda.cuEventDestroy(created);
+  ga__cuda_leave(d, previous);
+  if (result != CUDA_SUCCESS)
+    return ga__cuda_fail(result, created ? "cuEventRecord" : "cuEventCreate");
+  *event = created;
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_event_wait(void *device, void *event) {
+  const ga_cuda_device *d = device;
+  CUDA_RETURN(d, cuEventSynchronize, event);
+}
+
+static int elapsed(float *out, const ga_cuda_device *d, void *start, void *end) {
+  CUDA_RETURN(d, cuEventElapsedTime, out, start, end);
+}
+
+int ga__cuda_event_seconds(double *out, void *device, void *start, void *end) {
+  float milliseconds;
+  GA_TRY(elapsed(&milliseconds, device, start, end));
+  *out = (double)milliseconds * 1e-3;
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_event_free(void *device, void *event) {
+  const ga_cuda_device *d = device;
+  CUcontext previous;
+  if (event == NULL || ga__cuda_enter(&previous, d) != GA_NO_ERROR)
+    return;
+  ga__cuda.cuEventDestroy(event);
+  ga__cuda_leave(d, previous);
+}

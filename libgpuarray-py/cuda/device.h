@@ -1,0 +1,67 @@
+/* An open CUDA device: its context, queue, memory and events. */
+#ifndef GA_CUDA_DEVICE_H
+#define GA_CUDA_DEVICE_H
+
+#include <pthread.h>
+
+#include "c/backend.h"
+#include "cuda/api.h"
+
+/* Pinned memory that host data passes through, in parts used in turn. */
+#define GA_CUDA_PARTS 4
+typedef struct ga_cuda_staging {
+  pthread_mutex_t lock;
+  char *memory;                  /* NULL until first needed */
+  CUevent events[GA_CUDA_PARTS]; /* behind the copies of a part */
+  unsigned int part;             /* the one being filled */
+  size_t used;                   /* bytes of it */
+} ga_cuda_staging;
+
+typedef struct ga_cuda_device {
+  CUdevice device;
+  /* The device's primary context, the one that other libraries of the process use. */
+  CUcontext context;
+  /* Ordered with the legacy default stream: what another library runs there sees our
+   * results with no event, and the other way round. */
+  CUstream stream;
+  int capability; /* 90 for sm_90 */
+  /* Apart, for a read holds its own while it waits for the queue. */
+  ga_cuda_staging writes, reads;
+  cublasHandle blas; /* NULL until blas_open */
+  pthread_mutex_t blas_lock;
+} ga_cuda_device;
+
+/* Makes the device's context current on this thread if it is not. *previous is what
+ * ga__cuda_leave takes: a context of someone else is put back; where there was none
+ * ours stays, so that the next call finds it. */
+int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device);
+void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
+
+/* Makes one call of the driver with the device current, and returns its status from the
+ * function that it stands in. */
+#define CUDA_RETURN(device, name, ...)                                                 \
+  do {                                                                                 \
+    CUcontext previous_;                                                               \
+    GA_TRY(ga__cuda_enter(&previous_, device));                                        \
+    CUresult result_ = ga__cuda.name(__VA_ARGS__);                                     \
+    ga__cuda_leave(device, previous_);                                                 \
+    return result_ == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result_, #name);      \
+  } while (0)
+
+/* The entries of the backend's table; see c/backend.h. */
+int ga__cuda_platform_count(unsigned int *out);
+int ga__cuda_device_count(unsigned int *out, unsigned int platform);
+int ga__cuda_probe(ga_device_info *out, unsigned int platform, unsigned int index);
+int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
+                  unsigned int index);
+void ga__cuda_close(void *device);
+int ga__cuda_alloc(void **memory, void *device, size_t size);
+void ga__cuda_free(void *device, void *memory);
+int ga__cuda_free_memory(size_t *out, void *device);
+int ga__cuda_wait(void *device);
+int ga__cuda_event(void **event, void *device);
+int ga__cuda_event_wait(void *device, void *event);
+int ga__cuda_event_seconds(double *out, void *device, void *start, void *end);
+void ga__cuda_event_free(void *device, void *event);
+
+#endif

@@ -1,0 +1,193 @@
+/* Programs and kernels on a CUDA device. */
+#include "cuda/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FUNCTION_MAX_THREADS = 0, FUNCTION_MAX_DYNAMIC_SHARED = 8 };
+/* Bytes of dynamic shared memory that a kernel may have without asking. */
+#define PLAIN_SHARED ((size_t)48 << 10)
+
+/* A loaded module with the bytes it was made from, for the cache. */
+typedef struct ga_cuda_program {
+  CUmodule module;
+  void *bytes;
+  size_t size;
+} ga_cuda_program;
+
+/* ---- programs ---- */
+
+static int load_module(CUmodule *module, const ga_cuda_device *d, const void *bytes) {
+  CUDA_RETURN(d, cuModuleLoadData, module, bytes);
+}
+
+/* Takes `bytes` in every case. */
+static int program_of(void **program, const ga_cuda_device *d, void *bytes,
+                      size_t size) {
+  ga_cuda_program *p = ga__alloc(1, sizeof *p);
+  int status = p ? load_module(&p->module, d, bytes) : GA_MEMORY_ERROR;
+  if (status != GA_NO_ERROR) {
+    ga__free(p);
+    ga__free(bytes);
+    return status;
+  }
+  p->bytes = bytes;
+  p->size = size;
+  *program = p;
+  return GA_NO_ERROR;
+}
+
+/* What to compile for: the device's machine code or, where NVRTC is older than the
+ * device, PTX of the newest architecture that it knows and the device runs. */
+static int choose_arch(char *out, size_t size, int capability) {
+  int list[256], n = 0, newest = 0;
+  GA_TRY(ga__cuda_need_nvrtc());
+  if (ga__cuda.nvrtcGetNumSupportedArchs(&n) != 0 || n < 1 ||
+      (size_t)n > sizeof list / sizeof *list ||
+      ga__cuda.nvrtcGetSupportedArchs(list) != 0)
+    return GA_FAIL(GA_IMPL_ERROR, "NVRTC does not tell the architectures it knows");
+  for (int i = 0; i < n; i++)
+    if (list[i] > newest && list[i] <= capability)
+      newest = list[i];
+  if (newest == 0)
+    return GA_FAIL(GA_DEVSUP_ERROR,
+                   "NVRTC compiles for sm_%d and later, the device is sm_%d: install "
+                   "an older one (pip install nvidia-cuda-nvrtc-cu12) and name its "
+                   "file in GPUARRAY_NVRTC",
+                   list[0], capability);
+  snprintf(out, size, newest == capability ? "sm_%d" : "compute_%d", newest);
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_compile(void **program, void *device, const char *source, ga_strbuf *log) {
+  const ga_cuda_device *d = device;
+  char arch[32];
+  void *bytes;
+  size_t size;
+  GA_TRY(choose_arch(arch, sizeof arch, d->capability));
+  GA_TRY(ga__cuda_compile_for(source, arch, &bytes, &size, log));
+  return program_of(program, d, bytes, size);
+}
+
+int ga__cuda_binary(void **bytes, size_t *size, void *device, void *program) {
+  const ga_cuda_program *p = program;
+  (void)device;
+  void *copy = ga__alloc(p->size, 1);
+  if (copy == NULL)
+    return GA_MEMORY_ERROR;
+  memcpy(copy, p->bytes, p->size);
+  *bytes = copy;
+  *size = p->size;
+  return GA_NO_ERROR;
+}
+
+/* The driver is not told how many bytes there are, so they must look whole. */
+int ga__cuda_load(void **program, void *device, const void *bytes, size_t size) {
+  const char *text = bytes;
+  bool is_elf = size > 64 && memcmp(text, "\177ELF", 4) == 0;
+  if (!is_elf && (size == 0 || text[size - 1] != '\0'))
+    return GA_FAIL(GA_COMPILE_ERROR, "cuda: %zu bytes are no compiled program", size);
+  void *copy = ga__alloc(size, 1);
+  if (copy == NULL)
+    return GA_MEMORY_ERROR;
+  memcpy(copy, bytes, size);
+  return program_of(program, device, copy, size);
+}
+
+void ga__cuda_unload(void *device, void *program) {
+  const ga_cuda_device *d = device;
+  ga_cuda_program *p = program;
+  CUcontext previous;
+  if (p == NULL)
+    return;
+  if (ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
+    ga__cuda.cuModuleUnload(p->module);
+    ga__cuda_leave(d, previous);
+  }
+  ga__free(p->bytes);
+  ga__free(p);
+}
+
+/* ---- kernels: a CUfunction, which lives as long as its module ---- */
+
+int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name) {
+  const ga_cuda_device *d = device;
+  const ga_cuda_program *p = program;
+  CUfunction function = NULL;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  CUresult result = ga__cuda.cuModuleGetFunction(&function, p->module, name);
+  ga__cuda_leave(d, previous);
+  if (result == CUDA_ERROR_NOT_FOUND)
+    return GA_FAIL(GA_VALUE_ERROR, "the program has no kernel named \"%s\"", name);
+  if (result != CUDA_SUCCESS)
+    return ga__cuda_fail(result, "cuModuleGetFunction");
+  *kernel = function;
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_kernel_free(void *device, void *kernel) {
+  (void)device;
+  (void)kernel;
+}
+
+static int function_attribute(int *out, const ga_cuda_device *d, int attribute,
+                              CUfunction function) {
+  CUDA_RETURN(d, cuFuncGetAttribute, out, attribute, function);
+}
+
+int ga__cuda_kernel_threads(size_t *out, void *device, void *kernel) {
+  int threads;
+  GA_TRY(function_attribute(&threads, device, FUNCTION_MAX_THREADS, kernel));
+  *out = (size_t)threads;
+  return GA_NO_ERROR;
+}
+
+static int allow_shared(const ga_cuda_device *d, CUfunction function, size_t bytes) {
+  CUDA_RETURN(d, cuFuncSetAttribute, function, FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes);
+}
+
+/* Writes the address of each argument; pointers are put into `memories` first. */
+static void bind(void **addresses, CUdeviceptr *memories, const ga_launch *launch) {
+  for (unsigned int i = 0; i < launch->n_args; i++) {
+    const ga_arg *arg = &launch->args[i];
+    if (arg->kind == GA_ARG_MEMORY) {
+      memories[i] = (CUdeviceptr)(uintptr_t)ga__buffer_memory(arg->buffer);
+      addresses[i] = &memories[i];
+    } else {
+      /* The driver only reads through it. */
+      addresses[i] = (void *)(uintptr_t)&arg->value;
+    }
+  }
+}
+
+static int launch_failed(CUresult result, const ga_launch *l) {
+  int status = ga__cuda_fail(result, "cuLaunchKernel");
+  return GA_FAIL(
+      status,
+      "%s (grid %zu x %zu x %zu, block %zu x %zu x %zu, %zu bytes of shared memory)",
+      gpuarray_error_text(), l->grid[0], l->nd > 1 ? l->grid[1] : 1,
+      l->nd > 2 ? l->grid[2] : 1, l->block[0], l->nd > 1 ? l->block[1] : 1,
+      l->nd > 2 ? l->block[2] : 1, l->shared);
+}
+
+int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch) {
+  const ga_cuda_device *d = device;
+  unsigned int grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  void *addresses[GA_MAX_ARGS];
+  CUdeviceptr memories[GA_MAX_ARGS];
+  CUcontext previous;
+  for (unsigned int i = 0; i < launch->nd; i++) {
+    grid[i] = (unsigned int)launch->grid[i];
+    block[i] = (unsigned int)launch->block[i];
+  }
+  bind(addresses, memories, launch);
+  if (launch->shared > PLAIN_SHARED)
+    GA_TRY(allow_shared(d, kernel, launch->shared));
+  GA_TRY(ga__cuda_enter(&previous, d));
+  CUresult result = ga__cuda.cuLaunchKernel(
+      kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+      (unsigned int)launch->shared, d->stream, addresses, NULL);
+  ga__cuda_leave(d, previous);
+  return result == CUDA_SUCCESS ? GA_NO_ERROR : launch_failed(result, launch);
+}

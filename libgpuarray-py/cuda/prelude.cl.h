@@ -1,0 +1,175 @@
+/* The words of the kernel language in CUDA C++. Includes nothing, and is short: it is
+ * parsed with every program. Math functions are the compiler's own. */
+#define KERNEL extern "C" __global__
+#define WITHIN_KERNEL static __device__
+#define GA_INLINE static __device__ __forceinline__
+#define GLOBAL_MEM
+#define LOCAL_MEM __shared__
+#define LOCAL_MEM_ARG
+#define GA_RESTRICT __restrict__
+#define local_barrier() __syncthreads()
+#define GA_WARP_SIZE 32
+
+typedef unsigned char ga_bool;
+typedef signed char ga_byte;
+typedef unsigned char ga_ubyte;
+typedef short ga_short;
+typedef unsigned short ga_ushort;
+typedef int ga_int;
+typedef unsigned int ga_uint;
+typedef long ga_long;
+typedef unsigned long ga_ulong;
+typedef float ga_float;
+typedef double ga_double;
+typedef unsigned long ga_size;
+typedef long ga_ssize;
+
+/* 64-bit, as in OpenCL: GID_0 * LDIM_0 + LID_0 counts beyond 2^32. */
+#define LID_0 ((ga_size)threadIdx.x)
+#define LID_1 ((ga_size)threadIdx.y)
+#define LID_2 ((ga_size)threadIdx.z)
+#define LDIM_0 ((ga_size)blockDim.x)
+#define LDIM_1 ((ga_size)blockDim.y)
+#define LDIM_2 ((ga_size)blockDim.z)
+#define GID_0 ((ga_size)blockIdx.x)
+#define GID_1 ((ga_size)blockIdx.y)
+#define GID_2 ((ga_size)blockIdx.z)
+#define GDIM_0 ((ga_size)gridDim.x)
+#define GDIM_1 ((ga_size)gridDim.y)
+#define GDIM_2 ((ga_size)gridDim.z)
+
+/* Shared memory sized at the launch. All kernels of a program see one array, so its
+ * type is the same in each. */
+#define GA_DECL_SHARED_PARAM(type, name)
+#define GA_DECL_SHARED_BODY(type, name)                                                \
+  extern __shared__ __align__(16) unsigned char ga_shared_memory[];                    \
+  type *name = (type *)ga_shared_memory;
+
+typedef char2 ga_byte2;
+typedef char4 ga_byte4;
+typedef uchar2 ga_ubyte2;
+typedef uchar4 ga_ubyte4;
+typedef short2 ga_short2;
+typedef short4 ga_short4;
+typedef ushort2 ga_ushort2;
+typedef ushort4 ga_ushort4;
+typedef int2 ga_int2;
+typedef int4 ga_int4;
+typedef uint2 ga_uint2;
+typedef uint4 ga_uint4;
+typedef long2 ga_long2;
+typedef ulong2 ga_ulong2;
+typedef float2 ga_float2;
+typedef float4 ga_float4;
+typedef double2 ga_double2;
+
+#ifndef NULL
+#define NULL 0
+#endif
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fc00000)
+#define HUGE_VALF INFINITY
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#define MAXFLOAT FLT_MAX
+#define FLT_MAX 3.40282347e38f
+#define FLT_MIN 1.17549435e-38f
+#define FLT_EPSILON 1.19209290e-7f
+#define DBL_MAX 1.7976931348623157e308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+#define M_E 2.71828182845904523536
+#define M_LOG2E 1.44269504088896340736
+#define M_LOG10E 0.434294481903251827651
+#define M_LN2 0.693147180559945309417
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.785398163397448309616
+#define M_1_PI 0.318309886183790671538
+#define M_2_PI 0.636619772367581343076
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.707106781186547524401
+
+/* Storage only: computing is done in float. */
+typedef struct ga_half {
+  ga_ushort data;
+} ga_half;
+GA_INLINE ga_float ga_half2float(ga_half h) {
+  ga_float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.data));
+  return f;
+}
+GA_INLINE ga_half ga_float2half(ga_float f) {
+  ga_half h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.data) : "f"(f));
+  return h;
+}
+
+/* atom_<op>_<type><space>(pointer, value) give the old value. Types: i int, I uint,
+ * l long, L ulong, f float, d double, e half; spaces: g global, l local. */
+typedef unsigned long long ga_word64;
+#define atom_add_ig(p, v) atomicAdd((ga_int *)(p), (ga_int)(v))
+#define atom_add_Ig(p, v) atomicAdd((ga_uint *)(p), (ga_uint)(v))
+#define atom_add_lg(p, v)                                                              \
+  ((ga_long)atomicAdd((ga_word64 *)(p), (ga_word64)(ga_long)(v)))
+#define atom_add_Lg(p, v) ((ga_ulong)atomicAdd((ga_word64 *)(p), (ga_word64)(v)))
+#define atom_add_fg(p, v) atomicAdd((ga_float *)(p), (ga_float)(v))
+#define atom_add_dg(p, v) ga_atomic_add_double((ga_double *)(p), v)
+#define atom_add_eg(p, v) ga_atomic_half((ga_half *)(p), v, 1)
+#define atom_xchg_ig(p, v) atomicExch((ga_int *)(p), (ga_int)(v))
+#define atom_xchg_Ig(p, v) atomicExch((ga_uint *)(p), (ga_uint)(v))
+#define atom_xchg_lg(p, v)                                                             \
+  ((ga_long)atomicExch((ga_word64 *)(p), (ga_word64)(ga_long)(v)))
+#define atom_xchg_Lg(p, v) ((ga_ulong)atomicExch((ga_word64 *)(p), (ga_word64)(v)))
+#define atom_xchg_fg(p, v) atomicExch((ga_float *)(p), (ga_float)(v))
+#define atom_xchg_dg(p, v)                                                             \
+  __longlong_as_double(                                                                \
+      (long long)atomicExch((ga_word64 *)(p), (ga_word64)__double_as_longlong(v)))
+#define atom_xchg_eg(p, v) ga_atomic_half((ga_half *)(p), v, 0)
+#define atom_add_il atom_add_ig
+#define atom_add_Il atom_add_Ig
+#define atom_add_ll atom_add_lg
+#define atom_add_Ll atom_add_Lg
+#define atom_add_fl atom_add_fg
+#define atom_add_dl atom_add_dg
+#define atom_add_el atom_add_eg
+#define atom_xchg_il atom_xchg_ig
+#define atom_xchg_Il atom_xchg_Ig
+#define atom_xchg_ll atom_xchg_lg
+#define atom_xchg_Ll atom_xchg_Lg
+#define atom_xchg_fl atom_xchg_fg
+#define atom_xchg_dl atom_xchg_dg
+#define atom_xchg_el atom_xchg_eg
+
+GA_INLINE ga_double ga_atomic_add_double(ga_double *p, ga_double v) {
+#if __CUDA_ARCH__ >= 600
+  return atomicAdd(p, v);
+#else
+  ga_word64 seen = *(volatile ga_word64 *)p, old;
+  do {
+    old = seen;
+    seen = atomicCAS(
+        (ga_word64 *)p, old,
+        (ga_word64)__double_as_longlong(__longlong_as_double((long long)old) + v));
+  } while (seen != old);
+  return __longlong_as_double((long long)old);
+#endif
+}
+
+/* Through the 32-bit word that holds the half. */
+GA_INLINE ga_half ga_atomic_half(ga_half *p, ga_half v, int add) {
+  ga_uint *word = (ga_uint *)((ga_size)p & ~(ga_size)3);
+  const int shift = ((ga_size)p & 2) ? 16 : 0;
+  ga_uint seen = *(volatile ga_uint *)word, old;
+  ga_half half, next = v;
+  do {
+    old = seen;
+    half.data = (ga_ushort)(old >> shift);
+    if (add)
+      next = ga_float2half(ga_half2float(half) + ga_half2float(v));
+    seen = atomicCAS(word, old,
+                     (old & ~(0xffffu << shift)) | ((ga_uint)next.data << shift));
+  } while (seen != old);
+  return half;
+}

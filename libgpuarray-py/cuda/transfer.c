@@ -1,0 +1,163 @@
+/* Bytes between the host, a CUDA device and another.
+ *
+ * Host memory passes through pinned memory in parts. The processor copies one part
+ * while the device copies the others, and a write returns as soon as its last byte is
+ * in pinned memory. Small writes lie one behind the other in a part, so that an event
+ * is needed for each part, not for each write. */
+#include "cuda/transfer.h"
+
+#include <string.h>
+
+#define PART_SIZE ((size_t)1 << 20)
+#define ALIGNMENT 256
+enum { EVENT_DISABLE_TIMING = 2 };
+
+static CUdeviceptr address(void *memory, size_t offset) {
+  return (CUdeviceptr)(uintptr_t)memory + offset;
+}
+
+static size_t smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* ---- pinned memory ---- */
+
+static int staging_open(ga_cuda_staging *s) {
+  if (s->memory)
+    return GA_NO_ERROR;
+  for (int i = 0; i < GA_CUDA_PARTS; i++)
+    if (s->events[i] == NULL)
+      CUDA_TRY(cuEventCreate, &s->events[i], EVENT_DISABLE_TIMING);
+  void *memory;
+  CUDA_TRY(cuMemAllocHost, &memory, GA_CUDA_PARTS * PART_SIZE);
+  s->memory = memory;
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_staging_close(ga_cuda_staging *s) {
+  for (int i = 0; i < GA_CUDA_PARTS; i++)
+    if (s->events[i])
+      ga__cuda.cuEventDestroy(s->events[i]);
+  if (s->memory)
+    ga__cuda.cuMemFreeHost(s->memory);
+}
+
+/* ---- writing ---- */
+
+/* Queues the copy of a piece that fits a part. */
+static int write_piece(ga_cuda_device *d, CUdeviceptr to, const char *host,
+                       size_t size) {
+  ga_cuda_staging *s = &d->writes;
+  GA_TRY(staging_open(s));
+  if (s->used + size > PART_SIZE) {
+    CUDA_TRY(cuEventRecord, s->events[s->part], d->stream);
+    s->part = (s->part + 1) % GA_CUDA_PARTS;
+    s->used = 0;
+    CUDA_TRY(cuEventSynchronize, s->events[s->part]);
+  }
+  char *pinned = s->memory + s->part * PART_SIZE + s->used;
+  memcpy(pinned, host, size);
+  CUDA_TRY(cuMemcpyHtoDAsync, to, pinned, size, d->stream);
+  s->used += (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_write(void *device, void *memory, size_t offset, const void *host,
+                   size_t size) {
+  ga_cuda_device *d = device;
+  int status = GA_NO_ERROR;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  for (size_t at = 0; at < size && status == GA_NO_ERROR; at += PART_SIZE) {
+    pthread_mutex_lock(&d->writes.lock);
+    status = write_piece(d, address(memory, offset + at), (const char *)host + at,
+                         smaller(PART_SIZE, size - at));
+    pthread_mutex_unlock(&d->writes.lock);
+  }
+  ga__cuda_leave(d, previous);
+  return status;
+}
+
+/* ---- reading ---- */
+
+static int read_pieces(ga_cuda_device *d, char *host, CUdeviceptr from, size_t size) {
+  ga_cuda_staging *s = &d->reads;
+  size_t queued = 0;
+  GA_TRY(staging_open(s));
+  for (size_t taken = 0; taken < size; taken += PART_SIZE) {
+    for (; queued < size && queued - taken < GA_CUDA_PARTS * PART_SIZE;
+         queued += PART_SIZE) {
+      size_t part = queued / PART_SIZE % GA_CUDA_PARTS;
+      CUDA_TRY(cuMemcpyDtoHAsync, s->memory + part * PART_SIZE, from + queued,
+               smaller(PART_SIZE, size - queued), d->stream);
+      CUDA_TRY(cuEventRecord, s->events[part], d->stream);
+    }
+    size_t part = taken / PART_SIZE % GA_CUDA_PARTS;
+    CUDA_TRY(cuEventSynchronize, s->events[part]);
+    memcpy(host + taken, s->memory + part * PART_SIZE,
+           smaller(PART_SIZE, size - taken));
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_read(void *device, void *host, void *memory, size_t offset, size_t size) {
+  ga_cuda_device *d = device;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  pthread_mutex_lock(&d->reads.lock);
+  int status = read_pieces(d, host, address(memory, offset), size);
+  pthread_mutex_unlock(&d->reads.lock);
+  ga__cuda_leave(d, previous);
+  return status;
+}
+
+/* ---- on devices ---- */
+
+int ga__cuda_copy(void *device, void *to, size_t to_offset, void *from,
+                  size_t from_offset, size_t size) {
+  const ga_cuda_device *d = device;
+  CUDA_RETURN(d, cuMemcpyDtoDAsync, address(to, to_offset), address(from, from_offset),
+              size, d->stream);
+}
+
+int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,
+                  size_t size) {
+  const ga_cuda_device *d = device;
+  CUDA_RETURN(d, cuMemsetD8Async, address(memory, offset), byte, size, d->stream);
+}
+
+/* Makes what is queued on `waiting` from now on wait for what is queued on `first`. */
+static int order_queues(const ga_cuda_device *waiting, const ga_cuda_device *first) {
+  CUcontext previous;
+  CUevent event = NULL;
+  GA_TRY(ga__cuda_enter(&previous, first));
+  const char *call = "cuEventCreate";
+  CUresult result = ga__cuda.cuEventCreate(&event, EVENT_DISABLE_TIMING);
+  if (result == CUDA_SUCCESS) {
+    call = "cuEventRecord";
+    result = ga__cuda.cuEventRecord(event, first->stream);
+  }
+  if (result == CUDA_SUCCESS) {
+    call = "cuStreamWaitEvent";
+    result = ga__cuda.cuStreamWaitEvent(waiting->stream, event, 0);
+  }
+  if (event)
+    ga__cuda.cuEventDestroy(event); /* the driver keeps it until it is done */
+  ga__cuda_leave(first, previous);
+  return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, call);
+}
+
+static int queue_copy_peer(const ga_cuda_device *to_device, CUdeviceptr to,
+                           const ga_cuda_device *from_device, CUdeviceptr from,
+                           size_t size) {
+  CUDA_RETURN(to_device, cuMemcpyPeerAsync, to, to_device->context, from,
+              from_device->context, size, to_device->stream);
+}
+
+int ga__cuda_copy_peer(void *to_device, void *to, size_t to_offset, void *from_device,
+                       void *from, size_t from_offset, size_t size) {
+  GA_TRY(order_queues(to_device, from_device));
+  GA_TRY(queue_copy_peer(to_device, address(to, to_offset), from_device,
+                         address(from, from_offset), size));
+  return order_queues(from_device, to_device);
+}

@@ -1,0 +1,38 @@
+/* The OpenCL backend: the table that the library knows it by. */
+#include "opencl/kernel.h"
+#include "opencl/transfer.h"
+
+static const char prelude[] = {
+#include "prelude.inc"
+};
+
+const ga_backend ga__opencl_backend = {
+    .name = "opencl",
+    .prelude = prelude,
+    .report = ga__opencl_report,
+    .platform_count = ga__opencl_platform_count,
+    .device_count = ga__opencl_device_count,
+    .probe = ga__opencl_probe,
+    .open = ga__opencl_open,
+    .close = ga__opencl_close,
+    .alloc = ga__opencl_alloc,
+    .free = ga__opencl_free,
+    .free_memory = ga__opencl_free_memory,
+    .read = ga__opencl_read,
+    .write = ga__opencl_write,
+    .copy = ga__opencl_copy,
+    .fill = ga__opencl_fill,
+    .compile = ga__opencl_compile,
+    .binary = ga__opencl_binary,
+    .load = ga__opencl_load_program,
+    .unload = ga__opencl_unload,
+    .kernel = ga__opencl_kernel,
+    .kernel_free = ga__opencl_kernel_free,
+    .kernel_threads = ga__opencl_kernel_threads,
+    .launch = ga__opencl_launch,
+    .wait = ga__opencl_wait,
+    .event = ga__opencl_event,
+    .event_wait = ga__opencl_event_wait,
+    .event_seconds = ga__opencl_event_seconds,
+    .event_free = ga__opencl_event_free,
+};

@@ -1,0 +1,343 @@
+/* OpenCL devices, queues, memory and events. */
+#include "opencl/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "opencl/transfer.h"
+
+/* ---- what a device is ---- */
+
+static int find_device(const ga_opencl_platform **out, unsigned int platform,
+                       unsigned int index) {
+  const ga_opencl_platform *list;
+  unsigned int n;
+  GA_TRY(ga__opencl_platforms(&list, &n));
+  if (platform >= n)
+    return GA_FAIL(GA_NODEV_ERROR, "there are %u OpenCL platforms, so none is %u", n,
+                   platform);
+  if (index >= list[platform].n_devices)
+    return GA_FAIL(GA_NODEV_ERROR, "OpenCL platform %u (%s) has %u devices", platform,
+                   list[platform].name, list[platform].n_devices);
+  *out = &list[platform];
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_platform_count(unsigned int *out) {
+  const ga_opencl_platform *list;
+  return ga__opencl_platforms(&list, out);
+}
+
+int ga__opencl_device_count(unsigned int *out, unsigned int platform) {
+  const ga_opencl_platform *found = NULL;
+  *out = 0;
+  GA_TRY(find_device(&found, platform, 0));
+  *out = found->n_devices;
+  return GA_NO_ERROR;
+}
+
+static bool has_extension(const ga_opencl_api *api, cl_device_id id, const char *name) {
+  size_t length = 0, name_length = strlen(name);
+  if (api->clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &length) != CL_SUCCESS)
+    return false;
+  char *list = ga__alloc(length + 1, 1);
+  if (list == NULL)
+    return false;
+  api->clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, length, list, NULL);
+  const char *at = list;
+  bool found = false;
+  while (!found && (at = strstr(at, name)) != NULL) {
+    const char *end = at + name_length;
+    found = (at == list || at[-1] == ' ') && (*end == ' ' || *end == '\0');
+    at = end;
+  }
+  ga__free(list);
+  return found;
+}
+
+/* Adds "; " and a text, as far as it fits. */
+static void add_text(char *out, size_t size, const char *text) {
+  size_t length = strlen(out);
+  snprintf(out + length, size - length, "%s%s", length ? "; " : "", text);
+}
+
+static void add_device_text(char *out, size_t size, const ga_opencl_api *api,
+                            cl_device_id id, cl_uint what) {
+  char text[128];
+  ga__opencl_device_text(text, sizeof text, api, id, what);
+  add_text(out, size, text);
+}
+
+/* Items that run together. A runtime for CPUs that makes vectors of neighbouring items
+ * prefers scalar code in the kernel: full vectors take 16 items, and fewer run one by
+ * one. One that makes vectors of loops in the kernel wants a single item. */
+static unsigned int warp_of(const ga_opencl_api *api, cl_device_id id, bool is_cpu) {
+  if (is_cpu) {
+    cl_ulong preferred =
+        ga__opencl_device_number(api, id, CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT);
+    cl_ulong native =
+        ga__opencl_device_number(api, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+    return preferred == 1 && native > 1 ? 16 : 1;
+  }
+  cl_ulong width = ga__opencl_device_number(api, id, CL_DEVICE_WARP_SIZE_NV);
+  if (width == 0)
+    width = ga__opencl_device_number(api, id, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+  return width > 0 && width <= 1024 ? (unsigned int)width : 32;
+}
+
+static void bus_id(char *out, size_t size, const ga_opencl_api *api, cl_device_id id) {
+  cl_uint place[4] = {0}; /* domain, bus, device, function */
+  if (api->clGetDeviceInfo(id, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof place, place, NULL) !=
+      CL_SUCCESS) {
+    if (api->clGetDeviceInfo(id, CL_DEVICE_PCI_BUS_ID_NV, sizeof *place, &place[1],
+                             NULL) != CL_SUCCESS)
+      return;
+    cl_uint slot = (cl_uint)ga__opencl_device_number(api, id, CL_DEVICE_PCI_SLOT_ID_NV);
+    place[0] = (cl_uint)ga__opencl_device_number(api, id, CL_DEVICE_PCI_DOMAIN_ID_NV);
+    place[2] = slot >> 3;
+    place[3] = slot & 7;
+  }
+  snprintf(out, size, "%04x:%02x:%02x.%x", place[0] & 0xffff, place[1] & 0xff,
+           place[2] & 0xff, place[3] & 0xf);
+}
+
+static void build_options(char *out, size_t size, const ga_opencl_api *api,
+                          cl_device_id id, unsigned int warp) {
+  bool exact = ga__opencl_device_number(api, id, CL_DEVICE_SINGLE_FP_CONFIG) &
+               CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+  snprintf(out, size, "-cl-std=CL1.2 -DGA_WARP_SIZE=%u%s", warp,
+           exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+}
+
+static void describe_limits(ga_device_info *out, const ga_opencl_api *api,
+                            cl_device_id id) {
+  out->total_memory = ga__opencl_device_number(api, id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  out->max_alloc = ga__opencl_device_number(api, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  out->local_memory = ga__opencl_device_number(api, id, CL_DEVICE_LOCAL_MEM_SIZE);
+  out->max_threads = ga__opencl_device_number(api, id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  out->processors =
+      (unsigned int)ga__opencl_device_number(api, id, CL_DEVICE_MAX_COMPUTE_UNITS);
+  /* OpenCL has no limit on groups; drivers of GPUs have these. */
+  out->max_grid[0] = INT32_MAX;
+  out->max_grid[1] = out->max_grid[2] = 65535;
+  size_t items[8] = {1, 1, 1};
+  if (api->clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items,
+                           NULL) != CL_SUCCESS)
+    items[0] = out->max_threads;
+  memcpy(out->max_block, items, sizeof out->max_block);
+}
+
+static void describe(ga_device_info *out, const ga_opencl_api *api, cl_device_id id) {
+  *out = (ga_device_info){0};
+  cl_ulong type = ga__opencl_device_number(api, id, CL_DEVICE_TYPE);
+  out->is_cpu = type & CL_DEVICE_TYPE_CPU;
+  out->is_gpu = type & CL_DEVICE_TYPE_GPU;
+  out->is_discrete_gpu =
+      out->is_gpu && !ga__opencl_device_number(api, id, CL_DEVICE_HOST_UNIFIED_MEMORY);
+  out->has_double = has_extension(api, id, "cl_khr_fp64");
+  out->has_half = has_extension(api, id, "cl_khr_fp16");
+  out->warp = warp_of(api, id, out->is_cpu);
+  describe_limits(out, api, id);
+  bus_id(out->unique_id, sizeof out->unique_id, api, id);
+  ga__opencl_device_text(out->name, sizeof out->name, api, id, CL_DEVICE_NAME);
+
+  char options[128], width[32];
+  build_options(options, sizeof options, api, id, out->warp);
+  snprintf(width, sizeof width, "vectors of %u",
+           (unsigned int)ga__opencl_device_number(api, id,
+                                                  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT));
+  add_text(out->bin_id, sizeof out->bin_id, options);
+  add_device_text(out->bin_id, sizeof out->bin_id, api, id, CL_DRIVER_VERSION);
+  add_text(out->bin_id, sizeof out->bin_id, width);
+  add_device_text(out->bin_id, sizeof out->bin_id, api, id, CL_DEVICE_OPENCL_C_VERSION);
+  add_device_text(out->bin_id, sizeof out->bin_id, api, id, CL_DEVICE_VENDOR);
+  add_text(out->bin_id, sizeof out->bin_id, out->name);
+}
+
+int ga__opencl_probe(ga_device_info *out, unsigned int platform, unsigned int index) {
+  const ga_opencl_platform *found = NULL;
+  GA_TRY(find_device(&found, platform, index));
+  describe(out, found->api, found->devices[index]);
+  return GA_NO_ERROR;
+}
+
+/* ---- opening and closing ---- */
+
+static bool shares_memory(const ga_opencl_api *api, cl_device_id id, bool is_cpu) {
+  return is_cpu && api->clSVMAlloc && api->clSVMFree &&
+         (ga__opencl_device_number(api, id, CL_DEVICE_SVM_CAPABILITIES) &
+          CL_DEVICE_SVM_FINE_GRAIN_BUFFER) &&
+         (ga__opencl_device_number(api, id, CL_DEVICE_EXECUTION_CAPABILITIES) &
+          CL_EXEC_NATIVE_KERNEL);
+}
+
+static int open_queue(ga_opencl_device *d) {
+  cl_int code = CL_SUCCESS;
+  d->context = d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
+  if (d->context == NULL)
+    return ga__opencl_fail(code, "clCreateContext");
+  /* Asking for times costs nothing that can be measured. */
+  d->queue =
+      d->api->clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
+  if (d->queue == NULL) {
+    d->api->clReleaseContext(d->context);
+    return ga__opencl_fail(code, "clCreateCommandQueue");
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
+                    unsigned int index) {
+  const ga_opencl_platform *found = NULL;
+  GA_TRY(find_device(&found, platform, index));
+  ga_opencl_device *d = ga__alloc(1, sizeof *d);
+  if (d == NULL)
+    return GA_MEMORY_ERROR;
+  d->api = found->api;
+  d->id = found->devices[index];
+  describe(info, d->api, d->id);
+  d->is_gpu = info->is_gpu;
+  d->is_discrete = info->is_discrete_gpu;
+  d->shares_memory = shares_memory(d->api, d->id, info->is_cpu);
+  build_options(d->options, sizeof d->options, d->api, d->id, info->warp);
+  int status = open_queue(d);
+  if (status != GA_NO_ERROR) {
+    ga__free(d);
+    return status;
+  }
+  pthread_mutex_init(&d->writes.lock, NULL);
+  pthread_mutex_init(&d->reads.lock, NULL);
+  *device = d;
+  return GA_NO_ERROR;
+}
+
+void ga__opencl_close(void *device) {
+  ga_opencl_device *d = device;
+  d->api->clFinish(d->queue);
+  ga__opencl_staging_close(d, &d->writes);
+  ga__opencl_staging_close(d, &d->reads);
+  pthread_mutex_destroy(&d->writes.lock);
+  pthread_mutex_destroy(&d->reads.lock);
+  d->api->clReleaseCommandQueue(d->queue);
+  d->api->clReleaseContext(d->context);
+  ga__free(d);
+}
+
+/* ---- memory ---- */
+
+static int alloc_shared(void **memory, ga_opencl_device *d, size_t size) {
+  const cl_uint alignment = 128; /* bytes: the largest that a kernel's type asks for */
+  cl_int code = CL_SUCCESS;
+  void *host = d->api->clSVMAlloc(
+      d->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, size, alignment);
+  if (host == NULL)
+    return ga__opencl_fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc");
+  cl_mem made = d->api->clCreateBuffer(
+      d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, host, &code);
+  if (made == NULL) {
+    d->api->clSVMFree(d->context, host);
+    return ga__opencl_fail(code, "clCreateBuffer");
+  }
+  *memory = made;
+  return GA_NO_ERROR;
+}
+
+/* A driver may put off allocating until the first use, where it fails as a launch. */
+static cl_int make_resident(ga_opencl_device *d, cl_mem memory) {
+  return d->api->clEnqueueMigrateMemObjects(
+      d->queue, 1, &memory, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
+}
+
+int ga__opencl_alloc(void **memory, void *device, size_t size) {
+  ga_opencl_device *d = device;
+  cl_int code = CL_SUCCESS;
+  if (size == 0)
+    size = 1;
+  if (d->shares_memory)
+    return alloc_shared(memory, d, size);
+  cl_mem made =
+      d->api->clCreateBuffer(d->context, CL_MEM_READ_WRITE, size, NULL, &code);
+  if (made && d->is_gpu) {
+    code = make_resident(d, made);
+    ga__opencl_note(d);
+  }
+  if (made && code == CL_SUCCESS) {
+    *memory = made;
+    return GA_NO_ERROR;
+  }
+  if (made)
+    d->api->clReleaseMemObject(made);
+  if (code == CL_INVALID_BUFFER_SIZE || code == CL_OUT_OF_RESOURCES)
+    code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return ga__opencl_fail(code, "clCreateBuffer");
+}
+
+void ga__opencl_free(void *device, void *memory) {
+  ga_opencl_device *d = device;
+  void *host = NULL;
+  if (d->shares_memory)
+    d->api->clGetMemObjectInfo(memory, CL_MEM_HOST_PTR, sizeof host, &host, NULL);
+  d->api->clReleaseMemObject(memory);
+  if (host)
+    d->api->clSVMFree(d->context, host);
+  atomic_fetch_add_explicit(&d->frees, 1, memory_order_release);
+}
+
+int ga__opencl_free_memory(size_t *out, void *device) {
+  (void)out, (void)device;
+  return GA_FAIL(GA_DEVSUP_ERROR, "OpenCL does not tell how much memory is free");
+}
+
+/* ---- waiting ---- */
+
+int ga__opencl_wait(void *device) {
+  ga_opencl_device *d = device;
+  unsigned long queued = atomic_load_explicit(&d->queued, memory_order_acquire);
+  cl_int code = d->api->clFinish(d->queue);
+  if (code != CL_SUCCESS) {
+    ga__opencl_fail(code, "clFinish");
+    return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+  }
+  atomic_store_explicit(&d->done, queued, memory_order_release);
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_settle(ga_opencl_device *device) {
+  return ga__opencl_is_idle(device) ? GA_NO_ERROR : ga__opencl_wait(device);
+}
+
+int ga__opencl_event(void **event, void *device) {
+  ga_opencl_device *d = device;
+  cl_event made;
+  OPENCL_TRY(d->api, clEnqueueMarkerWithWaitList, d->queue, 0, NULL, &made);
+  *event = made;
+  d->api->clFlush(d->queue);
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_event_wait(void *device, void *event) {
+  ga_opencl_device *d = device;
+  cl_event one = event;
+  cl_int code = d->api->clWaitForEvents(1, &one);
+  if (code == CL_SUCCESS)
+    return GA_NO_ERROR;
+  ga__opencl_fail(code, "clWaitForEvents");
+  return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+}
+
+int ga__opencl_event_seconds(double *out, void *device, void *start, void *end) {
+  ga_opencl_device *d = device;
+  cl_ulong from = 0, to = 0; /* nanoseconds */
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, start, CL_PROFILING_COMMAND_END,
+             sizeof from, &from, NULL);
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, end, CL_PROFILING_COMMAND_END, sizeof to,
+             &to, NULL);
+  *out = to > from ? (double)(to - from) * 1e-9 : 0.0;
+  return GA_NO_ERROR;
+}
+
+void ga__opencl_event_free(void *device, void *event) {
+  ga_opencl_device *d = device;
+  if (event)
+    d->api->clReleaseEvent(event);
+}

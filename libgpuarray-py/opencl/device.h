@@ -1,0 +1,71 @@
+/* An open OpenCL device: its context, queue, memory and events. */
+#ifndef GA_OPENCL_DEVICE_H
+#define GA_OPENCL_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "c/backend.h"
+#include "opencl/platform.h"
+
+/* Pinned memory that host data passes through, in parts used in turn. */
+#define GA_OPENCL_PARTS 4
+typedef struct ga_opencl_staging {
+  pthread_mutex_t lock;
+  cl_mem memory; /* NULL until first needed */
+  char *mapped;
+  cl_event events[GA_OPENCL_PARTS]; /* the last transfer of a part, or NULL */
+  unsigned int part;                /* the one being filled */
+  size_t used;                      /* bytes of it */
+} ga_opencl_staging;
+
+typedef struct ga_opencl_device {
+  const ga_opencl_api *api;
+  cl_device_id id;
+  cl_context context;
+  cl_command_queue queue;
+  char options[128]; /* of every build */
+  bool is_gpu, is_discrete;
+  /* Buffers lie in fine-grained shared virtual memory, which the host may touch while
+   * the queue is idle, and host functions can be queued: a CPU. */
+  bool shares_memory;
+  /* The queue is idle when they agree: how many commands were queued, and how many of
+   * them are known to be done. */
+  atomic_ulong queued, done;
+  /* Grows whenever a buffer is freed, since its handle may come again for another. */
+  atomic_ulong frees;
+  /* Apart, for a read holds its own while it waits for the queue. */
+  ga_opencl_staging writes, reads;
+} ga_opencl_device;
+
+/* To be called after a command was queued. */
+static inline void ga__opencl_note(ga_opencl_device *device) {
+  atomic_fetch_add_explicit(&device->queued, 1, memory_order_release);
+}
+
+/* Whether nothing that any thread has queued so far is still to be done. */
+static inline bool ga__opencl_is_idle(const ga_opencl_device *device) {
+  return atomic_load_explicit(&device->done, memory_order_acquire) ==
+         atomic_load_explicit(&device->queued, memory_order_acquire);
+}
+
+/* Waits if the queue is not known to be idle. */
+int ga__opencl_settle(ga_opencl_device *device);
+
+/* The entries of the backend's table; see c/backend.h. */
+int ga__opencl_platform_count(unsigned int *out);
+int ga__opencl_device_count(unsigned int *out, unsigned int platform);
+int ga__opencl_probe(ga_device_info *out, unsigned int platform, unsigned int index);
+int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
+                    unsigned int index);
+void ga__opencl_close(void *device);
+int ga__opencl_alloc(void **memory, void *device, size_t size);
+void ga__opencl_free(void *device, void *memory);
+int ga__opencl_free_memory(size_t *out, void *device);
+int ga__opencl_wait(void *device);
+int ga__opencl_event(void **event, void *device);
+int ga__opencl_event_wait(void *device, void *event);
+int ga__opencl_event_seconds(double *out, void *device, void *start, void *end);
+void ga__opencl_event_free(void *device, void *event);
+
+#endif

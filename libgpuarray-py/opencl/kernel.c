@@ -1,0 +1,231 @@
+/* OpenCL programs, kernels and launches. */
+#include "opencl/kernel.h"
+
+#include <string.h>
+
+/* The bytes that an argument was last set to, so that setting it again is saved. */
+typedef struct last_arg {
+  unsigned int size; /* 0: not set */
+  unsigned char bytes[sizeof(((ga_arg *)NULL)->value)];
+} last_arg;
+
+/* Setting arguments and queuing the launch are one step under the lock: a cl_kernel has
+ * one set of arguments. */
+typedef struct kernel {
+  pthread_mutex_t lock;
+  cl_kernel handle;
+  cl_uint n_args;
+  size_t shared;       /* bytes that the last argument was set to, if it is local */
+  unsigned long frees; /* of the device, when `last` was right */
+  last_arg last[];
+} kernel;
+
+/* ---- programs ---- */
+
+static void add_log(ga_strbuf *log, const ga_opencl_device *d, cl_program program) {
+  size_t length = 0;
+  cl_int code = d->api->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, 0,
+                                              NULL, &length);
+  char *text = code == CL_SUCCESS ? ga__alloc(length + 1, 1) : NULL;
+  if (text == NULL)
+    return;
+  d->api->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, length, text,
+                                NULL);
+  ga__strbuf_add(log, text);
+  ga__free(text);
+}
+
+static cl_int build(const ga_opencl_device *d, cl_program program) {
+  return d->api->clBuildProgram(program, 1, &d->id, d->options, NULL, NULL);
+}
+
+int ga__opencl_compile(void **program, void *device, const char *source,
+                       ga_strbuf *log) {
+  ga_opencl_device *d = device;
+  cl_int code = CL_SUCCESS;
+  cl_program made =
+      d->api->clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
+  if (made == NULL)
+    return ga__opencl_fail(code, "clCreateProgramWithSource");
+  code = build(d, made);
+  if (code == CL_SUCCESS) {
+    *program = made;
+    return GA_NO_ERROR;
+  }
+  int status = ga__opencl_fail(code, "clBuildProgram");
+  if (code == CL_BUILD_PROGRAM_FAILURE) {
+    add_log(log, d, made);
+    status = GA_FAIL(GA_COMPILE_ERROR, "clBuildProgram: the source does not compile");
+  }
+  d->api->clReleaseProgram(made);
+  return status;
+}
+
+int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
+  ga_opencl_device *d = device;
+  size_t length = 0;
+  OPENCL_TRY(d->api, clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof length,
+             &length, NULL);
+  if (length == 0)
+    return GA_FAIL(GA_DEVSUP_ERROR, "clGetProgramInfo: the driver has no binary of it");
+  unsigned char *made = ga__alloc(length, 1);
+  if (made == NULL)
+    return GA_MEMORY_ERROR;
+  cl_int code =
+      d->api->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof made, &made, NULL);
+  if (code != CL_SUCCESS) {
+    ga__free(made);
+    return ga__opencl_fail(code, "clGetProgramInfo");
+  }
+  *bytes = made;
+  *size = length;
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_load_program(void **program, void *device, const void *bytes,
+                            size_t size) {
+  ga_opencl_device *d = device;
+  const unsigned char *start = bytes;
+  cl_int code = CL_SUCCESS, code_of_binary = CL_SUCCESS;
+  cl_program made = d->api->clCreateProgramWithBinary(d->context, 1, &d->id, &size,
+                                                      &start, &code_of_binary, &code);
+  if (made && code == CL_SUCCESS && code_of_binary == CL_SUCCESS &&
+      (code = build(d, made)) == CL_SUCCESS) {
+    *program = made;
+    return GA_NO_ERROR;
+  }
+  if (made)
+    d->api->clReleaseProgram(made);
+  int status = ga__opencl_fail(code != CL_SUCCESS ? code : code_of_binary,
+                               "clCreateProgramWithBinary");
+  return status == GA_MEMORY_ERROR
+             ? status
+             : ga__fail_within(GA_COMPILE_ERROR,
+                               "the driver refuses a compiled kernel");
+}
+
+void ga__opencl_unload(void *device, void *program) {
+  ga_opencl_device *d = device;
+  d->api->clReleaseProgram(program);
+}
+
+/* ---- kernels ---- */
+
+int ga__opencl_kernel(void **kernel_, void *device, void *program, const char *name) {
+  ga_opencl_device *d = device;
+  cl_int code = CL_SUCCESS;
+  cl_uint n_args = 0;
+  cl_kernel handle = d->api->clCreateKernel(program, name, &code);
+  if (handle == NULL)
+    return ga__fail_within(ga__opencl_fail(code, "clCreateKernel"), "kernel %s", name);
+  code =
+      d->api->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof n_args, &n_args, NULL);
+  kernel *k = NULL;
+  if (code == CL_SUCCESS)
+    k = ga__alloc(1, sizeof *k + n_args * sizeof k->last[0]);
+  if (k == NULL) {
+    d->api->clReleaseKernel(handle);
+    return code == CL_SUCCESS ? GA_MEMORY_ERROR
+                              : ga__opencl_fail(code, "clGetKernelInfo");
+  }
+  pthread_mutex_init(&k->lock, NULL);
+  k->handle = handle;
+  k->n_args = n_args;
+  *kernel_ = k;
+  return GA_NO_ERROR;
+}
+
+void ga__opencl_kernel_free(void *device, void *kernel_) {
+  ga_opencl_device *d = device;
+  kernel *k = kernel_;
+  d->api->clReleaseKernel(k->handle);
+  pthread_mutex_destroy(&k->lock);
+  ga__free(k);
+}
+
+int ga__opencl_kernel_threads(size_t *out, void *device, void *kernel_) {
+  ga_opencl_device *d = device;
+  const kernel *k = kernel_;
+  OPENCL_TRY(d->api, clGetKernelWorkGroupInfo, k->handle, d->id,
+             CL_KERNEL_WORK_GROUP_SIZE, sizeof *out, out, NULL);
+  return GA_NO_ERROR;
+}
+
+/* ---- launches ---- */
+
+/* Names the argument in the text of a failure. */
+static int fail_argument(cl_int code, cl_uint i) {
+  return ga__fail_within(ga__opencl_fail(code, "clSetKernelArg"), "argument %u", i);
+}
+
+static int set_argument(ga_opencl_device *d, kernel *k, cl_uint i, const ga_arg *arg) {
+  last_arg *last = &k->last[i];
+  void *memory;
+  const void *bytes = arg->value.bytes;
+  unsigned int size = arg->size;
+  if (arg->kind == GA_ARG_MEMORY) {
+    memory = ga__buffer_memory(arg->buffer);
+    bytes = &memory;
+    size = sizeof memory;
+  }
+  if (last->size == size && memcmp(last->bytes, bytes, size) == 0)
+    return GA_NO_ERROR;
+  cl_int code = d->api->clSetKernelArg(k->handle, i, size, bytes);
+  if (code != CL_SUCCESS) {
+    last->size = 0;
+    return fail_argument(code, i);
+  }
+  memcpy(last->bytes, bytes, size);
+  last->size = size;
+  return GA_NO_ERROR;
+}
+
+/* A handle that was freed may be another buffer's by now. */
+static void forget_freed(ga_opencl_device *d, kernel *k) {
+  unsigned long frees = atomic_load_explicit(&d->frees, memory_order_acquire);
+  if (k->frees == frees)
+    return;
+  for (cl_uint i = 0; i < k->n_args; i++)
+    k->last[i].size = 0;
+  k->frees = frees;
+}
+
+static int set_arguments(ga_opencl_device *d, kernel *k, const ga_launch *launch) {
+  forget_freed(d, k);
+  for (cl_uint i = 0; i < launch->n_args; i++)
+    GA_TRY(set_argument(d, k, i, &launch->args[i]));
+  if (launch->shared == 0 || launch->shared == k->shared)
+    return GA_NO_ERROR;
+  cl_int code = d->api->clSetKernelArg(k->handle, launch->n_args, launch->shared, NULL);
+  if (code != CL_SUCCESS)
+    return fail_argument(code, launch->n_args);
+  k->shared = launch->shared;
+  return GA_NO_ERROR;
+}
+
+static int queue_launch(ga_opencl_device *d, const kernel *k, const ga_launch *launch) {
+  size_t global[3];
+  for (unsigned int i = 0; i < launch->nd; i++)
+    global[i] = launch->grid[i] * launch->block[i];
+  OPENCL_TRY(d->api, clEnqueueNDRangeKernel, d->queue, k->handle, launch->nd, NULL,
+             global, launch->block, 0, NULL, NULL);
+  ga__opencl_note(d);
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_launch(void *device, void *kernel_, const ga_launch *launch) {
+  ga_opencl_device *d = device;
+  kernel *k = kernel_;
+  cl_uint given = launch->n_args + (launch->shared > 0);
+  if (given != k->n_args)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "launch: the kernel has %u parameters, given are %u arguments%s",
+                   k->n_args, launch->n_args,
+                   launch->shared > 0 ? " and dynamic local memory" : "");
+  pthread_mutex_lock(&k->lock);
+  int status = set_arguments(d, k, launch);
+  if (status == GA_NO_ERROR)
+    status = queue_launch(d, k, launch);
+  pthread_mutex_unlock(&k->lock);
+  return status;
+}

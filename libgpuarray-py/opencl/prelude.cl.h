@@ -1,0 +1,182 @@
+/* The words of the kernel language in OpenCL C 1.2. Short: it is parsed with every
+ * program. Math functions are the language's own; GA_WARP_SIZE is a build option. */
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#endif
+
+#define KERNEL __kernel
+#define WITHIN_KERNEL static
+#define GA_INLINE static inline __attribute__((overloadable, always_inline))
+#define GLOBAL_MEM __global
+#define LOCAL_MEM __local
+#define LOCAL_MEM_ARG __local
+#define GA_RESTRICT restrict
+#define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+
+#define LID_0 get_local_id(0)
+#define LID_1 get_local_id(1)
+#define LID_2 get_local_id(2)
+#define LDIM_0 get_local_size(0)
+#define LDIM_1 get_local_size(1)
+#define LDIM_2 get_local_size(2)
+#define GID_0 get_group_id(0)
+#define GID_1 get_group_id(1)
+#define GID_2 get_group_id(2)
+#define GDIM_0 get_num_groups(0)
+#define GDIM_1 get_num_groups(1)
+#define GDIM_2 get_num_groups(2)
+
+/* Local memory sized at the launch: the kernel's last parameter, comma included. */
+#define GA_DECL_SHARED_PARAM(type, name) , __local type *name
+#define GA_DECL_SHARED_BODY(type, name)
+
+#ifndef NULL
+#define NULL 0
+#endif
+
+typedef uchar ga_bool;
+typedef char ga_byte;
+typedef uchar ga_ubyte;
+typedef short ga_short;
+typedef ushort ga_ushort;
+typedef int ga_int;
+typedef uint ga_uint;
+typedef long ga_long;
+typedef ulong ga_ulong;
+typedef float ga_float;
+typedef ulong ga_size;
+typedef long ga_ssize;
+typedef char2 ga_byte2;
+typedef char4 ga_byte4;
+typedef uchar2 ga_ubyte2;
+typedef uchar4 ga_ubyte4;
+typedef short2 ga_short2;
+typedef short4 ga_short4;
+typedef ushort2 ga_ushort2;
+typedef ushort4 ga_ushort4;
+typedef int2 ga_int2;
+typedef int4 ga_int4;
+typedef uint2 ga_uint2;
+typedef uint4 ga_uint4;
+typedef long2 ga_long2;
+typedef ulong2 ga_ulong2;
+typedef float2 ga_float2;
+typedef float4 ga_float4;
+#ifdef cl_khr_fp64
+typedef double ga_double;
+typedef double2 ga_double2;
+#endif
+
+/* Storage only: computing is done in float. Converted by bit arithmetic: it needs no
+ * extension, makes no subnormal float (which a device may flush), and becomes vectors
+ * on CPUs, where the language's own conversions are ten times slower. */
+typedef struct ga_half {
+  ga_ushort data;
+} ga_half;
+
+GA_INLINE ga_float ga_half2float(ga_half h) {
+  uint magnitude = (uint)(h.data & 0x7fff) << 13;
+  uint normal = magnitude + (112u << 23);
+  uint special = magnitude | 0x7f800000u;
+  uint subnormal = as_uint(as_float(magnitude + (113u << 23)) - as_float(113u << 23));
+  uint bits = magnitude >= 0x0f800000u  ? special
+              : magnitude < 0x00800000u ? subnormal
+                                        : normal;
+  return as_float(bits | (uint)(h.data & 0x8000) << 16);
+}
+
+/* Rounds to the nearest, ties to even. */
+GA_INLINE ga_half ga_float2half(ga_float f) {
+  uint bits = as_uint(f), magnitude = bits & 0x7fffffffu;
+  uint normal = (magnitude - (112u << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  uint subnormal = as_uint(as_float(magnitude) + 0.5f) - as_uint(0.5f);
+  uint special = magnitude > 0x7f800000u ? 0x7e00 : 0x7c00;
+  uint out = magnitude >= 0x47800000u  ? special
+             : magnitude < 0x38800000u ? subnormal
+                                       : normal;
+  ga_half h;
+  h.data = (ushort)(out | (bits >> 16 & 0x8000));
+  return h;
+}
+
+/* atom_<op>_<type><space>(pointer, value) give the old value. Types: i int, I uint,
+ * l long, L ulong, f float, d double, e half; spaces: g global, l local. */
+#define atom_add_ig(p, v) atomic_add((volatile __global ga_int *)(p), (ga_int)(v))
+#define atom_add_il(p, v) atomic_add((volatile __local ga_int *)(p), (ga_int)(v))
+#define atom_add_Ig(p, v) atomic_add((volatile __global ga_uint *)(p), (ga_uint)(v))
+#define atom_add_Il(p, v) atomic_add((volatile __local ga_uint *)(p), (ga_uint)(v))
+#define atom_add_fg(p, v) ga_atomic_add_float((volatile __global ga_float *)(p), v)
+#define atom_add_fl(p, v) ga_atomic_add_float((volatile __local ga_float *)(p), v)
+#define atom_add_eg(p, v) ga_atomic_half((volatile __global ga_half *)(p), v, 1)
+#define atom_add_el(p, v) ga_atomic_half((volatile __local ga_half *)(p), v, 1)
+#define atom_xchg_ig(p, v) atomic_xchg((volatile __global ga_int *)(p), (ga_int)(v))
+#define atom_xchg_il(p, v) atomic_xchg((volatile __local ga_int *)(p), (ga_int)(v))
+#define atom_xchg_Ig(p, v) atomic_xchg((volatile __global ga_uint *)(p), (ga_uint)(v))
+#define atom_xchg_Il(p, v) atomic_xchg((volatile __local ga_uint *)(p), (ga_uint)(v))
+#define atom_xchg_fg(p, v) atomic_xchg((volatile __global ga_float *)(p), (ga_float)(v))
+#define atom_xchg_fl(p, v) atomic_xchg((volatile __local ga_float *)(p), (ga_float)(v))
+#define atom_xchg_eg(p, v) ga_atomic_half((volatile __global ga_half *)(p), v, 0)
+#define atom_xchg_el(p, v) ga_atomic_half((volatile __local ga_half *)(p), v, 0)
+
+/* The half is changed through the 32-bit word that holds it. */
+#define GA_DEFINE_ATOMICS(SPACE)                                                       \
+  GA_INLINE ga_float ga_atomic_add_float(volatile SPACE ga_float *p, ga_float v) {     \
+    volatile SPACE ga_uint *word = (volatile SPACE ga_uint *)p;                        \
+    ga_uint seen = *word, old;                                                         \
+    do {                                                                               \
+      old = seen;                                                                      \
+      seen = atomic_cmpxchg(word, old, as_uint(as_float(old) + v));                    \
+    } while (seen != old);                                                             \
+    return as_float(old);                                                              \
+  }                                                                                    \
+  GA_INLINE ga_half ga_atomic_half(volatile SPACE ga_half *p, ga_half v, int add) {    \
+    const uint place = (uint)(((size_t)p >> 1) & 1), shift = 16 * place;               \
+    volatile SPACE ga_uint *word = (volatile SPACE ga_uint *)(p - place);              \
+    ga_uint seen = *word, old;                                                         \
+    ga_half was, next = v;                                                             \
+    do {                                                                               \
+      old = seen;                                                                      \
+      was.data = (ga_ushort)(old >> shift);                                            \
+      if (add)                                                                         \
+        next = ga_float2half(ga_half2float(was) + ga_half2float(v));                   \
+      seen = atomic_cmpxchg(word, old,                                                 \
+                            (old & ~(0xffffu << shift)) | (uint)next.data << shift);   \
+    } while (seen != old);                                                             \
+    return was;                                                                        \
+  }
+GA_DEFINE_ATOMICS(__global)
+GA_DEFINE_ATOMICS(__local)
+
+#ifdef cl_khr_int64_base_atomics
+#define atom_add_lg(p, v) atom_add((volatile __global ga_long *)(p), (ga_long)(v))
+#define atom_add_ll(p, v) atom_add((volatile __local ga_long *)(p), (ga_long)(v))
+#define atom_add_Lg(p, v) atom_add((volatile __global ga_ulong *)(p), (ga_ulong)(v))
+#define atom_add_Ll(p, v) atom_add((volatile __local ga_ulong *)(p), (ga_ulong)(v))
+#define atom_xchg_lg(p, v) atom_xchg((volatile __global ga_long *)(p), (ga_long)(v))
+#define atom_xchg_ll(p, v) atom_xchg((volatile __local ga_long *)(p), (ga_long)(v))
+#define atom_xchg_Lg(p, v) atom_xchg((volatile __global ga_ulong *)(p), (ga_ulong)(v))
+#define atom_xchg_Ll(p, v) atom_xchg((volatile __local ga_ulong *)(p), (ga_ulong)(v))
+#ifdef cl_khr_fp64
+#define atom_add_dg(p, v) ga_atomic_add_double((volatile __global ga_double *)(p), v)
+#define atom_add_dl(p, v) ga_atomic_add_double((volatile __local ga_double *)(p), v)
+#define atom_xchg_dg(p, v)                                                             \
+  as_double(atom_xchg((volatile __global ga_ulong *)(p), as_ulong((ga_double)(v))))
+#define atom_xchg_dl(p, v)                                                             \
+  as_double(atom_xchg((volatile __local ga_ulong *)(p), as_ulong((ga_double)(v))))
+#define GA_DEFINE_ATOMICS_64(SPACE)                                                    \
+  GA_INLINE ga_double ga_atomic_add_double(volatile SPACE ga_double *p, ga_double v) { \
+    volatile SPACE ga_ulong *word = (volatile SPACE ga_ulong *)p;                      \
+    ga_ulong seen = *word, old;                                                        \
+    do {                                                                               \
+      old = seen;                                                                      \
+      seen = atom_cmpxchg(word, old, as_ulong(as_double(old) + v));                    \
+    } while (seen != old);                                                             \
+    return as_double(old);                                                             \
+  }
+GA_DEFINE_ATOMICS_64(__global)
+GA_DEFINE_ATOMICS_64(__local)
+#endif
+#endif

@@ -1,0 +1,18 @@
+/* Bytes between the host and an OpenCL device: see c/backend.h. */
+#ifndef GA_OPENCL_TRANSFER_H
+#define GA_OPENCL_TRANSFER_H
+
+#include "opencl/device.h"
+
+int ga__opencl_read(void *device, void *host, void *memory, size_t offset, size_t size);
+int ga__opencl_write(void *device, void *memory, size_t offset, const void *host,
+                     size_t size);
+int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
+                    size_t from_offset, size_t size);
+int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byte,
+                    size_t size);
+
+/* Frees the pinned memory. The queue is empty. */
+void ga__opencl_staging_close(ga_opencl_device *device, ga_opencl_staging *staging);
+
+#endif
