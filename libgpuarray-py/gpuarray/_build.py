@@ -1,0 +1,145 @@
+"""Writes the C source of the cffi binding from the public headers, at build time.
+
+    python _build.py <include folder> <output.c>
+
+Only plain declarations stand between the marks ``cdef: begin`` and ``cdef: end`` of a
+header; that text is given to cffi as it stands, so no declaration is ever copied by
+hand.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from cffi import FFI
+
+MARKED = re.compile(r"/\* cdef: begin \*/(.*?)/\* cdef: end \*/", re.DOTALL)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+DEFINE = re.compile(r"^#define[ \t]+(\w+)[ \t]+[^\n]*$", re.MULTILINE)
+INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
+
+# What the package calls besides the public functions. An operator is one call: it makes
+# the struct of its result, which costs less here than through cffi, and passes a number
+# without a list of pointers. NULL stands for a failure, whose status is last_status().
+HELPERS_CDEF = """
+GpuArray *array_adopt(GpuArray *a);
+void array_free(GpuArray *a);
+GpuArray *array_apply1(GpuElemwise *ge, const GpuArray *a);
+GpuArray *array_apply2(GpuElemwise *ge, const GpuArray *a, const GpuArray *b);
+GpuArray *array_apply_float(GpuElemwise *ge, const GpuArray *a, double value,
+                            int typecode);
+GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long value);
+int last_status(void);
+void host_free(void *block);
+"""
+HELPERS = """
+static _Thread_local int status;
+
+static int last_status(void) { return status; }
+
+static GpuArray *new_struct(void) {
+  GpuArray *a = malloc(sizeof *a);
+  if (a == NULL)
+    status = GA_MEMORY_ERROR;
+  return a;
+}
+
+/* The struct if `outcome` is success; else frees it. */
+static GpuArray *finish(GpuArray *a, int outcome) {
+  status = outcome;
+  if (outcome == GA_NO_ERROR)
+    return a;
+  free(a);
+  return NULL;
+}
+
+/* Moves a struct out of memory that cffi owns. */
+static GpuArray *array_adopt(GpuArray *a) {
+  GpuArray *moved = new_struct();
+  if (moved == NULL) {
+    GpuArray_clear(a);
+    return NULL;
+  }
+  *moved = *a;
+  a->data = NULL;
+  return moved;
+}
+
+static void array_free(GpuArray *a) {
+  GpuArray_clear(a);
+  free(a);
+}
+
+static GpuArray *array_apply1(GpuElemwise *ge, const GpuArray *a) {
+  GpuArray *out = new_struct();
+  return out ? finish(out, GpuElemwise_apply1(ge, out, a)) : NULL;
+}
+
+static GpuArray *array_apply2(GpuElemwise *ge, const GpuArray *a, const GpuArray *b) {
+  GpuArray *out = new_struct();
+  return out ? finish(out, GpuElemwise_apply2(ge, out, a, b)) : NULL;
+}
+
+static GpuArray *apply_number(GpuElemwise *ge, const GpuArray *a, void *value) {
+  GpuArray *out = new_struct();
+  GpuArray *outs[1] = {out};
+  void *ins[2] = {(void *)a, value};
+  return out ? finish(out, GpuElemwise_apply(ge, outs, ins)) : NULL;
+}
+
+static GpuArray *array_apply_float(GpuElemwise *ge, const GpuArray *a, double value,
+                                   int typecode) {
+  float narrow = (float)value;
+  return apply_number(ge, a, typecode == GA_FLOAT ? (void *)&narrow : (void *)&value);
+}
+
+/* Integer arguments are always GA_LONG; the kernel narrows them. */
+static GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long value) {
+  return apply_number(ge, a, &value);
+}
+
+/* For texts that the library allocates for its caller. */
+static void host_free(void *block) { free(block); }
+"""
+
+
+def headers(include: Path) -> list[Path]:
+    """The public headers, each after those that it includes."""
+    folder = include / "gpuarray"
+    ordered: list[Path] = []
+    pending: set[Path] = set()
+
+    def visit(header: Path) -> None:
+        if header in pending:
+            return
+        pending.add(header)
+        for name in INCLUDE.findall(header.read_text()):
+            visit(folder / name)
+        ordered.append(header)
+
+    for header in sorted(folder.glob("*.h")):
+        visit(header)
+    return ordered
+
+
+def declarations(header: Path) -> str:
+    """The marked text of a header; constants are left to the C compiler to evaluate."""
+    text = "\n".join(MARKED.findall(header.read_text()))
+    return DEFINE.sub(r"#define \1 ...", COMMENT.sub("", text))
+
+
+def builder(include: Path) -> FFI:
+    """The cffi description of every public header."""
+    ffi = FFI()
+    found = headers(include)
+    for header in found:
+        ffi.cdef(declarations(header))
+    ffi.cdef(HELPERS_CDEF)
+    lines = [f"#include <gpuarray/{header.name}>" for header in found]
+    source = "\n".join(["#include <stdlib.h>", *lines, HELPERS])
+    ffi.set_source("gpuarray._gpuarray", source)
+    return ffi
+
+
+if __name__ == "__main__":
+    builder(Path(sys.argv[1])).emit_c_code(sys.argv[2])

@@ -1,0 +1,202 @@
+"""Array: BaseArray with operators and methods, bound from the table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpuarray import linalg, reduction
+from gpuarray.base import BaseArray
+from gpuarray.elementwise import (
+    apply_row,
+    binary_operator,
+    inplace_operator,
+    unary_operator,
+)
+from gpuarray.indexing import assign, view_of
+from gpuarray.scalars import SCALARS, Scalar
+
+
+class Array(BaseArray):
+    """An n-d array on a device, used as a NumPy array is.
+
+    Operators take arrays of the same context and numbers; results stay on the device
+    and are queued, not waited for. Python numbers take the dtype of the array they meet
+    (NEP 50). ``numpy.asarray(a)`` copies to the host.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]  # equality is elementwise
+
+    sum = reduction.sum
+    prod = reduction.prod
+    mean = reduction.mean
+    max = reduction.max
+    min = reduction.min
+    any = reduction.any
+    all = reduction.all
+    dot = linalg.dot
+
+    if TYPE_CHECKING:  # bound from the table below
+        __add__: Callable[[Any], Array]
+        __radd__: Callable[[Any], Array]
+        __sub__: Callable[[Any], Array]
+        __rsub__: Callable[[Any], Array]
+        __mul__: Callable[[Any], Array]
+        __rmul__: Callable[[Any], Array]
+        __truediv__: Callable[[Any], Array]
+        __rtruediv__: Callable[[Any], Array]
+        __floordiv__: Callable[[Any], Array]
+        __rfloordiv__: Callable[[Any], Array]
+        __mod__: Callable[[Any], Array]
+        __rmod__: Callable[[Any], Array]
+        __rpow__: Callable[[Any], Array]
+        __and__: Callable[[Any], Array]
+        __or__: Callable[[Any], Array]
+        __xor__: Callable[[Any], Array]
+        __lshift__: Callable[[Any], Array]
+        __rshift__: Callable[[Any], Array]
+        __lt__: Callable[[Any], Array]
+        __le__: Callable[[Any], Array]
+        __gt__: Callable[[Any], Array]
+        __ge__: Callable[[Any], Array]
+        __neg__: Callable[[], Array]
+        __abs__: Callable[[], Array]
+        __invert__: Callable[[], Array]
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+    def __matmul__(self, other: Any) -> Any:
+        if not isinstance(other, BaseArray | np.ndarray):
+            return NotImplemented
+        return linalg.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if not isinstance(other, np.ndarray):
+            return NotImplemented
+        return linalg.matmul(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        # NumPy takes these two exponents out of pow's hands as well.
+        if other.__class__ is int and other == 2 and self._dtype.kind in "iuf":
+            return _square(self)
+        if other.__class__ is float and other == 0.5 and self._dtype.kind == "f":
+            return _sqrt(self)
+        return _power(self, other)
+
+    def __pos__(self) -> Array:
+        return self.copy("K")
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
+    def clip(self, low: Any, high: Any) -> Array:
+        """Elements limited to the interval from ``low`` to ``high``."""
+        result: Array = apply_row(SCALARS["clip"], (self, low, high))
+        return result
+
+    def __getitem__(self, index: Any) -> Array:
+        result: Array = view_of(self, index)
+        return result
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        assign(self, index, value)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+    def fill(self, value: Any) -> None:
+        """Set every element to ``value``."""
+        assign(self, (), value)
+
+    def squeeze(self) -> Array:
+        """A view without the axes of length 1."""
+        return self.dimshuffle(*(i for i, n in enumerate(self.shape) if n != 1))
+
+    def __repr__(self) -> str:
+        values = _values_text(self, "array(")
+        return f"array({values}, dtype={self.dtype}, context={self.context.name!r})"
+
+    def __str__(self) -> str:
+        return _values_text(self, "", " ")
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+
+# ---- what the table gives ----
+
+
+def _bind_operators(row: Scalar) -> None:
+    stem = row.operator
+    if stem is None:
+        return
+    if row.arity == 1:
+        setattr(Array, f"__{stem}__", unary_operator(row))
+        return
+    forward = binary_operator(row)
+    if f"__{stem}__" not in vars(Array):
+        setattr(Array, f"__{stem}__", forward)
+    if row.result == "bool":
+        return  # Python reflects comparisons itself
+    setattr(Array, f"__r{stem}__", binary_operator(row, reflected=True))
+    setattr(Array, f"__i{stem}__", inplace_operator(row))
+
+
+def _bind_methods(row: Scalar) -> None:
+    if row.arity == 1 and not hasattr(Array, row.name):
+        setattr(Array, row.name, unary_operator(row))
+
+
+for _row in SCALARS.values():
+    _bind_operators(_row)
+    _bind_methods(_row)
+
+_power = binary_operator(SCALARS["power"])
+_square = unary_operator(SCALARS["square"])
+_sqrt = unary_operator(SCALARS["sqrt"])
+
+
+# ---- how it prints ----
+
+
+def _values_text(array: Array, prefix: str, separator: str = ", ") -> str:
+    """NumPy's text of the elements; of a large array only the edges are transferred."""
+    options = np.get_printoptions()
+    threshold, edge = options["threshold"], options["edgeitems"]
+    if array.size == 0:
+        return f"[], shape={array.shape}" if array.shape != (0,) else "[]"
+    if array.size <= threshold:
+        host = np.asarray(array)
+    else:
+        host, threshold = _edges(array, edge), 0
+    return np.array2string(
+        host, separator=separator, prefix=prefix, threshold=threshold
+    )
+
+
+def _edges(array: Array, edge: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """A small NumPy array that prints as the whole: of a long axis only its two ends.
+
+    Such an axis gets one element more than the ends have, so that NumPy leaves it out.
+    """
+    parts = []
+    for length in array.shape:
+        if length <= 2 * edge + 1:
+            parts.append([(slice(None), slice(None))])
+        else:
+            front = slice(0, edge + 1), slice(0, edge + 1)
+            back = slice(edge + 1, 2 * edge + 1), slice(length - edge, length)
+            parts.append([front, back])
+    shape = tuple(min(length, 2 * edge + 1) for length in array.shape)
+    host = np.empty(shape, array.dtype)
+    for corner in itertools.product(*parts):
+        here, there = zip(*corner, strict=True)
+        host[here] = np.asarray(array[there])
+    return host

@@ -1,0 +1,481 @@
+"""BaseArray: shape, strides, buffer, views and transfers of an array; no arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray._native import ARRAY, address, check, ffi, lib
+from gpuarray.context import Context
+from gpuarray.dtypes import as_dtype, dtype_to_typecode
+from gpuarray.errors import BadIndex, BadType, BadValue, NeedsCopy, OutOfMemory
+
+Order = Literal["C", "F", "A", "K"]
+DType = np.dtype[Any]
+
+
+class Flags:
+    """The layout of an array: contiguous or not, aligned, writeable.
+
+    Also by NumPy's keys, as in ``a.flags["C_CONTIGUOUS"]``.
+    """
+
+    __slots__ = ("num",)
+    _bits = (
+        ("C_CONTIGUOUS", "C", lib.GA_C_CONTIGUOUS),
+        ("F_CONTIGUOUS", "F", lib.GA_F_CONTIGUOUS),
+        ("ALIGNED", "A", lib.GA_ALIGNED),
+        ("WRITEABLE", "W", lib.GA_WRITEABLE),
+    )
+
+    def __init__(self, num: int) -> None:
+        self.num = num
+
+    def __getitem__(self, key: str) -> bool:
+        for name, letter, bit in self._bits:
+            if key in (name, letter):
+                return bool(self.num & bit)
+        raise KeyError(key)
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Whether the elements lie in C order without gaps."""
+        return self["C"]
+
+    @property
+    def f_contiguous(self) -> bool:
+        """Whether the elements lie in Fortran order without gaps."""
+        return self["F"]
+
+    @property
+    def aligned(self) -> bool:
+        """Whether each element starts at a multiple of its size."""
+        return self["A"]
+
+    @property
+    def writeable(self) -> bool:
+        """Whether elements may be changed."""
+        return self["W"]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and self.num == other.num
+
+    def __hash__(self) -> int:
+        return hash(self.num)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"  {name} : {self[name]}" for name, _, _ in self._bits)
+
+
+def order_code(order: str, array: BaseArray | None = None) -> int:
+    """The library's code of ``order``; 'A' and 'K' keep an array's Fortran order."""
+    if order not in ("C", "F", "A", "K"):
+        raise BadValue(f"order: got {order!r}, expected 'C', 'F', 'A' or 'K'")
+    if order in ("A", "K"):
+        keep = array is not None and array.flags.f_contiguous
+        keep = keep and array is not None and not array.flags.c_contiguous
+        return int(lib.GA_F_ORDER if keep else lib.GA_C_ORDER)
+    return int(lib.GA_F_ORDER if order == "F" else lib.GA_C_ORDER)
+
+
+def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
+    """A tuple of lengths; BadValue if one is negative."""
+    try:
+        lengths = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape))  # type: ignore[arg-type]
+    except TypeError:
+        raise BadType(
+            f"{operation}: shape {shape!r} is not an integer or a sequence of integers"
+        ) from None
+    if any(length < 0 for length in lengths):
+        raise BadValue(f"{operation}: negative length in shape {lengths}")
+    if len(lengths) > lib.GA_MAX_NDIM:
+        raise BadValue(
+            f"{operation}: {len(lengths)} dimensions; at most {lib.GA_MAX_NDIM} are "
+            "offered"
+        )
+    return lengths
+
+
+class BaseArray:
+    """An n-d array on a device: where its elements lie, and how they come and go.
+
+    It owns one struct of the library. The buffer goes back to the context's pool when
+    the array is deleted.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_context",
+        "_dtype",
+        "_shape",
+        "_struct",
+        "_typecode",
+    )
+
+    # NumPy then leaves mixed expressions to us, and its ufuncs refuse our arrays:
+    # nothing is ever copied to the host unasked.
+    __array_ufunc__ = None
+
+    _context: Context
+    _dtype: DType
+    _shape: tuple[int, ...]  # set when first asked for
+    _struct: Any
+    _typecode: int
+
+    def __new__(cls) -> Self:
+        """Nothing: BadType says which functions make arrays."""
+        raise BadType("arrays are made by gpuarray.asarray, empty, zeros, full, arange")
+
+    def __del__(self, free: Any = lib.array_free) -> None:
+        free(self._struct)
+
+    @classmethod
+    def wrap(cls, struct: Any, context: Context, dtype: DType, typecode: int) -> Self:
+        """The array that takes over ``struct``, which cffi made."""
+        moved = lib.array_adopt(struct)
+        if not moved:
+            raise OutOfMemory("the host has no memory for an array's struct")
+        array: Self = object.__new__(cls)
+        array._struct = moved
+        array._context = context
+        array._dtype = dtype
+        array._typecode = typecode
+        return array
+
+    @classmethod
+    def allocate(
+        cls,
+        shape: tuple[int, ...],
+        dtype: DType,
+        context: Context,
+        order: int = 0,
+        zeroed: bool = False,
+        operation: str = "empty",
+    ) -> Self:
+        """A new array; its elements are undefined unless ``zeroed``."""
+        struct = ffi.new(ARRAY)
+        typecode = dtype_to_typecode(dtype)
+        make = lib.GpuArray_zeros if zeroed else lib.GpuArray_empty
+        check(
+            make(struct, context.pointer, typecode, len(shape), shape, order), operation
+        )
+        return cls.wrap(struct, context, dtype, typecode)
+
+    @classmethod
+    def from_host(cls, host: npt.NDArray[Any], context: Context) -> Self:
+        """A new array with the elements, shape and order of a NumPy array."""
+        dtype = as_dtype(host.dtype, "asarray")
+        host = host.astype(dtype, copy=False)
+        if host.flags.f_contiguous and not host.flags.c_contiguous:
+            return cls.from_host(host.T, context).transpose()
+        shape = host.shape  # ascontiguousarray makes a 0-d array 1-d
+        host = np.ascontiguousarray(host)
+        struct = ffi.new(ARRAY)
+        typecode = dtype_to_typecode(dtype)
+        check(
+            lib.GpuArray_copy_from_host(
+                struct,
+                context.pointer,
+                address(host) if host.size else ffi.NULL,
+                typecode,
+                len(shape),
+                shape,
+                ffi.NULL,
+            ),
+            "asarray",
+        )
+        return cls.wrap(struct, context, dtype, typecode)
+
+    def _like(self, struct: Any) -> Self:
+        return self.wrap(struct, self._context, self._dtype, self._typecode)
+
+    # ---- what it is ----
+
+    @property
+    def context(self) -> Context:
+        """The context that the array lives on."""
+        return self._context
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def typecode(self) -> int:
+        """The library's code of the dtype."""
+        return self._typecode
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        try:
+            return self._shape
+        except AttributeError:
+            struct = self._struct
+            self._shape = tuple(ffi.unpack(struct.dimensions, struct.nd))
+            return self._shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The steps from an element to the next along each axis, in bytes."""
+        return tuple(ffi.unpack(self._struct.strides, self._struct.nd))
+
+    @property
+    def offset(self) -> int:
+        """Where the first element lies in the buffer, in bytes."""
+        return int(self._struct.offset)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return int(self._struct.nd)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self._dtype.itemsize
+
+    @property
+    def flags(self) -> Flags:
+        """The layout."""
+        return Flags(self._struct.flags)
+
+    @property
+    def struct(self) -> Any:
+        """The library's ``GpuArray *``; it stays the array's."""
+        return self._struct
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise BadType("len: a 0-d array has no length")
+        return self.shape[0]
+
+    # ---- views ----
+
+    def view(self) -> Self:
+        """Another array of the same elements."""
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_view(struct, self._struct))
+        return self._like(struct)
+
+    def reshape(self, *shape: Any, order: Order = "C") -> Self:
+        """The elements in another shape: a view where strides permit, else a copy.
+
+        One length may be -1.
+        """
+        lengths = _known_shape(self, _spread(shape))
+        struct = ffi.new(ARRAY)
+        check(
+            lib.GpuArray_reshape(
+                struct,
+                self._struct,
+                len(lengths),
+                lengths,
+                order_code(order, self),
+                0,
+            )
+        )
+        return self._like(struct)
+
+    def ravel(self, order: Order = "C") -> Self:
+        """The elements in one axis: a view where the strides permit it, else a copy."""
+        return self.reshape(self.size, order=order)
+
+    def transpose(self, *axes: Any) -> Self:
+        """A view with its axes in another order; none given: reversed."""
+        struct = ffi.new(ARRAY)
+        chosen = _spread(axes)
+        if not chosen:
+            check(lib.GpuArray_transpose(struct, self._struct, ffi.NULL))
+            return self._like(struct)
+        if len(chosen) != self.ndim:
+            raise BadValue(
+                f"transpose: {len(chosen)} axes given for an array of {self.ndim}"
+            )
+        order = [axis_number(axis, self.ndim, "transpose") for axis in chosen]
+        if len(set(order)) != len(order):
+            raise BadValue(f"transpose: an axis is repeated in {tuple(chosen)}")
+        check(lib.GpuArray_transpose(struct, self._struct, order))
+        return self._like(struct)
+
+    @property
+    def T(self) -> Self:
+        """A view with its axes reversed."""
+        return self.transpose()
+
+    def dimshuffle(self, *pattern: int | Literal["x"]) -> Self:
+        """A view whose axis i is axis ``pattern[i]``.
+
+        ``"x"`` stands for a new axis of length 1. An axis that is left out must have
+        length 1.
+        """
+        codes = [
+            -1 if axis == "x" else axis_number(axis, self.ndim, "dimshuffle")
+            for axis in pattern
+        ]
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_dimshuffle(struct, self._struct, len(codes), codes))
+        return self._like(struct)
+
+    def broadcast_to(self, shape: int | Sequence[int]) -> Self:
+        """A read-only view repeated along axes of length 1 and new leading axes."""
+        lengths = as_shape(shape, "broadcast_to")
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_broadcast(struct, self._struct, len(lengths), lengths))
+        return self._like(struct)
+
+    # ---- copies and transfers ----
+
+    def copy(self, order: Order = "C") -> Self:
+        """A new array of the same elements."""
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_copy(struct, self._struct, order_code(order, self)), "copy")
+        return self._like(struct)
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = result = self.copy()
+        return result
+
+    def astype(
+        self, dtype: npt.DTypeLike, order: Order = "K", copy: bool = True
+    ) -> Self:
+        """The elements converted as NumPy does.
+
+        The array itself if ``copy`` is false and nothing is to be done.
+        """
+        target = as_dtype(dtype, "astype")
+        if not copy and target == self._dtype and order in ("A", "K"):
+            return self
+        typecode = dtype_to_typecode(target)
+        struct = ffi.new(ARRAY)
+        code = order_code(order, self)
+        check(lib.GpuArray_astype(struct, self._struct, typecode, code), "astype")
+        return self.wrap(struct, self._context, target, typecode)
+
+    def transfer(self, context: Context) -> Self:
+        """The array on another context; itself if it is there already."""
+        if context is self._context:
+            return self
+        result = self.allocate(
+            self.shape, self._dtype, context, order_code("K", self), False, "transfer"
+        )
+        check(lib.GpuArray_transfer(result._struct, self._struct), "transfer")
+        return result
+
+    def sync(self) -> None:
+        """Wait until the work on the array is done; raise what failed meanwhile."""
+        check(lib.GpuArray_sync(self._struct))
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        if copy is False:
+            raise NeedsCopy(
+                f"numpy.asarray(copy=False): the array is on {self._context.name}, so "
+                "its elements must be copied to the host"
+            )
+        host = self._read()
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def _read(self) -> npt.NDArray[Any]:
+        flags = self._struct.flags
+        if not flags & (lib.GA_C_CONTIGUOUS | lib.GA_F_CONTIGUOUS):
+            return self.copy()._read()
+        fortran = not flags & lib.GA_C_CONTIGUOUS
+        shape = self.shape
+        host = np.empty(shape[::-1] if fortran else shape, self._dtype)
+        if host.size:
+            pointer = address(host, writable=True)
+            check(lib.GpuArray_read(pointer, host.nbytes, self._struct), "read")
+        return host.T if fortran else host
+
+    def item(self, *index: int) -> Any:
+        """One element as a Python number."""
+        return self._read().item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._read().tolist()
+
+    def _number(self, operation: str) -> Any:
+        if self.size != 1:
+            raise BadType(
+                f"{operation}: an array of shape {self.shape} is not one number"
+            )
+        return self._read().item()
+
+    def __float__(self) -> float:
+        return float(self._number("float"))
+
+    def __int__(self) -> int:
+        return int(self._number("int"))
+
+    def __index__(self) -> int:
+        if self._dtype.kind not in "iu":
+            raise BadType(f"index: an array of {self._dtype} is not an integer")
+        return int(self._number("index"))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise BadValue(
+                f"bool: the truth of an array of shape {self.shape} is ambiguous; use "
+                "a.any() or a.all()"
+            )
+        return bool(self._read().item())
+
+    def __reduce__(self) -> Any:
+        raise BadType("a device array cannot be pickled; pickle numpy.asarray(a)")
+
+
+def _spread(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``f(2, 3)``, ``f((2, 3))`` and ``f(None)`` alike."""
+    if len(arguments) == 1 and not hasattr(arguments[0], "__index__"):
+        return () if arguments[0] is None else tuple(arguments[0])
+    return arguments
+
+
+def _known_shape(array: BaseArray, lengths: tuple[Any, ...]) -> tuple[int, ...]:
+    """The lengths with a -1 replaced by what the others leave."""
+    if lengths.count(-1) > 1:
+        raise BadValue(f"reshape: more than one length of {lengths} is -1")
+    if -1 not in lengths:
+        return as_shape(lengths, "reshape")
+    rest = math.prod(length for length in lengths if length != -1)
+    if rest == 0 or array.size % rest:
+        raise BadValue(
+            f"reshape: {array.size} elements of shape {array.shape} do not fit "
+            f"{lengths}"
+        )
+    known = (array.size // rest if length == -1 else length for length in lengths)
+    return as_shape(tuple(known), "reshape")
+
+
+def axis_number(axis: Any, ndim: int, operation: str) -> int:
+    """An axis counted from the front; BadIndex if there is none such."""
+    try:
+        number = axis.__index__()
+    except AttributeError:
+        raise BadType(f"{operation}: axis {axis!r} is not an integer") from None
+    if not -ndim <= number < ndim:
+        raise BadIndex(
+            f"{operation}: axis {number} is out of bounds for {ndim} dimensions"
+        )
+    return int(number) % ndim

@@ -1,0 +1,189 @@
+"""C text of scalar operations: pure functions of a row and its operands' dtypes.
+
+Eager ufuncs and fused kernels are written with these. NumPy decides the dtypes: an
+operand is a dtype, or the Python type ``int`` or ``float`` of a constant, which is
+weak: it takes the dtype of what it meets (NEP 50). Values of float16 are float in all
+texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpuarray.dtypes import as_dtype, work_ctype, work_dtype
+from gpuarray.errors import BadType, BadValue
+from gpuarray.scalars import Scalar
+
+DType = np.dtype[Any]
+Operand = DType | type[int] | type[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The dtypes that operands are converted to, and the dtype that comes out."""
+
+    operands: tuple[DType, ...]
+    result: DType
+
+    @property
+    def kind(self) -> str:
+        """The key of ``Scalar.by_kind``: one letter, or one each if they differ."""
+        kinds = "".join(dtype.kind for dtype in self.operands)
+        return kinds[0] if len(set(kinds)) == 1 else kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A C expression without side effects, the dtype of its value, what it calls.
+
+    ``text`` is not parenthesised: give its value a name of the type
+    ``work_ctype(dtype)`` before using it in another expression. ``support`` is the text
+    of device functions to put before the kernel, once however many expressions ask for
+    it.
+    """
+
+    text: str
+    dtype: DType
+    support: str
+
+
+@cache
+def resolve(row: Scalar, operands: tuple[Operand, ...]) -> Loop:
+    """The loop that NumPy would run for these operands.
+
+    >>> from gpuarray.scalars import SCALARS
+    >>> resolve(SCALARS["true_div"], (np.dtype("int8"), int)).result
+    dtype('float64')
+
+    Raises BadType if NumPy has no loop for them, or a device none.
+    """
+    if len(operands) != row.arity:
+        raise BadType(f"{row.name}: {len(operands)} operands, expected {row.arity}")
+    ufunc = row.loops
+    try:
+        if ufunc is None:
+            found = _joined(row, operands)
+        elif ufunc.nin == len(operands):
+            # NumPy's own types say weak; its annotations know dtypes only.
+            found = ufunc.resolve_dtypes((*operands, None))
+        else:
+            raise TypeError(f"{ufunc.__name__} takes {ufunc.nin} operands")
+    except TypeError as error:
+        names = ", ".join(_name(operand) for operand in operands)
+        raise BadType(f"{row.name}: no loop for ({names}): {error}") from None
+    *inputs, result = (as_dtype(dtype, row.name) for dtype in found)
+    return Loop(tuple(inputs), result)
+
+
+def _joined(row: Scalar, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    """The loop of a row that promotes the operands in ``joins`` to its result."""
+    values = [operands[i] for i in row.joins]
+    result = np.result_type(*(v(0) if isinstance(v, type) else v for v in values))
+    loop = [
+        result if i in row.joins else np.dtype(bool) if isinstance(v, type) else v
+        for i, v in enumerate(operands)
+    ]
+    return (*loop, result)
+
+
+def _name(operand: Operand) -> str:
+    return f"Python {operand.__name__}" if isinstance(operand, type) else str(operand)
+
+
+def convert(text: str, source: Operand, target: DType) -> str:
+    """C text of the value of ``text`` converted as NumPy's ``astype`` does.
+
+    >>> convert("x", np.dtype("int32"), np.dtype("float16"))
+    '(ga_float)(x)'
+    """
+    if not isinstance(source, type) and work_dtype(source) == work_dtype(target):
+        return text
+    if target == np.bool_:
+        return f"(ga_bool)(({text}) != 0)"
+    return f"({work_ctype(target)})({text})"
+
+
+@cache
+def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expression:
+    loop = resolve(row, tuple(operand for _, operand in operands))
+    texts = [
+        convert(text, source, target)
+        for (text, source), target in zip(operands, loop.operands, strict=True)
+    ]
+    work = work_dtype(loop.operands[-1])
+    result = work_ctype(loop.result)
+    suffix = "f" if work == np.float32 else ""
+    text = row.c_text(loop.kind).format(*texts, t=work_ctype(work), r=result, f=suffix)
+    support = row.support_text(loop.kind)
+    support = support.replace("{t}", work_ctype(work)).replace("{f}", suffix)
+    return Expression(text, loop.result, support)
+
+
+def scalar_expression(
+    row: Scalar, operands: Sequence[tuple[str, Operand]]
+) -> Expression:
+    """The C expression of ``row`` on operands given as (text, dtype or weak type).
+
+    The text of an operand is a name or a literal, of the type ``work_ctype(dtype)``; of
+    a weak operand it may have any arithmetic type. The expression converts operands to
+    what NumPy's loop takes, so that mixed dtypes give NumPy's result.
+
+    >>> from gpuarray.scalars import SCALARS
+    >>> f4, i4 = np.dtype("float32"), np.dtype("int32")
+    >>> scalar_expression(SCALARS["add"], [("x", f4), ("n", i4)]).text
+    '(ga_double)(x) + (ga_double)(n)'
+    >>> scalar_expression(SCALARS["mul"], [("x", f4), ("2", int)]).text
+    'x * (ga_float)(2)'
+    """
+    return _expression(row, tuple(operands))
+
+
+def identity_text(row: Scalar, dtype: DType) -> str:
+    """C text of the row's identity in ``dtype``, where a reduction starts.
+
+    >>> from gpuarray.scalars import SCALARS
+    >>> identity_text(SCALARS["maximum"], np.dtype("float32"))
+    '(ga_float)(-INFINITY)'
+    >>> identity_text(SCALARS["maximum"], np.dtype("uint8"))
+    '(ga_ubyte)(0)'
+    """
+    if row.identity is None:
+        raise BadValue(f"{row.name} has no identity")
+    value: float = row.identity
+    if dtype.kind == "b":
+        value = max(0, min(abs(value), 1)) if value != -np.inf else 0
+    elif np.isinf(value) and dtype.kind in "iu":
+        value = int(np.iinfo(dtype).min if value < 0 else np.iinfo(dtype).max)
+    return literal(value, dtype)
+
+
+def literal(value: Any, dtype: DType) -> str:
+    """C text of a constant in the type that ``dtype`` is computed in, exact to the bit.
+
+    >>> literal(0.1, np.dtype("float32"))
+    '(ga_float)(0x1.99999a0000000p-4f)'
+    """
+    ctype = work_ctype(dtype)
+    if dtype.kind in "biu":
+        return f"({ctype})({_integer(int(value))})"
+    number = float(dtype.type(value))
+    if np.isnan(number):
+        return f"({ctype})(NAN)"
+    if np.isinf(number):
+        return f"({ctype})({'-' if number < 0 else ''}INFINITY)"
+    suffix = "f" if ctype == "ga_float" else ""
+    return f"({ctype})({number.hex()}{suffix})"
+
+
+def _integer(value: int) -> str:
+    """An integer as a C constant; the smallest one has no literal of its own."""
+    if value == -(2**63):
+        return f"(-{2**63 - 1}L - 1)"
+    if value > 2**63 - 1:
+        return f"{value}UL"
+    return f"{value}" if abs(value) < 2**31 else f"{value}L"

@@ -1,0 +1,115 @@
+"""What was searched, found and how to mend it: ``python -m gpuarray.doctor``."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+import gpuarray
+from gpuarray._native import check, ffi, lib, prepare, text
+from gpuarray.config import cache_folder, settings, variables
+from gpuarray.context import Context, context
+from gpuarray.errors import GpuArrayError
+
+ADVICE = {
+    "cuda": (
+        "For NVIDIA cards: the driver comes with the system, the compiler and the BLAS",
+        "with  pip install 'gpuarray[cuda13]'",
+    ),
+    "opencl": (
+        "For a machine without a card, an OpenCL runtime for its processor:",
+        "  pip install 'gpuarray[cpu]'",
+        "For other cards, the vendor's OpenCL driver, listed in /etc/OpenCL/vendors.",
+    ),
+}
+
+
+def versions() -> Iterator[str]:
+    """One line for each version and each setting of the environment."""
+    yield f"gpuarray {gpuarray.__version__}, libgpuarray API {lib.GPUARRAY_API_VERSION}"
+    yield f"Python {platform.python_version()}, NumPy {np.__version__}"
+    yield platform.platform()
+    yield f"kernel cache: {cache_folder() or 'off'}"
+    yield from (f"{name}={value}" for name, value in variables().items())
+
+
+def devices(backend: str) -> tuple[list[str], str]:
+    """The names of a backend's devices, and why there is none if so."""
+    prepare()
+    count = ffi.new("unsigned int *")
+    names = []
+    try:
+        check(lib.gpu_get_platform_count(backend.encode(), count))
+        for number in range(count[0]):
+            check(lib.gpu_get_device_count(backend.encode(), number, count))
+            names += [
+                f"opencl{number}:{i}" if backend == "opencl" else f"{backend}{i}"
+                for i in range(count[0])
+            ]
+    except GpuArrayError as error:
+        return names, str(error)
+    return names, "" if names else "no device"
+
+
+def describe(found: Context) -> str:
+    """One line on an open device."""
+    kind = "processor" if found.is_cpu else "card"
+    double = "float64" if found.has_double else "no float64"
+    size = found.total_memory / 2**30
+    return (
+        f"{found.name}: {found.device_name} ({kind}, {found.processors} units, "
+        f"{size:.1f} GiB, {double})"
+    )
+
+
+def report() -> Iterator[str]:
+    """The lines of the whole report."""
+    yield from versions()
+    for backend, advice in ADVICE.items():
+        names, problem = devices(backend)
+        yield ""
+        yield f"{backend}: {len(names)} device{'' if len(names) == 1 else 's'}"
+        for name in names:
+            try:
+                yield f"  {describe(context(name))}"
+            except GpuArrayError as error:
+                yield f"  {name}: cannot be opened: {error}"
+        searched = text(lib.gpuarray_search_report(backend.encode()))
+        yield from (f"    {line}" for line in searched.splitlines())
+        if problem:
+            yield f"  {problem}"
+        if not names:
+            yield from (f"  {line}" for line in advice)
+    yield ""
+    yield from _default()
+
+
+def _default() -> Iterator[str]:
+    chosen = settings().device
+    reason = (
+        f"GPUARRAY_DEVICE={chosen}"
+        if chosen
+        else "the first of: CUDA, a discrete OpenCL card, any OpenCL card, a processor"
+    )
+    try:
+        yield f"default context: {gpuarray.get_default_context().name} ({reason})"
+    except GpuArrayError as error:
+        yield f"default context: none ({reason}): {error}"
+
+
+def main() -> int:
+    """Print the report; 1 if no device can be used."""
+    for line in report():
+        print(line)
+    try:
+        gpuarray.get_default_context()
+    except GpuArrayError:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

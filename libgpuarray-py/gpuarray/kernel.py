@@ -1,0 +1,146 @@
+"""GpuKernel: a user's own kernel, written in CLUDA, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import check, ffi, lib, text
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.dtypes import OF_TYPECODE, SIZE, SSIZE, dtype_to_typecode
+from gpuarray.errors import BadType, BadValue, KernelError
+
+_BUFFER = -1
+
+
+class GpuKernel:
+    """A compiled kernel, called with its arguments and a grid.
+
+    ``types`` has, for each argument of the kernel, the class ``Array`` for a pointer,
+    or a dtype, ``gpuarray.SIZE`` or ``gpuarray.SSIZE`` for a number. An array passes
+    the pointer to its buffer: where arrays may be views, take their ``offset`` (bytes)
+    as a SIZE argument.
+
+    Raises KernelError, with the compiler's log and the source, if it does not compile.
+    """
+
+    __slots__ = ("_codes", "_handle", "context", "name")
+
+    def __init__(
+        self,
+        source: str,
+        name: str,
+        types: Sequence[Any],
+        context: Context | str | None = None,
+    ) -> None:
+        self.context = find_context(context)
+        self.name = name
+        self._codes = [_argument_code(given) for given in types]
+        body = ffi.new("char[]", source.encode())
+        strings = ffi.new("const char *[1]", [body])
+        log = ffi.new("char **")
+        handle = ffi.new("GpuKernel *")
+        status = lib.GpuKernel_init(
+            handle,
+            self.context.pointer,
+            1,
+            strings,
+            ffi.NULL,
+            name.encode(),
+            len(self._codes),
+            self._codes,
+            0,
+            log,
+        )
+        if log[0]:
+            said = text(log[0])
+            lib.host_free(log[0])
+            raise KernelError(
+                f"kernel {name!r} does not compile on {self.context.name}:\n{said}"
+            )
+        check(status, f"kernel {name!r} on {self.context.name}")
+        self._handle = ffi.gc(handle, lib.GpuKernel_clear)
+
+    def __call__(
+        self,
+        *arguments: Any,
+        n: int | None = None,
+        blocks: int | Sequence[int] | None = None,
+        threads: int | Sequence[int] | None = None,
+        shared: int = 0,
+    ) -> None:
+        """Queue a launch: over ``n`` work items, or of ``blocks`` of ``threads`` each.
+
+        ``shared`` is the bytes of local memory that a LOCAL_MEM_ARG gets.
+        """
+        if len(arguments) != len(self._codes):
+            raise BadType(
+                f"kernel {self.name!r}: {len(arguments)} arguments, expected "
+                f"{len(self._codes)}"
+            )
+        kept = [
+            self._pointer(i, code, value)
+            for i, (code, value) in enumerate(zip(self._codes, arguments, strict=True))
+        ]
+        grid, block = self._geometry(n, blocks, threads)
+        listed = ffi.new("void *[]", kept)
+        check(
+            lib.GpuKernel_call(self._handle, len(grid), grid, block, shared, listed),
+            f"kernel {self.name!r} on {self.context.name}",
+        )
+
+    def _geometry(
+        self, n: int | None, blocks: Any, threads: Any
+    ) -> tuple[list[int], list[int]]:
+        if n is None:
+            if blocks is None or threads is None:
+                raise BadValue(
+                    f"kernel {self.name!r}: give n, or both blocks and threads"
+                )
+            grid, block = _lengths(blocks), _lengths(threads)
+            if len(grid) != len(block) or not 1 <= len(grid) <= 3:
+                raise BadValue(
+                    f"kernel {self.name!r}: blocks {grid} and threads {block} must "
+                    "have the same 1 to 3 dimensions"
+                )
+            return grid, block
+        grid_size = ffi.new("size_t *", 0 if blocks is None else blocks)
+        block_size = ffi.new("size_t *", 0 if threads is None else threads)
+        check(lib.GpuKernel_sched(self._handle, n, grid_size, block_size))
+        return [grid_size[0]], [block_size[0]]
+
+    def _pointer(self, position: int, code: int, value: Any) -> Any:
+        if code == _BUFFER:
+            if not isinstance(value, BaseArray):
+                raise BadType(
+                    f"kernel {self.name!r}: argument {position} is "
+                    f"{type(value).__name__}, expected a gpuarray array"
+                )
+            if value.context is not self.context:
+                raise BadValue(
+                    f"kernel {self.name!r}: argument {position} is on "
+                    f"{value.context.name}, the kernel on {self.context.name}"
+                )
+            return value.struct.data
+        dtype = _number_dtype(code)
+        return ffi.from_buffer("char[]", np.asarray(value, dtype).reshape(1).view("u1"))
+
+
+def _number_dtype(code: int) -> np.dtype[Any]:
+    if code in (SIZE, SSIZE):
+        return np.dtype(np.uint64 if code == SIZE else np.int64)
+    return OF_TYPECODE[code]
+
+
+def _argument_code(given: Any) -> int:
+    if isinstance(given, type) and issubclass(given, BaseArray):
+        return _BUFFER
+    return dtype_to_typecode(given)
+
+
+def _lengths(given: int | Sequence[int]) -> list[int]:
+    return [given] if isinstance(given, int) else [int(length) for length in given]

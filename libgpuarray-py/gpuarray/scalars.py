@@ -1,0 +1,1040 @@
+"""The table of scalar operations: one row an op, and nothing lists ops anywhere else.
+
+A row is a decorated function. Its decorator gives the C expression and the NumPy
+reference; the function itself is the gradient: given the math namespace ``m``, the
+gradient ``g`` of the output ``y`` and the inputs, it returns what flows to each input
+(``None``: nothing).
+"""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Result = Literal["same", "bool", "float"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A scalar operation: what it is in C, in NumPy and under differentiation.
+
+    ``expression`` holds ``{0}``, ``{1}``, ... for the operands; ``{t}``, the C type
+    that is computed in (of the last operand); ``{r}``, the C type of the result;
+    ``{f}``, the suffix that makes a literal of that type (``f`` or nothing).
+    ``by_kind`` overrides it for operands of a kind (``b i u f``, NumPy's letters;
+    ``iu`` where the operands are of two kinds). ``support`` is the text of the device
+    functions the expression calls, by kind (``""``: every kind), with ``{t}`` and
+    ``{f}`` as above; C's other braces stand as they are.
+
+    Which dtypes come in and out is NumPy's to say: the loops of ``reference``, or of
+    ``typed_as`` where the reference is no ufunc. Where there is neither, the operands
+    in ``joins`` are promoted to the result's dtype and the others are taken as they
+    come.
+
+    ``operator`` is the Python operator of this meaning (``add`` for ``__add__``).
+    ``undone_by`` names the row that inverts this one for every input of its ``domain``,
+    which is the interval in which all operands of a float op give a finite result and
+    gradient. There is one row of a name: rows compare by identity, and a pickled row is
+    found again by its name.
+    """
+
+    name: str
+    expression: str
+    reference: Callable[..., Any]
+    gradient: Callable[..., Any]
+    arity: int
+    result: Result = "same"
+    by_kind: Mapping[str, str] = field(default_factory=dict)
+    support: Mapping[str, str] = field(default_factory=dict)
+    typed_as: np.ufunc | None = None
+    joins: tuple[int, ...] = ()
+    operator: str | None = None
+    identity: float | None = None
+    commutes: bool = False
+    associates: bool = False
+    undone_by: str | None = None
+    domain: tuple[float, float] = (-np.inf, np.inf)
+
+    def c_text(self, kind: str) -> str:
+        """The C expression for operands of ``kind``."""
+        return self.by_kind.get(kind, self.expression)
+
+    def support_text(self, kind: str) -> str:
+        """The device functions that the C expression for ``kind`` calls."""
+        return self.support.get(kind, self.support.get("", ""))
+
+    @property
+    def loops(self) -> np.ufunc | None:
+        """The ufunc whose loops say which dtypes this row takes and gives."""
+        return self.reference if isinstance(self.reference, np.ufunc) else self.typed_as
+
+    def __reduce__(self) -> tuple[Callable[[str], Scalar], tuple[str]]:
+        return _row, (self.name,)
+
+
+SCALARS: dict[str, Scalar] = {}
+
+
+def _row(name: str) -> Scalar:
+    return SCALARS[name]
+
+
+def scalar(
+    expression: str,
+    reference: Callable[..., Any],
+    *,
+    kinds: Mapping[str, str] | None = None,
+    support: str | Mapping[str, str] = "",
+    **properties: Any,
+) -> Callable[[Callable[..., Any]], Scalar]:
+    """Register the decorated gradient function as a row.
+
+    A key of ``kinds`` may stand for several kinds: ``"i|u"``.
+    """
+
+    def register(gradient: Callable[..., Any]) -> Scalar:
+        arity = len(inspect.signature(gradient).parameters) - 3
+        row = Scalar(
+            name=gradient.__name__.rstrip("_"),
+            expression=expression,
+            reference=reference,
+            gradient=gradient,
+            arity=arity,
+            by_kind=_split_kinds(kinds or {}),
+            support=_split_kinds(
+                {"": support} if isinstance(support, str) else support
+            ),
+            **properties,
+        )
+        SCALARS[row.name] = row
+        return row
+
+    return register
+
+
+def _split_kinds(texts: Mapping[str, str]) -> dict[str, str]:
+    return {kind: text for kinds, text in texts.items() for kind in kinds.split("|")}
+
+
+# ---- arithmetic ----
+
+
+@scalar(
+    "{0} + {1}",
+    np.add,
+    kinds={"b": "{0} | {1}"},
+    operator="add",
+    identity=0,
+    commutes=True,
+    associates=True,
+)
+def add(m, g, y, a, b):
+    return g, g
+
+
+@scalar("{0} - {1}", np.subtract, operator="sub")
+def sub(m, g, y, a, b):
+    return g, -g
+
+
+@scalar(
+    "{0} * {1}",
+    np.multiply,
+    kinds={"b": "{0} & {1}"},
+    operator="mul",
+    identity=1,
+    commutes=True,
+    associates=True,
+)
+def mul(m, g, y, a, b):
+    return g * b, g * a
+
+
+@scalar("({r}){0} / ({r}){1}", np.true_divide, result="float", operator="truediv")
+def true_div(m, g, y, a, b):
+    return g / b, -g * y / b
+
+
+# Python's floor division and modulus: the quotient is rounded down, the modulus has the
+# divisor's sign. An integer divided by 0 gives 0, as in NumPy. A divisor of -1 is kept
+# from the processor, which traps on the smallest number.
+FLOOR_DIVIDE = """
+GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
+  if (b == 0)
+    return 0;
+  if (b == -1)
+    return ({t})(-a);
+  return ({t})(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+}
+"""
+FLOOR_DIVIDE_FLOAT = """
+GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
+  if (b == 0)
+    return a / b;
+  {t} m = fmod(a, b);
+  {t} q = (a - m) / b;
+  if (m != 0 && (b < 0) != (m < 0))
+    q -= 1;
+  if (q == 0)
+    return copysign(({t})0, a / b);
+  m = floor(q);
+  return q - m > 0.5{f} ? m + 1 : m;
+}
+"""
+MOD = """
+GA_INLINE {t} ga_mod({t} a, {t} b) {
+  if (b == 0 || b == -1)
+    return 0;
+  const {t} m = ({t})(a % b);
+  return ({t})(m != 0 && (m < 0) != (b < 0) ? m + b : m);
+}
+"""
+MOD_FLOAT = """
+GA_INLINE {t} ga_mod({t} a, {t} b) {
+  const {t} m = fmod(a, b);
+  if (b == 0)
+    return m;
+  if (m == 0)
+    return copysign(({t})0, b);
+  return (b < 0) != (m < 0) ? m + b : m;
+}
+"""
+
+
+@scalar(
+    "ga_floor_divide({0}, {1})",
+    np.floor_divide,
+    kinds={"u": "{1} == 0 ? ({t})0 : ({t})({0} / {1})"},
+    support={"i": FLOOR_DIVIDE, "f": FLOOR_DIVIDE_FLOAT},
+    operator="floordiv",
+)
+def floor_divide(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "ga_mod({0}, {1})",
+    np.remainder,
+    kinds={"u": "{1} == 0 ? ({t})0 : ({t})({0} % {1})"},
+    support={"i": MOD, "f": MOD_FLOAT},
+    operator="mod",
+)
+def mod(m, g, y, a, b):
+    return g, -g * m.floor_divide(a, b)
+
+
+# By squaring, with wrap-around. NumPy refuses negative integer exponents; an array of
+# them cannot be looked at before the launch, so they give the quotient 1 / a**-b
+# rounded to zero.
+POWER = """
+GA_INLINE {t} ga_power({t} a, {t} b) {
+  if (b < 0)
+    return ({t})(a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0);
+  ga_ulong result = 1, square = (ga_ulong)a;
+  for (; b != 0; b = ({t})(b >> 1)) {
+    if (b & 1)
+      result *= square;
+    square *= square;
+  }
+  return ({t})result;
+}
+"""
+POWER_UNSIGNED = """
+GA_INLINE {t} ga_power({t} a, {t} b) {
+  ga_ulong result = 1, square = (ga_ulong)a;
+  for (; b != 0; b = ({t})(b >> 1)) {
+    if (b & 1)
+      result *= square;
+    square *= square;
+  }
+  return ({t})result;
+}
+"""
+
+
+@scalar(
+    "pow({0}, {1})",
+    np.power,
+    kinds={"i|u": "ga_power({0}, {1})"},
+    support={"i": POWER, "u": POWER_UNSIGNED},
+    operator="pow",
+)
+def power(m, g, y, a, b):
+    slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
+    return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+
+
+@scalar("-{0}", np.negative, operator="neg", undone_by="neg")
+def neg(m, g, y, x):
+    return -g
+
+
+@scalar(
+    "fabs({0})",
+    np.absolute,
+    kinds={"i": "{0} < 0 ? -{0} : {0}", "b|u": "{0}"},
+    operator="abs",
+)
+def abs_(m, g, y, x):
+    return g * m.sign(x)
+
+
+@scalar(
+    "{0} != {0} ? {0} : ({t})(({0} > 0) - ({0} < 0))",
+    np.sign,
+    kinds={"i": "({0} > 0) - ({0} < 0)", "u": "{0} != 0"},
+)
+def sign(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("{0} * {0}", np.square)
+def square(m, g, y, x):
+    return g * 2 * x
+
+
+@scalar("sqrt({0})", np.sqrt, result="float", undone_by="square", domain=(0, np.inf))
+def sqrt(m, g, y, x):
+    return g * 0.5 / y
+
+
+@scalar(
+    "1 / {0}",
+    np.reciprocal,
+    kinds={"i": "({0} == 1) - ({0} == -1)", "u": "{0} == 1"},
+    undone_by="reciprocal",
+    domain=(0, np.inf),
+)
+def reciprocal(m, g, y, x):
+    return -g * y * y
+
+
+@scalar("hypot({0}, {1})", np.hypot, result="float", commutes=True)
+def hypot(m, g, y, a, b):
+    return g * a / y, g * b / y
+
+
+# ---- exponentials and logarithms ----
+
+
+@scalar("exp({0})", np.exp, result="float", undone_by="log")
+def exp(m, g, y, x):
+    return g * y
+
+
+@scalar("exp2({0})", np.exp2, result="float", undone_by="log2")
+def exp2(m, g, y, x):
+    return g * y * math.log(2)
+
+
+@scalar("expm1({0})", np.expm1, result="float", undone_by="log1p")
+def expm1(m, g, y, x):
+    return g * (y + 1)
+
+
+@scalar("log({0})", np.log, result="float", undone_by="exp", domain=(0, np.inf))
+def log(m, g, y, x):
+    return g / x
+
+
+@scalar("log2({0})", np.log2, result="float", undone_by="exp2", domain=(0, np.inf))
+def log2(m, g, y, x):
+    return g / (x * math.log(2))
+
+
+@scalar("log10({0})", np.log10, result="float", domain=(0, np.inf))
+def log10(m, g, y, x):
+    return g / (x * math.log(10))
+
+
+@scalar("log1p({0})", np.log1p, result="float", undone_by="expm1", domain=(-1, np.inf))
+def log1p(m, g, y, x):
+    return g / (x + 1)
+
+
+LOGADDEXP = """
+GA_INLINE {t} ga_logaddexp({t} a, {t} b) {
+  if (a == b)
+    return a + 0.693147180559945309417232121458{f};
+  return (a > b ? a : b) + log1p(exp(-fabs(a - b)));
+}
+"""
+
+
+@scalar(
+    "ga_logaddexp({0}, {1})",
+    np.logaddexp,
+    support=LOGADDEXP,
+    result="float",
+    identity=-np.inf,
+    commutes=True,
+    associates=True,
+)
+def logaddexp(m, g, y, a, b):
+    return g * m.exp(a - y), g * m.exp(b - y)
+
+
+# ---- trigonometry ----
+
+
+@scalar("sin({0})", np.sin, result="float")
+def sin(m, g, y, x):
+    return g * m.cos(x)
+
+
+@scalar("cos({0})", np.cos, result="float")
+def cos(m, g, y, x):
+    return -g * m.sin(x)
+
+
+@scalar("tan({0})", np.tan, result="float")
+def tan(m, g, y, x):
+    return g * (y * y + 1)
+
+
+@scalar("asin({0})", np.arcsin, result="float", undone_by="sin", domain=(-1, 1))
+def arcsin(m, g, y, x):
+    return g / m.sqrt(1 - x * x)
+
+
+@scalar("acos({0})", np.arccos, result="float", undone_by="cos", domain=(-1, 1))
+def arccos(m, g, y, x):
+    return -g / m.sqrt(1 - x * x)
+
+
+@scalar("atan({0})", np.arctan, result="float", undone_by="tan")
+def arctan(m, g, y, x):
+    return g / (x * x + 1)
+
+
+@scalar("atan2({0}, {1})", np.arctan2, result="float")
+def arctan2(m, g, y, a, b):
+    scale = g / (a * a + b * b)
+    return scale * b, -scale * a
+
+
+@scalar("sinh({0})", np.sinh, result="float", undone_by="arcsinh")
+def sinh(m, g, y, x):
+    return g * m.cosh(x)
+
+
+@scalar("cosh({0})", np.cosh, result="float")
+def cosh(m, g, y, x):
+    return g * m.sinh(x)
+
+
+@scalar("tanh({0})", np.tanh, result="float", undone_by="arctanh")
+def tanh(m, g, y, x):
+    return g * (1 - y * y)
+
+
+@scalar("asinh({0})", np.arcsinh, result="float", undone_by="sinh")
+def arcsinh(m, g, y, x):
+    return g / m.sqrt(x * x + 1)
+
+
+@scalar("acosh({0})", np.arccosh, result="float", undone_by="cosh", domain=(1, np.inf))
+def arccosh(m, g, y, x):
+    return g / (m.sqrt(x - 1) * m.sqrt(x + 1))
+
+
+@scalar("atanh({0})", np.arctanh, result="float", undone_by="tanh", domain=(-1, 1))
+def arctanh(m, g, y, x):
+    return g / (1 - x * x)
+
+
+@scalar(
+    "{0} * 0.0174532925199432957692369076849{f}",
+    np.deg2rad,
+    result="float",
+    undone_by="rad2deg",
+)
+def deg2rad(m, g, y, x):
+    return g * (math.pi / 180)
+
+
+@scalar(
+    "{0} * 57.2957795130823208767981548141{f}",
+    np.rad2deg,
+    result="float",
+    undone_by="deg2rad",
+)
+def rad2deg(m, g, y, x):
+    return g * (180 / math.pi)
+
+
+# ---- rounding ----
+
+
+@scalar("ceil({0})", np.ceil, kinds={"b|i|u": "{0}"})
+def ceil(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("floor({0})", np.floor, kinds={"b|i|u": "{0}"})
+def floor(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("trunc({0})", np.trunc, kinds={"b|i|u": "{0}"})
+def trunc(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("rint({0})", np.rint, result="float")
+def rint(m, g, y, x):
+    return None  # piecewise constant
+
+
+# ---- the larger, the smaller, and between ----
+
+# maximum and minimum hand on a nan, fmax and fmin the number beside it. Where both
+# operands are equal, the gradient goes to the first.
+
+
+@scalar(
+    "({0} >= {1} || {0} != {0}) ? {0} : {1}",
+    np.maximum,
+    kinds={"b|i|u": "{0} > {1} ? {0} : {1}"},
+    identity=-np.inf,
+    commutes=True,
+    associates=True,
+)
+def maximum(m, g, y, a, b):
+    first = m.ge(a, b)
+    return m.where(first, g, 0), m.where(first, 0, g)
+
+
+@scalar(
+    "({0} <= {1} || {0} != {0}) ? {0} : {1}",
+    np.minimum,
+    kinds={"b|i|u": "{0} < {1} ? {0} : {1}"},
+    identity=np.inf,
+    commutes=True,
+    associates=True,
+)
+def minimum(m, g, y, a, b):
+    first = m.le(a, b)
+    return m.where(first, g, 0), m.where(first, 0, g)
+
+
+@scalar(
+    "fmax({0}, {1})",
+    np.fmax,
+    kinds={"b|i|u": "{0} > {1} ? {0} : {1}"},
+    identity=-np.inf,
+    commutes=True,
+    associates=True,
+)
+def fmax(m, g, y, a, b):
+    first = m.logical_or(m.ge(a, b), m.isnan(b))
+    return m.where(first, g, 0), m.where(first, 0, g)
+
+
+@scalar(
+    "fmin({0}, {1})",
+    np.fmin,
+    kinds={"b|i|u": "{0} < {1} ? {0} : {1}"},
+    identity=np.inf,
+    commutes=True,
+    associates=True,
+)
+def fmin(m, g, y, a, b):
+    first = m.logical_or(m.le(a, b), m.isnan(b))
+    return m.where(first, g, 0), m.where(first, 0, g)
+
+
+CLIP = """
+GA_INLINE {t} ga_clip({t} x, {t} low, {t} high) {
+  const {t} v = x != x || x > low ? x : low;
+  return v != v || v < high ? v : high;
+}
+"""
+
+
+@scalar(
+    "ga_clip({0}, {1}, {2})",
+    np.clip,
+    kinds={"b|i|u": "{0} < {1} ? ({1} < {2} ? {1} : {2}) : ({0} < {2} ? {0} : {2})"},
+    support={"f": CLIP},
+    joins=(0, 1, 2),
+)
+def clip(m, g, y, x, low, high):
+    below, above = m.lt(x, low), m.gt(x, high)
+    inside = m.logical_not(m.logical_or(below, above))
+    return m.where(inside, g, 0), m.where(below, g, 0), m.where(above, g, 0)
+
+
+@scalar("copysign({0}, {1})", np.copysign, result="float")
+def copysign(m, g, y, a, b):
+    return g * m.sign(a) * m.copysign(1, b), None
+
+
+# ---- what neural networks and statistics use ----
+
+SIGMOID = """
+GA_INLINE {t} ga_sigmoid({t} x) {
+  const {t} e = exp(-fabs(x));
+  return (x >= 0 ? ({t})1 : e) / (1 + e);
+}
+"""
+
+
+def _floating(function):
+    """A NumPy reference that takes any dtype in and gives the dtype that exp would."""
+
+    def reference(x):
+        x = np.asarray(x)
+        dtype = np.exp.resolve_dtypes((x.dtype, None))[-1]
+        work = np.float32 if dtype == np.float16 else dtype
+        return np.asarray(function(x.astype(work))).astype(dtype)
+
+    return reference
+
+
+def _sigmoid(x):
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, np.ones_like(e), e) / (1 + e)
+
+
+@scalar(
+    "ga_sigmoid({0})",
+    _floating(_sigmoid),
+    support=SIGMOID,
+    result="float",
+    typed_as=np.exp,
+)
+def sigmoid(m, g, y, x):
+    return g * y * (1 - y)
+
+
+def _softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+@scalar(
+    "fmax({0}, ({t})0) + log1p(exp(-fabs({0})))",
+    _floating(_softplus),
+    result="float",
+    typed_as=np.exp,
+)
+def softplus(m, g, y, x):
+    return g * m.sigmoid(x)
+
+
+@scalar(
+    "({0} > 0 || {0} != {0}) ? {0} : ({t})0",
+    lambda x: np.maximum(x, x.dtype.type(0)),
+    kinds={"i": "{0} > 0 ? {0} : ({t})0", "b|u": "{0}"},
+    typed_as=np.absolute,
+)
+def relu(m, g, y, x):
+    return m.where(m.gt(x, 0), g, 0)
+
+
+def _by_element(function):
+    """A NumPy reference that takes one Python float at a time."""
+    each = np.frompyfunc(function, 1, 1)
+    return _floating(lambda x: each(x.astype(np.float64)))
+
+
+def _gamma(x):
+    if x == 0:
+        return math.copysign(math.inf, x)
+    if x < 0 and (math.isinf(x) or x == math.floor(x)):
+        return math.nan
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _gammaln(x):
+    if x <= 0 and not math.isinf(x) and x == math.floor(x):
+        return math.inf
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _psi(x):
+    """Digamma: by reflection and recurrence to x >= 10, then the asymptotic series."""
+    if math.isnan(x) or x == math.inf:
+        return x
+    if x == -math.inf or (x <= 0 and x == math.floor(x)):
+        return math.nan
+    if x < 0:
+        return _psi(1 - x) - math.pi / math.tan(math.pi * x)
+    shift = 0.0
+    while x < 10:
+        shift -= 1 / x
+        x += 1
+    z = 1 / (x * x)
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+    return shift + math.log(x) - 0.5 / x - series
+
+
+def _tri_gamma(x):
+    """The derivative of digamma, computed the same way."""
+    if math.isnan(x):
+        return x
+    if x == math.inf:
+        return 0.0
+    if x == -math.inf or (x <= 0 and x == math.floor(x)):
+        return math.nan
+    if x < 0:
+        return (math.pi / math.sin(math.pi * x)) ** 2 - _tri_gamma(1 - x)
+    shift = 0.0
+    while x < 10:
+        shift += 1 / (x * x)
+        x += 1
+    z = 1 / (x * x)
+    series = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * 5 / 66))))
+    return shift + (1 + 0.5 / x + series) / x
+
+
+@scalar("erf({0})", _by_element(math.erf), result="float", typed_as=np.exp)
+def erf(m, g, y, x):
+    return g * m.exp(-(x * x)) * (2 / math.sqrt(math.pi))
+
+
+@scalar("erfc({0})", _by_element(math.erfc), result="float", typed_as=np.exp)
+def erfc(m, g, y, x):
+    return -g * m.exp(-(x * x)) * (2 / math.sqrt(math.pi))
+
+
+@scalar(
+    "tgamma({0})",
+    _by_element(_gamma),
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+)
+def gamma(m, g, y, x):
+    return g * y * m.psi(x)
+
+
+@scalar(
+    "lgamma({0})",
+    _by_element(_gammaln),
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+)
+def gammaln(m, g, y, x):
+    return g * m.psi(x)
+
+
+PSI = """
+GA_INLINE {t} ga_psi({t} x) {
+  {t} sum = 0;
+  if (x <= 0) {
+    if (x == floor(x))
+      return NAN;
+    const {t} pi = 3.14159265358979323846264338328{f};
+    sum = -pi / tan(pi * (x - floor(x)));
+    x = 1 - x;
+  }
+  if (x > 1e30{f})
+    return sum + log(x);
+  while (x < 10) {
+    sum -= 1 / x;
+    x += 1;
+  }
+  const {t} z = 1 / (x * x);
+  const {t} series =
+      z * (1 / 12.0{f} -
+           z * (1 / 120.0{f} -
+                z * (1 / 252.0{f} - z * (1 / 240.0{f} - z / 132.0{f}))));
+  return sum + log(x) - 0.5{f} / x - series;
+}
+"""
+TRI_GAMMA = """
+GA_INLINE {t} ga_tri_gamma({t} x) {
+  {t} sum = 0, scale = 1;
+  if (x <= 0) {
+    if (x == floor(x))
+      return NAN;
+    const {t} pi = 3.14159265358979323846264338328{f};
+    const {t} s = pi / sin(pi * (x - floor(x)));
+    sum = s * s;
+    scale = -1;
+    x = 1 - x;
+  }
+  while (x < 10) {
+    sum += scale / (x * x);
+    x += 1;
+  }
+  const {t} z = 1 / x / x;
+  const {t} series =
+      z * (1 / 6.0{f} -
+           z * (1 / 30.0{f} -
+                z * (1 / 42.0{f} - z * (1 / 30.0{f} - z * (5 / 66.0{f})))));
+  return sum + scale * (1 + 0.5{f} / x + series) / x;
+}
+"""
+
+
+@scalar(
+    "ga_psi({0})",
+    _by_element(_psi),
+    support=PSI,
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+)
+def psi(m, g, y, x):
+    return g * m.tri_gamma(x)
+
+
+@scalar(
+    "ga_tri_gamma({0})",
+    _by_element(_tri_gamma),
+    support=TRI_GAMMA,
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+)
+def tri_gamma(m, g, y, x):
+    raise NotImplementedError("tri_gamma has no gradient: polygamma(2, x) is not a row")
+
+
+# ---- comparisons; a signed beside an unsigned number is compared by value ----
+
+
+@scalar(
+    "{0} == {1}",
+    np.equal,
+    kinds={
+        "iu": "{0} >= 0 && (ga_ulong){0} == {1}",
+        "ui": "{1} >= 0 && {0} == (ga_ulong){1}",
+    },
+    result="bool",
+    operator="eq",
+    commutes=True,
+)
+def eq(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} != {1}",
+    np.not_equal,
+    kinds={
+        "iu": "{0} < 0 || (ga_ulong){0} != {1}",
+        "ui": "{1} < 0 || {0} != (ga_ulong){1}",
+    },
+    result="bool",
+    operator="ne",
+    commutes=True,
+)
+def ne(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} < {1}",
+    np.less,
+    kinds={
+        "iu": "{0} < 0 || (ga_ulong){0} < {1}",
+        "ui": "{1} >= 0 && {0} < (ga_ulong){1}",
+    },
+    result="bool",
+    operator="lt",
+)
+def lt(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} <= {1}",
+    np.less_equal,
+    kinds={
+        "iu": "{0} < 0 || (ga_ulong){0} <= {1}",
+        "ui": "{1} >= 0 && {0} <= (ga_ulong){1}",
+    },
+    result="bool",
+    operator="le",
+)
+def le(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} > {1}",
+    np.greater,
+    kinds={
+        "iu": "{0} >= 0 && (ga_ulong){0} > {1}",
+        "ui": "{1} < 0 || {0} > (ga_ulong){1}",
+    },
+    result="bool",
+    operator="gt",
+)
+def gt(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} >= {1}",
+    np.greater_equal,
+    kinds={
+        "iu": "{0} >= 0 && (ga_ulong){0} >= {1}",
+        "ui": "{1} < 0 || {0} >= (ga_ulong){1}",
+    },
+    result="bool",
+    operator="ge",
+)
+def ge(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+# ---- logic and bits ----
+
+
+@scalar(
+    "{0} != 0 && {1} != 0",
+    np.logical_and,
+    result="bool",
+    identity=1,
+    commutes=True,
+    associates=True,
+)
+def logical_and(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} != 0 || {1} != 0",
+    np.logical_or,
+    result="bool",
+    identity=0,
+    commutes=True,
+    associates=True,
+)
+def logical_or(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar("{0} == 0", np.logical_not, result="bool")
+def logical_not(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar(
+    "({0} != 0) != ({1} != 0)",
+    np.logical_xor,
+    result="bool",
+    identity=0,
+    commutes=True,
+    associates=True,
+)
+def logical_xor(m, g, y, a, b):
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "{0} & {1}",
+    np.bitwise_and,
+    operator="and",
+    identity=-1,
+    commutes=True,
+    associates=True,
+)
+def bitwise_and(m, g, y, a, b):
+    return None, None  # integers only
+
+
+@scalar(
+    "{0} | {1}",
+    np.bitwise_or,
+    operator="or",
+    identity=0,
+    commutes=True,
+    associates=True,
+)
+def bitwise_or(m, g, y, a, b):
+    return None, None  # integers only
+
+
+@scalar(
+    "{0} ^ {1}",
+    np.bitwise_xor,
+    operator="xor",
+    identity=0,
+    commutes=True,
+    associates=True,
+)
+def bitwise_xor(m, g, y, a, b):
+    return None, None  # integers only
+
+
+@scalar("~{0}", np.invert, kinds={"b": "!{0}"}, operator="invert", undone_by="invert")
+def invert(m, g, y, x):
+    return None  # integers only
+
+
+# A shift by the width or more gives what shifting one by one would, as in NumPy.
+
+
+@scalar(
+    "(ga_ulong){1} < sizeof({t}) * 8 ? ({t})({0} << {1}) : ({t})0",
+    np.left_shift,
+    operator="lshift",
+)
+def left_shift(m, g, y, a, b):
+    return None, None  # integers only
+
+
+@scalar(
+    "(ga_ulong){1} < sizeof({t}) * 8 ? ({t})({0} >> {1}) : ({t})({0} < 0 ? -1 : 0)",
+    np.right_shift,
+    kinds={"u": "{1} < sizeof({t}) * 8 ? ({t})({0} >> {1}) : ({t})0"},
+    operator="rshift",
+)
+def right_shift(m, g, y, a, b):
+    return None, None  # integers only
+
+
+# ---- questions about floats ----
+
+
+@scalar("{0} != {0}", np.isnan, kinds={"b|i|u": "0"}, result="bool")
+def isnan(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("fabs({0}) == INFINITY", np.isinf, kinds={"b|i|u": "0"}, result="bool")
+def isinf(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("fabs({0}) < INFINITY", np.isfinite, kinds={"b|i|u": "1"}, result="bool")
+def isfinite(m, g, y, x):
+    return None  # piecewise constant
+
+
+@scalar("signbit({0}) != 0", np.signbit, result="bool")
+def signbit(m, g, y, x):
+    return None  # piecewise constant
+
+
+# ---- choosing ----
+
+
+@scalar("{0} != 0 ? {1} : {2}", np.where, joins=(1, 2))
+def where(m, g, y, condition, a, b):
+    return None, m.where(condition, g, 0), m.where(condition, 0, g)
+
+
+@scalar("{1}", lambda a, b: np.broadcast_arrays(a, b)[1].copy(), joins=(1,))
+def second(m, g, y, a, b):
+    return None, g
