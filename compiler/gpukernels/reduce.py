@@ -1,0 +1,63 @@
+"""Reductions, alone or of an elementwise expression that is never stored."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.elemwise import Inputs
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.source import Statements, statements
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.reduce import NAMES, Reduce
+from gpuarray.scalars import SCALARS
+
+
+@lowers(Reduce)
+def reduce(node: Apply, k: Lowerer) -> None:
+    """A reduction of one array."""
+    inputs = Inputs(node.inputs, k)
+    add_reduction(node, node.op, inputs, Statements("", (inputs.operands[0],), ""), k)
+
+
+@lowers(MapReduce)
+def map_reduce(node: Apply, k: Lowerer) -> None:
+    """A reduction of an expression of several arrays."""
+    inputs = Inputs(node.inputs, k)
+    dtypes = [dtype for _, dtype in inputs.operands]
+    (mapped,) = node.op.map.output_dtypes(dtypes)
+    code = statements(node.op.composite, inputs.operands, mapped)
+    add_reduction(node, node.op.reduce, inputs, code, k)
+
+
+def add_reduction(
+    node: Apply, op: Reduce, inputs: Inputs, code: Statements, k: Lowerer
+) -> None:
+    """The step of a reduction of the only result of ``code``."""
+    out_dtype = str(node.outputs[0].type.dtype)
+    accumulator = np.dtype(op.acc_dtype or out_dtype)
+    row = SCALARS[op.monoid]
+    combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
+    ((text, dtype),) = code.results
+    supports = dict.fromkeys(s for s in (code.support, combine.support) if s)
+    outs = k.outputs(node)
+    label = f"{NAMES[op.monoid].lower()}{' of an expression' if code.text else ''}"
+    k.add(
+        plan.Reduce(
+            label=label,
+            origin=k.origin(node),
+            outs=outs,
+            ins=tuple(inputs.numbers),
+            prologue=code.text,
+            map=convert(text, np.dtype(dtype), accumulator),
+            preamble="\n".join(supports),
+            names=tuple(inputs.names),
+            in_dtypes=tuple(inputs.dtypes),
+            combine=combine.text,
+            identity=identity_text(row, accumulator),
+            acc_dtype=str(accumulator),
+            axes=op.axes,
+        )
+    )

@@ -1,0 +1,66 @@
+"""C text of fused scalar operations: statements over named variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpuarray.codegen import convert, scalar_expression
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Step, loop_dtypes
+from gpuarray.dtypes import work_ctype
+from gpuarray.scalars import SCALARS, Scalar
+
+Operand = tuple[str, str]
+"""C text of a value without side effects, and its dtype."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Statements that name values, the results, and the device functions they call."""
+
+    text: str
+    results: tuple[Operand, ...]
+    support: str
+
+
+def statements(
+    scalar: Scalar | Composite | Cast, operands: Sequence[Operand], dtype: str
+) -> Statements:
+    """C statements that compute ``scalar`` of the operands; ``dtype`` is that of a row's result.
+
+    Each value gets a name of its own type, so an expression never needs care for precedence.
+    """
+    if not isinstance(scalar, Composite):
+        name = scalar.name if isinstance(scalar, Scalar) else "cast"
+        step = Step(name, tuple(range(len(operands))), dtype)
+        scalar = Composite(tuple(d for _, d in operands), (step,), (len(operands),))
+    values = list(operands)
+    lines: list[str] = []
+    supports: dict[str, None] = {}
+    for number, step in enumerate(scalar.steps):
+        text, support = expression(step, [values[i] for i in step.operands])
+        name = f"t{number}"
+        lines.append(f"const {work_ctype(np.dtype(step.dtype))} {name} = {text};")
+        values.append((name, step.dtype))
+        if support:
+            supports[support] = None
+    results = tuple(values[i] for i in scalar.outputs)
+    return Statements("\n".join(lines), results, "\n".join(supports))
+
+
+def expression(step: Step, operands: Sequence[Operand]) -> tuple[str, str]:
+    """The C expression of one step in the step's dtype, and its device functions."""
+    target = np.dtype(step.dtype)
+    if step.op == "cast":
+        ((text, source),) = operands
+        return convert(text, np.dtype(source), target), ""
+    row = SCALARS[step.op]
+    loop = loop_dtypes(row, [dtype for _, dtype in operands])
+    converted = [
+        (convert(text, np.dtype(source), np.dtype(to)), np.dtype(to))
+        for (text, source), to in zip(operands, loop, strict=False)
+    ]
+    made = scalar_expression(row, converted)
+    return convert(made.text, made.dtype, target), made.support

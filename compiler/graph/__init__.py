@@ -1,0 +1,1 @@
+"""The graph of an expression: types, variables, nodes, walks, rewriting."""

@@ -1,0 +1,451 @@
+"""Variables, the nodes that compute them, and the operations that nodes apply.
+
+Nothing here knows an operation. What a variable's operators mean is handed in by `ops`
+(`Variable.learn`), so that `x + y` can be written on every variable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphTypeError, NoGradientError, NotOfferedError
+from gpuarray.compiler.graph.types import (
+    ArrayType,
+    GpuArrayType,
+    TensorType,
+    Type,
+    dtype_name,
+)
+
+if TYPE_CHECKING:
+    from gpuarray.compiler.ops.operators import Operators
+else:
+
+    class Operators:
+        """The base of Variable that `ops` fills with operators and methods."""
+
+
+Array = np.ndarray[Any, Any]
+
+
+class Trace(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        text = linecache.getline(self.file, self.line).strip()
+        place = f"{self.file}:{self.line} in {self.function}"
+        return f"{place}: {text}" if text else place
+
+
+_TRACE: ContextVar[Trace | str | None] = ContextVar("trace", default="caller")
+
+
+@contextmanager
+def traced_as(trace: Trace | None) -> Iterator[None]:
+    """Nodes made in the block remember ``trace`` instead of the line that runs."""
+    token = _TRACE.set(trace)
+    try:
+        yield
+    finally:
+        _TRACE.reset(token)
+
+
+def user_line() -> Trace | None:
+    """The innermost line on the stack that is not of this package."""
+    fixed = _TRACE.get()
+    if not isinstance(fixed, str):
+        return fixed
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != "gpuarray" and not module.startswith("gpuarray."):
+            code = frame.f_code
+            return Trace(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+class Variable(Operators):
+    """A value of the graph: an input, or output ``index`` of the node ``owner``.
+
+    ``tag`` is a scratchpad; ``tag.trace`` is the user's line that made the variable.
+    Variables are equal only to themselves: symbolic equality is ``eq``.
+    """
+
+    def __init__(
+        self,
+        type: Any,
+        owner: Apply | None = None,
+        index: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.name = name
+        self.tag = SimpleNamespace(trace=user_line())
+
+    @classmethod
+    def learn(cls, methods: Mapping[str, Any]) -> None:
+        """Give every variable these operators and methods."""
+        for name, method in methods.items():
+            setattr(cls, name, method)
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            return f"{self.owner.op}.{self.index}"
+        return f"<{self.type}>"
+
+    __repr__ = __str__
+
+    def clone(self, name: str | None = None) -> Variable:
+        """A fresh variable of the same type, name and tag, with no owner."""
+        copy = Variable(self.type, name=self.name if name is None else name)
+        copy.tag = SimpleNamespace(**vars(self.tag))
+        return copy
+
+
+class Constant(Variable):
+    """A variable whose value is known; the value must not be written."""
+
+    def __init__(self, type: Any, data: Any, name: str | None = None) -> None:
+        super().__init__(type, name=name)
+        self.data = type.filter(data)
+        self._signature: tuple[Any, ...] | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value."""
+        return self.data
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Hashable: two constants of one signature are interchangeable."""
+        if self._signature is None:
+            data = np.asarray(self.data)
+            content = data.tobytes()
+            if len(content) > 64:
+                content = hashlib.blake2b(content, digest_size=16).digest()
+            self._signature = (self.type, data.shape, content)
+        return self._signature
+
+    def equals(self, other: object) -> bool:
+        """Whether ``other`` is a constant of the same type and value, bit by bit."""
+        return isinstance(other, Constant) and self.signature == other.signature
+
+    def clone(self, name: str | None = None) -> Constant:
+        """A constant of the same value."""
+        return Constant(self.type, self.data, self.name if name is None else name)
+
+    def __str__(self) -> str:
+        kind = type(self.type).__name__.removesuffix("Type")
+        return f"{self.name or kind + 'Constant'}{{{short_value(self.data)}}}"
+
+    __repr__ = __str__
+
+
+def short_value(data: Any) -> str:
+    """How a constant's value prints: long or uniform arrays are abbreviated."""
+    array = np.asarray(data)
+    if array.dtype == object or array.ndim == 0:
+        return str(array)
+    if array.size and (array == array.flat[0]).all():
+        return f"{array.shape} of {array.flat[0]}"
+    text = str(array).replace("\n", " ")
+    return text if len(text) <= 24 else f"{text[:10]}..{text[-10:]}"
+
+
+class Apply:
+    """A node: ``op`` applied to ``inputs`` gives ``outputs``."""
+
+    __slots__ = ("__weakref__", "inputs", "op", "outputs")
+
+    def __init__(
+        self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]
+    ) -> None:
+        self.op = op
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        for given in (*self.inputs, *self.outputs):
+            if not isinstance(given, Variable):
+                raise GraphTypeError(
+                    f"{op}: given {given!r}, a {type(given).__name__}; a node takes "
+                    "and "
+                    "gives variables"
+                )
+        for index, output in enumerate(self.outputs):
+            if output.owner is not None:
+                raise GraphTypeError(
+                    f"{op}: output {index} is already computed by {output.owner}; give "
+                    "a fresh variable"
+                )
+            output.owner = self
+            output.index = index
+
+    @property
+    def out(self) -> Variable:
+        """The only output."""
+        (output,) = self.outputs
+        return output
+
+    @property
+    def trace(self) -> Trace | None:
+        """The user's line that made the node."""
+        trace: Trace | None = getattr(self.outputs[0].tag, "trace", None)
+        return trace
+
+    def clone_with(self, inputs: Sequence[Variable]) -> Apply:
+        """The same operation on other inputs, with the tags and names of this node.
+
+        The output types stay where the input types do; else the op infers them anew.
+        """
+        same = all(
+            new.type == old.type for new, old in zip(inputs, self.inputs, strict=True)
+        )
+        if same:
+            node = Apply(self.op, inputs, [output.type() for output in self.outputs])
+        else:
+            node = self.op.make_node(*inputs)
+        for new, old in zip(node.outputs, self.outputs, strict=True):
+            new.tag = SimpleNamespace(**vars(old.tag))
+            new.name = old.name
+        return node
+
+    def __str__(self) -> str:
+        return f"{self.op}({', '.join(map(str, self.inputs))})"
+
+    __repr__ = __str__
+
+
+class Op:
+    """What is done to inputs. An op says what, never how.
+
+    A subclass lists in ``__props__`` the attributes that tell its instances apart: two
+    ops of one class and equal properties are the same operation. It gives
+
+    - ``infer(*types)``: the type, or list of types, of the outputs; or else its own
+      ``make_node(*inputs)``;
+    - ``reference(*arrays)``: the result with NumPy, an array or a tuple of them; or
+      else Theano's ``perform(node, inputs, output_storage)``;
+    - ``grad(m, g, y, *inputs)``: what flows to each input, given the gradient ``g`` of
+      the only output ``y`` and the functions ``m``; or ``lop(inputs, outputs,
+      output_gradients)``, in which a gradient that does not exist is None; Theano's
+      ``grad(inputs, output_gradients)`` is understood too;
+    - ``infer_shape(node, input_shapes)``: a tuple of lengths for each output, None
+      where the length is known by running only.
+
+    ``view_map`` and ``destroy_map`` map the index of an output to the inputs that it
+    may alias or that it overwrites.
+    """
+
+    __props__: ClassVar[tuple[str, ...]]
+
+    view_map: Mapping[int, Sequence[int]] = {}
+    destroy_map: Mapping[int, Sequence[int]] = {}
+
+    @property
+    def properties(self) -> tuple[Any, ...] | None:
+        """The values of ``__props__``, or None for an op that does not list them."""
+        names = getattr(self, "__props__", None)
+        return None if names is None else tuple(getattr(self, name) for name in names)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Op):
+            return NotImplemented
+        mine = self.properties
+        return mine is not None and mine == other.properties
+
+    def __hash__(self) -> int:
+        mine = self.properties
+        return object.__hash__(self) if mine is None else hash((type(self), mine))
+
+    def __str__(self) -> str:
+        names = getattr(self, "__props__", ())
+        values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"{type(self).__name__}{{{values}}}" if names else type(self).__name__
+
+    __repr__ = __str__
+
+    def pretty(self, *texts: str) -> str:
+        """How the op reads in a formula, given its operands' texts."""
+        name = str(self).partition("{")[0]
+        return f"{name}({', '.join(texts)})"
+
+    def infer(self, *types: Any) -> Type | Sequence[Type]:
+        """The type of the output for inputs of these types, or a list of types."""
+        raise NotOfferedError(f"{self}: the op defines neither infer nor make_node")
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node that applies the op; what is no variable becomes a constant."""
+        variables = [as_variable(value, str(self)) for value in inputs]
+        types = self.infer(*(variable.type for variable in variables))
+        several = types if isinstance(types, Sequence) else [types]
+        return Apply(self, variables, [each() for each in several])
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """The output of a new node, or the list of its outputs."""
+        node = self.make_node(*inputs, **options)
+        return node.outputs[0] if len(node.outputs) == 1 else node.outputs
+
+    def reference(self, *arrays: Any) -> Any:
+        """The result computed with NumPy."""
+        raise NotOfferedError(
+            f"{self}: no reference; define reference(self, *arrays), or "
+            "perform(self, node, inputs, output_storage)"
+        )
+
+    def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs of ``node`` for these inputs, computed on the host."""
+        perform = getattr(self, "perform", None)
+        if perform is not None:
+            storage: list[list[Any]] = [[None] for _ in node.outputs]
+            perform(node, list(arrays), storage)
+            return [cell[0] for cell in storage]
+        result = self.reference(*arrays)
+        return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> Sequence[Variable | None]:
+        """What flows to each input, None where nothing does."""
+        raise NoGradientError(
+            f"{self}: the operation has no gradient; define grad or lop, or stop the "
+            "gradient with consider_constant"
+        )
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What flows to each input, by whichever way the op defines its gradient."""
+        grad: Callable[..., Any] | None = getattr(self, "grad", None)
+        if grad is None:
+            return list(self.lop(inputs, outputs, output_gradients))
+        if len(inspect.signature(grad).parameters) == 2:
+            return list(grad(list(inputs), list(output_gradients)))
+        (y,), (g,) = outputs, output_gradients
+        terms = grad(m, g, y, *inputs)
+        return list(terms) if isinstance(terms, (tuple, list)) else [terms]
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """The lengths of each output's axes; None where only running tells."""
+        return [(None,) * output.type.ndim for output in node.outputs]
+
+
+def as_variable(value: Any, asked_by: str = "as_variable") -> Variable:
+    """``value`` if it is a variable, the output of a node, or else a constant."""
+    if isinstance(value, Variable):
+        return value
+    if isinstance(value, Apply):
+        return value.out
+    if hasattr(value, "context") and hasattr(value, "dtype"):
+        raise GraphTypeError(
+            f"{asked_by}: given a device array, expected a variable; make it a "
+            "variable "
+            "with shared(array)"
+        )
+    return constant(value, asked_by=asked_by)
+
+
+_LITERAL_FLOAT: ContextVar[str | None] = ContextVar("literal float", default=None)
+
+
+@contextmanager
+def literal_floats_are(dtype: str | None) -> Iterator[None]:
+    """Python floats that meet variables in the block become constants of ``dtype``."""
+    token = _LITERAL_FLOAT.set(dtype)
+    try:
+        yield
+    finally:
+        _LITERAL_FLOAT.reset(token)
+
+
+def literal_dtype(value: Any, float_x: str) -> str | None:
+    """The dtype of a Python number as a constant; None for anything else.
+
+    Integers take the smallest signed dtype that holds them. Floats take floatX where
+    that is narrower than float64, else float32 or float64, the smallest that keeps the
+    value.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        for dtype in ("int8", "int16", "int32", "int64"):
+            if (
+                -(2 ** (8 * np.dtype(dtype).itemsize - 1))
+                <= value
+                < 2 ** (8 * np.dtype(dtype).itemsize - 1)
+            ):
+                return dtype
+        return "uint64"
+    if isinstance(value, float) and not isinstance(value, np.floating):
+        if float_x != "float64":
+            return float_x
+        with np.errstate(all="ignore"):
+            exact = float(np.float32(value)) == value or value != value
+        return "float32" if exact else "float64"
+    return None
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    asked_by: str = "constant",
+) -> Constant:
+    """A constant of the value; its axes of length 1 broadcast."""
+    from_literal = literal_dtype(value, _LITERAL_FLOAT.get() or config.floatX)
+    try:
+        array = np.array(value, dtype=None if dtype is None else dtype_name(dtype))
+        if dtype is None and from_literal is not None:
+            array = np.array(value, dtype=from_literal)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GraphTypeError(
+            f"{asked_by}: {value!r} is no number or array: {error}"
+        ) from error
+    if array.dtype.kind not in "biuf":
+        raise GraphTypeError(
+            f"{asked_by}: given {value!r}, a {type(value).__name__}; expected a "
+            "variable, a "
+            "number or an array of numbers"
+        )
+    array.setflags(write=False)
+    pattern = tuple(length == 1 for length in array.shape)
+    return Constant(TensorType(array.dtype.name, pattern), array, name)
+
+
+def is_device(variable: Variable) -> bool:
+    """Whether the variable lives on a context."""
+    return isinstance(variable.type, GpuArrayType)
+
+
+def is_float(variable: Variable) -> bool:
+    """Whether the variable holds real numbers, so that gradients flow through it."""
+    return isinstance(variable.type, ArrayType) and variable.type.is_float
+
+
+Type.variable_class = Variable

@@ -1,0 +1,226 @@
+"""The graph under rewriting: it owns its nodes, knows who uses what, and replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from gpuarray.compiler.errors import GraphTypeError, MissingInputError, made_at
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.traverse import clone, toposort
+
+Client = tuple["Apply | str", int]
+
+
+class Change(NamedTuple):
+    """One replacement: its rule, the variable before, the variable after."""
+
+    reason: str
+    before: Variable
+    after: Variable
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.before} -> {self.after}"
+
+
+class FunctionGraph:
+    """A graph from ``inputs`` to ``outputs`` whose nodes may be changed.
+
+    The nodes are copies, so the user's expression stays; leaves (inputs, constants,
+    shared variables) are the user's own objects. An input that is computed by a node
+    gets a fresh leaf. ``memo`` maps the user's variables to those of this graph.
+    ``clients[variable]`` lists ``(node, index)`` for each use, or ``("output",
+    index)``. ``log`` lists the changes, and each function of ``listeners`` is called
+    with a change after it was made.
+
+    Raises MissingInputError if a leaf is neither an input nor a constant.
+    """
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self.memo: dict[Variable, Variable] = {
+            variable: variable if variable.owner is None else variable.clone()
+            for variable in inputs
+        }
+        self.inputs = [self.memo[variable] for variable in inputs]
+        self.outputs = clone(outputs, self.memo)
+        self.clients: dict[Variable, list[Client]] = {
+            variable: [] for variable in self.inputs
+        }
+        self.apply_nodes: set[Apply] = set()
+        self.log: list[Change] = []
+        self.listeners: list[Callable[[Change], Any]] = []
+        for index, output in enumerate(self.outputs):
+            self._import(output)
+            self.clients[output].append(("output", index))
+
+    @property
+    def variables(self) -> list[Variable]:
+        """Every variable of the graph."""
+        return list(self.clients)
+
+    def _import(self, variable: Variable) -> list[Apply]:
+        """Take in the nodes behind ``variable``; returns those that are new."""
+        new = toposort([variable], blockers=self.clients)
+        for leaf in [variable, *(each for node in new for each in node.inputs)]:
+            if leaf.owner is None and leaf not in self.clients:
+                self._import_leaf(leaf)
+        for node in new:
+            self.apply_nodes.add(node)
+            for output in node.outputs:
+                self.clients.setdefault(output, [])
+            for index, each in enumerate(node.inputs):
+                self.clients[each].append((node, index))
+        return new
+
+    def _import_leaf(self, leaf: Variable) -> None:
+        if not isinstance(leaf, Constant):
+            raise MissingInputError(
+                made_at(
+                    f"graph: {leaf} is needed, but it is no input and has no value; "
+                    "add "
+                    "it to the inputs, or give it a value with givens",
+                    getattr(leaf.tag, "trace", None),
+                )
+            )
+        self.clients[leaf] = []
+
+    def replace(self, old: Variable, new: Variable, reason: str = "") -> None:
+        """Let every user of ``old`` use ``new``; what nobody needs any more is dropped.
+
+        The nodes that come in with ``new`` remember the user's line of ``old``. Raises
+        TypeError if the types differ.
+        """
+        if new is old:
+            return
+        if new.type != old.type:
+            raise GraphTypeError(
+                made_at(
+                    f"{reason or 'replace'}: {old} of {old.type} cannot become {new} "
+                    "of "
+                    f"{new.type}; a replacement has the type of what it replaces",
+                    getattr(old.tag, "trace", None),
+                )
+            )
+        if old not in self.clients:
+            return
+        users = list(self.clients[old])
+        self._inherit_trace(old, self._import(new))
+        for client, index in users:
+            self._change_input(client, index, new)
+        change = Change(reason, old, new)
+        self.log.append(change)
+        self._prune([old, new])
+        for listener in self.listeners:
+            listener(change)
+
+    def replace_all(
+        self, pairs: Iterable[tuple[Variable, Variable]], reason: str = ""
+    ) -> None:
+        """Replace each ``(old, new)`` in turn."""
+        for old, new in pairs:
+            self.replace(old, new, reason)
+
+    def _inherit_trace(self, old: Variable, nodes: Iterable[Apply]) -> None:
+        trace = getattr(old.tag, "trace", None)
+        if trace is not None:
+            for node in nodes:
+                for output in node.outputs:
+                    output.tag.trace = trace
+
+    def _change_input(self, client: Apply | str, index: int, new: Variable) -> None:
+        if isinstance(client, Apply):
+            old, client.inputs[index] = client.inputs[index], new
+        else:
+            old, self.outputs[index] = self.outputs[index], new
+        self.clients[old].remove((client, index))
+        self.clients[new].append((client, index))
+
+    def _prune(self, candidates: list[Variable]) -> None:
+        stack = list(candidates)
+        while stack:
+            variable = stack.pop()
+            if self.clients.get(variable, True):
+                continue
+            node = variable.owner
+            if node is None:
+                if variable not in self.inputs:
+                    del self.clients[variable]
+                continue
+            if any(self.clients[output] for output in node.outputs):
+                continue
+            self.apply_nodes.discard(node)
+            for output in node.outputs:
+                del self.clients[output]
+            for index, each in enumerate(node.inputs):
+                self.clients[each].remove((node, index))
+                stack.append(each)
+
+    def toposort(self) -> list[Apply]:
+        """The nodes in an order in which they can run.
+
+        A node that overwrites an input comes after all others that read its memory.
+        """
+        return toposort(self.outputs, also_after=self.orderings())
+
+    def orderings(self) -> dict[Apply, list[Apply]]:
+        """For each node that overwrites memory, the nodes that read it before."""
+        before: dict[Apply, list[Apply]] = {}
+        for node in self.apply_nodes:
+            for indices in node.op.destroy_map.values():
+                for index in indices:
+                    readers = self._readers(self.view_root(node.inputs[index]))
+                    before.setdefault(node, []).extend(
+                        reader for reader in readers if reader is not node
+                    )
+        return before
+
+    def view_root(self, variable: Variable) -> Variable:
+        """The variable whose memory ``variable`` is a view of, itself if it is none."""
+        while variable.owner is not None:
+            seen = variable.owner.op.view_map.get(variable.index or 0)
+            if not seen:
+                break
+            variable = variable.owner.inputs[seen[0]]
+        return variable
+
+    def views_of(self, root: Variable) -> list[Variable]:
+        """``root`` and every view of its memory."""
+        found, stack = [], [root]
+        while stack:
+            variable = stack.pop()
+            found.append(variable)
+            for client, index in self.clients.get(variable, ()):
+                if isinstance(client, Apply):
+                    stack.extend(
+                        client.outputs[output]
+                        for output, inputs in client.op.view_map.items()
+                        if index in inputs
+                    )
+        return found
+
+    def _readers(self, root: Variable) -> list[Apply]:
+        return [
+            client
+            for variable in self.views_of(root)
+            for client, _ in self.clients[variable]
+            if isinstance(client, Apply)
+        ]
+
+    def check(self) -> None:
+        """Raise AssertionError unless clients and nodes agree (for tests)."""
+        nodes = set(toposort(self.outputs))
+        if nodes != self.apply_nodes:
+            raise AssertionError(f"nodes differ: {nodes ^ self.apply_nodes}")
+        uses: set[tuple[Client, Variable]] = {
+            ((node, index), variable)
+            for node in nodes
+            for index, variable in enumerate(node.inputs)
+        }
+        uses |= {(("output", i), each) for i, each in enumerate(self.outputs)}
+        kept = {(use, each) for each, users in self.clients.items() for use in users}
+        if uses != kept:
+            raise AssertionError(f"clients differ: {uses ^ kept}")
+
+    def __str__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        return f"FunctionGraph({inputs} -> {', '.join(map(str, self.outputs))})"

@@ -1,0 +1,168 @@
+"""Walks over a graph: order, ancestors, leaves, copies. None of them recurses."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from typing import Any, overload
+
+from gpuarray.compiler.errors import InconsistencyError
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+
+Known = Set[Variable] | Mapping[Variable, Any]
+
+
+def _as_container(variables: Iterable[Variable]) -> Known:
+    """The variables in a container that tells fast who is in it."""
+    return variables if isinstance(variables, (Set, Mapping)) else set(variables)
+
+
+def ancestors(
+    outputs: Iterable[Variable], blockers: Iterable[Variable] = ()
+) -> Iterator[Variable]:
+    """``outputs`` and each variable they need, once; not past ``blockers``."""
+    blocked = _as_container(blockers)
+    seen: set[Variable] = set()
+    stack = list(outputs)[::-1]
+    while stack:
+        variable = stack.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        yield variable
+        if variable.owner is not None and variable not in blocked:
+            stack.extend(reversed(variable.owner.inputs))
+
+
+def inputs_of(
+    outputs: Iterable[Variable], blockers: Iterable[Variable] = ()
+) -> list[Variable]:
+    """The leaves that ``outputs`` need, in the order in which they are met."""
+    blocked = _as_container(blockers)
+    return [
+        variable
+        for variable in ancestors(outputs, blocked)
+        if variable.owner is None or variable in blocked
+    ]
+
+
+def toposort(
+    outputs: Iterable[Variable],
+    blockers: Iterable[Variable] = (),
+    also_after: Mapping[Apply, Sequence[Apply]] | None = None,
+) -> list[Apply]:
+    """The nodes that compute ``outputs``, each after those that it needs.
+
+    The order is a function of the graph only. ``also_after`` adds nodes that must come
+    before a node. Raises InconsistencyError where the nodes need each other.
+    """
+    blocked = _as_container(blockers)
+    extra = also_after or {}
+    done: dict[Apply, bool] = {}
+    order: list[Apply] = []
+    for output in outputs:
+        if output.owner is None or output in blocked:
+            continue
+        stack = [output.owner]
+        while stack:
+            node = stack[-1]
+            if done.get(node):
+                stack.pop()
+                continue
+            needed = _needs(node, blocked, extra)
+            waiting = [before for before in needed if not done.get(before)]
+            if not waiting:
+                done[node] = True
+                order.append(node)
+                stack.pop()
+                continue
+            if node in done:
+                raise InconsistencyError(
+                    f"toposort: {node.op} needs its own result, by way of "
+                    f"{waiting[0].op}; the graph has a cycle"
+                )
+            done[node] = False
+            stack.extend(reversed(waiting))
+    return order
+
+
+def _needs(
+    node: Apply, blocked: Known, extra: Mapping[Apply, Sequence[Apply]]
+) -> list[Apply]:
+    owners = [
+        variable.owner
+        for variable in node.inputs
+        if variable.owner is not None and variable not in blocked
+    ]
+    return [*owners, *extra.get(node, ())]
+
+
+@overload
+def clone_replace(
+    outputs: Variable, replacements: Mapping[Variable, Variable]
+) -> Variable: ...
+@overload
+def clone_replace(
+    outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]
+) -> list[Variable]: ...
+def clone_replace(outputs: Any, replacements: Mapping[Variable, Variable]) -> Any:
+    """``outputs`` with variables replaced; nodes that need no change are shared.
+
+    A replacement stands as it is: it is not searched for variables to replace.
+    """
+    single = isinstance(outputs, Variable)
+    asked = [outputs] if single else list(outputs)
+    memo: dict[Variable, Variable] = dict(replacements)
+    for node in toposort(asked, blockers=replacements):
+        inputs = [memo.get(variable, variable) for variable in node.inputs]
+        if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
+            continue
+        copy = node.clone_with(inputs)
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
+            memo.setdefault(old, new)
+    changed = [memo.get(variable, variable) for variable in asked]
+    return changed[0] if single else changed
+
+
+def clone(
+    outputs: Sequence[Variable], memo: dict[Variable, Variable] | None = None
+) -> list[Variable]:
+    """``outputs`` on fresh nodes over the same leaves; ``memo`` learns old to new."""
+    known = {} if memo is None else memo
+    for node in toposort(outputs, blockers=known):
+        copy = node.clone_with([known.get(each, each) for each in node.inputs])
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
+            known.setdefault(old, new)
+    return [known.get(variable, variable) for variable in outputs]
+
+
+def same_graph(
+    a: Variable, b: Variable, given: Mapping[Variable, Variable] | None = None
+) -> bool:
+    """Whether ``a`` and ``b`` are the same operations on the same leaves.
+
+    ``given`` says which leaf of ``a`` stands for which of ``b``.
+    """
+    pairs = dict(given or {})
+    stack = [(a, b)]
+    while stack:
+        left, right = stack.pop()
+        if pairs.get(left, left) is right:
+            continue
+        if isinstance(left, Constant):
+            if not left.equals(right):
+                return False
+            continue
+        one, other = left.owner, right.owner
+        if one is None or other is None or one.op != other.op:
+            return False
+        if left.index != right.index or len(one.inputs) != len(other.inputs):
+            return False
+        pairs[left] = right
+        stack.extend(zip(one.inputs, other.inputs, strict=True))
+    return True

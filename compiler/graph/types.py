@@ -1,0 +1,273 @@
+"""The types of variables: arrays on the host and arrays on a context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+
+if TYPE_CHECKING:
+    from gpuarray.compiler.graph.core import Variable
+
+Pattern = tuple[bool, ...]
+
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
+
+PATTERN_NAMES: dict[Pattern, str] = {
+    (): "scalar",
+    (False,): "vector",
+    (False, False): "matrix",
+    (True, False): "row",
+    (False, True): "col",
+}
+
+
+def dtype_name(dtype: Any) -> str:
+    """The canonical name of ``dtype``; ``"floatX"`` is the configured float.
+
+    >>> dtype_name(np.float32)
+    'float32'
+    """
+    if isinstance(dtype, str) and dtype == "floatX":
+        return str(config.floatX)
+    try:
+        name: str = np.dtype(dtype).name
+    except TypeError as error:
+        raise GraphTypeError(
+            f"dtype: {dtype!r} is no dtype; use one of {DTYPES}"
+        ) from error
+    if name not in DTYPES:
+        raise GraphTypeError(f"dtype: {name} is not offered; use one of {DTYPES}")
+    return name
+
+
+def pattern_name(broadcastable: Pattern) -> str:
+    """How a pattern is called: ``vector``, ``row``, ``3D``, or the tuple itself."""
+    if broadcastable in PATTERN_NAMES:
+        return PATTERN_NAMES[broadcastable]
+    return str(broadcastable) if any(broadcastable) else f"{len(broadcastable)}D"
+
+
+class Type:
+    """What a variable may hold. A type is a value: it compares, hashes and prints."""
+
+    __slots__ = ()
+
+    variable_class: ClassVar[type[Any]]
+
+    def __call__(self, name: str | None = None) -> Variable:
+        """A fresh variable of this type."""
+        variable: Variable = self.variable_class(self, name=name)
+        return variable
+
+    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+        """``value`` as this type holds it. Raises TypeError if it cannot be held."""
+        raise NotImplementedError(f"{type(self).__name__}.filter")
+
+
+class Generic(Type):
+    """Any Python object; a variable of it only passes from node to node."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    __repr__ = __str__
+
+    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+        """``value`` itself."""
+        return value
+
+
+class ArrayType(Type):
+    """What both kinds of array share: a dtype, and the axes sure to have length 1."""
+
+    __slots__ = ()
+
+    dtype: str
+    broadcastable: Pattern
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.broadcastable)
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype object."""
+        return np.dtype(self.dtype)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are real numbers, so that gradients flow."""
+        return self.dtype.startswith("float")
+
+    def _normalise(self) -> None:
+        object.__setattr__(self, "dtype", dtype_name(self.dtype))
+        pattern = tuple(bool(flag) for flag in self.broadcastable)
+        object.__setattr__(self, "broadcastable", pattern)
+
+    def _check_shape(self, given: str, shape: tuple[int, ...]) -> None:
+        if len(shape) != self.ndim:
+            raise GraphTypeError(
+                f"{given} has {len(shape)} axes, expected {self.ndim}: {self}"
+            )
+        for axis, (length, flag) in enumerate(
+            zip(shape, self.broadcastable, strict=True)
+        ):
+            if flag and length != 1:
+                raise GraphTypeError(
+                    f"{given} has length {length} on axis {axis}, expected 1: {self} "
+                    "broadcasts this axis"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType(ArrayType):
+    """An array in host memory.
+
+    >>> TensorType("float32", (False,))
+    TensorType(float32, vector)
+    """
+
+    dtype: str
+    broadcastable: Pattern
+
+    def __post_init__(self) -> None:
+        self._normalise()
+
+    def __repr__(self) -> str:
+        return f"TensorType({self.dtype}, {pattern_name(self.broadcastable)})"
+
+    __str__ = __repr__
+
+    def clone(
+        self, dtype: Any = None, broadcastable: Pattern | None = None
+    ) -> TensorType:
+        """The type with another dtype or pattern."""
+        return TensorType(
+            self.dtype if dtype is None else dtype,
+            self.broadcastable if broadcastable is None else broadcastable,
+        )
+
+    def filter(
+        self, value: Any, allow_downcast: bool | None = None
+    ) -> np.ndarray[Any, Any]:
+        """``value`` as an array of exactly this type; the same object where it is one.
+
+        Values widen silently, and narrow only where nothing is lost from a Python
+        number or list, where a Python float meets floatX, or where ``allow_downcast``
+        is true.
+        """
+        if isinstance(value, Type) or hasattr(value, "owner"):
+            raise GraphTypeError(
+                f"expected a value for {self}, given the symbolic {value}; a value is "
+                "a "
+                "number or an array"
+            )
+        array = np.asarray(value)
+        given = f"an array of {array.dtype}, shape {array.shape},"
+        if array.dtype.kind not in "biuf":
+            raise GraphTypeError(
+                f"given {type(value).__name__} of dtype {array.dtype}, expected {self}"
+            )
+        self._check_shape(given, array.shape)
+        if array.dtype == self.dtype:
+            return array if array.dtype.isnative else array.astype(self.dtype)
+        if allow_downcast or np.promote_types(array.dtype, self.dtype) == self.dtype:
+            with np.errstate(all="ignore"):
+                return array.astype(self.dtype)
+        return self._narrow(value, array, allow_downcast)
+
+    def _narrow(
+        self, value: Any, array: np.ndarray[Any, Any], allow_downcast: bool | None
+    ) -> np.ndarray[Any, Any]:
+        with np.errstate(all="ignore"):
+            narrow = array.astype(self.dtype)
+        is_plain = not hasattr(value, "dtype")
+        to_float_x = type(value) is float and self.dtype == config.floatX
+        if is_plain and (
+            (to_float_x and allow_downcast is None) or np.array_equal(narrow, array)
+        ):
+            return narrow
+        raise GraphTypeError(
+            f"given {type(value).__name__} of dtype {array.dtype}, expected {self}: "
+            f"{array.dtype} does not fit {self.dtype}; convert it with "
+            f".astype({self.dtype!r}), or allow it with allow_input_downcast=True"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GpuArrayType(ArrayType):
+    """An array in the memory of a context; the name ``None`` means the default one.
+
+    >>> GpuArrayType("float32", (False,), "cuda0")
+    GpuArrayType<cuda0>(float32, vector)
+    """
+
+    dtype: str
+    broadcastable: Pattern
+    context_name: str | None = None
+
+    def __post_init__(self) -> None:
+        self._normalise()
+        if self.context_name == "cpu":
+            raise GraphValueError(
+                "GpuArrayType: 'cpu' is the host, not a context; use TensorType"
+            )
+
+    def __repr__(self) -> str:
+        pattern = pattern_name(self.broadcastable)
+        return f"GpuArrayType<{self.context_name}>({self.dtype}, {pattern})"
+
+    __str__ = __repr__
+
+    def clone(
+        self, dtype: Any = None, broadcastable: Pattern | None = None
+    ) -> GpuArrayType:
+        """The type with another dtype or pattern, on the same context."""
+        return GpuArrayType(
+            self.dtype if dtype is None else dtype,
+            self.broadcastable if broadcastable is None else broadcastable,
+            self.context_name,
+        )
+
+    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+        """``value``: a device array as it is if it fits, else a checked host array."""
+        if not hasattr(value, "context"):
+            return self.host.filter(value, allow_downcast)
+        self._check_shape(f"an array of {value.dtype}", tuple(value.shape))
+        if value.dtype != self.numpy_dtype:
+            raise GraphTypeError(
+                f"given an array of dtype {value.dtype}, expected {self}; convert it "
+                f"with .astype({self.dtype!r})"
+            )
+        return value
+
+    @property
+    def host(self) -> TensorType:
+        """The same array on the host."""
+        return TensorType(self.dtype, self.broadcastable)

@@ -1,0 +1,110 @@
+"""From what a user gives to a variable of the host; vectors made of scalars."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
+from gpuarray.compiler.ops.transfer import host_from_gpu
+
+
+def as_tensor_variable(value: Any, name: str | None = None) -> Variable:
+    """``value`` as a variable of the host.
+
+    A variable stays as it is, one on a context is read from it; a number or an array
+    becomes a constant; a list of scalars with a variable among them becomes a vector.
+    """
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(each, (Variable, Apply)) for each in value
+    ):
+        vector: Variable = MakeVector()(*value)
+        return vector
+    variable = core.as_variable(value, "as_tensor_variable")
+    if not isinstance(variable.type, ArrayType):
+        raise GraphTypeError(
+            f"as_tensor_variable: given {variable} of {variable.type}, expected an "
+            "array"
+        )
+    if name is not None and isinstance(variable, Constant):
+        return variable.clone(name)
+    return host_from_gpu(variable)
+
+
+def constant(
+    value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None
+) -> Constant:
+    """A constant; it gets broadcast axes on its left until it has ``ndim``."""
+    made = core.constant(value, dtype, name)
+    if ndim is None or made.type.ndim == ndim:
+        return made
+    if made.type.ndim > ndim:
+        raise GraphValueError(
+            f"constant: given {made.type.ndim} axes, expected at most ndim={ndim}"
+        )
+    shape = (1,) * (ndim - made.type.ndim) + made.data.shape
+    return core.constant(made.data.reshape(shape), dtype, name)
+
+
+def is_constant(variable: Variable, value: float | None = None) -> bool:
+    """Whether the variable is a constant (of one element that equals ``value``)."""
+    if not isinstance(variable, Constant):
+        return False
+    return value is None or (variable.data.size == 1 and variable.data.item() == value)
+
+
+def normalise_axis(name: str, axis: Any, ndim: int) -> int:
+    """``axis`` counted from the left; errors name the operation."""
+    try:
+        index = operator.index(axis)
+    except TypeError:
+        raise GraphTypeError(
+            f"{name}: axis {axis!r} is a {type(axis).__name__}, expected an integer"
+        ) from None
+    if not -ndim <= index < ndim:
+        raise GraphValueError(f"{name}: axis {index} is not among {ndim} axes")
+    return index % ndim
+
+
+class MakeVector(Op):
+    """A vector made of scalars."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = None if dtype is None else dtype_name(dtype)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node over the scalars, in the op's dtype or the one that holds them all."""
+        scalars = [as_tensor_variable(value) for value in inputs]
+        for scalar in scalars:
+            if scalar.type.ndim != 0:
+                raise GraphTypeError(
+                    f"MakeVector: given {scalar} of {scalar.type}, expected scalars; "
+                    "stacking arrays is not offered"
+                )
+        dtype = (
+            self.dtype or np.result_type(*(each.type.dtype for each in scalars)).name
+        )
+        op = MakeVector(dtype)
+        return Apply(op, scalars, [TensorType(dtype, (len(scalars) == 1,))()])
+
+    def reference(self, *scalars: Any) -> Any:
+        """The vector."""
+        return np.array(scalars, dtype=self.dtype)
+
+    def grad(self, m: Any, g: Variable, y: Variable, *scalars: Variable) -> list[Any]:
+        """The element of ``g`` at each scalar's place."""
+        places = np.eye(len(scalars), dtype="int8")
+        return [m.sum(g * core.constant(place)) for place in places]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The number of scalars."""
+        return [(core.constant(len(node.inputs), "int64"),)]
+
+    def __str__(self) -> str:
+        return f"MakeVector{{dtype={self.dtype!r}}}"

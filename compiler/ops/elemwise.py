@@ -1,0 +1,359 @@
+"""Elemwise: one operation for every row of the table of scalars, and for fused rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from gpuarray.codegen import resolve
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.shape import shape_padleft
+from gpuarray.scalars import SCALARS, Scalar
+
+Array = np.ndarray[Any, Any]
+
+# How Python writes an operator, by the name that it has in `__name__`.
+SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "neg": "-",
+    "invert": "~",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The conversion of each element to ``dtype``."""
+
+    dtype: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_name(self.dtype))
+
+    @property
+    def arity(self) -> int:
+        """One operand."""
+        return 1
+
+    def __str__(self) -> str:
+        return f"Cast{{{self.dtype}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a Composite: row ``op``, or ``"cast"``, of earlier values."""
+
+    op: str
+    operands: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Several rows as one scalar operation with one output or more.
+
+    Value ``k`` is input ``k``, and after the inputs the result of each step. ``inputs``
+    are the inputs' dtypes, ``outputs`` the values that come out.
+
+    >>> steps = (Step("mul", (0, 0), "float32"), Step("exp", (1,), "float32"))
+    >>> print(Composite(("float32",), steps, (2,)))
+    Composite{exp((i0 * i0))}
+    """
+
+    inputs: tuple[str, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for number, step in enumerate(self.steps):
+            known = len(self.inputs) + number
+            if any(not 0 <= operand < known for operand in step.operands):
+                raise GraphValueError(
+                    f"Composite: step {number} ({step.op}) reads {step.operands}, but "
+                    f"only the {known} values before it exist"
+                )
+            if step.op != "cast" and step.op not in SCALARS:
+                raise GraphValueError(f"Composite: no row is named {step.op!r}")
+
+    @property
+    def arity(self) -> int:
+        """The number of inputs."""
+        return len(self.inputs)
+
+    def value_dtype(self, value: int) -> str:
+        """The dtype of a value: an input's, or a step's."""
+        count = len(self.inputs)
+        return self.inputs[value] if value < count else self.steps[value - count].dtype
+
+    @property
+    def output_dtypes(self) -> tuple[str, ...]:
+        """The dtypes of the outputs."""
+        return tuple(self.value_dtype(output) for output in self.outputs)
+
+    def reference(self, *arrays: Any) -> tuple[Any, ...]:
+        """The outputs computed with NumPy, step by step."""
+        values = list(arrays)
+        for step in self.steps:
+            operands = [values[operand] for operand in step.operands]
+            values.append(evaluate_row(step.op, operands, step.dtype))
+        return tuple(values[output] for output in self.outputs)
+
+    def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The outputs as a graph of single rows."""
+        values = list(inputs)
+        for step in self.steps:
+            scalar = Cast(step.dtype) if step.op == "cast" else SCALARS[step.op]
+            value = Elemwise(scalar)(*(values[operand] for operand in step.operands))
+            if value.type.dtype != step.dtype:
+                value = Elemwise(Cast(step.dtype))(value)
+            values.append(value)
+        return [values[output] for output in self.outputs]
+
+    def __str__(self) -> str:
+        count = len(self.inputs)
+        uses = [0] * (count + len(self.steps))
+        for value in (
+            *self.outputs,
+            *(o for step in self.steps for o in step.operands),
+        ):
+            uses[value] += 1
+        texts = [f"i{index}" for index in range(count)]
+        named: list[str] = []
+        for number, step in enumerate(self.steps):
+            operands = [texts[operand] for operand in step.operands]
+            text = formula(step.op, operands, step.dtype)
+            if uses[count + number] > 1:
+                named.append(f"t{len(named)} = {text}")
+                text = f"t{len(named) - 1}"
+            texts.append(text)
+        body = ", ".join(texts[output] for output in self.outputs)
+        return f"Composite{{{'; '.join([*named, body])}}}"
+
+
+def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:
+    """How a row, or ``"cast"``, reads: ``(a + b)``, ``(-a)``, ``exp(a)``."""
+    if op == "cast":
+        return f"Cast{{{dtype}}}({texts[0]})"
+    symbol = SYMBOLS.get(SCALARS[op].operator or "")
+    if symbol is None:
+        return f"{op}({', '.join(texts)})"
+    return (
+        f"({symbol}{texts[0]})" if len(texts) == 1 else f"({f' {symbol} '.join(texts)})"
+    )
+
+
+def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
+    """The dtypes that a row computes in: one for each operand, and the result's.
+
+    They are NumPy's for arrays of the inputs' dtypes. Under the cast policy
+    ``numpy+floatX`` with floatX=float32, what NumPy widens to float64 without need is
+    float32.
+    """
+    dtypes = _numpy_loop(row, tuple(inputs))
+    widened = "float64" in dtypes and "float64" not in inputs
+    if widened and config.cast_policy == "numpy+floatX" and config.floatX == "float32":
+        return tuple("float32" if each == "float64" else each for each in dtypes)
+    return dtypes
+
+
+@lru_cache(maxsize=4096)
+def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        loop = resolve(row, tuple(np.dtype(each) for each in inputs))
+    except TypeError as error:
+        raise GraphTypeError(
+            f"{row.name}: not offered for {' and '.join(inputs)}; cast an operand first"
+        ) from error
+    return (*(each.name for each in loop.operands), loop.result.name)
+
+
+def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
+    """A row, or ``"cast"``, of arrays, with NumPy; the result is of ``dtype``."""
+    with np.errstate(all="ignore"):
+        if op == "cast":
+            return np.asarray(arrays[0]).astype(dtype)
+        row = SCALARS[op]
+        loop = loop_dtypes(row, [np.asarray(each).dtype.name for each in arrays])
+        operands = [
+            np.asarray(each).astype(to, copy=False)
+            for each, to in zip(arrays, loop, strict=False)
+        ]
+        return np.asarray(row.reference(*operands)).astype(dtype, copy=False)
+
+
+class Elemwise(Op):
+    """A scalar operation applied to each element of inputs that broadcast.
+
+    The node's inputs all have the same number of axes: new axes that broadcast are put
+    on the left of those that have fewer. ``inplace_pattern`` maps an output to the
+    input that it overwrites.
+    """
+
+    __props__ = ("key", "inplace_items")
+
+    def __init__(
+        self,
+        scalar: Scalar | Composite | Cast,
+        inplace_pattern: Mapping[int, int] | None = None,
+    ) -> None:
+        self.scalar = scalar
+        self.inplace_pattern = dict(inplace_pattern or {})
+        self.destroy_map = {o: [i] for o, i in self.inplace_pattern.items()}
+
+    @property
+    def key(self) -> str | Composite | Cast:
+        """What tells the scalar operation apart: the row's name, or the data."""
+        return self.scalar.name if isinstance(self.scalar, Scalar) else self.scalar
+
+    @property
+    def inplace_items(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of output and input that share memory, in order."""
+        return tuple(sorted(self.inplace_pattern.items()))
+
+    def output_dtypes(self, inputs: Sequence[str]) -> tuple[str, ...]:
+        """The dtypes of the outputs for inputs of these dtypes."""
+        if isinstance(self.scalar, Cast):
+            return (self.scalar.dtype,)
+        if isinstance(self.scalar, Scalar):
+            return (loop_dtypes(self.scalar, inputs)[-1],)
+        if tuple(inputs) != self.scalar.inputs:
+            raise GraphTypeError(
+                f"{self}: given {', '.join(inputs)}, expected "
+                f"{', '.join(self.scalar.inputs)}"
+            )
+        return self.scalar.output_dtypes
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node over the inputs, which get as many axes as the one that has most."""
+        variables = [as_tensor_variable(value) for value in inputs]
+        if len(variables) != self.scalar.arity:
+            raise GraphTypeError(
+                f"{self}: given {len(variables)} operands, expected {self.scalar.arity}"
+            )
+        ndim = max((each.type.ndim for each in variables), default=0)
+        aligned = [shape_padleft(each, ndim - each.type.ndim) for each in variables]
+        pattern = tuple(
+            all(flags)
+            for flags in zip(
+                *(each.type.broadcastable for each in aligned), strict=True
+            )
+        )
+        self._check_inplace(aligned, pattern)
+        dtypes = self.output_dtypes([each.type.dtype for each in aligned])
+        return Apply(self, aligned, [TensorType(dtype, pattern)() for dtype in dtypes])
+
+    def _check_inplace(
+        self, inputs: Sequence[Variable], pattern: tuple[bool, ...]
+    ) -> None:
+        dtypes = self.output_dtypes([each.type.dtype for each in inputs])
+        for output, index in self.inplace_pattern.items():
+            given = inputs[index].type
+            if given.broadcastable != pattern or given.dtype != dtypes[output]:
+                raise GraphTypeError(
+                    f"{self}: output {output} ({dtypes[output]}, {pattern}) cannot "
+                    f"overwrite input {index}, {given}"
+                )
+
+    def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs with NumPy. Raises ValueError where lengths differ.
+
+        An axis of length 1 repeats only if its type says that it broadcasts.
+        """
+        for axis in range(node.outputs[0].type.ndim):
+            lengths = {
+                array.shape[axis]
+                for array, each in zip(arrays, node.inputs, strict=True)
+                if not each.type.broadcastable[axis]
+            }
+            if len(lengths) > 1:
+                shapes = " and ".join(str(array.shape) for array in arrays)
+                raise GraphValueError(
+                    f"{self}: Input dimension mis-match: shapes {shapes} differ on "
+                    "axis "
+                    f"{axis}; an axis repeats only where its type says that it "
+                    "broadcasts"
+                )
+        dtypes = [output.type.dtype for output in node.outputs]
+        results = self._results(arrays, dtypes)
+        for output, index in self.inplace_pattern.items():
+            arrays[index][...] = results[output]
+            results[output] = arrays[index]
+        return results
+
+    def _results(self, arrays: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
+        if isinstance(self.scalar, Composite):
+            shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+            return [
+                np.array(np.broadcast_to(each, shape))
+                for each in self.scalar.reference(*arrays)
+            ]
+        name = self.scalar.name if isinstance(self.scalar, Scalar) else "cast"
+        return [evaluate_row(name, arrays, dtypes[0])]
+
+    def reference(self, *arrays: Any) -> Any:
+        """The result with NumPy, a tuple where there are several."""
+        dtypes = self.output_dtypes([np.asarray(array).dtype.name for array in arrays])
+        results = self._results(arrays, dtypes)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What the rows' gradients say, before what was broadcast is summed."""
+        if isinstance(self.scalar, Composite):
+            unfolded = self.scalar.unfold(inputs)
+            return list(m.known_gradients(unfolded, output_gradients, inputs))
+        (g,) = output_gradients
+        if isinstance(self.scalar, Cast):
+            return [g]
+        terms = self.scalar.gradient(m, g, outputs[0], *inputs)
+        return list(terms) if isinstance(terms, tuple) else [terms]
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """For each axis the length of the first input that does not broadcast there."""
+        lengths = []
+        for axis in range(node.outputs[0].type.ndim):
+            candidates = [
+                shape[axis]
+                for shape, each in zip(input_shapes, node.inputs, strict=True)
+                if not each.type.broadcastable[axis]
+            ]
+            lengths.append(candidates[0] if candidates else input_shapes[0][axis])
+        return [tuple(lengths) for _ in node.outputs]
+
+    def pretty(self, *texts: str) -> str:
+        """The formula of a row; a call of anything else."""
+        if isinstance(self.scalar, Scalar):
+            return formula(self.scalar.name, texts)
+        return f"{self.scalar}({', '.join(texts)})"
+
+    def __str__(self) -> str:
+        if not self.inplace_pattern:
+            is_row = isinstance(self.scalar, Scalar)
+            return (
+                f"{type(self).__name__}{{{self.key}{',no_inplace' if is_row else ''}}}"
+            )
+        return f"{type(self).__name__}{{{self.key}}}{list(self.inplace_items)}"

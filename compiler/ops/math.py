@@ -1,0 +1,139 @@
+"""The functions of variables: one for each row of the table, and those made of them.
+
+The rows' functions come into being below, so `math.exp(x)` exists because the table has
+a row `exp`. Other names for a row are listed once, in `ALIASES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce as fold
+from typing import Any
+
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import dtype_name
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.elemwise import Cast, Elemwise
+from gpuarray.scalars import SCALARS, Scalar
+
+Function = Callable[..., Variable]
+
+ALIASES = {
+    "abs_": "abs",
+    "and_": "bitwise_and",
+    "bitwise_not": "invert",
+    "fill": "second",
+    "floor_div": "floor_divide",
+    "int_div": "floor_divide",
+    "inv": "reciprocal",
+    "neq": "ne",
+    "or_": "bitwise_or",
+    "pow": "power",
+    "round": "rint",
+    "round_half_to_even": "rint",
+    "sgn": "sign",
+    "sqr": "square",
+    "switch": "where",
+    "xor": "bitwise_xor",
+}
+
+
+def _function(row: Scalar) -> Function:
+    """The function that applies a row to variables, numbers and arrays."""
+    op = Elemwise(row)
+
+    def apply(*operands: Any) -> Variable:
+        if row.associates and len(operands) > row.arity:
+            folded: Variable = fold(apply, operands)
+            return folded
+        result: Variable = op(*operands)
+        return result
+
+    apply.__name__ = apply.__qualname__ = row.name
+    apply.__doc__ = f"`{row.name}` of each element, as NumPy's; operands broadcast."
+    return apply
+
+
+ROWS: dict[str, Function] = {name: _function(row) for name, row in SCALARS.items()}
+
+
+def true_div(a: Any, b: Any) -> Variable:
+    """``a / b``; the quotient of integers is of dtype floatX."""
+    operands = [as_tensor_variable(a), as_tensor_variable(b)]
+    if not any(core.is_float(each) for each in operands):
+        operands[0] = cast(operands[0], "floatX")
+        operands[1] = cast(operands[1], "floatX")
+    return ROWS["true_div"](*operands)
+
+
+def cast(x: Any, dtype: Any) -> Variable:
+    """``x`` as ``dtype``, itself if it is that; ``"floatX"``: the configured float."""
+    variable = as_tensor_variable(x)
+    wanted = dtype_name(dtype)
+    if variable.type.dtype == wanted:
+        return variable
+    result: Variable = Elemwise(Cast(wanted))(variable)
+    return result
+
+
+def zeros_like(model: Any, dtype: Any = None) -> Variable:
+    """Zeros in the shape of ``model``, of its dtype or another."""
+    return _filled_like(model, 0, dtype)
+
+
+def ones_like(model: Any, dtype: Any = None) -> Variable:
+    """Ones in the shape of ``model``, of its dtype or another."""
+    return _filled_like(model, 1, dtype)
+
+
+def _filled_like(model: Any, value: int, dtype: Any) -> Variable:
+    variable = as_tensor_variable(model)
+    wanted = variable.type.dtype if dtype is None else dtype_name(dtype)
+    return ROWS["second"](variable, core.constant(value, wanted))
+
+
+def divmod(a: Any, b: Any) -> tuple[Variable, Variable]:
+    """The pair ``(a // b, a % b)``."""
+    return ROWS["floor_divide"](a, b), ROWS["mod"](a, b)
+
+
+def largest(*operands: Any) -> Variable:
+    """The greatest of the operands at each element."""
+    return fold(ROWS["maximum"], operands[1:], as_tensor_variable(operands[0]))
+
+
+def smallest(*operands: Any) -> Variable:
+    """The least of the operands at each element."""
+    return fold(ROWS["minimum"], operands[1:], as_tensor_variable(operands[0]))
+
+
+def isclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Variable:
+    """Whether elements are equal within ``atol + rtol * |b|``."""
+    row = ROWS
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    bound = row["add"](atol, row["mul"](rtol, row["abs"](b)))
+    near = row["le"](row["abs"](row["sub"](a, b)), bound)
+    close = row["where"](row["isfinite"](b), near, row["eq"](a, b))
+    if not equal_nan:
+        return close
+    return row["logical_or"](
+        close, row["logical_and"](row["isnan"](a), row["isnan"](b))
+    )
+
+
+FUNCTIONS: dict[str, Function] = {**ROWS, "true_div": true_div}
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
+
+
+def __getattr__(name: str) -> Function:
+    try:
+        return FUNCTIONS[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> Sequence[str]:
+    return sorted({*globals(), *FUNCTIONS})

@@ -1,0 +1,291 @@
+"""What can be written on a variable: operators, attributes and methods.
+
+The operators of Python come from the rows of the table that name one; importing this
+file teaches them to every variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from gpuarray.compiler.errors import GraphTypeError, NotOfferedError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.ops import linalg, math, reduce, shape, transfer
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.scalars import SCALARS, Scalar
+
+if TYPE_CHECKING:
+    from gpuarray.compiler.graph.core import Variable
+
+# Python compares variables by identity, so that they can be kept in dicts and lists.
+IDENTITY = ("eq", "ne")
+
+
+class Operators:
+    """The attributes and methods of every variable."""
+
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # so that `numpy_array + variable` asks the variable
+
+    type: Any
+
+    if TYPE_CHECKING:
+
+        def __add__(self, other: Any) -> Variable: ...
+        def __radd__(self, other: Any) -> Variable: ...
+        def __sub__(self, other: Any) -> Variable: ...
+        def __rsub__(self, other: Any) -> Variable: ...
+        def __mul__(self, other: Any) -> Variable: ...
+        def __rmul__(self, other: Any) -> Variable: ...
+        def __truediv__(self, other: Any) -> Variable: ...
+        def __rtruediv__(self, other: Any) -> Variable: ...
+        def __floordiv__(self, other: Any) -> Variable: ...
+        def __rfloordiv__(self, other: Any) -> Variable: ...
+        def __mod__(self, other: Any) -> Variable: ...
+        def __rmod__(self, other: Any) -> Variable: ...
+        def __pow__(self, other: Any) -> Variable: ...
+        def __rpow__(self, other: Any) -> Variable: ...
+        def __and__(self, other: Any) -> Variable: ...
+        def __rand__(self, other: Any) -> Variable: ...
+        def __or__(self, other: Any) -> Variable: ...
+        def __ror__(self, other: Any) -> Variable: ...
+        def __xor__(self, other: Any) -> Variable: ...
+        def __rxor__(self, other: Any) -> Variable: ...
+        def __lshift__(self, other: Any) -> Variable: ...
+        def __rlshift__(self, other: Any) -> Variable: ...
+        def __rshift__(self, other: Any) -> Variable: ...
+        def __rrshift__(self, other: Any) -> Variable: ...
+        def __lt__(self, other: Any) -> Variable: ...
+        def __le__(self, other: Any) -> Variable: ...
+        def __gt__(self, other: Any) -> Variable: ...
+        def __ge__(self, other: Any) -> Variable: ...
+        def __neg__(self) -> Variable: ...
+        def __abs__(self) -> Variable: ...
+        def __invert__(self) -> Variable: ...
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return int(self.type.ndim)
+
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype."""
+        return str(self.type.dtype)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Which axes have length 1 for sure, and so repeat."""
+        return tuple(self.type.broadcastable)
+
+    @property
+    def shape(self) -> Variable:
+        """The lengths of the axes, a vector of int64; ``x.shape[0]`` is one of them."""
+        return shape.shape(self)
+
+    @property
+    def size(self) -> Variable:
+        """The number of elements, int64."""
+        return shape.size(self)
+
+    @property
+    def T(self) -> Variable:
+        """The axes reversed."""
+        return shape.transpose(self)
+
+    def __pos__(self) -> Variable:
+        return core.as_variable(self)
+
+    def __divmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return math.divmod(self, other)
+
+    def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return math.divmod(other, self)
+
+    def __matmul__(self, other: Any) -> Variable:
+        return linalg.dot(self, other)
+
+    def __rmatmul__(self, other: Any) -> Variable:
+        return linalg.dot(other, self)
+
+    def __bool__(self) -> bool:
+        owner = core.as_variable(self).owner
+        if owner is not None and (
+            isinstance(owner.op, Elemwise) and owner.outputs[0].type.dtype == "bool"
+        ):
+            raise GraphTypeError(
+                f"bool: {self} is symbolic, its value is not known yet; choose between "
+                "values with T.switch(condition, a, b)"
+            )
+        return True
+
+    def __getitem__(self, key: Any) -> Variable:
+        known = shape.elements(core.as_variable(self)) if self.ndim == 1 else None
+        if (
+            known is not None
+            and isinstance(key, int)
+            and -len(known) <= key < len(known)
+        ):
+            return known[key]
+        raise NotOfferedError(
+            f"indexing: {self}[{key!r}] is not offered; only an element of a shape, "
+            "x.shape[0], can be taken"
+        )
+
+    def __iter__(self) -> Iterator[Variable]:
+        known = shape.elements(core.as_variable(self)) if self.ndim == 1 else None
+        if known is None:
+            raise GraphTypeError(
+                f"iteration: the length of {self} is not known before the program runs"
+            )
+        return iter(known)
+
+    def astype(self, dtype: Any) -> Variable:
+        """The values as ``dtype``; ``"floatX"`` is the configured float."""
+        return math.cast(self, dtype)
+
+    def transfer(self, target: str | None) -> Variable:
+        """The values on ``"cpu"``, a context by its name, or None: the default one."""
+        return transfer.transfer(self, target)
+
+    def dimshuffle(self, *order: Any) -> Variable:
+        """The axes in another order; ``"x"`` stands for a new axis that broadcasts."""
+        return shape.dimshuffle(self, *order)
+
+    def transpose(self, *axes: Any) -> Variable:
+        """The axes reversed, or in the order that is given."""
+        listed = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return shape.transpose(self, listed or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Variable:
+        """Two axes exchanged."""
+        return shape.swapaxes(self, axis1, axis2)
+
+    def squeeze(self) -> Variable:
+        """The array without the axes that broadcast."""
+        return shape.squeeze(self)
+
+    def reshape(self, *lengths: Any, ndim: int | None = None) -> Variable:
+        """The elements in another shape: a tuple, numbers, or a vector and ``ndim``."""
+        return shape.reshape(self, lengths[0] if len(lengths) == 1 else lengths, ndim)
+
+    def flatten(self, ndim: int = 1) -> Variable:
+        """The last axes merged into one, so that there are ``ndim``."""
+        return shape.flatten(self, ndim)
+
+    def ravel(self) -> Variable:
+        """All axes merged into one."""
+        return shape.flatten(self)
+
+    def dot(self, other: Any) -> Variable:
+        """The product with ``other``."""
+        return linalg.dot(self, other)
+
+    def sum(
+        self,
+        axis: reduce.Axis = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        acc_dtype: Any = None,
+    ) -> Variable:
+        """The sum over ``axis``."""
+        return reduce.sum(self, axis, dtype, keepdims, acc_dtype)
+
+    def prod(
+        self,
+        axis: reduce.Axis = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        acc_dtype: Any = None,
+    ) -> Variable:
+        """The product over ``axis``."""
+        return reduce.prod(self, axis, dtype, keepdims, acc_dtype)
+
+    def mean(
+        self,
+        axis: reduce.Axis = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        acc_dtype: Any = None,
+    ) -> Variable:
+        """The mean over ``axis``."""
+        return reduce.mean(self, axis, dtype, keepdims, acc_dtype)
+
+    def var(
+        self, axis: reduce.Axis = None, ddof: int = 0, keepdims: bool = False
+    ) -> Variable:
+        """The variance over ``axis``."""
+        return reduce.var(self, axis, ddof, keepdims)
+
+    def std(
+        self, axis: reduce.Axis = None, ddof: int = 0, keepdims: bool = False
+    ) -> Variable:
+        """The standard deviation over ``axis``."""
+        return reduce.std(self, axis, ddof, keepdims)
+
+    def max(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """The greatest element over ``axis``."""
+        return reduce.max(self, axis, keepdims)
+
+    def min(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """The least element over ``axis``."""
+        return reduce.min(self, axis, keepdims)
+
+    def any(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """Whether an element over ``axis`` is not zero."""
+        return reduce.any(self, axis, keepdims)
+
+    def all(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """Whether every element over ``axis`` is not zero."""
+        return reduce.all(self, axis, keepdims)
+
+    def ptp(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """The greatest minus the least element over ``axis``."""
+        return reduce.ptp(self, axis, keepdims)
+
+    def clip(self, low: Any, high: Any) -> Variable:
+        """The values, none below ``low`` or above ``high``."""
+        return math.clip(self, low, high)
+
+    def fill(self, value: Any) -> Variable:
+        """``value`` in the shape of the variable."""
+        return math.second(self, value)
+
+    def zeros_like(self, dtype: Any = None) -> Variable:
+        """Zeros in the shape of the variable."""
+        return math.zeros_like(self, dtype)
+
+    def ones_like(self, dtype: Any = None) -> Variable:
+        """Ones in the shape of the variable."""
+        return math.ones_like(self, dtype)
+
+
+def _operator(row: Scalar, reflected: bool = False) -> Callable[..., Variable]:
+    function = math.FUNCTIONS[row.name]
+
+    def apply(self: Any, *other: Any) -> Variable:
+        return function(*other, self) if reflected else function(self, *other)
+
+    return apply
+
+
+def _of_rows() -> dict[str, Callable[..., Variable]]:
+    """Python's operators, and a method for each row of one operand."""
+    methods: dict[str, Callable[..., Variable]] = {}
+    for row in SCALARS.values():
+        if row.arity == 1:
+            methods[row.name] = _operator(row)
+        if row.operator is not None and row.operator not in IDENTITY:
+            methods[f"__{row.operator}__"] = _operator(row)
+            if row.arity == 2 and row.result != "bool":
+                methods[f"__r{row.operator}__"] = _operator(row, reflected=True)
+    return methods
+
+
+_OF_ANY_CLASS = {*vars(type("Any", (), {})), "__annotations__"}
+
+core.Variable.learn(_of_rows())
+core.Variable.learn(
+    {name: each for name, each in vars(Operators).items() if name not in _OF_ANY_CLASS}
+)

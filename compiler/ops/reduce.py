@@ -1,0 +1,275 @@
+"""Reductions over axes: rows of the table that associate, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.scalars import SCALARS
+
+Axis = int | Sequence[int] | None
+
+# A reduction's name, by the row that it folds.
+NAMES = {
+    "add": "Sum",
+    "mul": "Prod",
+    "maximum": "Max",
+    "minimum": "Min",
+    "logical_or": "Any",
+    "logical_and": "All",
+}
+
+
+def result_dtype(monoid: str, dtype: str) -> str:
+    """The dtype of a reduction, as NumPy's: sums of integers are 64 bits wide.
+
+    >>> result_dtype("add", "int8")
+    'int64'
+    """
+    if SCALARS[monoid].result == "bool":
+        return "bool"
+    if monoid in ("add", "mul") and not dtype.startswith("float"):
+        return "uint64" if dtype.startswith("uint") else "int64"
+    return dtype
+
+
+class Reduce(Op):
+    """The fold of row ``monoid`` over ``axes``, which go away.
+
+    ``dtype`` is the result's and ``acc_dtype`` the one that is folded in; None leaves
+    them to the input: NumPy's result, and float32 for sums of float16.
+    """
+
+    __props__ = ("monoid", "axes", "dtype", "acc_dtype")
+
+    def __init__(
+        self,
+        monoid: str,
+        axes: Sequence[int],
+        dtype: str | None = None,
+        acc_dtype: str | None = None,
+    ) -> None:
+        if monoid not in NAMES:
+            raise GraphValueError(
+                f"Reduce: no reduction folds {monoid!r}; there are {sorted(NAMES)}"
+            )
+        self.monoid = monoid
+        self.axes = tuple(sorted(int(axis) for axis in axes))
+        self.dtype = None if dtype is None else dtype_name(dtype)
+        self.acc_dtype = None if acc_dtype is None else dtype_name(acc_dtype)
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over ``x``, by an op whose dtypes are settled."""
+        variable = as_tensor_variable(x)
+        ndim = variable.type.ndim
+        if not set(self.axes) <= set(range(ndim)):
+            raise GraphValueError(f"{self}: axes {self.axes} are not among {ndim} axes")
+        dtype = self.dtype or result_dtype(self.monoid, variable.type.dtype)
+        op = type(self)(self.monoid, self.axes, dtype, self._accumulator(dtype))
+        kept = [i for i in range(ndim) if i not in self.axes]
+        pattern = tuple(variable.type.broadcastable[axis] for axis in kept)
+        return Apply(op, [variable], [TensorType(dtype, pattern)()])
+
+    def _accumulator(self, dtype: str) -> str:
+        if self.acc_dtype is not None:
+            return self.acc_dtype
+        is_half_sum = self.monoid in ("add", "mul") and dtype == "float16"
+        return "float32" if is_half_sum else dtype
+
+    def reference(self, x: Any) -> Any:
+        """The fold with NumPy. Raises ValueError for the maximum of no elements."""
+        ufunc: Any = SCALARS[self.monoid].reference
+        dtype = self.dtype or result_dtype(self.monoid, x.dtype.name)
+        accumulator = np.dtype(self._accumulator(dtype))
+        with np.errstate(all="ignore"):
+            operand = x.astype(accumulator, copy=False)
+            folded = ufunc.reduce(operand, axis=self.axes, dtype=accumulator)
+        return np.asarray(folded).astype(dtype)
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable | None:
+        """``g`` where an element has a part in the result."""
+        g, y = self._expand(g, x), self._expand(y, x)
+        if self.monoid == "add":
+            spread: Variable = m.second(x, g)
+            return spread
+        if self.monoid == "mul":
+            return self._grad_of_product(m, g, y, x)
+        if SCALARS[self.monoid].result == "bool":
+            return None
+        chosen: Variable = m.where(m.eq(x, y), g, m.zeros_like(g))
+        return chosen
+
+    def _grad_of_product(self, m: Any, g: Any, y: Any, x: Any) -> Variable:
+        """The product of the others: exact where one element, or more, is 0."""
+        is_zero = m.eq(x, 0)
+        without = m.where(is_zero, m.ones_like(x), x)
+        others = self._expand(m.prod(without, axis=self.axes), x)
+        zeros = self._expand(m.sum(m.cast(is_zero, "int64"), axis=self.axes), x)
+        at_zero = m.where(m.eq(zeros, 1), others, m.zeros_like(others))
+        elsewhere = m.where(m.eq(zeros, 0), others, m.zeros_like(others)) / without
+        slope: Variable = g * m.where(is_zero, at_zero, elsewhere)
+        return slope
+
+    def _expand(self, reduced: Variable, x: Variable) -> Variable:
+        return keep_dims(reduced, self.axes, x.type.ndim)
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The lengths of the axes that stay."""
+        (lengths,) = input_shapes
+        return [tuple(n for axis, n in enumerate(lengths) if axis not in self.axes)]
+
+    def pretty(self, *texts: str) -> str:
+        """``Sum{axes}(x)``."""
+        return f"{NAMES[self.monoid]}{{{list(self.axes)}}}({', '.join(texts)})"
+
+    def __str__(self) -> str:
+        kind = type(self).__name__.removesuffix("Reduce")
+        acc = "" if self.acc_dtype is None else f", acc_dtype={self.acc_dtype}"
+        return f"{kind}{NAMES[self.monoid]}{{axis={list(self.axes)}{acc}}}"
+
+
+def keep_dims(reduced: Variable, axes: Sequence[int], ndim: int) -> Variable:
+    """A reduction's result with the axes that went away put back, of length 1."""
+    rest = iter(range(ndim))
+    return dimshuffle(reduced, *("x" if i in axes else next(rest) for i in range(ndim)))
+
+
+def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes to reduce, counted from the left: all where ``axis`` is None."""
+    if axis is None:
+        return tuple(range(ndim))
+    listed = list(axis) if isinstance(axis, Sequence) else [axis]
+    axes = tuple(sorted(normalise_axis(name, each, ndim) for each in listed))
+    if len(set(axes)) < len(axes):
+        raise GraphValueError(f"{name}: an axis stands twice in {listed}")
+    return axes
+
+
+def reduced(
+    monoid: str,
+    x: Any,
+    axis: Axis,
+    keepdims: bool,
+    dtype: Any = None,
+    acc_dtype: Any = None,
+) -> Variable:
+    """``x`` folded over ``axis`` by the row ``monoid``."""
+    variable = as_tensor_variable(x)
+    axes = axes_of(NAMES[monoid].lower(), axis, variable.type.ndim)
+    dtypes = [None if each is None else dtype_name(each) for each in (dtype, acc_dtype)]
+    result: Variable = Reduce(monoid, axes, *dtypes)(variable)
+    return keep_dims(result, axes, variable.type.ndim) if keepdims else result
+
+
+def sum(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+) -> Variable:
+    """The sum over ``axis``, all axes by default; int64 or uint64 for integers."""
+    return reduced("add", x, axis, keepdims, dtype, acc_dtype)
+
+
+def prod(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+) -> Variable:
+    """The product over ``axis``; int64 or uint64 for integers."""
+    return reduced("mul", x, axis, keepdims, dtype, acc_dtype)
+
+
+def max(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """The greatest element over ``axis``; nan wins. Its gradient goes to every tie."""
+    return reduced("maximum", x, axis, keepdims)
+
+
+def min(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """The least element over ``axis``; nan wins. Its gradient goes to every tie."""
+    return reduced("minimum", x, axis, keepdims)
+
+
+def any(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """Whether an element over ``axis`` is not zero."""
+    return reduced("logical_or", x, axis, keepdims)
+
+
+def all(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """Whether every element over ``axis`` is not zero."""
+    return reduced("logical_and", x, axis, keepdims)
+
+
+def count(x: Variable, axes: Sequence[int]) -> Variable:
+    """How many elements are folded into one, int64."""
+    lengths = [shape_i(x, axis) for axis in axes]
+    if not lengths:
+        return core.constant(1, "int64")
+    return lengths[0] if len(lengths) == 1 else math.mul(*lengths)
+
+
+def mean(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+) -> Variable:
+    """The mean over ``axis``: of ``x``'s dtype, or float64 for integers."""
+    variable = as_tensor_variable(x)
+    own = variable.type.dtype if core.is_float(variable) else "float64"
+    wanted = own if dtype is None else dtype_name(dtype)
+    if not wanted.startswith("float"):
+        raise GraphTypeError(
+            f"mean: dtype {wanted} is not a float; cast the mean instead"
+        )
+    work = "float32" if wanted == "float16" else wanted
+    axes = axes_of("mean", axis, variable.type.ndim)
+    total = reduced("add", variable, axes, keepdims, work, acc_dtype)
+    return math.cast(total / math.cast(count(variable, axes), work), wanted)
+
+
+def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
+    """The variance over ``axis``, with ``count - ddof`` in the denominator."""
+    variable = as_tensor_variable(x)
+    if not core.is_float(variable):
+        variable = math.cast(variable, "float64")
+    axes = axes_of("var", axis, variable.type.ndim)
+    centred = variable - mean(variable, axes, keepdims=True)
+    if ddof == 0:
+        return mean(math.square(centred), axes, keepdims=keepdims)
+    divisor = math.cast(count(variable, axes) - ddof, variable.type.dtype)
+    return sum(math.square(centred), axes, keepdims=keepdims) / divisor
+
+
+def std(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
+    """The standard deviation over ``axis``: the root of ``var``."""
+    return math.sqrt(var(x, axis, ddof, keepdims))
+
+
+def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """The greatest minus the least element over ``axis``."""
+    return max(x, axis, keepdims) - min(x, axis, keepdims)
+
+
+def sum_to(x: Variable, like: Variable) -> Variable:
+    """``x`` summed over the axes along which ``like`` would repeat to its shape."""
+    extra = x.type.ndim - like.type.ndim
+    flags = zip(x.type.broadcastable[extra:], like.type.broadcastable, strict=True)
+    repeated = [extra + i for i, (mine, its) in enumerate(flags) if its and not mine]
+    if repeated:
+        x = sum(x, repeated, dtype=x.type.dtype, keepdims=True)
+    if extra:
+        x = sum(x, range(extra), dtype=x.type.dtype)
+    return x

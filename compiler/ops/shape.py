@@ -1,0 +1,437 @@
+"""Axes and lengths: what moves no element, and what a shape is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.types import Pattern, TensorType
+from gpuarray.compiler.ops.basic import MakeVector as MakeVector
+from gpuarray.compiler.ops.basic import (
+    as_tensor_variable,
+    is_constant,
+    normalise_axis,
+)
+
+Order = tuple["int | str", ...]
+
+
+class DimShuffle(Op):
+    """A view with the axes in ``new_order``; ``"x"`` is a new one that broadcasts.
+
+    An axis that is left out must broadcast.
+    """
+
+    __props__ = ("input_broadcastable", "new_order")
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def __init__(
+        self, input_broadcastable: Sequence[bool], new_order: Sequence[int | str]
+    ) -> None:
+        self.input_broadcastable: Pattern = tuple(map(bool, input_broadcastable))
+        self.new_order: Order = tuple(
+            axis if isinstance(axis, str) else int(axis) for axis in new_order
+        )
+        self._check()
+
+    def _check(self) -> None:
+        ndim = len(self.input_broadcastable)
+        kept = [axis for axis in self.new_order if axis != "x"]
+        for axis in kept:
+            if isinstance(axis, str):
+                raise GraphValueError(
+                    f"dimshuffle: {axis!r} is no axis; write 'x' for a new one"
+                )
+            if not 0 <= axis < ndim:
+                raise GraphValueError(
+                    f"dimshuffle: axis {axis} is not among the {ndim} axes"
+                )
+        if len(set(kept)) < len(kept):
+            raise GraphValueError(
+                f"dimshuffle: an axis stands twice in {self.new_order}"
+            )
+        for axis in self.dropped:
+            if not self.input_broadcastable[axis]:
+                raise GraphValueError(
+                    f"dimshuffle: {self.new_order} leaves out axis {axis}, which may "
+                    "be "
+                    "longer than 1; only axes that broadcast can be dropped"
+                )
+
+    @property
+    def kept(self) -> list[int]:
+        """The input's axes in the order of the output."""
+        return [int(axis) for axis in self.new_order if axis != "x"]
+
+    @property
+    def dropped(self) -> list[int]:
+        """The input's axes that the output has not."""
+        return [
+            axis
+            for axis in range(len(self.input_broadcastable))
+            if axis not in self.new_order
+        ]
+
+    @property
+    def is_transpose(self) -> bool:
+        """Whether the op reverses two axes or more and does nothing else."""
+        ndim = len(self.input_broadcastable)
+        return ndim > 1 and self.new_order == tuple(range(ndim))[::-1]
+
+    def infer(self, x: Any) -> Any:
+        """The type of ``x`` with its axes rearranged, in the same memory."""
+        if x.broadcastable != self.input_broadcastable:
+            raise GraphTypeError(
+                f"{self}: given {x}, expected the pattern {self.input_broadcastable}"
+            )
+        return x.clone(
+            broadcastable=tuple(
+                True if axis == "x" else x.broadcastable[axis]
+                for axis in self.new_order
+            )
+        )
+
+    def reference(self, x: Any) -> Any:
+        """A view of ``x``."""
+        moved = np.transpose(x, self.kept + self.dropped)
+        moved = moved.reshape(moved.shape[: len(self.kept)])
+        new = tuple(i for i, axis in enumerate(self.new_order) if axis == "x")
+        return np.expand_dims(moved, new)
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """``g`` with the axes put back."""
+        return dimshuffle(
+            g,
+            *(
+                self.new_order.index(axis) if axis in self.new_order else "x"
+                for axis in range(len(self.input_broadcastable))
+            ),
+        )
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The lengths in their new order, 1 for a new axis."""
+        one = core.constant(1, "int64")
+        return [
+            tuple(
+                one if axis == "x" else input_shapes[0][axis] for axis in self.new_order
+            )
+        ]
+
+    def pretty(self, *texts: str) -> str:
+        """``x.T`` for a transpose, the operand where axes are only added."""
+        (text,) = texts
+        if self.is_transpose:
+            return f"{text}.T"
+        if self.kept == sorted(self.kept) and not self.dropped:
+            return text
+        return f"DimShuffle{{{','.join(map(str, self.new_order))}}}({text})"
+
+    def __str__(self) -> str:
+        return f"InplaceDimShuffle{{{','.join(map(str, self.new_order))}}}"
+
+
+def dimshuffle(x: Any, *order: Any) -> Variable:
+    """``x`` with its axes in ``order``; ``"x"`` stands for a new axis that broadcasts.
+
+    A variable of a context stays there.
+    """
+    variable = core.as_variable(x, "dimshuffle")
+    wanted = (
+        order[0] if len(order) == 1 and isinstance(order[0], (list, tuple)) else order
+    )
+    new_order = tuple(
+        axis
+        if isinstance(axis, str)
+        else normalise_axis("dimshuffle", axis, variable.type.ndim)
+        for axis in wanted
+    )
+    if new_order == tuple(range(variable.type.ndim)):
+        return variable
+    view: Variable = DimShuffle(variable.type.broadcastable, new_order)(variable)
+    return view
+
+
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
+    """``x`` with its axes reversed, or in the order of ``axes``."""
+    variable = core.as_variable(x, "transpose")
+    ndim = variable.type.ndim
+    order = tuple(range(ndim))[::-1] if axes is None else tuple(axes)
+    if len(order) != ndim:
+        raise GraphValueError(f"transpose: axes {order} do not name all {ndim} axes")
+    return dimshuffle(variable, *order)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
+    """``x`` with two axes exchanged."""
+    variable = core.as_variable(x, "swapaxes")
+    order = list(range(variable.type.ndim))
+    a = normalise_axis("swapaxes", axis1, len(order))
+    b = normalise_axis("swapaxes", axis2, len(order))
+    order[a], order[b] = order[b], order[a]
+    return dimshuffle(variable, *order)
+
+
+def squeeze(x: Any) -> Variable:
+    """``x`` without the axes that broadcast."""
+    variable = core.as_variable(x, "squeeze")
+    flags = variable.type.broadcastable
+    return dimshuffle(variable, *(i for i, flag in enumerate(flags) if not flag))
+
+
+def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
+    """``x`` with new axes on its left that broadcast."""
+    variable = core.as_variable(x, "shape_padleft")
+    return dimshuffle(variable, *("x",) * n_ones, *range(variable.type.ndim))
+
+
+def shape_padright(x: Any, n_ones: int = 1) -> Variable:
+    """``x`` with new axes on its right that broadcast."""
+    variable = core.as_variable(x, "shape_padright")
+    return dimshuffle(variable, *range(variable.type.ndim), *("x",) * n_ones)
+
+
+class Shape(Op):
+    """The lengths of all axes, as a vector of int64 on the host."""
+
+    __props__ = ()
+
+    def infer(self, x: Any) -> TensorType:
+        """A vector of int64."""
+        return TensorType("int64", (x.ndim == 1,))
+
+    def reference(self, x: Any) -> Any:
+        """The shape."""
+        return np.array(x.shape, dtype="int64")
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
+        """Nothing: a shape does not depend on values."""
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The number of axes."""
+        return [(core.constant(node.inputs[0].type.ndim, "int64"),)]
+
+
+class Shape_i(Op):
+    """The length of axis ``i``, as an int64 scalar on the host."""
+
+    __props__ = ("i",)
+
+    def __init__(self, i: int) -> None:
+        self.i = i
+
+    def infer(self, x: Any) -> TensorType:
+        """A scalar of int64."""
+        if not 0 <= self.i < x.ndim:
+            raise GraphValueError(f"{self}: given {x}, which has no axis {self.i}")
+        return TensorType("int64", ())
+
+    def reference(self, x: Any) -> Any:
+        """The length."""
+        return np.array(x.shape[self.i], dtype="int64")
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
+        """Nothing: a shape does not depend on values."""
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """No axes."""
+        return [()]
+
+    def __str__(self) -> str:
+        return f"Shape_i{{{self.i}}}"
+
+
+def shape(x: Any) -> Variable:
+    """The lengths of all axes of ``x``, as a vector of int64."""
+    lengths: Variable = Shape()(core.as_variable(x, "shape"))
+    return lengths
+
+
+def shape_i(x: Any, axis: int) -> Variable:
+    """The length of one axis of ``x``; a constant where it broadcasts or is known."""
+    variable = core.as_variable(x, "shape_i")
+    index = normalise_axis("shape_i", axis, variable.type.ndim)
+    if variable.type.broadcastable[index]:
+        return core.constant(1, "int64")
+    if isinstance(variable, Constant):
+        return core.constant(variable.data.shape[index], "int64")
+    length: Variable = Shape_i(index)(variable)
+    return length
+
+
+def size(x: Any) -> Variable:
+    """The number of elements of ``x``, int64."""
+    variable = core.as_variable(x, "size")
+    product: Any = core.constant(1, "int64")
+    for axis in range(variable.type.ndim):
+        length = shape_i(variable, axis)
+        product = length if axis == 0 else product * length
+    result: Variable = product
+    return result
+
+
+def elements(vector: Variable) -> list[Variable] | None:
+    """The scalars that a vector is made of, where the graph tells."""
+    if isinstance(vector, Constant):
+        return [core.constant(each, vector.type.dtype) for each in vector.data]
+    if vector.owner is None:
+        return None
+    if isinstance(vector.owner.op, MakeVector):
+        return list(vector.owner.inputs)
+    if isinstance(vector.owner.op, Shape):
+        x = vector.owner.inputs[0]
+        return [shape_i(x, axis) for axis in range(x.type.ndim)]
+    return None
+
+
+def as_shape(name: str, lengths: Any) -> Variable:
+    """``lengths`` as a vector of int64. Raises TypeError unless they are integers."""
+    if isinstance(lengths, (int, np.integer)):
+        lengths = (lengths,)
+    if isinstance(lengths, Variable) and lengths.type.ndim == 0:
+        lengths = (lengths,)
+    if isinstance(lengths, (tuple, list)):
+        return _vector_of(name, lengths)
+    vector = as_tensor_variable(lengths)
+    if vector.type.ndim != 1 or vector.type.dtype[0] not in "iu":
+        raise GraphTypeError(
+            f"{name}: the shape is {vector.type}, expected integers or a vector of them"
+        )
+    return vector
+
+
+def _vector_of(name: str, lengths: Sequence[Any]) -> Variable:
+    scalars = [as_tensor_variable(each) for each in lengths]
+    for scalar in scalars:
+        if scalar.type.ndim != 0 or scalar.type.dtype[0] not in "iu":
+            raise GraphTypeError(
+                f"{name}: the shape holds {scalar} of {scalar.type}, expected integers"
+            )
+    if all(isinstance(scalar, Constant) for scalar in scalars):
+        values = [
+            scalar.data.item() for scalar in scalars if isinstance(scalar, Constant)
+        ]
+        return core.constant(np.array(values, dtype="int64"))
+    vector: Variable = MakeVector("int64")(*scalars)
+    return vector
+
+
+def known_ones(lengths: Variable, ndim: int) -> Pattern:
+    """Which axes of an array of these lengths have length 1 for sure."""
+    each = elements(lengths)
+    if each is None:
+        return (False,) * ndim
+    return tuple(is_constant(length, 1) for length in each)
+
+
+class Reshape(Op):
+    """The same elements, in C order, in a shape of ``ndim`` axes; one length may be -1.
+
+    It is a view where the layout allows it, else a copy.
+    """
+
+    __props__ = ("ndim",)
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def __init__(self, ndim: int) -> None:
+        self.ndim = ndim
+
+    def make_node(self, x: Any, lengths: Any) -> Apply:
+        """A node over ``x`` and its new shape, a vector of int64 on the host."""
+        variable = core.as_variable(x, "reshape")
+        vector = as_shape("reshape", lengths)
+        pattern = known_ones(vector, self.ndim)
+        if len(pattern) != self.ndim:
+            raise GraphTypeError(
+                f"reshape: the shape has {len(pattern)} lengths, expected "
+                f"ndim={self.ndim}"
+            )
+        _check_lengths(vector)
+        output = variable.type.clone(broadcastable=pattern)()
+        return Apply(self, [variable, vector], [output])
+
+    def reference(self, x: Any, lengths: Any) -> Any:
+        """``x`` reshaped."""
+        return np.reshape(x, tuple(int(each) for each in lengths))
+
+    def grad(
+        self, m: Any, g: Variable, y: Variable, x: Variable, lengths: Variable
+    ) -> tuple[Any, None]:
+        """``g`` in the shape of ``x``."""
+        return reshape(g, shape(x), ndim=x.type.ndim), None
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The lengths asked for; -1 is what the others leave of the elements."""
+        asked = elements(node.inputs[1])
+        if asked is None:
+            return [(None,) * self.ndim]
+        return [tuple(_resolve(asked, input_shapes[0]))]
+
+    def pretty(self, *texts: str) -> str:
+        """``reshape(x, shape)``."""
+        return f"reshape({', '.join(texts)})"
+
+    def __str__(self) -> str:
+        return f"Reshape{{{self.ndim}}}"
+
+
+def _check_lengths(vector: Variable) -> None:
+    if isinstance(vector, Constant):
+        values = vector.data.tolist()
+        if values.count(-1) > 1 or any(value < -1 for value in values):
+            raise GraphValueError(
+                f"reshape: the shape is {tuple(values)}; lengths are not negative, and "
+                "at "
+                "most one is -1"
+            )
+
+
+def _resolve(asked: list[Variable], given: Sequence[Any]) -> list[Any]:
+    """The lengths ``asked`` for with -1 replaced, where ``given`` is known."""
+    if not any(is_constant(each, -1) for each in asked):
+        return asked
+    if any(length is None for length in given):
+        return [None if is_constant(each, -1) else each for each in asked]
+    total: Any = math.prod(given[1:], start=given[0]) if given else 1
+    others: Any = 1
+    for each in asked:
+        if not is_constant(each, -1):
+            others = each if isinstance(others, int) else others * each
+    return [total // others if is_constant(each, -1) else each for each in asked]
+
+
+def reshape(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
+    """``x`` in another shape; ``ndim`` is needed where a variable gives the shape.
+
+    A length may be -1, what the others leave of the elements; written as a number, or
+    as an element of a whole vector, but not by a scalar variable.
+    """
+    vector = as_shape("reshape", lengths)
+    if ndim is None:
+        known = elements(vector)
+        if known is None:
+            raise GraphValueError(
+                f"reshape: the number of lengths in {vector} is not known; give ndim"
+            )
+        ndim = len(known)
+    result: Variable = Reshape(ndim)(x, vector)
+    return result
+
+
+def flatten(x: Any, ndim: int = 1) -> Variable:
+    """``x`` with its last axes merged into one, so that it has ``ndim`` axes."""
+    variable = core.as_variable(x, "flatten")
+    if not 1 <= ndim <= max(variable.type.ndim, 1):
+        raise GraphValueError(
+            f"flatten: ndim={ndim} is not between 1 and {variable.type.ndim}"
+        )
+    if ndim == variable.type.ndim:
+        return variable
+    kept = [shape_i(variable, axis) for axis in range(ndim - 1)]
+    return reshape(variable, (*kept, -1), ndim=ndim)

@@ -1,0 +1,245 @@
+"""A compiled function as data: values and the steps that compute them.
+
+A plan prints, compares, hashes and pickles; it holds no device object. ``str(plan)`` is the
+listing that people read and golden tests compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayValue:
+    """An array on the device; an axis marked in ``broadcastable`` has length 1."""
+
+    dtype: str
+    broadcastable: tuple[bool, ...]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.broadcastable)
+
+    def __str__(self) -> str:
+        axes = ", ".join("1" if b else "n" for b in self.broadcastable)
+        return f"{self.dtype}[{axes}]"
+
+
+@dataclass(frozen=True, slots=True)
+class IntValue:
+    """A host integer that shapes depend on."""
+
+    def __str__(self) -> str:
+        return "int"
+
+
+Value = ArrayValue | IntValue
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What all steps have: a name for people, and the user's line it came from."""
+
+    label: str
+    origin: str
+    outs: tuple[int, ...]
+    ins: tuple[int, ...]
+
+    def detail(self) -> str:
+        """What the listing says besides the label and the values."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostInt(Step):
+    """A constant host integer."""
+
+    value: int
+
+    def detail(self) -> str:
+        """The integer."""
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Dim(Step):
+    """The length of an axis of an array."""
+
+    axis: int
+
+    def detail(self) -> str:
+        """The axis."""
+        return f"axis {self.axis}"
+
+
+IntOpName = Literal["add", "sub", "mul", "floor_divide", "maximum", "minimum"]
+
+
+@dataclass(frozen=True, slots=True)
+class IntOp(Step):
+    """Arithmetic of two host integers."""
+
+    op: IntOpName
+
+    def detail(self) -> str:
+        """The operation."""
+        return self.op
+
+
+@dataclass(frozen=True, slots=True)
+class Launch(Step):
+    """An elementwise kernel of any number of outputs.
+
+    ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``. ``inplace`` has
+    for each output the input whose memory it takes over, or -1.
+    """
+
+    expr: str
+    preamble: str
+    names: tuple[str, ...]
+    in_dtypes: tuple[str, ...]
+    out_names: tuple[str, ...]
+    inplace: tuple[int, ...]
+
+    def detail(self) -> str:
+        """What is overwritten."""
+        over = [f"%{self.ins[i]}" for i in self.inplace if i >= 0]
+        return f"in place of {', '.join(over)}" if over else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Step):
+    """A reduction over ``axes`` of ``map``, an expression of the inputs.
+
+    ``prologue`` is C statements before the expression, which name what it uses.
+    """
+
+    prologue: str
+    map: str
+    preamble: str
+    names: tuple[str, ...]
+    in_dtypes: tuple[str, ...]
+    combine: str
+    identity: str
+    acc_dtype: str
+    axes: tuple[int, ...]
+
+    def detail(self) -> str:
+        """The axes."""
+        return f"axes {', '.join(map(str, self.axes))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Library(Step):
+    """A matrix product: ``alpha op(a) op(b) + beta c``, the routine named by ``label``."""
+
+    routine: Literal["gemv", "gemm"]
+    alpha: float
+    beta: float
+    transpose_a: bool
+    transpose_b: bool
+    inplace: bool
+
+    def detail(self) -> str:
+        """Scaling, transposition, and what is overwritten."""
+        parts = []
+        if self.alpha != 1:
+            parts.append(f"alpha {self.alpha:g}")
+        if self.beta != 0:
+            parts.append(f"beta {self.beta:g}")
+        if self.transpose_a:
+            parts.append("a.T")
+        if self.transpose_b:
+            parts.append("b.T")
+        if self.inplace:
+            parts.append(f"in place of %{self.ins[2]}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class View(Step):
+    """Axes in another order; -1 in ``pattern`` is a new axis of length 1."""
+
+    pattern: tuple[int, ...]
+
+    def detail(self) -> str:
+        """The new order."""
+        return "{" + ", ".join("x" if i < 0 else str(i) for i in self.pattern) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape(Step):
+    """The same elements in another shape: a view where strides permit it, else a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast(Step):
+    """A view repeated along axes of length 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Step):
+    """A new C-contiguous copy."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Inputs, steps and outputs of a function; values are numbers.
+
+    The first values are the inputs. ``constants`` gives the data of constant arrays by value.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    n_inputs: int
+    constants: tuple[tuple[int, np.ndarray], ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+
+    def key(self) -> tuple[object, ...]:
+        """All that makes two plans the same, hashable."""
+        constants = tuple(
+            (value, str(data.dtype), data.shape, data.tobytes())
+            for value, data in self.constants
+        )
+        return self.name, self.values, self.n_inputs, constants, self.steps, self.outputs
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def launches(self) -> int:
+        """Kernels and library calls of one run, copies that layouts may demand aside."""
+        return sum(isinstance(s, Launch | Reduce | Library | Copy) for s in self.steps)
+
+    def __str__(self) -> str:
+        inputs = ", ".join(f"%{i}: {self.values[i]}" for i in range(self.n_inputs))
+        lines = [f"{self.name}({inputs})"]
+        lines += [
+            f"  constant  %{value}: {self.values[value]} = {_short(data)}"
+            for value, data in self.constants
+        ]
+        lines += [_step_line(step, self.values) for step in self.steps]
+        lines.append("  return    " + ", ".join(f"%{i}" for i in self.outputs))
+        return "\n".join(lines)
+
+
+def _short(data: np.ndarray) -> str:
+    text = np.array2string(data, threshold=6, separator=", ").replace("\n", "")
+    return text if len(text) < 60 else text[:57] + "..."
+
+
+def _step_line(step: Step, values: tuple[Value, ...]) -> str:
+    kind = type(step).__name__.lower()
+    outs = ", ".join(f"%{i}: {values[i]}" for i in step.outs)
+    ins = ", ".join(f"%{i}" for i in step.ins)
+    detail = step.detail()
+    return f"  {kind:<9} {outs} <- {step.label}({ins})" + (f"  [{detail}]" if detail else "")

@@ -1,0 +1,331 @@
+"""Rules read off the scalar table, and the arithmetic that is exact for every number.
+
+What the table says (identities, inverses) is not said here again. Nothing here changes
+a value, but for the last bits of a power and, in phase ``stabilize``, for what a
+function and its inverse, or two factors, lose by overflow.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import (
+    argument,
+    call,
+    cast,
+    constant_of,
+    is_constant,
+    is_float,
+    match,
+    negated,
+    number,
+    same,
+    split_constant,
+)
+from gpuarray.compiler.rewrites.rows import row_of, row_of_op
+from gpuarray.scalars import SCALARS
+
+_WITH_IDENTITY = tuple(
+    name for name, row in SCALARS.items() if row.identity is not None
+)
+_UNDONE = tuple(row.undone_by for row in SCALARS.values() if row.undone_by is not None)
+_LARGEST_POWER = 512
+
+
+@rewrite(phase="canonicalize", ops=_WITH_IDENTITY)
+def drop_identity(node: Apply) -> Variable | None:
+    """The table's identity of an operation does nothing.
+
+    x * 1 -> x
+    1 * x -> x
+    x + 0 -> x
+    maximum(x, -inf) -> x
+    """
+    row = SCALARS[row_of_op(node.op) or ""]
+    if row.arity != 2 or row.identity is None:
+        return None
+    left, right = node.inputs
+    out = node.outputs[0].type
+    if right.type != out and left.type != out:
+        return None
+    if left.type == out and is_constant(right, row.identity):
+        return left
+    if row.commutes and right.type == out and is_constant(left, row.identity):
+        return right
+    return None
+
+
+@rewrite(phase="canonicalize", ops=["sub", "true_div", "power", "floor_divide"])
+def drop_right_identity(node: Apply) -> Variable | None:
+    """Subtracting nothing, dividing by one and the first power do nothing.
+
+    x - 0 -> x
+    x / 1 -> x
+    x ** 1 -> x
+    i // 1 -> i
+    x // 1 -> x // 1
+    """
+    left, right = node.inputs
+    name = row_of_op(node.op)
+    if left.type != node.outputs[0].type or (name == "floor_divide" and is_float(left)):
+        return None
+    return left if is_constant(right, 0 if name == "sub" else 1) else None
+
+
+@rewrite(phase="canonicalize", ops=["neg", "invert", "logical_not"])
+def drop_double_negation(node: Apply) -> Variable | None:
+    """An exact involution done twice does nothing.
+
+    -(-x) -> x
+    ~(~i) -> i
+    """
+    inner = argument(node.inputs[0], row_of_op(node.op) or "")
+    return inner if inner is not None and inner.type == node.outputs[0].type else None
+
+
+@rewrite(phase="stabilize", ops=_UNDONE)
+def drop_inverse_pair(node: Apply) -> Variable | None:
+    """A function and its inverse cancel, where the table says so for every input.
+
+    log(exp(x)) -> x
+    arcsinh(sinh(x)) -> x
+    arccosh(cosh(x)) -> arccosh(cosh(x))   # |x|, so the table does not say so
+    """
+    (inner,) = node.inputs if len(node.inputs) == 1 else (None,)
+    name = None if inner is None else row_of(inner)
+    if inner is None or name not in SCALARS:
+        return None
+    row = SCALARS[name]
+    if row.undone_by != row_of_op(node.op) or row.domain != (-math.inf, math.inf):
+        return None
+    found = argument(inner, name)
+    return found if found is not None and found.type == node.outputs[0].type else None
+
+
+@rewrite(phase="simplify", ops=["mul", "true_div"])
+def pull_sign_out_of_product(node: Apply) -> Variable | None:
+    """Signs go to the front of products, so that sums and even functions meet them.
+
+    (-x) * y -> -(x * y)
+    x * (-y) -> -(x * y)
+    (-x) / y -> -(x / y)
+    x / (-y) -> -(x / y)
+    x * -1 -> -x
+    x / -1 -> -x
+    """
+    name, out = row_of_op(node.op) or "", node.outputs[0]
+    left, right = node.inputs
+    if not is_float(out):
+        return None
+    if is_constant(right, -1) and left.type == out.type:
+        return negated(left)
+    if name == "mul" and is_constant(left, -1) and right.type == out.type:
+        return negated(right)
+    for place, given in enumerate(node.inputs):
+        inner = argument(given, "neg")
+        if inner is not None and inner.type.dtype == out.type.dtype:
+            factors = [*node.inputs]
+            factors[place] = inner
+            return call("neg", call(name, *factors))
+    return None
+
+
+@rewrite(phase="simplify", ops=["add", "sub"])
+def merge_sign_into_sum(node: Apply) -> Variable | None:
+    """A sum of a negative is a difference.
+
+    x + (-y) -> x - y
+    (-x) + y -> y - x
+    x - (-y) -> x + y
+    (-x) - y -> -(x + y)
+    """
+    out = node.outputs[0]
+    left, right = node.inputs
+    a, b = argument(left, "neg"), argument(right, "neg")
+    if not is_float(out) or left.type.dtype != right.type.dtype:
+        return None
+    if row_of_op(node.op) == "add":
+        if b is not None:
+            return call("sub", left, b)
+        return None if a is None else call("sub", right, a)
+    if b is not None:
+        return call("add", left, b)
+    return None if a is None else call("neg", call("add", a, right))
+
+
+@rewrite(phase="simplify", ops=["neg"])
+def merge_sign_into_operand(node: Apply) -> Variable | None:
+    """A sign goes into a difference, and into a constant factor.
+
+    -(x - y) -> y - x
+    -(x * 2) -> x * -2
+    -(x / 2) -> x / -2
+    """
+    (inner,) = node.inputs
+    if not is_float(inner):
+        return None
+    if row_of(inner) == "sub":
+        return negated(inner)
+    for name in ("mul", "true_div"):
+        left, right = match(inner, name) or (None, None)
+        if left is None or right is None:
+            continue
+        if constant_of(right) is not None:
+            return call(name, left, negated(right))
+        if constant_of(left) is not None:
+            return call(name, negated(left), right)
+    return None
+
+
+@rewrite(phase="simplify", ops=["abs", "square"])
+def drop_sign_under_even(node: Apply) -> Variable | None:
+    """An even function does not see a sign.
+
+    abs(-x) -> abs(x)
+    square(-x) -> square(x)
+    square(abs(x)) -> square(x)
+    abs(abs(x)) -> abs(x)
+    """
+    (inner,) = node.inputs
+    if not is_float(inner):
+        return None
+    found = argument(inner, "neg") or argument(inner, "abs")
+    return None if found is None else call(row_of_op(node.op) or "", found)
+
+
+@rewrite(
+    phase="simplify", ops=["maximum", "minimum", "logical_and", "logical_or", "where"]
+)
+def drop_equal_choice(node: Apply) -> Variable | None:
+    """A choice between one thing and itself is no choice.
+
+    maximum(x, x) -> x
+    minimum(x, x) -> x
+    where(x > y, z, z) -> z
+    """
+    left, right = node.inputs[-2:]
+    return left if left.type == node.outputs[0].type and same(left, right) else None
+
+
+@rewrite(phase="simplify", ops=["where"])
+def choose_by_constant(node: Apply) -> Variable | None:
+    """A choice by a constant is made now.
+
+    where(True, x, y) -> x
+    where(False, x, y) -> y
+    """
+    value = constant_of(node.inputs[0])
+    if value is None:
+        return None
+    chosen = node.inputs[1 if value else 2]
+    return chosen if chosen.type == node.outputs[0].type else None
+
+
+@rewrite(phase="stabilize", ops=["mul", "true_div"])
+def gather_constants(node: Apply) -> Variable | None:
+    """Constant factors of a product become one.
+
+    2 * (3 * x) -> x * 6
+    (x * 3) / 2 -> x * 1.5
+    (x / 4) * 2 -> x * 0.5
+    """
+    out = node.outputs[0]
+    outer = split_constant(node.inputs)
+    if outer is None or not is_float(out) or outer[1].type.dtype != out.type.dtype:
+        return None
+    c, inner = outer
+    if row_of_op(node.op) == "true_div":
+        if inner is not node.inputs[0]:
+            return None
+        c = np.float64(1) / np.float64(c)
+    for name in ("mul", "true_div"):
+        args = match(inner, name)
+        found = split_constant(args) if args is not None else None
+        if (
+            args is None
+            or found is None
+            or (name == "true_div" and found[1] is not args[0])
+        ):
+            continue
+        d = np.float64(found[0])
+        product = np.float64(c) * d if name == "mul" else np.float64(c) / d
+        if (
+            np.isfinite(product)
+            and product != 0
+            and found[1].type.dtype == out.type.dtype
+        ):
+            return call("mul", found[1], number(product, out))
+    return None
+
+
+@rewrite(phase="specialize", ops=["mul"])
+def square_equal_factors(node: Apply) -> Variable | None:
+    """A number times itself is its square.
+
+    x * x -> square(x)
+    """
+    left, right = node.inputs
+    if not same(left, right) or left.type.dtype == "bool":
+        return None
+    return call("square", left)
+
+
+@rewrite(phase="specialize", ops=["true_div"])
+def invert_divided_one(node: Apply) -> Variable | None:
+    """One divided by a number is its reciprocal.
+
+    1 / x -> reciprocal(x)
+    """
+    top, bottom = node.inputs
+    if is_constant(top, 1) and is_float(bottom) and bottom.type == node.outputs[0].type:
+        return call("reciprocal", bottom)
+    return None
+
+
+@rewrite(phase="specialize", ops=["power"])
+def expand_constant_power(node: Apply) -> Variable | None:
+    """A small constant power needs no `power`: squares and products do.
+
+    x ** 2 -> square(x)
+    x ** 3 -> square(x) * x
+    x ** 10 -> square(square(square(x))) * square(x)
+    x ** -1 -> reciprocal(x)
+    x ** -2 -> reciprocal(square(x))
+    x ** 0.5 -> sqrt(x)   # but at x = -inf
+    x ** 0 -> ones_like(x)
+    i ** 3 -> square(i) * i
+    """
+    out = node.outputs[0]
+    base, exponent = node.inputs[0], constant_of(node.inputs[1])
+    if exponent is None or base.type.broadcastable != out.type.broadcastable:
+        return None
+    base = cast(base, out.type.dtype)
+    if exponent == 0:
+        return call("second", base, number(1, out))
+    if abs(exponent) == 0.5 and is_float(out):
+        root = call("sqrt", base)
+        return root if exponent > 0 else call("reciprocal", root)
+    if exponent != int(exponent) or abs(exponent) > _LARGEST_POWER:
+        return None
+    if exponent < 0:
+        return (
+            call("reciprocal", _whole_power(base, -int(exponent)))
+            if is_float(out)
+            else None
+        )
+    return _whole_power(base, int(exponent))
+
+
+def _whole_power(base: Variable, exponent: int) -> Variable:
+    """The product of the squares of squares whose bit is set, the highest first."""
+    result: Variable | None = None
+    power = base
+    for bit in range(exponent.bit_length()):
+        if bit > 0:
+            power = call("square", power)
+        if exponent >> bit & 1:
+            result = power if result is None else call("mul", power, result)
+    return base if result is None else result

@@ -1,0 +1,182 @@
+"""Matrix products take in what is added to them and what they are scaled by.
+
+A sum of one array and products of matrices is a chain of ``beta * y + alpha * A.x``;
+numbers of the sum become alpha and beta. Only products that the sum alone uses are
+taken in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
+from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import (
+    constant_of,
+    is_float,
+    match,
+    split_constant,
+)
+
+_LONGEST = 16
+
+Inside = Callable[[Variable, float], "list[Term]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """``scale * a`` where there is no ``b``, else ``scale * op(a).op(b)``."""
+
+    scale: float
+    a: Variable
+    b: Variable | None = None
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+
+@rewrite(phase="blas", ops=["add", "sub", "mul", "true_div", "neg"])
+def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """A product of matrices takes in the array that it is added to, and all numbers.
+
+    v + dot(A, u) -> gemv(v, A, u, 1, 1)
+    v - dot(A, u) -> gemv(v, A, u, -1, 1)
+    v + dot(u, A) -> gemv(v, A, u, 1, 1, True)
+    v - 0.1 * (dot(A, u) + 0.02 * v) -> gemv(v, A, u, -0.1, 0.998)
+    C - dot(A, B) / 4 -> gemm(C, A, B, -0.25, 1)
+    dot(A, B) + dot(B, A) -> gemm(dot(A, B), B, A, 1, 1)
+    2 * dot(A, u) -> 2 * dot(A, u)
+    """
+    out = node.outputs[0]
+    if out.type.ndim not in (1, 2) or not is_float(out):
+        return None
+    found = _terms(out, 1.0, fgraph, is_root=True)
+    products = [term for term in found if term.b is not None]
+    others = _gather([term for term in found if term.b is None])
+    if not products or len(found) > _LONGEST or len(others) > 1:
+        return None
+    if others:
+        (start,) = others
+        if start.a.type != out.type:
+            return None
+    elif len(products) > 1:
+        first = products.pop(0)
+        start = Term(first.scale, _dot(first))
+    else:
+        return None
+    result = start.a
+    beta = start.scale
+    for term in products:
+        result = _accumulate(result, beta, term)
+        beta = 1.0
+    return result if result.type == out.type else None
+
+
+def _terms(
+    variable: Variable, scale: float, fgraph: FunctionGraph, *, is_root: bool = False
+) -> list[Term]:
+    """The terms of a sum; what others use too is not looked into."""
+    leaf = [Term(scale, variable)]
+    owner = variable.owner
+    if owner is None or not (is_root or len(fgraph.clients[variable]) == 1):
+        return leaf
+
+    def inside(inner: Variable, factor: float) -> list[Term]:
+        return _terms(inner, factor, fgraph) if inner.type == variable.type else []
+
+    if isinstance(owner.op, Dot):
+        return [_product(scale, *owner.inputs)] if _is_offered(*owner.inputs) else leaf
+    if isinstance(owner.op, Gemv | Gemm):
+        return _opened(owner, scale, inside)
+    for row, sign in (("add", scale), ("sub", -scale)):
+        args = match(variable, row)
+        if args is not None:
+            parts = [inside(args[0], scale), inside(args[1], sign)]
+            return parts[0] + parts[1] if all(parts) else leaf
+    args = match(variable, "neg")
+    if args is not None:
+        return inside(args[0], -scale) or leaf
+    args = match(variable, "mul")
+    found = None if args is None else split_constant(args)
+    if found is not None:
+        return inside(found[1], scale * float(found[0])) or leaf
+    args = match(variable, "true_div")
+    divisor = None if args is None else constant_of(args[1])
+    if args is not None and divisor is not None and divisor != 0:
+        return inside(args[0], scale / float(divisor)) or leaf
+    return leaf
+
+
+def _is_offered(a: Variable, b: Variable) -> bool:
+    """Whether a routine multiplies these: two matrices, or a matrix and a vector."""
+    ranks = sorted((a.type.ndim, b.type.ndim))
+    return ranks in ([1, 2], [2, 2]) and a.type.dtype == b.type.dtype
+
+
+def _product(scale: float, a: Variable, b: Variable) -> Term:
+    """The term of a dot: the matrix first, transpositions taken off."""
+    if a.type.ndim == 1:
+        matrix, is_transposed = _without_transposition(b)
+        return Term(scale, matrix, a, not is_transposed)
+    a, transpose_a = _without_transposition(a)
+    b, transpose_b = _without_transposition(b)
+    return Term(scale, a, b, transpose_a, transpose_b)
+
+
+def _without_transposition(matrix: Variable) -> tuple[Variable, bool]:
+    owner = matrix.owner
+    if owner is not None and isinstance(owner.op, DimShuffle) and matrix.type.ndim == 2:
+        return (owner.inputs[0], True) if owner.op.is_transpose else (matrix, False)
+    return matrix, False
+
+
+def _opened(owner: Apply, scale: float, inside: Inside) -> list[Term]:
+    """A product that took in its sum, as the terms of that sum again."""
+    op = owner.op
+    y, a, b = owner.inputs
+    assert isinstance(op, Gemv | Gemm)
+    if isinstance(op, Gemv):
+        term = Term(scale * op.alpha, a, b, op.transpose)
+    else:
+        term = Term(scale * op.alpha, a, b, op.transpose_a, op.transpose_b)
+    return [*(inside(y, scale * op.beta) or [Term(scale * op.beta, y)]), term]
+
+
+def _gather(terms: Sequence[Term]) -> list[Term]:
+    """Terms of one variable added up."""
+    scales: dict[Variable, float] = {}
+    for term in terms:
+        scales[term.a] = scales.get(term.a, 0.0) + term.scale
+    return [Term(scale, variable) for variable, scale in scales.items()]
+
+
+def _dot(term: Term) -> Variable:
+    """The plain product of a term."""
+    assert term.b is not None
+    a = _transposed(term.a) if term.transpose_a else term.a
+    b = _transposed(term.b) if term.transpose_b else term.b
+    out = Dot()(a, b)
+    assert isinstance(out, Variable)
+    return out
+
+
+def _transposed(matrix: Variable) -> Variable:
+    out = DimShuffle(matrix.type.broadcastable, (1, 0))(matrix)
+    assert isinstance(out, Variable)
+    return out
+
+
+def _accumulate(y: Variable, beta: float, term: Term) -> Variable:
+    """``beta * y`` plus the term."""
+    assert term.b is not None
+    op: Gemv | Gemm
+    if term.b.type.ndim == 1:
+        op = Gemv(term.scale, beta, term.transpose_a, False)
+    else:
+        op = Gemm(term.scale, beta, term.transpose_a, term.transpose_b, False)
+    out = op(y, term.a, term.b)
+    assert isinstance(out, Variable)
+    return out

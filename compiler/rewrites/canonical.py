@@ -1,0 +1,233 @@
+"""One form for each meaning: constants are computed, views merged, no-ops dropped.
+
+Equal nodes and equal constants are merged by the engine itself, in every phase. Nothing
+here changes a value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i, elements
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import call, cast, match
+from gpuarray.compiler.rewrites.rows import row_of_op
+
+_FOLDED_BYTES = 1 << 16
+
+
+@rewrite(phase="canonicalize", ops=[Elemwise, DimShuffle, Reshape, Reduce, MakeVector])
+def fold_constants(node: Apply) -> list[Variable] | None:
+    """What depends on constants only is computed now, if it is small.
+
+    constant(2.0) * constant(3.0) -> constant(6.0)
+    x + (constant(2.0) * constant(3.0)) -> x + constant(6.0)
+    """
+    if not node.inputs or not all(isinstance(given, Constant) for given in node.inputs):
+        return None
+    types = [out.type for out in node.outputs]
+    if not all(isinstance(kind, TensorType) for kind in types) or node.op.destroy_map:
+        return None
+    arrays = [
+        np.asarray(given.data) for given in node.inputs if isinstance(given, Constant)
+    ]
+    if sum(array.nbytes for array in arrays) > _FOLDED_BYTES:
+        return None
+    with np.errstate(all="ignore"):
+        values = [np.asarray(value) for value in node.op.evaluate(node, arrays)]
+    if sum(value.nbytes for value in values) > _FOLDED_BYTES:
+        return None
+    return [
+        Constant(kind, value.astype(kind.dtype))
+        for kind, value in zip(types, values, strict=True)
+    ]
+
+
+@rewrite(phase="canonicalize", ops=[DimShuffle])
+def merge_dimshuffles(node: Apply) -> Variable | None:
+    """Axes are moved once, or not at all.
+
+    X.T.T -> X
+    dimshuffle(dimshuffle(x, "x", 0), 1, 0) -> dimshuffle(x, 0, "x")
+    dimshuffle(dimshuffle(x, "x", 0), 1) -> x
+    """
+    op, (x,) = node.op, node.inputs
+    assert isinstance(op, DimShuffle)
+    if op.new_order == tuple(range(x.type.ndim)):
+        return x
+    owner = x.owner
+    if owner is None or not isinstance(owner.op, DimShuffle):
+        return None
+    inner, order = owner.inputs[0], owner.op.new_order
+    merged = [axis if isinstance(axis, str) else order[axis] for axis in op.new_order]
+    if merged == list(range(inner.type.ndim)):
+        return inner
+    out = type(op)(inner.type.broadcastable, merged)(inner)
+    assert isinstance(out, Variable)
+    return out
+
+
+@rewrite(phase="specialize", ops=[DimShuffle])
+def spread_before_computing(node: Apply) -> Variable | None:
+    """A number computed for an array is computed where the array is, not on its own.
+
+    dimshuffle(exp(a) * 2.0, "x") -> exp(dimshuffle(a, "x")) * 2.0
+    dimshuffle(exp(x), 0, "x") -> dimshuffle(exp(x), 0, "x")
+    """
+    op, (value,) = node.op, node.inputs
+    assert isinstance(op, DimShuffle)
+    owner = value.owner
+    if owner is None or not isinstance(owner.op, Elemwise) or len(owner.outputs) != 1:
+        return None
+    if value.type.ndim != 0 or value.type.dtype[0] in "iu":
+        return None
+    inputs = [type(op)((), op.new_order)(given) for given in owner.inputs]
+    return owner.op.make_node(*inputs).out
+
+
+@rewrite(phase="canonicalize", ops=["cast"])
+def merge_casts(node: Apply) -> Variable | None:
+    """A cast to its own dtype does nothing, nor does the way by a wider one.
+
+    cast(x, "float64") -> x
+    cast(cast(i, "int64"), "int32") -> i
+    cast(cast(i, "float64"), "int16") -> cast(i, "int16")
+    cast(cast(x, "float32"), "float64") -> cast(cast(x, "float32"), "float64")
+    """
+    out, (x,) = node.outputs[0], node.inputs
+    if x.type == out.type:
+        return x
+    args = match(x, "cast")
+    if args is None or not _holds(x.type.dtype, args[0].type.dtype):
+        return None
+    return cast(args[0], out.type.dtype)
+
+
+def _holds(wide: str, narrow: str) -> bool:
+    """Whether a dtype holds every value of another, and casts on as that does."""
+    to, given = np.dtype(wide), np.dtype(narrow)
+    if to.kind == "f" and given.kind in "iu":
+        return bool(8 * given.itemsize <= np.finfo(to).nmant)
+    same_kind = (
+        to.kind == given.kind
+        or given.kind == "b"
+        or (given.kind, to.kind) == ("u", "i")
+    )
+    return same_kind and bool(np.can_cast(given, to, "safe"))
+
+
+@rewrite(phase="canonicalize", ops=[Reshape])
+def merge_reshapes(node: Apply) -> Variable | None:
+    """Only the last shape counts, and the shape that is there is none to change to.
+
+    reshape(reshape(X, (2, -1)), (-1,)) -> reshape(X, (-1,))
+    reshape(X, (X.shape[0], X.shape[1])) -> X
+    """
+    x, lengths = node.inputs
+    out = node.outputs[0]
+    if x.type == out.type and _is_shape_of(lengths, x):
+        return x
+    owner = x.owner
+    if owner is None or not isinstance(owner.op, Reshape):
+        return None
+    return node.clone_with([owner.inputs[0], lengths]).out
+
+
+def _is_shape_of(lengths: Variable, x: Variable) -> bool:
+    """Whether a vector is made of the lengths of a variable, in order."""
+    asked = elements(lengths)
+    if asked is None or len(asked) != x.type.ndim:
+        return False
+    for axis, length in enumerate(asked):
+        if x.type.broadcastable[axis]:
+            if not isinstance(length, Constant) or length.data != 1:
+                return False
+            continue
+        owner = length.owner
+        if owner is None or not isinstance(owner.op, Shape_i):
+            return False
+        if owner.op.i != axis or not _same_lengths(owner.inputs[0], x):
+            return False
+    return True
+
+
+def _same_lengths(given: Variable, x: Variable) -> bool:
+    """Whether `x` has the lengths of `given`: it is that, or made of it by element."""
+    while given is not x:
+        owner = x.owner
+        if owner is None or not isinstance(owner.op, Elemwise):
+            return False
+        wide = [v for v in owner.inputs if v.type.broadcastable == x.type.broadcastable]
+        if not wide:
+            return False
+        x = wide[0]
+    return True
+
+
+@rewrite(phase="canonicalize", ops=[Reduce])
+def drop_reduction_of_one(node: Apply) -> Variable | None:
+    """Reducing over axes of length 1 takes them away.
+
+    sum(X.dimshuffle(0, "x", 1), 1) -> X.dimshuffle(0, "x", 1).dimshuffle(0, 2)
+    max(X.dimshuffle(0, "x", 1), 1) -> X.dimshuffle(0, "x", 1).dimshuffle(0, 2)
+    """
+    op, (x,) = node.op, node.inputs
+    assert isinstance(op, Reduce)
+    if not all(x.type.broadcastable[axis] for axis in op.axes):
+        return None
+    kept = [axis for axis in range(x.type.ndim) if axis not in op.axes]
+    dropped = DimShuffle(x.type.broadcastable, kept)(x) if op.axes else x
+    return cast(dropped, node.outputs[0].type.dtype)
+
+
+@rewrite(phase="canonicalize", ops=["second"])
+def take_shape_from_input(node: Apply) -> Variable | None:
+    """Where only the shape of an array counts, its values are not computed.
+
+    second(exp(x) * y, a) -> second(x, a)
+    second(x, y) -> y
+    """
+    shape, value = node.inputs
+    out = node.outputs[0].type
+    if value.type == out:
+        return value
+    owner = shape.owner
+    if owner is None or not isinstance(owner.op, Elemwise):
+        return None
+    pattern = shape.type.broadcastable
+    given = [v for v in owner.inputs if v.type.broadcastable == pattern]
+    if not given:
+        return None
+    result = call("second", given[0], value)
+    return result if result.type == out else None
+
+
+@rewrite(phase="canonicalize", ops=[Elemwise])
+def sink_second(node: Apply) -> Variable | None:
+    """A filled value meets other operands before it is filled, or instead of it.
+
+    second(x, a) * y -> dimshuffle(a, "x") * y
+    y - second(x, a) -> y - dimshuffle(a, "x")
+    exp(second(x, a)) -> second(x, exp(dimshuffle(a, "x")))
+    """
+    found = [match(given, "second") for given in node.inputs]
+    if row_of_op(node.op) == "second" or not any(found) or len(node.outputs) != 1:
+        return None
+    inputs = [
+        args[1]
+        if args is not None and args[1].type.dtype == given.type.dtype
+        else given
+        for given, args in zip(node.inputs, found, strict=True)
+    ]
+    result, out = node.op.make_node(*inputs).out, node.outputs[0].type
+    if result.type == out:
+        return result
+    shapes = [args[0] for args in found if args is not None]
+    fitting = [
+        shape for shape in shapes if shape.type.broadcastable == out.broadcastable
+    ]
+    return call("second", fitting[0], result) if fitting else None

@@ -1,0 +1,279 @@
+"""Runs rewrites: rules by operation, phases by name, a fixpoint with a budget, a log.
+
+A rule is a small function that looks at one node and what is behind it and returns what
+to put in the place of its outputs, or ``None``. A pass looks at the whole graph.
+Neither casts: what is put in a variable's place has that variable's type, or the engine
+raises.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.rewrites.merging import Interner
+from gpuarray.compiler.rewrites.rows import row_of_op
+
+Result = Variable | Sequence[Variable] | None
+Transform = Callable[..., Result]
+Pass = Callable[[FunctionGraph, "Log"], bool]
+Key = str | type[Op]
+
+_EXAMPLE = re.compile(
+    r"^\s*(?P<before>\S.*?)\s+->\s+(?P<after>[^#]*?)\s*(?:#\s*(?P<note>.*))?$"
+)
+
+
+class RewriteError(Exception):
+    """A rule broke its contract, or the rules of a phase do not come to rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A ``before -> after`` line of a rule's docstring; ``note`` is its comment."""
+
+    before: str
+    after: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A registered rule: where it applies, what it does, the lines that prove it."""
+
+    name: str
+    phase: str
+    ops: tuple[Key, ...]
+    transform: Transform
+    examples: tuple[Example, ...]
+    wants_graph: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPass:
+    """A registered pass over the whole graph; it tells whether it changed anything."""
+
+    name: str
+    phase: str
+    run: Pass
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One replacement: the rule and the printed nodes, before and after."""
+
+    rule: str
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class Log:
+    """What fired, in order; the texts are made only when ``keep_text`` is set."""
+
+    keep_text: bool = False
+    entries: list[LogEntry] = field(default_factory=list)
+    fired: Counter[str] = field(default_factory=Counter)
+
+    def note(self, rule: str, before: Variable, after: Variable) -> None:
+        """Count the rule, and keep both sides where texts are wanted."""
+        self.fired[rule] += 1
+        if self.keep_text:
+            self.entries.append(LogEntry(rule, _text(before), _text(after)))
+
+
+RULES: dict[str, list[Rule]] = {}
+PASSES: dict[str, list[GraphPass]] = {}
+
+
+def rewrite(
+    *, phase: str, ops: Iterable[Key] | None = None
+) -> Callable[[Transform], Rule]:
+    """Register the decorated rule; its docstring must hold a ``before -> after`` line.
+
+    ``ops`` are rows of the scalar table (by name; ``"cast"`` and ``"composite"`` too)
+    or classes of ops; ``None`` is every node. The rule takes the node, or the node and
+    its graph.
+    """
+
+    def register(transform: Transform) -> Rule:
+        name = transform.__name__
+        examples = examples_of(transform.__doc__ or "")
+        if not examples:
+            raise RewriteError(
+                f"{name}: a rule needs a 'before -> after' line in its docstring"
+            )
+        keys = tuple(ops) if ops is not None else ()
+        wants_graph = len(inspect.signature(transform).parameters) == 2
+        rule = Rule(name, phase, keys, transform, examples, wants_graph)
+        RULES.setdefault(phase, []).append(rule)
+        return rule
+
+    return register
+
+
+def graph_pass(*, phase: str) -> Callable[[Pass], GraphPass]:
+    """Register the decorated pass over a graph; it runs when the phase's rules rest."""
+
+    def register(run: Pass) -> GraphPass:
+        found = GraphPass(run.__name__, phase, run)
+        PASSES.setdefault(phase, []).append(found)
+        return found
+
+    return register
+
+
+def examples_of(docstring: str) -> tuple[Example, ...]:
+    """The ``before -> after`` lines of a docstring."""
+    found = (_EXAMPLE.match(line) for line in docstring.splitlines())
+    return tuple(
+        Example(m["before"].strip(), m["after"].strip(), m["note"] or "")
+        for m in found
+        if m
+    )
+
+
+def all_rules() -> list[Rule]:
+    """Every registered rule, by phase."""
+    return [rule for rules in RULES.values() for rule in rules]
+
+
+class Fixpoint:
+    """Applies rules to a graph until none fires."""
+
+    def __init__(self, fgraph: FunctionGraph, rules: Sequence[Rule], log: Log) -> None:
+        self.fgraph = fgraph
+        self.log = log
+        self.interner = Interner(fgraph)
+        self.index: dict[Key | None, list[Rule]] = {}
+        for rule in rules:
+            for key in rule.ops or (None,):
+                self.index.setdefault(key, []).append(rule)
+        self.by_op: dict[tuple[type[Op], str | None], list[Rule]] = {}
+        self.left = max(2000, 50 * len(fgraph.apply_nodes))
+        self.queue: deque[Apply] = deque()
+        self.waiting: set[Apply] = set()
+
+    def run(self) -> bool:
+        """Sweep until a whole sweep changes nothing; whether anything changed."""
+        changed = False
+        while self.sweep():
+            changed = True
+        return changed
+
+    def sweep(self) -> bool:
+        """Look once at every node, inputs first, and at what changes on the way."""
+        changed = False
+        self.push(self.fgraph.toposort())
+        while self.queue:
+            node = self.queue.popleft()
+            self.waiting.discard(node)
+            if node in self.fgraph.apply_nodes:
+                changed |= self.visit(node)
+        return changed
+
+    def push(self, nodes: Iterable[Apply]) -> None:
+        """Queue nodes that are not queued yet."""
+        for node in nodes:
+            if node not in self.waiting:
+                self.waiting.add(node)
+                self.queue.append(node)
+
+    def visit(self, node: Apply) -> bool:
+        """Apply the first rule that fires on the node; whether one did."""
+        same = self.interner.known(node)
+        if same is not None:
+            self.put("merge_equal_nodes", node, list(same.outputs), [])
+            return True
+        for rule in self.rules_for(node.op):
+            result = (
+                rule.transform(node, self.fgraph)
+                if rule.wants_graph
+                else rule.transform(node)
+            )
+            if result is None:
+                continue
+            results = [result] if isinstance(result, Variable) else list(result)
+            if self.replace(rule.name, node, results):
+                return True
+        return False
+
+    def replace(self, rule: str, node: Apply, results: list[Variable]) -> bool:
+        """Put a rule's results in place of the node's outputs; whether they differ."""
+        if len(results) != len(node.outputs):
+            raise RewriteError(
+                f"{rule}: {len(results)} results for {len(node.outputs)} outputs"
+            )
+        new: list[Apply] = []
+        results = [self.interner.intern(result, new) for result in results]
+        pairs = list(zip(node.outputs, results, strict=True))
+        for old, result in pairs:
+            if result.type != old.type:
+                raise RewriteError(
+                    f"{rule}: put {result.type} in place of {old.type}: {node}"
+                )
+        if all(old is result for old, result in pairs):
+            return False
+        self.put(rule, node, results, new)
+        return True
+
+    def put(
+        self, rule: str, node: Apply, results: list[Variable], new: list[Apply]
+    ) -> None:
+        """Replace in the graph, log it, and queue what may change now."""
+        self.left -= 1
+        if self.left < 0:
+            fired = ", ".join(
+                f"{name} {n}x" for name, n in self.log.fired.most_common(6)
+            )
+            raise RewriteError(
+                f"rewriting does not come to rest; the rules that fired: {fired}"
+            )
+        for old, result in zip(node.outputs, results, strict=True):
+            if old is not result:
+                self.log.note(rule, old, result)
+                self.fgraph.replace(old, result, reason=rule)
+        self.push(made for made in new if made in self.fgraph.apply_nodes)
+        for result in results:
+            self.push(
+                client
+                for client, _ in self.fgraph.clients.get(result, ())
+                if isinstance(client, Apply)
+            )
+
+    def rules_for(self, op: Op) -> list[Rule]:
+        """The rules that look at such an op."""
+        key = (type(op), row_of_op(op))
+        found = self.by_op.get(key)
+        if found is None:
+            wanted: list[Key | None] = (
+                [key[1], *type(op).__mro__] if key[1] else [*type(op).__mro__]
+            )
+            found = [
+                rule for each in (*wanted, None) for rule in self.index.get(each, [])
+            ]
+            self.by_op[key] = found
+        return found
+
+
+def run_phase(
+    fgraph: FunctionGraph, name: str, includes: Sequence[str], log: Log
+) -> None:
+    """Bring a phase to rest: its rules, those of the phases it includes, its passes."""
+    rules = [rule for phase in (*includes, name) for rule in RULES.get(phase, [])]
+    passes = PASSES.get(name, [])
+    while True:
+        if rules:
+            Fixpoint(fgraph, rules, log).run()
+        changed = [found.run(fgraph, log) for found in passes]
+        if not rules or not any(changed):
+            return
+
+
+def _text(variable: Variable) -> str:
+    return f"{variable.owner}" if variable.owner is not None else f"{variable}"

@@ -1,0 +1,188 @@
+"""Who may overwrite what: an output takes over the memory of an input that dies there.
+
+Only intermediate results and the inputs in ``fgraph.destroyable`` (shared variables
+that get a new value) are overwritten. Everyone else who reads the memory, also through
+a view, runs before: `orderings` says so to whoever orders the nodes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.shape import DimShuffle, Reshape
+from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.rows import with_scalar
+
+
+def orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
+    """For each node that overwrites memory, the nodes that must run before it."""
+    return fgraph.orderings()
+
+
+class Memory:
+    """Which variables share memory in a graph, who reads it, who overwrites it.
+
+    It has state because each overwriting adds an order that the next one must respect.
+    """
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.fgraph = fgraph
+        given = getattr(fgraph, "destroyable", ())
+        self.new_value = dict(given) if isinstance(given, Mapping) else {}
+        self.destroyable: set[Variable] = set(given)
+        self.kept = set(fgraph.outputs)
+        self.destroyed: set[Variable] = set()
+        self.after: dict[Apply, set[Apply]] = {}
+        for node, readers in orderings(fgraph).items():
+            for indices in node.op.destroy_map.values():
+                self.destroyed.update(fgraph.view_root(node.inputs[i]) for i in indices)
+            for reader in readers:
+                self.after.setdefault(reader, set()).add(node)
+
+    def may_destroy(self, node: Apply, index: int, out: Variable) -> bool:
+        """Whether `out` may take over an input's memory, all others having read it."""
+        given = node.inputs[index]
+        root = self.fgraph.view_root(given)
+        if (
+            isinstance(root, Constant)
+            or root in self.destroyed
+            or not is_plain_view(given)
+        ):
+            return False
+        if root.owner is None and not self.may_take_input(root, out):
+            return False
+        views = self.fgraph.views_of(root)
+        if any(view in self.kept for view in views):
+            return False
+        others = {v for i, v in enumerate(node.inputs) if i != index}
+        if not isinstance(node.op, Elemwise) and given in others:
+            return False
+        if any(view in others for view in views if view is not given):
+            return False
+        return not self.reaches(node, set(self.readers(views, node)))
+
+    def may_take_input(self, root: Variable, out: Variable) -> bool:
+        """Whether an input of the graph may go for this result: it is its new value."""
+        if root not in self.destroyable or out not in self.kept:
+            return False
+        index = self.new_value.get(root)
+        return index is None or self.fgraph.outputs[index] is out
+
+    def readers(self, views: Iterable[Variable], but: Apply) -> Iterator[Apply]:
+        """The nodes other than one that read the memory."""
+        for view in views:
+            for client, _ in self.fgraph.clients[view]:
+                if isinstance(client, Apply) and client is not but:
+                    yield client
+
+    def reaches(self, node: Apply, targets: set[Apply]) -> bool:
+        """Whether some target must run after the node."""
+        stack, seen = [node] if targets else [], {node}
+        while stack:
+            for later in self.later(stack.pop()):
+                if later in targets:
+                    return True
+                if later not in seen:
+                    seen.add(later)
+                    stack.append(later)
+        return False
+
+    def later(self, node: Apply) -> set[Apply]:
+        """The nodes that wait for a node: they use it, or overwrite what it reads."""
+        users = {
+            client
+            for out in node.outputs
+            for client, _ in self.fgraph.clients[out]
+            if isinstance(client, Apply)
+        }
+        return users | self.after.get(node, set())
+
+    def replaced(self, old: Apply, new: Apply) -> None:
+        """Take note that the old node became one that overwrites inputs."""
+        self.kept = set(self.fgraph.outputs)
+        for waiting in self.after.values():
+            if old in waiting:
+                waiting.discard(old)
+                waiting.add(new)
+        if old in self.after:
+            self.after[new] = self.after.pop(old)
+        for index in [i for indices in new.op.destroy_map.values() for i in indices]:
+            root = self.fgraph.view_root(new.inputs[index])
+            self.destroyed.add(root)
+            for reader in self.readers(self.fgraph.views_of(root), new):
+                self.after.setdefault(reader, set()).add(new)
+
+
+def is_plain_view(variable: Variable) -> bool:
+    """Whether each element of a view has a place of its own: nothing is repeated."""
+    while variable.owner is not None and variable.owner.op.view_map.get(
+        variable.index or 0
+    ):
+        if not isinstance(variable.owner.op, DimShuffle | Reshape):
+            return False
+        variable = variable.owner.inputs[0]
+    return True
+
+
+@graph_pass(phase="inplace")
+def overwrite_dying_inputs(fgraph: FunctionGraph, log: Log) -> bool:
+    """Let each node overwrite what it may; those that give a result choose first."""
+    memory = Memory(fgraph)
+    changed = False
+    results = {out.owner for out in fgraph.outputs}
+    order = fgraph.toposort()
+    for node in sorted(order, key=lambda node: node not in results):
+        made = overwriting(memory, node)
+        if made is None:
+            continue
+        changed = True
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            log.note("overwrite_dying_inputs", old, new)
+            fgraph.replace(old, new, reason="overwrite_dying_inputs")
+        memory.replaced(node, made)
+    return changed
+
+
+def overwriting(memory: Memory, node: Apply) -> Apply | None:
+    """The node with results in the memory of dying inputs; None if none may die."""
+    op: Op
+    if node.op.destroy_map:
+        return None
+    if isinstance(node.op, Elemwise):
+        pattern = elementwise_pattern(memory, node)
+        op = with_scalar(node.op, node.op.scalar, pattern)
+        if not pattern:
+            return None
+    elif isinstance(node.op, Gemv | Gemm):
+        if not memory.may_destroy(node, 0, node.outputs[0]):
+            return None
+        op = copy.copy(node.op)
+        op.inplace = True
+        op.destroy_map = {0: [0]}
+    else:
+        return None
+    return Apply(op, node.inputs, [out.type() for out in node.outputs])
+
+
+def elementwise_pattern(memory: Memory, node: Apply) -> dict[int, int]:
+    """Which output may overwrite which input: of its type, each used once."""
+    found: dict[int, int] = {}
+    taken: set[Variable] = set()
+    for output, out in enumerate(node.outputs):
+        fitting = [
+            index
+            for index, given in enumerate(node.inputs)
+            if given.type == out.type and memory.fgraph.view_root(given) not in taken
+        ]
+        fitting.sort(key=lambda index: node.inputs[index] not in memory.destroyable)
+        for index in fitting:
+            if memory.may_destroy(node, index, out):
+                found[output] = index
+                taken.add(memory.fgraph.view_root(node.inputs[index]))
+                break
+    return found

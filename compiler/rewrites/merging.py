@@ -1,0 +1,82 @@
+"""Equal nodes and equal constants become one: new nodes go by way of an Interner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.scalars import Scalar
+
+_HASHED_BYTES = 4096
+
+
+class Interner:
+    """One node for each meaning: equal ops on the same inputs, equal constants."""
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.fgraph = fgraph
+        self.nodes: dict[Any, Apply] = {}
+        self.constants: dict[Any, Constant] = {}
+        self.numbers: dict[Op, int] = {}
+        self.numbered: dict[int, tuple[Op, int]] = {}
+
+    def key(self, node: Apply, inputs: Sequence[Variable]) -> Any:
+        """What two nodes share if and only if they compute the same."""
+        found: Iterable[int] = (id(variable) for variable in inputs)
+        op = node.op
+        scalar = op.scalar if isinstance(op, Elemwise) else None
+        if isinstance(scalar, Scalar) and scalar.commutes and len(inputs) == 2:
+            found = sorted(found)
+        return self.number(op), *found
+
+    def number(self, op: Op) -> int:
+        """One number for all equal ops; hashing is slow, so each is asked once."""
+        seen = self.numbered.get(id(op))
+        if seen is None:
+            seen = op, self.numbers.setdefault(op, len(self.numbers))
+            self.numbered[id(op)] = seen
+        return seen[1]
+
+    def constant(self, constant: Constant) -> Constant:
+        """The one constant of these bytes; long ones stand for themselves."""
+        if np.asarray(constant.data).nbytes > _HASHED_BYTES:
+            return constant
+        return self.constants.setdefault(constant.signature, constant)
+
+    def known(self, node: Apply) -> Apply | None:
+        """Another live node that computes the same; else the node is remembered."""
+        if node.op.destroy_map:
+            return None
+        key = self.key(node, node.inputs)
+        other = self.nodes.get(key)
+        if other is None or other is node or not self.is_live(other, key):
+            self.nodes[key] = node
+            return None
+        return other
+
+    def is_live(self, node: Apply, key: Any) -> bool:
+        """Whether a remembered node is still in the graph and still means its key."""
+        return node in self.fgraph.apply_nodes and self.key(node, node.inputs) == key
+
+    def intern(self, variable: Variable, new: list[Apply]) -> Variable:
+        """The variable on nodes of the graph where they exist; `new` gets others."""
+        node = variable.owner
+        if variable in self.fgraph.clients:
+            return variable
+        if node is None:
+            return (
+                self.constant(variable) if isinstance(variable, Constant) else variable
+            )
+        inputs = [self.intern(given, new) for given in node.inputs]
+        key = self.key(node, inputs)
+        other = None if node.op.destroy_map else self.nodes.get(key)
+        if other is None or not self.is_live(other, key):
+            changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
+            other = node.clone_with(inputs) if changed else node
+            self.nodes[key] = other
+            new.append(other)
+        return other.outputs[variable.index or 0]

@@ -1,0 +1,142 @@
+"""What rules ask of a graph and how they build one: matchers, constants, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.ops.elemwise import Cast, Elemwise
+from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.rewrites.rows import row_of
+from gpuarray.scalars import SCALARS
+
+_DEPTH = 6
+
+
+def match(variable: Variable, row: str) -> Sequence[Variable] | None:
+    """The inputs of the node that makes the variable, if it applies the row."""
+    owner = variable.owner
+    return owner.inputs if owner is not None and row_of(variable) == row else None
+
+
+def argument(variable: Variable, row: str) -> Variable | None:
+    """The input of a unary row that makes the variable, if it is of the same type."""
+    owner = variable.owner
+    if owner is None or row_of(variable) != row:
+        return None
+    (inner,) = owner.inputs
+    return inner if inner.type == variable.type else None
+
+
+def constant_of(variable: Variable) -> Any:
+    """The number that a constant holds, seen through casts and new axes, or None."""
+    if isinstance(variable, Constant):
+        data = np.asarray(variable.data)
+        return data.reshape(())[()] if data.size == 1 else None
+    owner = variable.owner
+    if owner is not None and isinstance(owner.op, DimShuffle):
+        return constant_of(owner.inputs[0])
+    if owner is not None and row_of(variable) == "cast":
+        value = constant_of(owner.inputs[0])
+        return (
+            None if value is None else np.asarray(value).astype(variable.type.dtype)[()]
+        )
+    return None
+
+
+def is_constant(variable: Variable, value: float) -> bool:
+    """Whether the variable is this number in every place."""
+    found = constant_of(variable)
+    return found is not None and bool(found == value)
+
+
+def with_constant(inputs: Sequence[Variable], value: float) -> Variable | None:
+    """The other one of two inputs, if one of them is this number."""
+    left, right = inputs
+    if is_constant(left, value):
+        return right
+    return left if is_constant(right, value) else None
+
+
+def split_constant(inputs: Sequence[Variable]) -> tuple[Any, Variable] | None:
+    """(number, the other input) of two inputs, if exactly one of them is a number."""
+    left, right = (constant_of(given) for given in inputs)
+    if left is not None and right is None:
+        return left, inputs[1]
+    if right is not None and left is None:
+        return right, inputs[0]
+    return None
+
+
+def number(value: Any, like: Variable) -> Variable:
+    """A constant of the dtype and the rank of another variable."""
+    shape = (1,) * like.type.ndim
+    data = np.asarray(value).astype(like.type.dtype).reshape(shape)
+    return Constant(like.type.clone(broadcastable=(True,) * len(shape)), data)
+
+
+def call(row: str, *args: Variable) -> Variable:
+    """The row applied to variables."""
+    out = Elemwise(SCALARS[row])(*args)
+    assert isinstance(out, Variable)
+    return out
+
+
+def cast(variable: Variable, dtype: str) -> Variable:
+    """The variable in this dtype; itself if it has it."""
+    if variable.type.dtype == dtype:
+        return variable
+    out = Elemwise(Cast(dtype))(variable)
+    assert isinstance(out, Variable)
+    return out
+
+
+def is_float(variable: Variable) -> bool:
+    """Whether the variable's dtype is a floating one."""
+    return bool(np.issubdtype(np.dtype(variable.type.dtype), np.floating))
+
+
+def same(left: Variable, right: Variable, depth: int = _DEPTH) -> bool:
+    """Whether two variables are one by construction: equal ops on equal inputs."""
+    if left is right:
+        return True
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return bool(left.type == right.type and np.array_equal(left.data, right.data))
+    a, b = left.owner, right.owner
+    if (
+        a is None
+        or b is None
+        or depth == 0
+        or a.op != b.op
+        or left.index != right.index
+    ):
+        return False
+    if len(a.inputs) != len(b.inputs):
+        return False
+    return all(same(x, y, depth - 1) for x, y in zip(a.inputs, b.inputs, strict=True))
+
+
+def negated(variable: Variable) -> Variable:
+    """The negative of a variable, in the simplest form there is."""
+    inner = argument(variable, "neg")
+    if inner is not None:
+        return inner
+    value = constant_of(variable)
+    if value is not None:
+        return number(-value, variable)
+    terms = match(variable, "sub")
+    if terms is not None:
+        return call("sub", terms[1], terms[0])
+    return call("neg", variable)
+
+
+def opposite(left: Variable, right: Variable) -> bool:
+    """Whether one variable is the other's negative by construction."""
+    for a, b in ((left, right), (right, left)):
+        inner = argument(a, "neg")
+        if inner is not None and same(inner, b):
+            return True
+    x, y = match(left, "sub"), match(right, "sub")
+    return x is not None and y is not None and same(x[0], y[1]) and same(x[1], y[0])

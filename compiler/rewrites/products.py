@@ -1,0 +1,204 @@
+"""A product of many factors as data: what is above and below the line, and a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.rewrites.patterns import (
+    argument,
+    call,
+    constant_of,
+    is_float,
+    match,
+    negated,
+    number,
+    opposite,
+    same,
+    with_constant,
+)
+
+_POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
+_LONGEST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``number * above[0] * ... / below[0] / ...``."""
+
+    number: float
+    above: tuple[Variable, ...]
+    below: tuple[Variable, ...]
+
+
+def product_of(variable: Variable) -> Product | None:
+    """The factors of a float through products, signs and quotients, if not too many."""
+    if not is_float(variable):
+        return None
+    found = _factors(variable, variable.type.dtype)
+    short = len(found.above) + len(found.below) <= _LONGEST
+    return found if short and np.isfinite(found.number) and found.number != 0 else None
+
+
+def _factors(variable: Variable, dtype: str) -> Product:
+    if variable.type.dtype == dtype:
+        value = constant_of(variable)
+        if value is not None and np.isfinite(value) and value != 0:
+            return Product(float(value), (), ())
+        args = match(variable, "mul")
+        if args is not None:
+            return _times(_factors(args[0], dtype), _factors(args[1], dtype))
+        args = match(variable, "true_div")
+        if args is not None:
+            return _times(_factors(args[0], dtype), _inverse(_factors(args[1], dtype)))
+        inner = argument(variable, "neg")
+        if inner is not None:
+            return _times(Product(-1.0, (), ()), _factors(inner, dtype))
+        inner = argument(variable, "reciprocal")
+        if inner is not None:
+            return _inverse(_factors(inner, dtype))
+    return Product(1.0, (variable,), ())
+
+
+def _times(a: Product, b: Product) -> Product:
+    return Product(a.number * b.number, a.above + b.above, a.below + b.below)
+
+
+def _inverse(a: Product) -> Product:
+    return Product(1.0 / a.number, a.below, a.above)
+
+
+def is_positive(variable: Variable) -> bool:
+    """Whether the variable is above zero by construction (it may underflow to it)."""
+    owner = variable.owner
+    if owner is None:
+        value = constant_of(variable)
+        return value is not None and bool(value > 0)
+    if any(match(variable, row) is not None for row in _POSITIVE):
+        return True
+    args = match(variable, "add")
+    return args is not None and all(is_positive(arg) for arg in args)
+
+
+def pair_exponentials(product: Product) -> Product:
+    """Exponentials become sigmoids where they meet them, or one plus themselves below.
+
+    ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``.
+    """
+    above, below = list(product.above), []
+    for factor in product.below:
+        args = match(factor, "add")
+        power = None if args is None else with_constant(args, 1)
+        inner = None if power is None else argument(power, "exp")
+        if inner is None:
+            below.append(factor)
+        else:
+            above.append(call("sigmoid", negated(inner)))
+    while _merge_one_pair(above, below):
+        pass
+    return Product(product.number, tuple(above), tuple(below))
+
+
+def _merge_one_pair(above: list[Variable], below: list[Variable]) -> bool:
+    """Merge one sigmoid with an exponential in place; whether there was such a pair."""
+    for i, factor in enumerate(above):
+        inner = argument(factor, "sigmoid")
+        if inner is None:
+            continue
+        for powers, fits in ((above, opposite), (below, same)):
+            for j, power in enumerate(powers):
+                exponent = argument(power, "exp")
+                if exponent is not None and fits(exponent, inner):
+                    above[i] = call("sigmoid", negated(inner))
+                    del powers[j]
+                    return True
+    return False
+
+
+def cancel_factors(product: Product) -> Product:
+    """Positive factors that stand above and below go away."""
+    above, below = list(product.above), []
+    for factor in product.below:
+        found = _find(factor, above) if is_positive(factor) else None
+        if found is None:
+            below.append(factor)
+        else:
+            del above[found]
+    if len(below) == len(product.below):
+        return product
+    return replace(product, above=tuple(above), below=tuple(below))
+
+
+def _find(factor: Variable, among: Sequence[Variable]) -> int | None:
+    return next((i for i, other in enumerate(among) if same(factor, other)), None)
+
+
+def distribute(product: Product, like: Variable) -> Variable | None:
+    """The product with its factors put into a sum whose denominators they cancel."""
+    for i, factor in enumerate(product.above):
+        others = product.above[:i] + product.above[i + 1 :]
+        terms = _terms(factor, 1.0) if others else []
+        if len(terms) < 2:
+            continue
+        products = [_times(term, Product(1.0, others, ())) for term in terms]
+        cancelled = [cancel_factors(term) for term in products]
+        if any(term.below for term in cancelled) or not any(t.below for t in products):
+            continue
+        return _sum([_scaled(term, product) for term in cancelled], like)
+    return None
+
+
+def _scaled(term: Product, outer: Product) -> Product:
+    return Product(term.number * outer.number, term.above, outer.below)
+
+
+def _terms(variable: Variable, sign: float) -> list[Product]:
+    """The terms of a sum as products, with their signs."""
+    for row, second in (("add", sign), ("sub", -sign)):
+        args = match(variable, row)
+        if args is not None and all(a.type.dtype == variable.type.dtype for a in args):
+            return _terms(args[0], sign) + _terms(args[1], second)
+    inner = argument(variable, "neg")
+    if inner is not None:
+        return _terms(inner, -sign)
+    found = product_of(variable) or Product(1.0, (variable,), ())
+    return [replace(found, number=sign * found.number)]
+
+
+def _sum(terms: Sequence[Product], like: Variable) -> Variable:
+    """The terms added up, negative ones subtracted."""
+    total: Variable | None = None
+    for term in sorted(terms, key=lambda term: term.number < 0):
+        if total is None:
+            total = rebuild(term, like)
+        elif term.number < 0:
+            total = call(
+                "sub", total, rebuild(replace(term, number=-term.number), like)
+            )
+        else:
+            total = call("add", total, rebuild(term, like))
+    assert total is not None
+    return total
+
+
+def rebuild(product: Product, like: Variable) -> Variable:
+    """The graph of a product; `like` gives dtype and rank of its number."""
+    top = _chain(product.above)
+    if product.number != 1 and (product.number != -1 or top is None):
+        scale = number(product.number, like)
+        top = scale if top is None else call("mul", top, scale)
+    if top is None:
+        top = number(1, like)
+    bottom = _chain(product.below)
+    result = top if bottom is None else call("true_div", top, bottom)
+    return call("neg", result) if product.number == -1 and product.above else result
+
+
+def _chain(factors: Sequence[Variable]) -> Variable | None:
+    """The factors multiplied from the left; None if there are none."""
+    result: Variable | None = None
+    for factor in factors:
+        result = factor if result is None else call("mul", result, factor)
+    return result

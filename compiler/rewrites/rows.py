@@ -1,0 +1,38 @@
+"""Which row of the scalar table a node applies, and the same op with another."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+from gpuarray.compiler.graph.core import Op, Variable
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.scalars import Scalar
+
+
+def row_of(variable: Variable) -> str | None:
+    """The name of the scalar row that makes the variable, or None."""
+    owner = variable.owner
+    return None if owner is None else row_of_op(owner.op)
+
+
+def row_of_op(op: Op) -> str | None:
+    """The name of the scalar row that the op applies, or ``cast``, ``composite``."""
+    if not isinstance(op, Elemwise):
+        return None
+    if isinstance(op.scalar, Scalar):
+        return op.scalar.name
+    return "cast" if isinstance(op.scalar, Cast) else "composite"
+
+
+def with_scalar(
+    op: Elemwise,
+    scalar: Scalar | Composite | Cast,
+    inplace: Mapping[int, int] | None = None,
+) -> Elemwise:
+    """The same op, of the same class and on the same context, with another scalar."""
+    made = copy.copy(op)
+    made.scalar = scalar
+    made.inplace_pattern = dict(inplace or {})
+    made.destroy_map = {out: [given] for out, given in made.inplace_pattern.items()}
+    return made

@@ -1,0 +1,241 @@
+"""Rules that keep values finite: log1p and expm1, sigmoid and softplus, their products.
+
+Their two sides are the same number; they differ where the left side over- or underflows
+on the way, or loses small terms against one. `products.py` holds what is said of
+products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.reduce import Reduce, keep_dims
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import (
+    argument,
+    call,
+    is_constant,
+    is_float,
+    match,
+    negated,
+    number,
+    same,
+    with_constant,
+)
+from gpuarray.compiler.rewrites.products import (
+    cancel_factors,
+    distribute,
+    pair_exponentials,
+    product_of,
+    rebuild,
+)
+
+
+@rewrite(phase="stabilize", ops=["log"])
+def log_of_one_plus(node: Apply) -> Variable | None:
+    """Small terms survive beside a one.
+
+    log(1 + x) -> log1p(x)
+    log(x + 1) -> log1p(x)
+    log(1 - x) -> log1p(-x)
+    """
+    (inner,) = node.inputs
+    if inner.type != node.outputs[0].type:
+        return None
+    args = match(inner, "add")
+    term = None if args is None else with_constant(args, 1)
+    args = match(inner, "sub")
+    if args is not None and is_constant(args[0], 1):
+        term = negated(args[1])
+    return call("log1p", term) if term is not None and term.type == inner.type else None
+
+
+@rewrite(phase="stabilize", ops=["sub", "add"])
+def exp_minus_one(node: Apply) -> Variable | None:
+    """Small results survive the difference.
+
+    exp(x) - 1 -> expm1(x)
+    exp(x) + -1 -> expm1(x)
+    -1 + exp(x) -> expm1(x)
+    1 - exp(x) -> -expm1(x)
+    """
+    out, (left, right) = node.outputs[0], node.inputs
+    is_sum = match(out, "add") is not None
+    inner = argument(left, "exp")
+    if inner is not None and is_constant(right, -1 if is_sum else 1):
+        return call("expm1", inner) if inner.type == out.type else None
+    inner = argument(right, "exp")
+    if inner is None or inner.type != out.type:
+        return None
+    if is_sum and is_constant(left, -1):
+        return call("expm1", inner)
+    return (
+        call("neg", call("expm1", inner))
+        if is_constant(left, 1) and not is_sum
+        else None
+    )
+
+
+@rewrite(phase="stabilize", ops=["log1p"])
+def log1p_of_exp(node: Apply) -> Variable | None:
+    """The logarithm of one plus an exponential, or minus a sigmoid, is a softplus.
+
+    log1p(exp(x)) -> softplus(x)
+    log1p(-sigmoid(x)) -> -softplus(x)
+    log1p(exp(-x)) -> softplus(-x)
+    """
+    (inner,) = node.inputs
+    found = argument(inner, "exp")
+    if found is not None:
+        return call("softplus", found)
+    term = argument(inner, "neg")
+    found = None if term is None else argument(term, "sigmoid")
+    return None if found is None else call("neg", call("softplus", found))
+
+
+@rewrite(phase="stabilize", ops=["log"])
+def log_of_sigmoid(node: Apply) -> Variable | None:
+    """The logarithm of a probability is a softplus.
+
+    log(sigmoid(x)) -> -softplus(-x)
+    log(sigmoid(-x)) -> -softplus(x)
+    """
+    found = argument(node.inputs[0], "sigmoid")
+    return None if found is None else call("neg", call("softplus", negated(found)))
+
+
+@rewrite(phase="stabilize", ops=["log"])
+def log_of_two_exponentials(node: Apply) -> Variable | None:
+    """The larger exponential is taken out of the sum.
+
+    log(exp(x) + exp(y)) -> logaddexp(x, y)
+    """
+    args = match(node.inputs[0], "add")
+    if args is None:
+        return None
+    a, b = argument(args[0], "exp"), argument(args[1], "exp")
+    if a is None or b is None or a.type.dtype != b.type.dtype:
+        return None
+    return call("logaddexp", a, b)
+
+
+@rewrite(phase="stabilize", ops=["true_div", "reciprocal"])
+def recognize_sigmoid(node: Apply) -> Variable | None:
+    """The logistic function is an operation of its own.
+
+    1 / (1 + exp(-x)) -> sigmoid(x)
+    1 / (1 + exp(x)) -> sigmoid(-x)
+    reciprocal(1 + exp(-x)) -> sigmoid(x)
+    1 / (exp(x) + 1) -> sigmoid(-x)
+    exp(x) / (1 + exp(x)) -> sigmoid(x)
+    """
+    bottom, out = node.inputs[-1], node.outputs[0]
+    args = match(bottom, "add")
+    power = None if args is None else with_constant(args, 1)
+    inner = None if power is None else argument(power, "exp")
+    if inner is None or inner.type != out.type:
+        return None
+    if len(node.inputs) == 1 or is_constant(node.inputs[0], 1):
+        return call("sigmoid", negated(inner))
+    top = argument(node.inputs[0], "exp")
+    return call("sigmoid", inner) if top is not None and same(top, inner) else None
+
+
+@rewrite(phase="stabilize", ops=["sub"])
+def complement_of_sigmoid(node: Apply) -> Variable | None:
+    """The probability of the other class is computed, not what is left of one.
+
+    1 - sigmoid(x) -> sigmoid(-x)
+    1 - sigmoid(-x) -> sigmoid(x)
+    """
+    left, right = node.inputs
+    found = argument(right, "sigmoid") if is_constant(left, 1) else None
+    if found is None or found.type != node.outputs[0].type:
+        return None
+    return call("sigmoid", negated(found))
+
+
+@rewrite(phase="stabilize", ops=["sqrt"])
+def root_of_square(node: Apply) -> Variable | None:
+    """The root of a square is the absolute value, which cannot overflow.
+
+    sqrt(square(x)) -> abs(x)
+    sqrt(x * x) -> abs(x)
+    """
+    (inner,) = node.inputs
+    found = argument(inner, "square")
+    factors = match(inner, "mul")
+    if (
+        factors is not None
+        and same(factors[0], factors[1])
+        and factors[0].type == inner.type
+    ):
+        found = factors[0]
+    return call("abs", found) if found is not None and is_float(found) else None
+
+
+@rewrite(phase="stabilize", ops=["mul", "true_div"])
+def simplify_product(node: Apply) -> Variable | None:
+    """Exponentials meet their sigmoids, and positive factors above and below cancel.
+
+    exp(x) * sigmoid(-x) -> sigmoid(x)
+    exp(-x) * sigmoid(x) -> sigmoid(-x)
+    (y * exp(x)) / (1 + exp(x)) -> y * sigmoid(x)
+    y / (1 + exp(x)) -> y * sigmoid(-x)
+    (y * sigmoid(x)) / sigmoid(x) -> y   # but at x = nan
+    (y * exp(x)) / exp(x) -> y   # but at x = nan
+    (x * y) / x -> (x * y) / x   # zero, infinity or nan where x is: not the same number
+    """
+    out = node.outputs[0]
+    product = product_of(out)
+    if product is None:
+        return None
+    better = cancel_factors(pair_exponentials(product))
+    if better == product:
+        return None
+    result = rebuild(better, out)
+    return result if result.type == out.type else None
+
+
+@rewrite(phase="stabilize", ops=["mul", "true_div"])
+def distribute_over_sum(node: Apply) -> Variable | None:
+    """A factor goes into a sum where it cancels every denominator.
+
+    (x / sigmoid(z) - y) * sigmoid(z) -> x - y * sigmoid(z)
+    (x / sigmoid(z) + y / sigmoid(z)) * sigmoid(z) -> x + y   # but at z = nan
+    """
+    out = node.outputs[0]
+    product = product_of(out)
+    result = None if product is None else distribute(product, out)
+    return result if result is not None and result.type == out.type else None
+
+
+@rewrite(phase="stabilize", ops=["log"])
+def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
+    """The largest exponent is taken out of the sum, where it is finite.
+
+    Not where something that is the same for the whole sum is taken out already.
+
+    log(sum(exp(X), 1)) -> logsumexp(X, 1)
+    log(sum(exp(X - row(u)), 0)) -> log(sum(exp(X - row(u)), 0))
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, Reduce) or owner.op.monoid != "add":
+        return None
+    x = argument(owner.inputs[0], "exp")
+    if x is None or x.type.dtype != node.outputs[0].type.dtype or not is_float(x):
+        return None
+    shift = match(x, "sub")
+    if shift is not None and all(shift[1].type.broadcastable[i] for i in owner.op.axes):
+        return None
+    return logsumexp(x, owner.op.axes)
+
+
+def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:
+    """The logarithm of the sum of exponentials over axes, for values of any size."""
+    largest = Reduce("maximum", axes)(x)
+    pivot = call("where", call("isfinite", largest), largest, number(0, largest))
+    shifted = call("exp", call("sub", x, keep_dims(pivot, axes, x.type.ndim)))
+    total = Reduce("add", axes)(shifted)
+    return call("add", call("log", total), pivot)

@@ -1,0 +1,131 @@
+"""Variables with a value, on the host or a context, that functions read and update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gpuarray import Array, asarray
+from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import TensorType, dtype_name
+
+Value = Any  # np.ndarray | Array
+
+
+class Container:
+    """The cell that holds the value of a shared variable.
+
+    ``value`` is a NumPy array, or an `Array` once the value was needed on a context,
+    where it then stays. ``context_name`` names the context that functions are to move
+    it to: ``"cpu"`` for none, None for the default one.
+    """
+
+    __slots__ = ("context_name", "value")
+
+    def __init__(self, value: Value, context_name: str | None = None) -> None:
+        self.value = value
+        self.context_name = context_name
+
+    def device_value(self, context: Any) -> Array:
+        """The value on ``context``; moved there once, and kept there."""
+        if not isinstance(self.value, Array) or self.value.context is not context:
+            self.value = asarray(self.host_value(), context=context)
+        return self.value
+
+    def host_value(self) -> np.ndarray[Any, Any]:
+        """The value as a NumPy array; a copy where it is on a device."""
+        if isinstance(self.value, np.ndarray):
+            return self.value
+        return np.asarray(self.value)
+
+
+class SharedVariable(Variable):
+    """A variable whose value outlives the calls of the functions that use it."""
+
+    def __init__(
+        self, type: TensorType, name: str | None, container: Container
+    ) -> None:
+        super().__init__(type, name=name)
+        self.container = container
+        self.default_update: Variable | None = None
+
+    def get_value(
+        self, borrow: bool = False, return_internal_type: bool = False
+    ) -> Any:
+        """The value as a NumPy array that is the caller's own.
+
+        With ``borrow`` it may be the variable's own memory, which must not be written.
+        With ``return_internal_type`` a value that is on a context is returned as the
+        `Array` it is.
+        """
+        value = self.container.value
+        if isinstance(value, Array):
+            if return_internal_type:
+                return value if borrow else value.copy()
+            return self.container.host_value()
+        return value if borrow else value.copy()
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Give the variable another value, of the same dtype and number of axes.
+
+        With ``borrow`` the variable may keep ``new_value`` itself. Raises TypeError for
+        a value of another type.
+        """
+        if isinstance(new_value, Array):
+            self._check_device_value(new_value)
+            self.container.value = new_value if borrow else new_value.copy()
+            return
+        array = self.type.filter(new_value)
+        is_own = borrow or array is not new_value
+        self.container.value = array if is_own else array.copy()
+
+    def _check_device_value(self, value: Array) -> None:
+        if value.dtype != np.dtype(self.type.dtype) or value.ndim != self.type.ndim:
+            raise GraphTypeError(
+                f"set_value: given an array of {value.dtype} with {value.ndim} axes, "
+                f"expected {self.type}"
+            )
+
+    def zero(self, borrow: bool = False) -> None:
+        """Set every element to 0; the shape stays."""
+        value = self.container.value
+        self.container.value = np.zeros(tuple(value.shape), self.type.dtype)
+
+    def clone(self, name: str | None = None) -> SharedVariable:
+        """A variable over the same container."""
+        chosen = self.name if name is None else name
+        return SharedVariable(self.type, chosen, self.container)
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    borrow: bool = False,
+    target: str | None = None,
+    broadcastable: tuple[bool, ...] | None = None,
+) -> SharedVariable:
+    """A shared variable that starts as ``value``: a number, NumPy array or `Array`.
+
+    Its type has the value's dtype and number of axes, none of which broadcasts unless
+    ``broadcastable`` says so. The value is copied unless ``borrow``. Functions move it
+    to the context ``target`` when they first need it there: None is the default
+    context, ``"cpu"`` keeps it on the host.
+    """
+    if isinstance(value, Variable):
+        raise GraphTypeError(
+            f"shared: given the variable {value}, expected a value: a number or an "
+            "array"
+        )
+    array = value if isinstance(value, Array) else np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise GraphTypeError(
+            f"shared: given {value!r}, a {type(value).__name__}; expected a number or "
+            "an "
+            "array of numbers"
+        )
+    pattern = (False,) * array.ndim if broadcastable is None else broadcastable
+    kind = TensorType(dtype_name(array.dtype), pattern)
+    variable = SharedVariable(kind, name, Container(None, target))
+    variable.set_value(array, borrow=borrow or array is not value)
+    return variable
