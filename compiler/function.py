@@ -211,7 +211,8 @@ def function(
     context = joint_context(context_names([*inputs, *ancestors(expressions)]))
 
     fgraph = FunctionGraph([*inputs, *shared], expressions)
-    rewrites.optimize(fgraph, destroyable=[v for v in updated if v in shared])
+    own_update = {v: len(wanted) + i for i, v in enumerate(updated) if v in shared}
+    rewrites.optimize(fgraph, destroyable=own_update)
     stay = range(len(wanted), len(expressions))
     placed = place(fgraph, context_name(expressions), resident=shared, stay=stay)
     label = name or "function"

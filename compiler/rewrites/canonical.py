@@ -37,8 +37,11 @@ def fold_constants(node: Apply) -> list[Variable] | None:
     ]
     if sum(array.nbytes for array in arrays) > _FOLDED_BYTES:
         return None
-    with np.errstate(all="ignore"):
-        values = [np.asarray(value) for value in node.op.evaluate(node, arrays)]
+    try:
+        with np.errstate(all="ignore"):
+            values = [np.asarray(value) for value in node.op.evaluate(node, arrays)]
+    except (ArithmeticError, ValueError):
+        return None  # the error belongs to the run
     if sum(value.nbytes for value in values) > _FOLDED_BYTES:
         return None
     return [

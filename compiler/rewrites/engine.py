@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.rewrites.merging import Interner
@@ -29,7 +30,7 @@ _EXAMPLE = re.compile(
 )
 
 
-class RewriteError(Exception):
+class RewriteError(CompilerError):
     """A rule broke its contract, or the rules of a phase do not come to rest."""
 
 

@@ -67,33 +67,41 @@ static int rank(const ga_device_info *info) {
 enum { WORST_RANK = 4 };
 
 /* The best device of a platform, if it is better than *best_rank. */
-static void better_device(ga_address *out, int *best_rank, ga_device_info *info,
-                          const ga_backend *backend, unsigned int platform) {
+static int better_device(ga_address *out, int *best_rank, ga_device_info *info,
+                         const ga_backend *backend, unsigned int platform) {
   unsigned int n = 0;
-  if (backend->device_count(&n, platform) != GA_NO_ERROR)
-    return;
+  GA_TRY(backend->device_count(&n, platform));
+  int status = GA_NO_ERROR;
   for (unsigned int i = 0; i < n; i++) {
-    if (backend->probe(info, platform, i) != GA_NO_ERROR || rank(info) >= *best_rank)
-      continue;
-    *best_rank = rank(info);
-    *out = (ga_address){backend, platform, i};
+    int probed = backend->probe(info, platform, i);
+    if (probed != GA_NO_ERROR)
+      status = probed;
+    else if (rank(info) < *best_rank) {
+      *best_rank = rank(info);
+      *out = (ga_address){backend, platform, i};
+    }
   }
+  return status;
 }
 
-/* The best device of a backend; the first of equals. */
+/* The best device of a backend, the first of equals; what fails is passed over. */
 static int best_device(ga_address *out, const ga_backend *backend) {
   unsigned int platforms = 0;
   GA_TRY(backend->platform_count(&platforms));
   ga_device_info *info = ga__alloc(1, sizeof *info);
   if (info == NULL)
     return GA_MEMORY_ERROR;
-  int best = WORST_RANK;
-  ga__fail(GA_NODEV_ERROR, "%u platforms and no device", platforms);
-  for (unsigned int p = 0; p < platforms; p++)
-    better_device(out, &best, info, backend, p);
+  int best = WORST_RANK, failed = GA_NO_ERROR;
+  for (unsigned int p = 0; p < platforms; p++) {
+    int status = better_device(out, &best, info, backend, p);
+    failed = status == GA_NO_ERROR ? failed : status;
+  }
   ga__free(info);
-  return best < WORST_RANK ? GA_NO_ERROR
-                           : ga__fail_within(GA_NODEV_ERROR, "%s", backend->name);
+  if (best < WORST_RANK)
+    return GA_NO_ERROR;
+  return failed != GA_NO_ERROR ? failed
+                               : GA_FAIL(GA_NODEV_ERROR, "%s: %u platforms, no device",
+                                         backend->name, platforms);
 }
 
 static int default_device(ga_address *out) {

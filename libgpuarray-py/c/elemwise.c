@@ -107,7 +107,6 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                             .is_cpu = ctx->info.is_cpu};
   ge->max_nd = axes_limit(ge);
   ge->vector = ga__elem_vector(&ge->spec);
-  ge->per_thread = ge->vector * ga__elem_unroll(&ge->spec);
   if (!borrowed)
     gpucontext_retain(ctx);
   ge->borrowed = borrowed;

@@ -6,8 +6,9 @@
  */
 #include "c/elemwise_run.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "c/elemwise_walk.h"
 
 /* ---- variants ---- */
 
@@ -94,8 +95,10 @@ int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
     if (ga__elemwise_is_scalar(ge, i) || !ga__elemwise_is_input(ge, i))
       flat.single &= ~((uint64_t)1 << i);
   flat.may_be_single = flat.single;
+  /* Two axes more, so that a transposition can be walked in tiles. */
+  unsigned int axes = nd < 2 || ge->spec.is_cpu ? nd : nd + 2;
   wanted strided = {.wide = uses_wide(ge, false),
-                    .nd = nd < ge->max_nd ? nd : ge->max_nd};
+                    .nd = axes < ge->max_nd ? axes : ge->max_nd};
   const wanted *list[] = {&flat, &strided};
   *n = 0;
   for (unsigned int i = 0; i < (nd == 0 ? 1 : 2); i++) {
@@ -196,21 +199,9 @@ static int launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args,
     ga__args_offset(&list, a->data, a->offset);
   }
   ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, n, ge->per_thread);
+  set_geometry(&launch, ge->context, k, n, ge->vector);
   return ga__kernel_launch(k, &launch);
 }
-
-/* How the arrays of a call are walked together. */
-typedef struct walk {
-  unsigned int nd;
-  size_t n; /* elements */
-  size_t dims[GA_MAX_NDIM];
-  unsigned int n_arrays;
-  gpudata *data[GA_ELEM_MAX_ARGS];
-  size_t offset[GA_ELEM_MAX_ARGS]; /* bytes */
-  size_t itemsize[GA_ELEM_MAX_ARGS];
-  ssize_t strides[GA_ELEM_MAX_ARGS][GA_MAX_NDIM]; /* bytes */
-} walk;
 
 /* Division by d of numbers below 2^31: x / d == (x * factor) >> shift. */
 static void division(uint32_t *factor, uint32_t *shift, size_t d) {
@@ -224,7 +215,7 @@ static void division(uint32_t *factor, uint32_t *shift, size_t d) {
 /* The arguments that the strided kernel of `nd` axes has before those of the arrays.
  * Axes that the walk lacks come first and have length 1. */
 static void add_axes(ga_args *list, const GpuElemwise *ge, const ga_elem_variant *v,
-                     const walk *w) {
+                     const ga_walk *w) {
   for (unsigned int k = ge->spec.is_cpu && v->nd == 1 ? 0 : 1; k < v->nd; k++) {
     unsigned int missing = v->nd - w->nd;
     size_t d = k < missing ? 1 : w->dims[k - missing];
@@ -241,7 +232,7 @@ static void add_axes(ga_args *list, const GpuElemwise *ge, const ga_elem_variant
 }
 
 static void add_arrays(ga_args *list, const GpuElemwise *ge, const ga_elem_variant *v,
-                       const walk *w, void *const *args) {
+                       const ga_walk *w, void *const *args) {
   unsigned int missing = v->nd - w->nd;
   for (unsigned int i = 0, k = 0; i < ge->n; i++) {
     if (ga__elemwise_is_scalar(ge, i)) {
@@ -262,23 +253,7 @@ static void add_arrays(ga_args *list, const GpuElemwise *ge, const ga_elem_varia
   }
 }
 
-/* Whether each array's elements of a row are neighbours, or for inputs one and the
- * same. */
-static bool is_unit(const GpuElemwise *ge, const walk *w) {
-  unsigned int last = w->nd - 1;
-  for (unsigned int i = 0, k = 0; i < ge->n; i++) {
-    if (ga__elemwise_is_scalar(ge, i))
-      continue;
-    ssize_t stride = w->strides[k][last];
-    if (stride != (ssize_t)w->itemsize[k] &&
-        !(stride == 0 && ga__elemwise_is_input(ge, i)))
-      return false;
-    k++;
-  }
-  return true;
-}
-
-static int launch_strided(GpuElemwise *ge, ga_elem_variant *v, const walk *w,
+static int launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
                           void *const *args) {
   gpukernel *k;
   GA_TRY(variant_kernel(&k, ge, v));
@@ -286,7 +261,7 @@ static int launch_strided(GpuElemwise *ge, ga_elem_variant *v, const walk *w,
   list.n = 0;
   if (ge->spec.is_cpu) {
     size_t row = w->dims[w->nd - 1];
-    bool unit = is_unit(ge, w);
+    bool unit = ga__walk_is_unit(w);
     size_t piece = unit ? CPU_UNIT_PIECE : CPU_PIECE;
     ga__args_u64(&list, w->n / row);
     ga__args_u64(&list, (row - 1) / piece + 1);
@@ -313,104 +288,8 @@ static bool is_one_element(const GpuArray *a) {
   return true;
 }
 
-static void swap_axes(walk *w, unsigned int i, unsigned int k) {
-  size_t dim = w->dims[i];
-  w->dims[i] = w->dims[k];
-  w->dims[k] = dim;
-  for (unsigned int a = 0; a < w->n_arrays; a++) {
-    ssize_t stride = w->strides[a][i];
-    w->strides[a][i] = w->strides[a][k];
-    w->strides[a][k] = stride;
-  }
-}
-
-/* Puts the axes in the order in which the strides of array `leader` fall, so that
- * arrays in any common order collapse, and neighbours along the last axis are
- * neighbours. */
-static void sort_axes(walk *w, unsigned int leader) {
-  const ssize_t *strides = w->strides[leader];
-  for (unsigned int i = 1; i < w->nd; i++)
-    for (unsigned int k = i; k > 0 && labs(strides[k - 1]) < labs(strides[k]); k--)
-      swap_axes(w, k - 1, k);
-}
-
-/* A group of the CPU kernel walks along the last axis: make that one long enough. */
-static void lengthen_rows(walk *w) {
-  unsigned int last = w->nd - 1, longest = last;
-  if (w->dims[last] >= CPU_THREADS)
-    return;
-  for (unsigned int i = 0; i < last; i++)
-    if (w->dims[i] > w->dims[longest])
-      longest = i;
-  if (longest != last)
-    swap_axes(w, longest, last);
-}
-
-/* Lists the arrays over the axes of `dims` that are not of length 1, as few as they
- * permit. */
-static void plan_walk(walk *w, const GpuElemwise *ge, void *const *args,
-                      unsigned int nd, const size_t *dims, size_t n) {
-  unsigned int leader = 0;
-  bool led = false;
-  w->n = n;
-  w->nd = 0;
-  w->n_arrays = 0;
-  for (unsigned int axis = 0; axis < nd; axis++)
-    if (dims[axis] != 1)
-      w->dims[w->nd++] = dims[axis];
-  for (unsigned int i = 0; i < ge->n; i++) {
-    if (ga__elemwise_is_scalar(ge, i))
-      continue;
-    const GpuArray *a = args[i];
-    unsigned int k = w->n_arrays++, kept = 0, missing = nd - a->nd;
-    w->data[k] = a->data;
-    w->offset[k] = a->offset;
-    w->itemsize[k] = gpuarray_get_elsize(a->typecode);
-    for (unsigned int axis = 0; axis < nd; axis++) {
-      if (dims[axis] == 1)
-        continue;
-      bool stretched = axis < missing || a->dimensions[axis - missing] == 1;
-      w->strides[k][kept++] = stretched ? 0 : a->strides[axis - missing];
-    }
-    if (!led && !ga__elemwise_is_input(ge, i)) {
-      leader = k;
-      led = true;
-    }
-  }
-  if (w->nd == 0) {
-    w->nd = 1;
-    w->dims[0] = 1;
-    for (unsigned int k = 0; k < w->n_arrays; k++)
-      w->strides[k][0] = (ssize_t)w->itemsize[k];
-    return;
-  }
-  sort_axes(w, leader);
-  ssize_t *strides[GA_ELEM_MAX_ARGS];
-  for (unsigned int k = 0; k < w->n_arrays; k++)
-    strides[k] = w->strides[k];
-  ga__shape_collapse(w->n_arrays, &w->nd, w->dims, strides);
-}
-
-/* Whether the walk is along one block in every array; which inputs are one element. */
-static bool is_flat_walk(uint64_t *single, const GpuElemwise *ge, const walk *w) {
-  *single = 0;
-  if (w->nd != 1)
-    return false;
-  for (unsigned int i = 0, k = 0; i < ge->n; i++) {
-    if (ga__elemwise_is_scalar(ge, i))
-      continue;
-    ssize_t stride = w->strides[k][0];
-    if (stride == 0 && ga__elemwise_is_input(ge, i))
-      *single |= (uint64_t)1 << i;
-    else if (stride != (ssize_t)w->itemsize[k])
-      return false;
-    k++;
-  }
-  return true;
-}
-
-/* The same without a walk, for the usual case that needs none: arrays of one shape and
- * one order, and inputs of one element. */
+/* Whether the walk is flat, told without one: arrays of one shape and one order, and
+ * inputs of one element. */
 static bool is_plainly_flat(uint64_t *single, const GpuElemwise *ge, void *const *args,
                             unsigned int nd, const size_t *dims) {
   int common = GA_C_CONTIGUOUS | GA_F_CONTIGUOUS;
@@ -429,24 +308,6 @@ static bool is_plainly_flat(uint64_t *single, const GpuElemwise *ge, void *const
   return common != 0;
 }
 
-/* Below this many elements positions fit ga_uint with room for a block beyond the end,
- * and strides and places ga_int. */
-#define NARROW_LIMIT ((size_t)INT32_MAX - (1 << 20))
-
-static bool is_large(const walk *w) {
-  if (w->n > NARROW_LIMIT)
-    return true;
-  for (unsigned int k = 0; k < w->n_arrays; k++) {
-    size_t reach = 0;
-    for (unsigned int axis = 0; axis < w->nd; axis++)
-      reach +=
-          (w->dims[axis] - 1) * ((size_t)labs(w->strides[k][axis]) / w->itemsize[k]);
-    if (reach > NARROW_LIMIT)
-      return true;
-  }
-  return false;
-}
-
 static size_t product(unsigned int nd, const size_t *dims) {
   size_t n = 1;
   for (unsigned int i = 0; i < nd; i++)
@@ -455,26 +316,45 @@ static size_t product(unsigned int nd, const size_t *dims) {
 }
 
 /* Launches once for each position along the leading axes that the kernel has no room
- * for; they are taken off the walk. */
-static int launch_outer(GpuElemwise *ge, ga_elem_variant *v, walk *w,
-                        void *const *args) {
+ * for. */
+static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args) {
+  wanted strided = {.wide = uses_wide(ge, ga__walk_is_large(w)),
+                    .nd = w->nd < ge->max_nd ? w->nd : ge->max_nd};
+  ga_elem_variant *v;
+  GA_TRY(get_variant(&v, ge, &strided));
+  if (w->nd <= v->nd)
+    return launch_strided(ge, v, w, args);
   unsigned int outer = w->nd - v->nd;
   size_t launches = product(outer, w->dims);
-  walk inner = *w;
-  inner.nd = v->nd;
-  inner.n = w->n / launches;
-  memcpy(inner.dims, w->dims + outer, v->nd * sizeof *w->dims);
-  for (unsigned int k = 0; k < w->n_arrays; k++)
-    memcpy(inner.strides[k], w->strides[k] + outer, v->nd * sizeof **w->strides);
   for (size_t i = 0; i < launches; i++) {
-    memcpy(inner.offset, w->offset, w->n_arrays * sizeof *w->offset);
-    size_t rest = i;
-    for (unsigned int axis = outer; axis-- > 0; rest /= w->dims[axis])
-      for (unsigned int k = 0; k < w->n_arrays; k++)
-        inner.offset[k] += (rest % w->dims[axis]) * (size_t)w->strides[k][axis];
+    ga_walk inner;
+    ga__walk_inner(&inner, w, outer, i);
     GA_TRY(launch_strided(ge, v, &inner, args));
   }
   return GA_NO_ERROR;
+}
+
+/* Launches the part that is whole tiles of the last axis and `axis` as tiles, and the
+ * two strips at its edges as they are. */
+static int launch_tiled(GpuElemwise *ge, const ga_walk *w, void *const *args,
+                        unsigned int axis) {
+  unsigned int last = w->nd - 1;
+  size_t width = w->dims[last], height = w->dims[axis];
+  size_t rest = width % ga__walk_tile_width(w);
+  size_t below = height < GA_WALK_TILE_HEIGHT ? 0 : height % GA_WALK_TILE_HEIGHT;
+  ga_walk part, tiles;
+  if (rest > 0) {
+    ga__walk_part(&part, w, last, width - rest, rest);
+    GA_TRY(launch_walk(ge, &part, args));
+  }
+  ga__walk_part(&tiles, w, last, 0, width - rest);
+  if (below > 0) {
+    ga__walk_part(&part, &tiles, axis, height - below, below);
+    GA_TRY(launch_walk(ge, &part, args));
+  }
+  ga__walk_part(&part, &tiles, axis, 0, height - below);
+  ga__walk_tile(&part, axis);
+  return launch_walk(ge, &part, args);
 }
 
 /* Launches the flat kernel if it exists or `make` allows to compile it. */
@@ -493,22 +373,22 @@ static int try_flat(bool *done, GpuElemwise *ge, void *const *args, size_t n,
 
 static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
                     const size_t *dims, size_t n) {
-  walk w;
-  plan_walk(&w, ge, args, nd, dims, n);
-  wanted strided = {.wide = uses_wide(ge, is_large(&w)),
-                    .nd = w.nd < ge->max_nd ? w.nd : ge->max_nd};
+  ga_walk w;
+  ga__walk_plan(&w, ge, args, nd, dims, n);
   uint64_t single;
-  if (is_flat_walk(&single, ge, &w)) {
+  if (ga__walk_is_flat(&single, &w)) {
+    wanted prepared = {.wide = uses_wide(ge, false), .nd = 1};
     bool done;
-    GA_TRY(try_flat(&done, ge, args, n, single, find_variant(ge, &strided) == NULL));
+    GA_TRY(try_flat(&done, ge, args, n, single, find_variant(ge, &prepared) == NULL));
     if (done)
       return GA_NO_ERROR;
   }
+  unsigned int axis;
   if (ge->spec.is_cpu)
-    lengthen_rows(&w);
-  ga_elem_variant *v;
-  GA_TRY(get_variant(&v, ge, &strided));
-  return w.nd > v->nd ? launch_outer(ge, v, &w, args) : launch_strided(ge, v, &w, args);
+    ga__walk_lengthen_rows(&w, CPU_THREADS);
+  else if (w.nd + 2 <= ge->max_nd && ga__walk_wants_tiles(&axis, &w))
+    return launch_tiled(ge, &w, args, axis);
+  return launch_walk(ge, &w, args);
 }
 
 /* ---- overlap ---- */
@@ -537,8 +417,7 @@ static int run_any(GpuElemwise *ge, void *const *args, unsigned int nd,
   uint64_t single;
   if (is_plainly_flat(&single, ge, args, nd, dims)) {
     bool done;
-    bool prepared = single != 0 && n != 1;
-    GA_TRY(try_flat(&done, ge, args, n, single, !prepared));
+    GA_TRY(try_flat(&done, ge, args, n, single, single == 0 || n == 1));
     if (done)
       return GA_NO_ERROR;
   }

@@ -22,9 +22,8 @@ struct _GpuElemwise {
   gpuelemwise_arg *args;
   char *preamble, *expr;
   ga_elem_spec spec;
-  unsigned int max_nd;     /* axes of a strided kernel, so that its arguments fit */
-  unsigned int vector;     /* elements that the flat kernel loads as one */
-  unsigned int per_thread; /* elements of a thread of the flat kernel */
+  unsigned int max_nd; /* axes of a strided kernel, so that its arguments fit */
+  unsigned int vector; /* elements of a thread of the flat kernel */
   _Atomic(ga_elem_variant *) variants;
   pthread_mutex_t lock; /* of adding a variant */
 };

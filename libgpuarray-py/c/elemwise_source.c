@@ -157,15 +157,6 @@ unsigned int ga__elem_vector(const ga_elem_spec *spec) {
   return (unsigned int)(16 / largest);
 }
 
-unsigned int ga__elem_unroll(const ga_elem_spec *spec) {
-  unsigned int reads = 0;
-  for (unsigned int i = 0; i < spec->n; i++)
-    reads += is_read(&spec->args[i]);
-  unsigned int most = 16 / ga__elem_vector(spec);
-  unsigned int wanted = reads <= 1 ? 4 : reads <= 3 ? 2 : 1;
-  return wanted < most ? wanted : most;
-}
-
 /* The unsigned type of a vector's bytes. */
 static const char *vector_type(size_t bytes) {
   return bytes >= 16  ? "ga_uint4"
@@ -175,27 +166,18 @@ static const char *vector_type(size_t bytes) {
                       : "ga_ubyte";
 }
 
-/* Moves the vectors of argument i between memory and registers. */
-static void add_vectors(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
-                        bool store) {
-  size_t bytes = gpuarray_get_elsize(spec->args[i].typecode) * ga__elem_vector(spec);
-  for (unsigned int u = 0; u < ga__elem_unroll(spec); u++) {
-    ga__strbuf_add(sb, "      ");
-    if (!store)
-      ga__strbuf_addf(sb, "ga_i_v%u.v[%u] = ", i, u);
-    ga__strbuf_addf(sb, "((GLOBAL_MEM %s *)ga_i_%u)[ga_i_at + %u * LDIM_0]",
-                    vector_type(bytes), i, u);
-    if (store)
-      ga__strbuf_addf(sb, " = ga_i_v%u.v[%u]", i, u);
-    ga__strbuf_add(sb, ";\n");
-  }
+/* The vector of argument i in memory. */
+static void add_vector(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i) {
+  size_t itemsize = gpuarray_get_elsize(spec->args[i].typecode);
+  ga__strbuf_addf(sb, "((GLOBAL_MEM %s *)ga_i_%u)[ga_i_at]",
+                  vector_type(itemsize * ga__elem_vector(spec)), i);
 }
 
-/* A block takes `ga_i_block` elements; its threads load whole vectors side by side, all
- * of them before the first use. The last block, and arrays that are not aligned, go
- * element by element. Blocks repeat if the grid was too small. */
+/* A block takes `ga_i_block` elements; its threads load whole vectors side by side. The
+ * last block, and arrays that are not aligned, go element by element. Blocks repeat if
+ * the grid was too small. */
 static void add_flat_gpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
-  unsigned int vector = ga__elem_vector(spec), each = vector * ga__elem_unroll(spec);
+  unsigned int vector = ga__elem_vector(spec);
   ga__strbuf_addf(
       sb,
       "  const ga_size ga_i_block = (ga_size)LDIM_0 * %u;\n"
@@ -203,26 +185,32 @@ static void add_flat_gpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t singl
       "       ga_i_start += GDIM_0 * ga_i_block) {\n"
       "    if (ga_i_aligned && ga_i_n - ga_i_start >= ga_i_block) {\n"
       "      const ga_size ga_i_at = ga_i_start / %u + LID_0;\n",
-      each, vector);
+      vector, vector);
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
     if (is_array(arg) && !is_single(single, i))
-      ga__strbuf_addf(sb, "      union { %s v[%u]; %s e[%u]; } ga_i_v%u;\n",
+      ga__strbuf_addf(sb, "      union { %s v; %s e[%u]; } ga_i_v%u;\n",
                       vector_type(gpuarray_get_elsize(arg->typecode) * vector),
-                      each / vector, stored_type(arg), each, i);
+                      stored_type(arg), vector, i);
   }
   for (unsigned int i = 0; i < spec->n; i++)
-    if (is_read(&spec->args[i]) && !is_single(single, i))
-      add_vectors(sb, spec, i, false);
+    if (is_read(&spec->args[i]) && !is_single(single, i)) {
+      ga__strbuf_addf(sb, "      ga_i_v%u.v = ", i);
+      add_vector(sb, spec, i);
+      ga__strbuf_add(sb, ";\n");
+    }
   ga__strbuf_addf(sb,
                   "#pragma unroll\n"
                   "      for (int ga_i_k = 0; ga_i_k < %u; ga_i_k++) {\n",
-                  each);
+                  vector);
   add_body(sb, spec, single, "        ", "ga_i_v@.e[ga_i_k]", "ga_i_v@.e[ga_i_k]");
   ga__strbuf_add(sb, "      }\n");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (is_written(&spec->args[i]))
-      add_vectors(sb, spec, i, true);
+    if (is_written(&spec->args[i])) {
+      ga__strbuf_add(sb, "      ");
+      add_vector(sb, spec, i);
+      ga__strbuf_addf(sb, " = ga_i_v%u.v;\n", i);
+    }
   ga__strbuf_add(sb,
                  "    } else {\n"
                  "      const ga_size ga_i_end = ga_i_n - ga_i_start < ga_i_block\n"

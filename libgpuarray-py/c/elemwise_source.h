@@ -18,9 +18,8 @@ typedef struct ga_elem_spec {
 /* Words of the kernels that are not arguments of the expression. */
 #define GA_ELEM_PREFIX "ga_i_"
 
-/* Elements that one thread of the flat GPU kernel takes at once, and how often. */
+/* Elements that a thread of the flat GPU kernel takes: 16 bytes of the largest type. */
 unsigned int ga__elem_vector(const ga_elem_spec *spec);
-unsigned int ga__elem_unroll(const ga_elem_spec *spec);
 /* Elements that a thread of the strided GPU kernel takes. */
 #define GA_ELEM_STRIDED 4
 

@@ -74,7 +74,7 @@ static const char rows_begin[] =
 static const char rows_loop[] =
     "        while (i + step <= inner_to) {\n"
     "          RD_ACC run[RD_WIDTH];\n"
-    "          ga_ssize stop = i + 32 * step;\n"
+    "          ga_ssize stop = i + 64 * step;\n"
     "          if (stop > inner_to - step + 1) stop = inner_to - step + 1;\n"
     "          for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n"
     "          for (; i < stop; i += step)\n"

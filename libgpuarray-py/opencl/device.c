@@ -205,8 +205,8 @@ int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
     ga__free(d);
     return status;
   }
-  pthread_mutex_init(&d->writes.lock, NULL);
-  pthread_mutex_init(&d->reads.lock, NULL);
+  pthread_mutex_init(&d->staging.lock, NULL);
+  pthread_mutex_init(&d->clock_lock, NULL);
   *device = d;
   return GA_NO_ERROR;
 }
@@ -214,10 +214,11 @@ int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
 void ga__opencl_close(void *device) {
   ga_opencl_device *d = device;
   d->api->clFinish(d->queue);
-  ga__opencl_staging_close(d, &d->writes);
-  ga__opencl_staging_close(d, &d->reads);
-  pthread_mutex_destroy(&d->writes.lock);
-  pthread_mutex_destroy(&d->reads.lock);
+  ga__opencl_staging_close(d);
+  if (d->clock)
+    d->api->clReleaseCommandQueue(d->clock);
+  pthread_mutex_destroy(&d->staging.lock);
+  pthread_mutex_destroy(&d->clock_lock);
   d->api->clReleaseCommandQueue(d->queue);
   d->api->clReleaseContext(d->context);
   ga__free(d);
@@ -306,12 +307,32 @@ int ga__opencl_settle(ga_opencl_device *device) {
   return ga__opencl_is_idle(device) ? GA_NO_ERROR : ga__opencl_wait(device);
 }
 
+/* A point of the second queue that is reached when `*event` is; replaces it. */
+static cl_int follow(cl_event *event, ga_opencl_device *d) {
+  cl_int code = CL_SUCCESS;
+  cl_event followed = *event;
+  pthread_mutex_lock(&d->clock_lock);
+  if (d->clock == NULL)
+    d->clock = d->api->clCreateCommandQueue(d->context, d->id,
+                                            CL_QUEUE_PROFILING_ENABLE, &code);
+  if (code == CL_SUCCESS)
+    code = d->api->clEnqueueMarkerWithWaitList(d->clock, 1, &followed, event);
+  if (code == CL_SUCCESS)
+    d->api->clFlush(d->clock);
+  pthread_mutex_unlock(&d->clock_lock);
+  d->api->clReleaseEvent(followed);
+  return code;
+}
+
 int ga__opencl_event(void **event, void *device) {
   ga_opencl_device *d = device;
   cl_event made;
   OPENCL_TRY(d->api, clEnqueueMarkerWithWaitList, d->queue, 0, NULL, &made);
-  *event = made;
   d->api->clFlush(d->queue);
+  cl_int code = d->is_gpu ? follow(&made, d) : CL_SUCCESS;
+  if (code != CL_SUCCESS)
+    return ga__opencl_fail(code, "clEnqueueMarkerWithWaitList");
+  *event = made;
   return GA_NO_ERROR;
 }
 

@@ -8,7 +8,7 @@
 #include "c/backend.h"
 #include "opencl/platform.h"
 
-/* Pinned memory that host data passes through, in parts used in turn. */
+/* Pinned memory that small host data passes through, in parts used in turn. */
 #define GA_OPENCL_PARTS 4
 typedef struct ga_opencl_staging {
   pthread_mutex_t lock;
@@ -34,8 +34,11 @@ typedef struct ga_opencl_device {
   atomic_ulong queued, done;
   /* Grows whenever a buffer is freed, since its handle may come again for another. */
   atomic_ulong frees;
-  /* Apart, for a read holds its own while it waits for the queue. */
-  ga_opencl_staging writes, reads;
+  ga_opencl_staging staging;
+  /* Where the queue keeps no times, which GPUs pay for with each transfer: a second one
+   * that keeps them, and only ever follows the first. NULL until first needed. */
+  pthread_mutex_t clock_lock;
+  cl_command_queue clock;
 } ga_opencl_device;
 
 /* To be called after a command was queued. */

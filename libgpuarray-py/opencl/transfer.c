@@ -1,21 +1,16 @@
 /* Bytes between the host and an OpenCL device.
  *
  * On a CPU the host touches the buffer itself, as soon as the queue is idle. To a
- * discrete GPU data goes by way of pinned memory, which the driver would otherwise
- * allocate and copy to on each call, with the queue standing still. */
+ * discrete GPU what is small goes by way of pinned memory, so that nobody waits for the
+ * queue; what is large goes as it is, since drivers are good at that themselves. */
 #include "opencl/transfer.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-#define PART ((size_t)1 << 20)     /* bytes of a part of pinned memory */
+#define PART ((size_t)256 << 10)   /* bytes of a part of pinned memory */
 #define AT_ONCE ((size_t)64 << 10) /* bytes that are cheaper to move than to queue */
 #define INLINED 4096               /* bytes that travel inside a queued command */
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
 
 /* ---- a device that shares the host's memory ---- */
 
@@ -83,7 +78,8 @@ static int fill_shared(ga_opencl_device *d, char *to, unsigned char byte, size_t
 
 /* ---- pinned memory ---- */
 
-static int staging_open(ga_opencl_device *d, ga_opencl_staging *s) {
+static int staging_open(ga_opencl_device *d) {
+  ga_opencl_staging *s = &d->staging;
   const size_t size = GA_OPENCL_PARTS * PART;
   cl_int code = CL_SUCCESS;
   if (s->memory)
@@ -92,8 +88,8 @@ static int staging_open(ga_opencl_device *d, ga_opencl_staging *s) {
       d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
   if (memory == NULL)
     return ga__opencl_fail(code, "clCreateBuffer");
-  s->mapped = d->api->clEnqueueMapBuffer(
-      d->queue, memory, 1, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &code);
+  s->mapped = d->api->clEnqueueMapBuffer(d->queue, memory, 1, CL_MAP_WRITE, 0, size, 0,
+                                         NULL, NULL, &code);
   if (code != CL_SUCCESS) {
     d->api->clReleaseMemObject(memory);
     return ga__opencl_fail(code, "clEnqueueMapBuffer");
@@ -102,93 +98,51 @@ static int staging_open(ga_opencl_device *d, ga_opencl_staging *s) {
   return GA_NO_ERROR;
 }
 
-void ga__opencl_staging_close(ga_opencl_device *device, ga_opencl_staging *staging) {
+void ga__opencl_staging_close(ga_opencl_device *device) {
   const ga_opencl_api *api = device->api;
-  if (staging->memory == NULL)
+  ga_opencl_staging *s = &device->staging;
+  if (s->memory == NULL)
     return;
   for (unsigned int i = 0; i < GA_OPENCL_PARTS; i++)
-    if (staging->events[i])
-      api->clReleaseEvent(staging->events[i]);
-  api->clEnqueueUnmapMemObject(device->queue, staging->memory, staging->mapped, 0, NULL,
-                               NULL);
+    if (s->events[i])
+      api->clReleaseEvent(s->events[i]);
+  api->clEnqueueUnmapMemObject(device->queue, s->memory, s->mapped, 0, NULL, NULL);
   api->clFinish(device->queue);
-  api->clReleaseMemObject(staging->memory);
+  api->clReleaseMemObject(s->memory);
 }
 
-/* Waits until a part's last transfer is over. */
-static int part_wait(ga_opencl_device *d, ga_opencl_staging *s, unsigned int part) {
-  if (s->events[part] == NULL)
+/* Goes on to the next part, when its last transfer is over. */
+static int next_part(ga_opencl_device *d) {
+  ga_opencl_staging *s = &d->staging;
+  s->part = (s->part + 1) % GA_OPENCL_PARTS;
+  s->used = 0;
+  cl_event event = s->events[s->part];
+  if (event == NULL)
     return GA_NO_ERROR;
-  cl_int code = d->api->clWaitForEvents(1, &s->events[part]);
-  d->api->clReleaseEvent(s->events[part]);
-  s->events[part] = NULL;
+  s->events[s->part] = NULL;
+  cl_int code = d->api->clWaitForEvents(1, &event);
+  d->api->clReleaseEvent(event);
   return code == CL_SUCCESS ? GA_NO_ERROR : ga__opencl_fail(code, "clWaitForEvents");
 }
 
-/* Queues the next bytes to the device; *done says how many. */
-static int write_some(size_t *done, ga_opencl_device *d, cl_mem memory, size_t offset,
-                      const void *host, size_t size) {
-  ga_opencl_staging *s = &d->writes;
-  if (s->used == PART) {
-    s->part = (s->part + 1) % GA_OPENCL_PARTS;
-    s->used = 0;
-    GA_TRY(part_wait(d, s, s->part));
-  }
-  char *bytes = s->mapped + s->part * PART + s->used;
-  size_t n = smaller(size, PART - s->used);
+/* Of at most a part; the lock is held. */
+static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
+                        const void *host, size_t size) {
+  ga_opencl_staging *s = &d->staging;
   cl_event event;
-  memcpy(bytes, host, n);
-  OPENCL_TRY(d->api, clEnqueueWriteBuffer, d->queue, memory, 0, offset, n, bytes, 0,
+  GA_TRY(staging_open(d));
+  if (size > PART - s->used)
+    GA_TRY(next_part(d));
+  char *bytes = s->mapped + s->part * PART + s->used;
+  memcpy(bytes, host, size);
+  OPENCL_TRY(d->api, clEnqueueWriteBuffer, d->queue, memory, 0, offset, size, bytes, 0,
              NULL, &event);
   ga__opencl_note(d);
   if (s->events[s->part])
     d->api->clReleaseEvent(s->events[s->part]);
   s->events[s->part] = event;
-  s->used = smaller(PART, (s->used + n + 63) / 64 * 64);
-  *done = n;
+  s->used += (size + 63) / 64 * 64;
   return GA_NO_ERROR;
-}
-
-static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
-                        const char *host, size_t size) {
-  int status = staging_open(d, &d->writes);
-  while (size > 0 && status == GA_NO_ERROR) {
-    size_t n = 0;
-    status = write_some(&n, d, memory, offset, host, size);
-    offset += n;
-    host += n;
-    size -= n;
-  }
-  d->api->clFlush(d->queue);
-  return status;
-}
-
-/* Reads ahead into the parts while those that came are copied out. */
-static int read_staged(ga_opencl_device *d, char *host, cl_mem memory, size_t offset,
-                       size_t size) {
-  ga_opencl_staging *s = &d->reads;
-  GA_TRY(staging_open(d, s));
-  size_t n = (size + PART - 1) / PART, asked = 0;
-  for (size_t i = 0; i < n; i++) {
-    for (; asked < n && asked < i + GA_OPENCL_PARTS; asked++) {
-      unsigned int part = (unsigned int)(asked % GA_OPENCL_PARTS);
-      OPENCL_TRY(d->api, clEnqueueReadBuffer, d->queue, memory, 0,
-                 offset + asked * PART, smaller(PART, size - asked * PART),
-                 s->mapped + part * PART, 0, NULL, &s->events[part]);
-      ga__opencl_note(d);
-    }
-    d->api->clFlush(d->queue);
-    unsigned int part = (unsigned int)(i % GA_OPENCL_PARTS);
-    GA_TRY(part_wait(d, s, part));
-    memcpy(host + i * PART, s->mapped + part * PART, smaller(PART, size - i * PART));
-  }
-  return GA_NO_ERROR;
-}
-
-/* Leaves no event behind after a failure. */
-static void drop_events(ga_opencl_device *d, ga_opencl_staging *s) {
-  for (unsigned int i = 0; i < GA_OPENCL_PARTS; i++)
-    part_wait(d, s, i);
 }
 
 /* ---- the table's entries ---- */
@@ -204,14 +158,6 @@ int ga__opencl_read(void *device, void *host, void *memory, size_t offset,
     memcpy(host, bytes, size);
     return GA_NO_ERROR;
   }
-  if (d->is_discrete && size > AT_ONCE) {
-    pthread_mutex_lock(&d->reads.lock);
-    int status = read_staged(d, host, memory, offset, size);
-    if (status != GA_NO_ERROR)
-      drop_events(d, &d->reads);
-    pthread_mutex_unlock(&d->reads.lock);
-    return status;
-  }
   OPENCL_TRY(d->api, clEnqueueReadBuffer, d->queue, memory, 1, offset, size, host, 0,
              NULL, NULL);
   return GA_NO_ERROR;
@@ -225,10 +171,10 @@ int ga__opencl_write(void *device, void *memory, size_t offset, const void *host
   char *bytes = host_bytes(d, memory, offset);
   if (bytes)
     return write_shared(d, bytes, host, size);
-  if (d->is_discrete) {
-    pthread_mutex_lock(&d->writes.lock);
+  if (d->is_discrete && size <= PART) {
+    pthread_mutex_lock(&d->staging.lock);
     int status = write_staged(d, memory, offset, host, size);
-    pthread_mutex_unlock(&d->writes.lock);
+    pthread_mutex_unlock(&d->staging.lock);
     return status;
   }
   OPENCL_TRY(d->api, clEnqueueWriteBuffer, d->queue, memory, 1, offset, size, host, 0,

@@ -13,6 +13,6 @@ int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byt
                     size_t size);
 
 /* Frees the pinned memory. The queue is empty. */
-void ga__opencl_staging_close(ga_opencl_device *device, ga_opencl_staging *staging);
+void ga__opencl_staging_close(ga_opencl_device *device);
 
 #endif

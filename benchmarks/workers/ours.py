@@ -1,0 +1,72 @@
+"""The benchmark rows of gpuarray and its compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gpuarray
+import gpuarray.compiler as theano
+import gpuarray.compiler.tensor as T
+import numpy as np
+
+from benchmarks.timing import LOGISTIC, Sizes, gigabytes, logistic_data, microseconds
+
+
+def rows(sizes: Sizes, context: str) -> dict[str, float]:
+    """All rows, measured on the context."""
+    ctx = gpuarray.context(context or None)
+    with theano.config.use(floatX="float32", device=ctx.name):
+        return {
+            **streaming(sizes, ctx),
+            **short(sizes, ctx),
+            **{name: logistic(ctx, *shape, sizes) for name, shape in LOGISTIC.items()},
+        }
+
+
+def streaming(sizes: Sizes, ctx: Any) -> dict[str, float]:
+    """Rows that are bound by memory, in GB/s."""
+    n, side = sizes.vector, sizes.square
+    a = gpuarray.ones(n, dtype="float32", context=ctx)
+    b = gpuarray.ones(n, dtype="float32", context=ctx)
+    m = gpuarray.ones((side, side), dtype="float32", context=ctx)
+    result = {
+        "copy": gigabytes(a.copy, ctx.sync, 8 * n),
+        "a + b": gigabytes(lambda: a + b, ctx.sync, 12 * n),
+    }
+    for axis in (None, 0, 1):
+        result[f"sum axis {axis}"] = gigabytes(
+            lambda axis=axis: m.sum(axis=axis), ctx.sync, 4 * side * side
+        )
+    return result
+
+
+def short(sizes: Sizes, ctx: Any) -> dict[str, float]:
+    """Rows that are bound by the cost of a call, in microseconds."""
+    ten = gpuarray.asarray(np.arange(10, dtype="float32"), context=ctx)
+    x = theano.shared(np.random.RandomState(22).rand(230400).astype("float32"))
+    to_host = theano.function([], T.exp(x))
+    on_device = theano.function([], T.exp(x).transfer(None))
+    return {
+        "a + a, 10 floats": microseconds(lambda: ten + ten, ctx.sync, sizes.calls),
+        "exp to host": microseconds(to_host, ctx.sync, sizes.calls // 4),
+        "exp on device": microseconds(on_device, ctx.sync, sizes.calls),
+    }
+
+
+def logistic(ctx: Any, rows: int, columns: int, sizes: Sizes) -> float:
+    """Microseconds of a training step of the seeds' logistic regression."""
+    data_x, data_y, data_w = logistic_data(rows, columns)
+    x, y = T.matrix("x"), T.vector("y")
+    w = theano.shared(data_w, name="w")
+    b = theano.shared(np.float32(0), name="b")
+    p = 1 / (1 + T.exp(-T.dot(x, w) - b))
+    xent = -y * T.log(p) - (1 - y) * T.log(1 - p)
+    cost = xent.mean() + 0.01 * (w**2).sum()
+    gw, gb = T.grad(cost, [w, b])
+    train = theano.function(
+        [x, y],
+        [(p > 0.5).transfer(None), xent.transfer(None)],
+        updates={w: w - 0.1 * gw, b: b - 0.1 * gb},
+    )
+    data = [gpuarray.asarray(v, context=ctx) for v in (data_x, data_y)]
+    return microseconds(lambda: train(*data), ctx.sync, sizes.calls)

@@ -1,0 +1,198 @@
+/* How the arrays of an elementwise call are walked together: order, collapse, tiles. */
+#include "c/elemwise_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void move_axis(ga_walk *to, unsigned int i, const ga_walk *from,
+                      unsigned int k) {
+  to->dims[i] = from->dims[k];
+  for (unsigned int a = 0; a < from->n_arrays; a++)
+    to->strides[a][i] = from->strides[a][k];
+}
+
+static void swap_axes(ga_walk *w, unsigned int i, unsigned int k) {
+  size_t dim = w->dims[i];
+  w->dims[i] = w->dims[k];
+  w->dims[k] = dim;
+  for (unsigned int a = 0; a < w->n_arrays; a++) {
+    ssize_t stride = w->strides[a][i];
+    w->strides[a][i] = w->strides[a][k];
+    w->strides[a][k] = stride;
+  }
+}
+
+/* Puts the axes in the order in which the leader's strides fall, so that arrays in any
+ * common order collapse, and neighbours along the last axis are neighbours. */
+static void sort_axes(ga_walk *w) {
+  const ssize_t *strides = w->strides[w->leader];
+  for (unsigned int i = 1; i < w->nd; i++)
+    for (unsigned int k = i; k > 0 && labs(strides[k - 1]) < labs(strides[k]); k--)
+      swap_axes(w, k - 1, k);
+}
+
+/* Takes up argument i along the axes of `dims` that are not of length 1. */
+static void add_array(ga_walk *w, const GpuElemwise *ge, const GpuArray *a,
+                      unsigned int i, unsigned int nd, const size_t *dims) {
+  unsigned int k = w->n_arrays++, kept = 0, missing = nd - a->nd;
+  w->arg[k] = i;
+  w->is_input[k] = ga__elemwise_is_input(ge, i);
+  w->data[k] = a->data;
+  w->offset[k] = a->offset;
+  w->itemsize[k] = gpuarray_get_elsize(a->typecode);
+  for (unsigned int axis = 0; axis < nd; axis++) {
+    if (dims[axis] == 1)
+      continue;
+    bool stretched = axis < missing || a->dimensions[axis - missing] == 1;
+    w->strides[k][kept++] = stretched ? 0 : a->strides[axis - missing];
+  }
+  if (w->is_input[w->leader] && !w->is_input[k])
+    w->leader = k;
+}
+
+void ga__walk_plan(ga_walk *w, const GpuElemwise *ge, void *const *args,
+                   unsigned int nd, const size_t *dims, size_t n) {
+  w->n = n;
+  w->nd = w->n_arrays = w->leader = 0;
+  for (unsigned int axis = 0; axis < nd; axis++)
+    if (dims[axis] != 1)
+      w->dims[w->nd++] = dims[axis];
+  for (unsigned int i = 0; i < ge->n; i++)
+    if (!ga__elemwise_is_scalar(ge, i))
+      add_array(w, ge, args[i], i, nd, dims);
+  ssize_t *strides[GA_ELEM_MAX_ARGS];
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    strides[k] = w->strides[k];
+    if (w->nd == 0)
+      strides[k][0] = (ssize_t)w->itemsize[k];
+  }
+  if (w->nd == 0) {
+    w->nd = 1;
+    w->dims[0] = 1;
+  }
+  sort_axes(w);
+  ga__shape_collapse(w->n_arrays, &w->nd, w->dims, strides);
+}
+
+/* ---- questions ---- */
+
+bool ga__walk_is_unit(const ga_walk *w) {
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    ssize_t stride = w->strides[k][w->nd - 1];
+    if (stride != (ssize_t)w->itemsize[k] && !(stride == 0 && w->is_input[k]))
+      return false;
+  }
+  return true;
+}
+
+bool ga__walk_is_flat(uint64_t *single, const ga_walk *w) {
+  *single = 0;
+  for (unsigned int k = 0; k < w->n_arrays; k++)
+    if (w->strides[k][0] == 0)
+      *single |= (uint64_t)1 << w->arg[k];
+  return w->nd == 1 && ga__walk_is_unit(w);
+}
+
+bool ga__walk_is_large(const ga_walk *w) {
+  const size_t limit = (size_t)INT32_MAX - (1 << 20);
+  if (w->n > limit)
+    return true;
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    size_t reach = 0;
+    for (unsigned int axis = 0; axis < w->nd; axis++)
+      reach +=
+          (w->dims[axis] - 1) * ((size_t)labs(w->strides[k][axis]) / w->itemsize[k]);
+    if (reach > limit)
+      return true;
+  }
+  return false;
+}
+
+/* ---- other orders ---- */
+
+void ga__walk_lengthen_rows(ga_walk *w, size_t least) {
+  unsigned int last = w->nd - 1, longest = last;
+  if (w->dims[last] >= least)
+    return;
+  for (unsigned int i = 0; i < last; i++)
+    if (w->dims[i] > w->dims[longest])
+      longest = i;
+  if (longest != last)
+    swap_axes(w, longest, last);
+}
+
+#define SECTOR 32             /* bytes that memory gives at once */
+#define LEAST_TILED (1 << 16) /* elements under which the caches do as well */
+
+size_t ga__walk_tile_width(const ga_walk *w) {
+  return SECTOR / w->itemsize[w->leader];
+}
+
+bool ga__walk_wants_tiles(unsigned int *axis, const ga_walk *w) {
+  unsigned int last = w->nd - 1;
+  if (w->n < LEAST_TILED || w->nd + 2 > GA_MAX_NDIM ||
+      w->dims[last] < 2 * ga__walk_tile_width(w))
+    return false;
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    const ssize_t *strides = w->strides[k];
+    if (labs(strides[last]) < SECTOR)
+      continue;
+    for (unsigned int i = 0; i < last; i++)
+      if (strides[i] != 0 && labs(strides[i]) < SECTOR) {
+        *axis = i;
+        return true;
+      }
+  }
+  return false;
+}
+
+/* Splits axis i of `from` into axes `outer` and `inner` of `to`. */
+static void split_axis(ga_walk *to, unsigned int outer, unsigned int inner,
+                       const ga_walk *from, unsigned int i, size_t length) {
+  move_axis(to, inner, from, i);
+  move_axis(to, outer, from, i);
+  to->dims[inner] = length;
+  to->dims[outer] = from->dims[i] / length;
+  for (unsigned int a = 0; a < from->n_arrays; a++)
+    to->strides[a][outer] = from->strides[a][i] * (ssize_t)length;
+}
+
+void ga__walk_tile(ga_walk *w, unsigned int axis) {
+  ga_walk from = *w;
+  unsigned int last = from.nd - 1, k = 0;
+  for (unsigned int i = 0; i < last; i++)
+    if (i != axis)
+      move_axis(w, k++, &from, i);
+  if (from.dims[axis] < GA_WALK_TILE_HEIGHT) {
+    w->nd = from.nd + 1;
+    move_axis(w, k + 1, &from, axis);
+    split_axis(w, k, k + 2, &from, last, ga__walk_tile_width(&from));
+  } else {
+    w->nd = from.nd + 2;
+    split_axis(w, k, k + 2, &from, axis, GA_WALK_TILE_HEIGHT);
+    split_axis(w, k + 1, k + 3, &from, last, ga__walk_tile_width(&from));
+  }
+}
+
+/* ---- parts ---- */
+
+void ga__walk_part(ga_walk *part, const ga_walk *w, unsigned int axis, size_t from,
+                   size_t length) {
+  *part = *w;
+  part->n = w->n / w->dims[axis] * length;
+  part->dims[axis] = length;
+  for (unsigned int k = 0; k < w->n_arrays; k++)
+    part->offset[k] += from * (size_t)w->strides[k][axis];
+}
+
+void ga__walk_inner(ga_walk *inner, const ga_walk *w, unsigned int outer, size_t i) {
+  *inner = *w;
+  inner->nd = w->nd - outer;
+  for (unsigned int axis = 0; axis < inner->nd; axis++)
+    move_axis(inner, axis, w, axis + outer);
+  for (unsigned int axis = outer; axis-- > 0; i /= w->dims[axis]) {
+    inner->n /= w->dims[axis];
+    for (unsigned int k = 0; k < w->n_arrays; k++)
+      inner->offset[k] += i % w->dims[axis] * (size_t)w->strides[k][axis];
+  }
+}

@@ -1,0 +1,54 @@
+/* How the arrays of an elementwise call are walked together. Pure: no device. */
+#ifndef GA_C_ELEMWISE_WALK_H
+#define GA_C_ELEMWISE_WALK_H
+
+#include "c/elemwise_run.h"
+
+/* Arrays are numbered among themselves; the last axis is walked by neighbouring
+ * threads. */
+typedef struct ga_walk {
+  unsigned int nd, n_arrays;
+  unsigned int leader; /* the first output: the order of the axes is its order */
+  size_t n;            /* elements */
+  size_t dims[GA_MAX_NDIM];
+  bool is_input[GA_ELEM_MAX_ARGS];
+  unsigned int arg[GA_ELEM_MAX_ARGS]; /* its number among the arguments */
+  gpudata *data[GA_ELEM_MAX_ARGS];
+  size_t offset[GA_ELEM_MAX_ARGS]; /* bytes */
+  size_t itemsize[GA_ELEM_MAX_ARGS];
+  ssize_t strides[GA_ELEM_MAX_ARGS][GA_MAX_NDIM]; /* bytes */
+} ga_walk;
+
+/* The walk over a shape of `n` elements, along as few axes as the arrays permit. */
+void ga__walk_plan(ga_walk *w, const GpuElemwise *ge, void *const *args,
+                   unsigned int nd, const size_t *dims, size_t n);
+
+/* Whether it is along one block in every array; *single has a bit for each argument
+ * that is one element instead. */
+bool ga__walk_is_flat(uint64_t *single, const ga_walk *w);
+/* Whether along the last axis each array's elements are neighbours, or, for inputs, one
+ * and the same. */
+bool ga__walk_is_unit(const ga_walk *w);
+/* Whether 32 bits are too few for positions, with room for a block beyond the end. */
+bool ga__walk_is_large(const ga_walk *w);
+
+/* Makes the longest axis the last if the last has under `least` elements. */
+void ga__walk_lengthen_rows(ga_walk *w, size_t least);
+
+/* Whether an input is far apart along the last axis and dense along another (*axis), as
+ * in a transposition, so that walking in tiles of both axes pays. */
+bool ga__walk_wants_tiles(unsigned int *axis, const ga_walk *w);
+/* How long the last axis and `axis` should be multiples of. */
+size_t ga__walk_tile_width(const ga_walk *w);
+#define GA_WALK_TILE_HEIGHT 32
+/* Splits `axis` and the last axis, of such lengths, so that tiles come last. Adds two
+ * axes at most. */
+void ga__walk_tile(ga_walk *w, unsigned int axis);
+
+/* The part of `w` from `from` on, `length` long, along `axis`. */
+void ga__walk_part(ga_walk *part, const ga_walk *w, unsigned int axis, size_t from,
+                   size_t length);
+/* The part of `w` at position `i` of its first `outer` axes, without them. */
+void ga__walk_inner(ga_walk *inner, const ga_walk *w, unsigned int outer, size_t i);
+
+#endif

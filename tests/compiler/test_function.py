@@ -1,0 +1,276 @@
+"""Compiled functions on every context: values, types, updates, transfers, shapes."""
+
+import gpuarray
+import gpuarray.compiler as theano
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import In, Out, config, function, shared
+
+pytestmark = pytest.mark.usefixtures("on_context")
+
+
+@pytest.fixture
+def on_context(context):
+    with config.use(floatX="float32", device=context.name):
+        yield context
+
+
+def vector(n, seed=0, dtype="float32"):
+    return np.random.RandomState(seed).uniform(-2, 2, n).astype(dtype)
+
+
+def test_the_first_example_of_the_seeds():
+    a = T.vector("a")
+    f = function([a], a + a**10)
+    assert f([0, 1, 2]).tolist() == [0, 2, 1026]
+    (node,) = [n for n in f.maker.fgraph.toposort() if isinstance(n.op, T.Elemwise)]
+    assert "pow" not in str(node.op)
+    assert f.plan.launches() == 1
+
+
+def test_one_output_is_an_array_a_list_a_list_and_none_an_empty_list():
+    x = T.vector("x")
+    assert isinstance(function([x], x * 2)(vector(3)), np.ndarray)
+    assert len(function([x], [x * 2, x + 1])(vector(3))) == 2
+    count = shared(np.float32(0))
+    assert function([x], updates={count: count + x.sum()})(vector(3)) == []
+
+
+def test_results_stay_on_the_device_where_they_are_transferred(on_context):
+    x = T.vector("x")
+    result = function([x], T.exp(x).transfer(None))(vector(5))
+    assert isinstance(result, gpuarray.Array)
+    assert result.context.name == on_context.name
+    np.testing.assert_allclose(np.asarray(result), np.exp(vector(5)), rtol=1e-6)
+
+
+def test_a_transfer_by_the_context_s_own_name_is_the_same_place(on_context):
+    x = T.vector("x")
+    f = function([x], T.exp(x).transfer(on_context.name))
+    assert isinstance(f(vector(5)), gpuarray.Array)
+    names = [type(n.op).__name__ for n in f.maker.fgraph.toposort()]
+    assert names == ["GpuFromHost", "GpuElemwise"]
+
+
+def test_device_arrays_are_taken_as_they_are(on_context):
+    x = T.vector("x")
+    f = function([x], x.sum())
+    array = gpuarray.asarray(vector(100), context=on_context)
+    np.testing.assert_allclose(f(array), vector(100).sum(), rtol=1e-5)
+    np.testing.assert_allclose(f(array[::2]), vector(100)[::2].sum(), rtol=1e-5)
+    np.testing.assert_allclose(f(array[::-1]), vector(100).sum(), rtol=1e-5)
+
+
+def test_updates_change_shared_variables_after_the_outputs_are_computed():
+    count = shared(np.float32(1), name="count")
+    f = function([], count * 2, updates={count: count + 1})
+    assert [float(f()) for _ in range(3)] == [2, 4, 6]
+    assert count.get_value() == 4
+
+
+def test_two_variables_can_swap():
+    a, b = shared(vector(4, 1)), shared(vector(4, 2))
+    function([], updates=[(a, b), (b, a)])()
+    assert np.array_equal(a.get_value(), vector(4, 2))
+    assert np.array_equal(b.get_value(), vector(4, 1))
+    function([], updates=[(a, a + 1)])()
+    assert np.array_equal(b.get_value(), vector(4, 1))
+
+
+def test_a_result_is_not_overwritten_by_the_next_call():
+    w = shared(vector(1000))
+    f = function([], [w.transfer(None), (w + 1).transfer(None)], updates={w: w * 2})
+    first, second = f()
+    f()
+    assert np.array_equal(np.asarray(first), vector(1000))
+    assert np.array_equal(np.asarray(second), vector(1000) + 1)
+
+
+def test_an_input_on_the_device_is_never_written(on_context):
+    x, w = T.vector("x"), shared(vector(50))
+    f = function([x], [T.exp(x + 1), x.transfer(None)], updates={w: w + x})
+    array = gpuarray.asarray(vector(50, 3), context=on_context)
+    _, same = f(array)
+    same += 1
+    assert np.array_equal(np.asarray(array), vector(50, 3))
+
+
+def test_a_shared_value_may_be_an_input_of_its_own_update():
+    w = shared(vector(6))
+    x = T.vector("x")
+    f = function([x], updates={w: w + 2 * x})
+    f(w.get_value())
+    inside = w.get_value(borrow=True, return_internal_type=True)
+    np.testing.assert_allclose(w.get_value(), 3 * vector(6), rtol=1e-6)
+    f(inside)
+    np.testing.assert_allclose(w.get_value(), 9 * vector(6), rtol=1e-6)
+
+
+def test_givens_replace_variables():
+    x, y = T.vector("x"), T.vector("y")
+    f = function([y], x * 2, givens={x: y + 1})
+    np.testing.assert_allclose(f(vector(3)), (vector(3) + 1) * 2, rtol=1e-6)
+
+
+def test_inputs_can_be_given_by_name():
+    x, y = T.vector("x"), T.vector("y")
+    f = function([In(x), In(y, name="other")], Out(x - y, borrow=True))
+    expected = vector(3, 1) - vector(3, 2)
+    assert np.array_equal(f(vector(3, 1), other=vector(3, 2)), expected)
+    with pytest.raises(TypeError, match="expected 2"):
+        f(vector(3), z=vector(3))
+
+
+def test_another_size_compiles_no_kernel(on_context):
+    x, w = T.matrix("x"), shared(vector(5))
+    f = function([x], [T.tanh(T.dot(x, w)), (x * x).sum(axis=1)])
+    f(np.ones((7, 5), "float32"))
+    before = on_context.cache_info().compiled
+    for rows in (1, 2, 100, 1000, 3):
+        data = vector(rows * 5, rows).reshape(rows, 5)
+        y, squares = f(data)
+        np.testing.assert_allclose(y, np.tanh(data @ vector(5)), rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose(squares, (data * data).sum(1), rtol=1e-5)
+    assert on_context.cache_info().compiled == before
+
+
+def test_a_known_size_is_bound_once():
+    x = T.vector("x")
+    f = function([x], x + 1)
+    for n in (3, 4, 3, 4, 3):
+        f(vector(n))
+    assert f.info()["n_binds"] == 2
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (5,)])
+def test_sums_and_maxima_of_vectors_of_all_sizes(shape):
+    x = T.tensor("float32", [False] * len(shape))
+    data = np.asarray(np.random.RandomState(0).rand(*shape), "float32")
+    np.testing.assert_allclose(function([x], x.sum())(data), data.sum(), rtol=1e-6)
+    if data.size:
+        np.testing.assert_allclose(function([x], x.max())(data), data.max(), rtol=1e-6)
+
+
+def test_reductions_over_any_axes():
+    x = T.tensor3("x")
+    data = np.random.RandomState(0).rand(3, 4, 5).astype("float32")
+    axes = [None, 0, 1, 2, (0, 1), (0, 2), (1, 2)]
+    sums = function([x], [x.sum(axis=a) for a in axes])(data)
+    means = function([x], [T.mean(x.T, axis=a) for a in axes])(data)
+    for axis, total, mean in zip(axes, sums, means, strict=True):
+        np.testing.assert_allclose(total, data.sum(axis=axis), rtol=1e-5)
+        np.testing.assert_allclose(mean, data.T.mean(axis=axis), rtol=1e-5)
+
+
+def test_products_of_matrices_and_vectors():
+    a, b, x = T.matrix("a"), T.matrix("b"), T.vector("x")
+    rng = np.random.RandomState(0)
+    va, vb, vx = (rng.rand(*s).astype("float32") for s in ((4, 6), (6, 3), (6,)))
+    cases = {
+        "ab": (T.dot(a, b), va @ vb),
+        "bTaT": (T.dot(b.T, a.T), vb.T @ va.T),
+        "ax": (T.dot(a, x), va @ vx),
+        "xb": (T.dot(x, b), vx @ vb),
+        "xx": (T.dot(x, x), vx @ vx),
+        "scaled": (2 * T.dot(a, b) + 3 * T.dot(a, b), 5 * (va @ vb)),
+    }
+    f = function([a, b, x], [e for e, _ in cases.values()])
+    for (name, (_, expected)), got in zip(cases.items(), f(va, vb, vx), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, err_msg=name)
+
+
+def test_shapes_are_host_integers():
+    x = T.matrix("x")
+    f = function(
+        [x], [x.shape, x.reshape((x.shape[1], -1)), x.reshape((-1,)) * x.shape[0]]
+    )
+    data = np.arange(6, dtype="float32").reshape(2, 3)
+    shape, turned, flat = f(data)
+    assert shape.tolist() == [2, 3] and shape.dtype == np.int64
+    assert np.array_equal(turned, data.reshape(3, 2))
+    assert np.array_equal(flat, data.ravel() * 2)
+
+
+def test_rows_and_columns_broadcast_and_undeclared_axes_do_not():
+    m, r, c = T.matrix("m"), T.row("r"), T.col("c")
+    data = np.random.RandomState(0).rand(4, 5).astype("float32")
+    f = function([m, r, c], m * r + c)
+    np.testing.assert_allclose(
+        f(data, data[:1], data[:, :1]), data * data[:1] + data[:, :1], rtol=1e-6
+    )
+    n = T.matrix("n")
+    with pytest.raises(ValueError, match="not declared broadcastable"):
+        function([m, n], m + n)(data, data[:1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8", "uint8", "int32", "int64", "bool"])
+def test_other_dtypes(dtype):
+    x = T.tensor(dtype, [False])
+    data = np.array([0, 1, 1, 0, 3, 5]).astype(dtype)
+    f = function([x], [x + x, T.exp(x), x.sum(), T.cast(x, "float32")])
+    doubled, exp, total, cast = f(data)
+    assert np.array_equal(doubled, data + data) and doubled.dtype == (data + data).dtype
+    np.testing.assert_allclose(exp, np.exp(data), rtol=2e-3)
+    assert exp.dtype == np.exp(data).dtype
+    assert total == data.sum() and total.dtype == data.sum().dtype
+    assert np.array_equal(cast, data.astype("float32"))
+
+
+def test_float64_where_the_device_has_it(on_context):
+    if not on_context.has_double:
+        pytest.skip(f"{on_context.device_name} has no float64")
+    x = T.dvector("x")
+    data = vector(1000, dtype="float64")
+    np.testing.assert_allclose(function([x], T.log1p(T.exp(x)))(data), np.logaddexp(0, data))
+
+
+def test_a_wrong_shape_names_the_step_and_the_user_s_line():
+    x, y = T.vector("x"), T.vector("y")
+    f = function([x, y], x * y)  # the line in question
+    with pytest.raises(ValueError, match="broadcast|fit") as raised:
+        f(vector(3), vector(4))
+    assert "test_function.py" in "".join(raised.value.__notes__)
+    assert np.array_equal(f(vector(3), vector(3)), vector(3) ** 2)
+
+
+def test_a_wrong_dtype_says_what_to_do():
+    x = T.fvector("x")
+    f = function([x], x + 1)
+    with pytest.raises(TypeError, match="astype"):
+        f(vector(3, dtype="float64"))
+    assert function([x], x + 1, allow_input_downcast=True)(
+        vector(3, dtype="float64")
+    ).dtype == np.float32
+
+
+def test_an_array_of_another_context_is_refused(on_context):
+    x = T.fvector("x")
+    f = function([x], x + 1)
+    elsewhere = gpuarray.asarray(vector(3), context="null")
+    with pytest.raises(ValueError, match="lives on null"):
+        f(elsewhere)
+
+
+def test_mistakes_are_found_when_compiling():
+    x, y = T.vector("x"), T.vector("y")
+    w = shared(vector(3))
+    with pytest.raises(ValueError, match="not used"):
+        function([x, y], x)
+    with pytest.raises(ValueError, match="neither|no input"):
+        function([x], x + y)
+    with pytest.raises(TypeError, match="cast it"):
+        function([], updates={w: T.cast(w, "float64")})
+    with pytest.raises(TypeError, match="no shared variable"):
+        function([x], updates={x: x + 1})
+    with pytest.raises(TypeError, match="symbolic variable"):
+        function([3], x)
+
+
+def test_debugprint_and_repr_tell_what_runs(capsys):
+    x = T.vector("x")
+    f = function([x], T.exp(x), name="f")
+    theano.printing.debugprint(f)
+    assert "GpuElemwise{exp" in capsys.readouterr().out
+    assert "f(x)" in repr(f)
+    assert "launch" in str(f.plan)

@@ -1,0 +1,234 @@
+"""Random expressions with and without each phase; what fusion may and may not do."""
+
+import numpy as np
+import pytest
+from gpuarray.compiler import rewrites
+from gpuarray.compiler import tensor as T
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.rewrites.rows import with_scalar
+from gpuarray.scalars import SCALARS
+from run_graph import run_graph
+
+PHASES = [phase.name for phase in rewrites.PHASES]
+EXACT = [phase.name for phase in rewrites.PHASES if phase.is_exact]
+
+PATTERNS = [(False, False), (True, False), (False, True), ()]
+DTYPES = ["float64", "float32", "float16", "int32", "uint8", "bool"]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -40.0, 1e3]
+
+
+class Expression:
+    """A random graph over the table, its inputs, and values for them."""
+
+    def __init__(self, seed, dtypes=DTYPES, special=True):
+        self.rng = np.random.default_rng(seed)
+        self.inputs = [
+            TensorType(dtype, pattern)(f"x{i}")
+            for i, (dtype, pattern) in enumerate(
+                (self.pick(dtypes), self.pick(PATTERNS)) for _ in range(4)
+            )
+        ]
+        self.values = {v: self.value(v.type, special) for v in self.inputs}
+        self.pool = list(self.inputs)
+        while len(self.pool) < 20:
+            self.grow()
+        count = int(self.rng.integers(1, 4))
+        self.outputs = [*self.pool[-count:], self.pool[-8]]
+
+    def pick(self, items):
+        return items[int(self.rng.integers(len(items)))]
+
+    def value(self, kind, special):
+        lengths = zip((5, 7)[: kind.ndim], kind.broadcastable, strict=True)
+        shape = tuple(1 if flag else length for length, flag in lengths)
+        if kind.dtype == "bool":
+            return self.rng.integers(0, 2, shape).astype(bool)
+        if kind.dtype[0] in "iu":
+            return self.rng.integers(-9, 10, shape).astype(kind.dtype)
+        found = self.rng.uniform(0.5, 2.0, shape)
+        if special:
+            found = np.where(
+                self.rng.random(shape) < 0.3, self.rng.choice(SPECIAL, shape), found
+            )
+        return found.astype(kind.dtype)
+
+    def grow(self):
+        """Add a row of random operands, or a cast, a number or a reduction."""
+        chance = self.rng.random()
+        if chance < 0.1:
+            made = Elemwise(Cast(self.pick(DTYPES[:4])))(self.pick(self.pool))
+        elif chance < 0.2:
+            made = self.pick(self.pool) * self.pick([1, 2, -1, 0.5])
+        elif chance < 0.3:
+            matrix = self.pick(self.pool)
+            if matrix.type.ndim != 2:
+                return
+            made = T.max(matrix, axis=self.pick([0, 1]), keepdims=True)
+        else:
+            row = self.pick(list(SCALARS.values()))
+            try:
+                made = Elemwise(row)(*(self.pick(self.pool) for _ in range(row.arity)))
+            except TypeError:
+                return
+            if row.name == "power" and made.type.dtype[0] in "iu":
+                return  # NumPy raises for a negative exponent
+        self.pool.append(made)
+
+
+def optimized(inputs, outputs, phases=PHASES):
+    fgraph = FunctionGraph(inputs, outputs)
+    rewrites.optimize(fgraph, phases)
+    fgraph.check()
+    return fgraph
+
+
+def elementwise(fgraph):
+    return [node for node in fgraph.toposort() if isinstance(node.op, Elemwise)]
+
+
+@pytest.mark.parametrize("phase", [*EXACT, "all that are exact"])
+def test_an_exact_phase_changes_no_value(phase):
+    for seed in range(60):
+        given = Expression(seed)
+        plain = run_graph(FunctionGraph(given.inputs, given.outputs), given.values)
+        phases = EXACT if phase == "all that are exact" else [phase]
+        fgraph = optimized(given.inputs, given.outputs, phases)
+        for left, right in zip(plain, run_graph(fgraph, given.values), strict=True):
+            assert left.dtype == right.dtype
+            np.testing.assert_allclose(right, left, rtol=3e-6, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize("phases", [["stabilize"], PHASES], ids=["stabilize", "all"])
+def test_stabilizing_agrees_where_the_formula_is_well_behaved(phases):
+    for seed in range(60):
+        given = Expression(seed, dtypes=["float64"], special=False)
+        plain = run_graph(FunctionGraph(given.inputs, given.outputs), given.values)
+        results = run_graph(
+            optimized(given.inputs, given.outputs, phases), given.values
+        )
+        for left, right in zip(plain, results, strict=True):
+            if left.dtype.kind == "f":
+                fine = np.isfinite(left)
+                np.testing.assert_allclose(
+                    right[fine],
+                    left[fine],
+                    rtol=1e-6,
+                    atol=1e-9,
+                    err_msg=f"seed {seed}",
+                )
+
+
+def test_a_chain_becomes_one_node():
+    x, y = T.dmatrices("x", "y")
+    (node,) = optimized([x, y], [T.exp(x * y) + T.tanh(x)], ["fuse"]).toposort()
+    assert isinstance(node.op.scalar, Composite)
+    assert len(node.inputs) == 2
+
+
+def test_a_chain_of_hundreds_fuses_in_pieces_without_recursion():
+    x = T.dvector("x")
+    y = x
+    for _ in range(600):
+        y = T.tanh(y * 1.01 + 0.5)
+    fgraph = optimized([x], [y])
+    assert 2 <= len(fgraph.apply_nodes) <= 20
+
+
+def test_siblings_on_one_array_become_one_node_of_several_outputs():
+    x = T.dmatrix("x")
+    (node,) = optimized(
+        [x], [T.exp(x), T.tanh(x), x > 0], ["canonicalize", "fuse"]
+    ).toposort()
+    assert len(node.outputs) == 3
+
+
+def test_siblings_of_different_lengths_stay_apart():
+    x, y, a = T.dvector("x"), T.dvector("y"), T.dscalar("a")
+    assert len(elementwise(optimized([x, y, a], [x * a, y * a], ["fuse"]))) == 2
+
+
+def test_a_shared_producer_is_computed_once_and_comes_out():
+    x = T.dvector("x")
+    e = T.exp(x)
+    (node,) = optimized([x], [e, e * 2, e + 1], ["canonicalize", "fuse"]).toposort()
+    assert [step.op for step in node.op.scalar.steps].count("exp") == 1
+    assert len(node.outputs) == 3
+
+
+def test_a_group_never_needs_its_own_result():
+    x = T.dmatrix("x")
+    e = T.exp(x)
+    fgraph = optimized([x], [e / T.sum(e, axis=1, keepdims=True) + e], ["fuse"])
+    assert len(elementwise(fgraph)) == 2
+
+
+def test_what_lies_between_two_neighbours_keeps_them_apart():
+    x, A = T.dvector("x"), T.dmatrix("A")
+    e = T.exp(x)
+    fgraph = optimized([x, A], [T.dot(A, e) * e + x], ["fuse"])
+    assert len(elementwise(fgraph)) == 2
+
+
+def test_a_cheap_row_is_computed_in_the_matrix_and_a_costly_one_before():
+    X, b = T.dmatrix("X"), T.drow("b")
+    assert len(elementwise(optimized([X, b], [X * (b + 1)], ["fuse"]))) == 1
+    assert len(elementwise(optimized([X, b], [X * T.exp(b)], ["fuse"]))) == 2
+
+
+def test_a_number_is_computed_where_the_array_is():
+    x, a = T.dvector("x"), T.dscalar("a")
+    assert len(elementwise(optimized([x, a], [x * T.exp(a)]))) == 1
+
+
+def test_a_reduction_takes_in_what_it_alone_reads():
+    x, y = T.dmatrices("x", "y")
+    fgraph = optimized([x, y], [T.sum(T.sqr(x - y), axis=1)])
+    (node,) = fgraph.toposort()
+    assert isinstance(node.op, MapReduce)
+    assert isinstance(node.op.composite, Composite)
+    rng = np.random.default_rng(0)
+    values = {v: rng.normal(size=(3, 4)) for v in (x, y)}
+    wanted = ((values[x] - values[y]) ** 2).sum(1)
+    np.testing.assert_allclose(run_graph(fgraph, values)[0], wanted)
+
+
+def test_a_reduction_leaves_what_others_read_too():
+    x = T.dvector("x")
+    square = T.sqr(x)
+    fgraph = optimized([x], [square, T.sum(square)])
+    assert [type(node.op) for node in fgraph.toposort()] == [Elemwise, Reduce]
+
+
+def test_the_arithmetic_of_lengths_stays_single_nodes():
+    x = T.dmatrix("x")
+    fgraph = optimized([x], [x.shape[0] * x.shape[1] + 1])
+    assert all(
+        isinstance(n.op.scalar, type(SCALARS["add"])) for n in elementwise(fgraph)
+    )
+
+
+def test_a_subclass_and_its_place_survive_fusion():
+    class PlacedElemwise(Elemwise):
+        __props__ = (*Elemwise.__props__, "context_name")
+
+    def apply(row, *inputs):
+        op = PlacedElemwise(SCALARS[row])
+        op.context_name = "cuda0"
+        return Apply(op, inputs, [inputs[0].type()]).out
+
+    x = T.dvector("x")
+    (node,) = optimized([x], [apply("tanh", apply("exp", x))], ["fuse"]).toposort()
+    assert type(node.op) is PlacedElemwise
+    assert node.op.context_name == "cuda0"
+
+
+def test_a_copy_with_another_scalar_leaves_the_op_alone():
+    op = Elemwise(SCALARS["exp"])
+    made = with_scalar(op, SCALARS["log"], {0: 0})
+    assert (str(op), dict(op.destroy_map)) == ("Elemwise{exp,no_inplace}", {})
+    assert (str(made), made.destroy_map) == ("Elemwise{log}[(0, 0)]", {0: [0]})

@@ -1,0 +1,429 @@
+"""The graph core: types, variables, walks, and the graph under rewriting."""
+
+import pickle
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from evaluate import evaluate
+from gpuarray.compiler import FunctionGraph, GpuArrayType, TensorType, config, shared
+from gpuarray.compiler.config import Config, from_environment, parse_flags
+from gpuarray.compiler.errors import (
+    ConfigError,
+    ConfigFrozenError,
+    GraphTypeError,
+    InconsistencyError,
+    MissingInputError,
+)
+from gpuarray.compiler.graph.core import Apply, Constant, constant, traced_as
+from gpuarray.compiler.graph.traverse import (
+    ancestors,
+    clone,
+    clone_replace,
+    inputs_of,
+    same_graph,
+    toposort,
+)
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.scalars import SCALARS
+
+# Types.
+
+
+def test_types_are_values():
+    a, b = TensorType("float32", (False,)), TensorType(np.float32, [False])
+    assert a == b
+    assert hash(a) == hash(b)
+    assert a != TensorType("float32", (True,))
+    assert GpuArrayType("f4", (), "a") != GpuArrayType("f4", (), "b")
+    assert a != GpuArrayType("float32", (False,))
+    assert pickle.loads(pickle.dumps(a)) == a
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ((), "scalar"),
+        ((False,), "vector"),
+        ((False, False), "matrix"),
+        ((True, False), "row"),
+        ((False, True), "col"),
+        ((False,) * 3, "3D"),
+        ((True, False, True), "(True, False, True)"),
+    ],
+)
+def test_types_print_as_theano_prints_them(pattern, name):
+    assert str(TensorType("float32", pattern)) == f"TensorType(float32, {name})"
+    gpu = GpuArrayType("float32", pattern, "cuda0")
+    assert str(gpu) == f"GpuArrayType<cuda0>(float32, {name})"
+
+
+def test_a_dtype_that_is_not_offered_is_refused():
+    for dtype in ("complex64", "S3", "nonsense", object):
+        with pytest.raises(TypeError):
+            TensorType(dtype, ())
+
+
+def test_filter_accepts_what_loses_nothing():
+    vector = TensorType("float32", (False,))
+    array = np.arange(3, dtype="float32")
+    assert vector.filter(array) is array
+    for value in ([1.5, 2.0], np.arange(3, dtype="int16"), np.ones(2, "f2"), [1, 2]):
+        found = vector.filter(value)
+        assert found.dtype == "float32"
+        np.testing.assert_array_equal(found, value)
+    assert vector.filter(np.array([1e300]), allow_downcast=True).dtype == "float32"
+    with config.use(floatX="float32"):
+        assert TensorType("float32", ()).filter(0.1).dtype == "float32"
+    assert TensorType("int32", ()).filter(2.0) == 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([0.1, 0.2]),
+        [0.1],
+        np.ones((2, 2), "f4"),
+        np.array(["a"]),
+        "text",
+        None,
+        [[1], [2, 3]],
+        T.vector(),
+        np.array([1], "c8"),
+    ],
+    ids=str,
+)
+def test_filter_refuses_what_would_lose_or_does_not_fit(value):
+    with pytest.raises((TypeError, ValueError)):
+        TensorType("float32", (False,)).filter(value)
+
+
+def test_filter_checks_axes_that_broadcast():
+    row = TensorType("float64", (True, False))
+    assert row.filter(np.ones((1, 3))).shape == (1, 3)
+    with pytest.raises(TypeError, match="length 2 on axis 0, expected 1"):
+        row.filter(np.ones((2, 3)))
+
+
+# Variables.
+
+
+def test_a_variable_remembers_the_users_line():
+    x = T.vector("x")
+    y = T.exp(x) + 1
+    for variable in (x, y, y.owner.inputs[0]):
+        assert variable.tag.trace.file == __file__
+        assert "T." in str(variable.tag.trace)
+    with traced_as(None):
+        assert T.vector().tag.trace is None
+
+
+def test_variables_print_by_name_or_by_op_or_by_type():
+    x = T.vector("x")
+    assert str(x) == "x"
+    assert str(T.vector()) == "<TensorType(float64, vector)>"
+    assert str(T.exp(x)) == "Elemwise{exp,no_inplace}.0"
+    assert str(T.exp(T.fvector()).owner) == (
+        "Elemwise{exp,no_inplace}(<TensorType(float32, vector)>)"
+    )
+
+
+def test_constants_print_their_value():
+    assert str(T.constant(1.5)) == "TensorConstant{1.5}"
+    assert str(T.constant([0.5])) == "TensorConstant{(1,) of 0.5}"
+    assert str(T.constant([0, 1, 2])) == "TensorConstant{[0 1 2]}"
+    assert len(str(T.constant(np.arange(100)))) < 50
+
+
+def test_equal_constants_have_one_signature():
+    assert constant(1).signature == constant(1).signature
+    assert constant(1).equals(constant(1))
+    assert not constant(1).equals(constant(1.0))
+    assert not constant(0.0).equals(constant(-0.0))
+    long = np.arange(1000)
+    assert constant(long).signature == constant(long.copy()).signature
+    assert len({constant(long).signature, constant(long + 1).signature}) == 2
+
+
+def test_a_constant_is_not_written_and_does_not_follow_the_array():
+    array = np.ones(3)
+    made = T.constant(array)
+    array[0] = 5
+    np.testing.assert_array_equal(made.data, [1, 1, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        made.data[0] = 2
+
+
+def test_a_node_takes_and_gives_variables():
+    x = T.vector()
+    op = Elemwise(SCALARS["exp"])
+    with pytest.raises(GraphTypeError, match="takes and gives"):
+        Apply(op, [3], [x.type()])
+    with pytest.raises(GraphTypeError, match="already computed"):
+        Apply(op, [x], [T.exp(x)])
+
+
+def test_ops_of_equal_properties_are_equal():
+    assert Elemwise(SCALARS["exp"]) == Elemwise(SCALARS["exp"])
+    assert Elemwise(SCALARS["exp"]) != Elemwise(SCALARS["log"])
+    assert Elemwise(SCALARS["exp"]) != Elemwise(SCALARS["exp"], {0: 0})
+    assert len({Elemwise(SCALARS["exp"]), Elemwise(SCALARS["exp"])}) == 1
+
+
+# Walks.
+
+
+def chain(x, length):
+    for _ in range(length):
+        x = T.exp(x)
+    return x
+
+
+def test_walks_do_not_recurse():
+    x = T.vector("x")
+    end = chain(x, 5000)
+    assert len(toposort([end])) == 5000
+    assert inputs_of([end]) == [x]
+    assert len(toposort([clone_replace(end, {x: T.vector("y")})])) == 5000
+    FunctionGraph([x], [end]).check()
+
+
+def test_toposort_puts_a_node_after_those_it_needs():
+    x, y = T.vector("x"), T.vector("y")
+    a = T.exp(x)
+    b = a * y
+    c = b + a
+    order = toposort([c, a])
+    assert set(order) == {a.owner, b.owner, c.owner}
+    assert order.index(a.owner) < order.index(b.owner) < order.index(c.owner)
+
+
+def test_a_cycle_is_reported():
+    x = T.vector("x")
+    a = T.exp(x)
+    b = T.log(a)
+    a.owner.inputs[0] = b
+    with pytest.raises(InconsistencyError, match="cycle"):
+        toposort([b])
+
+
+def test_ancestors_come_once_and_stop_at_blockers():
+    x, y = T.vector("x"), T.vector("y")
+    a = x * y
+    b = a + a
+    assert list(ancestors([b])) == [b, a, x, y]
+    assert list(ancestors([b], blockers=[a])) == [b, a]
+    assert inputs_of([b], blockers=[a]) == [a]
+
+
+def test_clone_replace_keeps_what_needs_no_change():
+    x, y = T.dvector("x"), T.dvector("y")
+    kept = T.exp(y)
+    out = x * 2 + kept
+    new = clone_replace(out, {x: y})
+    assert new is not out
+    assert kept in list(ancestors([new]))
+    assert x not in list(ancestors([new]))
+    assert clone_replace([kept], {x: y}) == [kept]
+    a = np.array([1.0, 2])
+    np.testing.assert_array_equal(evaluate(new, {y: a}), 2 * a + np.exp(a))
+
+
+def test_clone_replace_infers_types_anew():
+    x = T.dvector("x")
+    out = T.exp(x) + 1
+    assert clone_replace(out, {x: T.fvector()}).dtype == "float32"
+    assert clone_replace(out, {T.exp: T.exp}) is out
+    assert clone_replace(x, {x: out}) is out
+
+
+def test_clone_makes_fresh_nodes_over_the_same_leaves():
+    x = T.vector("x")
+    y = T.exp(x) + 1
+    memo = {}
+    (copy,) = clone([y], memo)
+    assert copy is memo[y]
+    assert copy.owner is not y.owner
+    assert same_graph(copy, y)
+    assert not same_graph(y, T.exp(x) + 2)
+    assert copy.tag.trace == y.tag.trace
+
+
+# The graph under rewriting.
+
+
+def example():
+    x, y = T.dvector("x"), T.dvector("y")
+    a = T.exp(x)
+    out = T.log(a) * y
+    return x, y, a, out
+
+
+def test_a_function_graph_leaves_the_users_expression_alone():
+    x, y, _, out = example()
+    before = str(out.owner)
+    fgraph = FunctionGraph([x, y], [out])
+    log = fgraph.outputs[0].owner.inputs[0]
+    fgraph.replace(log, x, "drop_inverse_pair")
+    fgraph.check()
+    assert str(out.owner) == before
+    assert len(toposort([out])) == 3
+    assert len(fgraph.apply_nodes) == 1
+    a, b = np.array([1.0, 2]), np.array([3.0, 4])
+    np.testing.assert_array_equal(evaluate(fgraph.outputs[0], {x: a, y: b}), a * b)
+
+
+def test_clients_say_who_uses_a_variable():
+    x, y, a, out = example()
+    fgraph = FunctionGraph([x, y], [out, out])
+    node = fgraph.outputs[0].owner
+    assert fgraph.clients[fgraph.outputs[0]] == [("output", 0), ("output", 1)]
+    assert fgraph.clients[y] == [(node, 1)]
+    assert fgraph.clients[fgraph.memo[a]] == [(node.inputs[0].owner, 0)]
+
+
+def test_a_replacement_is_logged_and_told_to_listeners():
+    x, y, _, out = example()
+    fgraph = FunctionGraph([x, y], [out])
+    heard = []
+    fgraph.listeners.append(heard.append)
+    old = fgraph.outputs[0]
+    fgraph.replace(old, y, "rule")
+    assert fgraph.outputs == [y]
+    assert fgraph.apply_nodes == set()
+    assert [(c.reason, c.before, c.after) for c in fgraph.log] == [("rule", old, y)]
+    assert heard == fgraph.log
+    fgraph.check()
+
+
+def test_a_replacement_has_the_same_type():
+    x, y, _, out = example()
+    fgraph = FunctionGraph([x, y], [out])
+    with pytest.raises(TypeError, match=r"rule.*cannot become") as caught:
+        fgraph.replace(fgraph.outputs[0], T.fvector(), "rule")
+    assert __file__ in str(caught.value)
+
+
+def test_a_replacement_may_use_what_it_replaces():
+    x, y, a, out = example()
+    fgraph = FunctionGraph([x, y], [out])
+    old = fgraph.memo[a]
+    fgraph.replace(old, T.sqrt(old), "rule")
+    fgraph.check()
+    assert len(fgraph.apply_nodes) == 4
+    values = {x: np.ones(2), y: np.ones(2)}
+    np.testing.assert_allclose(evaluate(fgraph.outputs[0], values), [0.5, 0.5])
+
+
+def test_new_nodes_remember_the_line_of_the_old_one():
+    x, y, a, out = example()
+    fgraph = FunctionGraph([x, y], [out])
+    old = fgraph.memo[a]
+    new = T.expm1(x) + 1
+    fgraph.replace(old, new, "rule")
+    assert new.tag.trace == new.owner.inputs[0].tag.trace == a.tag.trace
+
+
+def test_nodes_that_nobody_needs_are_dropped():
+    x, y = T.dvector("x"), T.dvector("y")
+    quotient, rest = T.divmod(x, y)
+    fgraph = FunctionGraph([x, y], [T.exp(quotient) + rest])
+    assert len(fgraph.apply_nodes) == 4
+    exp = fgraph.outputs[0].owner.inputs[0]
+    fgraph.replace(exp, y, "rule")
+    fgraph.check()
+    assert len(fgraph.apply_nodes) == 2
+    fgraph.replace(exp, y, "gone already")
+    assert len(fgraph.log) == 1
+
+
+def test_a_leaf_without_value_is_missed():
+    x, _y, _, out = example()
+    with pytest.raises(MissingInputError, match="y is needed") as caught:
+        FunctionGraph([x], [out])
+    assert __file__ in str(caught.value)
+    w = shared(np.ones(3))
+    assert FunctionGraph([w], [w * 2]).inputs == [w]
+
+
+def test_an_input_that_is_computed_becomes_a_leaf():
+    _x, y, a, out = example()
+    fgraph = FunctionGraph([a, y], [out])
+    assert fgraph.inputs[0].owner is None
+    assert fgraph.inputs[0] is not a
+    assert len(fgraph.apply_nodes) == 2
+
+
+def test_who_overwrites_comes_after_who_reads():
+    x = T.dvector("x")
+    a = T.exp(x)
+    overwriting = Elemwise(SCALARS["neg"], {0: 0})(a)
+    reading = a.dimshuffle("x", 0) * 2
+    fgraph = FunctionGraph([x], [overwriting, reading])
+    order = fgraph.toposort()
+    names = [str(node.op) for node in order]
+    assert names[-1] == "Elemwise{neg}[(0, 0)]"
+    a, _b = evaluate(fgraph.outputs, {x: np.zeros(2)})
+    assert len(names) == 5
+
+
+def test_a_graph_is_made_and_rewritten_in_time_linear_in_its_size():
+    x = T.dvector("x")
+    fgraph = FunctionGraph([x], [chain(x, 2000)])
+    for node in fgraph.toposort():
+        fgraph.replace(node.out, T.sqrt(node.inputs[0]), "rule")
+    assert len(fgraph.log) == 2000
+    assert {str(node.op) for node in fgraph.apply_nodes} == {
+        "Elemwise{sqrt,no_inplace}"
+    }
+
+
+# Settings.
+
+
+def test_settings_last_for_a_block():
+    assert config.floatX == "float64"
+    with config.use(floatX="float32", device="cuda0"):
+        assert (config.floatX, config.device) == ("float32", "cuda0")
+        with config.use(floatX="float16"):
+            assert (config.floatX, config.device) == ("float16", "cuda0")
+    assert config.floatX == "float64"
+    assert config.current() == Config()
+
+
+def test_flags_are_read_as_theano_wrote_them():
+    flags = parse_flags("mode=FAST_RUN,device=gpu1, floatX=float32,allow_gc=False")
+    assert flags == Config(device="cuda1", floatX="float32", allow_gc=False)
+    theano = {"THEANO_FLAGS": "device=cpu,nvcc.flags=-ftz=true,floatX=float32"}
+    assert from_environment(theano) == Config(device="cpu", floatX="float32")
+    both = {**theano, "GPUARRAY_FLAGS": "device=opencl0:0"}
+    assert from_environment(both) == Config(device="opencl0:0")
+    assert from_environment({}) == Config()
+
+
+@pytest.mark.parametrize(
+    "flags", ["floatx=float32", "floatX=float80", "device=tpu", "fuse=perhaps", "fuse"]
+)
+def test_an_unknown_flag_or_value_is_an_error(flags):
+    with pytest.raises(ConfigError):
+        parse_flags(flags)
+
+
+def test_settings_cannot_be_assigned():
+    with pytest.raises(ConfigFrozenError, match=r"config\.use"):
+        config.floatX = "float32"
+    with (
+        pytest.raises(ConfigError, match="no setting is named 'floatx'"),
+        config.use(floatx="float32"),
+    ):
+        pass
+    with pytest.raises(ConfigError, match="float80"), config.use(floatX="float80"):
+        pass
+
+
+def test_a_constant_is_told_from_a_variable():
+    assert isinstance(T.constant(1), Constant)
+    assert isinstance(T.as_tensor_variable(np.ones(3)), Constant)
+    x = T.vector()
+    assert T.as_tensor_variable(x) is x
+    assert T.as_tensor_variable(T.exp(x).owner).owner is not None

@@ -1,0 +1,162 @@
+"""Graphs as text, in the form that users of Theano know."""
+
+import io
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import FunctionGraph, pp, pprint, printing, shared
+from gpuarray.compiler.graph.printing import letters, listing
+
+
+def logistic():
+    x = T.matrix("x")
+    w, b = shared(np.ones(3), name="w"), shared(0.0, name="b")
+    p_1 = 1 / (1 + T.exp(-T.dot(x, w) - b))
+    return x, w, b, p_1 > 0.5
+
+
+def test_pprint_gives_the_formula_of_the_slides():
+    *_, prediction = logistic()
+    assert pprint(prediction) == (
+        r"gt((TensorConstant{1} / (TensorConstant{1} + exp(((-(x \dot w)) - b)))), "
+        "TensorConstant{0.5})"
+    )
+    assert pp is pprint
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda x, y: x**2, "(x ** TensorConstant{2})"),
+        (lambda x, y: x.T, "x.T"),
+        (lambda x, y: x // y % 2, "((x // y) % TensorConstant{2})"),
+        (lambda x, y: x.sum(axis=0), "Sum{[0]}(x)"),
+        (lambda x, y: T.switch(T.eq(x, y), x, -y), "where(eq(x, y), x, (-y))"),
+        (lambda x, y: x.astype("int8"), "Cast{int8}(x)"),
+        (lambda x, y: x.reshape((4,)), "reshape(x, TensorConstant{(1,) of 4})"),
+        (lambda x, y: x, "x"),
+    ],
+)
+def test_pprint_writes_operators_between_and_functions_before(build, text):
+    assert pprint(build(T.dmatrix("x"), T.dmatrix("y"))) == text
+
+
+def test_debugprint_gives_the_tree_of_the_slides():
+    *_, prediction = logistic()
+    text = printing.debugprint(prediction, file="str")
+    assert text == "\n".join(
+        [
+            "Elemwise{gt,no_inplace} [id A] ''",
+            " |Elemwise{true_div,no_inplace} [id B] ''",
+            " | |InplaceDimShuffle{x} [id C] ''",
+            " | | |TensorConstant{1} [id D]",
+            " | |Elemwise{add,no_inplace} [id E] ''",
+            " |   |InplaceDimShuffle{x} [id F] ''",
+            " |   | |TensorConstant{1} [id D]",
+            " |   |Elemwise{exp,no_inplace} [id G] ''",
+            " |     |Elemwise{sub,no_inplace} [id H] ''",
+            " |       |Elemwise{neg,no_inplace} [id I] ''",
+            " |       | |dot [id J] ''",
+            " |       |   |x [id K]",
+            " |       |   |w [id L]",
+            " |       |InplaceDimShuffle{x} [id M] ''",
+            " |         |b [id N]",
+            " |InplaceDimShuffle{x} [id O] ''",
+            "   |TensorConstant{0.5} [id P]",
+        ]
+    )
+
+
+def test_debugprint_spells_a_node_out_once_and_numbers_the_nodes_of_a_function():
+    x = T.dvector("x")
+    a = T.exp(x)
+    a.name = "a"
+    fgraph = FunctionGraph([x], [a * a, a])
+    assert printing.debugprint(fgraph, file="str") == "\n".join(
+        [
+            "Elemwise{mul,no_inplace} [id A] ''   1",
+            " |Elemwise{exp,no_inplace} [id B] 'a'   0",
+            " | |x [id C]",
+            " |Elemwise{exp,no_inplace} [id B] 'a'   0",
+            "Elemwise{exp,no_inplace} [id B] 'a'   0",
+        ]
+    )
+
+
+def test_debugprint_takes_theanos_options():
+    x = T.fvector("x")
+    y = T.exp(x)
+    y.name = "y"
+    z = y + 1
+    assert printing.debugprint(z, depth=1, ids="", file="str") == (
+        "Elemwise{add,no_inplace} ''"
+    )
+    stopped = printing.debugprint(z, stop_on_name=True, ids="int", file="str")
+    assert stopped.splitlines()[1] == " |Elemwise{exp,no_inplace} [id 1] 'y'"
+    assert " |InplaceDimShuffle{x}" in stopped.splitlines()[2]
+    typed = printing.debugprint(x, print_type=True, file="str")
+    assert typed == "x [id A] <TensorType(float32, vector)>"
+    stream = io.StringIO()
+    assert printing.debugprint([x, x], file=stream) is None
+    assert stream.getvalue() == "x [id A]\nx [id A]\n"
+
+
+def test_debugprint_writes_to_the_standard_output(capsys):
+    printing.debugprint(T.vector("x"))
+    assert capsys.readouterr().out == "x [id A]\n"
+
+
+def test_debugprint_takes_what_has_a_graph():
+    class Function:
+        class Maker:
+            x = T.dvector("x")
+            fgraph = FunctionGraph([x], [x + 1])
+
+        maker = Maker()
+
+    text = printing.debugprint(Function(), file="str")
+    assert text.startswith("Elemwise{add,no_inplace} [id A] ''   1")
+    assert pprint(Function()) == "(x + TensorConstant{1})"
+    with pytest.raises(TypeError, match="expected a variable"):
+        printing.debugprint("nonsense")
+
+
+def test_the_top_of_a_graph_prints_in_a_few_lines():
+    x, y = T.dvector("x"), T.dvector("y")
+    a = T.exp(x)
+    assert printing.min_informative(a * a + y) == "\n".join(
+        [
+            "A. Elemwise{add,no_inplace}",
+            " B. Elemwise{mul,no_inplace}",
+            "  C. Elemwise{exp,no_inplace}",
+            "   D. x",
+            "  <C>",
+            " E. y",
+        ]
+    )
+
+
+def test_a_function_graph_prints_one_line_a_node():
+    x = T.dvector("x")
+    fgraph = FunctionGraph([x], [T.exp(x).sum()])
+    assert listing(fgraph.toposort()) == (
+        "0: Elemwise{exp,no_inplace}(x)\n"
+        "1: Sum{axis=[0], acc_dtype=float64}(Elemwise{exp,no_inplace}.0)"
+    )
+    assert str(fgraph) == "FunctionGraph(x -> Sum{axis=[0], acc_dtype=float64}.0)"
+
+
+def test_names_of_nodes_go_on_after_z():
+    assert [letters(n) for n in (0, 25, 26, 51, 52, 26 * 26)] == [
+        "A", "Z", "BA", "BZ", "CA", "BAA",
+    ]  # fmt: skip
+
+
+def test_long_formulas_do_not_recurse():
+    x = T.dvector("x")
+    y = x
+    for _ in range(3000):
+        y = T.exp(y)
+    assert pprint(y).count("exp") == 3000
+    assert printing.debugprint(y, file="str").count("\n") == 3000

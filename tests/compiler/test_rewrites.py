@@ -1,0 +1,411 @@
+"""Every rule's `before -> after` lines, run; what the phases together must reach."""
+
+import itertools
+import math
+import re
+import time
+
+import numpy as np
+import pytest
+from gpuarray.compiler import rewrites
+from gpuarray.compiler import tensor as T
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.graph.core import constant
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.ops import mapreduce
+from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.shape import dimshuffle, reshape, shape, shape_i
+from gpuarray.compiler.rewrites import engine
+from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
+from gpuarray.compiler.rewrites.patterns import constant_of
+from gpuarray.compiler.rewrites.stability import logsumexp
+from run_graph import run_graph
+
+EXACT = {phase.name: phase.is_exact for phase in rewrites.PHASES}
+
+LINE = [-math.inf, -1e3, -15.0, -2.5, -1.0, -1e-20, -0.0, 0.0]
+LINE += [1e-20, 0.5, 1.0, 3.0, 15.0, 1e3, math.inf, math.nan]
+
+
+def leaves():
+    """The variables that examples may name."""
+    found = {name: T.dvector(name) for name in "xyzuv"}
+    found |= {name: T.dmatrix(name) for name in "XYABC"}
+    return found | {"a": T.dscalar("a"), "i": T.ivector("i")}
+
+
+def values_of(variable):
+    """Values for a leaf: x, y and z together take all triples of the line."""
+    name = variable.name
+    if name == "i":
+        return np.array([-5, -1, 0, 1, 2, 1000] * 3, dtype="int32")
+    if name in "xyz":
+        combinations = np.array(list(itertools.product(LINE, repeat=3)))
+        return combinations[:, "xyz".index(name)].copy()
+    rng = np.random.default_rng(ord(name))
+    if name == "a":
+        return np.array(1.5)
+    return rng.normal(size=(4, 4)) if name in "XYABC" else rng.normal(size=4)
+
+
+def namespace(variables):
+    """What examples are written with."""
+    return {
+        **{name: getattr(T, name) for name in T.__all__ if hasattr(T, name)},
+        **variables,
+        "inf": math.inf,
+        "row": lambda v: dimshuffle(v, "x", 0),
+        "dimshuffle": dimshuffle,
+        "reshape": reshape,
+        "shape": shape,
+        "shape_i": shape_i,
+        "constant": constant,
+        "make_vector": lambda *lengths: MakeVector("int64")(*lengths),
+        "logsumexp": lambda x, axis: logsumexp(x, (axis,)),
+        "gemv": lambda y, a, x, *props: Gemv(*props)(y, a, x),
+        "gemm": lambda c, a, b, *props: Gemm(*props)(c, a, b),
+    }
+
+
+def is_same(a, b):
+    """Whether two graphs are one, numbers compared by value."""
+    if a is b:
+        return True
+    known = constant_of(a), constant_of(b)
+    if known[0] is not None and known[1] is not None:
+        return float(known[0]) == float(known[1])
+    if a.owner is None or b.owner is None or a.owner.op != b.owner.op:
+        return False
+    return a.index == b.index and all(map(is_same, a.owner.inputs, b.owner.inputs))
+
+
+CASES = [
+    pytest.param(rule, example, id=f"{rule.name}: {example.before}")
+    for rule in engine.all_rules()
+    for example in rule.examples
+]
+
+
+@pytest.mark.parametrize(("rule", "example"), CASES)
+def test_a_rule_does_what_its_docstring_says(rule, example):
+    variables = leaves()
+    scope = namespace(variables)
+    before, after = (eval(text, scope) for text in (example.before, example.after))
+    fgraph = FunctionGraph(list(variables.values()), [before])
+    Fixpoint(fgraph, [rule], Log()).run()
+    fgraph.check()
+    after = FunctionGraph(list(variables.values()), [after]).outputs[0]
+    assert is_same(fgraph.outputs[0], after), text_of(fgraph.outputs[0])
+
+
+@pytest.mark.parametrize(("rule", "example"), CASES)
+def test_both_sides_of_a_rule_are_equal_over_the_whole_line(rule, example):
+    variables = leaves()
+    scope = namespace(variables)
+    before, after = (eval(text, scope) for text in (example.before, example.after))
+    values = {v: values_of(v) for v in variables.values()}
+    left, right = run_graph(FunctionGraph(list(values), [before, after]), values)
+    assert left.dtype == right.dtype
+    assert left.shape == right.shape
+    wanted = np.ones(left.shape, dtype=bool)
+    if not EXACT[rule.phase] and left.shape == values[variables["x"]].shape:
+        used = [v for v in ancestors([before]) if v.name in list("xyz")]
+        given_nan = np.isnan([values[v] for v in used]).any(0)
+        wanted = np.isfinite(left) | given_nan
+    for name, exempt in exemptions(example.note):
+        wanted &= ~np.isin(values[variables[name]], exempt) & ~(
+            np.isnan(exempt) & np.isnan(values[variables[name]])
+        )
+    tolerance = 1e-14 if EXACT[rule.phase] and rule.phase != "blas" else 1e-8
+    np.testing.assert_allclose(
+        right[wanted],
+        left[wanted],
+        rtol=tolerance,
+        atol=0 if EXACT[rule.phase] else 1e-9,
+    )
+
+
+def exemptions(note):
+    """The places that a line's comment leaves out: `but at x = -inf`."""
+    found = re.match(r"but at (\w) = (\S+)$", note)
+    return [(found[1], float(found[2]))] if found else []
+
+
+def text_of(variable):
+    if variable.owner is None:
+        return str(variable)
+    return f"{variable.owner.op}({', '.join(map(text_of, variable.owner.inputs))})"
+
+
+def rows_of(fgraph):
+    """The names of all rows of a graph, those inside fused nodes included."""
+    rows = []
+    for node in fgraph.toposort():
+        op = node.op.map if isinstance(node.op, mapreduce.MapReduce) else node.op
+        if not isinstance(op, Elemwise):
+            continue
+        scalar = op.scalar
+        is_fused = isinstance(scalar, Composite)
+        rows += [step.op for step in scalar.steps] if is_fused else [str(op.key)]
+    return rows
+
+
+def optimized(inputs, outputs, **options):
+    """The graph after all phases."""
+    fgraph = FunctionGraph(inputs, outputs)
+    rewrites.optimize(fgraph, **options)
+    fgraph.check()
+    return fgraph
+
+
+def logistic_regression(dtype="float64"):
+    """The inputs and outputs of the training function of the logistic regression."""
+    x, y = T.matrix("x", dtype=dtype), T.vector("y", dtype=dtype)
+    w, b = T.vector("w", dtype=dtype), T.scalar("b", dtype=dtype)
+    p_1 = 1 / (1 + T.exp(-T.dot(x, w) - b))
+    prediction = p_1 > 0.5
+    xent = -y * T.log(p_1) - (1 - y) * T.log(1 - p_1)
+    rate, decay = (constant(v, dtype) for v in (0.1, 0.01))
+    cost = xent.mean() + decay * (w**2).sum()
+    gw, gb = T.grad(cost, [w, b])
+    return [x, y, w, b], [prediction, xent, w - rate * gw, b - rate * gb]
+
+
+def test_a_power_becomes_products_in_one_node():
+    a = T.vector("a")
+    fgraph = optimized([a], [a + a**10])
+    (node,) = fgraph.toposort()
+    assert isinstance(node.op.scalar, Composite)
+    assert sorted(rows_of(fgraph)) == ["add", "mul", "square", "square", "square"]
+    np.testing.assert_array_equal(
+        run_graph(fgraph, {a: np.arange(3.0)})[0], [0.0, 2.0, 1026.0]
+    )
+
+
+def test_squares_and_products_of_two_vectors_become_one_node():
+    a, b = T.vector("a"), T.vector("b")
+    fgraph = optimized([a, b], [a**2 + b**2 + 2 * a * b])
+    assert len(fgraph.apply_nodes) == 1
+    assert "power" not in rows_of(fgraph)
+    values = {a: np.array([0.0, 1.0]), b: np.array([1.0, 2.0])}
+    np.testing.assert_array_equal(run_graph(fgraph, values)[0], [1.0, 9.0])
+
+
+def test_logistic_regression_has_no_exponential_or_logarithm_left():
+    inputs, outputs = logistic_regression()
+    rows = rows_of(optimized(inputs, outputs))
+    assert not {"exp", "log", "log1p", "true_div", "power"} & set(rows)
+    assert {"sigmoid", "softplus"} <= set(rows)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logistic_regression_updates_its_weights_by_one_gemv(dtype):
+    inputs, outputs = logistic_regression(dtype)
+    w, b = inputs[2:]
+    fgraph = optimized(inputs, outputs, destroyable={w: 2, b: 3})
+    (node,) = [node for node in fgraph.toposort() if isinstance(node.op, Gemv)]
+    assert node.op.transpose
+    assert node.op.inplace
+    assert (node.op.alpha, node.op.beta) == pytest.approx((-0.1, 0.998))
+    assert node.inputs[:2] == [w, inputs[0]]
+    assert fgraph.outputs[2] is node.out
+    elementwise = [n for n in fgraph.toposort() if isinstance(n.op, Elemwise)]
+    assert len(elementwise) == 2
+
+
+def test_logistic_regression_stays_finite_where_the_formula_overflows():
+    inputs, outputs = logistic_regression()
+    x = np.array([[1000.0], [-1000.0], [800.0], [0.5]])
+    values = [x, np.array([0.0, 1.0, 1.0, 0.0]), np.array([1.0]), np.array(0.25)]
+    results = run_graph(
+        optimized(inputs, outputs), dict(zip(inputs, values, strict=True))
+    )
+    for result in results:
+        assert np.isfinite(result).all()
+    np.testing.assert_allclose(results[1][:3], [1000.25, 999.75, 0.0])
+
+
+def test_logistic_regression_keeps_its_values_in_the_safe_range():
+    inputs, outputs = logistic_regression()
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(40, 7)), rng.integers(0, 2, 40).astype("float64")]
+    values += [rng.normal(size=7), np.array(0.3)]
+    given = dict(zip(inputs, values, strict=True))
+    plain = run_graph(FunctionGraph(inputs, outputs), given)
+    for left, right in zip(
+        plain, run_graph(optimized(inputs, outputs), given), strict=True
+    ):
+        np.testing.assert_allclose(right, left, rtol=1e-10, atol=1e-12)
+
+
+def test_the_logarithm_of_one_plus_little_is_little():
+    x = T.dvector("x")
+    fgraph = optimized([x], [T.log(1 + x)])
+    assert run_graph(fgraph, {x: np.array([1e-20])})[0] == [1e-20]
+
+
+def test_a_bias_is_folded_into_the_product_unless_the_product_is_read_elsewhere():
+    x, W, b = T.dvector("x"), T.dmatrix("W"), T.dvector("b")
+    product = T.dot(x, W)
+    fgraph = optimized([x, W, b], [T.sigmoid(product + b)])
+    assert any(isinstance(node.op, Gemv) for node in fgraph.apply_nodes)
+    fgraph = optimized([x, W, b], [product, T.sigmoid(product + b)])
+    assert not any(isinstance(node.op, Gemv) for node in fgraph.apply_nodes)
+
+
+def test_the_shape_of_a_product_needs_no_product():
+    X, Y = T.dmatrix("X"), T.dmatrix("Y")
+    fgraph = optimized([X, Y], [T.dot(X, Y).shape])
+    assert [str(node.op) for node in fgraph.toposort()] == [
+        "Shape_i{0}",
+        "Shape_i{1}",
+        "MakeVector{dtype='int64'}",
+    ]
+
+
+def test_equal_expressions_are_computed_once():
+    x, y = T.dmatrices("x", "y")
+    fgraph = optimized([x, y], [(x + y) * 2, (y + x) * 3], phases=["canonicalize"])
+    assert rows_of(fgraph).count("add") == 1
+
+
+def test_a_cast_to_a_narrower_dtype_is_kept():
+    x = T.dvector("x")
+    fgraph = optimized([x], [x.astype("float32").astype("float64")])
+    assert rows_of(fgraph).count("cast") == 2
+
+
+def test_what_fails_on_constants_is_left_to_the_run():
+    power = T.power(T.constant(2), T.constant(-1))
+    fgraph = optimized([], [power])
+    assert rows_of(fgraph) == ["power"]
+
+
+def test_the_users_line_stays_with_what_replaces_a_node():
+    x = T.dvector("x")
+    fgraph = optimized([x], [T.log(1 + T.exp(x))])
+    (node,) = fgraph.toposort()
+    assert node.trace.function == "test_the_users_line_stays_with_what_replaces_a_node"
+
+
+def test_the_log_names_rules_and_both_sides():
+    x = T.dvector("x")
+    log = rewrites.optimize(
+        FunctionGraph([x], [T.log(1 + x)]), ["stabilize"], keep_text=True
+    )
+    (entry,) = [each for each in log.entries if each.rule == "log_of_one_plus"]
+    assert "log" in entry.before
+    assert "log1p" in entry.after
+
+
+def test_an_unknown_phase_is_an_error():
+    with pytest.raises(GraphValueError, match="polish"):
+        rewrites.optimize(FunctionGraph([], []), ["polish"])
+
+
+@pytest.fixture
+def no_new_rules(monkeypatch):
+    monkeypatch.setattr(engine, "RULES", {})
+
+
+@pytest.mark.usefixtures("no_new_rules")
+def test_a_rule_without_an_example_cannot_be_registered():
+    with pytest.raises(RewriteError, match="before -> after"):
+
+        @engine.rewrite(phase="simplify", ops=["exp"])
+        def change(node):
+            """Changes things."""
+
+
+@pytest.mark.usefixtures("no_new_rules")
+def test_a_result_of_another_type_is_an_error():
+    @engine.rewrite(phase="simplify", ops=["exp"])
+    def narrow(node):
+        """exp(x) -> cast(exp(x), "float32")"""
+        return T.cast(node.out, "float32")
+
+    x = T.dvector("x")
+    with pytest.raises(RewriteError, match=r"narrow.*float32.*float64"):
+        Fixpoint(FunctionGraph([x], [T.exp(x)]), [narrow], Log()).run()
+
+
+@pytest.mark.usefixtures("no_new_rules")
+def test_rules_that_do_not_come_to_rest_are_named():
+    @engine.rewrite(phase="simplify", ops=["exp"])
+    def turn_to_sine(node):
+        """exp(x) -> sin(x)"""
+        return T.sin(*node.inputs)
+
+    @engine.rewrite(phase="simplify", ops=["sin"])
+    def turn_to_exponential(node):
+        """sin(x) -> exp(x)"""
+        return T.exp(*node.inputs)
+
+    x = T.dvector("x")
+    with pytest.raises(RewriteError, match=r"turn_to_\w+ \d+x, turn_to_\w+ \d+x"):
+        Fixpoint(
+            FunctionGraph([x], [T.exp(x)]), [turn_to_sine, turn_to_exponential], Log()
+        ).run()
+
+
+@pytest.mark.parametrize(
+    ("setting", "phases"),
+    [
+        ({"rewrites": "none"}, 0),
+        ({"rewrites": "safe"}, 6),
+        ({"rewrites": "all"}, 7),
+        ({"rewrites": "all", "fuse": False}, 6),
+    ],
+)
+def test_settings_choose_phases(setting, phases):
+    with config.use(**setting):
+        assert len(rewrites.phases_of(config)) == phases
+
+
+def test_compile_time_grows_with_the_graph_not_with_its_square():
+    def seconds(layers):
+        ws = [T.dmatrix() for _ in range(layers)]
+        h = x = T.dmatrix("x")
+        for w in ws:
+            h = T.tanh(T.dot(h, w) + 1)
+        gradients = T.grad(T.sqr(h).mean(), ws)
+        fgraph = FunctionGraph(
+            [x, *ws], [w - 0.1 * g for w, g in zip(ws, gradients, strict=True)]
+        )
+        start = time.process_time()
+        rewrites.optimize(fgraph)
+        return time.process_time() - start
+
+    seconds(2)
+    assert seconds(32) < 16 * seconds(8)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_sums_of_products_become_one_chain_of_routines(seed):
+    rng = np.random.default_rng(seed)
+    A, B, C = T.dmatrices("A", "B", "C")
+    u, v = T.dvectors("u", "v")
+    is_vector = seed % 2 == 0
+    terms = [v, T.dot(A, u), T.dot(u, B), T.dot(C.T, u)]
+    if not is_vector:
+        terms = [C, T.dot(A, B), T.dot(B.T, A), T.dot(A, C.T)]
+    first, *others = rng.permutation(4)
+    total = terms[first]
+    for index in others:
+        scaled = terms[index] * float(rng.normal())
+        steps = [total + scaled, total - scaled, (scaled - total) / 2, -total + scaled]
+        total = steps[int(rng.integers(4))]
+    inputs = [A, B, C, u, v]
+    fgraph = optimized(inputs, [total], phases=["canonicalize", "simplify", "blas"])
+    values = {x: rng.normal(size=(5,) * x.type.ndim) for x in inputs}
+    wanted = run_graph(FunctionGraph(inputs, [total]), values)[0]
+    np.testing.assert_allclose(
+        run_graph(fgraph, values)[0], wanted, rtol=1e-9, atol=1e-12
+    )
+    routines = [node for node in fgraph.apply_nodes if isinstance(node.op, Gemv | Gemm)]
+    assert len(routines) == 3
+    assert not any(isinstance(node.op, Elemwise) for node in fgraph.apply_nodes)

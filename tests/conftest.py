@@ -1,0 +1,87 @@
+"""Which devices the suite runs on: ``pytest --context opencl0:0 --context cuda0``.
+
+Without the option these are all the devices found, or the null device if there is none;
+tests of what needs no kernel run on the null device in any case. ``--context oclgrind``
+is the simulator that finds what kernels do out of bounds; ``-m oclgrind`` picks the
+tests that it is fast enough for.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--context",
+        action="append",
+        default=[],
+        help="a device to test on, such as cuda0 or opencl0:0; may be repeated",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "oclgrind: also run under the kernel simulator")
+    folder = tempfile.mkdtemp(prefix="gpuarray-test-cache-")
+    config.gpuarray_cache = folder
+    os.environ["GPUARRAY_CACHE_DIR"] = folder
+    config.gpuarray_contexts = _named(config.getoption("--context")) or _found()
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(config.gpuarray_cache, ignore_errors=True)
+
+
+def _named(names):
+    if "oclgrind" not in names:
+        return names
+    if len(names) > 1:
+        raise pytest.UsageError("--context oclgrind stands alone: it is a library")
+    os.environ["GPUARRAY_OPENCL"] = OCLGRIND
+    return ["opencl0:0"]
+
+
+def _found():
+    from gpuarray.doctor import devices
+
+    cuda, opencl = devices("cuda")[0], devices("opencl")[0]
+    return [*cuda, *opencl] or ["null"]
+
+
+def pytest_report_header(config):
+    return f"devices tested: {', '.join(config.gpuarray_contexts)}"
+
+
+def pytest_generate_tests(metafunc):
+    if "context" in metafunc.fixturenames:
+        names = metafunc.config.gpuarray_contexts
+        metafunc.parametrize("context", names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def context(request):
+    """An open context that runs kernels, for each device tested."""
+    import gpuarray
+
+    if request.param == "null":
+        pytest.skip("no device was found, and the null device runs no kernel")
+    return gpuarray.context(request.param)
+
+
+@pytest.fixture
+def null():
+    """The context on host memory, which runs no kernel."""
+    import gpuarray
+
+    return gpuarray.context("null")
+
+
+@pytest.fixture
+def cache_folder(request):
+    """The folder of compiled kernels of this test run."""
+    return Path(request.config.gpuarray_cache)

@@ -1,0 +1,172 @@
+"""The table of scalar operations, tested on the host: its gradients and its claims."""
+
+import pickle
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from gpuarray.scalars import SCALARS
+
+ROWS = list(SCALARS.values())
+NAMES = [row.name for row in ROWS]
+WITHOUT_GRADIENT = {"tri_gamma"}
+
+# The table's functions on NumPy arrays, as gradients want them.
+math = SimpleNamespace(**{row.name: row.reference for row in ROWS})
+
+
+def each(rows):
+    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
+
+
+def sample(row, n=60):
+    """Float64 points inside the row's domain, one array per operand."""
+    low, high = row.domain
+    low, high = max(low, -3.0), min(high, 4.0)
+    margin = 0.02 * (high - low)
+    random = np.random.default_rng(5)
+    points = random.uniform(low + margin, high - margin, (row.arity, n))
+    if row.name == "power":
+        points[0] = np.abs(points[0]) + 0.1
+    if row.name == "clip":
+        points[1], points[2] = -1.0, 1.0
+    if row.name == "where":
+        points[0] = points[0] > 0
+    return list(points)
+
+
+def is_float(row):
+    try:
+        with np.errstate(all="ignore"):
+            row.reference(*([np.ones(1)] * row.arity))
+    except TypeError:
+        return False
+    return True
+
+
+@each([row for row in ROWS if is_float(row) and row.name not in WITHOUT_GRADIENT])
+def test_gradient_agrees_with_finite_differences(row):
+    operands = sample(row)
+    y = row.reference(*operands)
+    flows = row.gradient(math, np.ones_like(operands[-1]), y, *operands)
+    flows = flows if isinstance(flows, tuple) else (flows,)
+    assert len(flows) == row.arity
+    if y.dtype != np.float64:
+        assert all(flow is None for flow in flows)
+        return
+    step = 1e-6
+    for i, flow in enumerate(flows):
+        if row.name == "where" and i == 0:
+            assert flow is None
+            continue
+        moved = [operands[:], operands[:]]
+        moved[0][i], moved[1][i] = operands[i] - step, operands[i] + step
+        below, above = (row.reference(*point) for point in moved)
+        slope = (above - below) / (2 * step)
+        smooth = np.abs(slope) < 1e3  # not across a jump of the function
+        got = np.zeros_like(slope) if flow is None else np.asarray(flow) + 0 * slope
+        np.testing.assert_allclose(got[smooth], slope[smooth], rtol=2e-5, atol=2e-5)
+
+
+def test_what_has_no_gradient_says_so_by_name():
+    for name in WITHOUT_GRADIENT:
+        with pytest.raises(NotImplementedError, match=name):
+            SCALARS[name].gradient(math, 1.0, 1.0, 1.0)
+
+
+def test_gradients_are_finite_where_the_function_is_flat_or_kinked():
+    one = np.ones(1)
+    zero = np.zeros(1)
+    with np.errstate(all="ignore"):
+        base, exponent = SCALARS["power"].gradient(math, one, one, zero, zero)
+    assert base == 0 and exponent == 0
+    assert SCALARS["abs"].gradient(math, one, zero, zero) == 0
+
+
+@each([row for row in ROWS if row.undone_by])
+def test_the_row_named_by_undone_by_inverts(row):
+    (x,) = sample(row)
+    if not is_float(row):
+        x = np.arange(-5, 5)
+    back = SCALARS[row.undone_by].reference(row.reference(x))
+    np.testing.assert_allclose(back, x, rtol=1e-9, atol=1e-9)
+
+
+def operand_for_claims(row):
+    if not is_float(row):
+        return np.arange(-6, 6)
+    if row.result == "bool":
+        return np.array([True, False])
+    return np.array([-2.5, -1.0, 0.0, 0.3, 7.0, np.inf, -np.inf])
+
+
+def reference_quietly(row, *operands):
+    with np.errstate(all="ignore"):
+        return row.reference(*operands)
+
+
+@each([row for row in ROWS if row.identity is not None])
+def test_the_identity_leaves_the_other_operand(row):
+    x = operand_for_claims(row)
+    identity = np.array(row.identity, x.dtype if x.dtype.kind != "b" else bool)
+    np.testing.assert_array_equal(reference_quietly(row, x, identity), x)
+    if row.commutes:
+        np.testing.assert_array_equal(reference_quietly(row, identity, x), x)
+
+
+@each([row for row in ROWS if row.commutes])
+def test_operands_of_a_commuting_row_may_change_places(row):
+    a = operand_for_claims(row)
+    b = a[::-1].copy()
+    np.testing.assert_array_equal(
+        reference_quietly(row, a, b), reference_quietly(row, b, a)
+    )
+
+
+@each([row for row in ROWS if row.associates])
+def test_an_associating_row_may_be_grouped_at_will(row):
+    if is_float(row) and row.result != "bool":
+        a, b, c = np.random.default_rng(1).uniform(-3, 3, (3, 50))
+    else:
+        a = operand_for_claims(row)
+        b, c = np.roll(a, 1), np.roll(a, 2)
+    left = row.reference(row.reference(a, b), c)
+    right = row.reference(a, row.reference(b, c))
+    np.testing.assert_allclose(left.astype(float), right.astype(float), rtol=1e-12)
+
+
+@each(ROWS)
+def test_a_row_pickles_to_itself(row):
+    assert pickle.loads(pickle.dumps(row)) is row
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "gamma", "gammaln", "psi"])
+def test_references_agree_with_scipy(name):
+    special = pytest.importorskip("scipy.special")
+    x = np.concatenate([np.linspace(-4.3, 12, 200), [0.0, -0.0, -2.0, np.inf, np.nan]])
+    theirs = getattr(special, name)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = SCALARS[name].reference(x)
+    if name == "gamma":  # SciPy's and C's poles differ in sign conventions
+        keep = ~((x <= 0) & (x == np.floor(x)))
+        ours, theirs = ours[keep], theirs[keep]
+    if name == "psi":
+        keep = x != 0
+        ours, theirs = ours[keep], theirs[keep]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_tri_gamma_agrees_with_scipy():
+    special = pytest.importorskip("scipy.special")
+    x = np.linspace(0.1, 12, 100)
+    theirs = special.polygamma(1, x)
+    np.testing.assert_allclose(SCALARS["tri_gamma"].reference(x), theirs, rtol=1e-11)
+
+
+def test_sigmoid_and_softplus_neither_overflow_nor_vanish():
+    x = np.array([-1000.0, -700.0, 0.0, 700.0, 1000.0])
+    with np.errstate(over="raise", invalid="raise"):
+        assert SCALARS["sigmoid"].reference(x)[1] > 0
+        np.testing.assert_array_equal(SCALARS["softplus"].reference(x)[3:], x[3:])

@@ -1,0 +1,27 @@
+"""NumPy as the judge: one comparison of value, dtype and shape."""
+
+import numpy as np
+
+# Relative tolerances of results that a device may compute with other rounding than
+# NumPy.
+RTOL = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-12}
+
+
+def assert_same(device, host, rtol=None, exact=False):
+    """``device`` has the dtype, the shape and the elements of ``host``."""
+    host = np.asarray(host)
+    got = np.asarray(device)
+    assert got.dtype == host.dtype
+    assert device.shape == host.shape == got.shape
+    if exact or host.dtype.kind != "f":
+        np.testing.assert_array_equal(got, host)
+        return
+    tolerance = RTOL[host.dtype.name] if rtol is None else rtol
+    scale = np.abs(host[np.isfinite(host)]).max(initial=0) if host.size else 0
+    np.testing.assert_allclose(got, host, rtol=tolerance, atol=tolerance * 1e-2 * scale)
+
+
+def quietly(function, *operands):
+    """NumPy's result without its warnings of overflow and the like."""
+    with np.errstate(all="ignore"):
+        return function(*operands)

@@ -1,0 +1,50 @@
+"""The example programs, run as a user runs them, on every context."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def run(name, context, *options):
+    command = [sys.executable, EXAMPLES / name, "--context", context.name, *options]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_simple(context):
+    out = run("simple.py", context)
+    assert out.splitlines()[0].split() == ["[", "0.", "2.", "1026.]"] or (
+        re.sub(r"[\[\]\s]+", " ", out.splitlines()[0]).split() == ["0.", "2.", "1026."]
+    )
+    assert out.count("launch") == 1
+    assert "pow" not in out
+
+
+@pytest.mark.parametrize("name", ["check1.py", "check2.py"])
+def test_the_exp_loop(context, name):
+    out = run(name, context, "--iters", "20")
+    assert "Used the gpu" in out
+    values = re.search(r"Result is \[([\d. ]+)", out)
+    assert values is not None
+    first = [float(v) for v in values[1].split()]
+    assert first[:3] == pytest.approx([1.2317803, 1.6187934, 1.5227807], rel=1e-5)
+    assert ("HostFromGpu" in out) == (name == "check1.py")
+
+
+def test_logistic_regression_learns(context):
+    out = run("logreg.py", context, "--steps", "1500")
+    last = out.strip().splitlines()[-1]
+    found = re.fullmatch(
+        r"demo: device=(.+) accuracy=([\d.]+) steps_per_second=(\d+)", last
+    )
+    assert found, last
+    assert float(found[2]) >= 0.95
