@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError
@@ -10,7 +11,9 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
 
 
 class Transfer(Op):
-    """The same values in another memory."""
+    """The same values in another memory, or in the same one where they are there already."""
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def reference(self, x: Any) -> Any:
         """``x``: NumPy has one memory."""

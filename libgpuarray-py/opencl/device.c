@@ -206,7 +206,7 @@ int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
     return status;
   }
   pthread_mutex_init(&d->staging.lock, NULL);
-  pthread_mutex_init(&d->clock_lock, NULL);
+  pthread_rwlock_init(&d->queue_lock, NULL);
   *device = d;
   return GA_NO_ERROR;
 }
@@ -215,10 +215,8 @@ void ga__opencl_close(void *device) {
   ga_opencl_device *d = device;
   d->api->clFinish(d->queue);
   ga__opencl_staging_close(d);
-  if (d->clock)
-    d->api->clReleaseCommandQueue(d->clock);
   pthread_mutex_destroy(&d->staging.lock);
-  pthread_mutex_destroy(&d->clock_lock);
+  pthread_rwlock_destroy(&d->queue_lock);
   d->api->clReleaseCommandQueue(d->queue);
   d->api->clReleaseContext(d->context);
   ga__free(d);
@@ -243,12 +241,6 @@ static int alloc_shared(void **memory, ga_opencl_device *d, size_t size) {
   return GA_NO_ERROR;
 }
 
-/* A driver may put off allocating until the first use, where it fails as a launch. */
-static cl_int make_resident(ga_opencl_device *d, cl_mem memory) {
-  return d->api->clEnqueueMigrateMemObjects(
-      d->queue, 1, &memory, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-}
-
 int ga__opencl_alloc(void **memory, void *device, size_t size) {
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
@@ -258,10 +250,10 @@ int ga__opencl_alloc(void **memory, void *device, size_t size) {
     return alloc_shared(memory, d, size);
   cl_mem made =
       d->api->clCreateBuffer(d->context, CL_MEM_READ_WRITE, size, NULL, &code);
-  if (made && d->is_gpu) {
-    code = make_resident(d, made);
-    ga__opencl_note(d);
-  }
+  /* A driver may put off allocating until the first use, where a launch would fail. */
+  if (made && d->is_gpu)
+    OPENCL_QUEUE(&code, d, clEnqueueMigrateMemObjects, 1, &made,
+                 CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
   if (made && code == CL_SUCCESS) {
     *memory = made;
     return GA_NO_ERROR;
@@ -294,7 +286,9 @@ int ga__opencl_free_memory(size_t *out, void *device) {
 int ga__opencl_wait(void *device) {
   ga_opencl_device *d = device;
   unsigned long queued = atomic_load_explicit(&d->queued, memory_order_acquire);
+  ga__opencl_enter(d);
   cl_int code = d->api->clFinish(d->queue);
+  ga__opencl_leave(d);
   if (code != CL_SUCCESS) {
     ga__opencl_fail(code, "clFinish");
     return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
@@ -307,31 +301,39 @@ int ga__opencl_settle(ga_opencl_device *device) {
   return ga__opencl_is_idle(device) ? GA_NO_ERROR : ga__opencl_wait(device);
 }
 
-/* A point of the second queue that is reached when `*event` is; replaces it. */
-static cl_int follow(cl_event *event, ga_opencl_device *d) {
+/* The lock is held for writing. */
+static cl_int replace_queue(ga_opencl_device *d) {
   cl_int code = CL_SUCCESS;
-  cl_event followed = *event;
-  pthread_mutex_lock(&d->clock_lock);
-  if (d->clock == NULL)
-    d->clock = d->api->clCreateCommandQueue(d->context, d->id,
-                                            CL_QUEUE_PROFILING_ENABLE, &code);
-  if (code == CL_SUCCESS)
-    code = d->api->clEnqueueMarkerWithWaitList(d->clock, 1, &followed, event);
-  if (code == CL_SUCCESS)
-    d->api->clFlush(d->clock);
-  pthread_mutex_unlock(&d->clock_lock);
-  d->api->clReleaseEvent(followed);
+  if (d->keeps_times)
+    return CL_SUCCESS;
+  cl_command_queue timed =
+      d->api->clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
+  if (timed == NULL)
+    return code;
+  code = d->api->clFinish(d->queue);
+  d->api->clReleaseCommandQueue(d->queue);
+  d->queue = timed;
+  d->keeps_times = true;
   return code;
+}
+
+static int keep_times(ga_opencl_device *d) {
+  pthread_rwlock_wrlock(&d->queue_lock);
+  cl_int code = replace_queue(d);
+  pthread_rwlock_unlock(&d->queue_lock);
+  return code == CL_SUCCESS ? GA_NO_ERROR
+                            : ga__opencl_fail(code, "clCreateCommandQueue");
 }
 
 int ga__opencl_event(void **event, void *device) {
   ga_opencl_device *d = device;
   cl_event made;
-  OPENCL_TRY(d->api, clEnqueueMarkerWithWaitList, d->queue, 0, NULL, &made);
+  if (d->is_gpu)
+    GA_TRY(keep_times(d));
+  OPENCL_QUEUE_TRY(d, clEnqueueMarkerWithWaitList, 0, NULL, &made);
+  ga__opencl_enter(d);
   d->api->clFlush(d->queue);
-  cl_int code = d->is_gpu ? follow(&made, d) : CL_SUCCESS;
-  if (code != CL_SUCCESS)
-    return ga__opencl_fail(code, "clEnqueueMarkerWithWaitList");
+  ga__opencl_leave(d);
   *event = made;
   return GA_NO_ERROR;
 }

@@ -35,16 +35,45 @@ typedef struct ga_opencl_device {
   /* Grows whenever a buffer is freed, since its handle may come again for another. */
   atomic_ulong frees;
   ga_opencl_staging staging;
-  /* Where the queue keeps no times, which GPUs pay for with each transfer: a second one
-   * that keeps them, and only ever follows the first. NULL until first needed. */
-  pthread_mutex_t clock_lock;
-  cl_command_queue clock;
+  /* Keeping the times of commands costs GPUs some us a transfer, so that their queue is
+   * replaced by one that does when the first event asks for it: under the lock, which
+   * all who use the queue share. Elsewhere it costs nothing, and nobody locks. */
+  bool keeps_times;
+  pthread_rwlock_t queue_lock;
 } ga_opencl_device;
+
+/* The queue stays what it is between the two. */
+static inline void ga__opencl_enter(ga_opencl_device *device) {
+  if (device->is_gpu)
+    pthread_rwlock_rdlock(&device->queue_lock);
+}
+static inline void ga__opencl_leave(ga_opencl_device *device) {
+  if (device->is_gpu)
+    pthread_rwlock_unlock(&device->queue_lock);
+}
 
 /* To be called after a command was queued. */
 static inline void ga__opencl_note(ga_opencl_device *device) {
   atomic_fetch_add_explicit(&device->queued, 1, memory_order_release);
 }
+
+/* Calls `name(queue, ...)`, which queues a command; *code is its result. */
+#define OPENCL_QUEUE(code, device, name, ...)                                          \
+  do {                                                                                 \
+    ga__opencl_enter(device);                                                          \
+    *(code) = (device)->api->name((device)->queue, __VA_ARGS__);                       \
+    ga__opencl_note(device);                                                           \
+    ga__opencl_leave(device);                                                          \
+  } while (0)
+
+/* The same, and hands a failure on to the caller. */
+#define OPENCL_QUEUE_TRY(device, name, ...)                                            \
+  do {                                                                                 \
+    cl_int opencl_try_;                                                                \
+    OPENCL_QUEUE(&opencl_try_, device, name, __VA_ARGS__);                             \
+    if (opencl_try_ != CL_SUCCESS)                                                     \
+      return ga__opencl_fail(opencl_try_, #name);                                      \
+  } while (0)
 
 /* Whether nothing that any thread has queued so far is still to be done. */
 static inline bool ga__opencl_is_idle(const ga_opencl_device *device) {

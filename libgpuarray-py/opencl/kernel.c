@@ -207,9 +207,8 @@ static int queue_launch(ga_opencl_device *d, const kernel *k, const ga_launch *l
   size_t global[3];
   for (unsigned int i = 0; i < launch->nd; i++)
     global[i] = launch->grid[i] * launch->block[i];
-  OPENCL_TRY(d->api, clEnqueueNDRangeKernel, d->queue, k->handle, launch->nd, NULL,
-             global, launch->block, 0, NULL, NULL);
-  ga__opencl_note(d);
+  OPENCL_QUEUE_TRY(d, clEnqueueNDRangeKernel, k->handle, launch->nd, NULL, global,
+                   launch->block, 0, NULL, NULL);
   return GA_NO_ERROR;
 }
 

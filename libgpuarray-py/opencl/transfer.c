@@ -44,9 +44,8 @@ static void run_write(void *argument) {
 
 static int queue_task(ga_opencl_device *d, void (*function)(void *), task *t,
                       size_t n_bytes) {
-  OPENCL_TRY(d->api, clEnqueueNativeKernel, d->queue, function, t,
-             offsetof(task, bytes) + n_bytes, 0, NULL, NULL, 0, NULL, NULL);
-  ga__opencl_note(d);
+  OPENCL_QUEUE_TRY(d, clEnqueueNativeKernel, function, t,
+                   offsetof(task, bytes) + n_bytes, 0, NULL, NULL, 0, NULL, NULL);
   return GA_NO_ERROR;
 }
 
@@ -88,8 +87,10 @@ static int staging_open(ga_opencl_device *d) {
       d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
   if (memory == NULL)
     return ga__opencl_fail(code, "clCreateBuffer");
+  ga__opencl_enter(d);
   s->mapped = d->api->clEnqueueMapBuffer(d->queue, memory, 1, CL_MAP_WRITE, 0, size, 0,
                                          NULL, NULL, &code);
+  ga__opencl_leave(d);
   if (code != CL_SUCCESS) {
     d->api->clReleaseMemObject(memory);
     return ga__opencl_fail(code, "clEnqueueMapBuffer");
@@ -135,9 +136,8 @@ static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
     GA_TRY(next_part(d));
   char *bytes = s->mapped + s->part * PART + s->used;
   memcpy(bytes, host, size);
-  OPENCL_TRY(d->api, clEnqueueWriteBuffer, d->queue, memory, 0, offset, size, bytes, 0,
-             NULL, &event);
-  ga__opencl_note(d);
+  OPENCL_QUEUE_TRY(d, clEnqueueWriteBuffer, memory, 0, offset, size, bytes, 0, NULL,
+                   &event);
   if (s->events[s->part])
     d->api->clReleaseEvent(s->events[s->part]);
   s->events[s->part] = event;
@@ -158,8 +158,8 @@ int ga__opencl_read(void *device, void *host, void *memory, size_t offset,
     memcpy(host, bytes, size);
     return GA_NO_ERROR;
   }
-  OPENCL_TRY(d->api, clEnqueueReadBuffer, d->queue, memory, 1, offset, size, host, 0,
-             NULL, NULL);
+  OPENCL_QUEUE_TRY(d, clEnqueueReadBuffer, memory, 1, offset, size, host, 0, NULL,
+                   NULL);
   return GA_NO_ERROR;
 }
 
@@ -177,8 +177,8 @@ int ga__opencl_write(void *device, void *memory, size_t offset, const void *host
     pthread_mutex_unlock(&d->staging.lock);
     return status;
   }
-  OPENCL_TRY(d->api, clEnqueueWriteBuffer, d->queue, memory, 1, offset, size, host, 0,
-             NULL, NULL);
+  OPENCL_QUEUE_TRY(d, clEnqueueWriteBuffer, memory, 1, offset, size, host, 0, NULL,
+                   NULL);
   return GA_NO_ERROR;
 }
 
@@ -195,9 +195,8 @@ int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
       return GA_NO_ERROR;
     }
   }
-  OPENCL_TRY(d->api, clEnqueueCopyBuffer, d->queue, from, to, from_offset, to_offset,
-             size, 0, NULL, NULL);
-  ga__opencl_note(d);
+  OPENCL_QUEUE_TRY(d, clEnqueueCopyBuffer, from, to, from_offset, to_offset, size, 0,
+                   NULL, NULL);
   return GA_NO_ERROR;
 }
 
@@ -215,8 +214,7 @@ int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byt
                  : (offset | size) % 4 == 0            ? 4
                                                        : 1;
   memset(pattern, byte, sizeof pattern);
-  OPENCL_TRY(d->api, clEnqueueFillBuffer, d->queue, memory, pattern, width, offset,
-             size, 0, NULL, NULL);
-  ga__opencl_note(d);
+  OPENCL_QUEUE_TRY(d, clEnqueueFillBuffer, memory, pattern, width, offset, size, 0,
+                   NULL, NULL);
   return GA_NO_ERROR;
 }

@@ -1,0 +1,156 @@
+"""Reductions against NumPy: axes, layouts, dtypes, special values, determinism."""
+
+import itertools
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray.dtypes import DTYPES
+from judge import assert_same
+from layouts import LAYOUTS, broadcast_pair, pair, values
+
+NAMES = ("sum", "prod", "max", "min", "any", "all", "mean")
+AXES = [
+    None,
+    *itertools.chain.from_iterable(
+        itertools.combinations(range(3), n) for n in range(4)
+    ),
+]
+
+
+def reduced(name, array, **how):
+    return getattr(array, name)(**how)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("axis", AXES, ids=str)
+def test_every_set_of_axes(context, axis):
+    host, device = pair("c_order", "float32", context)
+    assert_same(device.sum(axis), host.sum(axis))
+    kept = device.max(axis, keepdims=True)
+    assert_same(kept, host.max(axis, keepdims=True))
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout(context, layout):
+    host, device = pair(layout, "float32", context)
+    for axis in [None, *range(host.ndim)]:
+        assert_same(device.sum(axis), host.sum(axis))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sums_of_every_dtype(context, dtype):
+    host, device = pair("negative_step", dtype, context)
+    assert_same(device.sum(), host.sum())
+    assert_same(device.sum(1), host.sum(1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
+def test_every_reduction(context, name, dtype):
+    if name == "mean" and dtype in ("int8", "bool") and not context.has_double:
+        pytest.skip("the mean of integers is float64, which the device lacks")
+    host = values(dtype, (4, 9))
+    if name == "prod" and dtype.startswith("f"):
+        host = (host / 4 + 1).astype(dtype)[:, :3]
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1, -1):
+        expected = reduced(name, host, axis=axis)
+        assert_same(reduced(name, device, axis=axis), expected)
+
+
+def test_the_dtype_of_a_sum_can_be_chosen(context):
+    host = np.full(1000, 200, "uint8")
+    device = gpuarray.asarray(host, context=context)
+    for dtype in ("uint8", "int32", "float32"):
+        assert_same(device.sum(dtype=dtype), host.sum(dtype=dtype))
+    assert_same(device.prod(dtype="uint8"), host.prod(dtype="uint8"))
+
+
+def test_float16_is_accumulated_in_float32(context):
+    host = np.full(20000, 0.5, "float16")
+    device = gpuarray.asarray(host, context=context)
+    assert float(device.sum()) == 10000.0
+    assert float(device.mean()) == 0.5
+
+
+def test_nothing_to_reduce_gives_the_identity(context):
+    empty = np.empty((0, 3), "float32")
+    device = gpuarray.asarray(empty, context=context)
+    assert_same(device.sum(0), empty.sum(0))
+    assert_same(device.prod(), empty.prod())
+    assert_same(device.all(), empty.all())
+    assert_same(device.any(0), empty.any(0))
+    assert_same(device.sum(1), empty.sum(1))
+    with pytest.raises(ValueError, match="max: no elements along axis 0"):
+        device.max()
+    assert_same(device.max(1), empty.max(1))
+
+
+def test_a_nan_is_handed_on(context):
+    host = values("float32", (70, 30))
+    host[3, 4] = np.nan
+    device = gpuarray.asarray(host, context=context)
+    assert_same(device.max(0), host.max(0))
+    assert_same(device.min(1), host.min(1))
+    assert np.isnan(float(device.sum()))
+
+
+def test_infinities_and_extremes(context):
+    host = np.array([-np.inf, np.inf, -3.0], "float32")
+    device = gpuarray.asarray(host, context=context)
+    assert_same(device.max(), host.max())
+    assert_same(device.min(), host.min())
+    limits = np.array([np.iinfo("int64").min, 0, 7, np.iinfo("int64").max])
+    whole = gpuarray.asarray(limits, context=context)
+    assert_same(whole[:1].max(), limits[:1].max())
+    assert_same(whole[-1:].min(), limits[-1:].min())
+
+
+def test_any_and_all_of_numbers_that_are_neither_0_nor_1(context):
+    host = np.array([0.0, 0.25, 256.0, np.nan], "float32")
+    device = gpuarray.asarray(host, context=context)
+    assert bool(device.any()) and not bool(device.all())
+    whole = gpuarray.asarray(np.array([256, 512]), context=context)
+    assert bool(whole.all())
+
+
+def test_a_repeated_view(context):
+    host, device = broadcast_pair("float32", context)
+    assert_same(device.sum(), host.sum())
+    assert_same(device.sum(0), host.sum(0))
+
+
+@pytest.mark.parametrize("shape", [(100003,), (3, 70001), (70001, 3), (257, 263)])
+def test_many_elements(context, shape):
+    host = values("float32", shape)
+    device = gpuarray.asarray(host, context=context)
+    for axis in [None, *range(len(shape))]:
+        expected = host.sum(axis, dtype="float64")
+        got = np.asarray(device.sum(axis))
+        scale = np.abs(host).sum(axis, dtype="float64").max()
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6 * scale)
+        assert_same(device.max(axis), host.max(axis))
+
+
+def test_the_same_input_gives_the_same_bits(context):
+    device = gpuarray.asarray(values("float32", (1009, 257)), context=context)
+    first = [np.asarray(device.sum(axis)) for axis in (None, 0, 1)]
+    for _ in range(3):
+        again = [np.asarray(device.sum(axis)) for axis in (None, 0, 1)]
+        for a, b in zip(first, again, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_number_reduces_to_itself(context):
+    host, device = pair("element", "float32", context)
+    for name in NAMES:
+        assert_same(reduced(name, device), reduced(name, host))
+
+
+def test_functions_are_the_methods(context):
+    host, device = pair("row", "float32", context)
+    for name in NAMES:
+        expected = getattr(np, name)(host, axis=1)
+        assert_same(getattr(gpuarray, name)(device, axis=1), expected)
