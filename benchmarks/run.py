@@ -15,7 +15,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARIES = {"ours": "gpuarray", "numpy": "numpy", "torch": "torch", "cupy": "cupy", "jax": "jax"}
+LIBRARIES = {
+    "ours": "gpuarray",
+    "numpy": "numpy",
+    "torch": "torch",
+    "cupy": "cupy",
+    "jax": "jax",
+}
 COMPILE_PROGRAM = """
 import json, sys, time
 start = time.perf_counter()
@@ -58,7 +64,9 @@ def worker(library: str, context: str, small: bool) -> None:
 def run_worker(library: str, arguments: list[str]) -> dict[str, float]:
     """The rows of a library, from a process of its own; empty, with a note, if it fails."""
     command = [sys.executable, __file__, "--worker", library, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, check=False
+    )
     if done.returncode != 0:
         print(f"{library}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         return {}
@@ -140,7 +148,10 @@ def main() -> None:
     if options.worker:
         worker(options.worker, options.context, options.small)
         return
-    arguments = [f"--context={options.context}", *(["--small"] if options.small else [])]
+    arguments = [
+        f"--context={options.context}",
+        *(["--small"] if options.small else []),
+    ]
     results = {}
     for library in options.only:
         if importlib.util.find_spec(LIBRARIES[library]) is not None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from gpuarray.compiler.errors import ConfigError, ConfigFrozenError
 
-DEVICE = re.compile(r"|cpu|cuda\d*|opencl(\d+:\d+)?")
+DEVICE = re.compile(r"|cpu|null|cuda\d*|opencl(\d+:\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,9 @@ class Config:
     """What a user may choose; every field has a default that is safe.
 
     ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
-    host), or nothing for the default context of ``gpuarray``. ``contexts`` maps names
-    of a program to devices: ``dev0->cuda0;dev1->cuda1``.
+    first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
+    the default context of ``gpuarray``. ``contexts`` maps names of a program to
+    devices: ``dev0->cuda0;dev1->cuda1``.
     """
 
     floatX: Literal["float16", "float32", "float64"] = "float64"
@@ -46,9 +47,29 @@ class Config:
         if not DEVICE.fullmatch(self.device):
             raise ConfigError(
                 f"config: device={self.device!r} names no device; write cpu, cuda, "
-                "cuda0, "
-                "opencl0:0, or nothing for the default"
+                "cuda0, opencl0:0, or nothing for the default"
             )
+        context_map(self.contexts)
+
+
+def context_map(text: str) -> dict[str, str]:
+    """The devices that a program's names of contexts stand for.
+
+    >>> context_map("dev0->cuda0;dev1->cuda1")
+    {'dev0': 'cuda0', 'dev1': 'cuda1'}
+    """
+    devices: dict[str, str] = {}
+    for pair in filter(None, text.split(";")):
+        name, arrow, device = (part.strip() for part in pair.partition("->"))
+        if not arrow or not name or not device or DEVICE.fullmatch(name):
+            raise ConfigError(
+                f"config: contexts={text!r} holds {pair!r}; write name->device pairs "
+                "with names that are no devices, such as dev0->cuda0;dev1->cuda1"
+            )
+        if not DEVICE.fullmatch(device):
+            raise ConfigError(f"config: contexts={text!r}: {device!r} is no device")
+        devices[name] = device
+    return devices
 
 
 def check_value(name: str, hint: Any, value: Any) -> None:
@@ -84,8 +105,7 @@ def parse_flags(text: str, *, strict: bool = True) -> Config:
         elif strict or not equals:
             raise ConfigError(
                 f"config: flag {item!r} is not known; write name=value with a name "
-                "among "
-                f"{sorted(hints)}"
+                f"among {sorted(hints)}"
             )
     return Config(**changes)
 

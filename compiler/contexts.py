@@ -4,22 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpuarray.compiler.config import config
+from gpuarray.compiler.config import config, context_map
 from gpuarray.compiler.errors import NotOfferedError
 from gpuarray.context import Context, context
+from gpuarray.doctor import devices
 
 
 def open_context(name: str | None = None) -> Context:
-    """The open context of a name; None is the configured device, else the default one."""
-    return context(name or config.device or None)
+    """The open context of a name; None is the configured device, else the default one.
+
+    A name that the setting ``contexts`` maps to a device stands for it.
+    """
+    chosen = context_map(config.contexts).get(name or "", name or config.device)
+    return processor() if chosen == "cpu" else context(chosen or None)
+
+
+def processor() -> Context:
+    """The first context that computes on the host's processor.
+
+    Raises NotImplementedError if no OpenCL runtime offers one.
+    """
+    names, problem = devices("opencl")
+    for name in names:
+        found = context(name)
+        if found.is_cpu:
+            return found
+    raise NotOfferedError(
+        f"device=cpu: no OpenCL runtime for the processor was found ({problem}); "
+        "install one with  pip install 'gpuarray[cpu]'"
+    )
 
 
 def joint_context(names: Iterable[str | None]) -> Context:
-    """The one context that all the names mean. Raises NotImplementedError if they differ."""
-    contexts = {open_context(name).name: open_context(name) for name in names}
+    """The one context that all the names mean, the default one if there are none.
+
+    Raises NotImplementedError if they mean several.
+    """
+    contexts = {open_context(name) for name in names} or {open_context()}
     if len(contexts) > 1:
+        listed = ", ".join(sorted(each.name for each in contexts))
         raise NotOfferedError(
-            f"function: variables live on {', '.join(sorted(contexts))}; a function runs on "
-            "one context: transfer its inputs to one of them first"
+            f"function: variables live on {listed}; a function runs on one context: "
+            "transfer its inputs to one of them first"
         )
-    return next(iter(contexts.values())) if contexts else open_context()
+    return contexts.pop()

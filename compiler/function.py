@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-
 from gpuarray.array import Array
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import config
@@ -32,6 +31,7 @@ from gpuarray.compiler.shared import SharedVariable
 from gpuarray.compiler.vm import Executable
 from gpuarray.context import Context
 from gpuarray.creation import asarray
+
 
 @dataclass(frozen=True, eq=False)
 class In:
@@ -321,9 +321,7 @@ def check_used(
 
 def context_names(variables: Iterable[Variable]) -> set[str | None]:
     """The names of the contexts that variables live on, or None for the default."""
-    names = {
-        v.type.context_name for v in variables if isinstance(v.type, GpuArrayType)
-    }
+    names = {v.type.context_name for v in variables if isinstance(v.type, GpuArrayType)}
     return names or {None}
 
 

@@ -81,8 +81,7 @@ def grad(
     if disconnected_inputs not in ("raise", "warn", "ignore"):
         raise GraphValueError(
             f"grad: disconnected_inputs={disconnected_inputs!r}; it takes 'raise', "
-            "'warn' "
-            "or 'ignore'"
+            "'warn' or 'ignore'"
         )
     variables = [wrt] if isinstance(wrt, Variable) else list(wrt)
     for variable in variables:
@@ -149,8 +148,8 @@ def _check_cost(cost: Variable) -> None:
     if cost.type.ndim != 0:
         raise GraphTypeError(
             made_at(
-                f"grad: cost must be a scalar, given {cost} of {cost.type}; sum it, or "
-                "take its mean",
+                f"grad: cost must be a scalar, given {cost} of {cost.type}; sum it, "
+                "or take its mean",
                 trace,
             )
         )

@@ -14,9 +14,9 @@ from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.gpukernels import is_integer_arithmetic, lowering_of
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape, Shape_i
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
 
@@ -46,7 +46,9 @@ def device_op(op: Op, context_name: str | None) -> Op:
 class Placer:
     """Translates a host graph, node by node in order, and remembers where each result is."""
 
-    def __init__(self, context_name: str | None, resident: Collection[Variable]) -> None:
+    def __init__(
+        self, context_name: str | None, resident: Collection[Variable]
+    ) -> None:
         self.context_name = context_name
         self.resident = frozenset(resident)
         self.on_device: dict[Variable, Variable] = {}
@@ -99,7 +101,9 @@ class Placer:
 
     def is_host_int(self, variable: Variable) -> bool:
         """Whether the variable is an integer that the host knows before the run."""
-        if not all(variable.type.broadcastable) or not variable.type.dtype.startswith("int"):
+        if not all(variable.type.broadcastable) or not variable.type.dtype.startswith(
+            "int"
+        ):
             return False
         if isinstance(variable, Constant):
             return True
@@ -127,7 +131,8 @@ class Placer:
         """Translate a node whose results are host integers."""
         reads_shape = isinstance(node.op, Shape_i | Shape)
         inputs = [
-            self.device(v) if reads_shape else self.on_host.get(v, v) for v in node.inputs
+            self.device(v) if reads_shape else self.on_host.get(v, v)
+            for v in node.inputs
         ]
         like = node.outputs[0]
         if isinstance(node.op, DimShuffle):  # an integer needs no axes

@@ -206,7 +206,14 @@ class Plan:
             (value, str(data.dtype), data.shape, data.tobytes())
             for value, data in self.constants
         )
-        return self.name, self.values, self.n_inputs, constants, self.steps, self.outputs
+        return (
+            self.name,
+            self.values,
+            self.n_inputs,
+            constants,
+            self.steps,
+            self.outputs,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Plan):
@@ -242,4 +249,6 @@ def _step_line(step: Step, values: tuple[Value, ...]) -> str:
     outs = ", ".join(f"%{i}: {values[i]}" for i in step.outs)
     ins = ", ".join(f"%{i}" for i in step.ins)
     detail = step.detail()
-    return f"  {kind:<9} {outs} <- {step.label}({ins})" + (f"  [{detail}]" if detail else "")
+    return f"  {kind:<9} {outs} <- {step.label}({ins})" + (
+        f"  [{detail}]" if detail else ""
+    )

@@ -60,6 +60,8 @@ def memory_root(variable: Variable, fgraph: FunctionGraph) -> Variable:
     """The variable whose memory ``variable`` lies in; transfers at the edges share it."""
     while True:
         root = fgraph.view_root(variable)
-        if root.owner is None or not isinstance(root.owner.op, GpuFromHost | HostFromGpu):
+        if root.owner is None or not isinstance(
+            root.owner.op, GpuFromHost | HostFromGpu
+        ):
             return root
         variable = root.owner.inputs[0]

@@ -121,8 +121,7 @@ def shared(
     if array.dtype.kind not in "biuf":
         raise GraphTypeError(
             f"shared: given {value!r}, a {type(value).__name__}; expected a number or "
-            "an "
-            "array of numbers"
+            "an array of numbers"
         )
     pattern = (False,) * array.ndim if broadcastable is None else broadcastable
     kind = TensorType(dtype_name(array.dtype), pattern)

@@ -133,8 +133,7 @@ def _several(make: Constructor) -> Callable[..., list[Variable]]:
 
     make_several.__doc__ = (
         f"Variables made by `{make.__name__}`: one a name, one a letter of a single "
-        "string, "
-        "or as many as a number says."
+        "string, or as many as a number says."
     )
     return make_several
 

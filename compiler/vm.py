@@ -7,7 +7,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-
 from gpuarray import dtypes
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
@@ -64,9 +63,7 @@ class Encoder:
             args[i].flags = flags[i]
         return args, texts
 
-    def input_arguments(
-        self, step: p.Launch | p.Reduce
-    ) -> tuple[Any, list[Any], Any]:
+    def input_arguments(self, step: p.Launch | p.Reduce) -> tuple[Any, list[Any], Any]:
         """The inputs' descriptions, what keeps them alive, and the axes that may stretch."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
         args, texts = self.arguments(step.names, step.in_dtypes, flags)
@@ -150,9 +147,7 @@ def _(step: p.Reduce, e: Encoder) -> None:
     axes = sum(1 << axis for axis in step.axes)
     ins = e.values(step.ins)
     check(
-        lib.GpuPlan_reduce(
-            e.native, e.out, _text(step.label), spec, ins, stretch, axes
-        )
+        lib.GpuPlan_reduce(e.native, e.out, _text(step.label), spec, ins, stretch, axes)
     )
     e.result(step.outs[0])
     del texts  # alive until here
@@ -212,9 +207,7 @@ def _(step: p.Broadcast, e: Encoder) -> None:
 
 @encode.register
 def _(step: p.Copy, e: Encoder) -> None:
-    check(
-        lib.GpuPlan_copy(e.native, e.out, _text(step.label), e.numbers[step.ins[0]])
-    )
+    check(lib.GpuPlan_copy(e.native, e.out, _text(step.label), e.numbers[step.ins[0]]))
     e.result(step.outs[0])
 
 

@@ -10,7 +10,15 @@ ROOT = Path(__file__).resolve().parent.parent / "libgpuarray-py"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 # What lies under c/backend.h: all that a vendor's folder may use of the core.
-FLOOR = {"backend.h", "status.h", "strbuf.h", "hash.h", "dynload.h", "dtype.h", "buffer.h"}
+FLOOR = {
+    "backend.h",
+    "status.h",
+    "strbuf.h",
+    "hash.h",
+    "dynload.h",
+    "dtype.h",
+    "buffer.h",
+}
 # Pure files know no device.
 PURE = {"shape", "dtype", "strbuf", "hash", "status"}
 PURE_MAY = {"status.h", "dtype.h", "shape.h", "strbuf.h", "hash.h"}

@@ -14,7 +14,7 @@ LAYOUTS = {
     "offset": lambda a: a[2:, 1:4, 3:],
     "row": lambda a: a[3],
     "column": lambda a: a[:, 2, 3],
-    "element": lambda a: a[3, 2, 1],
+    "element": lambda a: a[3, 2, 1, ...],
     "one_element": lambda a: a[1:2, 2:3, 3:4],
     "length_1_axes": lambda a: a[:, 1:2, :],
     "new_axis": lambda a: a[2, :, None, :],

@@ -35,7 +35,7 @@ def test_the_exp_loop(context, name):
     assert "Used the gpu" in out
     values = re.search(r"Result is \[([\d. ]+)", out)
     assert values is not None
-    first = [float(v) for v in values[1].split()]
+    first = [float(v) for v in values[1].split()[:3]]
     assert first[:3] == pytest.approx([1.2317803, 1.6187934, 1.5227807], rel=1e-5)
     assert ("HostFromGpu" in out) == (name == "check1.py")
 

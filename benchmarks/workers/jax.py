@@ -52,8 +52,12 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
     result = {
         "copy": gigabytes(latest.timed(jnp.copy, a), latest.wait, 8 * n),
         "a + b": gigabytes(latest.timed(add, a, b), latest.wait, 12 * n),
-        "a + a, 10 floats": microseconds(latest.timed(add, ten, ten), latest.wait, calls),
-        "exp to host": microseconds(lambda: np.asarray(exp(x)), latest.wait, calls // 4),
+        "a + a, 10 floats": microseconds(
+            latest.timed(add, ten, ten), latest.wait, calls
+        ),
+        "exp to host": microseconds(
+            lambda: np.asarray(exp(x)), latest.wait, calls // 4
+        ),
         "exp on device": microseconds(latest.timed(exp, x), latest.wait, calls),
     }
     for axis in (None, 0, 1):

@@ -33,7 +33,9 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
         "sum axis 0": gigabytes(lambda: m.sum(0), wait, 4 * side * side),
         "sum axis 1": gigabytes(lambda: m.sum(1), wait, 4 * side * side),
         "a + a, 10 floats": microseconds(lambda: ten + ten, wait, calls),
-        "exp to host": microseconds(lambda: torch.exp(x).cpu().numpy(), wait, calls // 4),
+        "exp to host": microseconds(
+            lambda: torch.exp(x).cpu().numpy(), wait, calls // 4
+        ),
         "exp on device": microseconds(lambda: torch.exp(x), wait, calls),
     }
     for name, shape in LOGISTIC.items():
@@ -41,7 +43,9 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
         result[name] = logistic(data, device, wait, calls)
     if cuda:
         data = [torch.tensor(v, device=device) for v in logistic_data(400, 784)]
-        result["logistic step 400x784 (compiled, CUDA graph)"] = captured(data, wait, calls)
+        result["logistic step 400x784 (compiled, CUDA graph)"] = captured(
+            data, wait, calls
+        )
     return result
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs

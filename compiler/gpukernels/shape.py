@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
@@ -110,6 +109,15 @@ def write_integers(node: Apply, numbers: tuple[int, ...], k: Lowerer) -> None:
     outs = k.outputs(node)
     k.add(
         plan.Launch(
-            "lengths", k.origin(node), outs, ins, expr, "", names, dtypes, ("o0",), (-1,)
+            "lengths",
+            k.origin(node),
+            outs,
+            ins,
+            expr,
+            "",
+            names,
+            dtypes,
+            ("o0",),
+            (-1,),
         )
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from gpuarray.codegen import convert, scalar_expression
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Step, loop_dtypes
 from gpuarray.dtypes import work_ctype

@@ -186,8 +186,7 @@ class Apply:
             if not isinstance(given, Variable):
                 raise GraphTypeError(
                     f"{op}: given {given!r}, a {type(given).__name__}; a node takes "
-                    "and "
-                    "gives variables"
+                    "and gives variables"
                 )
         for index, output in enumerate(self.outputs):
             if output.owner is not None:
@@ -367,8 +366,7 @@ def as_variable(value: Any, asked_by: str = "as_variable") -> Variable:
     if hasattr(value, "context") and hasattr(value, "dtype"):
         raise GraphTypeError(
             f"{asked_by}: given a device array, expected a variable; make it a "
-            "variable "
-            "with shared(array)"
+            "variable with shared(array)"
         )
     return constant(value, asked_by=asked_by)
 
@@ -430,8 +428,7 @@ def constant(
     if array.dtype.kind not in "biuf":
         raise GraphTypeError(
             f"{asked_by}: given {value!r}, a {type(value).__name__}; expected a "
-            "variable, a "
-            "number or an array of numbers"
+            "variable, a number or an array of numbers"
         )
     array.setflags(write=False)
     pattern = tuple(length == 1 for length in array.shape)

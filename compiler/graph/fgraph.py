@@ -77,8 +77,7 @@ class FunctionGraph:
             raise MissingInputError(
                 made_at(
                     f"graph: {leaf} is needed, but it is no input and has no value; "
-                    "add "
-                    "it to the inputs, or give it a value with givens",
+                    "add it to the inputs, or give it a value with givens",
                     getattr(leaf.tag, "trace", None),
                 )
             )
@@ -96,8 +95,7 @@ class FunctionGraph:
             raise GraphTypeError(
                 made_at(
                     f"{reason or 'replace'}: {old} of {old.type} cannot become {new} "
-                    "of "
-                    f"{new.type}; a replacement has the type of what it replaces",
+                    f"of {new.type}; a replacement has the type of what it replaces",
                     getattr(old.tag, "trace", None),
                 )
             )

@@ -185,8 +185,7 @@ class TensorType(ArrayType):
         if isinstance(value, Type) or hasattr(value, "owner"):
             raise GraphTypeError(
                 f"expected a value for {self}, given the symbolic {value}; a value is "
-                "a "
-                "number or an array"
+                "a number or an array"
             )
         array = np.asarray(value)
         given = f"an array of {array.dtype}, shape {array.shape},"

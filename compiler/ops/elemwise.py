@@ -286,8 +286,7 @@ class Elemwise(Op):
                 shapes = " and ".join(str(array.shape) for array in arrays)
                 raise GraphValueError(
                     f"{self}: Input dimension mis-match: shapes {shapes} differ on "
-                    "axis "
-                    f"{axis}; an axis repeats only where its type says that it "
+                    f"axis {axis}; an axis repeats only where its type says that it "
                     "broadcasts"
                 )
         dtypes = [output.type.dtype for output in node.outputs]

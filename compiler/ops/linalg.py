@@ -73,8 +73,7 @@ def dot(a: Any, b: Any) -> Variable:
     if x.type.ndim > 2 or y.type.ndim > 2:
         raise NotOfferedError(
             f"dot: given {x.type.ndim} and {y.type.ndim} axes; products of more than 2 "
-            "axes "
-            "are not offered: reshape the operands to matrices"
+            "axes are not offered: reshape the operands to matrices"
         )
     result: Variable = Dot()(x, y)
     return result

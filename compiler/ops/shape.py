@@ -60,8 +60,7 @@ class DimShuffle(Op):
             if not self.input_broadcastable[axis]:
                 raise GraphValueError(
                     f"dimshuffle: {self.new_order} leaves out axis {axis}, which may "
-                    "be "
-                    "longer than 1; only axes that broadcast can be dropped"
+                    "be longer than 1; only axes that broadcast can be dropped"
                 )
 
     @property
@@ -387,8 +386,7 @@ def _check_lengths(vector: Variable) -> None:
         if values.count(-1) > 1 or any(value < -1 for value in values):
             raise GraphValueError(
                 f"reshape: the shape is {tuple(values)}; lengths are not negative, and "
-                "at "
-                "most one is -1"
+                "at most one is -1"
             )
 
 

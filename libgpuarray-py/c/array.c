@@ -168,7 +168,7 @@ int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
   if (ord != GA_ANY_ORDER && ord != GA_C_ORDER && ord != GA_F_ORDER)
     return GA_FAIL(GA_VALUE_ERROR, "empty: got order %d, expected -1, 0 or 1",
                    (int)ord);
-  size_t bytes;
+  size_t bytes = 0;
   GA_TRY(check_shape(&bytes, "empty", typecode, nd, dims));
   gpudata *data;
   GA_TRY(ga__buffer_new(&data, ctx, bytes));
@@ -227,7 +227,7 @@ int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
   if (a == NULL || data == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "fromdata: got no %s",
                    a == NULL ? "array to fill in" : "buffer");
-  size_t bytes, itemsize = gpuarray_get_elsize(typecode);
+  size_t bytes = 0, itemsize = gpuarray_get_elsize(typecode);
   GA_TRY(check_shape(&bytes, "fromdata", typecode, nd, dims));
   GpuArray made;
   made.data = data;

@@ -149,6 +149,14 @@ typedef struct ga_backend {
   int (*event_seconds)(double *out, void *device, void *start, void *end);
   void (*event_free)(void *device, void *event);
 
+  /* (optional, all or none) Work recorded once and queued again as one. What this
+   * thread launches, copies, fills and multiplies between begin and end is recorded and
+   * not queued; nothing else may be done meanwhile, and end is called in every case. */
+  int (*graph_begin)(void *device);
+  int (*graph_end)(void **graph, void *device);
+  int (*graph_launch)(void *device, void *graph);
+  void (*graph_free)(void *device, void *graph);
+
   /* (optional) Prepares the BLAS library; `blas` is used only after it succeeded. Where
    * either is NULL, or it fails with GA_LOAD_ERROR, the library uses its own kernels.
    */

@@ -186,6 +186,15 @@ static int get_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
   return status;
 }
 
+/* Rows of a tile: few enough of them to keep the processors busy where that pays. */
+static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t across,
+                       size_t work) {
+  size_t down = ceil_div(m, most), busy = ceil_div(2 * ctx->info.processors, across);
+  if (down < busy && work > 1 << 18)
+    down = busy;
+  return ceil_div(ceil_div(m, down), 8) * 8;
+}
+
 /* Kernels write neighbours along the second axis of c. */
 static int own_gemm(const product *p) {
   gpucontext *const ctx = p->context;
@@ -200,8 +209,9 @@ static int own_gemm(const product *p) {
   GA_TRY(get_kernel(&kernel, ctx, GA_BLAS_GEMM, typecode));
   const bool cpu = ctx->info.is_cpu;
   const size_t columns = cpu ? (size_t)shape.lanes * shape.width : 64;
-  const size_t down = ceil_div(c.m, shape.rows);
-  const size_t rows = cpu ? ceil_div(ceil_div(c.m, down), 8) * 8 : shape.rows;
+  const size_t rows =
+      cpu ? cpu_rows(ctx, shape.rows, c.m, ceil_div(c.n, columns), c.m * c.n * a.n)
+          : shape.rows;
   ga_args args;
   args.n = 0;
   add_array(&args, &c);

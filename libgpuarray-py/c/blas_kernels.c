@@ -16,18 +16,21 @@ static const char gemm_head[] =
     "  b = (GLOBAL_MEM const BL_T *)((GLOBAL_MEM const char *)b + b_off);\n";
 
 /* A group of BL_LANES items makes `rows` by BL_COLUMNS elements of c; each item owns
- * BL_WIDTH columns, so that none waits for another. A panel of b is copied side by
- * side, BL_DEPTH of its rows at a time; BL_ROWS rows of a meet it at once, in
- * registers. */
-static const char gemm_cpu[] =
+ * BL_WIDTH columns. A panel of b is copied side by side, BL_DEPTH of its rows at a
+ * time, and a strip of a where its columns are contiguous; BL_ROWS rows of a meet the
+ * panel at once, in registers. Items wait for each other only where they copy for each
+ * other. */
+static const char gemm_cpu_begin[] =
     "#define BL_COLUMNS (BL_LANES * BL_WIDTH)\n"
     "  LOCAL_MEM BL_T panel[BL_DEPTH * BL_COLUMNS];\n"
+    "  LOCAL_MEM BL_T strip[BL_DEPTH * BL_TILE];\n"
     "  LOCAL_MEM BL_T sums[BL_TILE * BL_COLUMNS];\n"
     "  const ga_ssize lane = (ga_ssize)LID_0;\n"
     "  const ga_ssize left = (ga_ssize)GID_0 * BL_COLUMNS;\n"
     "  const ga_ssize top = (ga_ssize)GID_1 * rows;\n"
     "  const ga_ssize count = rows < m - top ? rows : m - top;\n"
     "  const int full = left + BL_COLUMNS <= n;\n"
+    "  const int has_strip = ai == 1 && ak != 1;\n"
     "  a += top * ai;\n"
     "  b += left * bj;\n"
     "  c += top * ci + left * cj;\n"
@@ -38,27 +41,61 @@ static const char gemm_cpu[] =
     "        for (int v = 0; v < BL_WIDTH; v++)\n"
     "          panel[p * BL_COLUMNS + v * BL_LANES + lane] =\n"
     "              b[p * bk + v * BL_LANES + lane];\n"
+    "    } else if (bk == 1) {\n"
+    "      BL_WAIT;\n"
+    "      for (ga_ssize j = 0; j < BL_COLUMNS; j++) {\n"
+    "        const ga_ssize inside = left + j < n ? j : n - 1 - left;\n"
+    "        for (ga_ssize p = 0; p < depth; p += BL_LANES)\n"
+    "          if (p + lane < depth)\n"
+    "            panel[(p + lane) * BL_COLUMNS + j] = b[p + lane + inside * bj];\n"
+    "      }\n"
+    "      BL_WAIT;\n"
     "    } else {\n"
     "      for (int v = 0; v < BL_WIDTH; v++) {\n"
     "        const ga_ssize j = v * BL_LANES + lane;\n"
-    "        const ga_ssize inside = left + j < n ? j : n - 1 - left;\n"
     "        for (ga_ssize p = 0; p < depth; p++)\n"
-    "          panel[p * BL_COLUMNS + j] = b[p * bk + inside * bj];\n"
+    "          panel[p * BL_COLUMNS + j] = 0;\n"
+    "        if (left + j < n) {\n"
+    "          if (bj == 1)\n"
+    "            for (ga_ssize p = 0; p < depth; p++)\n"
+    "              panel[p * BL_COLUMNS + j] = b[p * bk + j];\n"
+    "          else\n"
+    "            for (ga_ssize p = 0; p < depth; p++)\n"
+    "              panel[p * BL_COLUMNS + j] = b[p * bk + j * bj];\n"
+    "        }\n"
     "      }\n"
+    "    }\n"
+    "    if (has_strip) {\n"
+    "      BL_WAIT;\n"
+    "      for (ga_ssize p = 0; p < depth; p++)\n"
+    "        for (ga_ssize i = 0; i < count; i += BL_LANES)\n"
+    "          if (i + lane < count)\n"
+    "            strip[p * BL_TILE + i + lane] = a[p * ak + i + lane];\n"
+    "      BL_WAIT;\n"
     "    }\n"
     "    for (ga_ssize i = 0; i < count; i += BL_ROWS) {\n"
     "      BL_T acc[BL_ROWS][BL_WIDTH];\n"
-    "      GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
-    "      for (int r = 0; r < BL_ROWS; r++) {\n"
-    "        row[r] = a + (i + r < count ? i + r : count - 1) * ai;\n"
-    "        for (int v = 0; v < BL_WIDTH; v++) acc[r][v] = 0;\n"
+    "      for (int r = 0; r < BL_ROWS; r++)\n"
+    "        for (int v = 0; v < BL_WIDTH; v++) acc[r][v] = 0;\n";
+static const char gemm_cpu_end[] =
+    "      if (has_strip) {\n"
+    "        for (ga_ssize p = 0; p < depth; p++)\n"
+    "          for (int r = 0; r < BL_ROWS; r++) {\n"
+    "            const BL_T factor = strip[p * BL_TILE + i + r];\n"
+    "            for (int v = 0; v < BL_WIDTH; v++)\n"
+    "              acc[r][v] += factor * panel[p * BL_COLUMNS + v * BL_LANES + lane];\n"
+    "          }\n"
+    "      } else {\n"
+    "        GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
+    "        for (int r = 0; r < BL_ROWS; r++)\n"
+    "          row[r] = a + (i + r < count ? i + r : count - 1) * ai;\n"
+    "        for (ga_ssize p = 0; p < depth; p++)\n"
+    "          for (int r = 0; r < BL_ROWS; r++) {\n"
+    "            const BL_T factor = row[r][p * ak];\n"
+    "            for (int v = 0; v < BL_WIDTH; v++)\n"
+    "              acc[r][v] += factor * panel[p * BL_COLUMNS + v * BL_LANES + lane];\n"
+    "          }\n"
     "      }\n"
-    "      for (ga_ssize p = 0; p < depth; p++)\n"
-    "        for (int r = 0; r < BL_ROWS; r++) {\n"
-    "          const BL_T factor = row[r][p * ak];\n"
-    "          for (int v = 0; v < BL_WIDTH; v++)\n"
-    "            acc[r][v] += factor * panel[p * BL_COLUMNS + v * BL_LANES + lane];\n"
-    "        }\n"
     "      for (int r = 0; r < BL_ROWS; r++)\n"
     "        for (int v = 0; v < BL_WIDTH; v++) {\n"
     "          const ga_ssize at = (i + r) * BL_COLUMNS + v * BL_LANES + lane;\n"
@@ -67,25 +104,18 @@ static const char gemm_cpu[] =
     "    }\n"
     "    a += BL_DEPTH * ak;\n"
     "    b += BL_DEPTH * bk;\n"
-    "  }\n";
-static const char gemm_cpu_store[] =
-    "  for (ga_ssize i = 0; i < count; i++) {\n"
-    "    GLOBAL_MEM BL_T *to = c + i * ci;\n"
-    "    LOCAL_MEM const BL_T *sum = sums + i * BL_COLUMNS;\n"
-    "    if (full && cj == 1) {\n"
-    "      for (int v = 0; v < BL_WIDTH; v++) {\n"
-    "        const ga_ssize j = v * BL_LANES + lane;\n"
-    "        to[j] = beta == 0 ? alpha * sum[j] : alpha * sum[j] + beta * to[j];\n"
-    "      }\n"
-    "    } else {\n"
-    "      for (int v = 0; v < BL_WIDTH; v++) {\n"
-    "        const ga_ssize j = v * BL_LANES + lane;\n"
-    "        if (left + j < n)\n"
-    "          to[j * cj] =\n"
-    "              beta == 0 ? alpha * sum[j] : alpha * sum[j] + beta * to[j * cj];\n"
-    "      }\n"
-    "    }\n"
     "  }\n"
+    "  for (ga_ssize i = 0; i < count; i++)\n"
+    "    for (int v = 0; v < BL_WIDTH; v++) {\n"
+    "      const ga_ssize j = v * BL_LANES + lane;\n"
+    "      const BL_T sum = alpha * sums[i * BL_COLUMNS + j];\n"
+    "      GLOBAL_MEM BL_T *to = c + i * ci;\n"
+    "      if (left + j >= n) continue;\n"
+    "      if (cj == 1)\n"
+    "        to[j] = beta == 0 ? sum : sum + beta * to[j];\n"
+    "      else\n"
+    "        to[j * cj] = beta == 0 ? sum : sum + beta * to[j * cj];\n"
+    "    }\n"
     "}\n"
     "#undef BL_COLUMNS\n";
 
@@ -152,9 +182,9 @@ static const char gemv_head[] =
     "    *to = beta == 0 ? alpha * (sum) : alpha * (sum) + beta * *to;          \\\n"
     "  }\n";
 
-/* One item to a group: BL_ROWS rows meet x at once, BL_WIDTH of their elements side by
- * side. */
-static const char rows_cpu[] =
+/* Where vectors are made of the loops of one item: BL_ROWS rows meet x at once,
+ * BL_WIDTH of their elements side by side. */
+static const char rows_loops[] =
     "  for (; i < end; i += BL_ROWS) {\n"
     "    BL_T acc[BL_ROWS][BL_WIDTH];\n"
     "    GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
@@ -170,12 +200,45 @@ static const char rows_cpu[] =
     "            acc[r][v] += row[r][j + v] * x[j + v];\n"
     "    for (; j < n; j++)\n"
     "      for (int r = 0; r < BL_ROWS; r++)\n"
-    "        acc[r][j % BL_WIDTH] += row[r][j * aj] * x[j * xj];\n"
+    "        acc[r][0] += row[r][j * aj] * x[j * xj];\n"
     "    for (int r = 0; r < BL_ROWS; r++) {\n"
     "      for (int s = BL_WIDTH / 2; s > 0; s /= 2)\n"
     "        for (int v = 0; v < s; v++) acc[r][v] += acc[r][v + s];\n"
     "      if (i + r < end) BL_STORE(i + r, acc[r][0])\n"
     "    }\n"
+    "  }\n"
+    "}\n";
+
+/* Where vectors are made of neighbouring items: these walk side by side along
+ * BL_LANES rows, BL_ROWS at once, and then each sums what all have of one row. */
+static const char rows_lanes[] =
+    "  LOCAL_MEM BL_T part[BL_LANES * (BL_LANES + 1)];\n"
+    "  const ga_ssize lane = (ga_ssize)LID_0;\n"
+    "  for (; i < end; i += BL_LANES) {\n"
+    "    for (ga_ssize q = 0; q < BL_LANES; q += BL_ROWS) {\n"
+    "      BL_T acc[BL_ROWS];\n"
+    "      GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
+    "      ga_ssize j = 0;\n"
+    "      for (int r = 0; r < BL_ROWS; r++) {\n"
+    "        row[r] = a + (i + q + r < end ? i + q + r : end - 1) * ai;\n"
+    "        acc[r] = 0;\n"
+    "      }\n"
+    "      if (aj == 1 && xj == 1)\n"
+    "        for (; j + BL_LANES <= n; j += BL_LANES)\n"
+    "          for (int r = 0; r < BL_ROWS; r++)\n"
+    "            acc[r] += row[r][j + lane] * x[j + lane];\n"
+    "      for (; j < n; j += BL_LANES)\n"
+    "        if (j + lane < n)\n"
+    "          for (int r = 0; r < BL_ROWS; r++)\n"
+    "            acc[r] += row[r][(j + lane) * aj] * x[(j + lane) * xj];\n"
+    "      for (int r = 0; r < BL_ROWS; r++)\n"
+    "        part[lane * (BL_LANES + 1) + q + r] = acc[r];\n"
+    "    }\n"
+    "    local_barrier();\n"
+    "    BL_T sum = 0;\n"
+    "    for (int s = 0; s < BL_LANES; s++) sum += part[s * (BL_LANES + 1) + lane];\n"
+    "    if (i + lane < end) BL_STORE(i + lane, sum)\n"
+    "    local_barrier();\n"
     "  }\n"
     "}\n";
 
@@ -260,23 +323,32 @@ static const char columns_gpu[] =
 
 static const char tail[] =
     "#undef BL_NAME\n#undef BL_T\n#undef BL_LANES\n#undef BL_WIDTH\n#undef BL_ROWS\n"
-    "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STORE\n";
+    "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STORE\n#undef BL_WAIT\n";
 
-#define GEMM_DEPTH 128
-#define GEMM_TILE 64
+#define GEMM_DEPTH 64 /* with TILE: all of a CPU's local memory is 32 KiB at most */
+#define GEMM_TILE 48
 
 ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                              int typecode) {
   const unsigned int lanes = ctx->info.warp > 0 ? ctx->info.warp : 1;
-  const unsigned int vectors = typecode == GA_DOUBLE ? 1 : 2; /* of 64 bytes and 16 */
+  const unsigned int loops = typecode == GA_DOUBLE ? 8 : 16; /* a vector of 64 bytes */
   if (!ctx->info.is_cpu)
-    return (ga_blas_shape){.lanes = 1, .width = 1, .rows = GEMM_TILE};
-  if (kind == GA_BLAS_ROWS)
-    return (ga_blas_shape){.lanes = 1, .width = 8 * vectors, .rows = 8};
+    return (ga_blas_shape){.lanes = 1, .width = 1, .rows = 64};
+  if (kind == GA_BLAS_GEMM)
+    return (ga_blas_shape){
+        .lanes = lanes, .width = lanes > 1 ? 2 : loops, .rows = GEMM_TILE};
   if (kind == GA_BLAS_COLUMNS)
-    return (ga_blas_shape){.lanes = lanes, .width = lanes > 1 ? 4 : 16 * vectors};
+    return (ga_blas_shape){.lanes = lanes, .width = lanes > 1 ? 4 : 2 * loops};
   return (ga_blas_shape){
-      .lanes = lanes, .width = lanes > 1 ? 2 : 8 * vectors, .rows = GEMM_TILE};
+      .lanes = lanes, .width = lanes > 1 ? 1 : loops, .rows = lanes > 1 ? lanes : 4};
+}
+
+static const char *body_of(enum ga_blas_kind kind, bool cpu, unsigned int lanes) {
+  if (kind == GA_BLAS_GEMM)
+    return cpu ? gemm_cpu_begin : gemm_gpu;
+  if (kind == GA_BLAS_COLUMNS)
+    return cpu ? columns_cpu : columns_gpu;
+  return !cpu ? rows_gpu : lanes > 1 ? rows_lanes : rows_loops;
 }
 
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
@@ -284,18 +356,20 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
   const bool cpu = ctx->info.is_cpu, gemm = kind == GA_BLAS_GEMM;
   const ga_blas_shape shape = ga__blas_shape(ctx, kind, typecode);
   static const char *const stems[] = {"gemm", "gemv_rows", "gemv_columns"};
-  const char *const bodies[] = {cpu ? gemm_cpu : gemm_gpu, cpu ? rows_cpu : rows_gpu,
-                                cpu ? columns_cpu : columns_gpu};
   ga_strbuf text = {0}, body = {0};
   ga__strbuf_addf(&text,
                   "#define BL_T %s\n#define BL_LANES %u\n#define BL_WIDTH %u\n"
-                  "#define BL_ROWS 8\n#define BL_DEPTH %d\n#define BL_TILE %d\n",
+                  "#define BL_ROWS %d\n#define BL_DEPTH %d\n#define BL_TILE %d\n",
                   gpuarray_get_type(typecode)->cluda_name, shape.lanes, shape.width,
-                  typecode == GA_DOUBLE ? GEMM_DEPTH / 2 : GEMM_DEPTH, GEMM_TILE);
+                  gemm ? 8 : 4, typecode == GA_DOUBLE ? GEMM_DEPTH / 2 : GEMM_DEPTH,
+                  GEMM_TILE);
+  /* One item alone need not wait, and some compilers fail on barriers in branches. */
+  ga__strbuf_addf(&text, "#define BL_WAIT %s\n",
+                  shape.lanes > 1 ? "local_barrier()" : "");
   ga__strbuf_add(&text, gemm ? gemm_head : gemv_head);
-  ga__strbuf_add(&text, bodies[kind]);
+  ga__strbuf_add(&text, body_of(kind, cpu, shape.lanes));
   if (gemm && cpu)
-    ga__strbuf_add(&text, gemm_cpu_store);
+    ga__strbuf_add(&text, gemm_cpu_end);
   ga__strbuf_add(&text, tail);
   int status = ga__strbuf_status(&text);
   if (status == GA_NO_ERROR) {

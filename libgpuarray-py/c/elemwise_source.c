@@ -138,7 +138,6 @@ static int finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *text) {
       ga__strbuf_addf(&out->body, "%s\n", spec->preamble);
     ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
     ga__strbuf_add(&out->body, text->text);
-    out->alone = preamble;
     status = ga__strbuf_status(&out->body);
   }
   ga__strbuf_clear(text);

@@ -135,10 +135,9 @@ bool ga__walk_wants_tiles(unsigned int *axis, const ga_walk *w) {
     return false;
   for (unsigned int k = 0; k < w->n_arrays; k++) {
     const ssize_t *strides = w->strides[k];
-    if (labs(strides[last]) < SECTOR)
-      continue;
     for (unsigned int i = 0; i < last; i++)
-      if (strides[i] != 0 && labs(strides[i]) < SECTOR) {
+      if (strides[i] != 0 && labs(strides[i]) < SECTOR &&
+          labs(strides[i]) < labs(strides[last])) {
         *axis = i;
         return true;
       }

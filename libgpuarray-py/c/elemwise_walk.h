@@ -35,8 +35,8 @@ bool ga__walk_is_large(const ga_walk *w);
 /* Makes the longest axis the last if the last has under `least` elements. */
 void ga__walk_lengthen_rows(ga_walk *w, size_t least);
 
-/* Whether an input is far apart along the last axis and dense along another (*axis), as
- * in a transposition, so that walking in tiles of both axes pays. */
+/* Whether an array is denser along another axis (*axis) than along the last, as in a
+ * transposition, so that walking in tiles of both axes pays. */
 bool ga__walk_wants_tiles(unsigned int *axis, const ga_walk *w);
 /* How long the last axis and `axis` should be multiples of. */
 size_t ga__walk_tile_width(const ga_walk *w);

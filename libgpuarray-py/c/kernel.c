@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "c/dump.h"
 #include "c/tape.h"
 
 #define N_BUCKETS 256
@@ -124,6 +125,7 @@ static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source)
   *out = find_kernel(ctx, source);
   if (*out)
     return GA_NO_ERROR;
+  GA_TRY(ga__dump_source(source->body.text));
   ga_key k = {0};
   ga_program *p;
   enum ga_origin origin;
@@ -163,8 +165,7 @@ int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source) {
   return status;
 }
 
-/* Puts a source among those to compile unless memory, disk or the list has it; one that
- * must be alone is compiled at once. */
+/* Puts a source among those to compile unless memory, disk or the list has it. */
 static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
                 const ga_source *source) {
   gpukernel *kernel;
@@ -174,6 +175,7 @@ static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
   for (unsigned int i = 0; i < *n; i++)
     if (strcmp(missing[i]->name, source->name) == 0)
       return GA_NO_ERROR;
+  GA_TRY(ga__dump_source(source->body.text));
   ga_key k = {0};
   int status = ga__key_of(&k, ctx, source->body.text);
   ga_program *p = NULL;
@@ -183,8 +185,6 @@ static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
     status = add_entry(&kernel, ctx, source, p);
     if (status == GA_NO_ERROR)
       ga__program_count(ctx, GA_FROM_DISK, 1);
-  } else if (status == GA_NO_ERROR && source->alone) {
-    status = get_slowly(&kernel, ctx, source);
   } else if (status == GA_NO_ERROR) {
     missing[(*n)++] = source;
   }

@@ -22,12 +22,10 @@ struct _gpukernel {
 
 /* Source of one kernel: `body` without the prelude, with the kernel's name in it. The
  * name is made from its content (ga__kernel_name), so that several bodies can stand in
- * one program. Starts zeroed. `alone`: the body defines functions of its own (a user's
- * preamble), whose names may clash, so it must be a program by itself. */
+ * one program. Starts zeroed. Bodies whose preambles clash are compiled apart. */
 typedef struct ga_source {
   char name[GA_KERNEL_NAME];
   ga_strbuf body;
-  bool alone;
 } ga_source;
 
 /* "<stem>_<hash of text>": a name that differs when the text does. */

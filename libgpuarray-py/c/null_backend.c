@@ -1,4 +1,5 @@
-/* A backend on host memory that compiles nothing and runs no kernel, for tests. */
+/* A backend on host memory that compiles nothing and runs no kernel, for tests. It
+ * describes itself as a card, so that what is made for it are a card's kernels. */
 #include "c/backend.h"
 
 #include <stdint.h>
@@ -32,10 +33,11 @@ static int null_probe(ga_device_info *out, unsigned int platform, unsigned int i
                           .max_grid = {INT32_MAX, 65535, 65535},
                           .max_block = {1024, 1024, 64},
                           .max_threads = 1024,
-                          .processors = 1,
+                          .processors = 132,
                           .warp = 32,
                           .has_double = true,
-                          .is_cpu = true};
+                          .has_half = true,
+                          .is_gpu = true};
   return GA_NO_ERROR;
 }
 

@@ -1,17 +1,18 @@
-/* GpuReduction: chooses how to walk the axes, the geometry, and launches. */
+/* GpuReduction: what is reduced, its kernels, and their launches. */
 #include <stdatomic.h>
 #include <string.h>
 
-#include "c/reduce_source.h"
+#include "c/reduce_geometry.h"
 #include "c/reduction.h"
 
-#define MAX_INPUTS 32
-#define SIMPLE_RANK 2 /* kept and reduced axes of the kernels that serve most shapes   \
-                       */
+#define SIMPLE_RANK                                                                    \
+  2 /* kept and reduced axes of the kernels that serve most shapes                     \
+     */
 
 /* A kernel that was asked for once; never removed. */
 typedef struct variant {
   enum ga_reduce_kind kind;
+  bool is_parts, is_wide;
   unsigned int nk, nr;
   gpukernel *kernel; /* the context's */
   struct variant *next;
@@ -23,7 +24,6 @@ struct _GpuReduction {
   ga_reduce_spec parts; /* of partial results; borrows its texts from `spec` */
   gpuelemwise_arg parts_input;
   _Atomic(variant *) variants;
-  _Atomic(gpukernel *) parts_kernel;
 };
 
 /* ---- making one ---- */
@@ -39,9 +39,9 @@ static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
   if (spec->map == NULL || spec->combine == NULL || spec->identity == NULL)
     return GA_FAIL(GA_INVALID_ERROR,
                    "reduction: map, combine and identity are needed; one is NULL");
-  if (spec->n == 0 || spec->n > MAX_INPUTS || spec->inputs == NULL)
+  if (spec->n == 0 || spec->n > GA_REDUCE_INPUTS || spec->inputs == NULL)
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "reduction: got %u inputs, expected 1 to %d",
-                   spec->n, MAX_INPUTS);
+                   spec->n, GA_REDUCE_INPUTS);
   GA_TRY(ga__context_supports(ctx, spec->acc_typecode, "reduction"));
   GA_TRY(ga__context_supports(ctx, spec->out_typecode, "reduction"));
   for (unsigned int i = 0; i < spec->n; i++) {
@@ -161,40 +161,33 @@ void GpuReduction_free(GpuReduction *gr) {
 
 /* ---- kernels ---- */
 
-static int compile(gpukernel **out, GpuReduction *gr, const ga_reduce_spec *spec,
-                   enum ga_reduce_kind kind, unsigned int nk, unsigned int nr) {
+static int compile(gpukernel **out, const GpuReduction *gr, const variant *v) {
+  ga_reduce_spec spec = v->is_parts ? gr->parts : gr->spec;
+  spec.is_wide = v->is_wide;
   ga_source source = {0};
-  GA_TRY(ga__reduce_source(&source, spec, kind, nk, nr));
+  GA_TRY(ga__reduce_source(&source, &spec, v->kind, v->nk, v->nr));
   int status = ga__kernel_get(out, gr->context, &source);
   ga__strbuf_clear(&source.body);
   return status;
 }
 
-static int get_kernel(gpukernel **out, GpuReduction *gr, enum ga_reduce_kind kind,
-                      unsigned int nk, unsigned int nr) {
+static int get_kernel(gpukernel **out, GpuReduction *gr, const variant *wanted) {
   for (variant *v = atomic_load(&gr->variants); v != NULL; v = v->next)
-    if (v->kind == kind && v->nk == nk && v->nr == nr) {
+    if (v->kind == wanted->kind && v->is_parts == wanted->is_parts &&
+        v->is_wide == wanted->is_wide && v->nk == wanted->nk && v->nr == wanted->nr) {
       *out = v->kernel;
       return GA_NO_ERROR;
     }
-  gpukernel *kernel;
-  GA_TRY(compile(&kernel, gr, &gr->spec, kind, nk, nr));
+  variant made = *wanted;
+  GA_TRY(compile(&made.kernel, gr, wanted));
   variant *v = ga__alloc(1, sizeof *v);
   if (v == NULL)
     return GA_MEMORY_ERROR;
-  *v = (variant){kind, nk, nr, kernel, atomic_load(&gr->variants)};
+  made.next = atomic_load(&gr->variants);
+  *v = made;
   while (!atomic_compare_exchange_weak(&gr->variants, &v->next, v))
     ;
-  *out = kernel;
-  return GA_NO_ERROR;
-}
-
-static int get_parts_kernel(gpukernel **out, GpuReduction *gr) {
-  *out = atomic_load(&gr->parts_kernel);
-  if (*out == NULL) {
-    GA_TRY(compile(out, gr, &gr->parts, GA_REDUCE_COLUMNS, 1, 1));
-    atomic_store(&gr->parts_kernel, *out);
-  }
+  *out = v->kernel;
   return GA_NO_ERROR;
 }
 
@@ -230,283 +223,37 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
   return status;
 }
 
-/* ---- the axes ---- */
-
-/* Kept or reduced axes, outermost first. Row `i` of `strides` belongs to input i; row
- * `n` to the result, in elements, for kept axes. */
-typedef struct axis_group {
-  unsigned int nd;
-  size_t dims[GA_MAX_NDIM];
-  ssize_t strides[MAX_INPUTS + 1][GA_MAX_NDIM];
-} axis_group;
-
-typedef struct problem {
-  unsigned int n;
-  const GpuArray *arrays[MAX_INPUTS]; /* NULL for a scalar */
-  size_t offsets[MAX_INPUTS];
-  size_t out_offset; /* elements */
-  size_t results, reduced;
-  axis_group kept, inner; /* `inner`: the reduced axes */
-} problem;
-
-static size_t magnitude(ssize_t stride) {
-  return stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
-}
-
-static void swap_axes(axis_group *g, unsigned int n, unsigned int a, unsigned int b) {
-  size_t dim = g->dims[a];
-  g->dims[a] = g->dims[b];
-  g->dims[b] = dim;
-  for (unsigned int i = 0; i <= n; i++) {
-    ssize_t stride = g->strides[i][a];
-    g->strides[i][a] = g->strides[i][b];
-    g->strides[i][b] = stride;
-  }
-}
-
-/* Distance in memory between neighbours along an axis, over all arrays. */
-static size_t distance(const problem *p, const axis_group *g, unsigned int axis) {
-  size_t sum = 0;
-  for (unsigned int i = 0; i < p->n; i++)
-    sum += magnitude(g->strides[i][axis]);
-  return sum;
-}
-
-/* The order of reduction is ours to choose, and the result's strides follow the kept
- * axes: so axes run forwards in memory, the nearest neighbours innermost. */
-static void add_axis(problem *p, axis_group *g, size_t dim, const ssize_t *strides) {
-  bool forwards = true;
-  for (unsigned int i = 0; i < p->n; i++)
-    if (strides[i] != 0) {
-      forwards = strides[i] > 0;
-      break;
-    }
-  if (!forwards && dim > 0) {
-    for (unsigned int i = 0; i < p->n; i++)
-      p->offsets[i] += (dim - 1) * (size_t)strides[i];
-    p->out_offset += (dim - 1) * (size_t)strides[p->n];
-  }
-  unsigned int at = g->nd++;
-  g->dims[at] = dim;
-  for (unsigned int i = 0; i <= p->n; i++)
-    g->strides[i][at] = forwards ? strides[i] : -strides[i];
-  for (; at > 0 && distance(p, g, at - 1) < distance(p, g, at); at--)
-    swap_axes(g, p->n, at - 1, at);
-}
-
-static void collapse(const problem *p, axis_group *g) {
-  ssize_t *rows[MAX_INPUTS + 1];
-  for (unsigned int i = 0; i <= p->n; i++)
-    rows[i] = i < p->n && p->arrays[i] == NULL ? NULL : g->strides[i];
-  if (g->nd == 0) {
-    g->nd = 1;
-    g->dims[0] = 1;
-    for (unsigned int i = 0; i <= p->n; i++)
-      g->strides[i][0] = 0;
-  }
-  ga__shape_collapse(p->n + 1, &g->nd, g->dims, rows);
-}
-
-/* Sorts the axes of the inputs into kept and reduced ones. */
-static void split_axes(problem *p, unsigned int nd, const size_t *dims,
-                       unsigned int axes) {
-  ssize_t out_strides[GA_MAX_NDIM], stride = 1;
-  for (unsigned int axis = nd; axis-- > 0;) {
-    bool reduced = (axes >> axis) & 1;
-    out_strides[axis] = reduced ? 0 : stride;
-    if (!reduced)
-      stride *= (ssize_t)dims[axis];
-  }
-  p->kept.nd = p->inner.nd = 0;
-  p->out_offset = 0;
-  for (unsigned int axis = 0; axis < nd; axis++) {
-    ssize_t strides[MAX_INPUTS + 1];
-    for (unsigned int i = 0; i < p->n; i++) {
-      const GpuArray *a = p->arrays[i];
-      unsigned int missing = a ? nd - a->nd : nd;
-      bool walked = a && axis >= missing && a->dimensions[axis - missing] != 1;
-      strides[i] = walked ? a->strides[axis - missing] : 0;
-    }
-    strides[p->n] = out_strides[axis];
-    bool reduced = (axes >> axis) & 1;
-    if (dims[axis] != 1)
-      add_axis(p, reduced ? &p->inner : &p->kept, dims[axis], strides);
-  }
-  collapse(p, &p->kept);
-  collapse(p, &p->inner);
-}
-
-/* ---- the geometry ---- */
-
-typedef struct geometry {
-  enum ga_reduce_kind kind;
-  bool unit;
-  size_t lanes, items; /* of a block, along its two dimensions */
-  size_t lanes_outer;
-  size_t tiles, groups;
-  size_t outer, outer_per, inner, inner_per;
-  size_t splits_inner, splits;
-} geometry;
-
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-/* The smallest power of 2 that is at least `n`. */
-static size_t power_above(size_t n) {
-  size_t power = 1;
-  while (power < n)
-    power *= 2;
-  return power;
-}
-
-/* Cuts the reduced elements into `wanted` splits or fewer, along the outer axes first;
- * a split of the inner axis is a multiple of `grain`. */
-static void set_splits(geometry *g, size_t wanted, size_t grain_outer, size_t grain) {
-  if (wanted < 1)
-    wanted = 1;
-  size_t outer_splits = smaller(wanted, ceil_div(g->outer, grain_outer));
-  if (outer_splits < 1)
-    outer_splits = 1;
-  g->outer_per = ceil_div(g->outer, outer_splits);
-  if (g->outer_per > 0)
-    outer_splits = ceil_div(g->outer, g->outer_per);
-  size_t per = ceil_div(g->inner, wanted / outer_splits);
-  g->inner_per = ceil_div(per, grain) * grain;
-  g->splits_inner = g->inner_per > 0 ? ceil_div(g->inner, g->inner_per) : 1;
-  if (g->splits_inner < 1)
-    g->splits_inner = 1;
-  g->splits = outer_splits * g->splits_inner;
-}
-
-/* One block per tile, enough of them to fill the processors eight times. */
-static void gpu_rows(geometry *g, const gpucontext *ctx, size_t threads, size_t results,
-                     size_t width) {
-  const size_t processors = ctx->info.processors, busy = processors * 1024;
-  g->lanes = smaller(threads, power_above(ceil_div(g->inner, width)));
-  while (g->lanes < threads && g->lanes < g->inner && results * g->lanes < busy)
-    g->lanes *= 2;
-  g->lanes_outer = 1;
-  while (g->lanes * g->lanes_outer < threads && g->lanes_outer < g->outer &&
-         results * g->lanes * g->lanes_outer < busy)
-    g->lanes_outer *= 2;
-  size_t of_one = g->lanes * g->lanes_outer;
-  size_t slots = smaller(threads / of_one, power_above(results));
-  while (slots > 1 && ceil_div(results, slots) < 2 * processors && of_one * slots > 32)
-    slots /= 2;
-  g->items = g->lanes_outer * slots;
-  g->tiles = g->groups = ceil_div(results, slots);
-  size_t wanted = smaller(8 * processors / g->tiles, g->outer * g->inner / 8192);
-  set_splits(g, wanted, g->lanes_outer, g->lanes * width);
-}
-
-static void gpu_columns(geometry *g, const gpucontext *ctx, size_t threads,
-                        size_t results, size_t across, size_t width) {
-  const size_t processors = ctx->info.processors, reduced = g->outer * g->inner;
-  const size_t enough = power_above(ceil_div(across, width));
-  g->lanes = smaller(32, enough);
-  size_t items = smaller(threads / g->lanes, power_above(ceil_div(reduced, 4)));
-  while (g->lanes < enough && g->lanes * items < 128)
-    g->lanes *= 2;
-  bool is_small = results * reduced < 8192 * processors;
-  while (is_small && g->lanes > 4 &&
-         results / across * ceil_div(across, g->lanes * width) < processors)
-    g->lanes /= 2;
-  items = smaller(threads / g->lanes, power_above(ceil_div(reduced, 4)));
-  size_t items_inner = smaller(items, power_above(g->inner));
-  g->lanes_outer = smaller(items / items_inner, power_above(g->outer));
-  g->items = items_inner * g->lanes_outer;
-  g->tiles = g->groups = results / across * ceil_div(across, g->lanes * width);
-  size_t wanted = smaller(8 * processors / g->tiles, reduced / (g->items * 16));
-  set_splits(g, wanted, g->lanes_outer, items_inner);
-}
-
-#define CPU_GRAIN 16384 /* elements for which another work-group pays */
-#define CPU_SPLIT 8     /* grains for which a second launch pays */
-
-/* A few groups, each with a run of tiles. */
-static void cpu_geometry(geometry *g, const gpucontext *ctx, size_t results,
-                         size_t across, size_t width) {
-  const size_t side_by_side = smaller(power_above(ctx->info.warp), GA_REDUCE_BLOCK);
-  const bool rows = g->kind == GA_REDUCE_ROWS;
-  g->lanes = rows && g->inner < 64 * side_by_side ? 1 : side_by_side;
-  g->items = g->lanes_outer = 1;
-  g->tiles = rows ? results : results / across * ceil_div(across, g->lanes * width);
-  size_t work = results * g->outer * g->inner;
-  size_t groups = smaller(work / CPU_GRAIN + 1, 4 * (size_t)ctx->info.processors);
-  g->groups = smaller(groups, g->tiles);
-  bool split = work / CPU_GRAIN >= CPU_SPLIT && g->tiles < groups;
-  set_splits(g, split ? groups / g->tiles : 1, 1, rows ? g->lanes * width : 1);
-}
-
-static geometry choose_geometry(const gpucontext *ctx, const ga_reduce_spec *spec,
-                                enum ga_reduce_kind kind, size_t threads,
-                                size_t results, size_t across, size_t outer,
-                                size_t inner) {
-  geometry g = {.kind = kind, .outer = outer, .inner = inner};
-  if (ctx->info.is_cpu)
-    cpu_geometry(&g, ctx, results, across, spec->width);
-  else if (kind == GA_REDUCE_ROWS)
-    gpu_rows(&g, ctx, threads, results, spec->width);
-  else
-    gpu_columns(&g, ctx, threads, results, across, spec->width);
-  return g;
-}
-
-/* Neighbouring items walk where memory is contiguous, unless that axis is too short. */
-static enum ga_reduce_kind choose_kind(const problem *p, bool is_cpu) {
-  size_t across = p->kept.dims[p->kept.nd - 1], inner = p->inner.dims[p->inner.nd - 1];
-  if (p->results == 1)
-    return GA_REDUCE_ROWS;
-  if (inner < (is_cpu ? 32 : 8) && inner < across)
-    return GA_REDUCE_COLUMNS;
-  return distance(p, &p->inner, p->inner.nd - 1) <=
-                 distance(p, &p->kept, p->kept.nd - 1)
-             ? GA_REDUCE_ROWS
-             : GA_REDUCE_COLUMNS;
-}
-
-static bool is_unit(const problem *p, const axis_group *g) {
-  unsigned int last = g->nd - 1;
-  for (unsigned int i = 0; i < p->n; i++)
-    if (p->arrays[i] != NULL && g->dims[last] > 1 &&
-        g->strides[i][last] != (ssize_t)GpuArray_ITEMSIZE(p->arrays[i]))
-      return false;
-  return true;
-}
-
 /* ---- launches ---- */
 
-static void add_size(ga_args *args, size_t value) {
-  ga__args_i64(args, (int64_t)value);
+/* Counts take 32 bits below this; sums of a count and what a block takes at once do. */
+#define NARROW ((size_t)INT32_MAX - (1 << 20))
+
+static void add_count(ga_args *args, bool is_wide, size_t value) {
+  if (is_wide)
+    ga__args_i64(args, (int64_t)value);
+  else
+    ga__args_i32(args, (int32_t)value);
 }
 
-static void add_geometry(ga_args *args, const geometry *g, size_t results,
-                         size_t across, int mode) {
-  add_size(args, g->tiles);
-  add_size(args, ceil_div(g->tiles, g->groups));
-  add_size(args, results);
-  add_size(args, across);
-  add_size(args, g->outer);
-  add_size(args, g->outer_per);
-  add_size(args, g->inner);
-  add_size(args, g->inner_per);
-  add_size(args, g->splits_inner);
-  add_size(args, g->lanes_outer);
-  ga__args_i64(args, mode);
+static void add_geometry(ga_args *args, bool is_wide, const ga_reduce_geometry *g,
+                         size_t results, size_t across, int mode) {
+  const size_t counts[] = {g->tiles,        ga__ceil_div(g->tiles, g->groups),
+                           results,         across,
+                           g->outer,        g->outer_per,
+                           g->inner,        g->inner_per,
+                           g->splits_inner, g->lanes_outer,
+                           (size_t)mode};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    add_count(args, is_wide, counts[i]);
 }
 
 /* The group's axes, after as many of length 1 as make `rank`. */
-static void add_group(ga_args *args, const problem *p, const axis_group *g,
-                      unsigned int rank, bool kept) {
+static void add_group(ga_args *args, bool is_wide, const ga_reduce_problem *p,
+                      const ga_axis_group *g, unsigned int rank, bool kept) {
   for (unsigned int k = 0; k < rank; k++) {
     bool padding = k < rank - g->nd;
     unsigned int axis = k - (rank - g->nd);
-    add_size(args, padding ? 1 : g->dims[axis]);
+    add_count(args, is_wide, padding ? 1 : g->dims[axis]);
     if (kept)
       ga__args_i64(args, padding ? 0 : g->strides[p->n][axis]);
     for (unsigned int i = 0; i < p->n; i++)
@@ -515,10 +262,10 @@ static void add_group(ga_args *args, const problem *p, const axis_group *g,
   }
 }
 
-static int launch(gpukernel *kernel, const geometry *g, const ga_args *args) {
+static int launch(gpukernel *kernel, const ga_reduce_geometry *g, const ga_args *args) {
   const ga_launch l = {
       .nd = 2,
-      .grid = {ceil_div(g->tiles, ceil_div(g->tiles, g->groups)), g->splits, 1},
+      .grid = {ga__ceil_div(g->tiles, ga__ceil_div(g->tiles, g->groups)), g->splits, 1},
       .block = {g->lanes, g->items, 1},
       .n_args = args->n,
       .args = args->list};
@@ -536,10 +283,16 @@ static size_t block_threads(const gpukernel *kernel) {
 static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
                         size_t results, size_t splits) {
   gpukernel *kernel;
-  GA_TRY(get_parts_kernel(&kernel, gr));
-  geometry g = choose_geometry(gr->context, &gr->parts, GA_REDUCE_COLUMNS,
-                               block_threads(kernel), results, results, 1, splits);
-  set_splits(&g, 1, 1, 1);
+  const variant wanted = {.kind = GA_REDUCE_COLUMNS,
+                          .is_parts = true,
+                          .is_wide = results * splits >= NARROW || results >= NARROW,
+                          .nk = 1,
+                          .nr = 1};
+  GA_TRY(get_kernel(&kernel, gr, &wanted));
+  ga_reduce_geometry g =
+      ga__reduce_geometry(&gr->context->info, GA_REDUCE_COLUMNS, gr->parts.width,
+                          block_threads(kernel), results, results, 1, splits);
+  ga__reduce_set_splits(&g, 1, 1, 1);
   const size_t size = gpuarray_get_elsize(gr->spec.acc);
   ga_args args;
   args.n = 0;
@@ -549,17 +302,17 @@ static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
   ga__args_offset(&args, part, 0);
   ga__args_buffer(&args, part);
   ga__args_offset(&args, part, 0);
-  add_geometry(&args, &g, results, results, GA_REDUCE_UNIT);
-  add_size(&args, results);
-  add_size(&args, 1);
-  add_size(&args, size);
-  add_size(&args, splits);
-  add_size(&args, results * size);
+  add_geometry(&args, wanted.is_wide, &g, results, results, GA_REDUCE_UNIT);
+  add_count(&args, wanted.is_wide, results);
+  ga__args_i64(&args, 1);
+  ga__args_i64(&args, (int64_t)size);
+  add_count(&args, wanted.is_wide, splits);
+  ga__args_i64(&args, (int64_t)(results * size));
   return launch(kernel, &g, &args);
 }
 
-static void add_inputs(ga_args *args, const GpuReduction *gr, const problem *p,
-                       void *const *ins) {
+static void add_inputs(ga_args *args, const GpuReduction *gr,
+                       const ga_reduce_problem *p, void *const *ins) {
   for (unsigned int i = 0; i < p->n; i++) {
     if (p->arrays[i] != NULL) {
       ga__args_buffer(args, p->arrays[i]->data);
@@ -571,18 +324,28 @@ static void add_inputs(ga_args *args, const GpuReduction *gr, const problem *p,
 }
 
 /* `out` is the finished array; there are results and elements to reduce. */
-static int reduce_problem(GpuReduction *gr, const GpuArray *out, const problem *p,
-                          void *const *ins, unsigned int nk, unsigned int nr) {
+static int reduce_problem(GpuReduction *gr, const GpuArray *out,
+                          const ga_reduce_problem *p, void *const *ins, unsigned int nk,
+                          unsigned int nr) {
   gpucontext *ctx = gr->context;
+  if (4 + 2 * p->n + 11 + nk * (2 + p->n) + nr * (1 + p->n) > GA_MAX_ARGS)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "reduction: %u inputs over %u axes take more than a kernel's %d "
+                   "arguments; reduce fewer axes, or a result computed before",
+                   p->n, nk + nr, GA_MAX_ARGS);
   const size_t across = p->kept.dims[p->kept.nd - 1];
   const size_t inner = p->inner.dims[p->inner.nd - 1];
-  enum ga_reduce_kind kind = choose_kind(p, ctx->info.is_cpu);
+  const enum ga_reduce_kind kind = ga__reduce_choose_kind(p, ctx->info.is_cpu);
+  const bool is_wide =
+      p->results >= NARROW || p->reduced >= NARROW || p->results * p->reduced >= NARROW;
+  const variant wanted = {.kind = kind, .is_wide = is_wide, .nk = nk, .nr = nr};
   gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, gr, kind, nk, nr));
-  geometry g = choose_geometry(ctx, &gr->spec, kind, block_threads(kernel), p->results,
-                               across, p->reduced / inner, inner);
+  GA_TRY(get_kernel(&kernel, gr, &wanted));
+  const ga_reduce_geometry g =
+      ga__reduce_geometry(&ctx->info, kind, gr->spec.width, block_threads(kernel),
+                          p->results, across, p->reduced / inner, inner);
   const bool rows = kind == GA_REDUCE_ROWS;
-  int mode = is_unit(p, rows ? &p->inner : &p->kept) ? GA_REDUCE_UNIT : 0;
+  int mode = ga__reduce_is_unit(p, rows ? &p->inner : &p->kept) ? GA_REDUCE_UNIT : 0;
   gpudata *part = NULL;
   if (g.splits > 1) {
     mode |= GA_REDUCE_PART;
@@ -600,9 +363,9 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, const problem *
   ga__args_buffer(&args, place);
   ga__args_offset(&args, place, part ? shift : 0);
   add_inputs(&args, gr, p, ins);
-  add_geometry(&args, &g, p->results, across, mode);
-  add_group(&args, p, &p->kept, nk, true);
-  add_group(&args, p, &p->inner, nr, false);
+  add_geometry(&args, is_wide, &g, p->results, across, mode);
+  add_group(&args, is_wide, p, &p->kept, nk, true);
+  add_group(&args, is_wide, p, &p->inner, nr, false);
   int status = launch(kernel, &g, &args);
   if (part != NULL) {
     if (status == GA_NO_ERROR)
@@ -631,8 +394,8 @@ static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a
 }
 
 /* Fills in the arrays; *nd and `dims` become the shape they broadcast to. */
-static int gather(problem *p, unsigned int *nd, size_t *dims, const GpuReduction *gr,
-                  void *const *ins) {
+static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
+                  const GpuReduction *gr, void *const *ins) {
   p->n = gr->spec.n;
   *nd = 0;
   for (unsigned int i = 0; i < p->n; i++) {
@@ -659,7 +422,7 @@ int GpuReduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
     return GA_FAIL(GA_INVALID_ERROR,
                    "reduction: needs a reduction, a result and inputs; got NULL");
   GA_TRY(ga__context_check(gr->context));
-  problem p;
+  ga_reduce_problem p;
   unsigned int nd, kept_nd = 0, nr = 0;
   size_t dims[GA_MAX_NDIM], kept[GA_MAX_NDIM];
   GA_TRY(gather(&p, &nd, dims, gr, ins));
@@ -680,7 +443,7 @@ int GpuReduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
   if (p.results > 0 && p.reduced == 0) {
     status = reduce_parts(gr, &result, result.data, p.results, 0);
   } else if (p.results > 0) {
-    split_axes(&p, nd, dims, axes);
+    ga__reduce_split_axes(&p, nd, dims, axes);
     bool simple = p.kept.nd <= SIMPLE_RANK && p.inner.nd <= SIMPLE_RANK;
     status =
         reduce_problem(gr, &result, &p, ins, simple ? SIMPLE_RANK : full_rank(nd - nr),

@@ -18,17 +18,17 @@ static const char head[] =
     "KERNEL void RD_NAME(\n"
     "    GLOBAL_MEM RD_OUT *out, ga_size out_off,\n"
     "    GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPUTS,\n"
-    "    ga_ssize tiles, ga_ssize per_group, ga_ssize results, ga_ssize across,\n"
-    "    ga_ssize outer, ga_ssize outer_per, ga_ssize inner, ga_ssize inner_per,\n"
-    "    ga_ssize splits, ga_ssize lanes_outer, ga_ssize mode RD_AXES) {\n"
-    "  const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;\n"
-    "  const ga_ssize split = (ga_ssize)GID_1;\n"
-    "  const ga_ssize outer_from = split / splits * outer_per;\n"
-    "  const ga_ssize inner_from = split % splits * inner_per;\n"
-    "  ga_ssize outer_to = outer_from + outer_per;\n"
-    "  ga_ssize inner_to = inner_from + inner_per;\n"
-    "  ga_ssize tile = (ga_ssize)GID_0 * per_group;\n"
-    "  ga_ssize tile_to = tile + per_group;\n"
+    "    RD_INT tiles, RD_INT per_group, RD_INT results, RD_INT across,\n"
+    "    RD_INT outer, RD_INT outer_per, RD_INT inner, RD_INT inner_per,\n"
+    "    RD_INT splits, RD_INT lanes_outer, RD_INT mode RD_AXES) {\n"
+    "  const RD_INT lane = (RD_INT)LID_0, lanes = (RD_INT)LDIM_0;\n"
+    "  const RD_INT split = (RD_INT)GID_1;\n"
+    "  const RD_INT outer_from = split / splits * outer_per;\n"
+    "  const RD_INT inner_from = split % splits * inner_per;\n"
+    "  RD_INT outer_to = outer_from + outer_per;\n"
+    "  RD_INT inner_to = inner_from + inner_per;\n"
+    "  RD_INT tile = (RD_INT)GID_0 * per_group;\n"
+    "  RD_INT tile_to = tile + per_group;\n"
     "  if (outer_to > outer) outer_to = outer;\n"
     "  if (inner_to > inner) inner_to = inner;\n"
     "  if (tile_to > tiles) tile_to = tiles;\n"
@@ -38,7 +38,8 @@ static const char head[] =
     "#define RD_STORE(index, value)                                             \\\n"
     "  {                                                                        \\\n"
     "    if (mode & 2)                                                          \\\n"
-    "      part[split * results + (index)] = (value);                           \\\n"
+    "      part[(ga_ssize)split * results + (index)] = (value);                        "
+    "   \\\n"
     "    else                                                                   \\\n"
     "      out[index] = RD_RESULT(value);                                       \\\n"
     "  }\n";
@@ -49,53 +50,55 @@ static const char head[] =
  * dimension 1 are lanes_outer along the outer ones, for each of several results. */
 static const char rows_begin[] =
     "  LOCAL_MEM RD_ACC shared[RD_BLOCK];\n"
-    "  const ga_ssize step = lanes * RD_WIDTH;\n"
+    "#define RD_STEP (RD_LANES * RD_WIDTH)\n"
     "#if RD_CPU\n"
-    "  const ga_ssize lane_outer = 0, step_outer = 1, slot = 0, slots = 1;\n"
-    "  const ga_ssize item = lane, items = lanes;\n"
+    "  const RD_INT lane_outer = 0, step_outer = 1, slot = 0, slots = 1;\n"
+    "  const RD_INT item = lane, items = lanes;\n"
     "#else\n"
-    "  const ga_ssize lane_outer = (ga_ssize)LID_1 % lanes_outer;\n"
-    "  const ga_ssize step_outer = lanes_outer;\n"
-    "  const ga_ssize slot = (ga_ssize)LID_1 / lanes_outer;\n"
-    "  const ga_ssize slots = (ga_ssize)LDIM_1 / lanes_outer;\n"
-    "  const ga_ssize item = lane_outer * lanes + lane, items = lanes_outer * lanes;\n"
+    "  const RD_INT lane_outer = (RD_INT)LID_1 % lanes_outer;\n"
+    "  const RD_INT step_outer = lanes_outer;\n"
+    "  const RD_INT slot = (RD_INT)LID_1 / lanes_outer;\n"
+    "  const RD_INT slots = (RD_INT)LDIM_1 / lanes_outer;\n"
+    "  const RD_INT item = lane_outer * lanes + lane, items = lanes_outer * lanes;\n"
     "#endif\n"
     "  for (; tile < tile_to; tile++) {\n"
-    "    const ga_ssize result = tile * slots + slot;\n"
-    "    ga_ssize rest = result < results ? result : results - 1;\n"
+    "    const RD_INT result = tile * slots + slot;\n"
+    "    RD_INT rest = result < results ? result : results - 1;\n"
     "    RD_ACC acc[RD_WIDTH];\n"
     "    for (int v = 0; v < RD_WIDTH; v++) acc[v] = RD_IDENTITY;\n"
     "    RD_KEPT_OFFSETS\n"
-    "    for (ga_ssize j = outer_from + lane_outer; j < outer_to; j += step_outer) {\n"
+    "    for (RD_INT j = outer_from + lane_outer; j < outer_to; j += step_outer) {\n"
     "      RD_OUTER_POINTERS\n"
-    "      ga_ssize i = inner_from;\n";
+    "      RD_INT i = inner_from;\n";
 
 /* Whole steps, in runs, then one step for which not every item has elements. */
 static const char rows_loop[] =
-    "        while (i + step <= inner_to) {\n"
+    "        while (i + RD_STEP <= inner_to) {\n"
     "          RD_ACC run[RD_WIDTH];\n"
-    "          ga_ssize stop = i + 64 * step;\n"
-    "          if (stop > inner_to - step + 1) stop = inner_to - step + 1;\n"
+    "          RD_INT stop = i + 64 * RD_STEP;\n"
+    "          if (stop > inner_to - RD_STEP + 1) stop = inner_to - RD_STEP + 1;\n"
     "          for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n"
-    "          for (; i < stop; i += step)\n"
+    "          for (; i < stop; i += RD_STEP)\n"
     "            for (int v = 0; v < RD_WIDTH; v++)\n"
-    "              run[v] = RD_COMBINE(run[v], RD_ELEMENT(i + v * lanes + lane));\n"
+    "              run[v] = RD_COMBINE(run[v], RD_ELEMENT(i + v * RD_LANES + "
+    "RD_LANE));\n"
     "          for (int v = 0; v < RD_WIDTH; v++)\n"
     "            acc[v] = RD_COMBINE(acc[v], run[v]);\n"
     "        }\n"
     "        for (int v = 0; v < RD_WIDTH; v++)\n"
-    "          if (i + v * lanes + lane < inner_to)\n"
-    "            acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v * lanes + lane));\n";
+    "          if (i + v * RD_LANES + RD_LANE < inner_to)\n"
+    "            acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v * RD_LANES + "
+    "RD_LANE));\n";
 
 static const char rows_end[] =
     "    }\n"
     "    for (int s = RD_WIDTH / 2; s > 0; s /= 2)\n"
     "      for (int v = 0; v < s; v++) acc[v] = RD_COMBINE(acc[v], acc[v + s]);\n"
     "    if (items > 1) {\n"
-    "      const ga_ssize at = slot * items + item;\n"
+    "      const RD_INT at = slot * items + item;\n"
     "      shared[at] = acc[0];\n"
     "      local_barrier();\n"
-    "      for (ga_ssize s = items / 2; s > 0; s /= 2) {\n"
+    "      for (RD_INT s = items / 2; s > 0; s /= 2) {\n"
     "        if (item < s) shared[at] = RD_COMBINE(shared[at], shared[at + s]);\n"
     "        local_barrier();\n"
     "      }\n"
@@ -113,31 +116,31 @@ static const char rows_end[] =
  * innermost kept axis. */
 static const char columns_begin[] =
     "#if RD_CPU\n"
-    "  const ga_ssize lane_outer = 0, step_outer = 1, lane_inner = 0, step_inner = 1;\n"
+    "  const RD_INT lane_outer = 0, step_outer = 1, lane_inner = 0, step_inner = 1;\n"
     "#else\n"
     "  LOCAL_MEM RD_ACC shared[RD_BLOCK * RD_WIDTH];\n"
-    "  const ga_ssize item = (ga_ssize)LID_1, items = (ga_ssize)LDIM_1;\n"
-    "  const ga_ssize step_outer = lanes_outer, step_inner = items / lanes_outer;\n"
-    "  const ga_ssize lane_outer = item / step_inner, lane_inner = item % step_inner;\n"
+    "  const RD_INT item = (RD_INT)LID_1, items = (RD_INT)LDIM_1;\n"
+    "  const RD_INT step_outer = lanes_outer, step_inner = items / lanes_outer;\n"
+    "  const RD_INT lane_outer = item / step_inner, lane_inner = item % step_inner;\n"
     "#endif\n"
-    "  const ga_ssize width = lanes * RD_WIDTH;\n"
-    "  const ga_ssize tiles_across = (across + width - 1) / width;\n"
+    "  const RD_INT width = lanes * RD_WIDTH;\n"
+    "  const RD_INT tiles_across = (across + width - 1) / width;\n"
     "  for (; tile < tile_to; tile++) {\n"
-    "    const ga_ssize first = tile % tiles_across * width, count = across - first;\n"
-    "    ga_ssize rest = tile / tiles_across;\n"
+    "    const RD_INT first = tile % tiles_across * width, count = across - first;\n"
+    "    RD_INT rest = tile / tiles_across;\n"
     "    RD_KEPT_OFFSETS\n"
     "    w += first * RD_RESULT_STRIDE;\n";
 
 /* Every reduced element of RD_COUNT columns of this item; RD_COLUMN(v) is the v-th,
  * counted from the tile's first. */
 static const char columns_loop[] =
-    "      for (ga_ssize j = outer_from + lane_outer; j < outer_to;\n"
+    "      for (RD_INT j = outer_from + lane_outer; j < outer_to;\n"
     "           j += step_outer) {\n"
     "        RD_OUTER_POINTERS\n"
-    "        ga_ssize i = inner_from + lane_inner;\n"
+    "        RD_INT i = inner_from + lane_inner;\n"
     "        while (i < inner_to) {\n"
     "          RD_ACC run[RD_COUNT];\n"
-    "          ga_ssize stop = i + 64 * step_inner;\n"
+    "          RD_INT stop = i + 64 * step_inner;\n"
     "          if (stop > inner_to) stop = inner_to;\n"
     "          for (int v = 0; v < RD_COUNT; v++) run[v] = RD_IDENTITY;\n"
     "          for (; i < stop; i += step_inner) {\n"
@@ -155,7 +158,7 @@ static const char columns_gpu[] =
     "    RD_ACC acc[RD_WIDTH];\n"
     "    int column[RD_WIDTH];\n"
     "    for (int v = 0; v < RD_WIDTH; v++) {\n"
-    "      const ga_ssize p = v * lanes + lane;\n"
+    "      const RD_INT p = v * lanes + lane;\n"
     "      acc[v] = RD_IDENTITY;\n"
     "      column[v] = (int)(p < count ? p : count - 1);\n"
     "    }\n"
@@ -165,10 +168,10 @@ static const char columns_gpu_end[] =
     "#undef RD_COUNT\n"
     "#undef RD_COLUMN\n"
     "    if (items > 1) {\n"
-    "      const ga_ssize block = items * lanes, at = item * lanes + lane;\n"
+    "      const RD_INT block = items * lanes, at = item * lanes + lane;\n"
     "      for (int v = 0; v < RD_WIDTH; v++) shared[v * block + at] = acc[v];\n"
     "      local_barrier();\n"
-    "      for (ga_ssize s = items / 2; s > 0; s /= 2) {\n"
+    "      for (RD_INT s = items / 2; s > 0; s /= 2) {\n"
     "        if (item < s)\n"
     "          for (int v = 0; v < RD_WIDTH; v++)\n"
     "            shared[v * block + at] = RD_COMBINE(\n"
@@ -199,7 +202,7 @@ static const char columns_full_end[] =
     "        RD_STORE(w + (v * lanes + lane) * RD_RESULT_STRIDE, acc[v])\n"
     "    } else {\n";
 static const char columns_line[] =
-    "      for (ga_ssize line = 0; line < count; line += lanes)\n"
+    "      for (RD_INT line = 0; line < count; line += lanes)\n"
     "      if (line + lane < count) {\n"
     "      RD_ACC acc[1];\n"
     "#define RD_COUNT 1\n"
@@ -215,7 +218,9 @@ static const char columns_line_end[] =
     "}\n";
 
 static const char tail[] =
-    "#undef RD_STORE\n#undef RD_NAME\n#undef RD_MAP\n#undef RD_COMBINE\n"
+    "#undef RD_INT\n#undef RD_STORE\n#undef RD_STEP\n#undef RD_LANES\n#undef "
+    "RD_LANE\n#undef "
+    "RD_NAME\n#undef RD_MAP\n#undef RD_COMBINE\n"
     "#undef RD_ACC\n#undef RD_OUT\n#undef RD_IDENTITY\n#undef RD_RESULT\n"
     "#undef RD_WIDTH\n#undef RD_BLOCK\n#undef RD_CPU\n#undef RD_INPUTS\n"
     "#undef RD_AXES\n#undef RD_BEGIN\n#undef RD_KEPT_OFFSETS\n"
@@ -271,8 +276,11 @@ static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) 
 }
 
 static void add_types(ga_strbuf *sb, const ga_reduce_spec *spec) {
-  ga__strbuf_addf(sb, "#define RD_ACC %s\n#define RD_OUT %s\n#define RD_IDENTITY ",
-                  type_name(spec->acc), type_name(spec->out));
+  ga__strbuf_addf(sb,
+                  "#define RD_INT %s\n#define RD_ACC %s\n#define RD_OUT %s\n"
+                  "#define RD_IDENTITY ",
+                  spec->is_wide ? "ga_ssize" : "ga_int", type_name(spec->acc),
+                  type_name(spec->out));
   add_conversion(sb, spec->acc, spec->identity);
   ga__strbuf_add(sb, "\n#define RD_RESULT(value) ");
   add_conversion(sb, spec->out, "value");
@@ -296,7 +304,7 @@ static void add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
 
 static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
                            unsigned int nr) {
-  ga__strbuf_add(sb, "#define RD_INPUTS");
+  ga__strbuf_add(sb, "#define RD_INPUTS ");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->inputs[i];
     if (is_array(arg))
@@ -305,13 +313,13 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
     else
       add_form(sb, ", $ s@", i, type_name(arg->typecode), 0);
   }
-  ga__strbuf_add(sb, "\n#define RD_AXES");
+  ga__strbuf_add(sb, "\n#define RD_AXES ");
   for (unsigned int k = 0; k < nk; k++) {
-    ga__strbuf_addf(sb, ", ga_ssize kd%u, ga_ssize ko%u", k, k);
+    ga__strbuf_addf(sb, ", RD_INT kd%u, ga_ssize ko%u", k, k);
     add_arrays(sb, spec, ", ga_ssize k@_#", k);
   }
   for (unsigned int k = 0; k < nr; k++) {
-    ga__strbuf_addf(sb, ", ga_ssize rd%u", k);
+    ga__strbuf_addf(sb, ", RD_INT rd%u", k);
     add_arrays(sb, spec, ", ga_ssize r@_#", k);
   }
   ga__strbuf_add(sb, "\n#define RD_BEGIN ");
@@ -325,7 +333,7 @@ static void add_unravel(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
                         const char *variable, const char *dims, bool result,
                         const char *form) {
   for (unsigned int k = n; k-- > 0;) {
-    ga__strbuf_addf(sb, "{ const ga_ssize at = %s", variable);
+    ga__strbuf_addf(sb, "{ const RD_INT at = %s", variable);
     if (k > 0)
       ga__strbuf_addf(sb, " %% %s%u; %s /= %s%u", dims, k, variable, dims, k);
     if (result)
@@ -344,7 +352,7 @@ static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned in
   ga__strbuf_add(sb, "\n#define RD_KEPT_OFFSETS ga_ssize w = 0; ");
   add_arrays(sb, spec, "ga_ssize c@ = 0; ", 0);
   add_unravel(sb, spec, n, "rest", "kd", true, "c@ += at * k@_#; ");
-  ga__strbuf_add(sb, "\n#define RD_OUTER_POINTERS ga_ssize left = j; (void)left; ");
+  ga__strbuf_add(sb, "\n#define RD_OUTER_POINTERS RD_INT left = j; (void)left; ");
   add_arrays(sb, spec, "ga_ssize d@ = c@; ", 0);
   add_unravel(sb, spec, nr - 1, "left", "rd", false, "d@ += at * r@_#; ");
   add_arrays(sb, spec,
@@ -368,31 +376,45 @@ static void add_element(ga_strbuf *sb, const ga_reduce_spec *spec, const char *f
   ga__strbuf_add(sb, ")\n");
 }
 
-/* `loop` twice: with elements side by side, and with a stride. */
-static void add_loops(ga_strbuf *sb, const ga_reduce_spec *spec, const char *loop,
-                      const char *unit, const char *strided, unsigned int axis) {
+/* The loops over elements side by side, and over those with a stride. Of a CPU's items
+ * one may be alone in its group: what it has in flight then lies side by side, which
+ * the compiler must see to make vectors of it. */
+static void add_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr) {
   ga__strbuf_add(sb, "      if (mode & 1) {\n");
-  add_element(sb, spec, unit, axis);
-  ga__strbuf_add(sb, loop);
-  ga__strbuf_add(sb, "      } else {\n");
-  add_element(sb, spec, strided, axis);
-  ga__strbuf_add(sb, loop);
+  add_element(sb, spec, "y@[p]", nr - 1);
+  if (spec->is_cpu) {
+    ga__strbuf_add(sb, "      if (lanes == 1) {\n"
+                       "#define RD_LANES 1\n#define RD_LANE 0\n");
+    ga__strbuf_add(sb, rows_loop);
+    ga__strbuf_add(sb, "      } else {\n#undef RD_LANES\n#undef RD_LANE\n");
+  }
+  ga__strbuf_add(sb, "#define RD_LANES lanes\n#define RD_LANE lane\n");
+  ga__strbuf_add(sb, rows_loop);
+  ga__strbuf_add(sb, spec->is_cpu ? "      }\n      } else {\n" : "      } else {\n");
+  add_element(sb, spec,
+              "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (p) * r@_#)",
+              nr - 1);
+  ga__strbuf_add(sb, rows_loop);
   ga__strbuf_add(sb, "      }\n");
 }
 
 static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr) {
   ga__strbuf_add(sb, rows_begin);
-  add_loops(sb, spec, rows_loop, "y@[p]",
-            "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (p) * r@_#)",
-            nr - 1);
+  add_row_loops(sb, spec, nr);
   ga__strbuf_add(sb, rows_end);
 }
 
 static void add_column_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
                              unsigned int nk) {
-  add_loops(sb, spec, columns_loop, "z@[p]",
-            "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)z@ + (p) * k@_#)",
-            nk - 1);
+  ga__strbuf_add(sb, "      if (mode & 1) {\n");
+  add_element(sb, spec, "z@[p]", nk - 1);
+  ga__strbuf_add(sb, columns_loop);
+  ga__strbuf_add(sb, "      } else {\n");
+  add_element(sb, spec,
+              "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)z@ + (p) * k@_#)",
+              nk - 1);
+  ga__strbuf_add(sb, columns_loop);
+  ga__strbuf_add(sb, "      }\n");
 }
 
 static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
@@ -459,6 +481,5 @@ int ga__reduce_source(ga_source *out, const ga_reduce_spec *spec,
     return status;
   }
   out->body = body;
-  out->alone = spec->preamble != NULL && spec->preamble[0] != '\0';
   return GA_NO_ERROR;
 }

@@ -22,11 +22,12 @@ typedef struct ga_reduce_spec {
   unsigned int n;
   const gpuelemwise_arg *inputs;
   unsigned int width; /* accumulators of an item, a power of 2 */
-  bool is_cpu;
+  bool is_cpu, is_wide;
 } ga_reduce_spec;
 
 /* A kernel for `nk` kept and `nr` reduced axes, both at least 1. Its arguments, in
- * order; counts and strides are 64-bit, strides in bytes but for the result's:
+ * order; counts are 32-bit unless is_wide, strides 64-bit, in bytes but for the
+ * result's:
  *   out and its offset, part and its offset;
  *   for each input the array and its offset, or the value of a scalar;
  *   tiles, tiles of a group, results, length of the innermost kept axis;

@@ -46,6 +46,15 @@ typedef struct block {
   size_t size, free_at;
 } block;
 
+/* A recording by the backend of one replay, good for the same memory. */
+typedef struct graph {
+  uint64_t *key; /* where every slot's memory was */
+  void *handle;
+} graph;
+
+#define SEEN 4   /* replays that are remembered to tell whether one comes back */
+#define GRAPHS 4 /* kept for a tape: results take turns in a few blocks */
+
 struct ga_tape {
   gpucontext *context;
   command *commands;
@@ -57,6 +66,11 @@ struct ga_tape {
   block *blocks;
   gpudata **workspace; /* one for each block, during a replay */
   unsigned int n_blocks;
+  graph graphs[GRAPHS];
+  unsigned int n_graphs;
+  uint64_t *key, *seen; /* of this replay; those of the last that no graph served */
+  unsigned int n_seen;
+  bool without_graphs; /* the backend has none, or refused */
 };
 
 static _Thread_local ga_tape *current_tape;
@@ -79,9 +93,19 @@ int ga__tape_new(ga_tape **out, gpucontext *ctx) {
   return GA_NO_ERROR;
 }
 
+static void free_graphs(ga_tape *tape) {
+  for (unsigned int i = 0; i < tape->n_graphs; i++) {
+    tape->context->backend->graph_free(tape->context->device, tape->graphs[i].handle);
+    ga__free(tape->graphs[i].key);
+  }
+  ga__free(tape->key);
+  ga__free(tape->seen);
+}
+
 void ga__tape_free(ga_tape *tape) {
   if (tape == NULL)
     return;
+  free_graphs(tape);
   for (size_t i = 0; i < tape->n_commands; i++) {
     command *c = &tape->commands[i];
     if (c->kind != LAUNCH)
@@ -291,8 +315,20 @@ static unsigned int free_block(const ga_tape *tape, const slot *s) {
   return best;
 }
 
+/* A graph pays where it saves launches, and is only for memory that does not move. */
+static int prepare_graphs(ga_tape *tape) {
+  tape->without_graphs =
+      tape->context->backend->graph_begin == NULL || tape->n_commands < 2;
+  if (tape->without_graphs)
+    return GA_NO_ERROR;
+  tape->key = ga__alloc(tape->n_slots + 1, sizeof *tape->key);
+  tape->seen = ga__alloc((size_t)SEEN * (tape->n_slots + 1), sizeof *tape->seen);
+  return tape->key == NULL || tape->seen == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+}
+
 int ga__tape_finish(ga_tape *tape, const bool *kept) {
   size_t count = tape->n_slots > 0 ? tape->n_slots : 1;
+  GA_TRY(prepare_graphs(tape));
   tape->blocks = ga__alloc(count, sizeof *tape->blocks);
   tape->workspace = ga__alloc(count, sizeof(gpudata *));
   if (tape->blocks == NULL || tape->workspace == NULL)
@@ -407,13 +443,89 @@ static void release_workspace(ga_tape *tape) {
   }
 }
 
+static int queue_commands(ga_tape *tape, const ga_binding *bindings) {
+  for (size_t i = 0; i < tape->n_commands; i++)
+    GA_TRY(replay_command(tape, &tape->commands[i], bindings));
+  return GA_NO_ERROR;
+}
+
+static void write_key(ga_tape *tape, const ga_binding *bindings) {
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    tape->key[i] = (uint64_t)(uintptr_t)bindings[i].buffer->memory + bindings[i].base;
+}
+
+/* Whether one of the last replays ran on the same memory; remembers this one. */
+static bool comes_back(ga_tape *tape) {
+  size_t words = tape->n_slots, bytes = words * sizeof *tape->key;
+  unsigned int kept = tape->n_seen < SEEN ? tape->n_seen : SEEN;
+  for (unsigned int i = 0; i < kept; i++)
+    if (memcmp(tape->seen + i * words, tape->key, bytes) == 0)
+      return true;
+  memcpy(tape->seen + tape->n_seen++ % SEEN * words, tape->key, bytes);
+  return false;
+}
+
+/* Records the commands as a graph for this key, in the place of the oldest if there is
+ * no room. Nothing is queued. */
+static int record_graph(graph **out, ga_tape *tape, const ga_binding *bindings) {
+  const ga_backend *backend = tape->context->backend;
+  void *device = tape->context->device, *handle = NULL;
+  uint64_t *key = ga__alloc(tape->n_slots, sizeof *key);
+  if (key == NULL)
+    return GA_MEMORY_ERROR;
+  memcpy(key, tape->key, tape->n_slots * sizeof *key);
+  int status = backend->graph_begin(device);
+  if (status == GA_NO_ERROR) {
+    int queued = queue_commands(tape, bindings);
+    status = backend->graph_end(&handle, device);
+    if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
+      backend->graph_free(device, handle);
+    status = queued != GA_NO_ERROR ? queued : status;
+  }
+  if (status != GA_NO_ERROR) {
+    ga__free(key);
+    return status;
+  }
+  if (tape->n_graphs == GRAPHS) {
+    backend->graph_free(device, tape->graphs[0].handle);
+    ga__free(tape->graphs[0].key);
+    memmove(tape->graphs, tape->graphs + 1, (GRAPHS - 1) * sizeof *tape->graphs);
+    tape->n_graphs--;
+  }
+  *out = &tape->graphs[tape->n_graphs++];
+  **out = (graph){key, handle};
+  return GA_NO_ERROR;
+}
+
+/* The graph for where the memory lies now: a known one, or a new one if this place was
+ * seen before; NULL if there is none. */
+static graph *find_graph(ga_tape *tape, const ga_binding *bindings) {
+  graph *found = NULL;
+  write_key(tape, bindings);
+  for (unsigned int i = 0; i < tape->n_graphs; i++)
+    if (memcmp(tape->graphs[i].key, tape->key, tape->n_slots * sizeof *tape->key) == 0)
+      return &tape->graphs[i];
+  if (comes_back(tape) && record_graph(&found, tape, bindings) != GA_NO_ERROR)
+    tape->without_graphs = true; /* command by command always works */
+  return found;
+}
+
+static int queue(ga_tape *tape, const ga_binding *bindings) {
+  if (!tape->without_graphs) {
+    graph *known = find_graph(tape, bindings);
+    if (known != NULL)
+      return tape->context->backend->graph_launch(tape->context->device, known->handle);
+  }
+  return queue_commands(tape, bindings);
+}
+
 int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {
   for (unsigned int i = 0; i < tape->n_slots; i++)
     if (!tape->slots[i]->input)
       bindings[i] = (ga_binding){NULL, 0};
   int status = allocate(tape, bindings);
-  for (size_t i = 0; status == GA_NO_ERROR && i < tape->n_commands; i++)
-    status = replay_command(tape, &tape->commands[i], bindings);
+  if (status == GA_NO_ERROR)
+    status = queue(tape, bindings);
   release_workspace(tape);
   if (status == GA_NO_ERROR)
     return status;

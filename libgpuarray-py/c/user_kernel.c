@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "c/dtype.h"
+#include "c/dump.h"
 #include "c/kernel.h"
 
 #define DEFAULT_THREADS 256
@@ -84,6 +85,7 @@ static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
   ga_key text = {0};
   ga_program *p;
   enum ga_origin origin;
+  GA_TRY(ga__dump_source(body));
   int status = ga__key_of(&text, ctx, body);
   if (status == GA_NO_ERROR) {
     pthread_mutex_lock(&ctx->slow_lock);

@@ -155,7 +155,7 @@ static int refuse_copy(const GpuArray *a) {
 int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
                      const size_t *newdims, ga_order ord, int nocopy) {
   GpuArray made, copy;
-  bool fits;
+  bool fits = false;
   GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
   if (fits)
     return give_view(res, &made);
@@ -170,7 +170,7 @@ int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
 int GpuArray_reshape_inplace(GpuArray *a, unsigned int nd, const size_t *newdims,
                              ga_order ord) {
   GpuArray made;
-  bool fits;
+  bool fits = false;
   GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
   if (!fits)
     return refuse_copy(a);

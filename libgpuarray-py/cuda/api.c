@@ -26,6 +26,7 @@ typedef struct entry {
   {#name suffix, offsetof(ga_cuda_api, name), true},
 
 #define DRIVER MUST
+#define DRIVER_OPTIONAL MAY
 #define NVRTC NONE
 #define CUBLAS NONE
 #define CUBLAS_OPTIONAL NONE
@@ -33,8 +34,10 @@ static const entry driver_entries[] = {
 #include "cuda/api.def"
     {NULL, 0, false}};
 #undef DRIVER
+#undef DRIVER_OPTIONAL
 #undef NVRTC
 #define DRIVER NONE
+#define DRIVER_OPTIONAL NONE
 #define NVRTC MUST
 static const entry nvrtc_entries[] = {
 #include "cuda/api.def"

@@ -17,6 +17,8 @@ typedef struct ga_cuda_stream_ *CUstream;
 typedef struct ga_cuda_event_ *CUevent;
 typedef struct ga_cuda_module_ *CUmodule;
 typedef struct ga_cuda_function_ *CUfunction;
+typedef struct ga_cuda_graph_ *CUgraph;
+typedef struct ga_cuda_graph_exec_ *CUgraphExec;
 typedef int nvrtcResult;
 typedef struct ga_nvrtc_program_ *nvrtcProgram;
 typedef int cublasStatus;
@@ -53,11 +55,13 @@ enum {
 typedef struct ga_cuda_api {
 #define FIELD(result, name, suffix, arguments) result(*name) arguments;
 #define DRIVER FIELD
+#define DRIVER_OPTIONAL FIELD
 #define NVRTC FIELD
 #define CUBLAS FIELD
 #define CUBLAS_OPTIONAL FIELD
 #include "cuda/api.def"
 #undef DRIVER
+#undef DRIVER_OPTIONAL
 #undef NVRTC
 #undef CUBLAS
 #undef CUBLAS_OPTIONAL

@@ -1,6 +1,7 @@
 /* CUDA's table of functions: what the library knows of this folder. */
 #include "cuda/blas.h"
 #include "cuda/device.h"
+#include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/transfer.h"
 
@@ -38,6 +39,11 @@ const ga_backend ga__cuda_backend = {
     .event_wait = ga__cuda_event_wait,
     .event_seconds = ga__cuda_event_seconds,
     .event_free = ga__cuda_event_free,
+
+    .graph_begin = ga__cuda_graph_begin,
+    .graph_end = ga__cuda_graph_end,
+    .graph_launch = ga__cuda_graph_launch,
+    .graph_free = ga__cuda_graph_free,
 
     .blas_open = ga__cuda_blas_open,
     .blas = &ga__cuda_blas,

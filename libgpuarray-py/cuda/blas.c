@@ -62,6 +62,31 @@ void ga__cuda_blas_close(ga_cuda_device *d) {
   d->blas = NULL;
 }
 
+/* For one call. A thread that records a graph holds the handle already. */
+static void hold(ga_cuda_device *d) {
+  if (ga__cuda_stream(d) == d->stream)
+    pthread_mutex_lock(&d->blas_lock);
+}
+
+static void let_go(ga_cuda_device *d) {
+  if (ga__cuda_stream(d) == d->stream)
+    pthread_mutex_unlock(&d->blas_lock);
+}
+
+void ga__cuda_blas_hold(ga_cuda_device *d) {
+  pthread_mutex_lock(&d->blas_lock);
+}
+
+int ga__cuda_blas_move(ga_cuda_device *d, CUstream stream) {
+  cublasStatus result = d->blas ? ga__cuda.cublasSetStream(d->blas, stream) : 0;
+  return result == 0 ? GA_NO_ERROR : blas_fail(result, "cublasSetStream");
+}
+
+void ga__cuda_blas_let_go(ga_cuda_device *d) {
+  ga__cuda_blas_move(d, d->stream);
+  pthread_mutex_unlock(&d->blas_lock);
+}
+
 /* ---- what is called ---- */
 
 static void *matrix_at(ga_matrix a) {
@@ -115,8 +140,8 @@ DEFINE_GEMM(dgemm, double, cublasDgemm, cublasDgemm_v2_64)
 static int cuda_gemm(void *device, int typecode, cb_transpose ta, cb_transpose tb,
                      size_t m, size_t n, size_t k, double alpha, ga_matrix a,
                      ga_matrix b, double beta, ga_matrix c) {
-  const ga_cuda_device *d = device;
-  gemm g = {ta,           tb,           m,           n,     k,
+  ga_cuda_device *d = device;
+  gemm g = {(int)ta,      (int)tb,      m,           n,     k,
             leading(a),   leading(b),   leading(c),  alpha, beta,
             matrix_at(a), matrix_at(b), matrix_at(c)};
   bool is_wide = !fits_int(m) || !fits_int(n) || !fits_int(k) || !fits_int(g.lda) ||
@@ -127,8 +152,10 @@ static int cuda_gemm(void *device, int typecode, cb_transpose ta, cb_transpose t
   if (is_wide && !(ga__cuda.cublasSgemm_v2_64 && ga__cuda.cublasDgemm_v2_64))
     return too_large("gemm", m, n, k);
   GA_TRY(ga__cuda_enter(&previous, d));
+  hold(d);
   cublasStatus result =
       typecode == GA_FLOAT ? sgemm(d->blas, &g, is_wide) : dgemm(d->blas, &g, is_wide);
+  let_go(d);
   ga__cuda_leave(d, previous);
   return result == 0 ? GA_NO_ERROR : blas_fail(result, "cublas gemm");
 }
@@ -173,7 +200,7 @@ static int scale_only(void *device, int typecode, size_t n, double beta, ga_vect
 
 static int cuda_gemv(void *device, int typecode, cb_transpose ta, size_t m, size_t n,
                      double alpha, ga_matrix a, ga_vector x, double beta, ga_vector y) {
-  const ga_cuda_device *d = device;
+  ga_cuda_device *d = device;
   size_t terms = ta == cb_no_trans ? n : m, results = ta == cb_no_trans ? m : n;
   CUcontext previous;
   if (results == 0)
@@ -181,7 +208,7 @@ static int cuda_gemv(void *device, int typecode, cb_transpose ta, size_t m, size
   if (terms == 0)
     return scale_only(device, typecode, results, beta, y);
   size_t itemsize = gpuarray_get_elsize(typecode);
-  gemv g = {ta,
+  gemv g = {(int)ta,
             m,
             n,
             leading(a),
@@ -197,8 +224,10 @@ static int cuda_gemv(void *device, int typecode, cb_transpose ta, size_t m, size
   if (is_wide && !(ga__cuda.cublasSgemv_v2_64 && ga__cuda.cublasDgemv_v2_64))
     return too_large("gemv", m, n, 1);
   GA_TRY(ga__cuda_enter(&previous, d));
+  hold(d);
   cublasStatus result =
       typecode == GA_FLOAT ? sgemv(d->blas, &g, is_wide) : dgemv(d->blas, &g, is_wide);
+  let_go(d);
   ga__cuda_leave(d, previous);
   return result == 0 ? GA_NO_ERROR : blas_fail(result, "cublas gemv");
 }

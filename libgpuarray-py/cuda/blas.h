@@ -10,4 +10,10 @@ int ga__cuda_blas_open(void *device);
 /* The device's context is current and its queue empty. */
 void ga__cuda_blas_close(ga_cuda_device *device);
 
+/* For a thread that records a graph: it holds the handle, moves its work to another
+ * stream, and lets it go, back on the device's own. */
+void ga__cuda_blas_hold(ga_cuda_device *device);
+int ga__cuda_blas_move(ga_cuda_device *device, CUstream stream);
+void ga__cuda_blas_let_go(ga_cuda_device *device);
+
 #endif

@@ -148,6 +148,8 @@ static void close_device(ga_cuda_device *d) {
     ga__cuda_blas_close(d);
     ga__cuda_staging_close(&d->writes);
     ga__cuda_staging_close(&d->reads);
+    if (d->capture)
+      ga__cuda.cuStreamDestroy(d->capture);
     if (d->stream)
       ga__cuda.cuStreamDestroy(d->stream);
     ga__cuda_leave(d, previous);

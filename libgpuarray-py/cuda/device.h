@@ -27,9 +27,14 @@ typedef struct ga_cuda_device {
   int capability; /* 90 for sm_90 */
   /* Apart, for a read holds its own while it waits for the queue. */
   ga_cuda_staging writes, reads;
-  cublasHandle blas; /* NULL until blas_open */
-  pthread_mutex_t blas_lock;
+  cublasHandle blas;         /* NULL until blas_open */
+  pthread_mutex_t blas_lock; /* of the handle and its stream */
+  CUstream capture;          /* what a graph is recorded on; NULL until first needed */
 } ga_cuda_device;
+
+/* Where this thread's work on the device is queued: on its stream, or on the one that
+ * records while the thread makes a graph. */
+CUstream ga__cuda_stream(const ga_cuda_device *device);
 
 /* Makes the device's context current on this thread if it is not. *previous is what
  * ga__cuda_leave takes: a context of someone else is put back; where there was none

@@ -187,7 +187,7 @@ int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch) {
   GA_TRY(ga__cuda_enter(&previous, d));
   CUresult result = ga__cuda.cuLaunchKernel(
       kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-      (unsigned int)launch->shared, d->stream, addresses, NULL);
+      (unsigned int)launch->shared, ga__cuda_stream(d), addresses, NULL);
   ga__cuda_leave(d, previous);
   return result == CUDA_SUCCESS ? GA_NO_ERROR : launch_failed(result, launch);
 }

@@ -117,13 +117,14 @@ int ga__cuda_copy(void *device, void *to, size_t to_offset, void *from,
                   size_t from_offset, size_t size) {
   const ga_cuda_device *d = device;
   CUDA_RETURN(d, cuMemcpyDtoDAsync, address(to, to_offset), address(from, from_offset),
-              size, d->stream);
+              size, ga__cuda_stream(d));
 }
 
 int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,
                   size_t size) {
   const ga_cuda_device *d = device;
-  CUDA_RETURN(d, cuMemsetD8Async, address(memory, offset), byte, size, d->stream);
+  CUDA_RETURN(d, cuMemsetD8Async, address(memory, offset), byte, size,
+              ga__cuda_stream(d));
 }
 
 /* Makes what is queued on `waiting` from now on wait for what is queued on `first`. */

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from gpuarray._gpuarray import ffi, lib
@@ -64,6 +63,6 @@ def prepare() -> None:
     folders = [
         entry
         for entry in dict.fromkeys(sys.path)
-        if Path(entry).name in {"site-packages", "dist-packages"}
+        if entry.endswith(("site-packages", "dist-packages"))
     ]
     os.environ.setdefault("GPUARRAY_WHEEL_PATH", os.pathsep.join(folders))

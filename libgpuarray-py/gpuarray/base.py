@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -85,7 +86,8 @@ def order_code(order: str, array: BaseArray | None = None) -> int:
 def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
     """A tuple of lengths; BadValue if one is negative."""
     try:
-        lengths = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape))  # type: ignore[arg-type]
+        listed = shape if isinstance(shape, Iterable) else (shape,)
+        lengths = tuple(operator.index(length) for length in listed)
     except TypeError:
         raise BadType(
             f"{operation}: shape {shape!r} is not an integer or a sequence of integers"

@@ -8,6 +8,7 @@ texts.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -121,7 +122,21 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
     text = row.c_text(loop.kind).format(*texts, t=work_ctype(work), r=result, f=suffix)
     support = row.support_text(loop.kind)
     support = support.replace("{t}", work_ctype(work)).replace("{f}", suffix)
+    support = once(support) if support else ""
     return Expression(text, loop.result, support)
+
+
+def once(support: str) -> str:
+    """Device functions that may stand several times in a program, and count once.
+
+    >>> print(once("int f(void);"), end="")
+    #ifndef GA_ONCE_1f163201
+    #define GA_ONCE_1f163201
+    int f(void);
+    #endif
+    """
+    guard = f"GA_ONCE_{hashlib.blake2b(support.encode(), digest_size=4).hexdigest()}"
+    return f"#ifndef {guard}\n#define {guard}\n{support}\n#endif\n"
 
 
 def scalar_expression(

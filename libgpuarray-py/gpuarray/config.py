@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from gpuarray.errors import BadValue
 
@@ -39,15 +38,17 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {k: v for k, v in sorted(environment.items()) if k.startswith("GPUARRAY_")}
 
 
-def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
     """Where the library keeps compiled kernels; None if it was told to keep none."""
     chosen = environment.get("GPUARRAY_CACHE_DIR")
     if chosen == "" or environment.get("GPUARRAY_CACHE_SIZE") == "0":
         return None
     if chosen is not None:
-        return Path(chosen)
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "gpuarray"
+        return chosen
+    base, home = environment.get("XDG_CACHE_HOME"), environment.get("HOME")
+    if not base and not home:
+        return None
+    return f"{base or f'{home}/.cache'}/gpuarray"
 
 
 @cache

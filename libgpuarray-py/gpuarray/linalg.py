@@ -57,7 +57,7 @@ def matmul(a: Any, b: Any) -> Any:
         left, right = a.astype(work, copy=False), b.astype(work, copy=False)
         product = _blas(left, right)
         return product.astype(dtype, copy=False)
-    rows = a if a.ndim == 1 else a[..., :, None, :]
+    rows = a if 1 in (a.ndim, b.ndim) else a[..., :, None, :]
     columns = b if b.ndim == 1 else _columns(b, a.ndim)
     return _contract(rows, columns, dtype)
 

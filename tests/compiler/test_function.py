@@ -204,7 +204,9 @@ def test_rows_and_columns_broadcast_and_undeclared_axes_do_not():
         function([m, n], m + n)(data, data[:1])
 
 
-@pytest.mark.parametrize("dtype", ["float16", "int8", "uint8", "int32", "int64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "int8", "uint8", "int32", "int64", "bool"]
+)
 def test_other_dtypes(dtype):
     x = T.tensor(dtype, [False])
     data = np.array([0, 1, 1, 0, 3, 5]).astype(dtype)
@@ -222,13 +224,15 @@ def test_float64_where_the_device_has_it(on_context):
         pytest.skip(f"{on_context.device_name} has no float64")
     x = T.dvector("x")
     data = vector(1000, dtype="float64")
-    np.testing.assert_allclose(function([x], T.log1p(T.exp(x)))(data), np.logaddexp(0, data))
+    np.testing.assert_allclose(
+        function([x], T.log1p(T.exp(x)))(data), np.logaddexp(0, data)
+    )
 
 
 def test_a_wrong_shape_names_the_step_and_the_user_s_line():
     x, y = T.vector("x"), T.vector("y")
     f = function([x, y], x * y)  # the line in question
-    with pytest.raises(ValueError, match="broadcast|fit") as raised:
+    with pytest.raises(ValueError, match="was not declared|do not") as raised:
         f(vector(3), vector(4))
     assert "test_function.py" in "".join(raised.value.__notes__)
     assert np.array_equal(f(vector(3), vector(3)), vector(3) ** 2)
@@ -239,9 +243,12 @@ def test_a_wrong_dtype_says_what_to_do():
     f = function([x], x + 1)
     with pytest.raises(TypeError, match="astype"):
         f(vector(3, dtype="float64"))
-    assert function([x], x + 1, allow_input_downcast=True)(
-        vector(3, dtype="float64")
-    ).dtype == np.float32
+    assert (
+        function([x], x + 1, allow_input_downcast=True)(
+            vector(3, dtype="float64")
+        ).dtype
+        == np.float32
+    )
 
 
 def test_an_array_of_another_context_is_refused(on_context):
@@ -257,7 +264,7 @@ def test_mistakes_are_found_when_compiling():
     w = shared(vector(3))
     with pytest.raises(ValueError, match="not used"):
         function([x, y], x)
-    with pytest.raises(ValueError, match="neither|no input"):
+    with pytest.raises(ValueError, match="no input"):
         function([x], x + y)
     with pytest.raises(TypeError, match="cast it"):
         function([], updates={w: T.cast(w, "float64")})

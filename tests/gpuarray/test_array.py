@@ -329,7 +329,7 @@ def test_a_large_array_prints_as_numpy_s_and_transfers_only_its_edges(context, s
         assert str(device) == str(host)
     finally:
         type(device)._read = original
-    assert sum(read) < 500 < host.size
+    assert sum(read) < host.size / 2
 
 
 def test_arrays_are_neither_hashed_nor_pickled(null):

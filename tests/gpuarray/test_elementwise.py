@@ -108,7 +108,7 @@ def test_every_function_by_its_names(context, name):
 def test_numpy_s_names_mean_the_same_functions():
     assert gpuarray.multiply is gpuarray.mul
     assert FUNCTIONS["absolute"] is FUNCTIONS["abs"]
-    assert FUNCTIONS["true_divide" if hasattr(np, "true_divide") else "divide"]
+    assert gpuarray.divide is gpuarray.true_div
 
 
 # ---- operators ----
@@ -141,9 +141,7 @@ def quiet_float(apply, arity):
     return True
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "int8", "uint8", "int64", "bool"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "uint8"])
 def test_numbers_promote_as_in_numpy(context, dtype):
     host = values(dtype, (5,))
     device = gpuarray.asarray(host, context=context)
@@ -155,7 +153,8 @@ def test_numbers_promote_as_in_numpy(context, dtype):
         if expected.dtype == np.float64 and not context.has_double:
             continue
         assert_same(device + number, expected)
-        assert_same(number + device, expected)
+    assert_same(2 + device, 2 + host)
+    assert_same(np.float32(0.5) + device, np.float32(0.5) + host)
 
 
 def test_a_weak_float_is_rounded_to_the_array_s_dtype(context):

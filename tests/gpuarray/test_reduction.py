@@ -5,7 +5,6 @@ import itertools
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.dtypes import DTYPES
 from judge import assert_same
 from layouts import LAYOUTS, broadcast_pair, pair, values
 
@@ -15,6 +14,17 @@ AXES = [
     *itertools.chain.from_iterable(
         itertools.combinations(range(3), n) for n in range(4)
     ),
+]
+# Every kernel takes a compiler up to a second, so not every pair is tried.
+SUMMED = ["bool", "int8", "uint16", "int64", "uint64", "float16", "float64"]
+MORE = [
+    ("max", "float16"),
+    ("mean", "float16"),
+    ("prod", "int8"),
+    ("min", "int8"),
+    ("mean", "int8"),
+    ("max", "bool"),
+    ("all", "bool"),
 ]
 
 
@@ -39,15 +49,16 @@ def test_every_layout(context, layout):
         assert_same(device.sum(axis), host.sum(axis))
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_sums_of_every_dtype(context, dtype):
+@pytest.mark.parametrize("dtype", SUMMED)
+def test_sums_of_dtypes(context, dtype):
     host, device = pair("negative_step", dtype, context)
     assert_same(device.sum(), host.sum())
     assert_same(device.sum(1), host.sum(1))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*((name, "float32") for name in NAMES), *MORE]
+)
 def test_every_reduction(context, name, dtype):
     if name == "mean" and dtype in ("int8", "bool") and not context.has_double:
         pytest.skip("the mean of integers is float64, which the device lacks")
@@ -55,7 +66,7 @@ def test_every_reduction(context, name, dtype):
     if name == "prod" and dtype.startswith("f"):
         host = (host / 4 + 1).astype(dtype)[:, :3]
     device = gpuarray.asarray(host, context=context)
-    for axis in (None, 0, 1, -1):
+    for axis in (None, 0, -1):
         expected = reduced(name, host, axis=axis)
         assert_same(reduced(name, device, axis=axis), expected)
 
@@ -63,7 +74,7 @@ def test_every_reduction(context, name, dtype):
 def test_the_dtype_of_a_sum_can_be_chosen(context):
     host = np.full(1000, 200, "uint8")
     device = gpuarray.asarray(host, context=context)
-    for dtype in ("uint8", "int32", "float32"):
+    for dtype in ("uint8", "float32"):
         assert_same(device.sum(dtype=dtype), host.sum(dtype=dtype))
     assert_same(device.prod(dtype="uint8"), host.prod(dtype="uint8"))
 

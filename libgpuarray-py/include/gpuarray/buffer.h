@@ -4,7 +4,11 @@
  * buffer and a kernel keep their context alive. Waiting: work is queued and the call
  * returns; only gpudata_read, gpudata_sync and gpucontext_sync wait. Threads: every
  * function here may be called from several threads at once, but for gpukernel_setarg,
- * whose kernel belongs to one thread at a time. */
+ * whose kernel belongs to one thread at a time.
+ *
+ * Sources: where the environment variable GPUARRAY_DUMP_KERNELS names a folder, the
+ * source of every kernel that a context comes to hold, the library's own and a user's,
+ * is also written there, without the prelude. */
 #ifndef GPUARRAY_BUFFER_H
 #define GPUARRAY_BUFFER_H
 

@@ -1,0 +1,396 @@
+"""What a user reads who makes a mistake with arrays; and life goes on after it."""
+
+import os
+import subprocess
+import sys
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray._native import check, lib
+from gpuarray.config import Config
+from gpuarray.errors import OF_STATUS, GpuArrayError
+
+
+@pytest.fixture
+def a(null):
+    return gpuarray.zeros((3, 4), "float32", null)
+
+
+def works(context):
+    """The context still computes."""
+    x = gpuarray.asarray(np.arange(5.0, dtype="float32"), context=context)
+    return np.asarray(x + x).tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
+
+
+MISTAKES = [
+    (lambda a: a + a.T, ValueError, r"add\(float32\[3, 4\], float32\[4, 3\]\) on null"),
+    (lambda a: a + a.T, ValueError, "do not broadcast: axis -1 is 4 against 3"),
+    (lambda a: a + "b", TypeError, "unsupported operand"),
+    (lambda a: a + None, TypeError, "unsupported operand"),
+    (lambda a: a + {1, 2}, TypeError, "unsupported operand"),
+    (
+        lambda a: a + np.ones((3, 4)),
+        TypeError,
+        r"gpuarray.asarray\(x, context='null'\)",
+    ),
+    (lambda a: np.ones((3, 4)) + a, TypeError, "an operand is a NumPy array"),
+    (lambda a: np.exp(a), TypeError, "does not support ufuncs"),
+    (lambda a: gpuarray.exp(2.0), TypeError, "no operand is a gpuarray array"),
+    (lambda a: gpuarray.exp(a, a), TypeError, "exp: 2 operands, expected 1"),
+    (lambda a: gpuarray.add(a, object()), TypeError, "an operand is of object"),
+    (lambda a: a & a, TypeError, r"bitwise_and: no loop for \(float32, float32\)"),
+    (lambda a: a + 1j, TypeError, "unsupported operand"),
+    (
+        lambda a: a.astype("int8") + 1000,
+        OverflowError,
+        "1000 is out of bounds for int8",
+    ),
+    (lambda a: a.astype("int8") ** -1, ValueError, "negative integer powers"),
+    (lambda a: a @ a, ValueError, r"shapes \(3, 4\) and \(3, 4\) do not fit"),
+    (lambda a: a.reshape(5, 5), ValueError, "reshape"),
+    (lambda a: a.reshape(-1, -1), ValueError, "more than one length"),
+    (
+        lambda a: a.reshape(-1, 5),
+        ValueError,
+        r"12 elements of shape \(3, 4\) do not fit",
+    ),
+    (lambda a: a.transpose(0, 0), ValueError, "an axis is repeated"),
+    (lambda a: a.transpose(0), ValueError, "1 axes given for an array of 2"),
+    (lambda a: a.sum(2), IndexError, "axis 2 is out of bounds for 2 dimensions"),
+    (lambda a: a.sum((0, -2)), ValueError, "axis -2 is given twice"),
+    (lambda a: a.sum("x"), TypeError, "axis 'x' is not an integer"),
+    (lambda a: a.mean(dtype="int32"), TypeError, "int32 does not hold a mean"),
+    (lambda a: a[3], IndexError, "3 is out of bounds for axis 0 of length 3"),
+    (lambda a: a[0, 0, 0], IndexError, "3 indices for an array of 2 axes"),
+    (lambda a: a[..., ...], IndexError, "only one Ellipsis"),
+    (lambda a: a[1.5], IndexError, "float is not offered"),
+    (lambda a: a[[0, 1]], IndexError, "list is not offered"),
+    (lambda a: a[::0], IndexError, "slice step cannot be zero"),
+    (lambda a: a.__setitem__(0, np.ones(3)), ValueError, "setitem"),
+    (lambda a: a.astype("complex64"), TypeError, "dtype complex64 is not offered"),
+    (lambda a: a.astype("no such"), TypeError, "not understood"),
+    (lambda a: bool(a), ValueError, r"a.any\(\) or a.all\(\)"),
+    (lambda a: float(a), TypeError, r"shape \(3, 4\) is not one number"),
+    (lambda a: a.broadcast_to((3, 5)), ValueError, "broadcast"),
+    (
+        lambda a: gpuarray.zeros(-1, context="null"),
+        ValueError,
+        "negative length in shape",
+    ),
+    (
+        lambda a: gpuarray.zeros("ab", context="null"),
+        TypeError,
+        "not an integer or a seq",
+    ),
+    (lambda a: gpuarray.zeros((1,) * 40, context="null"), ValueError, "40 dimensions"),
+    (
+        lambda a: gpuarray.asarray(object(), context="null"),
+        TypeError,
+        "no array of numbers",
+    ),
+    (lambda a: gpuarray.asarray("text", context="null"), TypeError, "is not offered"),
+    (lambda a: a.copy("X"), ValueError, "expected 'C', 'F', 'A' or 'K'"),
+    (
+        lambda a: gpuarray.add(a, a, out=a.astype("int8")),
+        TypeError,
+        "cannot be stored as",
+    ),
+    (lambda a: gpuarray.add(a, a, out=a[0]), ValueError, "add"),
+    (lambda a: gpuarray.context("cuda-1"), GpuArrayError, "cuda-1"),
+    (lambda a: gpuarray.context("metal0"), GpuArrayError, "opencl0:1"),
+    (lambda a: gpuarray.context("cuda99"), GpuArrayError, "cuda"),
+    (lambda a: gpuarray.context("opencl99:0"), GpuArrayError, "opencl"),
+    (lambda a: gpuarray.context(3), TypeError, "expected a name such as 'cuda0'"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "kind", "says"), MISTAKES)
+def test_a_mistake_is_named(a, mistake, kind, says):
+    with pytest.raises(kind, match=says) as caught:
+        mistake(a)
+    if "unsupported operand" not in says and "ufuncs" not in says:
+        assert isinstance(caught.value, GpuArrayError)
+    assert len(str(caught.value).splitlines()) <= 15
+
+
+def test_every_status_has_a_class():
+    statuses = {getattr(lib, name) for name in dir(lib) if name.endswith("_ERROR")}
+    statuses.discard(lib.GA_NO_ERROR)
+    assert statuses == set(OF_STATUS)
+    for status, kind in OF_STATUS.items():
+        with pytest.raises(kind):
+            check(status)
+    check(lib.GA_NO_ERROR)
+
+
+@pytest.mark.parametrize(
+    ("kind", "builtin"),
+    [
+        ("OutOfMemory", MemoryError),
+        ("BadValue", ValueError),
+        ("BadIndex", IndexError),
+        ("BadType", TypeError),
+        ("Unsupported", NotImplementedError),
+        ("LibraryMissing", ImportError),
+        ("KernelError", RuntimeError),
+        ("ContextLost", RuntimeError),
+        ("DeviceNotFound", LookupError),
+    ],
+)
+def test_each_class_is_also_a_builtin(kind, builtin):
+    assert issubclass(getattr(gpuarray, kind), (builtin, GpuArrayError))
+    assert issubclass(getattr(gpuarray, kind), builtin)
+
+
+# ---- contexts ----
+
+
+def test_arrays_of_two_contexts_do_not_mix(context, null):
+    here, there = (gpuarray.zeros(3, "float32", c) for c in (context, null))
+    for mix in (
+        lambda: here + there,
+        lambda: gpuarray.where(here, there, 0),
+        lambda: here.__setitem__(0, there),
+        lambda: here.__iadd__(there),
+        lambda: here @ there,
+    ):
+        with pytest.raises(ValueError, match=rf"{context.name} and null|transfer"):
+            mix()
+    assert works(context)
+
+
+def test_a_closed_context_says_so_and_opens_anew(null):
+    a = gpuarray.zeros(3, "float32", null)
+    null.close()
+    assert null.closed and repr(null) == "<closed context 'null'>"
+    with pytest.raises(ValueError, match="context 'null' is closed"):
+        a + a
+    with pytest.raises(ValueError, match="is closed"):
+        gpuarray.zeros(3, context=null)
+    with pytest.raises(ValueError, match="is closed"):
+        null.sync()
+    assert np.asarray(a).tolist() == [0, 0, 0]
+    null.close()
+    again = gpuarray.context("null")
+    assert again is not null and gpuarray.zeros(3, context=again).size == 3
+
+
+def test_the_default_device_of_the_environment_is_checked():
+    with pytest.raises(ValueError, match="GPUARRAY_DEVICE='gpu7' names no device"):
+        Config.from_environment({"GPUARRAY_DEVICE": "gpu7"})
+    assert Config.from_environment({"GPUARRAY_DEVICE": "cuda1"}).device == "cuda1"
+
+
+def test_contexts_are_kept_by_name_and_may_be_the_default(null):
+    assert gpuarray.context("null") is null and gpuarray.init("null") is null
+    assert gpuarray.context(null) is null
+    with null.as_default() as chosen:
+        assert chosen is null and gpuarray.get_default_context() is null
+        assert gpuarray.zeros(2).context is null
+    gpuarray.set_default_context("null")
+    assert gpuarray.zeros(2).context is null
+    gpuarray.set_default_context(None)
+
+
+# ---- memory ----
+
+
+def test_memory_beyond_the_limit_is_refused_and_freed_memory_comes_back(context):
+    context.sync()
+    context.trim()
+    held = context.memory_info()
+    context.limit = held.live + held.cached + (1 << 20)
+    try:
+        with pytest.raises(MemoryError, match=r"4000000|limit"):
+            gpuarray.zeros(1_000_000, "float32", context)
+        assert works(context)
+    finally:
+        context.limit = 0
+    gpuarray.zeros(1_000_000, "float32", context)
+    with pytest.raises(ValueError, match="expected 0"):
+        context.limit = -1
+
+
+def test_more_than_a_device_can_address_is_refused(context):
+    with pytest.raises(GpuArrayError, match=r"empty|bytes"):
+        gpuarray.empty((2**31, 2**31, 2**31), "float64", context)
+    with pytest.raises(MemoryError):
+        gpuarray.empty((2**45,), "float64", context)
+    assert works(context)
+
+
+def test_deleted_arrays_give_their_memory_back(context):
+    context.sync()
+    before = context.memory_info()
+    a = gpuarray.zeros(1000, "float32", context)
+    during = context.memory_info()
+    assert during.n_live == before.n_live + 1
+    assert during.live >= before.live + 4000
+    del a
+    assert context.memory_info().n_live == before.n_live
+    context.trim()
+    assert context.memory_info().cached == 0
+
+
+# ---- kernels ----
+
+GOOD = """
+KERNEL void twice(GLOBAL_MEM ga_float *x, ga_size n, ga_float by) {
+  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < n; i += GDIM_0 * LDIM_0)
+    x[i] *= by;
+}
+"""
+TYPES = [gpuarray.Array, gpuarray.SIZE, "float32"]
+
+
+def test_a_kernel_of_the_user_runs(context):
+    x = gpuarray.asarray(np.arange(1000, dtype="float32"), context=context)
+    kernel = gpuarray.GpuKernel(GOOD, "twice", TYPES, context)
+    kernel(x, 1000, 2.0, n=1000)
+    kernel(x, 1000, 3.0, blocks=4, threads=32)
+    assert np.asarray(x).tolist() == (np.arange(1000) * 6.0).tolist()
+
+
+def test_a_kernel_that_does_not_compile_shows_log_and_source(context):
+    source = GOOD.replace("*= by", "*= buy")
+    with pytest.raises(gpuarray.KernelError, match="buy") as caught:
+        gpuarray.GpuKernel(source, "twice", TYPES, context)
+    assert "KERNEL void twice" in str(caught.value)
+    assert works(context)
+
+
+def test_a_kernel_that_is_not_in_the_source_is_named(context):
+    with pytest.raises(GpuArrayError, match="thrice"):
+        gpuarray.GpuKernel(GOOD, "thrice", TYPES, context)
+    assert works(context)
+
+
+def test_wrong_arguments_of_a_kernel_are_named(context, null):
+    kernel = gpuarray.GpuKernel(GOOD, "twice", TYPES, context)
+    x = gpuarray.zeros(3, "float32", context)
+    with pytest.raises(TypeError, match="2 arguments, expected 3"):
+        kernel(x, 3, n=3)
+    with pytest.raises(TypeError, match="argument 0 is int"):
+        kernel(3, 3, 1.0, n=3)
+    with pytest.raises(ValueError, match="on null, the kernel on"):
+        kernel(gpuarray.zeros(3, "float32", null), 3, 1.0, n=3)
+    with pytest.raises(ValueError, match="give n, or both"):
+        kernel(x, 3, 1.0)
+    with pytest.raises(ValueError, match="same 1 to 3 dimensions"):
+        kernel(x, 3, 1.0, blocks=(1, 1), threads=1)
+    assert works(context)
+
+
+# ---- what surrounds the process ----
+
+SMALL = """
+import numpy, gpuarray
+c = gpuarray.context({name!r})
+a = gpuarray.asarray(numpy.arange(5, dtype="float32"), context=c)
+assert numpy.asarray(a + a).tolist() == [0, 2, 4, 6, 8]
+print(c.cache_info())
+"""
+
+
+def in_a_process(text, **environment):
+    variables = {**os.environ, **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        env=variables,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_missing_library_is_named_with_the_fix(tmp_path):
+    code, said = in_a_process(
+        "import gpuarray; gpuarray.context('opencl')",
+        GPUARRAY_OPENCL=str(tmp_path / "none.so"),
+    )
+    assert code != 0
+    assert "none.so" in said and "gpuarray.doctor" in said
+    assert "LibraryMissing" in said or "DeviceNotFound" in said
+
+
+def test_the_doctor_reports_without_any_device(tmp_path):
+    missing = str(tmp_path / "none.so")
+    code, said = in_a_process(
+        "import runpy; runpy.run_module('gpuarray.doctor', run_name='__main__')",
+        GPUARRAY_OPENCL=missing,
+        GPUARRAY_CUDA_DRIVER=missing,
+    )
+    assert code == 1
+    assert "pip install 'gpuarray[cpu]'" in said and "default context: none" in said
+    assert "Traceback" not in said
+
+
+def test_damaged_cache_files_are_made_anew(context, tmp_path):
+    text = SMALL.format(name=context.name)
+    folder = str(tmp_path)
+    code, said = in_a_process(text, GPUARRAY_CACHE_DIR=folder)
+    assert code == 0 and "damaged=0" in said, said
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    if not files:
+        pytest.skip("this device's compiled kernels cannot be kept")
+    code, said = in_a_process(text, GPUARRAY_CACHE_DIR=folder)
+    assert code == 0 and "compiled=0" in said and "disk_hits=0" not in said, said
+    for path in files:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        path.write_bytes(data)
+    code, said = in_a_process(text, GPUARRAY_CACHE_DIR=folder)
+    assert code == 0 and "disk_hits=0" in said, said
+    assert "damaged=0" not in said
+
+
+def test_a_cache_folder_that_cannot_be_written_costs_only_time(context, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    code, said = in_a_process(
+        SMALL.format(name=context.name), GPUARRAY_CACHE_DIR=str(blocked / "cache")
+    )
+    assert code == 0, said
+    assert "disk_hits=0" in said
+
+
+def test_a_context_used_after_a_fork_says_so(context):
+    code, said = in_a_process(f"""
+import os, gpuarray
+a = gpuarray.zeros(3, "float32", {context.name!r})
+child = os.fork()
+if child == 0:
+    try:
+        a + a
+    except gpuarray.ForkedContext as error:
+        print("refused:", error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+a.sync()
+""")
+    assert code == 0, said
+    assert "refused" in said and "spawn" in said
+
+
+IMPORT = """
+import sys, time
+import numpy
+start = time.process_time()
+import gpuarray
+spent = time.process_time() - start
+with open("/proc/self/maps") as maps:
+    mapped = maps.read()
+found = [n for n in ("OpenCL", "libcuda", "intelocl", "nvrtc", "pocl") if n in mapped]
+print(found, spent)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_import_is_cheap_and_maps_no_vendor_library():
+    compiled = {"PYTHONDONTWRITEBYTECODE": ""}  # as an installed package is
+    runs = [in_a_process(IMPORT, **compiled) for _ in range(3)]
+    assert all(code == 0 and said.startswith("[]") for code, said in runs), runs
+    assert min(float(said.split()[-1]) for _, said in runs) < 0.1
