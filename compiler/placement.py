@@ -1,8 +1,9 @@
 """Puts a graph on a context: one generic walk over the registry of device ops.
 
-Every op with a lowering gets its device twin (``Elemwise`` becomes ``GpuElemwise``); transfers are made
-where host and device meet, and a pair that undoes itself is never made. Lengths of axes and
-the integers computed from them stay on the host: shapes depend on them, not on data.
+Every op with a lowering gets its device twin (``Elemwise`` becomes ``GpuElemwise``).
+A transfer is made where a value is needed on the other side, so a pair that undoes
+itself never is. Lengths of axes, and the integers computed from them, stay on the host:
+they depend on shapes, not on data.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape, Shape_i
-from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu, Transfer
 
 
 class DeviceOp:
@@ -31,7 +33,7 @@ _TWINS: dict[type[Op], type[Op]] = {}
 
 
 def device_op(op: Op, context_name: str | None) -> Op:
-    """The device twin of a host op: same properties, class name with ``Gpu`` before it."""
+    """The device twin of a host op: same properties, class name after ``Gpu``."""
     host = type(op)
     if host not in _TWINS:
         props = (*getattr(host, "__props__", ()), "context_name")
@@ -44,7 +46,11 @@ def device_op(op: Op, context_name: str | None) -> Op:
 
 
 class Placer:
-    """Translates a host graph, node by node in order, and remembers where each result is."""
+    """Translates a host graph, node by node in order.
+
+    It has state because each node needs to know where the results before it are:
+    ``on_device`` and ``on_host`` map the host graph's variables to the placed ones.
+    """
 
     def __init__(
         self, context_name: str | None, resident: Collection[Variable]
@@ -60,29 +66,36 @@ class Placer:
 
     def add_input(self, variable: Variable) -> Variable:
         """The placed graph's input for an input of the host graph."""
-        is_device = isinstance(variable.type, GpuArrayType)
-        if is_device or variable in self.resident:
-            kind = variable.type if is_device else self.gpu_type(variable.type)
+        if isinstance(variable.type, GpuArrayType):
+            placed = self.on_device[variable] = variable.type(variable.name)
+        elif variable in self.resident:
+            kind = self.gpu_type(variable.type)
             placed = self.on_device[variable] = kind(variable.name)
         else:
             placed = self.on_host[variable] = variable.type(variable.name)
-        placed.tag.trace = getattr(variable.tag, "trace", None)
+        placed.tag.trace = variable.tag.trace
         return placed
 
     def device(self, variable: Variable) -> Variable:
         """The variable on the device, brought there if it is not."""
-        if isinstance(variable, Constant) and variable not in self.on_device:
-            return variable
         if variable not in self.on_device:
-            transfer = GpuFromHost(self.context_name)
-            kind = self.gpu_type(variable.type)
-            self.on_device[variable] = self.apply(
-                transfer, [self.on_host[variable]], [kind], variable
-            )[0]
+            self.on_device[variable] = self.brought(variable)
         return self.on_device[variable]
 
-    def result(self, variable: Variable) -> Variable:
-        """The variable as an output of the host; what was computed comes back from the device."""
+    def brought(self, variable: Variable) -> Variable:
+        """A constant or a variable of the host on the device."""
+        kind = self.gpu_type(variable.type)
+        if isinstance(variable, Constant):
+            return Constant(kind, variable.data, variable.name)
+        transfer = GpuFromHost(self.context_name)
+        return self.apply(transfer, [self.on_host[variable]], [kind], variable)[0]
+
+    def host(self, variable: Variable) -> Variable:
+        """A constant, or a variable that is on the host, in the placed graph."""
+        return self.on_host.get(variable, variable)
+
+    def output(self, variable: Variable) -> Variable:
+        """The variable as an output on the host; an input of the host is one as is."""
         if variable.owner is None and variable in self.on_host:
             return self.on_host[variable]
         placed = self.device(variable)
@@ -92,83 +105,78 @@ class Placer:
         self, op: Op, inputs: list[Variable], types: list[ArrayType], like: Variable
     ) -> list[Variable]:
         """The results of a new node that carries the user's line of ``like``."""
-        outputs = [kind() for kind in types]
-        node = Apply(op, inputs, outputs)
-        trace = getattr(like.tag, "trace", None)
+        node = Apply(op, inputs, [kind() for kind in types])
         for output in node.outputs:
-            output.tag.trace = trace
-        return list(node.outputs)
+            output.tag.trace = like.tag.trace
+        return node.outputs
 
     def is_host_int(self, variable: Variable) -> bool:
-        """Whether the variable is an integer that the host knows before the run."""
-        if not all(variable.type.broadcastable) or not variable.type.dtype.startswith(
-            "int"
-        ):
+        """Whether the variable is one integer that the host knows before the run."""
+        kind = variable.type
+        if not all(kind.broadcastable) or not kind.dtype.startswith("int"):
             return False
         if isinstance(variable, Constant):
             return True
         return variable in self.on_host and variable.owner is not None
 
-    def host_side(self, node: Apply) -> bool:
+    def is_host_side(self, node: Apply) -> bool:
         """Whether the node computes with shapes only, so that the host does it."""
         if isinstance(node.op, Shape_i | Shape):
             return True
-        known = all(self.is_host_int(v) for v in node.inputs)
-        if isinstance(node.op, MakeVector | DimShuffle):
-            return known
-        return known and is_integer_arithmetic(node.op)
+        if not all(self.is_host_int(v) for v in node.inputs):
+            return False
+        return isinstance(node.op, MakeVector | DimShuffle) or (
+            is_integer_arithmetic(node.op)
+            and all(v.type.dtype == "int64" for v in node.outputs)
+        )
 
     def place(self, node: Apply) -> None:
         """Translate one node."""
-        if isinstance(node.op, GpuFromHost | HostFromGpu):
+        if isinstance(node.op, Transfer):
             self.on_device[node.outputs[0]] = self.device(node.inputs[0])
-        elif self.host_side(node):
+        elif self.is_host_side(node):
             self.place_on_host(node)
         else:
             self.place_on_device(node)
 
     def place_on_host(self, node: Apply) -> None:
         """Translate a node whose results are host integers."""
-        reads_shape = isinstance(node.op, Shape_i | Shape)
-        inputs = [
-            self.device(v) if reads_shape else self.on_host.get(v, v)
-            for v in node.inputs
-        ]
         like = node.outputs[0]
         if isinstance(node.op, DimShuffle):  # an integer needs no axes
-            self.on_host[like] = inputs[0]
+            self.on_host[like] = self.host(node.inputs[0])
             return
-        types = [v.type for v in node.outputs]
-        for old, new in zip(
-            node.outputs, self.apply(node.op, inputs, types, like), strict=True
-        ):
-            self.on_host[old] = new
+        reads_shape = isinstance(node.op, Shape_i | Shape)
+        find = self.device if reads_shape else self.host
+        inputs = [find(v) for v in node.inputs]
+        results = self.apply(node.op, inputs, [v.type for v in node.outputs], like)
+        self.on_host.update(zip(node.outputs, results, strict=True))
 
     def place_on_device(self, node: Apply) -> None:
         """Translate a node to its device twin."""
         if lowering_of(node.op) is None:
-            trace = getattr(node.outputs[0].tag, "trace", None)
             raise NotOfferedError(
                 made_at(
                     f"function: {node.op} has no device version yet; compute it with "
                     "NumPy before or after the function",
-                    trace,
+                    node.trace,
                 )
             )
-        takes_ints = isinstance(node.op, Elemwise)
-        inputs = []
-        for position, variable in enumerate(node.inputs):
-            is_shape = isinstance(node.op, Reshape) and position == 1
-            if (is_shape or (takes_ints and self.is_host_int(variable))) and (
-                variable in self.on_host
-            ):
-                inputs.append(self.on_host[variable])
-            else:
-                inputs.append(self.device(variable))
+        inputs = [self.operand(node, i) for i in range(len(node.inputs))]
         types: list[ArrayType] = [self.gpu_type(v.type) for v in node.outputs]
         twin = device_op(node.op, self.context_name)
         results = self.apply(twin, inputs, types, node.outputs[0])
         self.on_device.update(zip(node.outputs, results, strict=True))
+
+    def operand(self, node: Apply, index: int) -> Variable:
+        """An input of a device node; shapes and lengths are given as host integers."""
+        variable = node.inputs[index]
+        if isinstance(node.op, Reshape | BroadcastTo) and index == 1:
+            is_integers = variable in self.on_host or isinstance(variable, Constant)
+        else:
+            takes_integers = isinstance(node.op, Elemwise | MakeVector)
+            is_integers = takes_integers and self.is_host_int(variable)
+            is_integers = is_integers and variable in self.on_host
+        return self.host(variable) if is_integers else self.device(variable)
 
 
 def place(
@@ -179,8 +187,9 @@ def place(
 ) -> FunctionGraph:
     """A new graph on the context.
 
-    ``resident`` are host-typed inputs whose values live on the context (shared variables); ``stay`` are
-    the indices of outputs that are to stay there although they are of a host type (updates).
+    ``resident`` are host-typed inputs whose values live on the context (shared
+    variables); ``stay`` are the indices of outputs that are to stay there although they
+    are of a host type (updates).
     """
     placer = Placer(context_name, resident)
     inputs = [placer.add_input(v) for v in fgraph.inputs]
@@ -189,7 +198,7 @@ def place(
     outputs = [
         placer.device(v)
         if isinstance(v.type, GpuArrayType) or i in stay
-        else placer.result(v)
+        else placer.output(v)
         for i, v in enumerate(fgraph.outputs)
     ]
     return FunctionGraph(inputs, outputs)

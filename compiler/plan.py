@@ -1,13 +1,13 @@
 """A compiled function as data: values and the steps that compute them.
 
-A plan prints, compares, hashes and pickles; it holds no device object. ``str(plan)`` is the
-listing that people read and golden tests compare.
+A plan prints, compares, hashes and pickles; it holds no device object. ``str(plan)`` is
+the listing that people read and golden tests compare.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -76,26 +76,21 @@ class Dim(Step):
         return f"axis {self.axis}"
 
 
-IntOpName = Literal["add", "sub", "mul", "floor_divide", "maximum", "minimum"]
+INT_OPS = ("add", "sub", "mul", "floor_divide", "maximum", "minimum")
+"""The rows that the executor computes on host integers: what shapes are made with."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntOp(Step):
-    """Arithmetic of two host integers."""
-
-    op: IntOpName
-
-    def detail(self) -> str:
-        """The operation."""
-        return self.op
+    """Arithmetic of two host integers; ``label`` is one of `INT_OPS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch(Step):
     """An elementwise kernel of any number of outputs.
 
-    ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``. ``inplace`` has
-    for each output the input whose memory it takes over, or -1.
+    ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``.
+    ``inplace`` has for each output the input whose memory it takes over, or -1.
     """
 
     expr: str
@@ -135,9 +130,9 @@ class Reduce(Step):
 
 @dataclass(frozen=True, slots=True)
 class Library(Step):
-    """A matrix product: ``alpha op(a) op(b) + beta c``, the routine named by ``label``."""
+    """A matrix product: ``alpha op(a) op(b) + beta c`` by the routine ``label``."""
 
-    routine: Literal["gemv", "gemm"]
+    label: Literal["gemv", "gemm"]
     alpha: float
     beta: float
     transpose_a: bool
@@ -173,12 +168,18 @@ class View(Step):
 
 @dataclass(frozen=True, slots=True)
 class Reshape(Step):
-    """The same elements in another shape: a view where strides permit it, else a copy."""
+    """The same elements in another shape: a view where strides permit, else a copy.
+
+    The inputs are the array and the new lengths.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Broadcast(Step):
-    """A view repeated along axes of length 1."""
+    """A view repeated along axes of length 1 and new axes on the left.
+
+    The inputs are the array and the new lengths.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +191,14 @@ class Copy(Step):
 class Plan:
     """Inputs, steps and outputs of a function; values are numbers.
 
-    The first values are the inputs. ``constants`` gives the data of constant arrays by value.
+    The first values are the inputs. ``constants`` gives the data of constant arrays by
+    value.
     """
 
     name: str
     values: tuple[Value, ...]
     n_inputs: int
-    constants: tuple[tuple[int, np.ndarray], ...]
+    constants: tuple[tuple[int, np.ndarray[Any, Any]], ...]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
 
@@ -239,7 +241,7 @@ class Plan:
         return "\n".join(lines)
 
 
-def _short(data: np.ndarray) -> str:
+def _short(data: np.ndarray[Any, Any]) -> str:
     text = np.array2string(data, threshold=6, separator=", ").replace("\n", "")
     return text if len(text) < 60 else text[:57] + "..."
 
@@ -249,6 +251,5 @@ def _step_line(step: Step, values: tuple[Value, ...]) -> str:
     outs = ", ".join(f"%{i}: {values[i]}" for i in step.outs)
     ins = ", ".join(f"%{i}" for i in step.ins)
     detail = step.detail()
-    return f"  {kind:<9} {outs} <- {step.label}({ins})" + (
-        f"  [{detail}]" if detail else ""
-    )
+    note = f"  [{detail}]" if detail else ""
+    return f"  {kind:<9} {outs} <- {step.label}({ins}){note}"

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from gpuarray.compiler import gpukernels
-from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.gpukernels import Lowerer, array_value, lower_node
+from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.plan import Copy, Plan
-
-Lowerer = gpukernels.Lowerer
-
-
-def origin(node: Apply) -> str:
-    """The user's line that made a node, or nothing."""
-    return "" if node.trace is None else str(node.trace)
 
 
 def lower(fgraph: FunctionGraph, name: str) -> Plan:
     """The plan that computes the graph's outputs from its inputs, all on one context.
 
-    Results that the caller keeps on the device never share memory with an input, a constant or one another:
-    where they would, a copy is made.
+    Results that the caller keeps on the device never share memory with an input, a
+    constant or one another, nor within themselves: where they would, a copy is made.
     """
-    lowerer = Lowerer(origin)
+    lowerer = Lowerer()
     for variable in fgraph.inputs:
-        lowerer.bind(variable, lowerer.new_value(gpukernels.array_value(variable)))
+        lowerer.bind(variable, lowerer.new_value(array_value(variable)))
     for node in fgraph.toposort():
-        gpukernels.lower_node(node, lowerer)
+        lower_node(node, lowerer)
     owned: set[Variable] = set()
     outputs = tuple(result(v, fgraph, lowerer, owned) for v in fgraph.outputs)
     return Plan(
@@ -47,21 +40,21 @@ def result(
     number = lowerer.number(variable)
     if not isinstance(variable.type, GpuArrayType):
         return number
-    root = memory_root(variable, fgraph)
-    if root.owner is None or isinstance(root, Constant) or root in owned:
+    root = fgraph.view_root(variable)
+    if root.owner is None or root in owned or is_repeated(variable):
         copied = lowerer.new_value(lowerer.values[number])
-        lowerer.add(Copy("copy", "", (copied,), (number,)))
+        lowerer.add(Copy("copy", lowerer.origin(variable), (copied,), (number,)))
         return copied
     owned.add(root)
     return number
 
 
-def memory_root(variable: Variable, fgraph: FunctionGraph) -> Variable:
-    """The variable whose memory ``variable`` lies in; transfers at the edges share it."""
-    while True:
-        root = fgraph.view_root(variable)
-        if root.owner is None or not isinstance(
-            root.owner.op, GpuFromHost | HostFromGpu
-        ):
-            return root
-        variable = root.owner.inputs[0]
+def is_repeated(variable: Variable) -> bool:
+    """Whether the variable is a view in which elements share a place."""
+    while variable.owner is not None and variable.owner.op.view_map.get(
+        variable.index or 0
+    ):
+        if isinstance(variable.owner.op, BroadcastTo):
+            return True
+        variable = variable.owner.inputs[0]
+    return False

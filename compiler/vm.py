@@ -14,19 +14,27 @@ from gpuarray.compiler import plan as p
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 
-INT = ffi.typeof("int *")
-INT_OPS = {
-    "add": lib.GP_INT_ADD,
-    "sub": lib.GP_INT_SUB,
-    "mul": lib.GP_INT_MUL,
-    "floor_divide": lib.GP_INT_FLOORDIV,
-    "maximum": lib.GP_INT_MAX,
-    "minimum": lib.GP_INT_MIN,
-}
+INT_OPS = dict(
+    zip(
+        p.INT_OPS,
+        (
+            lib.GP_INT_ADD,
+            lib.GP_INT_SUB,
+            lib.GP_INT_MUL,
+            lib.GP_INT_FLOORDIV,
+            lib.GP_INT_MAX,
+            lib.GP_INT_MIN,
+        ),
+        strict=True,
+    )
+)
 
 
 class Encoder:
-    """Gives a plan's steps to a GpuPlan. ``numbers`` maps the plan's values to the executor's."""
+    """Gives a plan's steps to a GpuPlan.
+
+    ``numbers`` maps the plan's values to the executor's.
+    """
 
     def __init__(self, native: Any, plan: p.Plan) -> None:
         self.native = native
@@ -64,7 +72,7 @@ class Encoder:
         return args, texts
 
     def input_arguments(self, step: p.Launch | p.Reduce) -> tuple[Any, list[Any], Any]:
-        """The inputs' descriptions, what keeps them alive, and the axes that may stretch."""
+        """The inputs' descriptions, what keeps them alive, the axes that may stretch."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
         args, texts = self.arguments(step.names, step.in_dtypes, flags)
         stretch = [0 if self.is_int(n) else self.broadcastable(n) for n in step.ins]
@@ -102,7 +110,7 @@ def _(step: p.Dim, e: Encoder) -> None:
 @encode.register
 def _(step: p.IntOp, e: Encoder) -> None:
     a, b = (e.numbers[n] for n in step.ins)
-    check(lib.GpuPlan_int_op(e.native, e.out, INT_OPS[step.op], a, b))
+    check(lib.GpuPlan_int_op(e.native, e.out, INT_OPS[step.label], a, b))
     e.result(step.outs[0])
 
 
@@ -158,7 +166,7 @@ def _(step: p.Library, e: Encoder) -> None:
     a, b, *c = (e.numbers[n] for n in step.ins)
     c_value = c[0] if c else 0
     label = _text(step.label)
-    if step.routine == "gemv":
+    if step.label == "gemv":
         status = lib.GpuPlan_gemv(
             e.native, e.out, label, step.alpha, a, step.transpose_a, b, step.beta,
             c_value, step.inplace,
@@ -211,8 +219,26 @@ def _(step: p.Copy, e: Encoder) -> None:
     e.result(step.outs[0])
 
 
+class Frame:
+    """What one run writes to: a struct for each result, and the step that failed.
+
+    ``results`` are the structs with the dtypes and typecodes of their arrays.
+    """
+
+    __slots__ = ("failed", "outs", "results")
+
+    def __init__(self, kinds: Sequence[tuple[np.dtype[Any], int]]) -> None:
+        self.results = tuple((ffi.new(ARRAY), *kind) for kind in kinds)
+        self.outs = ffi.new("GpuArray *[]", [struct for struct, _, _ in self.results])
+        self.failed = ffi.new("int *")
+
+
 class Executable:
-    """A plan loaded on a context; calling it is one call into C."""
+    """A plan loaded on a context; calling it is one call into C.
+
+    It has state because the executor has: its bindings, and here the structs that the
+    next run writes its results to.
+    """
 
     def __init__(self, plan: p.Plan, context: Context) -> None:
         self.plan = plan
@@ -220,13 +246,14 @@ class Executable:
         handle = ffi.new("GpuPlan **")
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
+        self._load()
+        check(lib.GpuPlan_prepare(self._native))
         self._results = tuple(
             (np.dtype(value.dtype), dtypes.dtype_to_typecode(value.dtype))
             for value in (plan.values[n] for n in plan.outputs)
             if isinstance(value, p.ArrayValue)
         )
-        self._load()
-        check(lib.GpuPlan_prepare(self._native))
+        self._spare: list[Frame] = []
 
     def _load(self) -> None:
         e = Encoder(self._native, self.plan)
@@ -247,19 +274,24 @@ class Executable:
             check(lib.GpuPlan_output(e.native, e.numbers[number]))
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
-        """Run the plan on arrays of its context and give its results, without waiting."""
-        structs = [ffi.new(ARRAY) for _ in self._results]
-        failed = ffi.new(INT)
+        """Run the plan on arrays of its context and give its results, without waiting.
+
+        The arrays are kept alive by the caller. This runs at every call of a function,
+        so it makes nothing that can be kept.
+        """
+        frame = self._spare.pop() if self._spare else Frame(self._results)
         status = lib.GpuPlan_run(
-            self._native, structs, [array.struct for array in arrays], failed
+            self._native, frame.outs, [array.struct for array in arrays], frame.failed
         )
-        if status != 0:
-            self._fail(status, failed[0])
-        context = self.context
-        return [
-            Array.wrap(struct, context, dtype, code)
-            for struct, (dtype, code) in zip(structs, self._results, strict=True)
+        if status:
+            self._fail(status, frame.failed[0])
+        context, wrap = self.context, Array.wrap
+        results = [
+            wrap(struct, context, dtype, typecode)
+            for struct, dtype, typecode in frame.results
         ]
+        self._spare.append(frame)
+        return results
 
     def _fail(self, status: int, step: int) -> None:
         """Raise the executor's error, with the user's line of the step that failed."""

@@ -1,8 +1,8 @@
-"""Elementwise operations: one kernel for each node, however many rows were fused into it."""
+"""Elementwise operations: one kernel a node, however many rows were fused into it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from gpuarray.codegen import convert, literal
@@ -10,13 +10,8 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
 from gpuarray.scalars import Scalar
-
-INT_OPS: tuple[plan.IntOpName, ...] = (
-    "add", "sub", "mul", "floor_divide", "maximum", "minimum",
-)  # fmt: skip
-"""The rows that the executor computes on host integers: what shapes are made with."""
 
 
 def is_integer_arithmetic(op: Op) -> bool:
@@ -24,66 +19,75 @@ def is_integer_arithmetic(op: Op) -> bool:
     if not isinstance(op, Elemwise):
         return False
     if isinstance(op.scalar, Composite):
-        steps = op.scalar.steps
-        return all(s.op in (*INT_OPS, "cast") and s.dtype == "int64" for s in steps)
-    if isinstance(op.scalar, Scalar):
-        return op.scalar.name in INT_OPS
-    return op.scalar.dtype == "int64"
+        return all(
+            (step.op == "cast" or step.op in plan.INT_OPS) and step.dtype == "int64"
+            for step in op.scalar.steps
+        )
+    if isinstance(op.scalar, Cast):
+        return op.scalar.dtype == "int64"
+    return op.scalar.name in plan.INT_OPS
 
 
-def integer_steps(node: Apply, k: Lowerer) -> None:
+def integer_steps(op: Elemwise, node: Apply, k: Lowerer) -> None:
     """The node on host integers: a step of the executor for each row."""
-    scalar = node.op.scalar
     numbers = [k.integer(v) for v in node.inputs]
-    if not isinstance(scalar, Composite):
-        is_row = isinstance(scalar, Scalar)
-        number = integer_step(scalar.name, numbers, k) if is_row else numbers[0]
-        k.bind(node.outputs[0], number)
-        return
-    for step in scalar.steps:
-        operands = [numbers[i] for i in step.operands]
-        is_cast = step.op == "cast"
-        numbers.append(operands[0] if is_cast else integer_step(step.op, operands, k))
-    for variable, index in zip(node.outputs, scalar.outputs, strict=True):
-        k.bind(variable, numbers[index])
+    if isinstance(op.scalar, Composite):
+        for step in op.scalar.steps:
+            operands = [numbers[i] for i in step.operands]
+            numbers.append(integer_step(step.op, operands, k))
+        results = [numbers[i] for i in op.scalar.outputs]
+    else:
+        name = op.scalar.name if isinstance(op.scalar, Scalar) else "cast"
+        results = [integer_step(name, numbers, k)]
+    for variable, number in zip(node.outputs, results, strict=True):
+        k.bind(variable, number)
 
 
-def integer_step(name: plan.IntOpName, operands: Sequence[int], k: Lowerer) -> int:
-    """One operation of two host integers."""
+def integer_step(name: str, operands: Sequence[int], k: Lowerer) -> int:
+    """A row of host integers; all of these are int64, so a cast changes nothing."""
+    if name == "cast":
+        return operands[0]
     number = k.new_value(plan.IntValue())
-    k.add(plan.IntOp(name, "", (number,), tuple(operands), name))
+    k.add(plan.IntOp(name, "", (number,), tuple(operands), plan.INT_OPS[name]))
     return number
 
 
 class Inputs:
-    """The inputs of a fused kernel: arrays and host integers are arguments, constants are text."""
+    """The inputs of a kernel.
 
-    def __init__(self, variables: Sequence[Variable], k: Lowerer) -> None:
+    ``operands`` is each input's C text and dtype. Arrays and host integers are
+    arguments, described by ``names``, ``dtypes`` and ``numbers``; constants of one
+    element are text. ``position`` maps an input's index to its argument's.
+    """
+
+    def __init__(self, variables: Iterable[Variable], k: Lowerer) -> None:
         self.operands: list[Operand] = []
         self.names: list[str] = []
         self.dtypes: list[str] = []
         self.numbers: list[int] = []
         self.position: dict[int, int] = {}
-        for index, variable in enumerate(variables):
-            self._add(index, variable, k)
+        for variable in variables:
+            self._add(variable, k)
 
-    def _add(self, index: int, variable: Variable, k: Lowerer) -> None:
-        dtype = str(variable.type.dtype)
+    def _add(self, variable: Variable, k: Lowerer) -> None:
+        dtype = variable.type.dtype
         if isinstance(variable, Constant) and variable.data.size == 1:
             text = literal(np.asarray(variable.data).reshape(())[()], np.dtype(dtype))
-            self.operands.append((text, dtype))
-            return
-        name = f"i{index}"
-        self.position[index] = len(self.numbers)
-        self.names.append(name)
-        self.numbers.append(k.number(variable))
-        if k.is_int(variable):  # handed to the kernel as 64 bits
-            self.dtypes.append("int64")
-            to = convert(name, np.dtype("int64"), np.dtype(dtype))
-            self.operands.append((to, dtype))
+        elif k.is_int(variable):  # handed to the kernel as 64 bits
+            name = self.argument(k.number(variable), "int64")
+            text = convert(name, np.dtype("int64"), np.dtype(dtype))
         else:
-            self.dtypes.append(dtype)
-            self.operands.append((name, dtype))
+            self.position[len(self.operands)] = len(self.numbers)
+            text = self.argument(k.number(variable), dtype)
+        self.operands.append((text, dtype))
+
+    def argument(self, number: int, dtype: str) -> str:
+        """The name of one more argument, the value ``number``."""
+        name = f"i{len(self.numbers)}"
+        self.names.append(name)
+        self.dtypes.append(dtype)
+        self.numbers.append(number)
+        return name
 
 
 def label(op: Elemwise) -> str:
@@ -99,13 +103,13 @@ def label(op: Elemwise) -> str:
 
 
 @lowers(Elemwise)
-def elemwise(node: Apply, k: Lowerer) -> None:
+def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
     """One launch, or arithmetic of host integers where the node is on the host."""
     if k.on_host(node):
-        integer_steps(node, k)
+        integer_steps(op, node, k)
         return
     inputs = Inputs(node.inputs, k)
-    code = statements(node.op.scalar, inputs.operands, str(node.outputs[0].type.dtype))
+    code = statements(op.scalar, inputs.operands, node.outputs[0].type.dtype)
     lines = [code.text]
     out_names = tuple(f"o{i}" for i in range(len(node.outputs)))
     for name, variable, (text, dtype) in zip(
@@ -114,13 +118,13 @@ def elemwise(node: Apply, k: Lowerer) -> None:
         target = np.dtype(array_value(variable).dtype)
         lines.append(f"{name} = {convert(text, np.dtype(dtype), target)};")
     inplace = tuple(
-        inputs.position.get(node.op.inplace_pattern.get(i, -1), -1)
+        inputs.position.get(op.inplace_pattern.get(i, -1), -1)
         for i in range(len(node.outputs))
     )
     outs = k.outputs(node)
     k.add(
         plan.Launch(
-            label=label(node.op),
+            label=label(op),
             origin=k.origin(node),
             outs=outs,
             ins=tuple(inputs.numbers),

@@ -15,38 +15,36 @@ DTYPES = ("float32", "float64")
 
 def check_dtype(node: Apply) -> None:
     """Raise NotImplementedError for a dtype that no library routine has."""
-    dtype = str(node.outputs[0].type.dtype)
+    dtype = node.outputs[0].type.dtype
     if dtype not in DTYPES:
         raise NotOfferedError(
             made_at(
-                f"{node.op}: matrix products of {dtype} are not offered on devices; cast "
-                f"to one of {', '.join(DTYPES)}",
+                f"{node.op}: matrix products of {dtype} are not offered on devices; "
+                f"cast to one of {', '.join(DTYPES)}",
                 node.trace,
             )
         )
 
 
 @lowers(Dot)
-def dot(node: Apply, k: Lowerer) -> None:
+def dot(op: Dot, node: Apply, k: Lowerer) -> None:
     """A product of vectors is a reduction; the others are library calls."""
     check_dtype(node)
     a, b = node.inputs
-    if a.type.ndim == 1 and b.type.ndim == 1:
+    if a.type.ndim == b.type.ndim == 1:
         inner_product(node, k)
         return
-    numbers = k.inputs([a, b] if a.type.ndim == 2 else [b, a])
-    matrices = a.type.ndim == b.type.ndim == 2
-    outs = k.outputs(node)
+    is_left = a.type.ndim == 1  # x . A is the product of A.T and x
+    ins = k.inputs([b, a] if is_left else [a, b])
     k.add(
         plan.Library(
-            label="gemm" if matrices else "gemv",
+            label="gemm" if a.type.ndim == b.type.ndim else "gemv",
             origin=k.origin(node),
-            outs=outs,
-            ins=numbers,
-            routine="gemm" if matrices else "gemv",
+            outs=k.outputs(node),
+            ins=ins,
             alpha=1.0,
             beta=0.0,
-            transpose_a=a.type.ndim == 1,
+            transpose_a=is_left,
             transpose_b=False,
             inplace=False,
         )
@@ -55,14 +53,13 @@ def dot(node: Apply, k: Lowerer) -> None:
 
 def inner_product(node: Apply, k: Lowerer) -> None:
     """The sum of products of two vectors, in one launch."""
-    dtype = str(node.outputs[0].type.dtype)
+    dtype = node.outputs[0].type.dtype
     ins = k.inputs(node.inputs)
-    outs = k.outputs(node)
     k.add(
         plan.Reduce(
             label="inner product",
             origin=k.origin(node),
-            outs=outs,
+            outs=k.outputs(node),
             ins=ins,
             prologue="",
             map="x * y",
@@ -78,44 +75,40 @@ def inner_product(node: Apply, k: Lowerer) -> None:
 
 
 @lowers(Gemv)
-def gemv(node: Apply, k: Lowerer) -> None:
+def gemv(op: Gemv, node: Apply, k: Lowerer) -> None:
     """beta * y + alpha * op(A) . x."""
-    check_dtype(node)
-    op, (y, matrix, x) = node.op, node.inputs
-    product(node, "gemv", [matrix, x, y], op.transpose, False, k)
+    y, matrix, x = node.inputs
+    scaled_product("gemv", [matrix, x, y], op, (op.transpose, False), node, k)
 
 
 @lowers(Gemm)
-def gemm(node: Apply, k: Lowerer) -> None:
+def gemm(op: Gemm, node: Apply, k: Lowerer) -> None:
     """beta * C + alpha * op(A) . op(B)."""
-    check_dtype(node)
-    op, (c, a, b) = node.op, node.inputs
-    product(node, "gemm", [a, b, c], op.transpose_a, op.transpose_b, k)
+    c, a, b = node.inputs
+    scaled_product("gemm", [a, b, c], op, (op.transpose_a, op.transpose_b), node, k)
 
 
-def product(
-    node: Apply,
+def scaled_product(
     routine: Literal["gemv", "gemm"],
     operands: list[Variable],
-    transpose_a: bool,
-    transpose_b: bool,
+    op: Gemv | Gemm,
+    transposed: tuple[bool, bool],
+    node: Apply,
     k: Lowerer,
 ) -> None:
-    """A scaled product; the third operand is read only if beta is not 0."""
-    op = node.op
+    """A library step; the third operand is read only if beta is not 0."""
+    check_dtype(node)
     ins = k.inputs(operands if op.beta != 0 else operands[:2])
-    outs = k.outputs(node)
     k.add(
         plan.Library(
             label=routine,
             origin=k.origin(node),
-            outs=outs,
+            outs=k.outputs(node),
             ins=ins,
-            routine=routine,
             alpha=op.alpha,
             beta=op.beta,
-            transpose_a=transpose_a,
-            transpose_b=transpose_b,
+            transpose_a=transposed[0],
+            transpose_b=transposed[1],
             inplace=op.inplace and op.beta != 0,
         )
     )

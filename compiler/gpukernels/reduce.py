@@ -15,39 +15,37 @@ from gpuarray.scalars import SCALARS
 
 
 @lowers(Reduce)
-def reduce(node: Apply, k: Lowerer) -> None:
+def reduce(op: Reduce, node: Apply, k: Lowerer) -> None:
     """A reduction of one array."""
     inputs = Inputs(node.inputs, k)
-    add_reduction(node, node.op, inputs, Statements("", (inputs.operands[0],), ""), k)
+    add_reduction(op, node, inputs, Statements("", (inputs.operands[0],), ""), k)
 
 
 @lowers(MapReduce)
-def map_reduce(node: Apply, k: Lowerer) -> None:
+def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
     """A reduction of an expression of several arrays."""
     inputs = Inputs(node.inputs, k)
     dtypes = [dtype for _, dtype in inputs.operands]
-    (mapped,) = node.op.map.output_dtypes(dtypes)
-    code = statements(node.op.composite, inputs.operands, mapped)
-    add_reduction(node, node.op.reduce, inputs, code, k)
+    (mapped,) = op.map.output_dtypes(dtypes)
+    code = statements(op.composite, inputs.operands, mapped)
+    add_reduction(op.reduce, node, inputs, code, k)
 
 
 def add_reduction(
-    node: Apply, op: Reduce, inputs: Inputs, code: Statements, k: Lowerer
+    op: Reduce, node: Apply, inputs: Inputs, code: Statements, k: Lowerer
 ) -> None:
     """The step of a reduction of the only result of ``code``."""
-    out_dtype = str(node.outputs[0].type.dtype)
-    accumulator = np.dtype(op.acc_dtype or out_dtype)
+    accumulator = np.dtype(op.acc_dtype or node.outputs[0].type.dtype)
     row = SCALARS[op.monoid]
     combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
     ((text, dtype),) = code.results
     supports = dict.fromkeys(s for s in (code.support, combine.support) if s)
-    outs = k.outputs(node)
-    label = f"{NAMES[op.monoid].lower()}{' of an expression' if code.text else ''}"
+    label = NAMES[op.monoid].lower() + (" of an expression" if code.text else "")
     k.add(
         plan.Reduce(
             label=label,
             origin=k.origin(node),
-            outs=outs,
+            outs=k.outputs(node),
             ins=tuple(inputs.numbers),
             prologue=code.text,
             map=convert(text, np.dtype(dtype), accumulator),

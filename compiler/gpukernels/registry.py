@@ -1,15 +1,17 @@
-"""How an op becomes plan steps: a registry of lowerings, and the builder they write to."""
+"""How an op becomes plan steps: a registry of lowerings, and what they write to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from gpuarray.compiler import plan
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import GpuArrayType
 
-LowerFunction = Callable[[Apply, "Lowerer"], None]
+LowerFunction = Callable[[Any, Apply, "Lowerer"], None]
+"""Adds the steps of a node; its op, whose class the lowering is for, comes first."""
 
 LOWERINGS: dict[type[Op], LowerFunction] = {}
 
@@ -36,17 +38,16 @@ def lowering_of(op: Op) -> LowerFunction | None:
 class Lowerer:
     """Numbers the values of a graph and collects the steps of its plan.
 
-    It has state because lowering walks the graph once, in order, and each node adds to what the
-    earlier ones made.
+    It has state because lowering walks the graph once, in order, and each node adds to
+    what the earlier ones made.
     """
 
-    def __init__(self, origin: Callable[[Apply], str]) -> None:
+    def __init__(self) -> None:
         self.values: list[plan.Value] = []
         self.steps: list[plan.Step] = []
-        self.constants: list[tuple[int, np.ndarray]] = []
+        self.constants: list[tuple[int, np.ndarray[Any, Any]]] = []
         self._numbers: dict[Variable, int] = {}
         self._integers: dict[int, int] = {}
-        self._origin = origin
 
     def new_value(self, value: plan.Value) -> int:
         """The number of a new value."""
@@ -63,27 +64,35 @@ class Lowerer:
 
     def is_int(self, variable: Variable) -> bool:
         """Whether the variable is a host integer in the plan."""
-        number = self._numbers.get(variable)
-        return number is not None and isinstance(self.values[number], plan.IntValue)
+        return self.has(variable) and self.is_int_value(self._numbers[variable])
+
+    def is_int_value(self, number: int) -> bool:
+        """Whether a value is a host integer."""
+        return isinstance(self.values[number], plan.IntValue)
 
     def on_host(self, node: Apply) -> bool:
         """Whether the node computes host integers."""
         return not isinstance(node.outputs[0].type, GpuArrayType)
 
     def number(self, variable: Variable) -> int:
-        """The value of a variable; a constant's array joins the plan when it is first read."""
+        """The value of a variable; a constant joins the plan when it is first read."""
         if variable not in self._numbers:
             if not isinstance(variable, Constant):
                 raise AssertionError(f"{variable} is read before it is computed")
-            number = self.new_value(array_value(variable))
-            self.constants.append((number, np.ascontiguousarray(variable.data)))
-            self._numbers[variable] = number
+            value = array_value(variable)
+            self._numbers[variable] = self.constant(variable.data, value)
         return self._numbers[variable]
+
+    def constant(self, data: np.ndarray[Any, Any], value: plan.ArrayValue) -> int:
+        """The number of a new constant array."""
+        number = self.new_value(value)
+        self.constants.append((number, np.asarray(data, order="C")))
+        return number
 
     def integer(self, variable: Variable) -> int:
         """The host integer that a variable is; a constant joins the plan."""
         if isinstance(variable, Constant):
-            return self.host_int(int(variable.data))
+            return self.host_int(int(variable.data.item()))
         return self._numbers[variable]
 
     def host_int(self, value: int) -> int:
@@ -94,9 +103,10 @@ class Lowerer:
             self._integers[value] = number
         return self._integers[value]
 
-    def origin(self, node: Apply) -> str:
-        """The user's line that made the node."""
-        return self._origin(node)
+    def origin(self, made: Apply | Variable) -> str:
+        """The user's line that made the node or variable; empty if it is not known."""
+        trace = made.trace if isinstance(made, Apply) else made.tag.trace
+        return "" if trace is None else str(trace)
 
     def outputs(self, node: Apply) -> tuple[int, ...]:
         """New array values for all results of a node."""
@@ -107,7 +117,7 @@ class Lowerer:
             numbers.append(number)
         return tuple(numbers)
 
-    def inputs(self, variables: Sequence[Variable]) -> tuple[int, ...]:
+    def inputs(self, variables: Iterable[Variable]) -> tuple[int, ...]:
         """The values of several variables."""
         return tuple(self.number(v) for v in variables)
 
@@ -119,12 +129,12 @@ class Lowerer:
 def array_value(variable: Variable) -> plan.ArrayValue:
     """The plan's description of an array variable."""
     kind = variable.type
-    return plan.ArrayValue(str(kind.dtype), tuple(kind.broadcastable))
+    return plan.ArrayValue(kind.dtype, kind.broadcastable)
 
 
-def lower_node(node: Apply, lowerer: Lowerer) -> None:
+def lower_node(node: Apply, k: Lowerer) -> None:
     """Add the steps of a node whose op has a lowering, as placement has made sure."""
     lowering = lowering_of(node.op)
     if lowering is None:
         raise AssertionError(f"{node.op} was placed without a lowering")
-    lowering(node, lowerer)
+    lowering(node.op, node, k)

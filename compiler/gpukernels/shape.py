@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
+from gpuarray.codegen import convert
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import NotOfferedError, made_at
+from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape, Shape_i
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
 
 
 @lowers(DimShuffle)
-def dimshuffle(node: Apply, k: Lowerer) -> None:
+def dimshuffle(op: DimShuffle, node: Apply, k: Lowerer) -> None:
     """Axes in another order: a view."""
     ins = k.inputs(node.inputs)
-    pattern = tuple(-1 if axis == "x" else int(axis) for axis in node.op.new_order)
-    outs = k.outputs(node)
-    k.add(plan.View("dimshuffle", k.origin(node), outs, ins, pattern))
+    pattern = tuple(-1 if axis == "x" else int(axis) for axis in op.new_order)
+    k.add(plan.View("dimshuffle", k.origin(node), k.outputs(node), ins, pattern))
 
 
-@lowers(Shape_i)
-def shape_i(node: Apply, k: Lowerer) -> None:
-    """The length of an axis."""
-    k.bind(node.outputs[0], dim(node.inputs[0], node.op.i, k))
+@lowers(Reshape)
+def reshape(op: Reshape, node: Apply, k: Lowerer) -> None:
+    """The same elements in another shape."""
+    array, vector = node.inputs
+    ins = (k.number(array), *lengths(vector, "reshape", k))
+    k.add(plan.Reshape("reshape", k.origin(node), k.outputs(node), ins))
+
+
+@lowers(BroadcastTo)
+def broadcast_to(op: BroadcastTo, node: Apply, k: Lowerer) -> None:
+    """A view repeated along axes of length 1 and new axes on the left."""
+    array, vector = node.inputs
+    ins = (k.number(array), *lengths(vector, "broadcast_to", k))
+    k.add(plan.Broadcast("broadcast_to", k.origin(node), k.outputs(node), ins))
+
+
+@lowers(Rebroadcast)
+def rebroadcast(op: Rebroadcast, node: Apply, k: Lowerer) -> None:
+    """The same array; a reshape fails where an axis should have length 1."""
+    (array,) = node.inputs
+    asked = [
+        k.host_int(1) if one else dim(array, axis, k)
+        for axis, one in enumerate(op.broadcastable)
+    ]
+    ins = (k.number(array), *asked)
+    k.add(plan.Reshape("rebroadcast", k.origin(node), k.outputs(node), ins))
 
 
 def dim(array: Variable, axis: int, k: Lowerer) -> int:
@@ -37,87 +60,108 @@ def dim(array: Variable, axis: int, k: Lowerer) -> int:
     return number
 
 
-def lengths(vector: Variable, k: Lowerer) -> tuple[int, ...]:
-    """The host integers that a vector of lengths is made of."""
+def lengths(vector: Variable, operation: str, k: Lowerer) -> tuple[int, ...]:
+    """The host integers that a vector of lengths is made of.
+
+    Raises NotImplementedError for a vector that the device computes.
+    """
     if isinstance(vector, Constant):
         return tuple(k.host_int(int(n)) for n in vector.data)
     owner = vector.owner
-    if owner is not None and isinstance(owner.op, MakeVector):
-        return tuple(k.integer(v) for v in owner.inputs)
-    if owner is not None and isinstance(owner.op, Shape):
-        (array,) = owner.inputs
-        return tuple(dim(array, axis, k) for axis in range(array.type.ndim))
+    if owner is not None and not isinstance(vector.type, GpuArrayType):
+        if isinstance(owner.op, MakeVector):
+            return tuple(k.integer(v) for v in owner.inputs)
+        if isinstance(owner.op, Shape):
+            (array,) = owner.inputs
+            return tuple(dim(array, axis, k) for axis in range(array.type.ndim))
     raise NotOfferedError(
         made_at(
-            f"reshape: the shape {vector} is computed on the device; give integers, or "
-            "lengths of other arrays",
-            getattr(vector.tag, "trace", None),
+            f"{operation}: the shape {vector} is known only when the device has run; "
+            "give integers, or lengths of other arrays",
+            vector.tag.trace,
         )
     )
 
 
-@lowers(Reshape)
-def reshape(node: Apply, k: Lowerer) -> None:
-    """The same elements in another shape."""
-    array, vector = node.inputs
-    ins = (*k.inputs([array]), *lengths(vector, k))
-    outs = k.outputs(node)
-    k.add(plan.Reshape("reshape", k.origin(node), outs, ins))
+@lowers(Shape_i)
+def shape_i(op: Shape_i, node: Apply, k: Lowerer) -> None:
+    """The length of an axis."""
+    k.bind(node.outputs[0], dim(node.inputs[0], op.i, k))
 
 
-@lowers(MakeVector, Shape)
-def on_host(node: Apply, k: Lowerer) -> None:
+@lowers(Shape)
+def shape(op: Shape, node: Apply, k: Lowerer) -> None:
     """A vector of lengths: whoever needs it reads its parts."""
 
 
+@lowers(MakeVector)
+def make_vector(op: MakeVector, node: Apply, k: Lowerer) -> None:
+    """Scalars side by side; of a vector of host integers, users read the parts."""
+    if k.on_host(node):
+        return
+    inputs = Inputs(node.inputs, k)
+    for i, number in enumerate(inputs.numbers):
+        if not k.is_int_value(number):
+            inputs.numbers[i] = as_vector(number, inputs.dtypes[i], k)
+    write_vector(node, inputs, k)
+
+
+def as_vector(number: int, dtype: str, k: Lowerer) -> int:
+    """A view of a scalar as a vector of length 1."""
+    view = k.new_value(plan.ArrayValue(dtype, (True,)))
+    k.add(plan.View("dimshuffle", "", (view,), (number,), (-1,)))
+    return view
+
+
 @lowers(HostFromGpu)
-def host_from_gpu(node: Apply, k: Lowerer) -> None:
+def host_from_gpu(op: HostFromGpu, node: Apply, k: Lowerer) -> None:
     """An output that is read when the plan has run."""
     k.bind(node.outputs[0], k.number(node.inputs[0]))
 
 
 @lowers(GpuFromHost)
-def gpu_from_host(node: Apply, k: Lowerer) -> None:
-    """An input, which is on the device when the plan starts; or lengths, written by a kernel."""
+def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
+    """An input, on the device when the plan starts; or lengths, written by a kernel."""
     (variable,) = node.inputs
     if k.has(variable) and not k.is_int(variable):
         k.bind(node.outputs[0], k.number(variable))
-    elif variable.type.ndim == 0:
-        write_integers(node, (k.integer(variable),), k)
-    else:
-        write_integers(node, lengths(variable, k), k)
+        return
+    is_vector = variable.type.ndim == 1
+    numbers = lengths(variable, "shape", k) if is_vector else (k.integer(variable),)
+    inputs = Inputs([], k)
+    for number in numbers:
+        inputs.operands.append((inputs.argument(number, "int64"), "int64"))
+    write_vector(node, inputs, k)
 
 
-def write_integers(node: Apply, numbers: tuple[int, ...], k: Lowerer) -> None:
-    """An array of host integers on the device.
+def write_vector(node: Apply, inputs: Inputs, k: Lowerer) -> None:
+    """A launch that writes scalars to the elements of the result, in order.
 
-    A vector is written by position: the kernel reads 0, 1, 2, ... and picks the integer of that place.
+    A vector is written by position: the kernel reads 0, 1, 2, ... and picks the scalar
+    of that place.
     """
     value = array_value(node.outputs[0])
-    ctype: Literal["int64"] = "int64"
-    names = tuple(f"i{i}" for i in range(len(numbers)))
-    dtypes: tuple[str, ...] = (ctype,) * len(numbers)
-    if value.ndim == 0:
-        ins, expr = numbers, "o0 = i0;"
-    else:
-        places = k.new_value(plan.ArrayValue("int64", value.broadcastable))
-        k.constants.append((places, np.arange(len(numbers), dtype="int64")))
-        chain = "".join(f"p == {i} ? i{i} : " for i in range(len(numbers) - 1))
-        last = f"i{len(numbers) - 1}" if numbers else "0"
-        ins, expr = (*numbers, places), f"o0 = {chain}{last};"
-        names, dtypes = (*names, "p"), (*dtypes, "int64")
+    target = np.dtype(value.dtype)
+    texts = [convert(text, np.dtype(of), target) for text, of in inputs.operands]
+    expr = texts.pop() if texts else "0"
+    if value.ndim == 1:
+        places = np.arange(len(inputs.operands), dtype="int64")
+        number = k.constant(places, plan.ArrayValue("int64", value.broadcastable))
+        place = inputs.argument(number, "int64")
+        picks = (f"{place} == {i} ? {text} : " for i, text in enumerate(texts))
+        expr = f"{''.join(picks)}{expr}"
     outs = k.outputs(node)
     k.add(
         plan.Launch(
-            "lengths",
-            k.origin(node),
-            outs,
-            ins,
-            expr,
-            "",
-            names,
-            dtypes,
-            ("o0",),
-            (-1,),
+            label="vector" if value.ndim else "scalar",
+            origin=k.origin(node),
+            outs=outs,
+            ins=tuple(inputs.numbers),
+            expr=f"o0 = {expr};",
+            preamble="",
+            names=tuple(inputs.names),
+            in_dtypes=tuple(inputs.dtypes),
+            out_names=("o0",),
+            inplace=(-1,),
         )
     )

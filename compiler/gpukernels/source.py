@@ -27,9 +27,10 @@ class Statements:
 def statements(
     scalar: Scalar | Composite | Cast, operands: Sequence[Operand], dtype: str
 ) -> Statements:
-    """C statements that compute ``scalar`` of the operands; ``dtype`` is that of a row's result.
+    """C statements that compute ``scalar``; ``dtype`` is that of a row's result.
 
-    Each value gets a name of its own type, so an expression never needs care for precedence.
+    Each value gets a name of its own type, so an expression never needs care for
+    precedence.
     """
     if not isinstance(scalar, Composite):
         name = scalar.name if isinstance(scalar, Scalar) else "cast"

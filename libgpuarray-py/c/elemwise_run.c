@@ -119,8 +119,8 @@ int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
 /* ---- launches ---- */
 
 #define GPU_THREADS 256
-#define CPU_THREADS 16 /* the lanes of a vector: more of them gain nothing */
 #define CPU_GROUP_WORK 8192
+#define LEAST_ROW 16        /* elements under which a longer axis is walked instead */
 #define CPU_UNIT_PIECE 4096 /* of a row whose elements are neighbours */
 #define CPU_PIECE 64 /* of any other: as many cache lines, used by rows to come */
 
@@ -128,7 +128,7 @@ int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
  * Kernels repeat where the device takes fewer blocks. */
 static void set_geometry(ga_launch *launch, const gpucontext *ctx, const gpukernel *k,
                          size_t n, size_t per_thread) {
-  size_t threads = ctx->info.is_cpu ? CPU_THREADS : GPU_THREADS;
+  size_t threads = ctx->info.is_cpu ? ctx->info.warp : GPU_THREADS;
   size_t most = ga__kernel_threads(k);
   if (threads > most)
     threads = most;
@@ -385,7 +385,7 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
   }
   unsigned int axis;
   if (ge->spec.is_cpu)
-    ga__walk_lengthen_rows(&w, CPU_THREADS);
+    ga__walk_lengthen_rows(&w, LEAST_ROW);
   else if (w.nd + 2 <= ge->max_nd && ga__walk_wants_tiles(&axis, &w))
     return launch_tiled(ge, &w, args, axis);
   return launch_walk(ge, &w, args);

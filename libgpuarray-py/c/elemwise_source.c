@@ -221,23 +221,22 @@ static void add_flat_gpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t singl
 }
 
 /* Each group walks one run, its items side by side, so that the items of a group become
- * the lanes of a vector; the loop is the same for all items of a group. */
+ * the lanes of a vector; the loop is the same for all items of a group. Compilers make
+ * vectors of it only while it is plain: signed positions, one loop. */
 static void add_flat_cpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
   ga__strbuf_add(
-      sb, "  const ga_size ga_i_run = ((ga_i_n + GDIM_0 - 1) / GDIM_0 + LDIM_0 - 1)\n"
-          "      / LDIM_0 * LDIM_0;\n"
-          "  const ga_size ga_i_start = GID_0 * ga_i_run;\n"
-          "  const ga_size ga_i_end = ga_i_start + ga_i_run < ga_i_n\n"
-          "      ? ga_i_start + ga_i_run : ga_i_n;\n"
-          "  ga_size ga_i_u = ga_i_start;\n"
-          "  for (; ga_i_u + LDIM_0 <= ga_i_end; ga_i_u += LDIM_0) {\n"
-          "    const ga_size ga_i_i = ga_i_u + LID_0;\n");
-  add_body(sb, spec, single, "    ", "ga_i_@[ga_i_i]", "ga_i_@[ga_i_i]");
-  ga__strbuf_add(sb, "  }\n"
-                     "  if (ga_i_u + LID_0 < ga_i_end) {\n"
-                     "    const ga_size ga_i_i = ga_i_u + LID_0;\n");
-  add_body(sb, spec, single, "    ", "ga_i_@[ga_i_i]", "ga_i_@[ga_i_i]");
-  ga__strbuf_add(sb, "  }\n}\n");
+      sb, "  const ga_ssize ga_i_step = (ga_ssize)LDIM_0;\n"
+          "  const ga_ssize ga_i_run = (ga_ssize)(((ga_i_n + GDIM_0 - 1) / GDIM_0\n"
+          "      + LDIM_0 - 1) / LDIM_0 * LDIM_0);\n"
+          "  const ga_ssize ga_i_start = (ga_ssize)GID_0 * ga_i_run;\n"
+          "  const ga_ssize ga_i_end = ga_i_start + ga_i_run < (ga_ssize)ga_i_n\n"
+          "      ? ga_i_start + ga_i_run : (ga_ssize)ga_i_n;\n"
+          "  for (ga_ssize ga_i_u = ga_i_start; ga_i_u < ga_i_end;\n"
+          "       ga_i_u += ga_i_step) {\n"
+          "    const ga_ssize ga_i_i = ga_i_u + (ga_ssize)LID_0;\n"
+          "    if (ga_i_i < ga_i_end) {\n");
+  add_body(sb, spec, single, "      ", "ga_i_@[ga_i_i]", "ga_i_@[ga_i_i]");
+  ga__strbuf_add(sb, "    }\n  }\n}\n");
 }
 
 int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t single) {

@@ -42,7 +42,8 @@ _INFINITY = np.float32(np.inf)
 class Number:
     """How a Python or NumPy number reaches a kernel that computes with it in ``dtype``.
 
-    Integers and bools come as ``ga_long``, floats in the type they are computed in.
+    Integers and truth values come as ``ga_long``, floats in the type they are computed
+    in. Any number has a truth value, a float too.
     """
 
     dtype: DType
@@ -64,7 +65,7 @@ class Number:
 
     def int_value(self, value: Any) -> int:
         """The value's 64 bits as a signed number."""
-        whole = int(value)
+        whole = int(bool(value) if self.dtype == _BOOL else value)
         return whole if whole < 2**63 else whole - 2**64
 
 
@@ -357,6 +358,8 @@ def _out_of_range(row: Scalar, number: Number, value: Any) -> Any:
     a negative number where NumPy refuses it.
     """
     low, high = number.range
+    if number.dtype == _BOOL:
+        return value
     if low <= value <= high:
         if number.refuses_negative and value < 0:
             raise BadValue(
