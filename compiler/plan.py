@@ -202,6 +202,12 @@ class Plan:
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
 
+    def array(self, number: int) -> ArrayValue:
+        """The description of a value that is an array."""
+        value = self.values[number]
+        assert isinstance(value, ArrayValue)
+        return value
+
     def key(self) -> tuple[object, ...]:
         """All that makes two plans the same, hashable."""
         constants = tuple(
@@ -226,7 +232,7 @@ class Plan:
         return hash(self.key())
 
     def launches(self) -> int:
-        """Kernels and library calls of one run, copies that layouts may demand aside."""
+        """Kernels and library calls of a run, but for copies that layouts demand."""
         return sum(isinstance(s, Launch | Reduce | Library | Copy) for s in self.steps)
 
     def __str__(self) -> str:

@@ -33,23 +33,19 @@ INT_OPS = dict(
 class Encoder:
     """Gives a plan's steps to a GpuPlan.
 
-    ``numbers`` maps the plan's values to the executor's.
+    ``numbers`` maps the plan's values to the executor's, which writes the number of
+    each new value to ``out``.
     """
 
     def __init__(self, native: Any, plan: p.Plan) -> None:
         self.native = native
         self.plan = plan
         self.numbers: dict[int, int] = {}
-        self._out = ffi.new("unsigned int *")
+        self.out = ffi.new("unsigned int *")
 
     def result(self, number: int) -> None:
-        """Note which of the executor's values the latest call made."""
-        self.numbers[number] = self._out[0]
-
-    @property
-    def out(self) -> Any:
-        """Where the executor writes the number of a new value."""
-        return self._out
+        """Note which of the executor's values the latest call made, as ``out`` says."""
+        self.numbers[number] = self.out[0]
 
     def values(self, numbers: Sequence[int]) -> Any:
         """The executor's numbers of values, as a C list."""
@@ -72,7 +68,7 @@ class Encoder:
         return args, texts
 
     def input_arguments(self, step: p.Launch | p.Reduce) -> tuple[Any, list[Any], Any]:
-        """The inputs' descriptions, what keeps them alive, the axes that may stretch."""
+        """The inputs' descriptions, what keeps them alive, axes that may stretch."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
         args, texts = self.arguments(step.names, step.in_dtypes, flags)
         stretch = [0 if self.is_int(n) else self.broadcastable(n) for n in step.ins]
@@ -80,9 +76,8 @@ class Encoder:
 
     def broadcastable(self, number: int) -> int:
         """The bits of the axes of length 1."""
-        value = self.plan.values[number]
-        assert isinstance(value, p.ArrayValue)
-        return sum(1 << axis for axis, one in enumerate(value.broadcastable) if one)
+        flags = self.plan.array(number).broadcastable
+        return sum(1 << axis for axis, one in enumerate(flags) if one)
 
 
 def _text(text: str) -> Any:
@@ -116,7 +111,7 @@ def _(step: p.IntOp, e: Encoder) -> None:
 
 @encode.register
 def _(step: p.Launch, e: Encoder) -> None:
-    out_dtypes = [e.plan.values[n].dtype for n in step.outs]  # type: ignore[union-attr]
+    out_dtypes = [e.plan.array(n).dtype for n in step.outs]
     out_args, out_texts = e.arguments(
         step.out_names, out_dtypes, [lib.GE_WRITE] * len(step.outs)
     )
@@ -140,8 +135,7 @@ def _(step: p.Launch, e: Encoder) -> None:
 @encode.register
 def _(step: p.Reduce, e: Encoder) -> None:
     args, texts, stretch = e.input_arguments(step)
-    value = e.plan.values[step.outs[0]]
-    assert isinstance(value, p.ArrayValue)
+    out_dtype = e.plan.array(step.outs[0]).dtype
     texts_of_step = (
         step.preamble, step.prologue, step.map, step.combine, step.identity,
     )  # fmt: skip
@@ -150,7 +144,7 @@ def _(step: p.Reduce, e: Encoder) -> None:
     spec.size = ffi.sizeof("gpureduction_spec")
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = keep
     spec.acc_typecode = dtypes.dtype_to_typecode(step.acc_dtype)
-    spec.out_typecode = dtypes.dtype_to_typecode(value.dtype)
+    spec.out_typecode = dtypes.dtype_to_typecode(out_dtype)
     spec.n, spec.inputs = len(step.ins), args
     axes = sum(1 << axis for axis in step.axes)
     ins = e.values(step.ins)
@@ -183,16 +177,11 @@ def _(step: p.Library, e: Encoder) -> None:
 @encode.register
 def _(step: p.View, e: Encoder) -> None:
     pattern = ffi.new("int[]", list(step.pattern))
-    check(
-        lib.GpuPlan_dimshuffle(
-            e.native,
-            e.out,
-            _text(step.label),
-            e.numbers[step.ins[0]],
-            len(step.pattern),
-            pattern,
-        )
-    )
+    status = lib.GpuPlan_dimshuffle(
+        e.native, e.out, _text(step.label), e.numbers[step.ins[0]],
+        len(step.pattern), pattern,
+    )  # fmt: skip
+    check(status)
     e.result(step.outs[0])
 
 
@@ -248,18 +237,14 @@ class Executable:
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
         self._load()
         check(lib.GpuPlan_prepare(self._native))
-        self._results = tuple(
-            (np.dtype(value.dtype), dtypes.dtype_to_typecode(value.dtype))
-            for value in (plan.values[n] for n in plan.outputs)
-            if isinstance(value, p.ArrayValue)
-        )
+        names = [plan.array(number).dtype for number in plan.outputs]
+        self._kinds = [(np.dtype(n), dtypes.dtype_to_typecode(n)) for n in names]
         self._spare: list[Frame] = []
 
     def _load(self) -> None:
         e = Encoder(self._native, self.plan)
         for number in range(self.plan.n_inputs):
-            value = self.plan.values[number]
-            assert isinstance(value, p.ArrayValue)
+            value = self.plan.array(number)
             code = dtypes.dtype_to_typecode(value.dtype)
             mask = e.broadcastable(number)
             check(lib.GpuPlan_input(e.native, e.out, code, value.ndim, mask))
@@ -279,7 +264,10 @@ class Executable:
         The arrays are kept alive by the caller. This runs at every call of a function,
         so it makes nothing that can be kept.
         """
-        frame = self._spare.pop() if self._spare else Frame(self._results)
+        try:
+            frame = self._spare.pop()
+        except IndexError:
+            frame = Frame(self._kinds)
         status = lib.GpuPlan_run(
             self._native, frame.outs, [array.struct for array in arrays], frame.failed
         )

@@ -43,6 +43,8 @@ def _named(names):
     if len(names) > 1:
         raise pytest.UsageError("--context oclgrind stands alone: it is a library")
     os.environ["GPUARRAY_OPENCL"] = OCLGRIND
+    os.environ["OCLGRIND_LOG"] = str(Path(os.environ["GPUARRAY_CACHE_DIR"], "log"))
+    os.environ["OCLGRIND_DATA_RACES"] = "1"
     return ["opencl0:0"]
 
 
@@ -73,15 +75,19 @@ def context(request):
     return gpuarray.context(request.param)
 
 
+@pytest.fixture(autouse=True)
+def simulator():
+    """Under the simulator, what it says of the test's kernels fails the test."""
+    yield
+    name = os.environ.get("OCLGRIND_LOG")
+    if name and (log := Path(name)).exists() and (said := log.read_text()):
+        log.write_text("")
+        pytest.fail(f"Oclgrind: {said}", pytrace=False)
+
+
 @pytest.fixture
 def null():
     """The context on host memory, which runs no kernel."""
     import gpuarray
 
     return gpuarray.context("null")
-
-
-@pytest.fixture
-def cache_folder(request):
-    """The folder of compiled kernels of this test run."""
-    return Path(request.config.gpuarray_cache)

@@ -48,7 +48,7 @@ def integer_step(name: str, operands: Sequence[int], k: Lowerer) -> int:
     if name == "cast":
         return operands[0]
     number = k.new_value(plan.IntValue())
-    k.add(plan.IntOp(name, "", (number,), tuple(operands), plan.INT_OPS[name]))
+    k.add(plan.IntOp(name, "", (number,), tuple(operands)))
     return number
 
 

@@ -11,7 +11,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
 
 
 class Transfer(Op):
-    """The same values in another memory, or in the same one where they are there already."""
+    """The same values in another memory, or in the same one where they are there."""
 
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 

@@ -25,7 +25,7 @@ static const char gemm_cpu_begin[] =
     "  LOCAL_MEM BL_T panel[BL_DEPTH * BL_COLUMNS];\n"
     "  LOCAL_MEM BL_T strip[BL_DEPTH * BL_TILE];\n"
     "  LOCAL_MEM BL_T sums[BL_TILE * BL_COLUMNS];\n"
-    "  const ga_ssize lane = (ga_ssize)LID_0;\n"
+    "  const ga_ssize lane = BL_LANES > 1 ? (ga_ssize)LID_0 : 0;\n"
     "  const ga_ssize left = (ga_ssize)GID_0 * BL_COLUMNS;\n"
     "  const ga_ssize top = (ga_ssize)GID_1 * rows;\n"
     "  const ga_ssize count = rows < m - top ? rows : m - top;\n"
@@ -80,6 +80,7 @@ static const char gemm_cpu_begin[] =
 static const char gemm_cpu_end[] =
     "      if (has_strip) {\n"
     "        for (ga_ssize p = 0; p < depth; p++)\n"
+    "          BL_UNROLL\n"
     "          for (int r = 0; r < BL_ROWS; r++) {\n"
     "            const BL_T factor = strip[p * BL_TILE + i + r];\n"
     "            for (int v = 0; v < BL_WIDTH; v++)\n"
@@ -90,6 +91,7 @@ static const char gemm_cpu_end[] =
     "        for (int r = 0; r < BL_ROWS; r++)\n"
     "          row[r] = a + (i + r < count ? i + r : count - 1) * ai;\n"
     "        for (ga_ssize p = 0; p < depth; p++)\n"
+    "          BL_UNROLL\n"
     "          for (int r = 0; r < BL_ROWS; r++) {\n"
     "            const BL_T factor = row[r][p * ak];\n"
     "            for (int v = 0; v < BL_WIDTH; v++)\n"
@@ -323,7 +325,8 @@ static const char columns_gpu[] =
 
 static const char tail[] =
     "#undef BL_NAME\n#undef BL_T\n#undef BL_LANES\n#undef BL_WIDTH\n#undef BL_ROWS\n"
-    "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STORE\n#undef BL_WAIT\n";
+    "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STORE\n#undef BL_WAIT\n#undef "
+    "BL_UNROLL\n";
 
 #define GEMM_DEPTH 64 /* with TILE: all of a CPU's local memory is 32 KiB at most */
 #define GEMM_TILE 48
@@ -336,7 +339,7 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
     return (ga_blas_shape){.lanes = 1, .width = 1, .rows = 64};
   if (kind == GA_BLAS_GEMM)
     return (ga_blas_shape){
-        .lanes = lanes, .width = lanes > 1 ? 2 : loops, .rows = GEMM_TILE};
+        .lanes = lanes, .width = lanes > 1 ? 2 : loops / 2, .rows = GEMM_TILE};
   if (kind == GA_BLAS_COLUMNS)
     return (ga_blas_shape){.lanes = lanes, .width = lanes > 1 ? 4 : 2 * loops};
   return (ga_blas_shape){
@@ -363,9 +366,12 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
                   gpuarray_get_type(typecode)->cluda_name, shape.lanes, shape.width,
                   gemm ? 8 : 4, typecode == GA_DOUBLE ? GEMM_DEPTH / 2 : GEMM_DEPTH,
                   GEMM_TILE);
-  /* One item alone need not wait, and some compilers fail on barriers in branches. */
-  ga__strbuf_addf(&text, "#define BL_WAIT %s\n",
-                  shape.lanes > 1 ? "local_barrier()" : "");
+  /* One item alone need not wait, and some compilers fail on barriers in branches; the
+   * same ones make vectors of a loop once that around it is unrolled. */
+  ga__strbuf_add(&text, shape.lanes > 1
+                            ? "#define BL_WAIT local_barrier()\n#define BL_UNROLL\n"
+                            : "#define BL_WAIT\n"
+                              "#define BL_UNROLL _Pragma(\"unroll\")\n");
   ga__strbuf_add(&text, gemm ? gemm_head : gemv_head);
   ga__strbuf_add(&text, body_of(kind, cpu, shape.lanes));
   if (gemm && cpu)

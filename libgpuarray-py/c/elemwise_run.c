@@ -90,10 +90,11 @@ static bool uses_wide(const GpuElemwise *ge, bool large) {
 
 int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
                          unsigned int nd, unsigned int scalars) {
-  wanted flat = {.flat = true, .single = (uint64_t)scalars << ge->n_out};
-  for (unsigned int i = 0; i < ge->n; i++)
-    if (ga__elemwise_is_scalar(ge, i) || !ga__elemwise_is_input(ge, i))
-      flat.single &= ~((uint64_t)1 << i);
+  wanted flat = {.flat = true};
+  for (unsigned int i = ge->n_out; i < ge->n && i - ge->n_out < 32; i++)
+    if (scalars >> (i - ge->n_out) & 1 && !ga__elemwise_is_scalar(ge, i) &&
+        ga__elemwise_is_input(ge, i))
+      flat.single |= (uint64_t)1 << i;
   flat.may_be_single = flat.single;
   /* Two axes more, so that a transposition can be walked in tiles. */
   unsigned int axes = nd < 2 || ge->spec.is_cpu ? nd : nd + 2;

@@ -3,7 +3,9 @@
 >>> import gpuarray, numpy
 >>> a = gpuarray.asarray(numpy.arange(4.0), context="null")
 >>> a.context
-<context 'null': host memory, runs no kernel>
+<context 'null': null (host memory, runs no kernel)>
+>>> a
+array([0., 1., 2., 3.], dtype=float64, context='null')
 
 Importing the package opens no device and loads no vendor's library. Elementwise
 functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table in
@@ -13,6 +15,7 @@ functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table
 from typing import Any
 
 from gpuarray.array import Array
+from gpuarray.base import may_share_memory
 from gpuarray.context import (
     CacheInfo,
     Context,
@@ -129,6 +132,7 @@ __all__ = [
     "linspace",
     "matmul",
     "max",
+    "may_share_memory",
     "mean",
     "min",
     "ones",

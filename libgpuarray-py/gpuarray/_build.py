@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from cffi import FFI
+from cffi import FFI  # type: ignore[import-untyped]
 
 MARKED = re.compile(r"/\* cdef: begin \*/(.*?)/\* cdef: end \*/", re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -481,3 +481,8 @@ def axis_number(axis: Any, ndim: int, operation: str) -> int:
             f"{operation}: axis {number} is out of bounds for {ndim} dimensions"
         )
     return int(number) % ndim
+
+
+def may_share_memory(a: BaseArray, b: BaseArray) -> bool:
+    """Whether the two may have an element in common."""
+    return bool(lib.GpuArray_share(a.struct, b.struct))

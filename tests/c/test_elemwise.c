@@ -149,11 +149,10 @@ static void test_scalar(gpucontext *ctx) {
 }
 
 static void test_scalar_of_another_type(gpucontext *ctx) {
-  const float y[] = {0, 1, 2, 3}, expected[] = {2.0f, 4.2f, 3.1f, 5.3f};
+  const float expected[] = {2.0f, 4.2f, 3.1f, 5.3f};
   const int32_t x[] = {1, 2, 1, 2};
   float a = 2.0f;
   const float start[] = {0.0f, 0.2f, 1.1f, 1.3f};
-  (void)y;
   gpuelemwise_arg args[] = {{"a", GA_FLOAT, GE_SCALAR},
                             {"x", GA_INT, GE_READ},
                             {"y", GA_FLOAT, GE_READ | GE_WRITE}};

@@ -180,6 +180,8 @@ def test_assigning_a_view_of_itself(context):
 def test_a_view_shares_its_elements(context):
     device = on(context, np.zeros((3, 4), "float32"))
     view = device[1, ::2]
+    assert gpuarray.may_share_memory(device, view)
+    assert not gpuarray.may_share_memory(device, device.copy())
     view += 1
     device.T[3] = 7
     expected = np.zeros((3, 4), "float32")

@@ -13,7 +13,7 @@ from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
 
 
-@pytest.mark.parametrize("module", [gpuarray.codegen, gpuarray.dtypes])
+@pytest.mark.parametrize("module", [gpuarray, gpuarray.codegen, gpuarray.dtypes])
 def test_docstrings_run(module):
     assert doctest.testmod(module).failed == 0
 

@@ -50,8 +50,8 @@ int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
 int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
                       unsigned int nd, const size_t *dims, const ssize_t *strides,
                       int writeable);
-/* A new array of the C-contiguous host values at `buf` (libgpuarray:
- * GpuArray_copy_from_host). */
+/* A new C-contiguous array of the host values at `buf`, the first element, with these
+ * strides; NULL: they are C-contiguous. */
 int GpuArray_copy_from_host(GpuArray *a, gpucontext *ctx, const void *buf, int typecode,
                             unsigned int nd, const size_t *dims,
                             const ssize_t *strides);
@@ -95,6 +95,7 @@ int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz);
 int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src);
 /* Sets every byte of the array's elements, and no other. */
 int GpuArray_memset(GpuArray *a, int data);
+/* A new array with the elements of `a`; GA_ANY_ORDER is C order. */
 int GpuArray_copy(GpuArray *res, const GpuArray *a, ga_order order);
 /* A new array with `typecode`, always a copy, C order unless `order` says otherwise. */
 int GpuArray_astype(GpuArray *res, const GpuArray *a, int typecode, ga_order order);

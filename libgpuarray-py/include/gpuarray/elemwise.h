@@ -25,7 +25,7 @@ typedef struct _gpuelemwise_arg {
 #define GE_NOADDR64 0x0001    /* accepted; kernels are made when needed */
 #define GE_CONVERT_F16 0x0002 /* half arguments are float in the expression */
 #define GE_BROADCAST 0x0100   /* inputs of length 1 stretch */
-#define GE_NOCOLLAPSE 0x0200  /* keep the dimensions as they are */
+#define GE_NOCOLLAPSE 0x0200  /* accepted; layout never changes a result */
 #define GE_PADSHAPE 0x0400    /* lower ranks get leading axes of length 1 */
 
 /* `expr` is C statements (or one expression) in which each argument is a scalar

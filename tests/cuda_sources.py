@@ -1,0 +1,224 @@
+"""Makes the library generate its CUDA kernels on the null device, which runs none.
+
+Run as a program with GPUARRAY_DUMP_KERNELS set to a folder: the library writes every
+source that it generates there. The null device describes itself as a card, so these are
+the sources that CUDA gets.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+sys.path += [str(TESTS / "compiler"), str(TESTS.parent / "examples")]
+
+import check1  # noqa: E402
+import check2  # noqa: E402
+import gpuarray  # noqa: E402
+import gpuarray.compiler as theano  # noqa: E402
+import gpuarray.compiler.tensor as T  # noqa: E402
+import logreg  # noqa: E402
+import numpy as np  # noqa: E402
+import simple  # noqa: E402
+from cases import CASES  # noqa: E402
+from gpuarray.codegen import resolve  # noqa: E402
+from gpuarray.dtypes import DTYPES  # noqa: E402
+from gpuarray.elementwise import apply_row  # noqa: E402
+from gpuarray.errors import BadType  # noqa: E402
+from gpuarray.scalars import SCALARS  # noqa: E402
+
+MIXED = [
+    ("int64", "uint64"),
+    ("uint64", "int64"),
+    ("float32", "int32"),
+    ("float16", "float32"),
+    ("float64", "float16"),
+    ("uint8", "int8"),
+    ("bool", "float32"),
+    ("int16", "bool"),
+]
+NUMBERS = ("bool", "int8", "uint64", "float16", "float32")
+FLOATS = ("float16", "float32", "float64")
+RANKS = 6
+
+
+def empty(shape, dtype="float32"):
+    """An array on the null device, whose memory nobody touches."""
+    return gpuarray.empty(shape, dtype, context="null")
+
+
+def gaps(ndim, dtype="float32", lengths=(5, 4, 3, 2, 3, 2)):
+    """An array of which no two axes are walked as one."""
+    return empty([2 * n for n in lengths[:ndim]], dtype)[(slice(None, None, 2),) * ndim]
+
+
+# ---- elementwise ----
+
+
+def dtypes_of(arity):
+    """The combinations of dtypes that rows of ``arity`` operands are tested on."""
+    yield from ((dtype,) * arity for dtype in DTYPES)
+    if arity == 2:
+        yield from (tuple(map(np.dtype, pair)) for pair in MIXED)
+    if arity == 3:
+        yield from ((np.dtype(bool), dtype, dtype) for dtype in DTYPES)
+
+
+def rows():
+    """Every row of the table on every dtype, as one block and strided."""
+    for row in SCALARS.values():
+        for dtypes in dtypes_of(row.arity):
+            try:
+                resolve(row, dtypes)
+            except BadType:
+                continue
+            apply_row(row, [empty(12, dtype) for dtype in dtypes])
+            apply_row(row, [gaps(2, dtype) for dtype in dtypes])
+
+
+def numbers():
+    """Rows of two operands of which one is a Python number."""
+    for row in SCALARS.values():
+        if row.arity != 2:
+            continue
+        for dtype, value in itertools.product(NUMBERS, (True, 1, 1.5)):
+            array = empty(12, dtype)
+            for pair in ((array, value), (value, array)):
+                try:
+                    apply_row(row, pair)
+                except BadType:
+                    continue
+
+
+def layouts():
+    """Every kind of elementwise kernel, of operands of one size and of several."""
+    for dtype in ("int8", "float16", "float32", "float64"):
+        for ndim in range(1, RANKS + 1):
+            a, b = gaps(ndim, dtype), gaps(ndim)
+            _ = a + b, a + 2, a + a.transpose().copy().transpose()
+            a += b[:1]
+            a[...] = 1
+        square = empty((128, 96), dtype)
+        _ = square + square[0], square + square[:, :1], square + square[:1, :1]
+        _ = square + square.reshape(96, 128).T, square[1:, 3:] * 2
+        cube = empty((64, 64, 64), dtype)
+        _ = cube + cube.transpose(2, 1, 0), cube.transpose(1, 2, 0) + empty(64)
+        far = empty((2, 2**31), "int8")  # 64-bit positions
+        _ = far[:, :: 2**30] + empty((2, 2), dtype)
+        _ = far[:, :: 2**30].astype(dtype), (far[:, :: 2**30] > 0).sum(0)
+
+
+def casts():
+    """Conversions between all dtypes; copies, fills and assignments of all of them."""
+    for target, source in itertools.product(DTYPES, DTYPES):
+        flat = empty(12, source)
+        for array in (flat, gaps(2, source)):
+            array.astype(target)
+        empty(12, target)[:] = flat
+    for dtype in DTYPES:
+        for ndim in range(RANKS):
+            gaps(ndim, dtype).copy()
+        gaps(2, dtype)[...] = 1
+        for make in (gpuarray.full, gpuarray.full_like):
+            like = 12 if make is gpuarray.full else empty(12, dtype)
+            given = {"context": "null"} if make is gpuarray.full else {}
+            make(like, 1, dtype=dtype, **given)
+
+
+# ---- reductions and products ----
+
+
+def reductions():
+    """Every reduction of every dtype, over rows, columns, all, several axes at once."""
+    names = ("sum", "prod", "max", "min", "any", "all", "mean")
+    for name, dtype in itertools.product(names, DTYPES):
+        for shape in ((2000, 3), (3, 2000), (300, 300)):
+            for axis in (None, 0, 1):
+                getattr(empty(shape, dtype), name)(axis=axis)
+        many = gaps(5, dtype)
+        for axis in (None, 0, 4, (0, 2), (1, 3), (0, 2, 4)):
+            getattr(many, name)(axis=axis)
+    for dtype in FLOATS:
+        for name in ("sum", "prod", "mean"):
+            getattr(empty((30, 40), "int32"), name)(axis=0, dtype=dtype)
+            getattr(empty(2**21, "float16"), name)(dtype=dtype)
+
+
+def products():
+    """Products of matrices and vectors; the null device has no BLAS but ours."""
+    for dtype in (*FLOATS, "int32", "bool"):
+        a, b = empty((70, 50), dtype), empty((50, 90), dtype)
+        _ = a @ b, a.T @ a, b @ b.T, b.T @ a.T, a[::2] @ b[:, ::3]
+        _ = a @ b[:, 0], a[0] @ b, a.T @ b[0, 0] if dtype == "none" else a.T @ a[:, 0]
+        _ = a[0] @ b[:, 0], empty((3, 4, 5), dtype) @ empty((5, 6), dtype)
+
+
+# ---- compiled functions ----
+
+
+def cases():
+    """Each op's test case and its gradient, compiled and run."""
+    for case in CASES:
+        variables = case.variables()
+        outputs = case.build(*variables)
+        outputs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+        if case.has_gradient:
+            cost = sum(T.sum(T.sqr(output)) for output in outputs)
+            outputs += theano.grad(cost, variables)
+        compiled = theano.function(variables, outputs, on_unused_input="ignore")
+        compiled(*case.arrays)
+
+
+def table():
+    """Each row of the table in a graph, with its gradient, fused with its neighbours."""
+    for name, dtype in itertools.product(SCALARS, FLOATS):
+        make = getattr(T, name, None)
+
+
+def examples():
+    """The functions of the example programs."""
+    train, predict = logreg.build(64, np.random.RandomState(0))
+    images, labels = np.zeros((200, 64), "float32"), np.zeros(200, "float32")
+    train(images, labels)
+    predict(images)
+    check1.main(1)
+    check2.main(1)
+    simple.main()
+
+
+def perceptron():
+    """A training step of a network with a hidden layer, by cross-entropy and decay."""
+    random = np.random.RandomState(0)
+    x, y = T.matrix("x"), T.matrix("y")
+    shapes = [(64, 32), (32,), (32, 10), (10,)]
+    weights = [theano.shared(random.randn(*s).astype(x.dtype)) for s in shapes]
+    w1, b1, w2, b2 = weights
+    for activate in (T.tanh, T.nnet.sigmoid if hasattr(T, "nnet") else T.sigmoid):
+        scores = T.dot(activate(T.dot(x, w1) + b1), w2) + b2
+        e = T.exp(scores - scores.max(axis=1, keepdims=True))
+        p = e / e.sum(axis=1, keepdims=True)
+        cost = -(y * T.log(p)).sum(axis=1).mean() + 0.001 * sum((w**2).sum() for w in weights)
+        gradients = T.grad(cost, weights)
+        step = theano.function(
+            [x, y],
+            [cost, p.transfer(None)],
+            updates=[(w, w - 0.1 * g) for w, g in zip(weights, gradients, strict=True)],
+        )
+        step(np.zeros((100, 64), x.dtype), np.zeros((100, 10), x.dtype))
+
+
+ALL = (rows, numbers, layouts, casts, reductions, products, cases, examples, perceptron)
+
+
+def main() -> None:
+    """Make all sources."""
+    for make in ALL:
+        for float_dtype in ("float32", "float64"):
+            with theano.config.use(device="null", floatX=float_dtype):
+                make()
+
+
+if __name__ == "__main__":
+    main()
