@@ -23,6 +23,11 @@ def pytest_addoption(parser):
         default=[],
         help="a device to test on, such as cuda0 or opencl0:0; may be repeated",
     )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the listings of tests/golden anew instead of comparing",
+    )
 
 
 def pytest_configure(config):

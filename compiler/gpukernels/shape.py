@@ -102,14 +102,14 @@ def make_vector(op: MakeVector, node: Apply, k: Lowerer) -> None:
     inputs = Inputs(node.inputs, k)
     for i, number in enumerate(inputs.numbers):
         if not k.is_int_value(number):
-            inputs.numbers[i] = as_vector(number, inputs.dtypes[i], k)
+            inputs.numbers[i] = as_vector(number, inputs.dtypes[i], node, k)
     write_vector(node, inputs, k)
 
 
-def as_vector(number: int, dtype: str, k: Lowerer) -> int:
-    """A view of a scalar as a vector of length 1."""
+def as_vector(number: int, dtype: str, node: Apply, k: Lowerer) -> int:
+    """A view of a scalar as a vector of length 1, for a node that needs it."""
     view = k.new_value(plan.ArrayValue(dtype, (True,)))
-    k.add(plan.View("dimshuffle", "", (view,), (number,), (-1,)))
+    k.add(plan.View("dimshuffle", k.origin(node), (view,), (number,), (-1,)))
     return view
 
 

@@ -1,0 +1,136 @@
+"""Plans are data: they print, compare, hash and pickle, and are the same each time."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+import programs
+import pytest
+from gpuarray.compiler import config, function, plan, shared
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
+LAUNCHES = {"simple": 1, "exp": 1, "logistic": 5}
+
+
+@pytest.fixture(params=programs.PROGRAMS)
+def name(request):
+    return request.param
+
+
+def test_a_plan_is_listed_as_before(request, name):
+    listing = f"{programs.compiled(name).plan}\n"
+    path = GOLDEN / f"{name}.txt"
+    if request.config.getoption("--update-golden"):
+        path.write_text(listing)
+    assert listing == path.read_text(), "pytest --update-golden accepts the change"
+
+
+def test_every_listing_is_of_a_program():
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(programs.PROGRAMS)
+
+
+def test_compiling_again_gives_an_equal_plan(name):
+    one, other = programs.compiled(name).plan, programs.compiled(name).plan
+    assert one == other and hash(one) == hash(other)
+    assert str(one) == str(other)
+
+
+def test_another_process_gives_the_same_plan(name):
+    command = [sys.executable, programs.__file__, name]
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"{programs.compiled(name).plan}\n"
+
+
+def test_a_plan_comes_back_from_a_pickle(name):
+    made = programs.compiled(name).plan
+    back = pickle.loads(pickle.dumps(made))
+    assert back == made and hash(back) == hash(made) and str(back) == str(made)
+
+
+def test_different_plans_are_not_equal():
+    plans = {programs.compiled(each).plan for each in programs.PROGRAMS}
+    assert len(plans) == len(programs.PROGRAMS)
+    assert programs.compiled("simple").plan != "simple"
+
+
+def test_constants_tell_plans_apart():
+    def add(values):
+        x = T.fvector("x")
+        with config.use(device="null"):
+            return function([x], x + np.array(values, "float32")).plan
+
+    assert add([1, 2]) == add([1, 2])
+    assert add([1, 2]) != add([1, 3])
+
+
+@pytest.mark.parametrize(("name", "count"), LAUNCHES.items())
+def test_kernels_and_library_calls_are_few(name, count):
+    assert programs.compiled(name).plan.launches() == count
+
+
+def test_an_integer_power_is_multiplied_out():
+    (step,) = programs.compiled("simple").plan.steps
+    assert "pow" not in step.expr
+    assert step.expr.count("*") == 4
+
+
+def test_each_step_remembers_the_line_that_made_it(name):
+    integers = plan.HostInt | plan.Dim | plan.IntOp
+    steps = programs.compiled(name).plan.steps
+    origins = {step.origin for step in steps if not isinstance(step, integers)}
+    assert origins
+    assert all(Path(programs.__file__).name in origin for origin in origins)
+
+
+def test_the_origin_is_the_text_of_the_line():
+    (step,) = programs.compiled("simple").plan.steps
+    assert step.origin.endswith('return function([a], a + a**10, name="simple")')
+
+
+def test_updates_take_over_the_memory_of_their_variables():
+    made = programs.compiled("logistic").plan
+    inputs = range(made.n_inputs)
+    data, variables = inputs[:2], inputs[2:]
+    written = {
+        step.ins[i]
+        for step in made.steps
+        if isinstance(step, plan.Launch)
+        for i in step.inplace
+        if i >= 0
+    }
+    written |= {
+        step.ins[2]
+        for step in made.steps
+        if isinstance(step, plan.Library) and step.inplace
+    }
+    assert written >= set(variables)
+    assert not written & set(data)
+    assert str(made).count("in place of") == len(written)
+
+
+def test_steps_are_named_by_kind_and_values_by_type():
+    x = T.fmatrix("x")
+    with config.use(device="null"):
+        listing = str(function([x], x.T.transfer(None), name="turn").plan)
+    assert listing.splitlines() == [
+        "turn(%0: float32[n, n])",
+        "  view      %1: float32[n, n] <- dimshuffle(%0)  [{1, 0}]",
+        "  copy      %2: float32[n, n] <- copy(%1)",
+        "  return    %2",
+    ]
+
+
+def test_long_constants_are_abbreviated():
+    w = shared(np.zeros(3, "float32"))
+    with config.use(device="null"):
+        listing = str(function([], updates={w: np.arange(1000, dtype="float32")}).plan)
+    (line,) = [each for each in listing.splitlines() if "constant" in each]
+    assert len(line) < 88 and "..." in line
