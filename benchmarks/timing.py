@@ -11,6 +11,8 @@ import numpy as np
 
 ROUNDS = 5
 
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -21,14 +23,16 @@ class Sizes:
     calls: int  # calls of a short operation in one round
 
 
-LARGE = Sizes(vector=2**28, square=16384, calls=2000)
-SMALL = Sizes(vector=10_000_000, square=3000, calls=300)
+SIZES = {
+    "large": Sizes(vector=2**28, square=16384, calls=2000),
+    "small": Sizes(vector=10_000_000, square=3000, calls=300),
+}
 
 
 def seconds(
     call: Callable[[], Any], wait: Callable[[], Any], calls: int, rounds: int = ROUNDS
 ) -> float:
-    """Seconds a call: the best round of ``calls`` calls and one wait, after a warm-up."""
+    """Seconds a call: the best round of ``calls`` and one wait, after a warm-up."""
     for _ in range(3):
         call()
     wait()
@@ -52,7 +56,7 @@ def gigabytes(call: Callable[[], Any], wait: Callable[[], Any], moved: int) -> f
     return moved / seconds(call, wait, 10) / 1e9
 
 
-def logistic_data(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def logistic_data(rows: int, columns: int) -> tuple[Array, Array, Array]:
     """Inputs, labels and initial weights of the logistic regression, float32."""
     rng = np.random.RandomState(0)
     x = rng.randn(rows, columns).astype("float32")
@@ -64,7 +68,7 @@ LOGISTIC = {"logistic step 400x784": (400, 784), "logistic step 1437x64": (1437,
 
 
 def numpy_step(x: Any, y: Any, w: Any, b: Any, np: Any) -> tuple[Any, Any, Any, Any]:
-    """One step of the logistic regression in any NumPy-like library, gradient by hand."""
+    """One step of the regression in a NumPy-like library, the gradient by hand."""
     p = 1 / (1 + np.exp(-(x @ w) - b))
     xent = -y * np.log(p) - (1 - y) * np.log(1 - p)
     z = (p - y) / len(y)

@@ -52,7 +52,7 @@ class Out:
     borrow: bool = False
 
 
-Updates = Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]
+Updates = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 Unused = Literal["raise", "warn", "ignore"]
 
 

@@ -19,7 +19,7 @@ def main(iters: int) -> None:
     for _ in progress(iters, "exp"):
         r = f()
     t1 = time.time()
-    print("Looping %d times took" % iters, t1 - t0, "seconds")
+    print(f"Looping {iters} times took", t1 - t0, "seconds")
     print("Result is", r)
     if numpy.any(
         [

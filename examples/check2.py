@@ -21,7 +21,7 @@ def main(iters: int) -> None:
         r = f()
     r.sync()
     t1 = time.time()
-    print("Looping %d times took" % iters, t1 - t0, "seconds")
+    print(f"Looping {iters} times took", t1 - t0, "seconds")
     print("Result is", numpy.asarray(r))
     if numpy.any(
         [

@@ -1,7 +1,7 @@
 """Logistic regression on scikit-learn's digits: one digit against the rest.
 
-The expressions are those of the Theano tutorial. The data are put on the device once; training
-keeps every result there, and only the loss curve comes back.
+The expressions are those of the Theano tutorial. The data are put on the device once;
+training keeps every result there, and only the loss curve comes back.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gpuarray
 import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy
+from gpuarray.compiler.function import Function
 from options import parse, progress
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -36,7 +37,9 @@ def digits(digit: int) -> list[numpy.ndarray]:
     return train_test_split(images, labels, test_size=0.2, random_state=0)
 
 
-def build(features: int, rng: numpy.random.RandomState, rate: float = 0.1):
+def build(
+    features: int, rng: numpy.random.RandomState, rate: float = 0.1
+) -> tuple[Function, Function]:
     """The compiled training step and the prediction."""
     x = T.matrix("x")
     y = T.vector("y")

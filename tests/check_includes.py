@@ -1,4 +1,4 @@
-"""Checks which headers each C file may include: vendors end at the table of backends."""
+"""Checks what each C file may include: vendors end at the table of backends."""
 
 from __future__ import annotations
 

@@ -1,33 +1,28 @@
 """Makes the library generate its CUDA kernels on the null device, which runs none.
 
-Run as a program with GPUARRAY_DUMP_KERNELS set to a folder: the library writes every
-source that it generates there. The null device describes itself as a card, so these are
-the sources that CUDA gets.
+Run by ``test_cuda_sources.py`` with GPUARRAY_DUMP_KERNELS set to a folder: the library
+writes every source that it generates there. The null device describes itself as a card,
+so these are the sources that CUDA gets.
 """
 
 from __future__ import annotations
 
 import itertools
-import sys
-from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent
-sys.path += [str(TESTS / "compiler"), str(TESTS.parent / "examples")]
-
-import check1  # noqa: E402
-import check2  # noqa: E402
-import gpuarray  # noqa: E402
-import gpuarray.compiler as theano  # noqa: E402
-import gpuarray.compiler.tensor as T  # noqa: E402
-import logreg  # noqa: E402
-import numpy as np  # noqa: E402
-import simple  # noqa: E402
-from cases import CASES  # noqa: E402
-from gpuarray.codegen import resolve  # noqa: E402
-from gpuarray.dtypes import DTYPES  # noqa: E402
-from gpuarray.elementwise import apply_row  # noqa: E402
-from gpuarray.errors import BadType  # noqa: E402
-from gpuarray.scalars import SCALARS  # noqa: E402
+import check1
+import check2
+import gpuarray
+import gpuarray.compiler as theano
+import gpuarray.compiler.tensor as T
+import logreg
+import numpy as np
+import simple
+from cases import CASES
+from gpuarray.codegen import resolve
+from gpuarray.dtypes import DTYPES
+from gpuarray.elementwise import apply_row
+from gpuarray.errors import BadType
+from gpuarray.scalars import SCALARS
 
 MIXED = [
     ("int64", "uint64"),
@@ -132,13 +127,12 @@ def reductions():
         for shape in ((2000, 3), (3, 2000), (300, 300)):
             for axis in (None, 0, 1):
                 getattr(empty(shape, dtype), name)(axis=axis)
-        many = gaps(5, dtype)
+    for name, dtype in itertools.product(("sum", "max"), ("int8", *FLOATS)):
         for axis in (None, 0, 4, (0, 2), (1, 3), (0, 2, 4)):
-            getattr(many, name)(axis=axis)
-    for dtype in FLOATS:
-        for name in ("sum", "prod", "mean"):
-            getattr(empty((30, 40), "int32"), name)(axis=0, dtype=dtype)
-            getattr(empty(2**21, "float16"), name)(dtype=dtype)
+            getattr(gaps(5, dtype), name)(axis=axis)
+    for name, dtype in itertools.product(("sum", "prod", "mean"), FLOATS):
+        getattr(empty((30, 40), "int32"), name)(axis=0, dtype=dtype)
+        getattr(empty(2**21, "float16"), name)(dtype=dtype)
 
 
 def products():

@@ -1,1 +1,1 @@
-"""One file a library; each has ``rows(sizes, context)`` and runs in a process of its own."""
+"""A file a library: ``rows(sizes, context)``, run in a process of its own."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import cupy as cp
 
 from benchmarks.timing import (
@@ -34,11 +37,16 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
             lambda axis=axis: m.sum(axis=axis), wait, 4 * side * side
         )
     for name, shape in LOGISTIC.items():
-        x, y, w = (cp.asarray(v) for v in logistic_data(*shape))
-        state = [w, cp.zeros((), "float32")]
-
-        def step(x=x, y=y, state=state) -> None:
-            state[0], state[1], _, _ = numpy_step(x, y, *state, cp)
-
-        result[name] = microseconds(step, wait, calls)
+        result[name] = logistic(*shape, wait, calls)
     return result
+
+
+def logistic(rows: int, columns: int, wait: Callable[[], Any], calls: int) -> float:
+    """Microseconds of a training step."""
+    x, y, w = (cp.asarray(v) for v in logistic_data(rows, columns))
+    state = [w, cp.zeros((), "float32")]
+
+    def step() -> None:
+        state[0], state[1], _, _ = numpy_step(x, y, *state, cp)
+
+    return microseconds(step, wait, calls)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
@@ -24,9 +26,9 @@ class Latest:
     """Remembers the latest result, which is what JAX can wait for."""
 
     def __init__(self) -> None:
-        self.value = None
+        self.value: Any = None
 
-    def timed(self, function, *args):
+    def timed(self, function: Callable[..., Any], *args: Any) -> Callable[[], None]:
         """A call of ``function`` that keeps its result."""
 
         def call() -> None:
@@ -65,15 +67,18 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
         result[f"sum axis {axis}"] = gigabytes(
             latest.timed(total, m), latest.wait, 4 * side * side
         )
-    jitted = jax.jit(lambda x, y, w, b: numpy_step(x, y, w, b, jnp))
     for name, shape in LOGISTIC.items():
-        x, y, w = (jnp.asarray(v) for v in logistic_data(*shape))
-        state = [w, jnp.zeros((), "float32")]
-
-        def step(x=x, y=y, state=state) -> None:
-            state[0], state[1], _, _ = jitted(x, y, *state)
-
-        result[name] = microseconds(
-            step, lambda state=state: jax.block_until_ready(state[0]), calls
-        )
+        result[name] = logistic(*shape, calls)
     return result
+
+
+def logistic(rows: int, columns: int, calls: int) -> float:
+    """Microseconds of a jitted training step."""
+    jitted = jax.jit(lambda x, y, w, b: numpy_step(x, y, w, b, jnp))
+    x, y, w = (jnp.asarray(v) for v in logistic_data(rows, columns))
+    state = [w, jnp.zeros((), "float32")]
+
+    def step() -> None:
+        state[0], state[1], _, _ = jitted(x, y, *state)
+
+    return microseconds(step, lambda: jax.block_until_ready(state[0]), calls)

@@ -53,20 +53,25 @@ def short(sizes: Sizes, ctx: Any) -> dict[str, float]:
     }
 
 
-def logistic(ctx: Any, rows: int, columns: int, sizes: Sizes) -> float:
-    """Microseconds of a training step of the seeds' logistic regression."""
-    data_x, data_y, data_w = logistic_data(rows, columns)
+def logistic_expressions(weights: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
+    """Inputs, outputs and updates of a training step, as in Theano's tutorial.
+
+    The outputs stay on the device.
+    """
     x, y = T.matrix("x"), T.vector("y")
-    w = theano.shared(data_w, name="w")
+    w = theano.shared(weights, name="w")
     b = theano.shared(np.float32(0), name="b")
     p = 1 / (1 + T.exp(-T.dot(x, w) - b))
     xent = -y * T.log(p) - (1 - y) * T.log(1 - p)
     cost = xent.mean() + 0.01 * (w**2).sum()
     gw, gb = T.grad(cost, [w, b])
-    train = theano.function(
-        [x, y],
-        [(p > 0.5).transfer(None), xent.transfer(None)],
-        updates={w: w - 0.1 * gw, b: b - 0.1 * gb},
-    )
-    data = [gpuarray.asarray(v, context=ctx) for v in (data_x, data_y)]
+    outputs = [(p > 0.5).transfer(None), xent.transfer(None)]
+    return [x, y], outputs, {w: w - 0.1 * gw, b: b - 0.1 * gb}
+
+
+def logistic(ctx: Any, rows: int, columns: int, sizes: Sizes) -> float:
+    """Microseconds of a training step of the logistic regression."""
+    x, y, weights = logistic_data(rows, columns)
+    train = theano.function(*logistic_expressions(weights))
+    data = [gpuarray.asarray(v, context=ctx) for v in (x, y)]
     return microseconds(lambda: train(*data), ctx.sync, sizes.calls)

@@ -1,6 +1,9 @@
-"""The benchmark rows of PyTorch: eager, and compiled with CUDA graphs for the training step."""
+"""The benchmark rows of PyTorch; the training step eager and as a CUDA graph."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -49,7 +52,9 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
     return result
 
 
-def logistic(data: list, device: torch.device, wait, calls: int) -> float:
+def logistic(
+    data: list[Any], device: torch.device, wait: Callable[[], Any], calls: int
+) -> float:
     """Microseconds of an eager training step."""
     x, y, w = data
     state = [w, torch.zeros((), device=device)]
@@ -60,8 +65,8 @@ def logistic(data: list, device: torch.device, wait, calls: int) -> float:
     return microseconds(step, wait, calls)
 
 
-def captured(data: list, wait, calls: int) -> float:
-    """Microseconds of a training step compiled by Inductor and replayed as a CUDA graph."""
+def captured(data: list[Any], wait: Callable[[], Any], calls: int) -> float:
+    """Microseconds of a training step by Inductor, replayed as a CUDA graph."""
     x, y, w = data
     b = torch.zeros((), device=x.device)
     compiled = torch.compile(lambda x, y, w, b: numpy_step(x, y, w, b, torch))

@@ -53,14 +53,14 @@ def integer_step(name: str, operands: Sequence[int], k: Lowerer) -> int:
 
 
 class Inputs:
-    """The inputs of a kernel.
+    """The inputs of a kernel that walks ``ndim`` axes.
 
     ``operands`` is each input's C text and dtype. Arrays and host integers are
     arguments, described by ``names``, ``dtypes`` and ``numbers``; constants of one
-    element are text. ``position`` maps an input's index to its argument's.
+    element are text. ``position`` maps the index of an array to its argument's.
     """
 
-    def __init__(self, variables: Iterable[Variable], k: Lowerer) -> None:
+    def __init__(self, variables: Iterable[Variable], ndim: int, k: Lowerer) -> None:
         self.operands: list[Operand] = []
         self.names: list[str] = []
         self.dtypes: list[str] = []
@@ -68,6 +68,9 @@ class Inputs:
         self.position: dict[int, int] = {}
         for variable in variables:
             self._add(variable, k)
+        if ndim > 0 and not self.position:  # the shape is that of some array
+            ones = plan.ArrayValue("int8", (True,) * ndim)
+            self.argument(k.constant(np.zeros((1,) * ndim, "int8"), ones), "int8")
 
     def _add(self, variable: Variable, k: Lowerer) -> None:
         dtype = variable.type.dtype
@@ -108,7 +111,7 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
     if k.on_host(node):
         integer_steps(op, node, k)
         return
-    inputs = Inputs(node.inputs, k)
+    inputs = Inputs(node.inputs, node.outputs[0].type.ndim, k)
     code = statements(op.scalar, inputs.operands, node.outputs[0].type.dtype)
     lines = [code.text]
     out_names = tuple(f"o{i}" for i in range(len(node.outputs)))

@@ -17,18 +17,23 @@ from gpuarray.scalars import SCALARS
 @lowers(Reduce)
 def reduce(op: Reduce, node: Apply, k: Lowerer) -> None:
     """A reduction of one array."""
-    inputs = Inputs(node.inputs, k)
+    inputs = Inputs(node.inputs, ndim(op, node), k)
     add_reduction(op, node, inputs, Statements("", (inputs.operands[0],), ""), k)
 
 
 @lowers(MapReduce)
 def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
     """A reduction of an expression of several arrays."""
-    inputs = Inputs(node.inputs, k)
+    inputs = Inputs(node.inputs, ndim(op.reduce, node), k)
     dtypes = [dtype for _, dtype in inputs.operands]
     (mapped,) = op.map.output_dtypes(dtypes)
     code = statements(op.composite, inputs.operands, mapped)
     add_reduction(op.reduce, node, inputs, code, k)
+
+
+def ndim(op: Reduce, node: Apply) -> int:
+    """The number of axes before the reduction."""
+    return len(op.axes) + int(node.outputs[0].type.ndim)
 
 
 def add_reduction(

@@ -99,7 +99,7 @@ def make_vector(op: MakeVector, node: Apply, k: Lowerer) -> None:
     """Scalars side by side; of a vector of host integers, users read the parts."""
     if k.on_host(node):
         return
-    inputs = Inputs(node.inputs, k)
+    inputs = Inputs(node.inputs, 0, k)
     for i, number in enumerate(inputs.numbers):
         if not k.is_int_value(number):
             inputs.numbers[i] = as_vector(number, inputs.dtypes[i], node, k)
@@ -128,7 +128,7 @@ def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
         return
     is_vector = variable.type.ndim == 1
     numbers = lengths(variable, "shape", k) if is_vector else (k.integer(variable),)
-    inputs = Inputs([], k)
+    inputs = Inputs([], 0, k)
     for number in numbers:
         inputs.operands.append((inputs.argument(number, "int64"), "int64"))
     write_vector(node, inputs, k)
@@ -137,15 +137,16 @@ def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
 def write_vector(node: Apply, inputs: Inputs, k: Lowerer) -> None:
     """A launch that writes scalars to the elements of the result, in order.
 
-    A vector is written by position: the kernel reads 0, 1, 2, ... and picks the scalar
-    of that place.
+    What has axes is written by position: the kernel reads 0, 1, 2, ... and picks the
+    scalar of that place. Only one scalar can be given more than one axis.
     """
     value = array_value(node.outputs[0])
     target = np.dtype(value.dtype)
     texts = [convert(text, np.dtype(of), target) for text, of in inputs.operands]
     expr = texts.pop() if texts else "0"
-    if value.ndim == 1:
-        places = np.arange(len(inputs.operands), dtype="int64")
+    if value.ndim > 0:
+        shape = (len(inputs.operands), *(1,) * (value.ndim - 1))
+        places = np.arange(shape[0], dtype="int64").reshape(shape)
         number = k.constant(places, plan.ArrayValue("int64", value.broadcastable))
         place = inputs.argument(number, "int64")
         picks = (f"{place} == {i} ? {text} : " for i, text in enumerate(texts))

@@ -115,7 +115,7 @@ def optimize(
 
 def without_prefixes(phases: Sequence[Phase]) -> list[Phase]:
     """The phases without those whose rules the next one applies too."""
-    following = [*phases[1:], None]
+    following = [*phases, None][1:]
     return [
         phase
         for phase, next_one in zip(phases, following, strict=True)

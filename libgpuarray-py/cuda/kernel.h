@@ -6,8 +6,9 @@
 
 /* Compiles complete source (prelude included) without a device. `arch` is "sm_90" for
  * machine code, "compute_90" for PTX, which the driver compiles when it is loaded.
- * *bytes is made with ga__alloc and owned by the caller. GA_COMPILE_ERROR leaves the
- * log in `log`; GA_DEVSUP_ERROR if NVRTC does not know the architecture. */
+ * *bytes is made with ga__alloc and owned by the caller; where `bytes` is NULL the
+ * compiler is told to be quick, and what it makes is dropped. GA_COMPILE_ERROR leaves
+ * the log in `log`; GA_DEVSUP_ERROR if NVRTC does not know the architecture. */
 int ga__cuda_compile_for(const char *source, const char *arch, void **bytes,
                          size_t *size, ga_strbuf *log);
 

@@ -20,7 +20,7 @@ def vector(n, seed=0, dtype="float32"):
     return np.random.RandomState(seed).uniform(-2, 2, n).astype(dtype)
 
 
-def test_the_first_example_of_the_seeds():
+def test_the_first_example_of_the_tutorial():
     a = T.vector("a")
     f = function([a], a + a**10)
     assert f([0, 1, 2]).tolist() == [0, 2, 1026]
@@ -492,3 +492,31 @@ def test_transfers_within_a_context_are_free(on_context):
     f = function([x], T.exp(x).transfer(None).transfer(on_context.name))
     assert isinstance(f(vector(3)), gpuarray.Array)
     assert f.plan.launches() == 1
+
+
+@pytest.mark.parametrize("rewrites", ["none", "safe", "all"])
+def test_what_is_known_without_arrays_has_its_shape(rewrites):
+    m = T.matrix("m")
+    one = T.constant(np.full((1, 1), 3, "float32"))
+    rows = m.shape[0].dimshuffle("x", "x")
+    expressions = [one + one, one * m.shape[0], rows % 3, rows * 2.5, one.sum(axis=0)]
+    with config.use(rewrites=rewrites):
+        f = function([m], expressions)
+    results = f(np.ones((2, 4), "float32"))
+    expected = [[[6]], [[6]], [[2]], [[5]], [3]]
+    for got, want in zip(results, expected, strict=True):
+        assert got.tolist() == want
+
+
+@pytest.mark.parametrize("settings", [{"rewrites": "none"}, {"fuse": False}])
+def test_rewrites_change_no_value(settings):
+    x, y, b = T.matrix("x"), T.vector("y"), T.scalar("b")
+    cost = T.log(1 + T.exp(-T.dot(x, y) - b)).mean() + (y**2).sum()
+    outputs = [cost, T.grad(cost, y)]
+    with config.use(**settings):
+        plain = function([x, y, b], outputs)
+    data = vector(15).reshape(5, 3), vector(3), 0.5
+    for got, want in zip(
+        function([x, y, b], outputs)(*data), plain(*data), strict=True
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-5)

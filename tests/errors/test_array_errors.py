@@ -376,21 +376,14 @@ a.sync()
 
 
 IMPORT = """
-import sys, time
-import numpy
-start = time.process_time()
 import gpuarray
-spent = time.process_time() - start
 with open("/proc/self/maps") as maps:
     mapped = maps.read()
 found = [n for n in ("OpenCL", "libcuda", "intelocl", "nvrtc", "pocl") if n in mapped]
-print(found, spent)
+print(found)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_import_is_cheap_and_maps_no_vendor_library():
-    compiled = {"PYTHONDONTWRITEBYTECODE": ""}  # as an installed package is
-    runs = [in_a_process(IMPORT, **compiled) for _ in range(3)]
-    assert all(code == 0 and said.startswith("[]") for code, said in runs), runs
-    assert min(float(said.split()[-1]) for _, said in runs) < 0.1
+def test_import_maps_no_vendor_library():
+    assert in_a_process(IMPORT) == (0, "[]\n")

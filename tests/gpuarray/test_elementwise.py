@@ -250,6 +250,15 @@ def test_where_and_clip_mix_arrays_and_numbers(context):
     assert_same(gpuarray.clip(device, low, 2.0), np.clip(host, host[0], 2.0))
 
 
+def test_any_number_has_a_truth_value(context):
+    host = values("int8", (4, 5))
+    device = gpuarray.asarray(host, context=context)
+    for number in (0, 5, 0.0, 0.5, -3, float("nan")):
+        result = gpuarray.logical_and(device, number)
+        assert_same(result, np.logical_and(host, number))
+    assert_same(gpuarray.where(0.5, device, 0), np.where(True, host, 0))
+
+
 def test_no_double_is_made_of_single_operands(context):
     device = gpuarray.asarray(values("float32", (3,)), context=context)
     for result in (device * 2, device + 0.1, device**2, device / 3, device > 1.5):

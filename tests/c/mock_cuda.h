@@ -1,0 +1,46 @@
+/* A mock of NVIDIA's driver, NVRTC and cuBLAS: what tests tell it, and what it saw. */
+#ifndef MOCK_CUDA_H
+#define MOCK_CUDA_H
+
+#include "cuda/api.h"
+
+#define MOCK_DEVICES 2
+#define MOCK_ARGS 64
+
+/* A launch of the kernel `name`. Arguments are pointers and values of up to 8 bytes. */
+typedef struct mock_launch {
+  char name[128];
+  unsigned int grid[3], block[3], shared;
+  unsigned int n_args;
+  uint64_t args[MOCK_ARGS];
+} mock_launch;
+
+typedef struct mock_cuda {
+  /* What it is; the first three are read when the driver starts. */
+  int version, devices;
+  CUresult init; /* of cuInit */
+  int capability, newest; /* of the devices, and of what NVRTC compiles for */
+
+  /* How it fails. Of the calls that can fail and that come from now on, the one with
+   * this number gives `fail_with`; a negative number: none. */
+  long fail_at;
+  int fail_with;
+  CUresult fault; /* what the next kernel that runs does to its device */
+
+  /* What a kernel does when it runs; NULL: nothing. */
+  void (*run)(const mock_launch *launch);
+
+  /* What there is now. Everything is given back in the end. */
+  long contexts, streams, events, allocations, pinned, modules, programs, graphs,
+      handles;
+
+  /* What was done. */
+  mock_launch queued; /* the last launch that was queued */
+  long launches, graph_launches, peer_copies, compilations;
+  char architecture[32]; /* of the last compilation */
+} mock_cuda;
+
+/* The state; the library exports it under this name. */
+mock_cuda *mock_cuda_state(void);
+
+#endif

@@ -1,0 +1,115 @@
+"""Every CUDA kernel that the library generates compiles, on a machine without a card.
+
+A program of its own (``cuda_sources.py``) makes the library write its sources to a
+folder; NVRTC then compiles them for each architecture, many in one program, since one
+alone takes ten times as long.
+"""
+
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+from gpuarray._native import check, ffi, lib, prepare
+from gpuarray.errors import KernelError, LibraryMissing
+
+TESTS = Path(__file__).resolve().parent
+ARCHITECTURES = ("75", "80", "90", "100")
+BATCH = 64
+PROCESSES = min(os.cpu_count() or 1, 8)
+STEMS = {"elem", "rows", "columns", "gemm", "gemv_rows", "gemv_columns"}
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """The paths of the sources, in an order that mixes their kinds."""
+    folder = tmp_path_factory.mktemp("sources")
+    paths = [TESTS / "compiler", TESTS.parent / "examples", *sys.path]
+    environment = os.environ | {
+        "GPUARRAY_DUMP_KERNELS": str(folder),
+        "GPUARRAY_CACHE_DIR": "",
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+    command = [sys.executable, TESTS / "cuda_sources.py"]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return sorted(folder.glob("*.cluda"))
+
+
+@pytest.fixture(scope="module")
+def nvrtc():
+    """NVRTC, without which these tests fail: CI has it."""
+    prepare()
+    try:
+        compile_text("KERNEL void f(void) {}", "sm_90")
+    except LibraryMissing as error:
+        pytest.fail(f"{error}\nIt is of the extra [test]: pip install '.[test]'")
+
+
+def compile_text(text, architecture):
+    check(lib.gpuarray_cuda_compile(text.encode(), architecture.encode(), ffi.NULL))
+
+
+def failure(paths, architecture):
+    """What the compiler says of a program of these sources; empty if it compiles."""
+    prepare()
+    text = "\n#line 1\n".join(path.read_text() for path in paths)
+    try:
+        compile_text(text, architecture)
+    except KernelError as error:
+        return str(error)
+    return ""
+
+
+def failures(paths, architecture):
+    """A text for each source that does not compile, or does not beside the others."""
+    together = failure(paths, architecture)
+    if not together:
+        return []
+    alone = [(path, failure([path], architecture)) for path in paths]
+    found = [f"{kernel_name(p.read_text())} ({p}): {said}" for p, said in alone if said]
+    return found or [f"{len(paths)} sources, each of which compiles alone: {together}"]
+
+
+def kernel_name(text):
+    """The name of the one kernel of a source, which may stand in a macro."""
+    (name,) = re.findall(r"^KERNEL void (\w+)\(", text, re.MULTILINE)
+    return dict(re.findall(r"#define (\w+) (\w+)", text)).get(name, name)
+
+
+def test_there_are_sources_of_every_kind(sources):
+    names = [kernel_name(path.read_text()) for path in sources]
+    assert {name.rpartition("_")[0] for name in names} == STEMS
+    assert len(set(names)) == len(names) > 2500
+
+
+def test_a_source_leaves_no_macro_behind_but_its_guards(sources):
+    for path in sources:
+        text = path.read_text()
+        defined = set(re.findall(r"^\s*#\s*define\s+(\w+)", text, re.MULTILINE))
+        removed = set(re.findall(r"^\s*#\s*undef\s+(\w+)", text, re.MULTILINE))
+        left = {name for name in defined - removed if not name.startswith("GA_ONCE_")}
+        assert not left, kernel_name(text)
+
+
+@pytest.mark.usefixtures("nvrtc")
+def test_every_source_compiles_for_every_architecture(sources):
+    # All are compiled to PTX for each architecture; the assembler, which takes three
+    # times as long, sees each source on one of them in turn.
+    jobs = []
+    for turn, number in enumerate(ARCHITECTURES):
+        for start in range(0, len(sources), BATCH):
+            batch = sources[start : start + BATCH]
+            assembled = start // BATCH % len(ARCHITECTURES) == turn
+            jobs.append((batch, f"{'sm' if assembled else 'compute'}_{number}"))
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(PROCESSES, mp_context=spawn) as pool:
+        found = list(pool.map(failures, *zip(*jobs, strict=True)))
+    texts = [text for texts in found for text in texts]
+    assert not texts, "\n\n".join(texts)
