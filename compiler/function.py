@@ -97,7 +97,7 @@ class Function:
         self.plan = plan
         self.context = context
         self._interface = interface
-        self._run = Executable(plan, context)
+        self._executable = Executable(plan, context)
         # What each call needs, in the form that costs it least.
         count = len(interface.to_host)
         self._n_inputs = len(interface.inputs)
@@ -124,7 +124,7 @@ class Function:
                 value = container.device_value(context)
             arrays.append(value)
         try:
-            results: list[Any] = self._run(arrays)
+            results: list[Any] = self._executable.run(arrays)
         except GpuArrayError:
             self._check_arrays(args)  # says more than the executor where it can
             raise
@@ -190,7 +190,7 @@ class Function:
 
     def info(self) -> dict[str, int]:
         """Counts of the latest call (launches, buffers, bytes) and of bindings kept."""
-        return self._run.info()
+        return self._executable.info()
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._interface.inputs))

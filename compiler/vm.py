@@ -223,7 +223,7 @@ class Frame:
 
 
 class Executable:
-    """A plan loaded on a context; calling it is one call into C.
+    """A plan loaded on a context; running it is one call into C.
 
     It has state because the executor has: its bindings, and here the structs that the
     next run writes its results to.
@@ -258,7 +258,7 @@ class Executable:
         for number in self.plan.outputs:
             check(lib.GpuPlan_output(e.native, e.numbers[number]))
 
-    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
         """Run the plan on arrays of its context and give its results, without waiting.
 
         The arrays are kept alive by the caller. This runs at every call of a function,

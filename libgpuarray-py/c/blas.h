@@ -5,8 +5,8 @@
 #include "c/array.h"
 #include "c/kernel.h"
 
-/* The kernels of ours that gemm or gemv of this type may need on this context; none
- * where the vendor's library serves. At most 4. */
+/* The kernels of ours that gemm or gemv of this type may need on this context: none for
+ * a gemm that the vendor's library computes. At most 4. */
 int ga__blas_sources(ga_source out[4], unsigned int *n, gpucontext *ctx, int typecode,
                      bool matrix);
 

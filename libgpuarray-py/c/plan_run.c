@@ -459,11 +459,12 @@ static int settle(GpuPlan *p) {
   return GA_NO_ERROR;
 }
 
-/* Whether input `i` shares memory with another input that this plan overwrites. */
+/* Whether input `i` shares memory with another that this plan overwrites. Of two that
+ * are both overwritten, the later gives way. */
 static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *ins) {
   for (unsigned int k = 0; k < p->n_inputs; k++)
-    if (k != i && p->destroyed[k] && ins[k]->data == ins[i]->data && !p->destroyed[i] &&
-        GpuArray_share(ins[k], ins[i]))
+    if (k != i && p->destroyed[k] && (k < i || !p->destroyed[i]) &&
+        ins[k]->data == ins[i]->data && GpuArray_share(ins[k], ins[i]))
       return true;
   return false;
 }

@@ -60,17 +60,13 @@ static bool is_array(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);
 }
 
-/* Accumulators of an item: what it has in flight. On a CPU they fill vector registers.
- */
-static unsigned int choose_width(const gpucontext *ctx, const gpureduction_spec *spec) {
-  size_t smallest = gpuarray_get_elsize(spec->acc_typecode);
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (is_array(&spec->inputs[i]) &&
-        gpuarray_get_elsize(spec->inputs[i].typecode) < smallest)
-      smallest = gpuarray_get_elsize(spec->inputs[i].typecode);
+/* Accumulators of an item: what it has in flight. On a CPU they fill vector registers;
+ * on a GPU more of them leave room for fewer items. */
+static unsigned int choose_width(const gpucontext *ctx, enum ga_reduce_kind kind,
+                                 int acc) {
   if (ctx->info.is_cpu)
     return 16;
-  return smallest >= 8 ? 4 : 8;
+  return kind == GA_REDUCE_ROWS && gpuarray_get_elsize(acc) < 8 ? 8 : 4;
 }
 
 static int copy_text(const char **out, const char *text) {
@@ -100,7 +96,6 @@ static int copy_spec(GpuReduction *gr, const gpureduction_spec *spec) {
   GA_TRY(copy_text(&own->identity, spec->identity));
   own->acc = ga__dtype_work(spec->acc_typecode);
   own->out = spec->out_typecode;
-  own->width = choose_width(gr->context, spec);
   own->is_cpu = gr->context->info.is_cpu;
 
   gr->parts_input = (gpuelemwise_arg){.name = "part", .typecode = own->acc};
@@ -161,11 +156,16 @@ void GpuReduction_free(GpuReduction *gr) {
 
 /* ---- kernels ---- */
 
-static int compile(gpukernel **out, const GpuReduction *gr, const variant *v) {
+static int make_source(ga_source *out, const GpuReduction *gr, const variant *v) {
   ga_reduce_spec spec = v->is_parts ? gr->parts : gr->spec;
+  spec.width = choose_width(gr->context, v->kind, spec.acc);
   spec.is_wide = v->is_wide;
+  return ga__reduce_source(out, &spec, v->kind, v->nk, v->nr);
+}
+
+static int compile(gpukernel **out, const GpuReduction *gr, const variant *v) {
   ga_source source = {0};
-  GA_TRY(ga__reduce_source(&source, &spec, v->kind, v->nk, v->nr));
+  GA_TRY(make_source(&source, gr, v));
   int status = ga__kernel_get(out, gr->context, &source);
   ga__strbuf_clear(&source.body);
   return status;
@@ -200,27 +200,28 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
   unsigned int nr = 0;
   for (unsigned int i = 0; i < nd; i++)
     nr += (axes >> i) & 1;
-  const unsigned int nk = nd - nr;
-  const unsigned int ranks[2][2] = {{SIMPLE_RANK, SIMPLE_RANK},
-                                    {full_rank(nk), full_rank(nr)}};
-  unsigned int shapes = nk > SIMPLE_RANK || nr > SIMPLE_RANK ? 2 : 1;
-  int status = GA_NO_ERROR;
+  const unsigned int nk = nd - nr, fk = full_rank(nk), fr = full_rank(nr);
+  const bool is_full = nk > SIMPLE_RANK || nr > SIMPLE_RANK;
+  const variant all[] = {
+      {.kind = GA_REDUCE_COLUMNS, .is_parts = true, .nk = 1, .nr = 1},
+      {.kind = GA_REDUCE_ROWS, .nk = SIMPLE_RANK, .nr = SIMPLE_RANK},
+      {.kind = GA_REDUCE_COLUMNS, .nk = SIMPLE_RANK, .nr = SIMPLE_RANK},
+      {.kind = GA_REDUCE_ROWS, .nk = fk, .nr = fr},
+      {.kind = GA_REDUCE_COLUMNS, .nk = fk, .nr = fr}};
+  const size_t count = is_full ? 5 : 3;
   *n = 0;
-  for (unsigned int s = 0; s < shapes; s++)
-    for (int kind = GA_REDUCE_ROWS; kind <= GA_REDUCE_COLUMNS; kind++)
-      if (status == GA_NO_ERROR && (kind == GA_REDUCE_ROWS || nk > 0)) {
-        status = ga__reduce_source(&out[*n], &gr->spec, (enum ga_reduce_kind)kind,
-                                   ranks[s][0], ranks[s][1]);
-        *n += status == GA_NO_ERROR;
-      }
-  if (status == GA_NO_ERROR) {
-    status = ga__reduce_source(&out[*n], &gr->parts, GA_REDUCE_COLUMNS, 1, 1);
-    *n += status == GA_NO_ERROR;
+  for (size_t i = 0; i < count; i++) {
+    if (!all[i].is_parts && all[i].kind == GA_REDUCE_COLUMNS && nk == 0)
+      continue; /* one result is a row */
+    int status = make_source(&out[*n], gr, &all[i]);
+    if (status != GA_NO_ERROR) {
+      while (*n > 0)
+        ga__strbuf_clear(&out[--*n].body);
+      return status;
+    }
+    ++*n;
   }
-  if (status != GA_NO_ERROR)
-    while (*n > 0)
-      ga__strbuf_clear(&out[--*n].body);
-  return status;
+  return GA_NO_ERROR;
 }
 
 /* ---- launches ---- */
@@ -290,7 +291,8 @@ static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
                           .nr = 1};
   GA_TRY(get_kernel(&kernel, gr, &wanted));
   ga_reduce_geometry g =
-      ga__reduce_geometry(&gr->context->info, GA_REDUCE_COLUMNS, gr->parts.width,
+      ga__reduce_geometry(&gr->context->info, GA_REDUCE_COLUMNS,
+                          choose_width(gr->context, wanted.kind, gr->spec.acc),
                           block_threads(kernel), results, results, 1, splits);
   ga__reduce_set_splits(&g, 1, 1, 1);
   const size_t size = gpuarray_get_elsize(gr->spec.acc);
@@ -341,9 +343,9 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out,
   const variant wanted = {.kind = kind, .is_wide = is_wide, .nk = nk, .nr = nr};
   gpukernel *kernel;
   GA_TRY(get_kernel(&kernel, gr, &wanted));
-  const ga_reduce_geometry g =
-      ga__reduce_geometry(&ctx->info, kind, gr->spec.width, block_threads(kernel),
-                          p->results, across, p->reduced / inner, inner);
+  const ga_reduce_geometry g = ga__reduce_geometry(
+      &ctx->info, kind, choose_width(ctx, kind, gr->spec.acc), block_threads(kernel),
+      p->results, across, p->reduced / inner, inner);
   const bool rows = kind == GA_REDUCE_ROWS;
   int mode = ga__reduce_is_unit(p, rows ? &p->inner : &p->kept) ? GA_REDUCE_UNIT : 0;
   gpudata *part = NULL;

@@ -145,11 +145,19 @@ void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_ou
   g->splits = outer_splits * g->splits_inner;
 }
 
-/* One block per tile, enough of them to fill the processors eight times. */
+/* Elements of a split below which a second launch does not pay, and of all together. */
+#define GPU_SPLIT 8192
+#define GPU_SPLIT_FROM 32768
+
+/* One block per tile, enough of them to fill the processors eight times. Many short
+ * rows are best read by few items each, as long as these fill a memory transaction. */
 static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
                      size_t threads, size_t results, size_t width) {
   const size_t processors = device->processors, busy = processors * 1024;
-  g->lanes = smaller(threads, power_above(ga__ceil_div(g->inner, width)));
+  g->lanes = power_above(ga__ceil_div(g->inner, 4 * width));
+  if (g->lanes < 8)
+    g->lanes = smaller(8, power_above(g->inner));
+  g->lanes = smaller(threads, g->lanes);
   while (g->lanes < threads && g->lanes < g->inner && results * g->lanes < busy)
     g->lanes *= 2;
   g->lanes_outer = 1;
@@ -163,7 +171,9 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
     slots /= 2;
   g->items = g->lanes_outer * slots;
   g->tiles = g->groups = ga__ceil_div(results, slots);
-  size_t wanted = smaller(8 * processors / g->tiles, g->outer * g->inner / 8192);
+  size_t reduced = g->outer * g->inner;
+  size_t parts = reduced < GPU_SPLIT_FROM ? 1 : reduced / GPU_SPLIT;
+  size_t wanted = smaller(8 * processors / g->tiles, parts);
   ga__reduce_set_splits(g, wanted, g->lanes_outer, g->lanes * width);
 }
 
@@ -175,8 +185,8 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
   size_t items = smaller(threads / g->lanes, power_above(ga__ceil_div(reduced, 4)));
   while (g->lanes < enough && g->lanes * items < 128)
     g->lanes *= 2;
-  bool is_small = results * reduced < 8192 * processors;
-  while (is_small && g->lanes > 4 &&
+  bool is_small = results * reduced < GPU_SPLIT * processors;
+  while (is_small && g->lanes > 1 &&
          results / across * ga__ceil_div(across, g->lanes * width) < processors)
     g->lanes /= 2;
   items = smaller(threads / g->lanes, power_above(ga__ceil_div(reduced, 4)));

@@ -335,7 +335,7 @@ int ga__tape_finish(ga_tape *tape, const bool *kept) {
     return GA_MEMORY_ERROR;
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     slot *s = tape->slots[i];
-    s->kept = kept[i];
+    s->kept = kept[i] && !s->input;
     if (s->input || s->kept)
       continue;
     s->block = free_block(tape, s);

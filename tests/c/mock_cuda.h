@@ -6,6 +6,7 @@
 
 #define MOCK_DEVICES 2
 #define MOCK_ARGS 64
+#define MOCK_KERNEL_THREADS 768 /* that a block of any kernel may have */
 
 /* A launch of the kernel `name`. Arguments are pointers and values of up to 8 bytes. */
 typedef struct mock_launch {
@@ -18,7 +19,7 @@ typedef struct mock_launch {
 typedef struct mock_cuda {
   /* What it is; the first three are read when the driver starts. */
   int version, devices;
-  CUresult init; /* of cuInit */
+  CUresult init;          /* of cuInit */
   int capability, newest; /* of the devices, and of what NVRTC compiles for */
 
   /* How it fails. Of the calls that can fail and that come from now on, the one with

@@ -157,6 +157,70 @@ static void test_in_place_takes_over_an_input(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* Two updates in place: x + y over x, and y + x over y. */
+static int build_two_updates(GpuPlan **plan, gpucontext *ctx) {
+  unsigned int x, y, a, b;
+  CHECK_OK(GpuPlan_new(plan, ctx, "two updates"));
+  CHECK_OK(GpuPlan_input(*plan, &x, GA_FLOAT, 2, 0));
+  CHECK_OK(GpuPlan_input(*plan, &y, GA_FLOAT, 2, 0));
+  CHECK_OK(add_elemwise(*plan, &a, 1, &x, 0, 0));
+  CHECK_OK(add_elemwise(*plan, &b, 1, &y, 0, 0));
+  CHECK_OK(GpuPlan_output(*plan, a));
+  return GpuPlan_output(*plan, b);
+}
+
+static void test_two_updates_of_one_buffer_part(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, first = {0}, second = {0};
+  CHECK_OK(build_two_updates(&p, ctx));
+  CHECK_OK(zeros(&a, ctx, 3, 4));
+  CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&first, &second}, (const GpuArray *[]){&a, &a},
+                       NULL));
+  CHECK(first.data == a.data && second.data != a.data);
+  GpuArray_clear(&first);
+  GpuArray_clear(&second);
+  GpuArray_clear(&a);
+  GpuPlan_free(p);
+}
+
+static unsigned int references(const GpuArray *a) {
+  unsigned int count = 0;
+  CHECK_OK(gpudata_property(a->data, GA_BUFFER_PROP_REFCNT, &count));
+  return count;
+}
+
+/* A run without memory for its results leaves the inputs it would overwrite alone. */
+static void test_running_out_of_memory_keeps_the_inputs(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray x = {0}, y = {0}, first = {0}, second = {0};
+  gpucontext_memory info;
+  unsigned int vx, vy, a, b;
+  CHECK_OK(GpuPlan_new(&p, ctx, "update"));
+  CHECK_OK(GpuPlan_input(p, &vx, GA_FLOAT, 2, 0));
+  CHECK_OK(GpuPlan_input(p, &vy, GA_FLOAT, 2, 0));
+  CHECK_OK(add_elemwise(p, &a, 1, &vx, 0, 0));
+  CHECK_OK(add_elemwise(p, &b, 1, &vy, 0, -1));
+  CHECK_OK(GpuPlan_output(p, a));
+  CHECK_OK(GpuPlan_output(p, b));
+  CHECK_OK(zeros(&x, ctx, 100, 100));
+  CHECK_OK(zeros(&y, ctx, 100, 100));
+  CHECK_OK(gpucontext_trim(ctx));
+  CHECK_OK(gpucontext_memory_info(ctx, &info));
+  CHECK_OK(gpucontext_set_limit(ctx, info.live + 1));
+  CHECK_STATUS(GA_MEMORY_ERROR, GpuPlan_run(p, (GpuArray *[]){&first, &second},
+                                            (const GpuArray *[]){&x, &y}, NULL));
+  CHECK(references(&x) == 1 && references(&y) == 1);
+  CHECK_OK(gpucontext_set_limit(ctx, 0));
+  CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&first, &second}, (const GpuArray *[]){&x, &y},
+                       NULL));
+  CHECK(first.data == x.data && references(&x) == 2);
+  GpuArray_clear(&first);
+  GpuArray_clear(&second);
+  GpuArray_clear(&x);
+  GpuArray_clear(&y);
+  GpuPlan_free(p);
+}
+
 static void test_errors(gpucontext *ctx) {
   GpuPlan *p = NULL;
   GpuArray outs[3] = {{0}, {0}, {0}}, x = {0}, w = {0};
@@ -209,6 +273,8 @@ int main(void) {
   test_shapes_and_reuse(ctx);
   test_many_signatures(ctx);
   test_in_place_takes_over_an_input(ctx);
+  test_two_updates_of_one_buffer_part(ctx);
+  test_running_out_of_memory_keeps_the_inputs(ctx);
   test_errors(ctx);
   test_failing_allocations(ctx);
   gpucontext_deref(ctx);

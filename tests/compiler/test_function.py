@@ -520,3 +520,11 @@ def test_rewrites_change_no_value(settings):
         function([x, y, b], outputs)(*data), plain(*data), strict=True
     ):
         np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_two_shared_variables_of_one_array_go_their_own_ways(on_context):
+    array = gpuarray.asarray(vector(5), context=on_context)
+    a, b = shared(array, borrow=True), shared(array, borrow=True)
+    function([], updates=[(a, a + 1), (b, b * 2)])()
+    np.testing.assert_allclose(a.get_value(), vector(5) + 1, rtol=1e-6)
+    np.testing.assert_allclose(b.get_value(), vector(5) * 2, rtol=1e-6)

@@ -1,0 +1,536 @@
+/* The mock of NVIDIA's driver, on host memory.
+ *
+ * A queue runs only when it is waited for, so that whoever forgets to wait, or to order
+ * two queues, sees old bytes. Memory that is freed while queued work needs it is a use
+ * after free, which AddressSanitizer reports. A kernel does what the test says
+ * (mock_cuda.run). */
+#include "mock_queue.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN_SHARED = 48 << 10, MAX_THREADS = 0, MAX_DYNAMIC_SHARED = 8 };
+#define TOTAL_MEMORY ((size_t)1 << 33)
+
+struct ga_cuda_event_ {
+  CUstream stream; /* NULL: never recorded */
+  size_t place;
+};
+struct ga_cuda_graph_exec_ {
+  command_list commands;
+};
+struct ga_cuda_function_ {
+  char name[128];
+  unsigned int n_args, shared;
+  CUfunction next;
+};
+struct ga_cuda_module_ {
+  char *source;
+  CUfunction functions;
+};
+
+static struct ga_cuda_context_ contexts[MOCK_DEVICES];
+
+/* ---- the driver and its devices ---- */
+
+CUresult cuInit(unsigned int flags) {
+  return flags == 0 ? mock_state.init : INVALID_VALUE;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+  *version = mock_state.version;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  *text = error == CUDA_ERROR_OUT_OF_MEMORY     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == INVALID_VALUE              ? "CUDA_ERROR_INVALID_VALUE"
+                                                : NULL;
+  return *text ? CUDA_SUCCESS : INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = error == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : NULL;
+  return *text ? CUDA_SUCCESS : INVALID_VALUE;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  *count = mock_state.devices;
+  return mock_state.init == CUDA_SUCCESS ? CUDA_SUCCESS : 3; /* not initialised */
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return ordinal >= 0 && ordinal < mock_state.devices ? CUDA_SUCCESS : 101;
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
+  snprintf(name, (size_t)size, "Mock %d", device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
+  (void)device;
+  *bytes = TOTAL_MEMORY;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
+  static const int attributes[] = {
+      [1] = 1024,         [2] = 1024,  [3] = 1024,  [4] = 64, /* threads of a block */
+      [5] = 0x7fffffff,   [6] = 65535, [7] = 65535,           /* blocks */
+      [8] = PLAIN_SHARED, [10] = 32,   [16] = 132,  [18] = 0};
+  (void)device;
+  if (attribute == 75)
+    *value = mock_state.capability / 10;
+  else if (attribute == 76)
+    *value = mock_state.capability % 10;
+  else if (attribute > 0 && (size_t)attribute < sizeof attributes / sizeof *attributes)
+    *value = attributes[attribute];
+  else
+    return INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int size, CUdevice device) {
+  snprintf(id, (size_t)size, "0000:0%d:00.0", device);
+  return CUDA_SUCCESS;
+}
+
+/* ---- contexts ---- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  mock_lock();
+  if (mock_fails_now())
+    return mock_end(mock_state.fail_with);
+  contexts[device].references++;
+  mock_state.contexts++;
+  *context = &contexts[device];
+  return mock_end(CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  mock_lock();
+  mock_state.contexts--;
+  if (--contexts[device].references == 0)
+    contexts[device].sticky = CUDA_SUCCESS;
+  return mock_end(CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active) {
+  *flags = 0;
+  *active = contexts[device].references > 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = mock_current;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  if (context && context->references == 0)
+    return INVALID_CONTEXT;
+  mock_current = context;
+  return CUDA_SUCCESS;
+}
+
+/* ---- streams and events ---- */
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags) {
+  (void)flags;
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS) {
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->context = mock_current;
+    mock_state.streams++;
+  }
+  return mock_end(result);
+}
+
+/* Commands of others may still name a stream that is gone. */
+static CUstream gone;
+
+CUresult cuStreamDestroy(CUstream stream) {
+  mock_lock();
+  mock_run_until(stream, SIZE_MAX);
+  stream->next = gone;
+  gone = stream;
+  mock_state.streams--;
+  return mock_end(CUDA_SUCCESS);
+}
+
+__attribute__((destructor)) static void free_streams(void) {
+  while (gone) {
+    CUstream next = gone->next;
+    free(gone->commands.items);
+    free(gone);
+    gone = next;
+  }
+}
+
+/* A wait that fails has waited. */
+static CUresult wait_until(CUstream stream, size_t place) {
+  CUresult result = mock_begin_unrecorded();
+  if (result != INVALID_CONTEXT && result != CAPTURE_UNSUPPORTED)
+    mock_run_until(stream, place);
+  if (result == CUDA_SUCCESS)
+    result = stream->context->sticky;
+  return mock_end(result);
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  return wait_until(stream, SIZE_MAX);
+}
+
+static void run_wait(command *c, CUstream stream) {
+  (void)stream;
+  mock_run_until(c->awaited, c->size);
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
+  CUcontext ours = mock_current;
+  (void)flags;
+  mock_current = stream->context; /* it may be of another device than the event */
+  CUresult result = mock_push(
+      stream,
+      &(command){.run = run_wait, .awaited = event->stream, .size = event->place});
+  mock_current = ours;
+  return result;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags) {
+  (void)flags;
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS) {
+    *event = calloc(1, sizeof **event);
+    mock_state.events++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  mock_lock();
+  mock_state.events--;
+  free(event);
+  return mock_end(CUDA_SUCCESS);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS) {
+    event->stream = stream;
+    event->place = stream->commands.n;
+  }
+  return mock_end(result);
+}
+
+/* An event that was never recorded is done. */
+CUresult cuEventSynchronize(CUevent event) {
+  return event->stream ? wait_until(event->stream, event->place) : CUDA_SUCCESS;
+}
+
+/* A command takes a millisecond. */
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end_event) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS && (start->place > start->stream->done ||
+                                 end_event->place > end_event->stream->done))
+    result = 600; /* not ready */
+  if (result == CUDA_SUCCESS)
+    *milliseconds = (float)(end_event->place - start->place);
+  return mock_end(result);
+}
+
+/* ---- memory ---- */
+
+CUresult cuMemAlloc(CUdeviceptr *memory, size_t size) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS && (size == 0 || size > TOTAL_MEMORY))
+    result = size == 0 ? INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+  if (result == CUDA_SUCCESS) {
+    void *block = malloc(size);
+    memset(block, 0xab, size);
+    *memory = (CUdeviceptr)(uintptr_t)block;
+    mock_state.allocations++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuMemFree(CUdeviceptr memory) {
+  mock_lock();
+  mock_state.allocations--;
+  free((void *)(uintptr_t)memory);
+  return mock_end(CUDA_SUCCESS);
+}
+
+CUresult cuMemGetInfo(size_t *free_bytes, size_t *total) {
+  *free_bytes = *total = TOTAL_MEMORY;
+  return mock_end(mock_begin());
+}
+
+CUresult cuMemAllocHost(void **memory, size_t size) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS) {
+    *memory = malloc(size);
+    mock_state.pinned++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuMemFreeHost(void *memory) {
+  mock_lock();
+  mock_state.pinned--;
+  free(memory);
+  return mock_end(CUDA_SUCCESS);
+}
+
+static void run_copy(command *c, CUstream stream) {
+  (void)stream;
+  memcpy(c->to, c->from, c->size);
+}
+
+static void run_fill(command *c, CUstream stream) {
+  (void)stream;
+  memset(c->to, c->byte, c->size);
+}
+
+static CUresult push_copy(void *to, const void *from, size_t size, CUstream stream) {
+  return mock_push(stream,
+                   &(command){.run = run_copy, .to = to, .from = from, .size = size});
+}
+
+static void *host(CUdeviceptr memory) {
+  return (void *)(uintptr_t)memory;
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size,
+                           CUstream stream) {
+  return push_copy(host(to), from, size, stream);
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream) {
+  return push_copy(to, host(from), size, stream);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size,
+                           CUstream stream) {
+  return push_copy(host(to), host(from), size, stream);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t size, CUstream stream) {
+  if (to_context == from_context)
+    return INVALID_VALUE;
+  mock_state.peer_copies++;
+  return push_copy(host(to), host(from), size, stream);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char byte, size_t size,
+                         CUstream stream) {
+  return mock_push(
+      stream,
+      &(command){.run = run_fill, .to = host(memory), .size = size, .byte = byte});
+}
+
+/* ---- modules and kernels ---- */
+
+/* The architecture is told by the first bytes; the source stands behind them. */
+static CUresult check_image(const char *image) {
+  int architecture;
+  if (sscanf(image, "\177ELF sm_%d", &architecture) == 1)
+    return architecture == mock_state.capability ? CUDA_SUCCESS
+                                                 : CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (sscanf(image, "// compute_%d", &architecture) == 1)
+    return architecture <= mock_state.capability ? CUDA_SUCCESS
+                                                 : CUDA_ERROR_INVALID_PTX;
+  return CUDA_ERROR_INVALID_IMAGE;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS)
+    result = check_image(image);
+  if (result == CUDA_SUCCESS) {
+    *module = calloc(1, sizeof **module);
+    (*module)->source = strdup((const char *)image + BINARY_HEAD);
+    mock_state.modules++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  mock_lock();
+  while (module->functions) {
+    CUfunction next = module->functions->next;
+    free(module->functions);
+    module->functions = next;
+  }
+  free(module->source);
+  free(module);
+  mock_state.modules--;
+  return mock_end(CUDA_SUCCESS);
+}
+
+/* What follows "void <name>(", or the name of a macro that stands for `name`; NULL if
+ * there is no such kernel. */
+static const char *find_parameters(const char *source, const char *name) {
+  char pattern[160], macro[128];
+  snprintf(pattern, sizeof pattern, "void %s(", name);
+  const char *found = strstr(source, pattern);
+  if (found)
+    return found + strlen(pattern);
+  snprintf(pattern, sizeof pattern, " %s\n", name);
+  const char *value = strstr(source, pattern);
+  while (value && value > source && value[-1] != ' ')
+    value--;
+  if (value == NULL || sscanf(value, "%127s", macro) != 1)
+    return NULL;
+  snprintf(pattern, sizeof pattern, "void %s(", macro);
+  found = strstr(value, pattern);
+  return found ? found + strlen(pattern) : NULL;
+}
+
+static unsigned int count_parameters(const char *text) {
+  const char *close = strchr(text, ')');
+  unsigned int n = 1;
+  for (const char *c = text; c < close; c++)
+    n += *c == ',';
+  bool none = close == text || strncmp(text, "void)", 5) == 0;
+  return none ? 0 : n;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  CUresult result = mock_begin_unrecorded();
+  const char *parameters = find_parameters(module->source, name);
+  if (result == CUDA_SUCCESS && parameters == NULL)
+    result = CUDA_ERROR_NOT_FOUND;
+  if (result == CUDA_SUCCESS) {
+    CUfunction f = calloc(1, sizeof *f);
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->n_args = count_parameters(parameters);
+    f->shared = PLAIN_SHARED;
+    f->next = module->functions;
+    module->functions = *function = f;
+  }
+  return mock_end(result);
+}
+
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
+  CUresult result = mock_begin();
+  (void)function;
+  if (result == CUDA_SUCCESS && attribute != MAX_THREADS)
+    result = INVALID_VALUE;
+  *value = MOCK_KERNEL_THREADS;
+  return mock_end(result);
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS && attribute == MAX_DYNAMIC_SHARED)
+    function->shared = (unsigned int)value;
+  return mock_end(result);
+}
+
+/* A kernel whose module is gone is a use after free. */
+static void run_kernel(command *c, CUstream stream) {
+  mock_state.launches++;
+  memcpy(c->launch.name, c->function->name, sizeof c->launch.name);
+  if (mock_state.fault != CUDA_SUCCESS) {
+    stream->context->sticky = mock_state.fault;
+    mock_state.fault = CUDA_SUCCESS;
+  } else if (mock_state.run) {
+    mock_state.run(&c->launch);
+  }
+}
+
+static bool is_geometry(const mock_launch *l) {
+  return l->grid[0] - 1 < 0x7fffffff && l->grid[1] - 1 < 65535 &&
+         l->grid[2] - 1 < 65535 && l->block[0] > 0 && l->block[1] > 0 &&
+         l->block[2] > 0 && (uint64_t)l->block[0] * l->block[1] * l->block[2] <= 1024;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                        unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                        unsigned int block_z, unsigned int shared, CUstream stream,
+                        void **arguments, void **extra) {
+  mock_launch l = {.grid = {grid_x, grid_y, grid_z},
+                   .block = {block_x, block_y, block_z},
+                   .shared = shared,
+                   .n_args = function->n_args};
+  if (extra || l.n_args > MOCK_ARGS || shared > function->shared || !is_geometry(&l))
+    return INVALID_VALUE;
+  for (unsigned int i = 0; i < l.n_args; i++)
+    memcpy(&l.args[i], arguments[i], sizeof l.args[i]);
+  mock_state.queued = l;
+  memcpy(mock_state.queued.name, function->name, sizeof function->name);
+  return mock_push(stream,
+                   &(command){.run = run_kernel, .function = function, .launch = l});
+}
+
+/* ---- graphs ---- */
+
+CUresult cuStreamBeginCapture(CUstream stream, int mode) {
+  (void)mode;
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS) {
+    stream->graph = calloc(1, sizeof *stream->graph);
+    mock_is_recording = true;
+  }
+  return mock_end(result);
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  CUresult result = mock_begin();
+  mock_is_recording = false;
+  if (result == CUDA_SUCCESS) {
+    *graph = stream->graph;
+    mock_state.graphs++;
+  } else if (stream->graph) {
+    free(stream->graph->commands.items);
+    free(stream->graph);
+  }
+  stream->graph = NULL;
+  return mock_end(result);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                     unsigned long long flags) {
+  CUresult result = mock_begin();
+  (void)flags;
+  if (result == CUDA_SUCCESS) {
+    *exec = calloc(1, sizeof **exec);
+    for (size_t i = 0; i < graph->commands.n; i++)
+      mock_append(&(*exec)->commands, &graph->commands.items[i]);
+    mock_state.graphs++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS) {
+    for (size_t i = 0; i < exec->commands.n; i++)
+      mock_append(&stream->commands, &exec->commands.items[i]);
+    mock_state.graph_launches++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  mock_lock();
+  free(exec->commands.items);
+  free(exec);
+  mock_state.graphs--;
+  return mock_end(CUDA_SUCCESS);
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  mock_lock();
+  free(graph->commands.items);
+  free(graph);
+  mock_state.graphs--;
+  return mock_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,92 @@
+/* What the parts of the mock share: its queues, and what every call begins with. */
+#ifndef MOCK_QUEUE_H
+#define MOCK_QUEUE_H
+
+#include "mock_cuda.h"
+
+/* The prototypes of api.def, under the names that the library looks up: a function that
+ * does not fit its declaration there does not compile. */
+#define MOCK(result, name, suffix, arguments)                                          \
+  __attribute__((visibility("default"))) result name arguments __asm__(#name suffix);
+#define DRIVER MOCK
+#define DRIVER_OPTIONAL MOCK
+#define NVRTC MOCK
+#define CUBLAS MOCK
+#define CUBLAS_OPTIONAL(...)
+#include "cuda/api.def"
+
+enum {
+  INVALID_VALUE = 1,
+  INVALID_CONTEXT = 201,
+  CAPTURE_UNSUPPORTED = 900,
+  BINARY_HEAD = 72 /* bytes of a binary that tell its architecture; then the source */
+};
+
+/* ---- commands ---- */
+
+/* c (m, n) = alpha a b + beta c; the element (i, j) of a is a[i * ai + j * aj]. */
+typedef struct product {
+  bool is_double;
+  int m, n, k;
+  double alpha, beta;
+  const void *a, *b;
+  void *c;
+  ptrdiff_t ai, aj, bi, bj, ci, cj;
+} product;
+
+typedef struct command {
+  void (*run)(struct command *self, CUstream stream);
+  void *to;
+  const void *from;
+  size_t size; /* of a copy or fill; the place in `awaited` of what is waited for */
+  unsigned char byte;
+  CUstream awaited;
+  CUfunction function;
+  mock_launch launch;
+  product product;
+} command;
+
+typedef struct command_list {
+  command *items;
+  size_t n, capacity;
+} command_list;
+
+struct ga_cuda_context_ {
+  CUresult sticky; /* what every call gives once a kernel failed */
+  int references;
+};
+struct ga_cuda_stream_ {
+  CUcontext context;
+  command_list commands;
+  size_t done;
+  CUgraph graph; /* that it records, or NULL */
+  CUstream next; /* of those that are gone */
+};
+struct ga_cuda_graph_ {
+  command_list commands;
+};
+
+void mock_append(command_list *list, const command *c);
+/* Runs the stream's commands up to a place, as far as there are any. */
+void mock_run_until(CUstream stream, size_t place);
+
+/* ---- calls ---- */
+
+extern mock_cuda mock_state;
+extern _Thread_local CUcontext mock_current;
+extern _Thread_local bool mock_is_recording;
+
+void mock_lock(void);
+/* Gives the lock back, and `result`. */
+CUresult mock_end(CUresult result);
+
+/* Whether this is the call that is to fail. */
+bool mock_fails_now(void);
+/* What a call that works on the current context begins with; takes the lock. */
+CUresult mock_begin(void);
+/* As mock_begin, for what a thread may not do while it records a graph. */
+CUresult mock_begin_unrecorded(void);
+/* A whole call that queues a command. */
+CUresult mock_push(CUstream stream, const command *c);
+
+#endif
