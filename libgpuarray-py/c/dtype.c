@@ -36,7 +36,7 @@ static const dtype table[GA_NBASE] = {
 };
 
 #define VECTOR(code, cluda, n, size)                                                   \
-  [(code)-FIRST_VECTOR] = {cluda #n, (size_t)(n) * (size), 0, code}
+  [(code) - FIRST_VECTOR] = {cluda #n, (size_t)(n) * (size), 0, code}
 #define PAIR(code, cluda, ucluda, n, size)                                             \
   VECTOR(code, cluda, n, size), VECTOR((code) + 1, ucluda, n, size)
 #define INTEGERS(code, cluda, ucluda, size)                                            \

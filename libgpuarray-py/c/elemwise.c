@@ -185,7 +185,7 @@ static int check_stretch(const GpuElemwise *ge, const GpuArray *a, unsigned int 
                  ge->args[i].name, ga__shape_text(ours, a->nd, a->dimensions),
                  ga__shape_text(theirs, nd, dims),
                  !ga__elemwise_is_input(ge, i) ? ": outputs never stretch"
-                 : flags & GE_BROADCAST        ? " or 1 along axes that stretch"
+                 : flags & GE_BROADCAST ? " or 1 along axes that stretch"
                                         : "; GE_BROADCAST would stretch axes of 1");
 }
 

@@ -156,7 +156,7 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
   const size_t processors = device->processors, busy = processors * 1024;
   g->lanes = power_above(ga__ceil_div(g->inner, 4 * width));
   if (g->lanes < 8)
-    g->lanes = smaller(8, power_above(g->inner));
+    g->lanes = smaller(8, power_above(ga__ceil_div(g->inner, width)));
   g->lanes = smaller(threads, g->lanes);
   while (g->lanes < threads && g->lanes < g->inner && results * g->lanes < busy)
     g->lanes *= 2;

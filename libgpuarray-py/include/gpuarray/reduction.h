@@ -1,4 +1,5 @@
-/* GpuReduction: any monoid over any axes of an expression of arrays of any layout.
+/* GpuReduction: any commutative monoid over any axes of an expression of arrays of any
+ * layout.
  *
  * Deterministic: the same input on the same device gives the same bits. May be called
  * from several threads at once. */
