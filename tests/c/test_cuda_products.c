@@ -1,0 +1,330 @@
+/* Matrix products by cuBLAS, and plans that become graphs, on a mock of the driver. */
+#include "mock_context.h"
+
+#include <gpuarray/plan.h>
+#include <math.h>
+
+/* ---- products ---- */
+
+enum { ROOM = 512 }; /* elements of a host block */
+
+/* A view of a block of host numbers, and the same block on a device. */
+typedef struct view {
+  double values[ROOM];
+  bool is_double;
+  GpuArray array;
+} view;
+
+static double get(const view *v, size_t i, size_t j) {
+  ptrdiff_t itemsize = v->is_double ? 8 : 4;
+  ptrdiff_t at = (ptrdiff_t)v->array.offset + (ptrdiff_t)i * v->array.strides[0];
+  if (v->array.nd == 2)
+    at += (ptrdiff_t)j * v->array.strides[1];
+  return v->values[at / itemsize];
+}
+
+/* Small whole numbers, exact in every type; NaN where an output is not to be read. */
+static void fill(view *v, gpucontext *ctx, bool is_nan, int seed) {
+  static float narrow[ROOM];
+  for (int i = 0; i < ROOM; i++) {
+    v->values[i] = is_nan ? (double)NAN : (double)((i * 7 + seed) % 11 - 5);
+    narrow[i] = (float)v->values[i];
+  }
+  size_t size = v->is_double ? sizeof v->values : sizeof narrow;
+  void *bytes = v->is_double ? (void *)v->values : (void *)narrow;
+  v->array.data = gpudata_alloc(ctx, size, bytes, GA_BUFFER_INIT, NULL);
+}
+
+static void take_view(view *v, unsigned int nd, const size_t *dims,
+                      const ptrdiff_t *steps, size_t first) {
+  const size_t itemsize = v->is_double ? 8 : 4;
+  gpudata *data = v->array.data;
+  ssize_t strides[2];
+  for (unsigned int i = 0; i < nd; i++)
+    strides[i] = steps[i] * (ssize_t)itemsize;
+  CHECK_OK(GpuArray_fromdata(&v->array, data, first * itemsize,
+                             v->is_double ? GA_DOUBLE : GA_FLOAT, nd, dims, strides,
+                             1));
+  gpudata_release(data);
+}
+
+enum layout { C_ORDER, F_ORDER, C_GAPS, F_GAPS, N_LAYOUTS };
+
+static view make_matrix(gpucontext *ctx, bool is_double, enum layout layout, size_t m,
+                        size_t n, bool is_nan) {
+  const ptrdiff_t gap = layout >= C_GAPS ? 3 : 0, first = gap * 2;
+  view v = {.is_double = is_double};
+  fill(&v, ctx, is_nan, (int)m);
+  const ptrdiff_t by_rows[] = {(ptrdiff_t)n + gap, 1},
+                  by_columns[] = {1, (ptrdiff_t)m + gap};
+  take_view(&v, 2, (size_t[]){m, n},
+            layout == C_ORDER || layout == C_GAPS ? by_rows : by_columns,
+            (size_t)first);
+  return v;
+}
+
+static view make_vector(gpucontext *ctx, bool is_double, ptrdiff_t step, size_t n,
+                        bool is_nan) {
+  view v = {.is_double = is_double};
+  fill(&v, ctx, is_nan, 3);
+  take_view(&v, 1, &n, &step, step < 0 ? (n - 1) * (size_t)-step : 5);
+  return v;
+}
+
+/* alpha op(a) b + beta c at (i, j). */
+static double expected(const view *a, const view *b, const view *c, bool ta, bool tb,
+                       size_t k, double alpha, double beta, size_t i, size_t j) {
+  double sum = 0;
+  for (size_t l = 0; l < k; l++)
+    sum += (ta ? get(a, l, i) : get(a, i, l)) * (tb ? get(b, j, l) : get(b, l, j));
+  return alpha * sum + (beta == 0 ? 0 : beta * get(c, i, j));
+}
+
+/* Whether c on the device is what is expected, and all around it as it was. */
+static bool is_product(view *c, const view *a, const view *b, bool ta, bool tb,
+                       size_t m, size_t n, size_t k, double alpha, double beta) {
+  static float narrow[ROOM];
+  view got = *c;
+  size_t size = c->is_double ? sizeof got.values : sizeof narrow;
+  CHECK_OK(gpudata_read(c->is_double ? (void *)got.values : (void *)narrow,
+                        c->array.data, 0, size));
+  for (int i = 0; !c->is_double && i < ROOM; i++)
+    got.values[i] = (double)narrow[i];
+  size_t changed = 0;
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++)
+      if (get(&got, i, j) != expected(a, b, c, ta, tb, k, alpha, beta, i, j))
+        return false;
+  for (int i = 0; i < ROOM; i++)
+    changed += memcmp(&got.values[i], &c->values[i], sizeof got.values[i]) != 0;
+  return changed <= m * n;
+}
+
+static void clear(view *a, view *b, view *c) {
+  GpuArray_clear(&a->array);
+  GpuArray_clear(&b->array);
+  GpuArray_clear(&c->array);
+}
+
+/* One product of each layout of each operand; `way` has a bit for each choice. */
+static void check_gemm(gpucontext *ctx, unsigned int way) {
+  const size_t m = 3, n = 4, k = way & 16 ? 5 : 1;
+  const bool is_double = way & 1, ta = way & 2, tb = way & 4;
+  const double alpha = 0.5, beta = way & 8 ? 2 : 0;
+  for (int la = 0; la < N_LAYOUTS; la++)
+    for (int lb = 0; lb < N_LAYOUTS; lb++)
+      for (int lc = 0; lc < N_LAYOUTS; lc++) {
+        view a =
+            make_matrix(ctx, is_double, (enum layout)la, ta ? k : m, ta ? m : k, false);
+        view b =
+            make_matrix(ctx, is_double, (enum layout)lb, tb ? n : k, tb ? k : n, false);
+        view c = make_matrix(ctx, is_double, (enum layout)lc, m, n, beta == 0);
+        CHECK_OK(GpuArray_rgemm(ta ? cb_trans : cb_no_trans,
+                                tb ? cb_trans : cb_no_trans, alpha, &a.array, &b.array,
+                                beta, &c.array, 1));
+        CHECK(is_product(&c, &a, &b, ta, tb, m, n, k, alpha, beta));
+        clear(&a, &b, &c);
+      }
+}
+
+static void test_gemm(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  for (unsigned int way = 0; way < 32; way++)
+    check_gemm(ctx, way);
+  gpucontext_deref(ctx);
+  CHECK(mock->launches == 0); /* cuBLAS walks all of these layouts */
+  check_given_back();
+}
+
+static void check_gemv(gpucontext *ctx, unsigned int way, size_t m, size_t n) {
+  const ptrdiff_t steps[] = {1, 3, -1, -2};
+  const bool is_double = way & 1, ta = way & 2;
+  const double alpha = 0.5, beta = way & 4 ? 2 : 0;
+  for (int layout = 0; layout < N_LAYOUTS; layout++)
+    for (int x = 0; x < 4; x++)
+      for (int y = 0; y < 4; y++) {
+        size_t results = ta ? n : m, terms = ta ? m : n;
+        view a = make_matrix(ctx, is_double, (enum layout)layout, m, n, false);
+        view b = make_vector(ctx, is_double, steps[x], terms, false);
+        view c = make_vector(ctx, is_double, steps[y], results, beta == 0);
+        CHECK_OK(GpuArray_rgemv(ta ? cb_trans : cb_no_trans, alpha, &a.array, &b.array,
+                                beta, &c.array, 1));
+        CHECK(is_product(&c, &a, &b, ta, false, results, 1, terms, alpha, beta));
+        clear(&a, &b, &c);
+      }
+}
+
+static void test_gemv(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  for (unsigned int way = 0; way < 8; way++) {
+    check_gemv(ctx, way, 3, 4);
+    check_gemv(ctx, way, 1, 4);
+    check_gemv(ctx, way, 4, 1);
+  }
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
+/* ---- plans ---- */
+
+enum { ROWS = 3, COLUMNS = 4 };
+
+/* out = x + x of arrays that are one block. */
+static void run_double(const mock_launch *launch) {
+  const uint64_t *args = launch->args; /* n, aligned, out and offset, x and offset */
+  char *out = (char *)(uintptr_t)args[2] + args[3];
+  const char *x = (const char *)(uintptr_t)args[4] + args[5];
+  for (uint64_t i = 0; i < args[0]; i++) {
+    float value;
+    memcpy(&value, x + i * sizeof value, sizeof value);
+    value += value;
+    memcpy(out + i * sizeof value, &value, sizeof value);
+  }
+}
+
+static int add_double(GpuPlan *p, unsigned int *result, unsigned int x) {
+  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ},
+                        out = {"out", GA_FLOAT, GE_WRITE};
+  const int inplace = -1;
+  const unsigned int stretch = 0;
+  gpuplan_elemwise step = {.size = sizeof step,
+                           .label = "double",
+                           .expr = "out = x + x",
+                           .n_out = 1,
+                           .out_args = &out,
+                           .inplace = &inplace,
+                           .n_in = 1,
+                           .in_args = &in,
+                           .ins = &x,
+                           .stretch = &stretch};
+  return GpuPlan_elemwise(p, result, &step);
+}
+
+/* 2 (a x), and again doubled. */
+static int build(GpuPlan **out, gpucontext *ctx) {
+  unsigned int a, x, y, twice, four;
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, ctx, "products");
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_input(p, &a, GA_FLOAT, 2, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_input(p, &x, GA_FLOAT, 1, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_gemv(p, &y, "product", 1, a, cb_no_trans, x, 0, 0, 0);
+  if (status == GA_NO_ERROR)
+    status = add_double(p, &twice, y);
+  if (status == GA_NO_ERROR)
+    status = add_double(p, &four, twice);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_output(p, four);
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+/* Runs the plan on new values in the same arrays and checks what comes out. */
+static int run_once(GpuPlan *p, GpuArray *a, GpuArray *x, int seed) {
+  float matrix[ROWS][COLUMNS], vector[COLUMNS], got[ROWS];
+  GpuArray result = {0};
+  for (int j = 0; j < COLUMNS; j++) {
+    vector[j] = (float)(j + seed);
+    for (int i = 0; i < ROWS; i++)
+      matrix[i][j] = (float)(i * seed - j);
+  }
+  GA_TRY(GpuArray_write(a, matrix, sizeof matrix));
+  GA_TRY(GpuArray_write(x, vector, sizeof vector));
+  GA_TRY(GpuPlan_run(p, (GpuArray *[]){&result}, (const GpuArray *[]){a, x}, NULL));
+  int status = GpuArray_read(got, sizeof got, &result);
+  GpuArray_clear(&result);
+  for (int i = 0; status == GA_NO_ERROR && i < ROWS; i++) {
+    float sum = 0;
+    for (int j = 0; j < COLUMNS; j++)
+      sum += matrix[i][j] * vector[j];
+    CHECK(got[i] == 4 * sum);
+  }
+  return status;
+}
+
+static int run_plan(gpucontext *ctx, int times) {
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, x = {0};
+  int status = build(&p, ctx);
+  if (status == GA_NO_ERROR)
+    status =
+        GpuArray_empty(&a, ctx, GA_FLOAT, 2, (size_t[]){ROWS, COLUMNS}, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_empty(&x, ctx, GA_FLOAT, 1, (size_t[]){COLUMNS}, GA_C_ORDER);
+  for (int i = 0; status == GA_NO_ERROR && i < times; i++)
+    status = run_once(p, &a, &x, i);
+  GpuArray_clear(&a);
+  GpuArray_clear(&x);
+  GpuPlan_free(p);
+  return status;
+}
+
+static void test_plans_become_graphs(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  mock->run = run_double;
+  mock->graph_launches = 0;
+  CHECK_OK(run_plan(ctx, 8));
+  CHECK(mock->graph_launches >= 5);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
+static int scenario(void) {
+  gpucontext *ctx = NULL;
+  int status = gpucontext_open(&ctx, "cuda0");
+  if (status == GA_NO_ERROR)
+    status = run_plan(ctx, 4);
+  gpucontext_deref(ctx);
+  return status;
+}
+
+/* Each call fails in turn; where only the graph fails, the plan runs without one. */
+static void test_each_call_fails(void) {
+  int n = 0, passed = 0;
+  mock->fail_with = 999;
+  for (bool is_over = false; !is_over; n++) {
+    mock->fail_at = n;
+    int status = scenario();
+    is_over = mock->fail_at >= 0;
+    mock->fail_at = -1;
+    CHECK(status == GA_IMPL_ERROR || status == GA_NO_ERROR || status == GA_LOST_ERROR);
+    passed += status == GA_NO_ERROR;
+    check_given_back();
+  }
+  CHECK(n > 60 && passed > 3);
+}
+
+/* A kernel's fault in a graph loses the context too. */
+static void test_a_fault_in_a_graph(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, x = {0};
+  CHECK_OK(build(&p, ctx));
+  CHECK_OK(GpuArray_empty(&a, ctx, GA_FLOAT, 2, (size_t[]){ROWS, COLUMNS}, GA_C_ORDER));
+  CHECK_OK(GpuArray_empty(&x, ctx, GA_FLOAT, 1, (size_t[]){COLUMNS}, GA_C_ORDER));
+  for (int i = 0; i < 6; i++)
+    CHECK_OK(run_once(p, &a, &x, i));
+  mock->fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  CHECK_STATUS(GA_RUN_ERROR, run_once(p, &a, &x, 6));
+  CHECK_STATUS(GA_LOST_ERROR, run_once(p, &a, &x, 7));
+  GpuArray_clear(&a);
+  GpuArray_clear(&x);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
+int main(void) {
+  open_mock();
+  test_gemm();
+  test_gemv();
+  test_plans_become_graphs();
+  test_each_call_fails();
+  test_a_fault_in_a_graph();
+  return check_result("cuda products");
+}
