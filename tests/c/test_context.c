@@ -102,7 +102,7 @@ static void test_properties(void) {
   CHECK_OK(gpucontext_property(ctx, GA_CTX_PROP_FREE_GMEM, &size));
   CHECK(size == SIZE_MAX / 4);
   CHECK_OK(gpucontext_property(ctx, GA_CTX_PROP_NUMPROCS, &n));
-  CHECK(n == 1);
+  CHECK(n == 132);
   CHECK_OK(gpucontext_property(ctx, GA_CTX_PROP_HAS_DOUBLE, &yes));
   CHECK(yes == 1);
   CHECK_OK(gpucontext_property(ctx, GA_CTX_PROP_BIN_ID, &text));
