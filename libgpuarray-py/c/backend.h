@@ -88,8 +88,9 @@ typedef struct ga_blas {
 } ga_blas;
 
 typedef struct ga_backend {
-  const char *name;    /* "cuda" */
-  const char *prelude; /* the kernel language's words in this vendor's dialect */
+  const char *name;      /* "cuda" */
+  const char *prelude;   /* the kernel language's words in this vendor's dialect */
+  bool compiles_at_once; /* compile gains when several threads call it */
 
   /* Adds what was searched and found, a line each. Loads the libraries if that was not
    * done. */

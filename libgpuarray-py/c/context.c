@@ -70,7 +70,8 @@ int ga__context_wait(gpucontext *ctx) {
   return status;
 }
 
-/* GPUARRAY_BLAS=own leaves the vendor's library closed: for comparing, and for tests. */
+/* GPUARRAY_BLAS=own leaves the vendor's library closed: for comparing, and for tests.
+ */
 static void open_blas(gpucontext *ctx) {
   const char *wanted = getenv("GPUARRAY_BLAS");
   bool own = wanted != NULL && strcmp(wanted, "own") == 0;

@@ -192,27 +192,50 @@ static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
   return status;
 }
 
-/* Compiles several sources as one program. */
+/* Shares the sources out among `n_groups` programs of about the same length. */
+static int group(ga_key *keys, unsigned int *group_of, unsigned int n_groups,
+                 gpucontext *ctx, unsigned int n, const ga_source *const *sources) {
+  for (unsigned int g = 0; g < n_groups; g++)
+    ga__key_begin(&keys[g], ctx);
+  for (unsigned int i = 0; i < n; i++) {
+    unsigned int shortest = 0;
+    for (unsigned int g = 1; g < n_groups; g++)
+      if (keys[g].text.length < keys[shortest].text.length)
+        shortest = g;
+    ga__key_add(&keys[shortest], sources[i]->body.text);
+    group_of[i] = shortest;
+  }
+  for (unsigned int g = 0; g < n_groups; g++)
+    GA_TRY(ga__strbuf_status(&keys[g].text));
+  return GA_NO_ERROR;
+}
+
+/* Compiles several sources as few programs, at once where the backend can. */
 static int compile_batch(gpucontext *ctx, unsigned int n,
                          const ga_source *const *sources) {
-  ga_key k = {0};
-  ga_program *p;
-  enum ga_origin origin;
+  ga_key keys[GA_PROGRAMS_AT_ONCE] = {0};
+  ga_program *programs[GA_PROGRAMS_AT_ONCE];
+  enum ga_origin origins[GA_PROGRAMS_AT_ONCE];
   gpukernel *kernel;
-  ga__key_begin(&k, ctx);
-  for (unsigned int i = 0; i < n; i++)
-    ga__key_add(&k, sources[i]->body.text);
-  int status = ga__strbuf_status(&k.text);
+  unsigned int n_groups = ctx->backend->compiles_at_once ? GA_PROGRAMS_AT_ONCE : 1;
+  if (n_groups > n)
+    n_groups = n;
+  unsigned int *group_of = ga__alloc(n, sizeof *group_of);
+  int status = group_of == NULL ? GA_MEMORY_ERROR
+                                : group(keys, group_of, n_groups, ctx, n, sources);
   if (status == GA_NO_ERROR)
-    status = ga__program_get(&p, &origin, ctx, &k, "a group of kernels", NULL);
+    status = ga__program_get_all(programs, origins, n_groups, ctx, keys);
   for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++) {
-    status = add_entry(&kernel, ctx, sources[i], p);
-    if (status == GA_NO_ERROR)
-      ga__program_refer(ctx, sources[i]->body.text, &k);
+    unsigned int g = group_of[i];
+    status = add_entry(&kernel, ctx, sources[i], programs[g]);
+    if (status != GA_NO_ERROR)
+      break;
+    ga__program_refer(ctx, sources[i]->body.text, &keys[g]);
+    ga__program_count(ctx, origins[g], 1);
   }
-  if (status == GA_NO_ERROR)
-    ga__program_count(ctx, origin, n);
-  ga__key_clear(&k);
+  for (unsigned int g = 0; g < n_groups; g++)
+    ga__key_clear(&keys[g]);
+  ga__free(group_of);
   return status;
 }
 

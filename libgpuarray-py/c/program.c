@@ -197,7 +197,9 @@ void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
   ga_key k = {0};
   if (ctx->cache_folder == NULL)
     return;
-  if (ga__key_of(&k, ctx, body) == GA_NO_ERROR)
+  /* A group of one has the body's own key, under which the program itself lies. */
+  if (ga__key_of(&k, ctx, body) == GA_NO_ERROR &&
+      strcmp(k.text.text, batch->text.text) != 0)
     write_stored(ctx, &k.text, STORED_KEY, batch->text.text, batch->text.length);
   ga__key_clear(&k);
 }
@@ -243,17 +245,100 @@ static int compile(ga_program **out, gpucontext *ctx, const ga_key *k, const cha
   return add_program(out, ctx, k->text.text, k->text.length, compiled);
 }
 
-int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
-                    const ga_key *k, const char *name, char **err_str) {
-  GA_TRY(open_table(ctx));
+/* Whether memory or the disk has the program; *origin says which, or that it must be
+ * compiled. */
+static bool find_known(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                       const ga_key *k) {
   *origin = GA_FROM_MEMORY;
   *out = find_program(ctx, k->text.text, k->text.length);
   if (*out)
-    return GA_NO_ERROR;
+    return true;
   *origin = GA_FROM_DISK;
   *out = ga__program_stored(ctx, k);
   if (*out)
-    return GA_NO_ERROR;
+    return true;
   *origin = GA_COMPILED;
+  return false;
+}
+
+int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                    const ga_key *k, const char *name, char **err_str) {
+  GA_TRY(open_table(ctx));
+  if (find_known(out, origin, ctx, k))
+    return GA_NO_ERROR;
   return compile(out, ctx, k, name, err_str);
+}
+
+/* ---- several at once ---- */
+
+/* A program that is compiled on a thread of its own. */
+typedef struct job {
+  gpucontext *ctx;
+  const ga_key *key;
+  void *compiled;
+  int status;
+  char text[512]; /* what the thread says of a failure */
+  pthread_t thread;
+  bool is_wanted, is_started;
+} job;
+
+static void *compile_job(void *argument) {
+  job *j = argument;
+  ga_strbuf log = {0};
+  const char *source = j->key->text.text + j->key->source_at;
+  j->status = j->ctx->backend->compile(&j->compiled, j->ctx->device, source, &log);
+  if (j->status != GA_NO_ERROR)
+    snprintf(j->text, sizeof j->text, "%s", gpuarray_error_text());
+  ga__strbuf_clear(&log);
+  return NULL;
+}
+
+/* Runs the wanted jobs, the first of them on this thread, and waits for all. */
+static void run_jobs(job *jobs, unsigned int n) {
+  job *own = NULL;
+  for (unsigned int i = 0; i < n; i++) {
+    if (!jobs[i].is_wanted)
+      continue;
+    if (own == NULL)
+      own = &jobs[i];
+    else
+      jobs[i].is_started =
+          pthread_create(&jobs[i].thread, NULL, compile_job, &jobs[i]) == 0;
+  }
+  if (own)
+    compile_job(own);
+  for (unsigned int i = 0; i < n; i++) {
+    if (jobs[i].is_started)
+      pthread_join(jobs[i].thread, NULL);
+    else if (jobs[i].is_wanted && &jobs[i] != own)
+      compile_job(&jobs[i]); /* no thread could be had */
+  }
+}
+
+/* Keeps what a job compiled; hands its failure on. */
+static int take_job(ga_program **out, job *j) {
+  if (j->status != GA_NO_ERROR)
+    return GA_FAIL(j->status, "%s", j->text);
+  store_program(j->ctx, &j->key->text, j->compiled);
+  return add_program(out, j->ctx, j->key->text.text, j->key->text.length, j->compiled);
+}
+
+int ga__program_get_all(ga_program **out, enum ga_origin *origins, unsigned int n,
+                        gpucontext *ctx, const ga_key *keys) {
+  job jobs[GA_PROGRAMS_AT_ONCE];
+  int status = GA_NO_ERROR;
+  GA_TRY(open_table(ctx));
+  for (unsigned int i = 0; i < n; i++) {
+    bool is_known = find_known(&out[i], &origins[i], ctx, &keys[i]);
+    jobs[i] = (job){.ctx = ctx, .key = &keys[i], .is_wanted = !is_known};
+  }
+  run_jobs(jobs, n);
+  for (unsigned int i = 0; i < n; i++) {
+    if (!jobs[i].is_wanted)
+      continue;
+    int taken = take_job(&out[i], &jobs[i]);
+    if (status == GA_NO_ERROR)
+      status = taken;
+  }
+  return status;
 }

@@ -36,6 +36,12 @@ enum ga_origin { GA_FROM_MEMORY, GA_FROM_DISK, GA_COMPILED };
  */
 int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
                     const ga_key *key, const char *name, char **err_str);
+#define GA_PROGRAMS_AT_ONCE 4
+
+/* The same for `n` keys, at most GA_PROGRAMS_AT_ONCE: those that must be compiled are,
+ * on a thread each. GA_COMPILE_ERROR leaves no log: one by one they tell more. */
+int ga__program_get_all(ga_program **out, enum ga_origin *origins, unsigned int n,
+                        gpucontext *ctx, const ga_key *keys);
 /* The program that the disk has for this key, or NULL. */
 ga_program *ga__program_stored(gpucontext *ctx, const ga_key *key);
 /* Notes on disk that the program of `batch` has this body's kernel. */

@@ -512,9 +512,11 @@ static graph *find_graph(ga_tape *tape, const ga_binding *bindings) {
 
 static int queue(ga_tape *tape, const ga_binding *bindings) {
   if (!tape->without_graphs) {
+    gpucontext *ctx = tape->context;
     graph *known = find_graph(tape, bindings);
     if (known != NULL)
-      return tape->context->backend->graph_launch(tape->context->device, known->handle);
+      return ga__context_status(ctx,
+                                ctx->backend->graph_launch(ctx->device, known->handle));
   }
   return queue_commands(tape, bindings);
 }

@@ -8,6 +8,7 @@
 const ga_backend ga__cuda_backend = {
     .name = "cuda",
     .prelude = ga__cuda_prelude,
+    .compiles_at_once = true,
 
     .report = ga__cuda_report,
     .platform_count = ga__cuda_platform_count,

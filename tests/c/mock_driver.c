@@ -103,13 +103,13 @@ CUresult cuDeviceGetPCIBusId(char *id, int size, CUdevice device) {
 /* ---- contexts ---- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-  mock_lock();
-  if (mock_fails_now())
-    return mock_end(mock_state.fail_with);
-  contexts[device].references++;
-  mock_state.contexts++;
-  *context = &contexts[device];
-  return mock_end(CUDA_SUCCESS);
+  CUresult result = mock_begin_anywhere();
+  if (result == CUDA_SUCCESS) {
+    contexts[device].references++;
+    mock_state.contexts++;
+    *context = &contexts[device];
+  }
+  return mock_end(result);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {

@@ -48,52 +48,60 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source,
                                const char *const *headers,
                                const char *const *header_names) {
   (void)name, (void)n_headers, (void)headers, (void)header_names;
-  if (mock_fails_now())
-    return mock_state.fail_with;
-  *program = calloc(1, sizeof **program);
-  (*program)->source = strdup(source);
-  mock_state.programs++;
-  return 0;
+  nvrtcResult result = mock_begin_anywhere();
+  if (result == 0) {
+    *program = calloc(1, sizeof **program);
+    (*program)->source = strdup(source);
+    mock_state.programs++;
+  }
+  return mock_end(result);
 }
 
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
+  mock_lock();
   free((*program)->source);
   free(*program);
   *program = NULL;
   mock_state.programs--;
-  return 0;
+  return mock_end(0);
 }
 
-nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options,
-                                const char *const *options) {
+static void take_architecture(nvrtcProgram program, int n_options,
+                              const char *const *options) {
   static const char prefix[] = "--gpu-architecture=";
-  if (mock_fails_now())
-    return mock_state.fail_with;
   for (int i = 0; i < n_options; i++)
     if (strncmp(options[i], prefix, strlen(prefix)) == 0)
       snprintf(program->architecture, sizeof program->architecture, "%s",
                options[i] + strlen(prefix));
+}
+
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options,
+                                const char *const *options) {
+  nvrtcResult result = mock_begin_anywhere();
+  if (result != 0)
+    return mock_end(result);
+  take_architecture(program, n_options, options);
   if (atoi(strchr(program->architecture, '_') + 1) > mock_state.newest)
-    return NVRTC_ERROR_INVALID_OPTION;
+    return mock_end(NVRTC_ERROR_INVALID_OPTION);
   mock_state.compilations++;
   memcpy(mock_state.architecture, program->architecture,
          sizeof mock_state.architecture);
   if (strstr(program->source, "WRONG") == NULL)
-    return 0;
+    return mock_end(0);
   snprintf(program->log, sizeof program->log, "line 1: what is WRONG?");
-  return NVRTC_ERROR_COMPILATION;
+  return mock_end(NVRTC_ERROR_COMPILATION);
 }
 
 static nvrtcResult give_size(nvrtcProgram program, size_t *size) {
   *size = BINARY_HEAD + strlen(program->source) + 1;
-  return mock_fails_now() ? mock_state.fail_with : 0;
+  return mock_end(mock_begin_anywhere());
 }
 
 static nvrtcResult give_bytes(nvrtcProgram program, char *bytes, const char *magic) {
   memset(bytes, 0, BINARY_HEAD);
   snprintf(bytes, BINARY_HEAD, "%s %s", magic, program->architecture);
   strcpy(bytes + BINARY_HEAD, program->source);
-  return mock_fails_now() ? mock_state.fail_with : 0;
+  return mock_end(mock_begin_anywhere());
 }
 
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
@@ -125,34 +133,38 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *text) {
 /* ---- cuBLAS ---- */
 
 cublasStatus cublasCreate(cublasHandle *handle) {
-  if (mock_fails_now())
-    return mock_state.fail_with;
-  *handle = calloc(1, sizeof **handle);
-  mock_state.handles++;
-  return 0;
+  cublasStatus result = mock_begin_anywhere();
+  if (result == 0) {
+    *handle = calloc(1, sizeof **handle);
+    mock_state.handles++;
+  }
+  return mock_end(result);
 }
 
 cublasStatus cublasDestroy(cublasHandle handle) {
+  mock_lock();
   free(handle);
   mock_state.handles--;
-  return 0;
+  return mock_end(0);
 }
 
 cublasStatus cublasSetStream(cublasHandle handle, CUstream stream) {
-  if (mock_fails_now())
-    return mock_state.fail_with;
-  handle->stream = stream;
-  return 0;
+  cublasStatus result = mock_begin_anywhere();
+  if (result == 0)
+    handle->stream = stream;
+  return mock_end(result);
 }
 
+/* The mode 0: numbers on the host. */
 cublasStatus cublasSetPointerMode(cublasHandle handle, int mode) {
   (void)handle;
-  return mock_fails_now() ? mock_state.fail_with : mode; /* 0: on the host */
+  cublasStatus result = mock_begin_anywhere();
+  return mock_end(result == 0 && mode != 0 ? INVALID_ARGUMENT : result);
 }
 
+/* The mode 0: exact. */
 cublasStatus cublasSetMathMode(cublasHandle handle, int mode) {
-  (void)handle;
-  return mock_fails_now() ? mock_state.fail_with : mode; /* 0: exact */
+  return cublasSetPointerMode(handle, mode);
 }
 
 static double get(const product *p, const void *from, ptrdiff_t at) {

@@ -43,21 +43,23 @@ CUresult mock_end(CUresult result) {
   return result;
 }
 
-bool mock_fails_now(void) {
-  return mock_state.fail_at >= 0 && mock_state.fail_at-- == 0;
+static int fail_in_turn(void) {
+  return mock_state.fail_at >= 0 && mock_state.fail_at-- == 0 ? mock_state.fail_with
+                                                              : CUDA_SUCCESS;
 }
 
-static CUresult check_current(void) {
-  if (mock_current == NULL || mock_current->references == 0)
-    return INVALID_CONTEXT;
-  if (mock_current->sticky != CUDA_SUCCESS)
-    return mock_current->sticky;
-  return mock_fails_now() ? mock_state.fail_with : CUDA_SUCCESS;
+int mock_begin_anywhere(void) {
+  mock_lock();
+  return fail_in_turn();
 }
 
 CUresult mock_begin(void) {
   mock_lock();
-  return check_current();
+  if (mock_current == NULL || mock_current->references == 0)
+    return INVALID_CONTEXT;
+  if (mock_current->sticky != CUDA_SUCCESS)
+    return mock_current->sticky;
+  return fail_in_turn();
 }
 
 CUresult mock_begin_unrecorded(void) {

@@ -80,9 +80,9 @@ void mock_lock(void);
 /* Gives the lock back, and `result`. */
 CUresult mock_end(CUresult result);
 
-/* Whether this is the call that is to fail. */
-bool mock_fails_now(void);
-/* What a call that works on the current context begins with; takes the lock. */
+/* What a call begins with, which takes the lock: whether it is the one that fails. */
+int mock_begin_anywhere(void);
+/* As mock_begin_anywhere, for a call that works on the current context. */
 CUresult mock_begin(void);
 /* As mock_begin, for what a thread may not do while it records a graph. */
 CUresult mock_begin_unrecorded(void);

@@ -368,6 +368,19 @@ static void test_no_memory(void) {
   check_given_back();
 }
 
+/* Memory goes back to the driver only when nothing queued uses it. */
+static void test_memory_given_back_early(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  gpudata *b = gpudata_alloc(ctx, 1000, NULL, 0, NULL);
+  CHECK_OK(gpudata_memset(b, 0, 1));
+  gpudata_release(b);
+  CHECK_OK(gpucontext_trim(ctx));
+  CHECK(mock->allocations == 0);
+  CHECK_OK(gpucontext_sync(ctx));
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
 /* A kernel's fault shows in the first call that waits; then the context is lost, and
  * another device is not. */
 static void test_a_kernel_that_faults(void) {
@@ -481,6 +494,7 @@ int main(void) {
   test_devices_that_the_compiler_does_not_know();
   test_events();
   test_no_memory();
+  test_memory_given_back_early();
   test_a_kernel_that_faults();
   test_each_call_fails();
   return check_result("cuda");

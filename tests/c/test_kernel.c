@@ -2,6 +2,7 @@
 #include "null_context.h"
 
 #include <gpuarray/kernel.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -11,7 +12,8 @@
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 
 /* What the hooked backend saw. */
-static int compiles, launches;
+static atomic_int compiles; /* by several threads at once */
+static int launches;
 static ga_launch last_launch;
 static ga_arg last_args[GA_MAX_ARGS];
 
@@ -38,7 +40,8 @@ static gpucontext *open_watched(void) {
   gpucontext *ctx = open_null();
   hooked.compile = watched_compile;
   hooked.launch = watched_launch;
-  compiles = launches = 0;
+  compiles = 0;
+  launches = 0;
   return ctx;
 }
 
@@ -128,6 +131,27 @@ static void test_batches(void) {
   get(ctx, "b;");
   prepare(ctx, GA_NO_ERROR, 3, (const char *[]){"c;", "a;", "b;"});
   CHECK(compiles == 0 && cache_info(ctx).disk_hits == 3);
+  gpucontext_deref(ctx);
+}
+
+static void test_a_batch_is_shared_out_among_threads(void) {
+  gpucontext *ctx = open_watched();
+  hooked.compiles_at_once = true;
+  prepare(ctx, GA_NO_ERROR, 6, (const char *[]){"p;", "q;", "r;", "s;", "t;", "u;"});
+  CHECK(compiles == 4 && cache_info(ctx).compiled == 6);
+  get(ctx, "u;");
+  CHECK(compiles == 4 && cache_info(ctx).memory_hits == 1);
+  prepare(ctx, GA_COMPILE_ERROR, 3, (const char *[]){"v;", "WRONG;", "w;"});
+  CHECK_TEXT("WRONG");
+  int before = compiles;
+  get(ctx, "v;"); /* what was right is kept */
+  CHECK(compiles == before);
+  gpucontext_deref(ctx);
+
+  ctx = open_watched();
+  get(ctx, "t;");
+  prepare(ctx, GA_NO_ERROR, 2, (const char *[]){"p;", "s;"});
+  CHECK(compiles == 0 && cache_info(ctx).compiled == 0);
   gpucontext_deref(ctx);
 }
 
@@ -367,6 +391,39 @@ static void test_threads(void) {
   gpucontext_deref(ctx);
 }
 
+/* Whether a folder has so many sources and nothing else. */
+static bool has_sources(const char *path, unsigned int n) {
+  char command[192];
+  snprintf(command, sizeof command,
+           "test $(ls %s | wc -l) = %u && test $(ls %s/*.cluda | wc -l) = %u", path, n,
+           path, n);
+  return system(command) == 0;
+}
+
+static void test_sources_for_a_reader(void) {
+  char sources[64];
+  const char *text = "KERNEL void mine() {}";
+  snprintf(sources, sizeof sources, "%s/sources", folder);
+  setenv("GPUARRAY_DUMP_KERNELS", sources, 1);
+  gpucontext *ctx = open_watched();
+  get(ctx, "one;");
+  prepare(ctx, GA_NO_ERROR, 2, (const char *[]){"one;", "two;"});
+  CHECK(has_sources(sources, 2)); /* also of what came from memory or disk */
+  gpukernel *k = gpukernel_init(ctx, 1, &text, NULL, "mine", 0, NULL, 0, NULL, NULL);
+  CHECK(k != NULL && has_sources(sources, 3));
+  gpukernel_release(k);
+  gpucontext_deref(ctx);
+
+  setenv("GPUARRAY_DUMP_KERNELS", "/proc/no/such", 1);
+  ctx = open_watched();
+  ga_source source = make_source("one;");
+  CHECK_STATUS(GA_SYS_ERROR, ga__kernel_get(&k, ctx, &source));
+  CHECK_TEXT("GPUARRAY_DUMP_KERNELS: /proc/no/such/");
+  ga__strbuf_clear(&source.body);
+  gpucontext_deref(ctx);
+  unsetenv("GPUARRAY_DUMP_KERNELS");
+}
+
 int main(void) {
   char command[64];
   CHECK(mkdtemp(folder) != NULL);
@@ -374,6 +431,7 @@ int main(void) {
   test_names();
   test_memory_and_disk();
   test_batches();
+  test_a_batch_is_shared_out_among_threads();
   test_the_culprit_of_a_batch_is_named();
   test_damaged_files_are_compiled_anew();
   test_programs_that_the_vendor_refuses();
@@ -384,6 +442,7 @@ int main(void) {
   test_geometry();
   test_too_many_arguments();
   test_threads();
+  test_sources_for_a_reader();
   snprintf(command, sizeof command, "rm -r %s", folder);
   CHECK(system(command) == 0);
   return check_result("kernel");
