@@ -294,9 +294,13 @@ int gpucontext_open(gpucontext **res, const char *name) {
   ga_address address;
   if (res == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "gpucontext_open: nowhere to put the context");
-  if (name && *name)
-    GA_TRY(ga__backend_device(&address, name));
-  else {
+  if (name && *name) {
+    int status = ga__backend_device(&address, name);
+    if (status != GA_NO_ERROR)
+      return strstr(gpuarray_error_text(), name)
+                 ? status
+                 : ga__fail_within(status, "\"%s\"", name);
+  } else {
     const char *chosen = getenv("GPUARRAY_DEVICE");
     bool is_set = chosen && *chosen;
     int status = ga__backend_device(&address, is_set ? chosen : NULL);

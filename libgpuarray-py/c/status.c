@@ -73,6 +73,9 @@ int ga__fail_within(int status, const char *format, ...) {
   int length = vsnprintf(text, sizeof text, format, args);
   va_end(args);
   mark_cut(text, length);
+  size_t known = strlen(text);
+  if (strncmp(message, text, known) == 0 && message[known] == ':')
+    return status; /* It says so already. */
   if (length >= 0 && length < TEXT_SIZE) {
     size_t room = sizeof text - (size_t)length;
     int more = snprintf(text + length, room, ": %s", message);

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gpuarray._native import ARRAY, address, check, ffi, lib
 from gpuarray.context import Context
+from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, dtype_to_typecode
 from gpuarray.errors import BadIndex, BadType, BadValue, NeedsCopy, OutOfMemory
 
@@ -372,8 +373,9 @@ class BaseArray:
         check(lib.GpuArray_astype(struct, self._struct, typecode, code), "astype")
         return self.wrap(struct, self._context, target, typecode)
 
-    def transfer(self, context: Context) -> Self:
-        """The array on another context; itself if it is there already."""
+    def transfer(self, context: Context | str | None) -> Self:
+        """The array on another context, or its name; itself if it is there already."""
+        context = find_context(context)
         if context is self._context:
             return self
         result = self.allocate(

@@ -140,6 +140,12 @@ def _reduce(
     return apply_reduction(reduction, (array,), mask, keepdims, operation)
 
 
+def refuse_out(out: None) -> None:
+    """Raise NotImplementedError for an ``out``; NumPy's functions hand on None."""
+    if out is not None:
+        raise Unsupported("a reduction into out= is not offered: assign its result")
+
+
 def _summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
     """NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
     if dtype is not None:
@@ -154,9 +160,11 @@ def sum(
     array: BaseArray,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
+    out: None = None,
     keepdims: bool = False,
 ) -> Any:
     """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it."""
+    refuse_out(out)
     accumulator = _summed_dtype(array, dtype)
     return _reduce("sum", SCALARS["add"], array, axis, keepdims, accumulator)
 
@@ -165,9 +173,11 @@ def prod(
     array: BaseArray,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
+    out: None = None,
     keepdims: bool = False,
 ) -> Any:
     """The product over ``axis``, in ``dtype`` or NumPy's choice of it."""
+    refuse_out(out)
     accumulator = _summed_dtype(array, dtype)
     return _reduce("prod", SCALARS["mul"], array, axis, keepdims, accumulator)
 
@@ -176,9 +186,11 @@ def mean(
     array: BaseArray,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
+    out: None = None,
     keepdims: bool = False,
 ) -> Any:
     """The mean over ``axis``; of integers in float64, of float16 by way of float32."""
+    refuse_out(out)
     if dtype is not None:
         result = as_dtype(dtype, "mean")
     else:
@@ -200,25 +212,37 @@ def _require_elements(operation: str, array: BaseArray, axis: Axis) -> None:
             )
 
 
-def max(array: BaseArray, axis: Axis = None, keepdims: bool = False) -> Any:
+def max(
+    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+) -> Any:
     """The largest element over ``axis``; nan if there is one."""
+    refuse_out(out)
     _require_elements("max", array, axis)
     return _reduce("max", SCALARS["maximum"], array, axis, keepdims, array._dtype)
 
 
-def min(array: BaseArray, axis: Axis = None, keepdims: bool = False) -> Any:
+def min(
+    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+) -> Any:
     """The smallest element over ``axis``; nan if there is one."""
+    refuse_out(out)
     _require_elements("min", array, axis)
     return _reduce("min", SCALARS["minimum"], array, axis, keepdims, array._dtype)
 
 
-def any(array: BaseArray, axis: Axis = None, keepdims: bool = False) -> Any:
+def any(
+    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+) -> Any:
     """Whether an element over ``axis`` is not zero."""
+    refuse_out(out)
     row = SCALARS["logical_or"]
     return _reduce("any", row, array, axis, keepdims, np.dtype(bool))
 
 
-def all(array: BaseArray, axis: Axis = None, keepdims: bool = False) -> Any:
+def all(
+    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+) -> Any:
     """Whether every element over ``axis`` is not zero."""
+    refuse_out(out)
     row = SCALARS["logical_and"]
     return _reduce("all", row, array, axis, keepdims, np.dtype(bool))

@@ -179,7 +179,16 @@ static void test_search(void) {
   CHECK(system(command) == 0);
 }
 
+static void test_a_prefix_is_put_once(void) {
+  GA_FAIL(GA_VALUE_ERROR, "gemm: sizes differ");
+  CHECK(ga__fail_within(GA_VALUE_ERROR, "gemm") == GA_VALUE_ERROR);
+  CHECK(strcmp(gpuarray_error_text(), "gemm: sizes differ") == 0);
+  ga__fail_within(GA_VALUE_ERROR, "gem");
+  CHECK(strcmp(gpuarray_error_text(), "gem: gemm: sizes differ") == 0);
+}
+
 int main(void) {
+  test_a_prefix_is_put_once();
   test_status_texts();
   test_message();
   test_long_message_is_cut();

@@ -344,3 +344,11 @@ def test_arrays_are_neither_hashed_nor_pickled(null):
         pickle.dumps(null)
     with pytest.raises(TypeError, match="arrays are made by"):
         gpuarray.Array()
+
+
+def test_transfer_takes_a_context_or_its_name(null):
+    array = gpuarray.zeros(3, context=null)
+    assert array.transfer("null") is array
+    assert array.transfer(null) is array
+    with pytest.raises(gpuarray.GpuArrayError, match="cudaa"):
+        array.transfer("cudaa")

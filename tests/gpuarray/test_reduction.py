@@ -164,3 +164,14 @@ def test_functions_are_the_methods(context):
     for name in NAMES:
         expected = getattr(np, name)(host, axis=1)
         assert_same(getattr(gpuarray, name)(device, axis=1), expected)
+
+
+def test_numpy_s_own_functions_hand_over_to_the_array(context):
+    host = np.arange(6, dtype="float32").reshape(2, 3)
+    array = gpuarray.asarray(host, context=context)
+    for function in (np.sum, np.mean, np.prod, np.max, np.min, np.any, np.all):
+        result = function(array, axis=1)
+        assert isinstance(result, gpuarray.Array)
+        np.testing.assert_allclose(np.asarray(result), function(host, axis=1))
+    with pytest.raises(NotImplementedError, match="assign its result"):
+        array.sum(out=array)
