@@ -87,10 +87,11 @@ def run(steps: int, digit: int) -> Report:
 
 
 def curve(losses: list[float]) -> str:
-    """The loss over time as a line of bars."""
-    blocks = " ▁▂▃▄▅▆▇█"
-    top = max(losses)
-    return "".join(blocks[round(value / top * (len(blocks) - 1))] for value in losses)
+    """The loss over time as a line of bars, on a logarithmic scale."""
+    blocks = "▁▂▃▄▅▆▇█"
+    logs = numpy.log(losses)
+    heights = (logs - logs.min()) / max(numpy.ptp(logs), 1e-9)
+    return "".join(blocks[round(h * (len(blocks) - 1))] for h in heights)
 
 
 def main() -> None:
