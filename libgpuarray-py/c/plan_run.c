@@ -472,9 +472,6 @@ static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *
 static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                       int *failed_step) {
   ga_bound *bound = NULL;
-  GA_TRY(ga__context_check(p->context));
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    GA_TRY(check_input(p, i, ins[i]));
   GA_TRY(get_bound(&bound, p, ins, failed_step));
   GA_TRY(replay(outs, bound, p, ins));
   ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
@@ -506,9 +503,19 @@ static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
 
 static bool any_overlap(const GpuPlan *p, const GpuArray *const *ins) {
   for (unsigned int i = 0; i < p->n_inputs; i++)
-    if (ins[i] != NULL && needs_copy(p, i, ins))
+    if (needs_copy(p, i, ins))
       return true;
   return false;
+}
+
+/* What must hold before a run looks at its inputs. */
+static int ready(GpuPlan *p, const GpuArray *const *ins) {
+  GA_TRY(ga__context_check(p->context));
+  if (p->signature == NULL)
+    GA_TRY(settle(p));
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    GA_TRY(check_input(p, i, ins[i]));
+  return GA_NO_ERROR;
 }
 
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
@@ -518,7 +525,7 @@ int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
     failed_step = &ignored;
   *failed_step = -1;
   pthread_mutex_lock(&p->lock);
-  int status = p->signature == NULL ? settle(p) : GA_NO_ERROR;
+  int status = ready(p, ins);
   if (status == GA_NO_ERROR)
     status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, failed_step)
                                  : run_locked(p, outs, ins, failed_step);
