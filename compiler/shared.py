@@ -48,7 +48,6 @@ class SharedVariable(Variable):
     ) -> None:
         super().__init__(type, name=name)
         self.container = container
-        self.default_update: Variable | None = None
 
     def get_value(
         self, borrow: bool = False, return_internal_type: bool = False

@@ -21,7 +21,6 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError, NoGradientError, NotOfferedError
 from gpuarray.compiler.graph.types import (
     ArrayType,
-    GpuArrayType,
     TensorType,
     Type,
     dtype_name,
@@ -433,11 +432,6 @@ def constant(
     array.setflags(write=False)
     pattern = tuple(length == 1 for length in array.shape)
     return Constant(TensorType(array.dtype.name, pattern), array, name)
-
-
-def is_device(variable: Variable) -> bool:
-    """Whether the variable lives on a context."""
-    return isinstance(variable.type, GpuArrayType)
 
 
 def is_float(variable: Variable) -> bool:

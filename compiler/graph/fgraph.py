@@ -111,13 +111,6 @@ class FunctionGraph:
         for listener in self.listeners:
             listener(change)
 
-    def replace_all(
-        self, pairs: Iterable[tuple[Variable, Variable]], reason: str = ""
-    ) -> None:
-        """Replace each ``(old, new)`` in turn."""
-        for old, new in pairs:
-            self.replace(old, new, reason)
-
     def _inherit_trace(self, old: Variable, nodes: Iterable[Apply]) -> None:
         trace = getattr(old.tag, "trace", None)
         if trace is not None:

@@ -81,27 +81,6 @@ class Type:
         raise NotImplementedError(f"{type(self).__name__}.filter")
 
 
-class Generic(Type):
-    """Any Python object; a variable of it only passes from node to node."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-    def __str__(self) -> str:
-        return type(self).__name__
-
-    __repr__ = __str__
-
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
-        """``value`` itself."""
-        return value
-
-
 class ArrayType(Type):
     """What both kinds of array share: a dtype, and the axes sure to have length 1."""
 
