@@ -41,6 +41,7 @@ enum ga_arg_kind {
 };
 typedef struct ga_arg {
   enum ga_arg_kind kind;
+  bool is_read_only; /* MEMORY: the kernel does not write to it */
   unsigned int size; /* of the value; 8 for GA_ARG_OFFSET */
   gpudata *buffer;   /* MEMORY: what is passed; OFFSET: what the offset counts in */
   union {

@@ -99,7 +99,41 @@ const char *ga__dtype_name(int typecode) {
 }
 
 int ga__dtype_work(int typecode) {
-  return typecode == GA_HALF ? GA_FLOAT : typecode;
+  return typecode == GA_HALF || typecode == GA_BFLOAT16 ? GA_FLOAT : typecode;
+}
+
+const char *ga__dtype_load(int typecode) {
+  return typecode == GA_HALF       ? "ga_half2float(%)"
+         : typecode == GA_BFLOAT16 ? "ga_bfloat162float(%)"
+                                   : "%";
+}
+
+const char *ga__dtype_store(int typecode) {
+  return typecode == GA_HALF       ? "ga_float2half(%)"
+         : typecode == GA_BFLOAT16 ? "ga_float2bfloat16(%)"
+         : typecode == GA_BOOL     ? "(%) != 0"
+                                   : "%";
+}
+
+void ga__dtype_convert(ga_strbuf *out, const char *text, int from, int to) {
+  from = ga__dtype_work(from);
+  to = ga__dtype_work(to);
+  const char *real = ga__dtype_kind(to) == 'c' && to == GA_CFLOAT ? "ga_float"
+                     : to == GA_CDOUBLE                           ? "ga_double"
+                                        : gpuarray_get_type(to)->cluda_name;
+  bool is_complex = ga__dtype_kind(from) == 'c';
+  if (from == to)
+    ga__strbuf_add(out, text);
+  else if (ga__dtype_kind(to) == 'c' && is_complex)
+    ga__strbuf_addf(out, "ga_complex((%s)(%s).x, (%s)(%s).y)", real, text, real, text);
+  else if (ga__dtype_kind(to) == 'c')
+    ga__strbuf_addf(out, "ga_complex((%s)(%s), (%s)0)", real, text, real);
+  else if (to == GA_BOOL && is_complex)
+    ga__strbuf_addf(out, "(ga_bool)((%s).x != 0 || (%s).y != 0)", text, text);
+  else if (to == GA_BOOL)
+    ga__strbuf_addf(out, "(ga_bool)((%s) != 0)", text);
+  else
+    ga__strbuf_addf(out, is_complex ? "(%s)(%s).x" : "(%s)(%s)", real, text);
 }
 
 int ga__dtype_check(int typecode, const char *operation) {

@@ -306,9 +306,16 @@ static ga_arg *next_arg(ga_args *args) {
 void ga__args_buffer(ga_args *args, gpudata *buffer) {
   ga_arg *a = next_arg(args);
   a->kind = GA_ARG_MEMORY;
+  a->is_read_only = false;
   a->size = sizeof(void *);
   a->buffer = buffer;
   a->value.u64 = 0;
+}
+
+void ga__args_input(ga_args *args, gpudata *buffer) {
+  ga__args_buffer(args, buffer);
+  if (args->n <= GA_MAX_ARGS)
+    args->list[args->n - 1].is_read_only = true;
 }
 
 void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset) {

@@ -34,7 +34,8 @@ enum ga_error {
   GA_LOAD_ERROR = 18,    /* a library is missing or lacks a function */
   GA_COMPILE_ERROR = 19, /* a kernel does not compile; the text has log and source */
   GA_LOST_ERROR = 20,    /* the context failed earlier; the text has the first cause */
-  GA_FORK_ERROR = 21     /* the context was opened before a fork */
+  GA_FORK_ERROR = 21,    /* the context was opened before a fork */
+  GA_INDEX_ERROR = 22    /* an index out of bounds, seen while a kernel ran */
 };
 
 /* The name of a status in words; "Unknown GA error" for what is not one. Static. */
