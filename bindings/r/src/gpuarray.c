@@ -1,0 +1,243 @@
+/* The .Call functions of the R package: external pointers that own a context, an array
+ * or a kernel, and R errors from statuses. R's numbers are float64; arrays keep R's
+ * column-major order. */
+#include <R.h>
+#include <R_ext/Rdynload.h>
+#include <Rinternals.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gpuarray/array.h>
+#include <gpuarray/blas.h>
+#include <gpuarray/elemwise.h>
+#include <gpuarray/kernel.h>
+#include <gpuarray/reduction.h>
+
+static void check(int status) {
+  if (status != GA_NO_ERROR)
+    Rf_error("%s", gpuarray_error_text());
+}
+
+/* ---- what R owns ---- */
+
+static void free_context(SEXP pointer) {
+  gpucontext_deref(R_ExternalPtrAddr(pointer));
+  R_ClearExternalPtr(pointer);
+}
+
+static void free_array(SEXP pointer) {
+  GpuArray *array = R_ExternalPtrAddr(pointer);
+  if (array == NULL)
+    return;
+  GpuArray_clear(array);
+  free(array);
+  R_ClearExternalPtr(pointer);
+}
+
+static void free_kernel(SEXP pointer) {
+  GpuKernel *kernel = R_ExternalPtrAddr(pointer);
+  if (kernel == NULL)
+    return;
+  GpuKernel_clear(kernel);
+  free(kernel);
+  R_ClearExternalPtr(pointer);
+}
+
+/* The address, or an R error: a pointer that was saved and loaded has none. */
+static void *address(SEXP pointer, const char *what) {
+  void *found = TYPEOF(pointer) == EXTPTRSXP ? R_ExternalPtrAddr(pointer) : NULL;
+  if (found == NULL)
+    Rf_error("%s expected; it may come from another R session", what);
+  return found;
+}
+
+static SEXP own(void *object, R_CFinalizer_t finalizer, const char *class) {
+  SEXP pointer = PROTECT(R_MakeExternalPtr(object, R_NilValue, R_NilValue));
+  R_RegisterCFinalizerEx(pointer, finalizer, TRUE);
+  SEXP name = PROTECT(Rf_mkString(class));
+  Rf_setAttrib(pointer, R_ClassSymbol, name);
+  UNPROTECT(2);
+  return pointer;
+}
+
+/* An empty struct that R frees, to be filled by the next call. */
+static SEXP new_array(GpuArray **out) {
+  *out = calloc(1, sizeof **out);
+  if (*out == NULL)
+    Rf_error("no memory for an array");
+  return own(*out, free_array, "gpu_array");
+}
+
+/* ---- contexts and arrays ---- */
+
+static SEXP gpu_open(SEXP name) {
+  gpucontext *context;
+  check(gpucontext_open(&context, CHAR(STRING_ELT(name, 0))));
+  return own(context, free_context, "gpu_context");
+}
+
+static SEXP gpu_name(SEXP context) {
+  return Rf_mkString(gpucontext_name(address(context, "a gpu_context")));
+}
+
+static SEXP gpu_sync(SEXP context) {
+  check(gpucontext_sync(address(context, "a gpu_context")));
+  return context;
+}
+
+/* `dims` is an integer vector; the values lie in column-major order. */
+static SEXP gpu_array(SEXP context, SEXP values, SEXP dims) {
+  unsigned int nd = (unsigned int)Rf_length(dims);
+  size_t shape[GA_MAX_NDIM];
+  ssize_t strides[GA_MAX_NDIM], step = sizeof(double);
+  GpuArray *array;
+  for (unsigned int i = 0; i < nd && i < GA_MAX_NDIM; i++) {
+    shape[i] = (size_t)INTEGER(dims)[i];
+    strides[i] = step;
+    step *= (ssize_t)shape[i];
+  }
+  SEXP result = PROTECT(new_array(&array));
+  check(GpuArray_copy_from_host(array, address(context, "a gpu_context"), REAL(values),
+                                GA_DOUBLE, nd, shape, strides));
+  UNPROTECT(1);
+  return result;
+}
+
+static SEXP gpu_dim(SEXP pointer) {
+  const GpuArray *array = address(pointer, "a gpu_array");
+  SEXP dims = PROTECT(Rf_allocVector(INTSXP, array->nd));
+  for (unsigned int i = 0; i < array->nd; i++)
+    INTEGER(dims)[i] = (int)array->dimensions[i];
+  UNPROTECT(1);
+  return dims;
+}
+
+/* The values in column-major order; waits. */
+static SEXP gpu_read(SEXP pointer) {
+  const GpuArray *array = address(pointer, "a gpu_array");
+  size_t n = 1;
+  GpuArray *whole;
+  for (unsigned int i = 0; i < array->nd; i++)
+    n *= array->dimensions[i];
+  SEXP owner = PROTECT(new_array(&whole));
+  check(GpuArray_copy(whole, array, GA_F_ORDER));
+  SEXP values = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)n));
+  check(GpuArray_read(REAL(values), n * sizeof(double), whole));
+  free_array(owner);
+  UNPROTECT(2);
+  return values;
+}
+
+/* ---- computing ---- */
+
+/* `expression` gives "out" from the arrays of a named list. */
+static SEXP gpu_elementwise(SEXP context, SEXP expression, SEXP arrays) {
+  SEXP names = Rf_getAttrib(arrays, R_NamesSymbol);
+  unsigned int n = (unsigned int)Rf_length(arrays);
+  gpuelemwise_arg *args = (gpuelemwise_arg *)R_alloc(n + 1, sizeof *args);
+  void **ins = (void **)R_alloc(n, sizeof *ins);
+  GpuArray *out;
+  args[0] = (gpuelemwise_arg){"out", GA_DOUBLE, GE_WRITE};
+  for (unsigned int i = 0; i < n; i++) {
+    ins[i] = address(VECTOR_ELT(arrays, i), "a gpu_array");
+    args[i + 1] = (gpuelemwise_arg){CHAR(STRING_ELT(names, i)), GA_DOUBLE, GE_READ};
+  }
+  SEXP result = PROTECT(new_array(&out));
+  GpuElemwise *ge = GpuElemwise_new(address(context, "a gpu_context"), NULL,
+                                    CHAR(STRING_ELT(expression, 0)), n + 1, args, 0, 0);
+  int status = ge ? GpuElemwise_apply(ge, &out, ins) : GA_INVALID_ERROR;
+  GpuElemwise_free(ge);
+  check(status);
+  UNPROTECT(1);
+  return result;
+}
+
+/* The sum over the axes whose bits `axes` has. */
+static SEXP gpu_sum(SEXP pointer, SEXP axes) {
+  GpuArray *array = address(pointer, "a gpu_array"), *out;
+  const gpuelemwise_arg input = {"x", GA_DOUBLE, GE_READ};
+  gpureduction_spec spec = {.size = sizeof spec,
+                            .map = "x",
+                            .combine = "a + b",
+                            .identity = "0",
+                            .acc_typecode = GA_DOUBLE,
+                            .out_typecode = GA_DOUBLE,
+                            .n = 1,
+                            .inputs = &input};
+  void *ins[] = {array};
+  int status = GA_NO_ERROR;
+  SEXP result = PROTECT(new_array(&out));
+  GpuReduction *gr = GpuReduction_new(GpuArray_context(array), &spec, &status);
+  if (gr)
+    status = GpuReduction_apply(gr, out, ins, (unsigned int)Rf_asInteger(axes), 0);
+  GpuReduction_free(gr);
+  check(status);
+  UNPROTECT(1);
+  return result;
+}
+
+static SEXP gpu_matmul(SEXP left, SEXP right) {
+  GpuArray *a = address(left, "a gpu_array"), *b = address(right, "a gpu_array"), *out;
+  const size_t shape[2] = {a->dimensions[0], b->dimensions[1]};
+  if (a->nd != 2 || b->nd != 2)
+    Rf_error("gpu_matmul: both arrays need two dimensions");
+  SEXP result = PROTECT(new_array(&out));
+  check(GpuArray_empty(out, GpuArray_context(a), GA_DOUBLE, 2, shape, GA_F_ORDER));
+  check(GpuArray_rgemm(cb_no_trans, cb_no_trans, 1, a, b, 0, out, 0));
+  UNPROTECT(1);
+  return result;
+}
+
+/* ---- kernels ---- */
+
+/* A kernel whose arguments are one array (pointer and offset), the count, and doubles.
+ */
+static SEXP gpu_kernel(SEXP context, SEXP source, SEXP name, SEXP n_numbers) {
+  enum { MOST = 16 };
+  int types[3 + MOST] = {GA_BUFFER, GA_SIZE, GA_SIZE};
+  unsigned int n = (unsigned int)Rf_asInteger(n_numbers);
+  const char *text = CHAR(STRING_ELT(source, 0));
+  if (n > MOST)
+    Rf_error("gpu_kernel: %u numbers; at most %d", n, MOST);
+  for (unsigned int i = 0; i < n; i++)
+    types[3 + i] = GA_DOUBLE;
+  GpuKernel *kernel = calloc(1, sizeof *kernel);
+  if (kernel == NULL)
+    Rf_error("no memory for a kernel");
+  int status = GpuKernel_init(kernel, address(context, "a gpu_context"), 1, &text, NULL,
+                              CHAR(STRING_ELT(name, 0)), 3 + n, types, 0, NULL);
+  if (status != GA_NO_ERROR)
+    free(kernel);
+  check(status);
+  return own(kernel, free_kernel, "gpu_kernel");
+}
+
+static SEXP gpu_call(SEXP pointer, SEXP target, SEXP numbers) {
+  GpuKernel *kernel = address(pointer, "a gpu_kernel");
+  GpuArray *array = address(target, "a gpu_array");
+  int n_numbers = Rf_length(numbers);
+  size_t n = 1, blocks = 0, threads = 0;
+  void **args = (void **)R_alloc((size_t)n_numbers + 3, sizeof *args);
+  for (unsigned int i = 0; i < array->nd; i++)
+    n *= array->dimensions[i];
+  args[0] = array->data;
+  args[1] = &array->offset;
+  args[2] = &n;
+  for (int i = 0; i < n_numbers; i++)
+    args[3 + i] = &REAL(numbers)[i];
+  check(GpuKernel_sched(kernel, n, &blocks, &threads));
+  check(GpuKernel_call(kernel, 1, &blocks, &threads, 0, args));
+  return target;
+}
+
+#define ENTRY(name, n) {#name, (DL_FUNC)(name), n}
+static const R_CallMethodDef entries[] = {
+    ENTRY(gpu_open, 1),   ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
+    ENTRY(gpu_array, 3),  ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
+    ENTRY(gpu_sum, 2),    ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
+    ENTRY(gpu_kernel, 4), ENTRY(gpu_call, 3),        {NULL, NULL, 0}};
+
+void R_init_gpuarray(DllInfo *info) {
+  R_registerRoutines(info, NULL, entries, NULL, NULL);
+  R_useDynamicSymbols(info, FALSE);
+}

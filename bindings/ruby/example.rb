@@ -1,0 +1,49 @@
+# libgpuarray from Ruby: data up, an expression, a sum, a product, kernels, an error.
+#
+#   ruby example.rb cuda0
+#
+# GPUARRAY_SCALE may name the library made from bindings/c/scale.c: then a kernel that C
+# launches works on the array that Ruby has made.
+require_relative "gpuarray"
+
+SOURCE = <<~CLUDA
+  KERNEL void square(GLOBAL_MEM ga_float *a, ga_size offset, ga_size n) {
+    a = (GLOBAL_MEM ga_float *)((GLOBAL_MEM char *)a + offset);
+    for (ga_size i = GID_0 * LDIM_0 + LID_0; i < n; i += GDIM_0 * LDIM_0)
+      a[i] *= a[i];
+  }
+CLUDA
+
+def expect(what, value, expected)
+  puts "#{what}: #{value}"
+  abort "#{what}: expected #{expected}" unless value == expected
+end
+
+context = GpuArray::Context.new(ARGV.fetch(0, ""))
+puts "on #{context.name}"
+x = context.array([[1, 2, 3], [4, 5, 6]])
+y = context.elementwise("out = 2 * x + 1", out: :float32, x: x)
+expect "2 x + 1", y.to_a, [[3.0, 5.0, 7.0], [9.0, 11.0, 13.0]]
+expect "its sum", y.sum.to_a, 48.0
+expect "its columns' sums", y.sum(axis: 0).to_a, [12.0, 16.0, 20.0]
+expect "x x'", x.dot(x.transpose).to_a, [[14.0, 32.0], [32.0, 77.0]]
+
+mine = x.copy
+square = GpuArray::Kernel.new(context, SOURCE, "square",
+                              [GpuArray::BUFFER, GpuArray::SIZE, GpuArray::SIZE])
+square.call(mine.size, mine, mine.struct.offset, mine.size)
+expect "a kernel from Ruby", mine.to_a, [[1.0, 4.0, 9.0], [16.0, 25.0, 36.0]]
+
+if ENV["GPUARRAY_SCALE"]
+  scale = Fiddle::Function.new(Fiddle.dlopen(ENV["GPUARRAY_SCALE"])["scale"],
+                               [Fiddle::TYPE_VOIDP, Fiddle::TYPE_FLOAT], Fiddle::TYPE_INT)
+  GpuArray.check(scale.call(mine, 0.5))
+  expect "a kernel from C", mine.to_a, [[0.5, 2.0, 4.5], [8.0, 12.5, 18.0]]
+end
+
+begin
+  x.reshape(5)
+  abort "reshape to 5 elements must fail"
+rescue GpuArray::Error => e
+  puts "caught: #{e.message}"
+end

@@ -1,0 +1,295 @@
+# libgpuarray from Ruby, through Fiddle: no gem, nothing to compile.
+#
+#   require_relative "gpuarray"
+#   context = GpuArray::Context.new("cuda0")
+#   x = context.array([1.0, 2.0, 3.0])
+#   (x * x).to_a          # => [1.0, 4.0, 9.0]
+#
+# The library is found by the loader, or named by GPUARRAY_LIBRARY. Work is queued; only
+# Array#to_a and Context#sync wait. A failed call raises GpuArray::Error.
+require "fiddle"
+require "fiddle/import"
+
+module GpuArray
+  # The C functions and structs, as the public headers declare them.
+  module C
+    extend Fiddle::Importer
+    dlload ENV.fetch("GPUARRAY_LIBRARY", "libgpuarray.so.4")
+
+    ArrayStruct = struct [
+      "void *data", "size_t offset", "unsigned int nd", "int flags", "int typecode",
+      "size_t dimensions[32]", "ssize_t strides[32]"
+    ]
+    ArgStruct = struct ["char *name", "int typecode", "int flags"]
+    SpecStruct = struct [
+      "size_t size", "char *preamble", "char *prologue", "char *mapping", "char *combine",
+      "char *identity", "int acc_typecode", "int out_typecode", "unsigned int n",
+      "void *inputs"
+    ]
+    KernelStruct = struct ["void *k", "void *args"]
+
+    extern "const char *gpuarray_error_text()"
+    extern "int gpucontext_open(void *, const char *)"
+    extern "void gpucontext_deref(void *)"
+    extern "int gpucontext_sync(void *)"
+    extern "const char *gpucontext_name(void *)"
+    extern "int GpuArray_copy_from_host(void *, void *, void *, int, unsigned int, " \
+           "void *, void *)"
+    extern "int GpuArray_empty(void *, void *, int, unsigned int, void *, int)"
+    extern "int GpuArray_view(void *, void *)"
+    extern "int GpuArray_copy(void *, void *, int)"
+    extern "int GpuArray_read(void *, size_t, void *)"
+    extern "int GpuArray_transpose(void *, void *, void *)"
+    extern "int GpuArray_reshape(void *, void *, unsigned int, void *, int, int)"
+    extern "void GpuArray_clear(void *)"
+    extern "int GpuArray_rgemm(int, int, double, void *, void *, double, void *, int)"
+    extern "void *GpuElemwise_new(void *, char *, char *, unsigned int, void *, " \
+           "unsigned int, int)"
+    extern "int GpuElemwise_apply(void *, void *, void *)"
+    extern "void GpuElemwise_free(void *)"
+    extern "void *GpuReduction_new(void *, void *, void *)"
+    extern "int GpuReduction_apply(void *, void *, void *, unsigned int, int)"
+    extern "void GpuReduction_free(void *)"
+    extern "int GpuKernel_init(void *, void *, unsigned int, void *, void *, char *, " \
+           "unsigned int, void *, int, void *)"
+    extern "int GpuKernel_sched(void *, size_t, void *, void *)"
+    extern "int GpuKernel_call(void *, unsigned int, void *, void *, size_t, void *)"
+    extern "void GpuKernel_clear(void *)"
+  end
+
+  # A call that failed: the library's text, and the status.
+  class Error < StandardError
+    attr_reader :status
+
+    def initialize(status)
+      @status = status
+      super(C.gpuarray_error_text.to_s)
+    end
+  end
+
+  # Raises unless the status is success.
+  def self.check(status)
+    raise Error.new(status) unless status.zero?
+  end
+
+  # Name in Ruby => the library's code, the letter of Array#pack.
+  TYPES = { float32: [11, "f"], float64: [12, "d"], int32: [5, "l"], int64: [7, "q"],
+            uint8: [2, "C"] }.freeze
+  TYPE_OF_CODE = TYPES.to_h { |name, (code, _)| [code, name] }.freeze
+  BUFFER = -1
+  SIZE = 24
+  READ = 0x2
+  WRITE = 0x4
+
+  # A C list of the addresses of objects.
+  def self.pointers(*objects) = objects.map { |o| o.to_ptr.to_i }.pack("Q*")
+
+  # An open device.
+  class Context
+    attr_reader :pointer
+
+    # "cuda0", "opencl0:1"; "" is the best device found.
+    def initialize(name = "")
+      place = [0].pack("Q")
+      GpuArray.check(C.gpucontext_open(place, name))
+      @pointer = Fiddle::Pointer.new(place.unpack1("Q"))
+      ObjectSpace.define_finalizer(self, Context.releaser(@pointer.to_i))
+    end
+
+    def self.releaser(address) = proc { C.gpucontext_deref(address) }
+
+    def name = C.gpucontext_name(@pointer).to_s
+
+    # Waits for all queued work; raises what failed meanwhile.
+    def sync
+      GpuArray.check(C.gpucontext_sync(@pointer))
+      self
+    end
+
+    # An array of nested or flat numbers.
+    def array(values, type: :float32)
+      shape = []
+      level = values
+      while level.is_a?(::Array)
+        shape << level.length
+        level = level.first
+      end
+      code, letter = TYPES.fetch(type)
+      bytes = [values].flatten.pack("#{letter}*")
+      Array.make(self) do |out|
+        C.GpuArray_copy_from_host(out, @pointer, bytes, code, shape.length,
+                                  shape.pack("Q*"), nil)
+      end
+    end
+
+    # out = expression over arrays that are given by name:
+    #   context.elementwise("out = x + y", out: :float32, x: a, y: b)
+    def elementwise(expression, out:, **inputs)
+      names = ["out", *inputs.keys.map(&:to_s)]
+      codes = [TYPES.fetch(out)[0], *inputs.values.map(&:typecode)]
+      args = GpuArray.arguments(names, codes, [WRITE] + [READ] * inputs.length)
+      elemwise = C.GpuElemwise_new(@pointer, nil, expression, names.length, args[:list],
+                                   0, 0)
+      raise Error.new(4) if elemwise.null?
+
+      begin
+        Array.make(self) do |result|
+          C.GpuElemwise_apply(elemwise, GpuArray.pointers(result),
+                              GpuArray.pointers(*inputs.values))
+        end
+      ensure
+        C.GpuElemwise_free(elemwise)
+      end
+    end
+  end
+
+  # A C list of gpuelemwise_arg and the texts that it points to.
+  def self.arguments(names, codes, flags)
+    texts = names.map { |name| Fiddle::Pointer["#{name}\0"] }
+    list = texts.each_index.map do |i|
+      [texts[i].to_i, codes[i], flags[i]].pack("Qll")
+    end
+    { list: list.join, texts: texts }
+  end
+
+  # An array on a device; it and its views hold the memory for as long as they live.
+  class Array
+    attr_reader :context, :struct
+
+    # The block fills a struct and gives a status.
+    def self.make(context)
+      struct = C::ArrayStruct.malloc
+      struct.to_ptr[0, C::ArrayStruct.size] = "\0" * C::ArrayStruct.size
+      status = yield struct
+      unless status.zero?
+        Fiddle.free(struct.to_ptr.to_i)
+        raise Error.new(status)
+      end
+      new(context, struct)
+    end
+
+    def initialize(context, struct)
+      @context = context
+      @struct = struct
+      ObjectSpace.define_finalizer(self, Array.releaser(struct.to_ptr.to_i))
+    end
+
+    def self.releaser(address)
+      proc do
+        C.GpuArray_clear(address)
+        Fiddle.free(address)
+      end
+    end
+
+    def to_ptr = @struct.to_ptr
+    def typecode = @struct.typecode
+    def type = TYPE_OF_CODE.fetch(typecode)
+    def shape = @struct.dimensions.first(@struct.nd)
+    def size = shape.inject(1, :*)
+
+    def transpose = Array.make(@context) { |out| C.GpuArray_transpose(out, @struct, nil) }
+
+    def reshape(*shape)
+      Array.make(@context) do |out|
+        C.GpuArray_reshape(out, @struct, shape.length, shape.pack("Q*"), 0, 0)
+      end
+    end
+
+    def copy = Array.make(@context) { |out| C.GpuArray_copy(out, @struct, 0) }
+
+    # The elements as nested Ruby arrays (a number for a 0-d array); waits.
+    def to_a
+      whole = copy
+      letter = TYPES.fetch(type)[1]
+      width = [0].pack(letter).bytesize
+      bytes = "\0" * (size * width)
+      GpuArray.check(C.GpuArray_read(bytes, bytes.bytesize, whole.struct))
+      flat = bytes.unpack("#{letter}*")
+      return flat.first if shape.empty?
+
+      shape.drop(1).reverse.inject(flat) { |rows, n| rows.each_slice(n).to_a }
+    end
+
+    { "+" => "x + y", "-" => "x - y", "*" => "x * y", "/" => "x / y" }.each do |op, text|
+      define_method(op) do |other|
+        @context.elementwise("out = #{text}", out: type, x: self, y: other)
+      end
+    end
+
+    # Over all axes, or one.
+    def sum(axis: nil)
+      axes = axis ? 1 << axis : (1 << shape.length) - 1
+      status = [0].pack("l")
+      args = GpuArray.arguments(["x"], [typecode], [READ])
+      texts = ["x", "a + b", "0"].map { |text| Fiddle::Pointer["#{text}\0"] }
+      spec = C::SpecStruct.malloc(Fiddle::RUBY_FREE)
+      spec.to_ptr[0, C::SpecStruct.size] = "\0" * C::SpecStruct.size
+      spec.size = C::SpecStruct.size
+      spec.mapping, spec.combine, spec.identity = texts
+      spec.acc_typecode = spec.out_typecode = typecode
+      spec.n = 1
+      spec.inputs = Fiddle::Pointer[args[:list]]
+      reduction = C.GpuReduction_new(@context.pointer, spec, status)
+      raise Error.new(status.unpack1("l")) if reduction.null?
+
+      begin
+        Array.make(@context) do |out|
+          C.GpuReduction_apply(reduction, out, GpuArray.pointers(self), axes, 0)
+        end
+      ensure
+        C.GpuReduction_free(reduction)
+      end
+    end
+
+    # The matrix product.
+    def dot(other)
+      shape = [self.shape[0], other.shape[1]]
+      Array.make(@context) do |out|
+        status = C.GpuArray_empty(out, @context.pointer, typecode, 2, shape.pack("Q*"), 0)
+        next status unless status.zero?
+
+        status = C.GpuArray_rgemm(0, 0, 1.0, @struct, other.struct, 0.0, out, 0)
+        C.GpuArray_clear(out) unless status.zero?
+        status
+      end
+    end
+  end
+
+  # A kernel from CLUDA source; `types` are codes: BUFFER, SIZE or those of TYPES.
+  class Kernel
+    PACK = { SIZE => "Q", 11 => "f", 12 => "d", 5 => "l", 7 => "q" }.freeze
+
+    def initialize(context, source, name, types)
+      @types = types
+      @struct = C::KernelStruct.malloc
+      text = Fiddle::Pointer["#{source}\0"]
+      status = C.GpuKernel_init(@struct, context.pointer, 1, [text.to_i].pack("Q"), nil,
+                                name, types.length, types.pack("l*"), 0, nil)
+      raise Error.new(status) unless status.zero?
+
+      ObjectSpace.define_finalizer(self, Kernel.releaser(@struct.to_ptr.to_i))
+    end
+
+    def self.releaser(address)
+      proc do
+        C.GpuKernel_clear(address)
+        Fiddle.free(address)
+      end
+    end
+
+    # Queues enough threads for `n` work items. Arguments are arrays (their buffer) and
+    # numbers.
+    def call(n, *values)
+      kept = values.each_with_index.map do |value, i|
+        next value.struct.data if @types[i] == BUFFER
+
+        Fiddle::Pointer[[value].pack(PACK.fetch(@types[i]))]
+      end
+      blocks = [0].pack("Q")
+      threads = [0].pack("Q")
+      GpuArray.check(C.GpuKernel_sched(@struct, n, blocks, threads))
+      GpuArray.check(C.GpuKernel_call(@struct, 1, blocks, threads, 0,
+                                      kept.map(&:to_i).pack("Q*")))
+    end
+  end
+end

@@ -1,0 +1,104 @@
+"""Other languages on an installed libgpuarray: C, C++, Ruby and R run their examples.
+
+Each opens a device, puts data up, runs an expression, a sum, a matrix product and a
+kernel of its own, reads back and catches an error; it fails if a value is wrong. C++
+and Ruby also hand an array that they made to a kernel that a C file launches.
+"""
+
+import os
+import shutil
+
+import pytest
+from gpuarray._native import prepare
+from test_install import CC, ROOT, STRICT, cmake, flags, installed, run  # noqa: F401
+
+CXX = os.environ.get("CXX", "c++")
+BINDINGS = ROOT / "bindings"
+# The first device is enough: the devices' own tests cover the rest.
+pytestmark = pytest.mark.usefixtures("device")
+
+
+@pytest.fixture
+def device(context):
+    """The name of a device that runs kernels."""
+    prepare()  # GPUARRAY_WHEEL_PATH, for runtimes from the package index
+    return context.name
+
+
+@pytest.fixture(scope="module")
+def scale(installed, tmp_path_factory):  # noqa: F811
+    """The C kernel as a library that other languages open."""
+    library = tmp_path_factory.mktemp("scale") / "libscale.so"
+    source = BINDINGS / "c" / "scale.c"
+    run(CC, *STRICT, "-shared", "-fPIC", source, *flags(installed), "-o", library)
+    return library
+
+
+def caught(output):
+    """The examples print the error that they provoke last."""
+    last = output.strip().splitlines()[-1]
+    assert last.startswith("caught: "), output
+    return last
+
+
+def interpreter(name):
+    """The path of a language's program."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def test_c_by_pkg_config(installed, device, tmp_path):  # noqa: F811
+    program = tmp_path / "example"
+    sources = [BINDINGS / "c" / name for name in ("example.c", "scale.c")]
+    run(CC, *STRICT, *sources, *flags(installed), "-o", program)
+    out = run(program, device, LD_LIBRARY_PATH=str(installed.libraries))
+    assert "reshape: float32 (2, 3)" in caught(out)
+
+
+@pytest.mark.parametrize(("folder", "name"), [("c", "example"), ("cpp", "example_cpp")])
+def test_a_project_by_cmake(installed, device, tmp_path, folder, name):  # noqa: F811
+    prefix = f"-DCMAKE_PREFIX_PATH={installed.prefix}"
+    cmake("-S", BINDINGS / folder, "-B", tmp_path, prefix)
+    cmake("--build", tmp_path)
+    assert "(5,) has 5" in caught(run(tmp_path / name, device))
+
+
+def test_cpp_without_a_warning(installed, device, tmp_path):  # noqa: F811
+    kernel, program = tmp_path / "scale.o", tmp_path / "example"
+    source = BINDINGS / "c" / "scale.c"
+    run(CC, *STRICT, "-c", source, *flags(installed)[:1], "-o", kernel)
+    strict = ["-std=c++17", *STRICT[1:], "-Wshadow", "-Wconversion"]
+    example = BINDINGS / "cpp" / "example.cpp"
+    run(CXX, *strict, example, kernel, *flags(installed), "-o", program)
+    out = run(program, device, LD_LIBRARY_PATH=str(installed.libraries))
+    assert "a kernel from C: 0.5 2 4.5 8 12.5 18\n" in out
+
+
+def test_ruby(installed, scale, device):  # noqa: F811
+    out = run(
+        interpreter("ruby"),
+        BINDINGS / "ruby" / "example.rb",
+        device,
+        LD_LIBRARY_PATH=str(installed.libraries),
+        GPUARRAY_SCALE=str(scale),
+    )
+    assert "a kernel from C: [[0.5, 2.0, 4.5], [8.0, 12.5, 18.0]]\n" in out
+    assert "reshape" in caught(out)
+
+
+def test_r(installed, device, tmp_path):  # noqa: F811
+    package, library = tmp_path / "package", tmp_path / "library"
+    shutil.copytree(BINDINGS / "r", package)
+    library.mkdir()
+    places = {
+        "LD_LIBRARY_PATH": str(installed.libraries),
+        "PKG_CONFIG_PATH": str(installed.pkg_config.parent),
+        "R_LIBS": str(library),
+    }
+    run(
+        interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places
+    )
+    out = run(interpreter("Rscript"), package / "example.R", device, **places)
+    assert "inner dimensions 3 and 2 differ" in caught(out)
