@@ -4,7 +4,14 @@ import numpy as np
 
 # Relative tolerances of results that a device may compute with other rounding than
 # NumPy.
-RTOL = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-12}
+RTOL = {
+    "float16": 2e-3,
+    "bfloat16": 1e-2,
+    "float32": 2e-5,
+    "float64": 1e-12,
+    "complex64": 2e-5,
+    "complex128": 1e-12,
+}
 
 
 def assert_same(device, host, rtol=None, exact=False):
@@ -13,10 +20,12 @@ def assert_same(device, host, rtol=None, exact=False):
     got = np.asarray(device)
     assert got.dtype == host.dtype
     assert device.shape == host.shape == got.shape
-    if exact or host.dtype.kind != "f":
+    if exact or host.dtype.name not in RTOL:
         np.testing.assert_array_equal(got, host)
         return
     tolerance = RTOL[host.dtype.name] if rtol is None else rtol
+    if host.dtype.name == "bfloat16":
+        got, host = got.astype("float32"), host.astype("float32")
     scale = np.abs(host[np.isfinite(host)]).max(initial=0) if host.size else 0
     np.testing.assert_allclose(got, host, rtol=tolerance, atol=tolerance * 1e-2 * scale)
 

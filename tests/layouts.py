@@ -34,7 +34,10 @@ def values(dtype, shape=BASE, seed=0):
         return random.integers(0, 100, shape).astype(dtype)
     if dtype.kind == "i":
         return random.integers(-50, 50, shape).astype(dtype)
-    return np.round(random.normal(0, 3, shape), 2).astype(dtype)
+    real = np.round(random.normal(0, 3, shape), 2)
+    if dtype.kind == "c":
+        return (real + 1j * np.round(random.normal(0, 3, shape), 2)).astype(dtype)
+    return real.astype(dtype)
 
 
 def pair(name, dtype, context, seed=0):

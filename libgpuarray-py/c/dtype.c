@@ -1,6 +1,7 @@
 /* One table of element types: size, alignment, C name, kind. */
 #include "c/dtype.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 typedef struct dtype {
@@ -12,7 +13,7 @@ typedef struct dtype {
 #define ROW(code, cluda, size, align, kind, name)                                      \
   [code] = {{cluda, size, align, code}, kind, name}
 
-static const dtype table[GA_NBASE] = {
+static const dtype base[GA_NBASE] = {
     ROW(GA_BOOL, "ga_bool", 1, 1, 'b', "bool"),
     ROW(GA_BYTE, "ga_byte", 1, 1, 'i', "int8"),
     ROW(GA_UBYTE, "ga_ubyte", 1, 1, 'u', "uint8"),
@@ -27,9 +28,10 @@ static const dtype table[GA_NBASE] = {
     ROW(GA_FLOAT, "ga_float", 4, 4, 'f', "float32"),
     ROW(GA_DOUBLE, "ga_double", 8, 8, 'f', "float64"),
     ROW(GA_QUAD, "ga_quad", 16, 16, 0, "float128"),
-    ROW(GA_CFLOAT, "ga_cfloat", 8, 4, 'c', "complex64"),
-    ROW(GA_CDOUBLE, "ga_cdouble", 16, 8, 'c', "complex128"),
+    ROW(GA_CFLOAT, "ga_cfloat", 8, 8, 'c', "complex64"), /* a device's vector of two */
+    ROW(GA_CDOUBLE, "ga_cdouble", 16, 16, 'c', "complex128"),
     ROW(GA_CQUAD, "ga_cquad", 32, 16, 0, "complex256"),
+    ROW(GA_BFLOAT16, "ga_bfloat16", 2, 2, 'f', "bfloat16"),
     ROW(GA_HALF, "ga_half", 2, 2, 'f', "float16"),
     ROW(GA_SIZE, "ga_size", sizeof(size_t), sizeof(size_t), 0, "size"),
     ROW(GA_SSIZE, "ga_ssize", sizeof(ssize_t), sizeof(ssize_t), 0, "ssize"),
@@ -66,10 +68,49 @@ static const gpuarray_type unknown = {NULL, 0, 0, -1};
 
 /* The row of a typecode, or NULL. */
 static const dtype *find(int typecode) {
-  if (typecode < 0 || typecode >= GA_NBASE || table[typecode].name == NULL)
+  if (typecode < 0 || typecode >= GA_NBASE || base[typecode].name == NULL)
     return NULL;
-  return &table[typecode];
+  return &base[typecode];
 }
+
+/* ---- types that users register ---- */
+
+#define MAX_REGISTERED 4096
+
+/* A slot is filled once, after its type is complete: readers need no lock. */
+static _Atomic(const gpuarray_type *) registered[MAX_REGISTERED];
+static atomic_int n_registered;
+
+static int refuse_type(int *ret, int status) {
+  if (ret)
+    *ret = status;
+  return -1;
+}
+
+int gpuarray_register_type(gpuarray_type *t, int *ret) {
+  if (t == NULL)
+    return refuse_type(
+        ret, GA_FAIL(GA_VALUE_ERROR, "gpuarray_register_type: no type was given"));
+  int slot = atomic_load(&n_registered);
+  do {
+    if (slot == MAX_REGISTERED)
+      return refuse_type(ret, GA_FAIL(GA_XLARGE_ERROR,
+                                      "gpuarray_register_type: %d types are registered "
+                                      "already; register each type once",
+                                      MAX_REGISTERED));
+  } while (!atomic_compare_exchange_weak(&n_registered, &slot, slot + 1));
+  t->typecode = GA_ENDVEC + slot;
+  atomic_store(&registered[slot], t);
+  return t->typecode;
+}
+
+static const gpuarray_type *find_registered(int typecode) {
+  if (typecode < GA_ENDVEC || typecode - GA_ENDVEC >= MAX_REGISTERED)
+    return NULL;
+  return atomic_load(&registered[typecode - GA_ENDVEC]);
+}
+
+/* ---- questions ---- */
 
 const gpuarray_type *gpuarray_get_type(int typecode) {
   if (typecode == GA_BUFFER)
@@ -77,7 +118,8 @@ const gpuarray_type *gpuarray_get_type(int typecode) {
   if (typecode >= FIRST_VECTOR && typecode < GA_NVEC)
     return &vectors[typecode - FIRST_VECTOR];
   const dtype *row = find(typecode);
-  return row ? &row->type : &unknown;
+  const gpuarray_type *own = row ? &row->type : find_registered(typecode);
+  return own ? own : &unknown;
 }
 
 size_t gpuarray_get_elsize(int typecode) {
@@ -94,6 +136,9 @@ const char *ga__dtype_name(int typecode) {
   const dtype *row = find(typecode);
   if (row)
     return row->name;
+  const char *name = gpuarray_get_type(typecode)->cluda_name;
+  if (name)
+    return name;
   snprintf(other, sizeof other, "type %d", typecode);
   return other;
 }
@@ -118,8 +163,8 @@ const char *ga__dtype_store(int typecode) {
 void ga__dtype_convert(ga_strbuf *out, const char *text, int from, int to) {
   from = ga__dtype_work(from);
   to = ga__dtype_work(to);
-  const char *real = ga__dtype_kind(to) == 'c' && to == GA_CFLOAT ? "ga_float"
-                     : to == GA_CDOUBLE                           ? "ga_double"
+  const char *real = to == GA_CFLOAT    ? "ga_float"
+                     : to == GA_CDOUBLE ? "ga_double"
                                         : gpuarray_get_type(to)->cluda_name;
   bool is_complex = ga__dtype_kind(from) == 'c';
   if (from == to)
@@ -137,16 +182,11 @@ void ga__dtype_convert(ga_strbuf *out, const char *text, int from, int to) {
 }
 
 int ga__dtype_check(int typecode, const char *operation) {
-  char kind = ga__dtype_kind(typecode);
-  if (kind == 'c')
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: %s is not offered; keep the real and the imaginary part in two "
-                   "arrays",
-                   operation, ga__dtype_name(typecode));
-  if (kind == 0)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: %s is not the type of an array; offered are bool, int8 to "
-                   "int64, uint8 to uint64, float16, float32 and float64",
-                   operation, ga__dtype_name(typecode));
-  return GA_NO_ERROR;
+  if (ga__dtype_kind(typecode) != 0)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: %s is not the type of an array; offered are bool, int8 to int64, "
+                 "uint8 to uint64, float16, bfloat16, float32, float64, complex64 and "
+                 "complex128",
+                 operation, ga__dtype_name(typecode));
 }

@@ -8,7 +8,7 @@
 /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex, 0 for what is not a
  * dtype. */
 char ga__dtype_kind(int typecode);
-/* "float32", for messages; "type 17" for what is not a dtype. Static or the thread's.
+/* "float32", for messages; "type 18" for what is not a dtype. Static or the thread's.
  */
 const char *ga__dtype_name(int typecode);
 /* The typecode in which a kernel computes with values of this one: half and bfloat16

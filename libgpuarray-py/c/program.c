@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "c/cache.h"
+#include "c/complex.h"
 
 #define N_BUCKETS 256
 
@@ -26,9 +27,39 @@ void ga__key_begin(ga_key *k, const gpucontext *ctx) {
   ga__strbuf_add(&k->text, ctx->backend->prelude);
 }
 
+/* The length of a line that includes "cluda.h", without its end; else 0. */
+static size_t inclusion_length(const char *line) {
+  size_t length = strcspn(line, "\n"), at = strspn(line, " \t");
+  if (line[at] != '#')
+    return 0;
+  at += 1 + strspn(line + at + 1, " \t");
+  if (strncmp(line + at, "include", 7) != 0)
+    return 0;
+  const char *name = strstr(line + at, "cluda.h");
+  return name && name < line + length ? length : 0;
+}
+
+static void add_body(ga_strbuf *out, const char *body) {
+  const char *name = strstr(body, "cluda.h");
+  while (name) {
+    const char *line = name;
+    while (line > body && line[-1] != '\n')
+      line--;
+    ga__strbuf_addn(out, body, (size_t)(line - body));
+    body = line + inclusion_length(line);
+    name = strstr(body > name ? body : name + 1, "cluda.h");
+  }
+  ga__strbuf_add(out, body);
+}
+
 void ga__key_add(ga_key *k, const char *body) {
+  unsigned int missing = ga__complex_widths(body) & ~k->widths;
+  ga__complex_add(&k->text, missing);
+  k->widths |= missing;
   ga__strbuf_add(&k->text, "\n#line 1\n");
-  ga__strbuf_add(&k->text, body);
+  if (k->body_at == 0)
+    k->body_at = k->text.length;
+  add_body(&k->text, body);
 }
 
 int ga__key_of(ga_key *k, const gpucontext *ctx, const char *body) {
@@ -236,8 +267,7 @@ static int compile(ga_program **out, gpucontext *ctx, const ga_key *k, const cha
   const char *source = k->text.text + k->source_at;
   int status = ctx->backend->compile(&compiled, ctx->device, source, &log);
   if (status == GA_COMPILE_ERROR) {
-    const char *body = source + strlen(ctx->backend->prelude) + strlen("\n#line 1\n");
-    compile_failed(ctx, name, log.text, body, err_str);
+    compile_failed(ctx, name, log.text, k->text.text + k->body_at, err_str);
   }
   ga__strbuf_clear(&log);
   GA_TRY(status);

@@ -9,11 +9,14 @@
  * zeroed; ga__key_clear frees it. */
 typedef struct ga_key {
   ga_strbuf text;
-  size_t source_at;
+  size_t source_at, body_at; /* the prelude, the first body */
+  unsigned int widths;       /* of complex numbers, whose functions are in it */
 } ga_key;
 
 void ga__key_begin(ga_key *key, const gpucontext *ctx);
-/* Adds a body, whose lines count from 1 in the vendor's messages. */
+/* Adds a body, whose lines count from 1 in the vendor's messages. A line that includes
+ * "cluda.h", as libgpuarray 0.7 wants it, is left empty: the words are there already.
+ */
 void ga__key_add(ga_key *key, const char *body);
 /* The key of one body; GA_MEMORY_ERROR. */
 int ga__key_of(ga_key *key, const gpucontext *ctx, const char *body);

@@ -1,9 +1,11 @@
 /* CLUDA source to machine code, by NVRTC; needs no device. */
 #include <ctype.h>
+#define GPUARRAY_NO_CUDA /* its names are declared in cuda/api.h */
 #include <gpuarray/ext_cuda.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "c/complex.h"
 #include "cuda/kernel.h"
 
 const char ga__cuda_prelude[] = {
@@ -134,7 +136,9 @@ int gpuarray_cuda_compile(const char *source, const char *arch, size_t *size) {
   void *bytes = NULL;
   size_t length = 0;
   /* Lines count from the caller's first. */
-  ga__strbuf_addf(&text, "%s\n#line 1\n%s", ga__cuda_prelude, source);
+  ga__strbuf_add(&text, ga__cuda_prelude);
+  ga__complex_add(&text, ga__complex_widths(source));
+  ga__strbuf_addf(&text, "\n#line 1\n%s", source);
   int status = ga__strbuf_status(&text);
   if (status == GA_NO_ERROR)
     status = ga__cuda_compile_for(text.text, arch, size ? &bytes : NULL, &length, &log);

@@ -1,6 +1,8 @@
 /* The words of the kernel language in CUDA C++. Includes nothing, and is short: it is
  * parsed with every program. Math functions are the compiler's own. */
 #define KERNEL extern "C" __global__
+/* A kernel whose registers leave room for so many blocks of so many threads. */
+#define KERNEL_OF(threads, blocks) KERNEL __launch_bounds__(threads, blocks)
 #define WITHIN_KERNEL static __device__
 #define GA_INLINE static __device__ __forceinline__
 #define GLOBAL_MEM
@@ -62,6 +64,9 @@ typedef ulong2 ga_ulong2;
 typedef float2 ga_float2;
 typedef float4 ga_float4;
 typedef double2 ga_double2;
+/* Complex numbers; their functions are in the program where it mentions them. */
+typedef float2 ga_cfloat;
+typedef double2 ga_cdouble;
 
 #ifndef NULL
 #define NULL 0
@@ -106,6 +111,20 @@ GA_INLINE ga_half ga_float2half(ga_float f) {
   return h;
 }
 
+typedef struct ga_bfloat16 {
+  ga_ushort data;
+} ga_bfloat16;
+GA_INLINE ga_float ga_bfloat162float(ga_bfloat16 b) {
+  return __uint_as_float((ga_uint)b.data << 16);
+}
+GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
+  const ga_uint bits = __float_as_uint(f);
+  ga_bfloat16 b;
+  b.data = (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
+                       16);
+  return b;
+}
+
 /* atom_<op>_<type><space>(pointer, value) give the old value. Types: i int, I uint,
  * l long, L ulong, f float, d double, e half; spaces: g global, l local. */
 typedef unsigned long long ga_word64;
@@ -127,6 +146,21 @@ typedef unsigned long long ga_word64;
   __longlong_as_double(                                                                \
       (long long)atomicExch((ga_word64 *)(p), (ga_word64)__double_as_longlong(v)))
 #define atom_xchg_eg(p, v) ga_atomic_half((ga_half *)(p), v, 0)
+/* For the 32-bit types also: the larger, the smaller, bits; and compare-and-swap. */
+#define atom_max_ig(p, v) atomicMax((ga_int *)(p), (ga_int)(v))
+#define atom_max_Ig(p, v) atomicMax((ga_uint *)(p), (ga_uint)(v))
+#define atom_min_ig(p, v) atomicMin((ga_int *)(p), (ga_int)(v))
+#define atom_min_Ig(p, v) atomicMin((ga_uint *)(p), (ga_uint)(v))
+#define atom_or_Ig(p, v) atomicOr((ga_uint *)(p), (ga_uint)(v))
+#define atom_and_Ig(p, v) atomicAnd((ga_uint *)(p), (ga_uint)(v))
+#define atom_cas_Ig(p, seen, v) atomicCAS((ga_uint *)(p), (ga_uint)(seen), (ga_uint)(v))
+#define atom_max_il atom_max_ig
+#define atom_max_Il atom_max_Ig
+#define atom_min_il atom_min_ig
+#define atom_min_Il atom_min_Ig
+#define atom_or_Il atom_or_Ig
+#define atom_and_Il atom_and_Ig
+#define atom_cas_Il atom_cas_Ig
 #define atom_add_il atom_add_ig
 #define atom_add_Il atom_add_Ig
 #define atom_add_ll atom_add_lg
@@ -173,3 +207,22 @@ GA_INLINE ga_half ga_atomic_half(ga_half *p, ga_half v, int add) {
   } while (seen != old);
   return half;
 }
+
+/* Tells the context of an index out of bounds: the first of a launch is kept. */
+GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site,
+                               ga_long index, ga_long length) {
+  word = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)word + word_off);
+  if (atom_add_Ig(word, 1) == 0) {
+    word[1] = site;
+    word[2] = (ga_uint)index;
+    word[3] = (ga_uint)(index >> 32);
+    word[4] = (ga_uint)length;
+    word[5] = (ga_uint)(length >> 32);
+  }
+}
+
+/* Warps: the lanes for which `yes` is not 0; a barrier of a warp, for local memory; how
+ * many bits are set. */
+#define ga_ballot(yes) __ballot_sync(0xffffffffu, yes)
+#define ga_warp_barrier() __syncwarp()
+#define ga_popcount(bits) __popc(bits)

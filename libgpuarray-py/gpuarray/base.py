@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpuarray._native import ARRAY, address, check, ffi, lib
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import as_dtype, dtype_to_typecode
+from gpuarray.dtypes import as_dtype, dtype_to_typecode, parts_dtype
 from gpuarray.errors import BadIndex, BadType, BadValue, NeedsCopy, OutOfMemory
 
 Order = Literal["C", "F", "A", "K"]
@@ -339,8 +339,18 @@ class BaseArray:
         """A read-only view repeated along axes of length 1 and new leading axes."""
         lengths = as_shape(shape, "broadcast_to")
         struct = ffi.new(ARRAY)
-        check(lib.GpuArray_broadcast(struct, self._struct, len(lengths), lengths))
+        check(lib.GpuArray_broadcast_to(struct, self._struct, len(lengths), lengths))
         return self._like(struct)
+
+    def _part(self, number: int) -> Self:
+        """A view of the real (0) or imaginary (1) parts of complex elements."""
+        dtype = parts_dtype(self._dtype)
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_view(struct, self._struct))
+        struct.typecode = typecode = dtype_to_typecode(dtype)
+        struct.offset += number * dtype.itemsize
+        lib.GpuArray_fix_flags(struct)
+        return self.wrap(struct, self._context, dtype, typecode)
 
     # ---- copies and transfers ----
 
@@ -428,6 +438,9 @@ class BaseArray:
 
     def __float__(self) -> float:
         return float(self._number("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex"))
 
     def __int__(self) -> int:
         return int(self._number("int"))

@@ -1,9 +1,9 @@
 """C text of scalar operations: pure functions of a row and its operands' dtypes.
 
 Eager ufuncs and fused kernels are written with these. NumPy decides the dtypes: an
-operand is a dtype, or the Python type ``int`` or ``float`` of a constant, which is
-weak: it takes the dtype of what it meets (NEP 50). Values of float16 are float in all
-texts.
+operand is a dtype, or the Python type ``int``, ``float`` or ``complex`` of a constant,
+which is weak: it takes the dtype of what it meets (NEP 50). Values of float16 and
+bfloat16 are float in all texts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.dtypes import as_dtype, work_ctype, work_dtype
+from gpuarray.dtypes import (
+    as_dtype,
+    as_numpy_knows,
+    kind_of,
+    parts_dtype,
+    result_type,
+    work_ctype,
+    work_dtype,
+)
 from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]
-Operand = DType | type[int] | type[float]
+Operand = DType | type[int] | type[float] | type[complex]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ class Loop:
     @property
     def kind(self) -> str:
         """The key of ``Scalar.by_kind``: one letter, or one each if they differ."""
-        kinds = "".join(dtype.kind for dtype in self.operands)
+        kinds = "".join(kind_of(dtype) for dtype in self.operands)
         return kinds[0] if len(set(kinds)) == 1 else kinds
 
 
@@ -70,26 +78,40 @@ def resolve(row: Scalar, operands: tuple[Operand, ...]) -> Loop:
         if ufunc is None:
             found = _joined(row, operands)
         elif ufunc.nin == len(operands):
+            known, back = as_numpy_knows(operands)
             # NumPy's own types say weak; its annotations know dtypes only.
-            found = ufunc.resolve_dtypes((*operands, None))
+            found = ufunc.resolve_dtypes((*known, None))
+            found = tuple(back.get(dtype, dtype) for dtype in found)
         else:
             raise TypeError(f"{ufunc.__name__} takes {ufunc.nin} operands")
     except TypeError as error:
-        names = ", ".join(_name(operand) for operand in operands)
-        raise BadType(f"{row.name}: no loop for ({names}): {error}") from None
+        raise _no_loop(row, operands, str(error)) from None
     *inputs, result = (as_dtype(dtype, row.name) for dtype in found)
-    return Loop(tuple(inputs), result)
+    loop = Loop(tuple(inputs), parts_dtype(result) if row.gives_parts else result)
+    if "c" in loop.kind and "c" not in row.by_kind and not row.joins:
+        raise _no_loop(row, operands, "it is not defined for complex numbers")
+    return loop
+
+
+def _no_loop(row: Scalar, operands: tuple[Operand, ...], why: str) -> BadType:
+    names = ", ".join(_name(operand) for operand in operands)
+    return BadType(f"{row.name}: no loop for ({names}): {why}")
 
 
 def _joined(row: Scalar, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     """The loop of a row that promotes the operands in ``joins`` to its result."""
-    values = [operands[i] for i in row.joins]
-    result = np.result_type(*(v(0) if isinstance(v, type) else v for v in values))
+    result = result_type(*(operands[i] for i in row.joins))
     loop = [
-        result if i in row.joins else np.dtype(bool) if isinstance(v, type) else v
-        for i, v in enumerate(operands)
+        result if i in row.joins else _as_condition(v) for i, v in enumerate(operands)
     ]
     return (*loop, result)
+
+
+def _as_condition(operand: Operand) -> DType:
+    """An operand that is only asked whether it is 0; a device compares no complex."""
+    if isinstance(operand, type) or operand.kind == "c":
+        return np.dtype(bool)
+    return operand
 
 
 def _name(operand: Operand) -> str:
@@ -104,9 +126,17 @@ def convert(text: str, source: Operand, target: DType) -> str:
     """
     if not isinstance(source, type) and work_dtype(source) == work_dtype(target):
         return text
+    is_complex = not isinstance(source, type) and source.kind == "c"
     if target == np.bool_:
+        if is_complex:
+            return f"(ga_bool)(({text}).x != 0 || ({text}).y != 0)"
         return f"(ga_bool)(({text}) != 0)"
-    return f"({work_ctype(target)})({text})"
+    real = work_ctype(parts_dtype(target))
+    if target.kind != "c":
+        return f"({real})({text}).x" if is_complex else f"({real})({text})"
+    if is_complex:
+        return f"ga_complex(({real})({text}).x, ({real})({text}).y)"
+    return f"ga_complex(({real})({text}), ({real})0)"
 
 
 @cache
@@ -118,10 +148,13 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
     ]
     work = work_dtype(loop.operands[-1])
     result = work_ctype(loop.result)
-    suffix = "f" if work == np.float32 else ""
-    text = row.c_text(loop.kind).format(*texts, t=work_ctype(work), r=result, f=suffix)
+    parts = parts_dtype(work)
+    words = {"t": work_ctype(work), "f": "f" if parts == np.float32 else ""}
+    words["p"] = work_ctype(parts)
+    text = row.c_text(loop.kind).format(*texts, r=result, **words)
     support = row.support_text(loop.kind)
-    support = support.replace("{t}", work_ctype(work)).replace("{f}", suffix)
+    for word, meaning in words.items():
+        support = support.replace(f"{{{word}}}", meaning)
     support = once(support) if support else ""
     return Expression(text, loop.result, support)
 
@@ -170,6 +203,8 @@ def identity_text(row: Scalar, dtype: DType) -> str:
     if row.identity is None:
         raise BadValue(f"{row.name} has no identity")
     value: float = row.identity
+    if dtype.kind == "c" and np.isinf(value):
+        return literal(complex(value, value), dtype)
     if dtype.kind == "b":
         value = max(0, min(abs(value), 1)) if value != -np.inf else 0
     elif np.isinf(value) and dtype.kind in "iu":
@@ -184,15 +219,19 @@ def literal(value: Any, dtype: DType) -> str:
     '(ga_float)(0x1.99999a0000000p-4f)'
     """
     ctype = work_ctype(dtype)
+    if dtype.kind == "c":
+        number, parts = dtype.type(value), parts_dtype(dtype)
+        x, y = (literal(part, parts) for part in (number.real, number.imag))
+        return f"ga_complex({x}, {y})"
     if dtype.kind in "biu":
         return f"({ctype})({_integer(int(value))})"
-    number = float(dtype.type(value))
-    if np.isnan(number):
+    real = float(dtype.type(value))
+    if np.isnan(real):
         return f"({ctype})(NAN)"
-    if np.isinf(number):
-        return f"({ctype})({'-' if number < 0 else ''}INFINITY)"
+    if np.isinf(real):
+        return f"({ctype})({'-' if real < 0 else ''}INFINITY)"
     suffix = "f" if ctype == "ga_float" else ""
-    return f"({ctype})({number.hex()}{suffix})"
+    return f"({ctype})({real.hex()}{suffix})"
 
 
 def _integer(value: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray import dlpack
 from gpuarray.array import Array
 from gpuarray.base import BaseArray, Order, as_shape, order_code
 from gpuarray.context import Context
@@ -57,6 +58,18 @@ def asarray(
             f"{target.name} needs a copy"
         )
     return values.astype(wanted, copy=False).transfer(target)
+
+
+def from_dlpack(
+    other: Any, /, *, device: Place = None, copy: bool | None = None
+) -> Array:
+    """The array of another library on its own memory, without a copy.
+
+    ``other`` has ``__dlpack__``: an array of PyTorch, CuPy, JAX, NumPy. It is on the
+    context of its device; with ``device``, the name of another, and from the host it is
+    a copy, which ``copy=False`` forbids and ``copy=True`` asks for in any case.
+    """
+    return dlpack.take(Array, other, device, copy)
 
 
 def array(
@@ -138,18 +151,20 @@ def arange(
     *bounds: Any, dtype: npt.DTypeLike | None = None, context: Place = None
 ) -> Array:
     """``numpy.arange(start, stop, step)`` on a context."""
-    return asarray(np.arange(*bounds, dtype=dtype), context=context)
+    made = None if dtype is None else as_dtype(dtype, "arange")
+    return asarray(np.arange(*bounds, dtype=made), context=context)
 
 
 def linspace(
-    start: float,
-    stop: float,
+    start: complex,
+    stop: complex,
     num: int = 50,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
 ) -> Array:
     """``numpy.linspace(start, stop, num)`` on a context."""
-    return asarray(np.linspace(start, stop, num, dtype=dtype), context=context)
+    made = None if dtype is None else as_dtype(dtype, "linspace")
+    return asarray(np.linspace(start, stop, num, dtype=made), context=context)
 
 
 def eye(

@@ -1,7 +1,8 @@
 """The dtypes that a device holds: NumPy dtype, typecode, C name, work dtype.
 
-Half is a storage type: kernels load it as float, compute in float and round when they
-store.
+float16 and bfloat16 are storage types: kernels load them as float, compute in float and
+round when they store. NumPy has no bfloat16 of its own; the package ml_dtypes gives it
+one, and without that package no array of it can be made here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.errors import BadType
+from gpuarray.errors import BadType, LibraryMissing
+
+try:
+    from ml_dtypes import bfloat16 as _bfloat16
+except ImportError:
+    _bfloat16 = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,21 @@ TYPES = tuple(
         ("float32", 11, "ga_float"),
         ("float64", 12, "ga_double"),
         ("float16", 23, "ga_half"),
+        (_bfloat16, 17, "ga_bfloat16"),
+        ("complex64", 14, "ga_cfloat"),
+        ("complex128", 15, "ga_cdouble"),
     )
+    if name is not None
 )
 DTYPES = tuple(row.dtype for row in TYPES)
 OF_TYPECODE = {row.typecode: row.dtype for row in TYPES}
 _ROW_OF_DTYPE = {row.dtype: row for row in TYPES}
+_BFLOAT16 = OF_TYPECODE.get(17, np.dtype("V2"))  # else of no array
+_HALF, _FLOAT = np.dtype(np.float16), np.dtype(np.float32)
+_WORK = {_HALF: _FLOAT, _BFLOAT16: _FLOAT}
+DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
+"""The dtypes that only devices with double precision hold."""
+_PARTS = {np.dtype(c): np.dtype(f) for c, f in (("c8", "f4"), ("c16", "f8"))}
 
 SIZE = 24
 """The typecode of a kernel's ``ga_size`` argument."""
@@ -57,6 +73,8 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
     >>> as_dtype("f4")
     dtype('float32')
     """
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        dtype = bfloat16()
     try:
         found = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
     except TypeError as error:
@@ -70,6 +88,73 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
             "Convert on the host first: numpy.asarray(x).astype(...)"
         )
     return found.dtype
+
+
+def bfloat16() -> Any:
+    """The scalar type of bfloat16; LibraryMissing without the package ml_dtypes."""
+    if _bfloat16 is None:
+        raise LibraryMissing(
+            "bfloat16: NumPy has no such dtype without the package ml_dtypes: "
+            "pip install ml_dtypes"
+        )
+    return _bfloat16
+
+
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's letter of a dtype's kind; bfloat16, to NumPy a void, is a float.
+
+    >>> kind_of(np.dtype("uint8"))
+    'u'
+    """
+    return "f" if dtype == _BFLOAT16 else dtype.kind
+
+
+def parts_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of a complex number's parts; of any other dtype itself.
+
+    >>> parts_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    return _PARTS.get(dtype, dtype)
+
+
+def as_numpy_knows(
+    operands: tuple[Any, ...],
+) -> tuple[tuple[Any, ...], dict[Any, np.dtype[Any]]]:
+    """The operands of a promotion with bfloat16 replaced, and what to put back.
+
+    NumPy promotes bfloat16 with few dtypes, and with a Python float not to itself. Here
+    it promotes as float16 does, and beside float16 to float32.
+    """
+    if not any(_is_bfloat16(one) for one in operands):
+        return operands, {}
+    if _HALF in operands:
+        return tuple(_FLOAT if _is_bfloat16(x) else x for x in operands), {}
+    known = tuple(_HALF if _is_bfloat16(x) else x for x in operands)
+    return known, {_HALF: _BFLOAT16}
+
+
+def _is_bfloat16(operand: Any) -> bool:
+    return isinstance(operand, np.dtype) and operand == _BFLOAT16
+
+
+def result_type(*operands: Any) -> np.dtype[Any]:
+    """NumPy's ``result_type`` of dtypes and weak Python types, with bfloat16.
+
+    >>> result_type(np.dtype("float32"), complex)
+    dtype('complex64')
+    """
+    known, back = as_numpy_knows(operands)
+    found: np.dtype[Any] = np.result_type(
+        *(x(0) if isinstance(x, type) else x for x in known)
+    )
+    return back.get(found, found)
+
+
+def can_cast(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether NumPy's same-kind rule lets ``source`` be stored as ``target``."""
+    source, target = (_HALF if x == _BFLOAT16 else x for x in (source, target))
+    return np.can_cast(source, target, "same_kind")
 
 
 def dtype_to_typecode(dtype: Any) -> int:
@@ -96,8 +181,8 @@ def work_dtype(dtype: Any) -> np.dtype[Any]:
     >>> work_dtype("float16")
     dtype('float32')
     """
-    dtype = as_dtype(dtype)
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+    stored = as_dtype(dtype)
+    return _WORK.get(stored, stored)
 
 
 def work_ctype(dtype: Any) -> str:

@@ -17,7 +17,14 @@ from gpuarray._native import ARRAY, check, ffi, lib, library_text
 from gpuarray.base import BaseArray
 from gpuarray.codegen import Operand, convert, resolve, scalar_expression
 from gpuarray.context import Context
-from gpuarray.dtypes import dtype_to_typecode, work_ctype
+from gpuarray.dtypes import (
+    DOUBLES,
+    can_cast,
+    dtype_to_typecode,
+    kind_of,
+    work_ctype,
+    work_dtype,
+)
 from gpuarray.errors import (
     BadType,
     BadValue,
@@ -32,9 +39,6 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 DType = np.dtype[Any]
 
 _BOOL = np.dtype(np.bool_)
-_HALF = np.dtype(np.float16)
-_FLOAT = np.dtype(np.float32)
-_DOUBLE = np.dtype(np.float64)
 _INFINITY = np.float32(np.inf)
 
 
@@ -42,26 +46,31 @@ _INFINITY = np.float32(np.inf)
 class Number:
     """How a Python or NumPy number reaches a kernel that computes with it in ``dtype``.
 
-    Integers and truth values come as ``ga_long``, floats in the type they are computed
-    in. Any number has a truth value, a float too.
+    Integers and truth values come as ``ga_long``, floats and complex numbers in the
+    type they are computed in. Any number has a truth value, a float too.
     """
 
     dtype: DType
-    is_float: bool
+    kind: str
     typecode: int
     range: tuple[int, int]
     refuses_negative: bool
+    is_rounded: bool
 
     def pointer(self, value: Any) -> Any:
         """A C pointer to the value, for one launch."""
-        if self.is_float:
+        if self.kind == "c":
+            ctype = "float[2]" if self.typecode == lib.GA_CFLOAT else "double[2]"
+            number = complex(value)
+            return ffi.new(ctype, (number.real, number.imag))
+        if self.kind == "f":
             ctype = "float *" if self.typecode == lib.GA_FLOAT else "double *"
             return ffi.new(ctype, self.float_value(value))
         return ffi.new("long long *", self.int_value(value))
 
     def float_value(self, value: Any) -> float:
         """The value rounded to ``dtype``'s precision where the kernel would not."""
-        return float(np.float16(value) if self.dtype == _HALF else value)
+        return float(self.dtype.type(value) if self.is_rounded else value)
 
     def int_value(self, value: Any) -> int:
         """The value's 64 bits as a signed number."""
@@ -91,7 +100,9 @@ def number_operand(number: Any) -> Operand | None:
         return number.dtype
     if isinstance(number, int):
         return int
-    return float if isinstance(number, float) else None
+    if isinstance(number, float):
+        return float
+    return complex if isinstance(number, complex) else None
 
 
 def make_kernel(
@@ -120,7 +131,9 @@ def make_kernel(
             number = _number(row, i, target)
             numbers.append(number)
             passed.append((name, number.typecode, lib.GE_SCALAR))
-            texts.append((f"({work_ctype(target)}){name}", target))
+            is_cast = number.kind != "c"
+            text = f"({work_ctype(target)}){name}" if is_cast else name
+            texts.append((text, target))
     expression = scalar_expression(row, texts)
     text = convert(expression.text, expression.dtype, stored)
     typecode = dtype_to_typecode(stored)
@@ -137,7 +150,7 @@ def make_kernel(
 def _stored(row: Scalar, result: DType, out: DType | None) -> DType:
     if out is None:
         return result
-    if not np.can_cast(result, out, "same_kind"):
+    if not can_cast(result, out):
         raise BadType(
             f"{row.name}: a result of {result} cannot be stored as {out}; make a new "
             "array, or convert with astype"
@@ -146,7 +159,7 @@ def _stored(row: Scalar, result: DType, out: DType | None) -> DType:
 
 
 def _require_double(context: Context, row: Scalar, dtypes: Sequence[DType]) -> None:
-    if _DOUBLE in dtypes and not context.has_double:
+    if not context.has_double and not DOUBLES.isdisjoint(dtypes):
         raise Unsupported(
             f"{row.name}: these operands are computed in float64, which "
             f"{context.device_name} ({context.name}) lacks; convert them with "
@@ -155,16 +168,16 @@ def _require_double(context: Context, row: Scalar, dtypes: Sequence[DType]) -> N
 
 
 def _number(row: Scalar, position: int, target: DType) -> Number:
-    if target.kind == "f":
-        is_double = target == _DOUBLE
-        typecode = lib.GA_DOUBLE if is_double else lib.GA_FLOAT
-        return Number(target, True, typecode, (0, 0), False)
+    kind, work = kind_of(target), work_dtype(target)
+    if kind in "fc":
+        return Number(
+            target, kind, dtype_to_typecode(work), (0, 0), False, work != target
+        )
     bounds = (0, 1)
-    if target.kind != "b":
+    if kind != "b":
         bounds = int(np.iinfo(target).min), int(np.iinfo(target).max)
-    return Number(
-        target, False, lib.GA_LONG, bounds, _refuses_negative(row, position, target)
-    )
+    refuses = _refuses_negative(row, position, target)
+    return Number(target, kind, lib.GA_LONG, bounds, refuses, False)
 
 
 def _refuses_negative(row: Scalar, position: int, target: DType) -> bool:
@@ -325,11 +338,16 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
             is_array.reverse()
         kernel = context.kernels[key] = make_kernel(context, row, both, is_array)
     (number,) = kernel.numbers
-    if number.is_float:
-        if number.dtype is _HALF:
+    if number.kind == "f":
+        if number.is_rounded:
             value = number.float_value(value)
         struct = lib.array_apply_float(
             kernel.handle, array._struct, value, number.typecode
+        )
+    elif number.kind == "c":
+        value = complex(value)
+        struct = lib.array_apply_complex(
+            kernel.handle, array._struct, value.real, value.imag, number.typecode
         )
     else:
         low, high = number.range
@@ -434,7 +452,7 @@ def _kernel_for(
             context, row, given, is_array, stored
         )
     for number, value in zip(kernel.numbers, values, strict=True):
-        if number.is_float:
+        if number.kind in "fc":
             continue
         replaced = _out_of_range(row, number, value)
         if replaced is not value:

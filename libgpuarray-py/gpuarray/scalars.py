@@ -28,16 +28,18 @@ class Scalar:
 
     ``expression`` holds ``{0}``, ``{1}``, ... for the operands; ``{t}``, the C type
     that is computed in (of the last operand); ``{r}``, the C type of the result;
-    ``{f}``, the suffix that makes a literal of that type (``f`` or nothing).
-    ``by_kind`` overrides it for operands of a kind (``b i u f``, NumPy's letters;
-    ``iu`` where the operands are of two kinds). ``support`` is the text of the device
-    functions the expression calls, by kind (``""``: every kind), with ``{t}`` and
-    ``{f}`` as above; C's other braces stand as they are.
+    ``{f}``, the suffix that makes a literal of that type (``f`` or nothing); ``{p}``,
+    the C type of the parts of a complex ``{t}``. ``by_kind`` overrides it for operands
+    of a kind (``b i u f c``, NumPy's letters; ``iu`` where the operands are of two
+    kinds); a row is defined for complex numbers where it has a text for ``c``.
+    ``support`` is the text of the device functions the expression calls, by kind
+    (``""``: every kind), with ``{t}``, ``{p}`` and ``{f}`` as above; C's other braces
+    stand as they are.
 
     Which dtypes come in and out is NumPy's to say: the loops of ``reference``, or of
     ``typed_as`` where the reference is no ufunc. Where there is neither, the operands
     in ``joins`` are promoted to the result's dtype and the others are taken as they
-    come.
+    come. ``gives_parts``: where that dtype is complex, the result has its parts' dtype.
 
     ``operator`` is the Python operator of this meaning (``add`` for ``__add__``).
     ``undone_by`` names the row that inverts this one for every input of its ``domain``,
@@ -56,6 +58,7 @@ class Scalar:
     support: Mapping[str, str] = field(default_factory=dict)
     typed_as: np.ufunc | None = None
     joins: tuple[int, ...] = ()
+    gives_parts: bool = False
     operator: str | None = None
     identity: float | None = None
     commutes: bool = False
@@ -130,7 +133,7 @@ def _split_kinds(texts: Mapping[str, str]) -> dict[str, str]:
 @scalar(
     "{0} + {1}",
     np.add,
-    kinds={"b": "{0} | {1}"},
+    kinds={"b": "{0} | {1}", "c": "ga_cadd({0}, {1})"},
     operator="add",
     identity=0,
     commutes=True,
@@ -140,7 +143,7 @@ def add(m, g, y, a, b):
     return g, g
 
 
-@scalar("{0} - {1}", np.subtract, operator="sub")
+@scalar("{0} - {1}", np.subtract, kinds={"c": "ga_csub({0}, {1})"}, operator="sub")
 def sub(m, g, y, a, b):
     return g, -g
 
@@ -148,7 +151,7 @@ def sub(m, g, y, a, b):
 @scalar(
     "{0} * {1}",
     np.multiply,
-    kinds={"b": "{0} & {1}"},
+    kinds={"b": "{0} & {1}", "c": "ga_cmul({0}, {1})"},
     operator="mul",
     identity=1,
     commutes=True,
@@ -158,7 +161,13 @@ def mul(m, g, y, a, b):
     return g * b, g * a
 
 
-@scalar("({r}){0} / ({r}){1}", np.true_divide, result="float", operator="truediv")
+@scalar(
+    "({r}){0} / ({r}){1}",
+    np.true_divide,
+    kinds={"c": "ga_cdiv({0}, {1})"},
+    result="float",
+    operator="truediv",
+)
 def true_div(m, g, y, a, b):
     return g / b, -g * y / b
 
@@ -263,7 +272,7 @@ GA_INLINE {t} ga_power({t} a, {t} b) {
 @scalar(
     "pow({0}, {1})",
     np.power,
-    kinds={"i|u": "ga_power({0}, {1})"},
+    kinds={"i|u": "ga_power({0}, {1})", "c": "ga_cpow({0}, {1})"},
     support={"i": POWER, "u": POWER_UNSIGNED},
     operator="pow",
 )
@@ -272,7 +281,13 @@ def power(m, g, y, a, b):
     return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
 
 
-@scalar("-{0}", np.negative, operator="neg", undone_by="neg")
+@scalar(
+    "-{0}",
+    np.negative,
+    kinds={"c": "ga_cneg({0})"},
+    operator="neg",
+    undone_by="neg",
+)
 def neg(m, g, y, x):
     return -g
 
@@ -280,36 +295,78 @@ def neg(m, g, y, x):
 @scalar(
     "fabs({0})",
     np.absolute,
-    kinds={"i": "{0} < 0 ? -{0} : {0}", "b|u": "{0}"},
+    kinds={"i": "{0} < 0 ? -{0} : {0}", "b|u": "{0}", "c": "ga_cabs({0})"},
     operator="abs",
 )
 def abs_(m, g, y, x):
     return g * m.sign(x)
 
 
+# The number of length 1 that points the same way.
+SIGN_COMPLEX = """
+GA_INLINE {t} ga_csign({t} z) {
+  const {p} length = ga_cabs(z);
+  if (length < INFINITY)
+    return length == 0 ? z : ga_complex(z.x / length, z.y / length);
+  if (length != length || fabs(z.x) == fabs(z.y))
+    return ga_complex(({p})NAN, ({p})NAN);
+  if (fabs(z.x) == INFINITY)
+    return ga_complex(copysign(({p})1, z.x), ({p})0);
+  return ga_complex(({p})0, copysign(({p})1, z.y));
+}
+"""
+
+
 @scalar(
     "{0} != {0} ? {0} : ({t})(({0} > 0) - ({0} < 0))",
     np.sign,
-    kinds={"i": "({0} > 0) - ({0} < 0)", "u": "{0} != 0"},
+    kinds={
+        "i": "({0} > 0) - ({0} < 0)",
+        "u": "{0} != 0",
+        "c": "ga_csign({0})",
+    },
+    support={"c": SIGN_COMPLEX},
 )
 def sign(m, g, y, x):
     return None  # piecewise constant
 
 
-@scalar("{0} * {0}", np.square)
+@scalar("{0} * {0}", np.square, kinds={"c": "ga_cmul({0}, {0})"})
 def square(m, g, y, x):
     return g * 2 * x
 
 
-@scalar("sqrt({0})", np.sqrt, result="float", undone_by="square", domain=(0, np.inf))
+@scalar(
+    "sqrt({0})",
+    np.sqrt,
+    kinds={"c": "ga_csqrt({0})"},
+    result="float",
+    undone_by="square",
+    domain=(0, np.inf),
+)
 def sqrt(m, g, y, x):
     return g * 0.5 / y
+
+
+# As a division, but of 0 it is nan in both parts.
+RECIPROCAL_COMPLEX = """
+GA_INLINE {t} ga_creciprocal({t} z) {
+  if (!ga_ctrue(z))
+    return ga_complex(({p})NAN, ({p})NAN);
+  return ga_cdiv(ga_complex(({p})1, ({p})0), z);
+}
+"""
 
 
 @scalar(
     "1 / {0}",
     np.reciprocal,
-    kinds={"i": "({0} == 1) - ({0} == -1)", "u": "{0} == 1"},
+    kinds={
+        "i": "({0} == 1) - ({0} == -1)",
+        "u": "{0} == 1",
+        "c": "ga_creciprocal({0})",
+    },
+    support={"c": RECIPROCAL_COMPLEX},
     undone_by="reciprocal",
     domain=(0, np.inf),
 )
@@ -325,37 +382,78 @@ def hypot(m, g, y, a, b):
 # ---- exponentials and logarithms ----
 
 
-@scalar("exp({0})", np.exp, result="float", undone_by="log")
+@scalar(
+    "exp({0})", np.exp, kinds={"c": "ga_cexp({0})"}, result="float", undone_by="log"
+)
 def exp(m, g, y, x):
     return g * y
 
 
-@scalar("exp2({0})", np.exp2, result="float", undone_by="log2")
+@scalar(
+    "exp2({0})",
+    np.exp2,
+    kinds={"c": "ga_cexp(ga_cscale({0}, 0.693147180559945309417232121458{f}))"},
+    result="float",
+    undone_by="log2",
+)
 def exp2(m, g, y, x):
     return g * y * math.log(2)
 
 
-@scalar("expm1({0})", np.expm1, result="float", undone_by="log1p")
+@scalar(
+    "expm1({0})",
+    np.expm1,
+    kinds={"c": "ga_cexpm1({0})"},
+    result="float",
+    undone_by="log1p",
+)
 def expm1(m, g, y, x):
     return g * (y + 1)
 
 
-@scalar("log({0})", np.log, result="float", undone_by="exp", domain=(0, np.inf))
+@scalar(
+    "log({0})",
+    np.log,
+    kinds={"c": "ga_clog({0})"},
+    result="float",
+    undone_by="exp",
+    domain=(0, np.inf),
+)
 def log(m, g, y, x):
     return g / x
 
 
-@scalar("log2({0})", np.log2, result="float", undone_by="exp2", domain=(0, np.inf))
+@scalar(
+    "log2({0})",
+    np.log2,
+    kinds={"c": "ga_cscale(ga_clog({0}), 1.44269504088896340735992468100{f})"},
+    result="float",
+    undone_by="exp2",
+    domain=(0, np.inf),
+)
 def log2(m, g, y, x):
     return g / (x * math.log(2))
 
 
-@scalar("log10({0})", np.log10, result="float", domain=(0, np.inf))
+@scalar(
+    "log10({0})",
+    np.log10,
+    kinds={"c": "ga_cscale(ga_clog({0}), 0.434294481903251827651128918917{f})"},
+    result="float",
+    domain=(0, np.inf),
+)
 def log10(m, g, y, x):
     return g / (x * math.log(10))
 
 
-@scalar("log1p({0})", np.log1p, result="float", undone_by="expm1", domain=(-1, np.inf))
+@scalar(
+    "log1p({0})",
+    np.log1p,
+    kinds={"c": "ga_clog1p({0})"},
+    result="float",
+    undone_by="expm1",
+    domain=(-1, np.inf),
+)
 def log1p(m, g, y, x):
     return g / (x + 1)
 
@@ -385,32 +483,52 @@ def logaddexp(m, g, y, a, b):
 # ---- trigonometry ----
 
 
-@scalar("sin({0})", np.sin, result="float")
+@scalar("sin({0})", np.sin, kinds={"c": "ga_csin({0})"}, result="float")
 def sin(m, g, y, x):
     return g * m.cos(x)
 
 
-@scalar("cos({0})", np.cos, result="float")
+@scalar("cos({0})", np.cos, kinds={"c": "ga_ccos({0})"}, result="float")
 def cos(m, g, y, x):
     return -g * m.sin(x)
 
 
-@scalar("tan({0})", np.tan, result="float")
+@scalar("tan({0})", np.tan, kinds={"c": "ga_ctan({0})"}, result="float")
 def tan(m, g, y, x):
     return g * (y * y + 1)
 
 
-@scalar("asin({0})", np.arcsin, result="float", undone_by="sin", domain=(-1, 1))
+@scalar(
+    "asin({0})",
+    np.arcsin,
+    kinds={"c": "ga_casin({0})"},
+    result="float",
+    undone_by="sin",
+    domain=(-1, 1),
+)
 def arcsin(m, g, y, x):
     return g / m.sqrt(1 - x * x)
 
 
-@scalar("acos({0})", np.arccos, result="float", undone_by="cos", domain=(-1, 1))
+@scalar(
+    "acos({0})",
+    np.arccos,
+    kinds={"c": "ga_cacos({0})"},
+    result="float",
+    undone_by="cos",
+    domain=(-1, 1),
+)
 def arccos(m, g, y, x):
     return -g / m.sqrt(1 - x * x)
 
 
-@scalar("atan({0})", np.arctan, result="float", undone_by="tan")
+@scalar(
+    "atan({0})",
+    np.arctan,
+    kinds={"c": "ga_catan({0})"},
+    result="float",
+    undone_by="tan",
+)
 def arctan(m, g, y, x):
     return g / (x * x + 1)
 
@@ -421,32 +539,64 @@ def arctan2(m, g, y, a, b):
     return scale * b, -scale * a
 
 
-@scalar("sinh({0})", np.sinh, result="float", undone_by="arcsinh")
+@scalar(
+    "sinh({0})",
+    np.sinh,
+    kinds={"c": "ga_csinh({0})"},
+    result="float",
+    undone_by="arcsinh",
+)
 def sinh(m, g, y, x):
     return g * m.cosh(x)
 
 
-@scalar("cosh({0})", np.cosh, result="float")
+@scalar("cosh({0})", np.cosh, kinds={"c": "ga_ccosh({0})"}, result="float")
 def cosh(m, g, y, x):
     return g * m.sinh(x)
 
 
-@scalar("tanh({0})", np.tanh, result="float", undone_by="arctanh")
+@scalar(
+    "tanh({0})",
+    np.tanh,
+    kinds={"c": "ga_ctanh({0})"},
+    result="float",
+    undone_by="arctanh",
+)
 def tanh(m, g, y, x):
     return g * (1 - y * y)
 
 
-@scalar("asinh({0})", np.arcsinh, result="float", undone_by="sinh")
+@scalar(
+    "asinh({0})",
+    np.arcsinh,
+    kinds={"c": "ga_casinh({0})"},
+    result="float",
+    undone_by="sinh",
+)
 def arcsinh(m, g, y, x):
     return g / m.sqrt(x * x + 1)
 
 
-@scalar("acosh({0})", np.arccosh, result="float", undone_by="cosh", domain=(1, np.inf))
+@scalar(
+    "acosh({0})",
+    np.arccosh,
+    kinds={"c": "ga_cacosh({0})"},
+    result="float",
+    undone_by="cosh",
+    domain=(1, np.inf),
+)
 def arccosh(m, g, y, x):
     return g / (m.sqrt(x - 1) * m.sqrt(x + 1))
 
 
-@scalar("atanh({0})", np.arctanh, result="float", undone_by="tanh", domain=(-1, 1))
+@scalar(
+    "atanh({0})",
+    np.arctanh,
+    kinds={"c": "ga_catanh({0})"},
+    result="float",
+    undone_by="tanh",
+    domain=(-1, 1),
+)
 def arctanh(m, g, y, x):
     return g / (1 - x * x)
 
@@ -489,7 +639,12 @@ def trunc(m, g, y, x):
     return None  # piecewise constant
 
 
-@scalar("rint({0})", np.rint, result="float")
+@scalar(
+    "rint({0})",
+    np.rint,
+    kinds={"c": "ga_complex(rint({0}.x), rint({0}.y))"},
+    result="float",
+)
 def rint(m, g, y, x):
     return None  # piecewise constant
 
@@ -503,7 +658,10 @@ def rint(m, g, y, x):
 @scalar(
     "({0} >= {1} || {0} != {0}) ? {0} : {1}",
     np.maximum,
-    kinds={"b|i|u": "{0} > {1} ? {0} : {1}"},
+    kinds={
+        "c": "(ga_cle({1}, {0}) || ga_cisnan({0})) ? {0} : {1}",
+        "b|i|u": "{0} > {1} ? {0} : {1}",
+    },
     identity=-np.inf,
     commutes=True,
     associates=True,
@@ -516,7 +674,10 @@ def maximum(m, g, y, a, b):
 @scalar(
     "({0} <= {1} || {0} != {0}) ? {0} : {1}",
     np.minimum,
-    kinds={"b|i|u": "{0} < {1} ? {0} : {1}"},
+    kinds={
+        "c": "(ga_cle({0}, {1}) || ga_cisnan({0})) ? {0} : {1}",
+        "b|i|u": "{0} < {1} ? {0} : {1}",
+    },
     identity=np.inf,
     commutes=True,
     associates=True,
@@ -529,7 +690,10 @@ def minimum(m, g, y, a, b):
 @scalar(
     "fmax({0}, {1})",
     np.fmax,
-    kinds={"b|i|u": "{0} > {1} ? {0} : {1}"},
+    kinds={
+        "c": "(ga_cle({1}, {0}) || ga_cisnan({1})) ? {0} : {1}",
+        "b|i|u": "{0} > {1} ? {0} : {1}",
+    },
     identity=-np.inf,
     commutes=True,
     associates=True,
@@ -542,7 +706,10 @@ def fmax(m, g, y, a, b):
 @scalar(
     "fmin({0}, {1})",
     np.fmin,
-    kinds={"b|i|u": "{0} < {1} ? {0} : {1}"},
+    kinds={
+        "c": "(ga_cle({0}, {1}) || ga_cisnan({1})) ? {0} : {1}",
+        "b|i|u": "{0} < {1} ? {0} : {1}",
+    },
     identity=np.inf,
     commutes=True,
     associates=True,
@@ -558,13 +725,22 @@ GA_INLINE {t} ga_clip({t} x, {t} low, {t} high) {
   return v != v || v < high ? v : high;
 }
 """
+CLIP_COMPLEX = """
+GA_INLINE {t} ga_clip({t} x, {t} low, {t} high) {
+  const {t} v = ga_cle(low, x) || ga_cisnan(x) ? x : low;
+  return ga_cle(v, high) || ga_cisnan(v) ? v : high;
+}
+"""
 
 
 @scalar(
     "ga_clip({0}, {1}, {2})",
     np.clip,
-    kinds={"b|i|u": "{0} < {1} ? ({1} < {2} ? {1} : {2}) : ({0} < {2} ? {0} : {2})"},
-    support={"f": CLIP},
+    kinds={
+        "b|i|u": "{0} < {1} ? ({1} < {2} ? {1} : {2}) : ({0} < {2} ? {0} : {2})",
+        "c": "ga_clip({0}, {1}, {2})",
+    },
+    support={"f": CLIP, "c": CLIP_COMPLEX},
     joins=(0, 1, 2),
 )
 def clip(m, g, y, x, low, high):
@@ -588,13 +764,20 @@ GA_INLINE {t} ga_sigmoid({t} x) {
 """
 
 
+def _real_only(x):
+    """``x``, unless it is complex: then TypeError, as of a ufunc without that loop."""
+    if x.dtype.kind == "c":
+        raise TypeError("it is not defined for complex numbers")
+    return x
+
+
 def _floating(function):
-    """A NumPy reference that takes any dtype in and gives the dtype that exp would."""
+    """A NumPy reference that takes any real dtype and gives the dtype exp would."""
 
     def reference(x):
-        x = np.asarray(x)
+        x = _real_only(np.asarray(x))
         dtype = np.exp.resolve_dtypes((x.dtype, None))[-1]
-        work = np.float32 if dtype == np.float16 else dtype
+        work = np.float32 if dtype.itemsize == 2 else dtype
         return np.asarray(function(x.astype(work))).astype(dtype)
 
     return reference
@@ -632,7 +815,7 @@ def softplus(m, g, y, x):
 
 @scalar(
     "({0} > 0 || {0} != {0}) ? {0} : ({t})0",
-    lambda x: np.maximum(x, x.dtype.type(0)),
+    lambda x: np.maximum(_real_only(x), x.dtype.type(0)),
     kinds={"i": "{0} > 0 ? {0} : ({t})0", "b|u": "{0}"},
     typed_as=np.absolute,
 )
@@ -815,6 +998,7 @@ def tri_gamma(m, g, y, x):
     "{0} == {1}",
     np.equal,
     kinds={
+        "c": "ga_ceq({0}, {1})",
         "iu": "{0} >= 0 && (ga_ulong){0} == {1}",
         "ui": "{1} >= 0 && {0} == (ga_ulong){1}",
     },
@@ -830,6 +1014,7 @@ def eq(m, g, y, a, b):
     "{0} != {1}",
     np.not_equal,
     kinds={
+        "c": "ga_cne({0}, {1})",
         "iu": "{0} < 0 || (ga_ulong){0} != {1}",
         "ui": "{1} < 0 || {0} != (ga_ulong){1}",
     },
@@ -845,6 +1030,7 @@ def ne(m, g, y, a, b):
     "{0} < {1}",
     np.less,
     kinds={
+        "c": "ga_clt({0}, {1})",
         "iu": "{0} < 0 || (ga_ulong){0} < {1}",
         "ui": "{1} >= 0 && {0} < (ga_ulong){1}",
     },
@@ -859,6 +1045,7 @@ def lt(m, g, y, a, b):
     "{0} <= {1}",
     np.less_equal,
     kinds={
+        "c": "ga_cle({0}, {1})",
         "iu": "{0} < 0 || (ga_ulong){0} <= {1}",
         "ui": "{1} >= 0 && {0} <= (ga_ulong){1}",
     },
@@ -873,6 +1060,7 @@ def le(m, g, y, a, b):
     "{0} > {1}",
     np.greater,
     kinds={
+        "c": "ga_clt({1}, {0})",
         "iu": "{0} >= 0 && (ga_ulong){0} > {1}",
         "ui": "{1} < 0 || {0} > (ga_ulong){1}",
     },
@@ -887,6 +1075,7 @@ def gt(m, g, y, a, b):
     "{0} >= {1}",
     np.greater_equal,
     kinds={
+        "c": "ga_cle({1}, {0})",
         "iu": "{0} >= 0 && (ga_ulong){0} >= {1}",
         "ui": "{1} < 0 || {0} >= (ga_ulong){1}",
     },
@@ -903,6 +1092,7 @@ def ge(m, g, y, a, b):
 @scalar(
     "{0} != 0 && {1} != 0",
     np.logical_and,
+    kinds={"c": "ga_ctrue({0}) && ga_ctrue({1})"},
     result="bool",
     identity=1,
     commutes=True,
@@ -915,6 +1105,7 @@ def logical_and(m, g, y, a, b):
 @scalar(
     "{0} != 0 || {1} != 0",
     np.logical_or,
+    kinds={"c": "ga_ctrue({0}) || ga_ctrue({1})"},
     result="bool",
     identity=0,
     commutes=True,
@@ -924,7 +1115,7 @@ def logical_or(m, g, y, a, b):
     return None, None  # piecewise constant
 
 
-@scalar("{0} == 0", np.logical_not, result="bool")
+@scalar("{0} == 0", np.logical_not, kinds={"c": "!ga_ctrue({0})"}, result="bool")
 def logical_not(m, g, y, x):
     return None  # piecewise constant
 
@@ -932,6 +1123,7 @@ def logical_not(m, g, y, x):
 @scalar(
     "({0} != 0) != ({1} != 0)",
     np.logical_xor,
+    kinds={"c": "ga_ctrue({0}) != ga_ctrue({1})"},
     result="bool",
     identity=0,
     commutes=True,
@@ -1007,17 +1199,29 @@ def right_shift(m, g, y, a, b):
 # ---- questions about floats ----
 
 
-@scalar("{0} != {0}", np.isnan, kinds={"b|i|u": "0"}, result="bool")
+@scalar(
+    "{0} != {0}", np.isnan, kinds={"b|i|u": "0", "c": "ga_cisnan({0})"}, result="bool"
+)
 def isnan(m, g, y, x):
     return None  # piecewise constant
 
 
-@scalar("fabs({0}) == INFINITY", np.isinf, kinds={"b|i|u": "0"}, result="bool")
+@scalar(
+    "fabs({0}) == INFINITY",
+    np.isinf,
+    kinds={"b|i|u": "0", "c": "ga_cisinf({0})"},
+    result="bool",
+)
 def isinf(m, g, y, x):
     return None  # piecewise constant
 
 
-@scalar("fabs({0}) < INFINITY", np.isfinite, kinds={"b|i|u": "1"}, result="bool")
+@scalar(
+    "fabs({0}) < INFINITY",
+    np.isfinite,
+    kinds={"b|i|u": "1", "c": "ga_cisfinite({0})"},
+    result="bool",
+)
 def isfinite(m, g, y, x):
     return None  # piecewise constant
 
@@ -1025,6 +1229,46 @@ def isfinite(m, g, y, x):
 @scalar("signbit({0}) != 0", np.signbit, result="bool")
 def signbit(m, g, y, x):
     return None  # piecewise constant
+
+
+# ---- complex numbers; a real one has the imaginary part 0 ----
+
+
+@scalar(
+    "{0}",
+    lambda x: np.array(np.real(x)),
+    kinds={"c": "{0}.x"},
+    typed_as=np.absolute,
+)
+def real(m, g, y, x):
+    return g
+
+
+@scalar(
+    "({t})0",
+    lambda x: np.array(np.imag(x)),
+    kinds={"c": "{0}.y"},
+    typed_as=np.absolute,
+)
+def imag(m, g, y, x):
+    return None  # of a real number constant
+
+
+@scalar("{0}", np.conjugate, kinds={"c": "ga_conj({0})"}, undone_by="conjugate")
+def conjugate(m, g, y, x):
+    return g
+
+
+@scalar(
+    "atan2(({t})0, {0})",
+    lambda x: np.arctan2(np.imag(x), np.real(x)),
+    kinds={"c": "ga_carg({0})"},
+    result="float",
+    typed_as=np.exp,
+    gives_parts=True,
+)
+def angle(m, g, y, x):
+    return None  # of a real number piecewise constant
 
 
 # ---- choosing ----

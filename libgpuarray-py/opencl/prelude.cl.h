@@ -8,6 +8,7 @@
 #endif
 
 #define KERNEL __kernel
+#define KERNEL_OF(threads, blocks) __kernel
 #define WITHIN_KERNEL static
 #define GA_INLINE static inline __attribute__((overloadable, always_inline))
 #define GLOBAL_MEM __global
@@ -65,9 +66,12 @@ typedef long2 ga_long2;
 typedef ulong2 ga_ulong2;
 typedef float2 ga_float2;
 typedef float4 ga_float4;
+/* Complex numbers; their functions are in the program where it mentions them. */
+typedef float2 ga_cfloat;
 #ifdef cl_khr_fp64
 typedef double ga_double;
 typedef double2 ga_double2;
+typedef double2 ga_cdouble;
 #endif
 
 /* Storage only: computing is done in float. Converted by bit arithmetic: it needs no
@@ -102,6 +106,23 @@ GA_INLINE ga_half ga_float2half(ga_float f) {
   return h;
 }
 
+typedef struct ga_bfloat16 {
+  ga_ushort data;
+} ga_bfloat16;
+
+GA_INLINE ga_float ga_bfloat162float(ga_bfloat16 b) {
+  return as_float((uint)b.data << 16);
+}
+
+/* Rounds to the nearest, ties to even; a nan stays one. */
+GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
+  uint bits = as_uint(f), rounded = bits + 0x7fffu + (bits >> 16 & 1);
+  uint nan = bits | 0x400000u;
+  ga_bfloat16 b;
+  b.data = (ushort)(((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded) >> 16);
+  return b;
+}
+
 /* atom_<op>_<type><space>(pointer, value) give the old value. Types: i int, I uint,
  * l long, L ulong, f float, d double, e half; spaces: g global, l local. */
 #define atom_add_ig(p, v) atomic_add((volatile __global ga_int *)(p), (ga_int)(v))
@@ -120,6 +141,24 @@ GA_INLINE ga_half ga_float2half(ga_float f) {
 #define atom_xchg_fl(p, v) atomic_xchg((volatile __local ga_float *)(p), (ga_float)(v))
 #define atom_xchg_eg(p, v) ga_atomic_half((volatile __global ga_half *)(p), v, 0)
 #define atom_xchg_el(p, v) ga_atomic_half((volatile __local ga_half *)(p), v, 0)
+
+/* For the 32-bit types also: the larger, the smaller, bits; and compare-and-swap. */
+#define atom_max_ig(p, v) atomic_max((volatile __global ga_int *)(p), (ga_int)(v))
+#define atom_max_il(p, v) atomic_max((volatile __local ga_int *)(p), (ga_int)(v))
+#define atom_max_Ig(p, v) atomic_max((volatile __global ga_uint *)(p), (ga_uint)(v))
+#define atom_max_Il(p, v) atomic_max((volatile __local ga_uint *)(p), (ga_uint)(v))
+#define atom_min_ig(p, v) atomic_min((volatile __global ga_int *)(p), (ga_int)(v))
+#define atom_min_il(p, v) atomic_min((volatile __local ga_int *)(p), (ga_int)(v))
+#define atom_min_Ig(p, v) atomic_min((volatile __global ga_uint *)(p), (ga_uint)(v))
+#define atom_min_Il(p, v) atomic_min((volatile __local ga_uint *)(p), (ga_uint)(v))
+#define atom_or_Ig(p, v) atomic_or((volatile __global ga_uint *)(p), (ga_uint)(v))
+#define atom_or_Il(p, v) atomic_or((volatile __local ga_uint *)(p), (ga_uint)(v))
+#define atom_and_Ig(p, v) atomic_and((volatile __global ga_uint *)(p), (ga_uint)(v))
+#define atom_and_Il(p, v) atomic_and((volatile __local ga_uint *)(p), (ga_uint)(v))
+#define atom_cas_Ig(p, seen, v)                                                        \
+  atomic_cmpxchg((volatile __global ga_uint *)(p), (ga_uint)(seen), (ga_uint)(v))
+#define atom_cas_Il(p, seen, v)                                                        \
+  atomic_cmpxchg((volatile __local ga_uint *)(p), (ga_uint)(seen), (ga_uint)(v))
 
 /* The half is changed through the 32-bit word that holds it. */
 #define GA_DEFINE_ATOMICS(SPACE)                                                       \
@@ -179,4 +218,32 @@ GA_DEFINE_ATOMICS(__local)
 GA_DEFINE_ATOMICS_64(__global)
 GA_DEFINE_ATOMICS_64(__local)
 #endif
+#endif
+
+/* Tells the context of an index out of bounds: the first of a launch is kept. */
+GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site,
+                               ga_long index, ga_long length) {
+  word = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)word + word_off);
+  if (atom_add_Ig(word, 1) == 0) {
+    word[1] = site;
+    word[2] = (ga_uint)index;
+    word[3] = (ga_uint)(index >> 32);
+    word[4] = (ga_uint)length;
+    word[5] = (ga_uint)(length >> 32);
+  }
+}
+
+/* On NVIDIA's devices, warps: the lanes for which `yes` is not 0; a barrier of a warp,
+ * for local memory; how many bits are set. */
+#ifdef GA_HAS_PTX
+GA_INLINE ga_uint ga_ballot(int yes) {
+  ga_uint lanes;
+  asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0;"
+               " vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+               : "=r"(lanes)
+               : "r"(yes));
+  return lanes;
+}
+#define ga_warp_barrier() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#define ga_popcount(bits) ((int)popcount(bits))
 #endif

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from gpuarray._native import lib, text
 from gpuarray.codegen import identity_text, literal, resolve, scalar_expression
-from gpuarray.dtypes import DTYPES, TYPES, as_dtype, work_ctype
+from gpuarray.dtypes import (
+    DOUBLES,
+    DTYPES,
+    TYPES,
+    as_dtype,
+    kind_of,
+    parts_dtype,
+    work_ctype,
+)
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
 
@@ -29,16 +37,20 @@ def test_a_dtype_of_the_other_byte_order_means_the_native_one():
     assert as_dtype(">f4") == np.dtype("float32")
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "U3", "M8[s]", object, "longdouble"])
+@pytest.mark.parametrize("dtype", ["clongdouble", "U3", "M8[s]", object, "longdouble"])
 def test_a_dtype_that_no_device_holds_is_refused(dtype):
     with pytest.raises(BadType, match="is not offered; these are: bool, int8"):
         as_dtype(dtype)
 
 
+BFLOAT16 = as_dtype("bfloat16")
+OF_NUMPY = [dtype for dtype in DTYPES if dtype != BFLOAT16]
+
+
 @pytest.mark.parametrize("row", SCALARS.values(), ids=lambda row: row.name)
 def test_the_result_has_numpy_s_dtype(row):
-    for a in DTYPES:
-        for b in DTYPES:
+    for a in OF_NUMPY:
+        for b in OF_NUMPY:
             dtypes = (a, b, b)[: row.arity]
             sample = [np.ones(1, dtype) for dtype in dtypes]
             try:
@@ -52,12 +64,41 @@ def test_the_result_has_numpy_s_dtype(row):
 
 
 @pytest.mark.parametrize("name", ["add", "true_div", "lt", "power", "maximum"])
-@pytest.mark.parametrize("weak", [int, float])
+@pytest.mark.parametrize("weak", [int, float, complex])
 def test_python_numbers_are_weak(name, weak):
     row = SCALARS[name]
-    for dtype in DTYPES:
+    for dtype in OF_NUMPY:
         expected = row.reference(np.ones(1, dtype), weak(1)).dtype
         assert resolve(row, (dtype, weak)).result == expected
+
+
+@pytest.mark.parametrize("row", SCALARS.values(), ids=lambda row: row.name)
+def test_bfloat16_promotes_as_float16_does(row):
+    half, single = np.dtype("float16"), np.dtype("float32")
+    for other in [*OF_NUMPY, BFLOAT16, int, float, complex]:
+        if other == half:
+            continue
+        known = half if other == BFLOAT16 else other
+        for place in range(row.arity):
+            given, meant = [other] * row.arity, [known] * row.arity
+            given[place], meant[place] = BFLOAT16, half
+            try:
+                result = resolve(row, tuple(meant)).result
+            except BadType:
+                with pytest.raises(BadType, match=row.name):
+                    resolve(row, tuple(given))
+                continue
+            of_condition = row.joins and place not in row.joins and other != BFLOAT16
+            wanted = BFLOAT16 if result == half and not of_condition else result
+            assert resolve(row, tuple(given)).result == wanted
+    if row.name == "add":
+        assert resolve(row, (half, BFLOAT16)).result == single
+
+
+def test_what_is_not_defined_for_complex_numbers_says_so():
+    for name in ("relu", "sigmoid", "erf", "gamma", "psi"):
+        with pytest.raises(BadType, match=f"{name}: no loop for .complex64.: it is"):
+            resolve(SCALARS[name], (np.dtype("complex64"),))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -67,7 +108,7 @@ def test_no_double_in_kernels_without_a_double_operand(dtype):
             loop = resolve(row, (dtype,) * row.arity)
         except BadType:
             continue
-        if np.dtype("f8") in (*loop.operands, loop.result):
+        if not DOUBLES.isdisjoint((*loop.operands, loop.result)):
             continue
         operands = [(name, dtype) for name in "xyz"[: row.arity]]
         found = scalar_expression(row, operands)
@@ -77,7 +118,11 @@ def test_no_double_in_kernels_without_a_double_operand(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_literals_keep_every_bit(dtype):
-    if dtype.kind == "f":
+    if dtype.kind == "c":
+        parts = parts_dtype(dtype)
+        x, y = literal(0.1, parts), literal(-2, parts)
+        assert literal(complex(0.1, -2), dtype) == f"ga_complex({x}, {y})"
+    elif kind_of(dtype) == "f":
         cast = literal(0.1, dtype)
         number = cast[cast.index(")(") + 2 : -1].rstrip("f")
         assert float.fromhex(number) == float(dtype.type(0.1))
