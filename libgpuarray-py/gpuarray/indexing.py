@@ -1,4 +1,4 @@
-"""Basic indexing: integers, slices, Ellipsis and None; always a view."""
+"""Indexing: integers, slices, Ellipsis and None give a view; arrays, masks a copy."""
 
 from __future__ import annotations
 
@@ -9,11 +9,75 @@ import numpy as np
 
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.base import BaseArray
-from gpuarray.errors import BadIndex, BadValue, ReadOnly
+from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
+from gpuarray.fancy import (
+    compress_by,
+    gather_axes,
+    is_fancy,
+    pick,
+    put_at,
+    single_mask,
+    take_at,
+)
+
+
+def get(array: BaseArray, index: Any) -> Any:
+    """``array[index]``: a view, or a new array where the index has arrays or masks.
+
+    An index on a device that is out of bounds raises BadIndex when the context is next
+    waited for.
+    """
+    entries = index if isinstance(index, tuple) else (index,)
+    if not any(map(is_fancy, entries)):
+        return view_of(array, index)
+    mask = single_mask(array, entries)
+    if mask is not None:
+        return compress_by(array, mask)
+    picked = pick(array, entries)
+    view, first = gather_axes(picked, view_of(array, tuple(picked.entries)))
+    return take_at(view, picked.indices, first)
+
+
+def assign(array: BaseArray, index: Any, value: Any) -> None:
+    """``array[index] = value``, with NumPy's broadcasting and conversion."""
+    if not array.flags.writeable:
+        raise ReadOnly("setitem: the array is read-only, as broadcast views are")
+    entries = index if isinstance(index, tuple) else (index,)
+    if not any(map(is_fancy, entries)):
+        target = view_of(array, index)
+        source = as_values(array, value, "setitem")
+        check(lib.GpuArray_setarray(target._struct, source._struct), "setitem")
+        return
+    source = as_values(array, value, "setitem")
+    mask = single_mask(array, entries)
+    if mask is not None:
+        check(lib.GpuArray_put_mask(array._struct, mask._struct, source._struct))
+        return
+    picked = pick(array, entries)
+    view, first = gather_axes(picked, view_of(array, tuple(picked.entries)))
+    put_at(view, picked.indices, first, source)
+
+
+def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
+    """``value`` as an array on the context of ``array``; host values take its dtype."""
+    if not isinstance(value, BaseArray):
+        host = np.asarray(value)
+        if host.dtype.kind == "c" and array._dtype.kind not in "bc":
+            raise BadType(
+                f"{operation}: values of {host.dtype} for an array of {array._dtype}; "
+                "give their real parts, or make the array complex"
+            )
+        return array.from_host(host.astype(array._dtype, copy=False), array._context)
+    if value._context is not array._context:
+        raise BadValue(
+            f"{operation}: the value is on {value.context.name}, the array on "
+            f"{array.context.name}; use value.transfer(array.context)"
+        )
+    return value
 
 
 def view_of(array: BaseArray, index: Any) -> Any:
-    """``array[index]``, a view; BadIndex for what NumPy or a device does not offer."""
+    """``array[index]``, a view; BadIndex for what is no basic index."""
     entries = _expand(array, index if isinstance(index, tuple) else (index,))
     starts, stops, steps = _bounds(array, [e for e in entries if e is not None])
     struct = ffi.new(ARRAY)
@@ -22,22 +86,6 @@ def view_of(array: BaseArray, index: Any) -> Any:
     if None not in entries:
         return result
     return result.dimshuffle(*_pattern(entries))
-
-
-def assign(array: BaseArray, index: Any, value: Any) -> None:
-    """``array[index] = value``, with NumPy's broadcasting and conversion."""
-    if not array.flags.writeable:
-        raise ReadOnly("setitem: the array is read-only, as broadcast views are")
-    target = view_of(array, index)
-    if not isinstance(value, BaseArray):
-        host = np.asarray(value)
-        value = array.from_host(host.astype(array._dtype, copy=False), array._context)
-    if value._context is not array._context:
-        raise BadValue(
-            f"setitem: the value is on {value.context.name}, the array on "
-            f"{array.context.name}; use value.transfer(array.context)"
-        )
-    check(lib.GpuArray_setarray(target._struct, value._struct), "setitem")
 
 
 def _expand(array: BaseArray, index: tuple[Any, ...]) -> list[Any]:
@@ -72,18 +120,17 @@ def _bounds(
 
 def _slice(entry: slice, length: int) -> tuple[int, int, int]:
     try:
-        return entry.indices(length)
+        bounds = entry.indices(length)
+        return bounds if range(*bounds) else (0, 0, 1)
     except (TypeError, ValueError) as error:
         raise BadIndex(f"index: {entry}: {error}") from None
 
 
 def _integer(entry: Any, axis: int, length: int) -> int:
-    if isinstance(entry, bool | np.bool_ | np.ndarray | BaseArray | list) or not (
-        hasattr(entry, "__index__")
-    ):
+    if not hasattr(entry, "__index__"):
         raise BadIndex(
-            f"index: {type(entry).__name__} is not offered; expected integers, slices, "
-            "Ellipsis or None"
+            f"index: got {type(entry).__name__}; expected integers, slices, Ellipsis, "
+            "None, or arrays of integers or bools"
         )
     number: int = entry.__index__()
     if not -length <= number < length:

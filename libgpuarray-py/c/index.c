@@ -1,0 +1,295 @@
+/* take and put: elements picked by index arrays. */
+#include <string.h>
+
+#include "c/index_walk.h"
+#include "c/kept.h"
+
+/* ---- operands ---- */
+
+int ga__index_check_mode(int mode, const char *operation) {
+  if (mode == GA_INDEX_RAISE || mode == GA_INDEX_WRAP || mode == GA_INDEX_CLIP)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: got mode %d, expected GA_INDEX_RAISE, GA_INDEX_WRAP or "
+                 "GA_INDEX_CLIP",
+                 operation, mode);
+}
+
+int ga__index_check_target(const GpuArray *a, const GpuArray *v,
+                           const char *operation) {
+  GA_TRY(ga__array_check(a, operation));
+  GA_TRY(ga__array_check(v, operation));
+  GA_TRY(ga__array_same_context(a, v, operation));
+  GA_TRY(ga__context_check(a->data->context));
+  return ga__array_writeable(a, operation);
+}
+
+int ga__index_values(const GpuArray **out, GpuArray *made, const GpuArray *a,
+                     const GpuArray *v) {
+  memset(made, 0, sizeof *made);
+  *out = v;
+  if (v->typecode == a->typecode && !GpuArray_share(a, v))
+    return GA_NO_ERROR;
+  *out = made;
+  return GpuArray_astype(made, v, a->typecode, GA_C_ORDER);
+}
+
+int ga__index_part(ga_indices *ix, ga_index_copies *made, const GpuArray *a) {
+  made->n = 0;
+  for (unsigned int k = 0; k < ix->n; k++)
+    made->list[k] = ix->arrays[k];
+  for (unsigned int k = 0; k < ix->n; k++) {
+    if (!GpuArray_share(a, ix->arrays[k]))
+      continue;
+    GA_TRY(GpuArray_copy(&made->copies[made->n], ix->arrays[k], GA_C_ORDER));
+    made->list[k] = &made->copies[made->n++];
+  }
+  ix->arrays = made->list;
+  return GA_NO_ERROR;
+}
+
+void ga__index_copies_clear(ga_index_copies *made) {
+  while (made->n > 0)
+    GpuArray_clear(&made->copies[--made->n]);
+}
+
+/* ---- take ---- */
+
+int ga__index_take(const GpuArray *out, const GpuArray *a, const ga_indices *ix,
+                   gpudata *word) {
+  ga_index_walk w;
+  GA_TRY(ga__index_begin(&w, &w.src, a, ix));
+  w.op = GA_INDEX_TAKE;
+  w.word = word;
+  ga_index_operand src = w.src;
+  GA_TRY(ga__index_operand(&w.dst, &w, out));
+  w.src = src;
+  return ga__index_run(&w);
+}
+
+int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
+                  const GpuArray *const *indices, unsigned int first_axis, int mode) {
+  const ga_indices ix = {n, first_axis, indices, mode, "take"};
+  if (out == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "take: got no array to fill in");
+  GA_TRY(ga__array_check(a, "take"));
+  GA_TRY(ga__context_check(a->data->context));
+  GA_TRY(ga__index_check_mode(mode, "take"));
+  ga_index_walk w;
+  ga_index_operand src;
+  GA_TRY(ga__index_begin(&w, &src, a, &ix));
+  GpuArray made;
+  GA_TRY(GpuArray_empty(&made, w.context, a->typecode, w.nd, w.dims, GA_C_ORDER));
+  w.op = GA_INDEX_TAKE;
+  w.src = src;
+  ga__index_block(&w.dst, &w, made.data, gpuarray_get_elsize(a->typecode));
+  int status = ga__index_run(&w);
+  if (status != GA_NO_ERROR) {
+    GpuArray_clear(&made);
+    return status;
+  }
+  *out = made;
+  return GA_NO_ERROR;
+}
+
+/* ---- which of several that lead to one place is the last ---- */
+
+int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
+  ga_index_walk w;
+  GpuArray made;
+  size_t slots;
+  GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
+  const size_t count = ga__index_count(&w);
+  const int typecode = slots < UINT32_MAX ? GA_UINT : GA_ULONG;
+  GA_TRY(GpuArray_empty(&made, w.context, typecode, 1, &count, GA_C_ORDER));
+  w.op = GA_INDEX_SLOT;
+  ga__index_block(&w.dst, &w, made.data, gpuarray_get_elsize(typecode));
+  int status = ga__index_run(&w);
+  if (status != GA_NO_ERROR)
+    GpuArray_clear(&made);
+  else
+    *out = made;
+  return status;
+}
+
+static const char last_text[] =
+    "(GLOBAL_MEM ga_ubyte *keep, ga_size keep_off, GLOBAL_MEM const %s *slot, "
+    "ga_size slot_off, ga_uint n) {\n"
+    "  const ga_size i = GID_0 * LDIM_0 + LID_0;\n"
+    "  keep += keep_off;\n"
+    "  slot = (GLOBAL_MEM const %s *)((GLOBAL_MEM const char *)slot + slot_off);\n"
+    "  if (i >= n) return;\n"
+    "  const %s own = slot[i];\n"
+    "  ga_uint k = (ga_uint)i + 1;\n"
+    "  while (k < n && slot[k] != own) k++;\n"
+    "  keep[i] = (ga_ubyte)(k == n);\n"
+    "}\n";
+
+/* One item looks at all that come after it. `spec`: the typecode of the slots. */
+static int make_last(ga_source *out, const gpucontext *ctx, const void *spec) {
+  (void)ctx;
+  const char *type = gpuarray_get_type(*(const int *)spec)->cluda_name;
+  ga_strbuf text = {0};
+  ga__strbuf_addf(&text, last_text, type, type, type);
+  int status = ga__strbuf_status(&text);
+  if (status == GA_NO_ERROR) {
+    ga__kernel_name(out->name, "index_last", text.text);
+    ga__strbuf_addf(&out->body, "KERNEL void %s%s", out->name, text.text);
+    status = ga__strbuf_status(&out->body);
+  }
+  ga__strbuf_clear(&text);
+  return status;
+}
+
+static int queue_last(const GpuArray *out, const GpuArray *slot) {
+  gpukernel *kernel;
+  GA_TRY(ga__kernel_kept(&kernel, slot->data->context, make_last, &slot->typecode,
+                         sizeof slot->typecode));
+  const size_t count = slot->dimensions[0], most = ga__kernel_threads(kernel);
+  const size_t threads = most < 64 ? most : 64;
+  ga_args args;
+  args.n = 0;
+  ga__args_buffer(&args, out->data);
+  ga__args_offset(&args, out->data, 0);
+  ga__args_input(&args, slot->data);
+  ga__args_offset(&args, slot->data, 0);
+  ga__args_u32(&args, (uint32_t)count);
+  const ga_launch l = {.nd = 1,
+                       .grid = {(count + threads - 1) / threads, 1, 1},
+                       .block = {threads, 1, 1},
+                       .n_args = args.n,
+                       .args = args.list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+static int compare_all(const GpuArray *out, const GpuArray *a, const ga_indices *ix) {
+  GpuArray slot;
+  GA_TRY(ga__index_slots(&slot, a, ix));
+  int status = queue_last(out, &slot);
+  GpuArray_clear(&slot);
+  return status;
+}
+
+/* A table of all places, in each the largest number that leads there. */
+static int use_table(const GpuArray *out, const GpuArray *a, const ga_indices *ix) {
+  ga_index_walk own, claim;
+  gpudata *table;
+  size_t slots;
+  GA_TRY(ga__index_begin_table(&own, &slots, a, ix, sizeof(uint32_t)));
+  claim = own;
+  GA_TRY(ga__buffer_new(&table, own.context, slots * sizeof(uint32_t)));
+  int status = ga__buffer_fill(table, 0, 0, slots * sizeof(uint32_t));
+  own.op = GA_INDEX_OWN;
+  own.dst = (ga_index_operand){.data = table, .unit = sizeof(uint32_t)};
+  claim.op = GA_INDEX_CLAIM;
+  claim.src = own.dst;
+  ga__index_block(&claim.dst, &claim, out->data, 1);
+  if (status == GA_NO_ERROR)
+    status = ga__index_run(&own);
+  if (status == GA_NO_ERROR)
+    status = ga__index_run(&claim);
+  gpudata_release(table);
+  return status;
+}
+
+/* Places in the indexed axes. */
+static double count_places(const GpuArray *a, const ga_indices *ix) {
+  double places = 1;
+  for (unsigned int k = 0; k < ix->n; k++)
+    places *= (double)a->dimensions[ix->first_axis + k];
+  return places;
+}
+
+int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
+  ga_index_walk w;
+  size_t slots;
+  GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
+  const size_t count = ga__index_count(&w);
+  if (count >= (size_t)INT32_MAX)
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "%s: %zu indices at once, at most %d are offered; do it in parts",
+                   ix->operation, count, INT32_MAX - 1);
+  GpuArray made;
+  GA_TRY(GpuArray_empty(&made, w.context, GA_BOOL, w.nd, w.dims, GA_C_ORDER));
+  /* Comparing each with each costs a load; a place in the table, a store and more. */
+  const bool is_small = (double)count * (double)count < count_places(a, ix);
+  ga_indices quiet = *ix;
+  if (ix->mode == GA_INDEX_RAISE)
+    quiet.mode = GA_INDEX_QUIET;
+  int status = is_small ? compare_all(&made, a, &quiet) : use_table(&made, a, &quiet);
+  if (status != GA_NO_ERROR)
+    GpuArray_clear(&made);
+  else
+    *out = made;
+  return status;
+}
+
+/* ---- put ---- */
+
+/* Whether indices that lead to one place may bring different values. */
+static bool may_differ(const ga_index_walk *w) {
+  for (unsigned int i = 0; i < w->n; i++)
+    for (unsigned int k = 0; k < w->nd; k++)
+      if (w->dims[k] > 1 && w->index[i].at.strides[k] != 0)
+        return true;
+  return false;
+}
+
+static bool varies_along(const ga_index_walk *w, unsigned int first,
+                         unsigned int last) {
+  for (unsigned int k = first; k < last; k++)
+    if (w->dims[k] > 1 && w->src.strides[k] != 0)
+      return true;
+  return false;
+}
+
+static void add_keep(ga_index_walk *w, const GpuArray *keep, unsigned int first) {
+  w->keep = (ga_index_operand){.data = keep->data, .offset = keep->offset, .unit = 1};
+  for (unsigned int k = 0; k < keep->nd; k++)
+    w->keep.strides[first + k] = keep->strides[k];
+}
+
+int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
+                  const GpuArray *keep) {
+  ga_index_walk w;
+  GpuArray winners = {0};
+  ga_index_operand dst;
+  GA_TRY(ga__index_begin(&w, &dst, a, ix));
+  GA_TRY(ga__index_operand(&w.src, &w, v));
+  w.dst = dst;
+  w.op = GA_INDEX_PUT;
+  const unsigned int n_result = w.nd + ix->n - a->nd; /* axes of the indices */
+  if (keep != NULL) {
+    add_keep(&w, keep, ix->first_axis);
+  } else if (ix->mode != GA_INDEX_TRUSTED && ga__index_count(&w) > 0 &&
+             may_differ(&w) &&
+             varies_along(&w, ix->first_axis, ix->first_axis + n_result)) {
+    GA_TRY(ga__index_winners(&winners, a, ix));
+    add_keep(&w, &winners, ix->first_axis);
+  }
+  int status = ga__index_run(&w);
+  GpuArray_clear(&winners);
+  return status;
+}
+
+int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,
+                 unsigned int first_axis, const GpuArray *v, int mode) {
+  ga_indices ix = {n, first_axis, indices, mode, "put"};
+  GA_TRY(ga__index_check_target(a, v, "put"));
+  GA_TRY(ga__index_check_mode(mode, "put"));
+  ga_index_walk w; /* wrong arguments fail before anything is copied */
+  ga_index_operand place;
+  GA_TRY(ga__index_begin(&w, &place, a, &ix));
+  GA_TRY(ga__index_operand(&w.src, &w, v));
+  ga_index_copies copies;
+  GpuArray made = {0};
+  const GpuArray *values;
+  int status = ga__index_part(&ix, &copies, a);
+  if (status == GA_NO_ERROR)
+    status = ga__index_values(&values, &made, a, v);
+  if (status == GA_NO_ERROR)
+    status = ga__index_put(a, &ix, values, NULL);
+  GpuArray_clear(&made);
+  ga__index_copies_clear(&copies);
+  return status;
+}

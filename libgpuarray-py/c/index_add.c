@@ -1,0 +1,56 @@
+/* GpuArray_add_at: additions in which what belongs to a repeated index is summed up.
+ *
+ * Integers of 32 and 64 bits are added by atomic additions, which are exact in any
+ * order; everything else one after another. */
+#include <string.h>
+
+#include "c/index_walk.h"
+
+static bool has_atomics(int typecode) {
+  return typecode == GA_INT || typecode == GA_UINT || typecode == GA_LONG ||
+         typecode == GA_ULONG;
+}
+
+/* By atomic additions. */
+static int add_atomically(const GpuArray *a, const ga_indices *ix, const GpuArray *v) {
+  ga_index_walk w;
+  ga_index_operand dst;
+  GA_TRY(ga__index_begin(&w, &dst, a, ix));
+  GA_TRY(ga__index_operand(&w.src, &w, v));
+  w.dst = dst;
+  w.op = GA_INDEX_ADD;
+  return ga__index_run(&w);
+}
+
+static int check_add(const GpuArray *a, const GpuArray *v, const ga_indices *ix) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__index_check_target(a, v, "add_at"));
+  GA_TRY(ga__index_check_mode(ix->mode, "add_at"));
+  if (!GpuArray_ISALIGNED(a) || !GpuArray_ISALIGNED(v))
+    return GA_FAIL(GA_UNALIGNED_ERROR,
+                   "add_at: %s is not aligned to its type; copy it first "
+                   "(GpuArray_copy)",
+                   ga__array_text(text, GpuArray_ISALIGNED(a) ? v : a));
+  ga_index_walk w; /* wrong arguments fail before anything is copied */
+  ga_index_operand place;
+  GA_TRY(ga__index_begin(&w, &place, a, ix));
+  return ga__index_operand(&w.src, &w, v);
+}
+
+int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,
+                    unsigned int first_axis, const GpuArray *v, int mode) {
+  ga_indices ix = {n, first_axis, indices, mode, "add_at"};
+  GA_TRY(check_add(a, v, &ix));
+  ga_index_copies copies;
+  GpuArray made = {0};
+  const GpuArray *values;
+  int status = ga__index_part(&ix, &copies, a);
+  if (status == GA_NO_ERROR)
+    status = ga__index_values(&values, &made, a, v);
+  if (status == GA_NO_ERROR)
+    status = has_atomics(a->typecode) ? add_atomically(a, &ix, values)
+                                      : ga__index_add_in_order(a, &ix, values);
+  GpuArray_clear(&made);
+  ga__index_copies_clear(&copies);
+  return status;
+}

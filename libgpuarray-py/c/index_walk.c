@@ -1,0 +1,433 @@
+/* Walks of indexing: from arrays to operands, to few axes, to launches. */
+#include "c/index_walk.h"
+
+#include <string.h>
+
+#include "c/kept.h"
+
+/* ---- indices ---- */
+
+static int check_index(const GpuArray *i, const GpuArray *a, const char *operation) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(i, operation));
+  GA_TRY(ga__array_same_context(i, a, operation));
+  const char kind = ga__dtype_kind(i->typecode);
+  if (kind != 'i' && kind != 'u')
+    return GA_FAIL(GA_INVALID_ERROR, "%s: an index array is %s, expected integers%s",
+                   operation, ga__array_text(text, i),
+                   kind == 'b' ? "; masks have functions of their own "
+                                 "(GpuArray_compress, GpuArray_put_mask)"
+                               : "");
+  if (!GpuArray_ISALIGNED(i))
+    return GA_FAIL(GA_UNALIGNED_ERROR,
+                   "%s: an index array, %s, is not aligned to its type; copy it first "
+                   "(GpuArray_copy)",
+                   operation, ga__array_text(text, i));
+  return GA_NO_ERROR;
+}
+
+static int check_indices(unsigned int *nd, size_t *dims, const GpuArray *a,
+                         const ga_indices *ix) {
+  if (ix->n > a->nd || ix->first_axis > a->nd - ix->n)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: %u index arrays from axis %u on, of an array of %u axes",
+                   ix->operation, ix->n, ix->first_axis, a->nd);
+  if (ix->n > 0 && ix->arrays == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got NULL, expected %u index arrays",
+                   ix->operation, ix->n);
+  *nd = 0;
+  for (unsigned int k = 0; k < ix->n; k++) {
+    GA_TRY(check_index(ix->arrays[k], a, ix->operation));
+    int status =
+        ga__shape_broadcast(nd, dims, ix->arrays[k]->nd, ix->arrays[k]->dimensions);
+    if (status != GA_NO_ERROR)
+      return ga__fail_within(status, "%s", ix->operation);
+  }
+  return GA_NO_ERROR;
+}
+
+/* Fills strides for `nd` axes from `first` on with those of `a`, which broadcasts. */
+static void stretch(ga_index_operand *o, unsigned int first, unsigned int nd,
+                    const GpuArray *a) {
+  for (unsigned int k = 0; k < nd; k++) {
+    const unsigned int missing = nd - a->nd;
+    const bool stands = k < missing || a->dimensions[k - missing] == 1;
+    o->strides[first + k] = stands ? 0 : a->strides[k - missing];
+  }
+}
+
+static void add_indices(ga_index_walk *w, unsigned int first, unsigned int nd,
+                        const ga_indices *ix) {
+  w->n = ix->n;
+  for (unsigned int k = 0; k < ix->n; k++) {
+    const GpuArray *i = ix->arrays[k];
+    ga_index_array *to = &w->index[k];
+    memset(&to->at, 0, sizeof to->at);
+    to->at.data = i->data;
+    to->at.offset = i->offset;
+    to->at.unit = gpuarray_get_elsize(i->typecode);
+    to->typecode = i->typecode;
+    stretch(&to->at, first, nd, i);
+  }
+}
+
+static void open_walk(ga_index_walk *w, const GpuArray *a, const ga_indices *ix) {
+  w->context = a->data->context;
+  w->operation = ix->operation;
+  w->mode = ix->mode;
+  w->typecode = a->typecode;
+  w->dst.data = w->src.data = w->keep.data = w->word = NULL;
+}
+
+/* Indices into axes of no elements. */
+static int check_lengths(const ga_index_walk *w, unsigned int first) {
+  if (ga__index_count(w) == 0)
+    return GA_NO_ERROR;
+  for (unsigned int k = 0; k < w->n; k++)
+    if (w->index[k].length == 0)
+      return GA_FAIL(GA_INDEX_ERROR, "%s: indices into axis %u, which has no elements",
+                     w->operation, first + k);
+  return GA_NO_ERROR;
+}
+
+int ga__index_begin(ga_index_walk *w, ga_index_operand *place, const GpuArray *a,
+                    const ga_indices *ix) {
+  unsigned int nd = 0;
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(check_indices(&nd, dims, a, ix));
+  const unsigned int first = ix->first_axis, rest = a->nd - first - ix->n;
+  if (first + nd + rest > GA_MAX_NDIM)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: the result has %u axes, at most %d are offered",
+                   ix->operation, first + nd + rest, GA_MAX_NDIM);
+  open_walk(w, a, ix);
+  w->nd = first + nd + rest;
+  place->data = a->data;
+  place->offset = a->offset;
+  place->unit = gpuarray_get_elsize(a->typecode);
+  memset(place->strides, 0, sizeof place->strides);
+  for (unsigned int k = 0; k < w->nd; k++) {
+    const bool is_index = k >= first && k < first + nd;
+    const unsigned int axis = k < first ? k : k - nd + ix->n;
+    w->dims[k] = is_index ? dims[k - first] : a->dimensions[axis];
+    place->strides[k] = is_index ? 0 : a->strides[axis];
+  }
+  add_indices(w, first, nd, ix);
+  for (unsigned int k = 0; k < ix->n; k++) {
+    w->index[k].length = a->dimensions[first + k];
+    w->index[k].step = a->strides[first + k];
+  }
+  return check_lengths(w, first);
+}
+
+int ga__index_begin_table(ga_index_walk *w, size_t *slots, const GpuArray *a,
+                          const ga_indices *ix, size_t unit) {
+  GA_TRY(check_indices(&w->nd, w->dims, a, ix));
+  open_walk(w, a, ix);
+  add_indices(w, 0, w->nd, ix);
+  *slots = 1;
+  for (unsigned int k = ix->n; k-- > 0;) {
+    w->index[k].length = a->dimensions[ix->first_axis + k];
+    w->index[k].step = (ssize_t)(*slots * unit);
+    *slots *= w->index[k].length;
+  }
+  return check_lengths(w, ix->first_axis);
+}
+
+/* ---- operands ---- */
+
+int ga__index_operand(ga_index_operand *o, const ga_index_walk *w, const GpuArray *a) {
+  unsigned int extra = 0; /* leading axes of length 1 do not count, as in NumPy */
+  GpuArray view = *a;
+  while (a->nd - extra > w->nd && a->dimensions[extra] == 1)
+    extra++;
+  view.nd -= extra;
+  memmove(view.dimensions, a->dimensions + extra, view.nd * sizeof *view.dimensions);
+  memmove(view.strides, a->strides + extra, view.nd * sizeof *view.strides);
+  bool fits = view.nd <= w->nd;
+  for (unsigned int k = 1; fits && k <= view.nd; k++) {
+    const size_t have = view.dimensions[view.nd - k];
+    fits = have == 1 || have == w->dims[w->nd - k];
+  }
+  if (!fits) {
+    char given[GA_SHAPE_TEXT], wanted[GA_SHAPE_TEXT];
+    return GA_FAIL(GA_VALUE_ERROR, "%s: values of shape %s do not broadcast to %s",
+                   w->operation, ga__shape_text(given, a->nd, a->dimensions),
+                   ga__shape_text(wanted, w->nd, w->dims));
+  }
+  o->data = a->data;
+  o->offset = a->offset;
+  o->unit = gpuarray_get_elsize(a->typecode);
+  memset(o->strides, 0, sizeof o->strides);
+  stretch(o, 0, w->nd, &view);
+  return GA_NO_ERROR;
+}
+
+void ga__index_block(ga_index_operand *o, const ga_index_walk *w, gpudata *data,
+                     size_t unit) {
+  o->data = data;
+  o->offset = 0;
+  o->unit = unit;
+  memset(o->strides, 0, sizeof o->strides);
+  ga__shape_c_strides(o->strides, w->nd, w->dims, unit);
+}
+
+size_t ga__index_count(const ga_index_walk *w) {
+  size_t count = 1;
+  for (unsigned int k = 0; k < w->nd; k++)
+    count *= w->dims[k];
+  return count;
+}
+
+/* All operands that the operation has. */
+#define MAX_OPERANDS (GA_MAX_NDIM + 3)
+static unsigned int list_operands(ga_index_operand *list[MAX_OPERANDS],
+                                  ga_index_walk *w) {
+  unsigned int n = 0;
+  list[n++] = &w->dst;
+  if (w->src.data != NULL)
+    list[n++] = &w->src;
+  if (w->keep.data != NULL)
+    list[n++] = &w->keep;
+  for (unsigned int k = 0; k < w->n; k++)
+    list[n++] = &w->index[k].at;
+  return n;
+}
+
+/* ---- fewer axes, larger words ---- */
+
+static void collapse(ga_index_walk *w) {
+  ga_index_operand *list[MAX_OPERANDS];
+  ssize_t *strides[MAX_OPERANDS];
+  const unsigned int n = list_operands(list, w);
+  for (unsigned int k = 0; k < n; k++)
+    strides[k] = list[k]->strides;
+  if (w->nd == 0) { /* one element */
+    w->nd = 1;
+    w->dims[0] = 1;
+    for (unsigned int k = 0; k < n; k++)
+      strides[k][0] = 0;
+  }
+  ga__shape_collapse(n, &w->nd, w->dims, strides);
+}
+
+/* Whether elements are moved as they are, whatever they are. */
+static bool moves_bytes(const ga_index_walk *w) {
+  return w->op == GA_INDEX_TAKE || w->op == GA_INDEX_PUT;
+}
+
+static size_t place_bits(const ga_index_operand *o, const ga_index_walk *w) {
+  size_t bits = o->offset;
+  for (unsigned int k = 0; k + 1 < w->nd; k++)
+    bits |= (size_t)o->strides[k];
+  return bits;
+}
+
+/* Makes the last axis one of the largest words that begin where a device can load
+ * them: the bytes of an element, with the last axis where they are its neighbours. */
+static void choose_word(ga_index_walk *w) {
+  ga_index_operand *list[MAX_OPERANDS];
+  const unsigned int n = list_operands(list, w), axis = w->nd++;
+  w->dims[axis] = w->dst.unit;
+  for (unsigned int k = 0; k < n; k++)
+    list[k]->strides[axis] = list[k] == &w->dst || list[k] == &w->src;
+  collapse(w);
+  const unsigned int last = w->nd - 1;
+  w->dst.unit = w->src.unit = 1;
+  if (w->dst.strides[last] != 1 || w->src.strides[last] != 1)
+    return; /* single bytes, no two of them neighbours in both */
+  size_t bits = 16 | w->dims[last] | place_bits(&w->dst, w) | place_bits(&w->src, w);
+  for (unsigned int k = 0; k < w->n; k++)
+    bits |= (size_t)w->index[k].step;
+  const size_t word = bits & (~bits + 1);
+  w->dims[last] /= word;
+  w->dst.unit = w->src.unit = word;
+  w->dst.strides[last] = w->src.strides[last] = (ssize_t)word;
+  collapse(w);
+}
+
+/* ---- launches ---- */
+
+/* Counts take 32 bits below this, with room for a block beyond the end. */
+#define NARROW ((size_t)INT32_MAX - (1 << 20))
+
+static size_t count_rows(const ga_index_walk *w) {
+  size_t rows = 1;
+  for (unsigned int k = 0; k + 1 < w->nd; k++)
+    rows *= w->dims[k];
+  return rows;
+}
+
+/* How far an operand reaches from its first element on, in units. */
+static size_t reach(const ga_index_operand *o, const ga_index_walk *w) {
+  size_t sum = 0;
+  for (unsigned int k = 0; k < w->nd; k++) {
+    const ssize_t stride = o->strides[k];
+    sum += (w->dims[k] - 1) * (size_t)(stride < 0 ? -stride : stride);
+  }
+  return sum / o->unit;
+}
+
+static ga_index_operand *place_of(ga_index_walk *w) {
+  return w->op == GA_INDEX_TAKE || w->op == GA_INDEX_CLAIM ? &w->src : &w->dst;
+}
+
+/* What a step to the next index is counted in. */
+static size_t place_unit(ga_index_walk *w) {
+  return w->op == GA_INDEX_SLOT ? 1 : place_of(w)->unit;
+}
+
+static bool is_wide(ga_index_walk *w) {
+  ga_index_operand *list[MAX_OPERANDS];
+  const unsigned int n = list_operands(list, w);
+  for (unsigned int k = 0; k < n; k++)
+    if (reach(list[k], w) >= NARROW)
+      return true;
+  size_t place = w->op == GA_INDEX_SLOT ? 0 : reach(place_of(w), w);
+  for (unsigned int k = 0; k < w->n; k++) {
+    const ssize_t step = w->index[k].step;
+    place += w->index[k].length * (size_t)(step < 0 ? -step : step) / place_unit(w);
+  }
+  return place >= NARROW;
+}
+
+static size_t ceil_div(size_t a, size_t b) {
+  return a / b + (a % b != 0);
+}
+
+static size_t power_from(size_t n, size_t most) {
+  size_t p = 1;
+  while (p < n && p < most)
+    p *= 2;
+  return p;
+}
+
+#define THREADS 256
+
+/* A spec is compared by bytes: all of them are set. */
+static void fill_spec(ga_index_spec *s, ga_index_walk *w, size_t nx, size_t ny) {
+  memset(s, 0, sizeof *s);
+  s->op = (unsigned char)w->op;
+  s->mode = (unsigned char)w->mode;
+  s->typecode = (unsigned char)(w->op == GA_INDEX_ADD ? w->typecode : 0);
+  const bool has_word = moves_bytes(w) || w->op == GA_INDEX_SLOT;
+  s->word = (unsigned char)(has_word ? w->dst.unit : 0);
+  s->keep = w->keep.data != NULL;
+  s->wide = is_wide(w);
+  s->uniform = true;
+  for (unsigned int k = 0; k < w->n; k++) {
+    s->uniform = s->uniform && w->index[k].at.strides[w->nd - 1] == 0;
+    s->types[k] = (unsigned char)w->index[k].typecode;
+  }
+  s->per = w->context->info.is_cpu ? 16 : 4;
+  s->tall = nx <= THREADS && ny >= s->per;
+  s->nd = (unsigned char)w->nd;
+  s->n = (unsigned char)w->n;
+}
+
+static void add_position(ga_args *args, bool wide, ssize_t bytes, size_t unit) {
+  const ssize_t value = bytes / (ssize_t)unit;
+  if (wide)
+    ga__args_i64(args, value);
+  else
+    ga__args_i32(args, (int32_t)value);
+}
+
+static int add_arguments(ga_args *args, ga_index_walk *w, const ga_index_spec *s) {
+  ga_index_operand *list[MAX_OPERANDS];
+  const unsigned int n = list_operands(list, w);
+  for (unsigned int k = 0; k < n; k++) {
+    if (k == 0)
+      ga__args_buffer(args, list[k]->data);
+    else
+      ga__args_input(args, list[k]->data);
+    ga__args_offset(args, list[k]->data, list[k]->offset);
+  }
+  for (unsigned int k = 0; k < w->n; k++) {
+    ga__args_i64(args, (int64_t)w->index[k].length);
+    add_position(args, s->wide, w->index[k].step, place_unit(w));
+  }
+  if (w->mode != GA_INDEX_RAISE)
+    return GA_NO_ERROR;
+  if (w->word == NULL)
+    return ga__args_report(args, w->context, w->operation);
+  ga__args_buffer(args, w->word);
+  ga__args_offset(args, w->word, 0);
+  ga__args_u32(args, 0);
+  return GA_NO_ERROR;
+}
+
+static void add_strides(ga_args *args, ga_index_walk *w, const ga_index_spec *s) {
+  ga_index_operand *list[MAX_OPERANDS];
+  const unsigned int n = list_operands(list, w);
+  for (unsigned int axis = 1; axis + 1 < w->nd; axis++)
+    ga__args_u32(args, (uint32_t)w->dims[axis]);
+  for (unsigned int k = 0; k < n; k++)
+    for (unsigned int axis = 0; axis < w->nd; axis++)
+      add_position(args, s->wide, list[k]->strides[axis], list[k]->unit);
+}
+
+static int launch(ga_index_walk *w) {
+  const size_t nx = w->dims[w->nd - 1], ny = count_rows(w);
+  ga_index_spec s;
+  gpukernel *kernel;
+  fill_spec(&s, w, nx, ny);
+  GA_TRY(ga__kernel_kept(&kernel, w->context, ga__index_source, &s, sizeof s));
+  size_t threads = power_from(THREADS, w->context->info.max_threads);
+  while (threads > ga__kernel_threads(kernel))
+    threads /= 2;
+  const size_t bx = power_from(s.tall ? nx : ceil_div(nx, s.per), threads);
+  const size_t by = power_from(ny, threads / bx);
+  const size_t width = s.tall ? bx : bx * s.per, height = s.tall ? by * s.per : by;
+  ga_args args;
+  args.n = 0;
+  GA_TRY(add_arguments(&args, w, &s));
+  ga__args_u32(&args, (uint32_t)nx);
+  ga__args_u32(&args, (uint32_t)ny);
+  ga__args_u32(&args, (uint32_t)width);
+  ga__args_u32(&args, (uint32_t)height);
+  add_strides(&args, w, &s);
+  const size_t tall = ceil_div(ny, height), most = w->context->info.max_grid[1];
+  const ga_launch l = {.nd = 2,
+                       .grid = {ceil_div(nx, width), tall < most ? tall : most, 1},
+                       .block = {bx, by, 1},
+                       .n_args = args.n,
+                       .args = args.list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+/* The part of the walk along `axis` from `from` on. */
+static void cut(ga_index_walk *w, unsigned int axis, size_t from, size_t length) {
+  ga_index_operand *list[MAX_OPERANDS];
+  const unsigned int n = list_operands(list, w);
+  for (unsigned int k = 0; k < n; k++)
+    list[k]->offset += from * (size_t)list[k]->strides[axis];
+  w->dims[axis] = length;
+}
+
+/* Rows and their elements are counted in 32 bits: what has more is done in halves. */
+static int launch_parts(ga_index_walk *w) {
+  unsigned int longest = w->nd - 1;
+  if (w->dims[longest] < NARROW) {
+    if (count_rows(w) < NARROW)
+      return launch(w);
+    longest = 0;
+    for (unsigned int k = 1; k + 1 < w->nd; k++)
+      if (w->dims[k] > w->dims[longest])
+        longest = k;
+  }
+  const size_t half = w->dims[longest] / 2;
+  ga_index_walk part = *w;
+  cut(&part, longest, 0, half);
+  GA_TRY(launch_parts(&part));
+  cut(w, longest, half, w->dims[longest] - half);
+  return launch_parts(w);
+}
+
+int ga__index_run(ga_index_walk *w) {
+  if (ga__index_count(w) == 0)
+    return GA_NO_ERROR;
+  collapse(w);
+  if (moves_bytes(w))
+    choose_word(w);
+  return launch_parts(w);
+}

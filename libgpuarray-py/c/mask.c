@@ -1,0 +1,325 @@
+/* Masks: counting and listing what is not zero, and picking by it. */
+#include <string.h>
+
+#include "c/index_walk.h"
+#include "c/kept.h"
+#include "c/mask_source.h"
+
+/* ---- counting and listing ---- */
+
+/* An array of which the elements that are not zero are looked for. */
+typedef struct search {
+  const GpuArray *a;
+  gpucontext *context;
+  size_t n, blocks, total; /* elements, blocks of them, how many are not zero */
+  size_t per_block;
+  unsigned int nd; /* of the walk in C order along as few axes as possible */
+  size_t dims[GA_MAX_NDIM];
+  ssize_t strides[GA_MAX_NDIM];
+  bool wide;
+  gpudata *places; /* uint64: where each block's elements begin, and the total */
+} search;
+
+#define NARROW ((size_t)INT32_MAX - (1 << 20))
+
+static int check_searched(const GpuArray *a, const char *operation) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, operation));
+  GA_TRY(ga__context_check(a->data->context));
+  if (!GpuArray_ISALIGNED(a))
+    return GA_FAIL(GA_UNALIGNED_ERROR,
+                   "%s: %s is not aligned to its type; copy it first (GpuArray_copy)",
+                   operation, ga__array_text(text, a));
+  if (a->data->tape != NULL)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "%s: how many elements of %s are not zero is not known while a plan "
+                   "is bound",
+                   operation, ga__array_text(text, a));
+  return ga__context_supports(a->data->context, a->typecode, operation);
+}
+
+static void plan_search(search *s, const GpuArray *a) {
+  memset(s, 0, sizeof *s);
+  s->a = a;
+  s->context = a->data->context;
+  s->n = ga__array_count(a);
+  s->nd = a->nd;
+  memcpy(s->dims, a->dimensions, a->nd * sizeof *s->dims);
+  memcpy(s->strides, a->strides, a->nd * sizeof *s->strides);
+  if (s->nd == 0) {
+    s->nd = 1;
+    s->dims[0] = 1;
+  }
+  ssize_t *list[] = {s->strides};
+  ga__shape_collapse(1, &s->nd, s->dims, list);
+  s->wide = s->n >= NARROW;
+  size_t low, high;
+  ga__array_extent(&low, &high, a);
+  s->wide = s->wide || (high - low) / gpuarray_get_elsize(a->typecode) >= NARROW;
+}
+
+static size_t choose_threads(const gpucontext *ctx) {
+  size_t threads = GA_MASK_THREADS;
+  while (threads > ctx->info.max_threads || threads > ctx->info.max_block[0])
+    threads /= 2;
+  return threads;
+}
+
+static ga_mask_spec make_spec(const search *s, enum ga_mask_kind kind,
+                              unsigned int out) {
+  ga_mask_spec spec;
+  memset(&spec, 0, sizeof spec);
+  spec.kind = (unsigned char)kind;
+  spec.threads = (unsigned short)choose_threads(s->context);
+  if (kind != GA_MASK_SCAN) {
+    spec.typecode = (unsigned char)s->a->typecode;
+    spec.nd = (unsigned char)s->nd;
+    spec.wide = s->wide;
+    spec.out = (unsigned char)out;
+  }
+  return spec;
+}
+
+static void add_axes(ga_args *args, const search *s) {
+  const ssize_t size = (ssize_t)gpuarray_get_elsize(s->a->typecode);
+  for (unsigned int axis = 1; axis < s->nd; axis++)
+    ga__args_u32(args, (uint32_t)s->dims[axis]);
+  for (unsigned int axis = 0; axis < s->nd; axis++) {
+    if (s->wide)
+      ga__args_i64(args, s->strides[axis] / size);
+    else
+      ga__args_i32(args, (int32_t)(s->strides[axis] / size));
+  }
+}
+
+static void add_pointer(ga_args *args, gpudata *data, size_t offset, bool is_read) {
+  if (is_read)
+    ga__args_input(args, data);
+  else
+    ga__args_buffer(args, data);
+  ga__args_offset(args, data, offset);
+}
+
+static int launch(const search *s, const ga_mask_spec *spec, const ga_args *args,
+                  size_t blocks) {
+  gpukernel *kernel;
+  GA_TRY(ga__kernel_kept(&kernel, s->context, ga__mask_source, spec, sizeof *spec));
+  const ga_launch l = {.nd = 1,
+                       .grid = {blocks, 1, 1},
+                       .block = {spec->threads, 1, 1},
+                       .n_args = args->n,
+                       .args = args->list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+static int queue_count(const search *s) {
+  ga_mask_spec spec = make_spec(s, GA_MASK_COUNT, 0);
+  ga_args args;
+  args.n = 0;
+  add_pointer(&args, s->places, 0, false);
+  add_pointer(&args, s->a->data, s->a->offset, true);
+  ga__args_u64(&args, s->n);
+  add_axes(&args, s);
+  GA_TRY(launch(s, &spec, &args, s->blocks));
+  spec = make_spec(s, GA_MASK_SCAN, 0);
+  args.n = 0;
+  add_pointer(&args, s->places, 0, false);
+  ga__args_u64(&args, s->blocks);
+  return launch(s, &spec, &args, 1);
+}
+
+/* Counts, and waits for the result. The caller releases s->places. */
+static int begin_search(search *s, const GpuArray *a, const char *operation) {
+  GA_TRY(check_searched(a, operation));
+  plan_search(s, a);
+  if (s->n == 0)
+    return GA_NO_ERROR;
+  for (unsigned int axis = 1; axis < s->nd; axis++)
+    if (s->dims[axis] > UINT32_MAX)
+      return GA_FAIL(GA_XLARGE_ERROR,
+                     "%s: a strided axis of %zu elements; copy the array first",
+                     operation, s->dims[axis]);
+  s->per_block = choose_threads(s->context) * GA_MASK_PER;
+  s->blocks = (s->n - 1) / s->per_block + 1;
+  GA_TRY(ga__buffer_new(&s->places, s->context, (s->blocks + 1) * sizeof(uint64_t)));
+  uint64_t total = 0;
+  int status = queue_count(s);
+  if (status == GA_NO_ERROR)
+    status =
+        gpudata_read(&total, s->places, s->blocks * sizeof(uint64_t), sizeof total);
+  if (status != GA_NO_ERROR)
+    gpudata_release(s->places);
+  s->total = (size_t)total;
+  return status;
+}
+
+static void end_search(search *s) {
+  if (s->places != NULL)
+    gpudata_release(s->places);
+}
+
+/* A new int64 array (axes of a, total) of positions. */
+static int list_positions(GpuArray *out, const search *s) {
+  const unsigned int nd = s->a->nd;
+  GpuArray made;
+  GA_TRY(GpuArray_empty(&made, s->context, GA_LONG, 2, (size_t[]){nd, s->total},
+                        GA_C_ORDER));
+  int status = GA_NO_ERROR;
+  if (nd > 0 && s->n > 0) {
+    const ga_mask_spec spec = make_spec(s, GA_MASK_LIST, nd);
+    ga_args args;
+    args.n = 0;
+    add_pointer(&args, s->places, 0, true);
+    add_pointer(&args, s->a->data, s->a->offset, true);
+    add_pointer(&args, made.data, 0, false);
+    ga__args_u64(&args, s->n);
+    ga__args_u64(&args, s->total);
+    add_axes(&args, s);
+    for (unsigned int axis = 1; axis < nd; axis++)
+      ga__args_u64(&args, s->a->dimensions[axis]);
+    status = launch(s, &spec, &args, s->blocks);
+  }
+  if (status != GA_NO_ERROR)
+    GpuArray_clear(&made);
+  else
+    *out = made;
+  return status;
+}
+
+static int find(GpuArray *out, const GpuArray *a, const char *operation) {
+  search s;
+  GA_TRY(begin_search(&s, a, operation));
+  int status = list_positions(out, &s);
+  end_search(&s);
+  return status;
+}
+
+int GpuArray_count_nonzero(size_t *count, const GpuArray *a) {
+  search s;
+  if (count == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "count_nonzero: got no number to fill in");
+  GA_TRY(begin_search(&s, a, "count_nonzero"));
+  *count = s.total;
+  end_search(&s);
+  return GA_NO_ERROR;
+}
+
+int GpuArray_nonzero(GpuArray *out, const GpuArray *a) {
+  if (out == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "nonzero: got no array to fill in");
+  return find(out, a, "nonzero");
+}
+
+/* ---- picking ---- */
+
+static int check_mask(const GpuArray *a, const GpuArray *mask, const char *operation) {
+  char array[GA_ARRAY_TEXT], text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, operation));
+  GA_TRY(ga__array_check(mask, operation));
+  GA_TRY(ga__array_same_context(a, mask, operation));
+  if (mask->typecode != GA_BOOL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: the mask is %s, expected bool", operation,
+                   ga__array_text(text, mask));
+  bool fits = mask->nd > 0 && mask->nd <= a->nd;
+  for (unsigned int k = 0; fits && k < mask->nd; k++)
+    fits = mask->dimensions[k] == a->dimensions[k];
+  if (fits)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: the mask is %s and the array %s, expected a mask as long as the "
+                 "array along each of its axes",
+                 operation, ga__array_text(text, mask), ga__array_text(array, a));
+}
+
+/* Positions that a search has found, as index arrays. */
+typedef struct found {
+  GpuArray positions, rows[GA_MAX_NDIM];
+  const GpuArray *list[GA_MAX_NDIM];
+  ga_indices ix;
+} found;
+
+static int find_indices(found *f, const GpuArray *mask, const char *operation) {
+  GA_TRY(find(&f->positions, mask, operation));
+  for (unsigned int k = 0; k < mask->nd; k++) {
+    GpuArray *row = &f->rows[k]; /* borrows the buffer */
+    *row = f->positions;
+    row->nd = 1;
+    row->dimensions[0] = f->positions.dimensions[1];
+    row->strides[0] = sizeof(int64_t);
+    row->offset += k * row->dimensions[0] * sizeof(int64_t);
+    GpuArray_fix_flags(row);
+    f->list[k] = row;
+  }
+  f->ix = (ga_indices){mask->nd, 0, f->list, GA_INDEX_TRUSTED, operation};
+  return GA_NO_ERROR;
+}
+
+int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
+  if (out == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "compress: got no array to fill in");
+  GA_TRY(check_mask(a, mask, "compress"));
+  found f;
+  GA_TRY(find_indices(&f, mask, "compress"));
+  size_t dims[GA_MAX_NDIM];
+  const unsigned int rest = a->nd - mask->nd;
+  dims[0] = f.positions.dimensions[1];
+  memcpy(dims + 1, a->dimensions + mask->nd, rest * sizeof *dims);
+  GpuArray made = {0};
+  int status =
+      GpuArray_empty(&made, a->data->context, a->typecode, 1 + rest, dims, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = ga__index_take(&made, a, &f.ix, NULL);
+  GpuArray_clear(&f.positions);
+  if (status != GA_NO_ERROR)
+    GpuArray_clear(&made);
+  else
+    *out = made;
+  return status;
+}
+
+/* Values that broadcast to the rest of each place: the mask says where. */
+static int put_everywhere(const GpuArray *a, const GpuArray *mask, const GpuArray *v) {
+  const ga_indices none = {0, 0, NULL, GA_INDEX_TRUSTED, "put_mask"};
+  GpuArray apart = {0};
+  const GpuArray *keep = mask;
+  if (GpuArray_share(a, mask)) {
+    GA_TRY(GpuArray_copy(&apart, mask, GA_C_ORDER));
+    keep = &apart;
+  }
+  int status = ga__index_put(a, &none, v, keep);
+  GpuArray_clear(&apart);
+  return status;
+}
+
+/* A value for each place, in order. */
+static int put_in_order(const GpuArray *a, const GpuArray *mask, const GpuArray *v) {
+  found f;
+  GA_TRY(find_indices(&f, mask, "put_mask"));
+  int status = ga__index_put(a, &f.ix, v, NULL);
+  GpuArray_clear(&f.positions);
+  return status;
+}
+
+int GpuArray_put_mask(GpuArray *a, const GpuArray *mask, const GpuArray *v) {
+  GA_TRY(ga__index_check_target(a, v, "put_mask"));
+  GA_TRY(check_mask(a, mask, "put_mask"));
+  GpuArray made, squeezed;
+  const GpuArray *values;
+  /* One value for all places may come with an axis for them. */
+  const unsigned int rest = a->nd - mask->nd;
+  squeezed = *v;
+  while (squeezed.nd > rest && squeezed.dimensions[0] == 1) {
+    squeezed.nd--;
+    memmove(squeezed.dimensions, squeezed.dimensions + 1,
+            squeezed.nd * sizeof *squeezed.dimensions);
+    memmove(squeezed.strides, squeezed.strides + 1,
+            squeezed.nd * sizeof *squeezed.strides);
+  }
+  GpuArray_fix_flags(&squeezed);
+  int status = ga__index_values(&values, &made, a, &squeezed);
+  if (status == GA_NO_ERROR)
+    status = values->nd <= rest ? put_everywhere(a, mask, values)
+                                : put_in_order(a, mask, values);
+  GpuArray_clear(&made);
+  return status;
+}

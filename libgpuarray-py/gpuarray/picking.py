@@ -1,0 +1,233 @@
+"""NumPy's functions that pick elements: take, put, compress, nonzero and their kin."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import check, ffi, lib
+from gpuarray.base import BaseArray, axis_number
+from gpuarray.errors import BadType, BadValue, ReadOnly
+from gpuarray.fancy import (
+    INT64,
+    MODES,
+    add_to,
+    compress_by,
+    positions,
+    put_at,
+    row,
+    take_at,
+    upload_indices,
+)
+from gpuarray.indexing import as_values
+
+
+def _require(array: Any, operation: str) -> BaseArray:
+    if not isinstance(array, BaseArray):
+        raise BadType(
+            f"{operation}: got {type(array).__name__}, expected a gpuarray array; use "
+            "gpuarray.asarray(x)"
+        )
+    return array
+
+
+def _mode(mode: str, operation: str) -> int:
+    if mode not in MODES:
+        raise BadValue(
+            f"{operation}: got mode {mode!r}, expected 'raise', 'wrap' or 'clip'"
+        )
+    return int(MODES[mode])
+
+
+def _index_array(
+    indices: Any, array: BaseArray, axis: int, length: int, mode: str, operation: str
+) -> BaseArray:
+    """The indices on the context of ``array``; those of the host are checked here."""
+    if isinstance(indices, BaseArray):
+        if indices.dtype.kind not in "iu":
+            raise BadType(f"{operation}: indices of {indices.dtype} are no integers")
+        return indices
+    host = np.asarray(indices)
+    if host.size == 0:
+        host = host.astype(INT64)
+    if host.dtype.kind not in "iu":
+        raise BadType(f"{operation}: indices of {host.dtype} are no integers")
+    if mode != "raise":
+        return array.from_host(host.astype(INT64, copy=False), array._context)
+    found: BaseArray = upload_indices(host, length, axis, array)
+    return found
+
+
+# ---- by indices ----
+
+
+def take(
+    array: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: Any = None,
+    mode: str = "raise",
+) -> Any:
+    """Elements at ``indices`` along ``axis``; of the raveled array if it is None.
+
+    Indices on a device that are out of bounds raise BadIndex when the context is next
+    waited for; ``mode`` 'wrap' counts them round and round, 'clip' stops at the ends.
+    """
+    source = _require(array, "take")
+    number = _mode(mode, "take")
+    if axis is None:
+        source, axis = source.ravel(), 0
+    axis = axis_number(axis, source.ndim, "take")
+    length = source.shape[axis]
+    chosen = _index_array(indices, source, axis, length, mode, "take")
+    result = take_at(source, [chosen], axis, number)
+    if out is None:
+        return result
+    if result.shape != out.shape:
+        raise BadValue(f"take: out has shape {out.shape}, expected {result.shape}")
+    check(lib.GpuArray_move(_writeable(out, "take")._struct, result._struct), "take")
+    return out
+
+
+def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Set elements of the raveled array; ``v`` is repeated as often as it takes."""
+    target = _writeable(array, "put")
+    number = _mode(mode, "put")
+    chosen = _index_array(ind, target, 0, target.size, mode, "put").ravel()
+    values = as_values(target, v, "put").ravel()
+    if chosen.size == 0 or values.size == 0:
+        return
+    if values.size not in (1, chosen.size):
+        counts = np.arange(chosen.size, dtype=INT64) % values.size
+        values = take_at(values, [target.from_host(counts, target._context)], 0)
+    is_block = target.flags.c_contiguous
+    flat = target.reshape(-1) if is_block else target.copy().reshape(-1)
+    put_at(flat, [chosen], 0, values, number)
+    if not is_block:
+        packed = flat.reshape(target.shape)
+        check(lib.GpuArray_move(target._struct, packed._struct), "put")
+
+
+def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[Any]:
+    """Index arrays for all axes: ``indices`` for one, each position for the others."""
+    chosen = _index_array(indices, array, axis, array.shape[axis], "raise", operation)
+    if chosen.ndim != array.ndim:
+        raise BadValue(
+            f"{operation}: indices have {chosen.ndim} axes, the array {array.ndim}"
+        )
+    picked: list[Any] = []
+    for k, length in enumerate(array.shape):
+        shape = [1] * array.ndim
+        shape[k] = length
+        counts = np.arange(length, dtype=INT64).reshape(shape)
+        is_other = k != axis
+        picked.append(array.from_host(counts, array._context) if is_other else chosen)
+    return picked
+
+
+def take_along_axis(array: Any, indices: Any, axis: int | None = -1) -> Any:
+    """Elements at ``indices`` along ``axis``, for each place along the other axes."""
+    source = _require(array, "take_along_axis")
+    if axis is None:
+        source, axis = source.ravel(), 0
+    axis = axis_number(axis, source.ndim, "take_along_axis")
+    return take_at(source, _along(source, indices, axis, "take_along_axis"), 0)
+
+
+def put_along_axis(array: Any, indices: Any, values: Any, axis: int = -1) -> None:
+    """Set elements at ``indices`` along ``axis``, for each place along the others."""
+    target = _writeable(array, "put_along_axis")
+    axis = axis_number(axis, target.ndim, "put_along_axis")
+    picked = _along(target, indices, axis, "put_along_axis")
+    put_at(target, picked, 0, as_values(target, values, "put_along_axis"))
+
+
+def add_at(array: Any, indices: Any, values: Any) -> None:
+    """``array[indices] += values`` along the first axis, repeated indices summed up.
+
+    ``indices`` is an array or a tuple of arrays, for the first axes. What belongs to
+    one place is added one after another, in order: the same bits each time.
+    """
+    target = _writeable(array, "add_at")
+    listed = indices if isinstance(indices, tuple) else (indices,)
+    if len(listed) > target.ndim:
+        raise BadValue(
+            f"add_at: {len(listed)} index arrays for an array of {target.ndim} axes"
+        )
+    picked = [
+        _index_array(given, target, axis, target.shape[axis], "raise", "add_at")
+        for axis, given in enumerate(listed)
+    ]
+    add_to(target, picked, 0, as_values(target, values, "add_at"))
+
+
+def _writeable(array: Any, operation: str) -> BaseArray:
+    target = _require(array, operation)
+    if not target.flags.writeable:
+        raise ReadOnly(f"{operation}: the array is read-only, as broadcast views are")
+    return target
+
+
+# ---- by truth ----
+
+
+def _as_mask(condition: Any, like: BaseArray) -> BaseArray:
+    """A bool array on the context of ``like``."""
+    if isinstance(condition, BaseArray):
+        return condition.astype(np.bool_, copy=False)
+    host = np.asarray(condition).astype(np.bool_)
+    return like.from_host(host, like._context)
+
+
+def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
+    """The parts along ``axis`` where the 1-d condition is true; waits for the count.
+
+    A condition shorter than the axis is false where it ends.
+    """
+    source = _require(array, "compress")
+    mask = _as_mask(condition, source)
+    if mask.ndim != 1:
+        raise BadValue(f"compress: the condition has {mask.ndim} axes, expected 1")
+    if axis is None:
+        source, axis = source.ravel(), 0
+    axis = axis_number(axis, source.ndim, "compress")
+    return take_at(source, [row(positions(mask), 0)], axis)
+
+
+def extract(condition: Any, array: Any) -> Any:
+    """Elements, in C order, where the condition, of as many elements, is true."""
+    source = _require(array, "extract")
+    return compress_by(source.ravel(), _as_mask(condition, source).ravel())
+
+
+def nonzero(array: Any) -> tuple[Any, ...]:
+    """For each axis, the positions of the elements that are not zero; waits."""
+    source = _require(array, "nonzero")
+    if source.ndim == 0:
+        raise BadValue("nonzero: a 0-d array has no axes; use array.reshape(1)")
+    found = positions(source)
+    return tuple(row(found, k) for k in range(source.ndim))
+
+
+def flatnonzero(array: Any) -> Any:
+    """Where elements of the raveled array are not zero; waits."""
+    return nonzero(_require(array, "flatnonzero").ravel())[0]
+
+
+def argwhere(array: Any) -> Any:
+    """The positions of elements that are not zero, a row for each; waits."""
+    return positions(_require(array, "argwhere")).transpose()
+
+
+def count_nonzero(
+    array: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Any:
+    """How many elements are not zero: a number, and waits; with ``axis``, an array."""
+    source: Any = _require(array, "count_nonzero")
+    if axis is not None or keepdims:
+        return source.astype(np.bool_, copy=False).sum(axis=axis, keepdims=keepdims)
+    count = ffi.new("size_t *")
+    check(lib.GpuArray_count_nonzero(count, source._struct))
+    return operator.index(count[0])
