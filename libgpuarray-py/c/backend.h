@@ -3,7 +3,8 @@
  *
  * The caller has checked every argument. `device`, `memory`, `program`, `kernel` and
  * `event` are the vendor's. An entry may be NULL only where it is marked (optional).
- * Every device has one in-order queue; "queued" means on it. Functions may be called
+ * Every device has an in-order queue; "queued" means on it. What queue_new gives stands
+ * for another queue of the device wherever a device is expected. Functions may be called
  * from several threads at once; a backend locks what its vendor does not. A vendor's
  * failure is GA_IMPL_ERROR with the call, its name and its text; running out of memory
  * is GA_MEMORY_ERROR; a failed build is GA_COMPILE_ERROR. */
@@ -31,6 +32,8 @@ typedef struct ga_device_info {
   unsigned int warp;         /* threads that run together */
   bool has_double, has_half; /* computes in float64; has half arithmetic */
   bool is_cpu, is_discrete_gpu, is_gpu;
+  bool has_progress; /* a block that has begun goes on while others wait for it, and
+                        kernels have the prelude's words for warps of 32 threads */
 } ga_device_info;
 
 /* An argument of a launch. */
@@ -63,30 +66,96 @@ typedef struct ga_launch {
   const ga_arg *args;
 } ga_launch;
 
-/* A matrix as BLAS sees it, column-major: element (i, j) at offset + (i + j * ld) *
- * itemsize. */
-typedef struct ga_matrix {
-  gpudata *buffer;
-  size_t offset; /* bytes */
-  size_t ld;     /* elements */
-} ga_matrix;
-/* Element i at offset + i * inc * itemsize, whatever the sign of inc. */
-typedef struct ga_vector {
-  gpudata *buffer;
-  size_t offset; /* bytes */
-  ssize_t inc;   /* elements, not 0 */
-} ga_vector;
+/* What BLAS is asked for. GER adds to its output in any case, as a GEMM with k = 1 and
+ * beta = 1 does, and DOT is a GEMM with m = n = 1: where a vendor gains nothing by a
+ * routine of its own, the library asks for that. */
+enum ga_blas_routine { GA_BLAS_GEMM, GA_BLAS_GEMV };
 
-/* typecode is GA_FLOAT or GA_DOUBLE. alpha and beta are host values, in the type of the
- * computation after conversion. Column-major. With beta 0 the output is not read.
- * Queued. */
+/* What is done to the sums of a GEMM before they are stored. */
+enum ga_blas_epilogue { GA_BLAS_PLAIN, GA_BLAS_BIAS, GA_BLAS_BIAS_RELU };
+
+/* A matrix as BLAS sees it, column-major: element (i, j) at (i + j * ld) elements from
+ * the first; or a vector: element i at i * ld, whatever the sign. */
+typedef struct ga_blas_operand {
+  gpudata *buffer;
+  size_t offset; /* bytes, of the first element */
+  ssize_t ld;    /* elements; at least 1 and the length of a column, or not 0 */
+  ssize_t step;  /* elements between the matrices of a batch */
+} ga_blas_operand;
+
+/* A product, as data.
+ * GEMM: c (m, n) = alpha op(a) op(b) + beta c, with k terms a sum, `batch` times.
+ * GEMV: c = alpha op(a) b + beta c, where a is (m, n), b and c are vectors.
+ * Factors are real and imaginary parts; types that are not complex use the real one.
+ * With beta 0 the output is not read. half and bfloat16 are summed in float. */
+typedef struct ga_blas_call {
+  enum ga_blas_routine routine;
+  enum ga_blas_epilogue epilogue; /* not PLAIN: + bias[i] of row i, then max(0, ) */
+  int typecode;
+  bool is_tf32; /* float may be rounded to 10 bits of mantissa for tensor cores */
+  cb_transpose ta, tb;
+  size_t m, n, k, batch;
+  double alpha[2], beta[2];
+  ga_blas_operand a, b, c;
+  ga_blas_operand bias; /* a vector of m elements with ld 1 */
+} ga_blas_call;
+
+#define GA_BLAS_KINDS 12 /* of our own kernels; see c/blas_kernels.h */
+#define GA_BLAS_TYPES 6  /* half, bfloat16, float, double, and complex of both */
+
+/* A vendor's library of products. */
 typedef struct ga_blas {
-  int (*gemm)(void *device, int typecode, cb_transpose ta, cb_transpose tb, size_t m,
-              size_t n, size_t k, double alpha, ga_matrix a, ga_matrix b, double beta,
-              ga_matrix c);
-  int (*gemv)(void *device, int typecode, cb_transpose ta, size_t m, size_t n,
-              double alpha, ga_matrix a, ga_vector x, double beta, ga_vector y);
+  /* Whether `call` can make this product; looks at no buffer. */
+  bool (*serves)(void *device, const ga_blas_call *call);
+  /* Whether that was timed faster than our own kernels. */
+  bool (*prefers)(void *device, const ga_blas_call *call);
+  /* Queued. No size is 0, the batch is at least 1. */
+  int (*call)(void *device, const ga_blas_call *call);
 } ga_blas;
+
+/* How other libraries of the process share a device's memory and order their work with
+ * its queue. A `stream` is what DLPack's consumers and producers name so (see
+ * gpuarray/dlpack.h), not -1. */
+typedef struct ga_sharing {
+  int device_type; /* DLPack's DLDeviceType */
+  bool is_address; /* memory is an address; else a handle that has no arithmetic */
+  /* (optional) The stream that others queue on to be in order with the queue. */
+  int (*stream)(intptr_t *out, void *device);
+  /* The stream waits for all that is queued; the queue waits for the stream's work. */
+  int (*publish)(void *device, intptr_t stream);
+  int (*follow)(void *device, intptr_t stream);
+  /* (optional) GA_INVALID_ERROR unless the device reaches this foreign memory, which
+   * has *size bytes. */
+  int (*check)(size_t *size, void *device, void *memory);
+} ga_sharing;
+
+/* A function of this vendor alone, by its name; see gpuarray/extension.h. */
+typedef struct ga_extension {
+  const char *name; /* NULL ends a list */
+  void (*function)(void);
+} ga_extension;
+
+/* Processes or threads, each with a device, that reduce and exchange buffers. `comm` is
+ * the vendor's. Types and operations have been checked with `has_type`. Failures of the
+ * library are GA_COMM_ERROR with its text. Queued, but for open, which waits for
+ * all ranks. */
+typedef struct ga_collectives {
+  int (*unique_id)(char id[128]);
+  int (*open)(void **comm, void *device, const char id[128], int ranks, int rank);
+  void (*close)(void *device, void *comm);
+  bool (*has_type)(int typecode);
+  /* `op` is an enum gpucomm_reduce_ops; `to` is NULL where nothing is received. */
+  int (*reduce)(void *device, void *comm, const void *from, void *to, size_t count,
+                int typecode, int op, int root);
+  int (*all_reduce)(void *device, void *comm, const void *from, void *to, size_t count,
+                    int typecode, int op);
+  int (*reduce_scatter)(void *device, void *comm, const void *from, void *to,
+                        size_t count, int typecode, int op);
+  int (*broadcast)(void *device, void *comm, void *array, size_t count, int typecode,
+                   int root);
+  int (*all_gather)(void *device, void *comm, const void *from, void *to, size_t count,
+                    int typecode);
+} ga_collectives;
 
 typedef struct ga_backend {
   const char *name;      /* "cuda" */
@@ -103,6 +172,10 @@ typedef struct ga_backend {
 
   int (*open)(void **device, ga_device_info *info, unsigned int platform,
               unsigned int index);
+  /* (optional) Opens a device in a context of the vendor's that an application made, and
+   * says which device that is. The application keeps the context until it is closed. */
+  int (*adopt)(void **device, ga_device_info *info, unsigned int *platform,
+               unsigned int *index, void *native);
   /* Waits, then frees everything. */
   void (*close)(void *device);
 
@@ -122,6 +195,12 @@ typedef struct ga_backend {
               size_t size);
   int (*fill)(void *device, void *memory, size_t offset, unsigned char byte,
               size_t size);
+  /* (optional) Memory of the host that the device reaches. *host is where the host does,
+   * or stays NULL where only kernels and copies may touch it. */
+  int (*host_alloc)(void **memory, void **host, void *device, size_t size);
+  void (*host_free)(void *device, void *memory, void *host);
+  /* (optional) Memory of someone else, which was used here, may be gone. */
+  void (*forget)(void *device);
   /* (optional) Between two devices of this vendor, ordered on both queues. */
   int (*copy_peer)(void *to_device, void *to, size_t to_offset, void *from_device,
                    void *from, size_t from_offset, size_t size);
@@ -144,8 +223,21 @@ typedef struct ga_backend {
 
   /* Waits for all that is queued. Reports what failed meanwhile as GA_RUN_ERROR. */
   int (*wait)(void *device);
-  /* A point in the queue; done when all work queued before is. */
-  int (*event)(void **event, void *device);
+  /* (optional, both or none) Another in-order queue of a device that was opened. It is
+   * freed, when it is idle, before the device is closed. */
+  int (*queue_new)(void **queue, void *device);
+  void (*queue_free)(void *queue);
+  /* (optional, both or none) Queues a mark, which is not 0; and the latest mark that was
+   * passed, 0 at first: for telling how far a failed queue came. */
+  int (*mark)(void *device, uint32_t mark);
+  void (*progress)(uint32_t *mark, void *device);
+
+  /* A point in the queue; done when all work queued before is. `timed` where
+   * event_seconds will be asked. */
+  int (*event)(void **event, void *device, bool timed);
+  /* What is queued from now on waits for an event of another queue of the device. */
+  int (*event_order)(void *device, void *event);
+  int (*event_done)(bool *out, void *device, void *event);
   int (*event_wait)(void *device, void *event);
   /* Seconds of device time between two events that are done. */
   int (*event_seconds)(double *out, void *device, void *start, void *end);
@@ -164,6 +256,10 @@ typedef struct ga_backend {
    */
   int (*blas_open)(void *device);
   const ga_blas *blas;
+
+  const ga_extension *extensions;    /* (optional) */
+  const ga_sharing *sharing;         /* (optional) */
+  const ga_collectives *collectives; /* (optional) */
 } ga_backend;
 
 /* The backend's own memory of a buffer: what launch, read, copy ... are given. */

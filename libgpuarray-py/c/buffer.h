@@ -5,19 +5,36 @@
 
 #include "c/context.h"
 
+#define GA_BUFFER_WORD 0x10000 /* a flag of our own: report.c's, on every queue at once */
+
 struct _gpudata {
   void *memory; /* CUdeviceptr or cl_mem */
   gpucontext *context;
   atomic_uint references;
-  size_t size;       /* bytes asked for */
-  size_t block_size; /* bytes the pool gave */
   int flags;
-  struct ga_tape
-      *tape; /* not NULL: a stand-in of a plan that is being bound; has no memory */
+  struct ga_tape *tape;     /* not NULL: a stand-in of a plan that is being bound; has no
+                               memory */
+  size_t size;              /* bytes asked for */
+  size_t block_size;        /* bytes the pool gave */
+  const ga_allocator *from; /* NULL: not the pool's */
+  ga_uses uses;             /* the latest, where the context has several queues */
+  const char *label;        /* of the thread that made it */
+  gpudata *next, *previous; /* among the context's */
+  void *host;               /* where the host reaches it, or NULL */
+  void (*release)(void *);  /* of memory of someone else; may be NULL */
+  void *owner;              /* what `release` is given */
 };
 
 /* As gpudata_alloc, with a status. */
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size);
+/* A buffer of `size` bytes on memory of someone else, in the backend's terms. When its
+ * last reference goes, the work on it is waited for and `release(owner)` is called; not
+ * at all where `release` is NULL. On failure nothing is released. */
+int ga__buffer_wrap(gpudata **out, gpucontext *ctx, void *memory, size_t size,
+                    void (*release)(void *owner), void *owner);
+/* As gpudata_read of a range that is there, but does not look at what kernels reported
+ * to the context. */
+int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz);
 /* Sets `size` bytes from `offset`. */
 int ga__buffer_fill(gpudata *buffer, size_t offset, unsigned char byte, size_t size);
 

@@ -9,6 +9,7 @@
 
 #include "c/cache.h"
 #include "c/dtype.h"
+#include "c/report.h"
 
 /* ---- the process ---- */
 
@@ -57,29 +58,39 @@ static void mark_lost(gpucontext *ctx) {
     ga__free(cause);
 }
 
-int ga__context_status(gpucontext *ctx, int status) {
-  if (status == GA_RUN_ERROR)
-    mark_lost(ctx);
+/* The failure that makes a context lost is told with what can have caused it; those
+ * that other threads meet at the same time are its consequences. */
+static int lose(gpucontext *ctx, int status) {
+  if (atomic_load_explicit(&ctx->lost, memory_order_acquire) == NULL)
+    ga__launches_blame(ctx, status);
+  mark_lost(ctx);
   return status;
+}
+
+int ga__context_status(gpucontext *ctx, int status) {
+  return status == GA_RUN_ERROR ? lose(ctx, status) : status;
+}
+
+int ga__context_waited(gpucontext *ctx, int status) {
+  return status == GA_RUN_ERROR || status == GA_IMPL_ERROR ? lose(ctx, status) : status;
 }
 
 int ga__context_wait(gpucontext *ctx) {
-  int status = ctx->backend->wait(ctx->device);
-  if (status == GA_RUN_ERROR || status == GA_IMPL_ERROR)
-    mark_lost(ctx);
-  return status;
+  GA_TRY(ga__context_waited(ctx, ga__queue_wait_all(ctx)));
+  return ga__report_check_all(ctx);
 }
 
-/* GPUARRAY_BLAS=own leaves the vendor's library closed: for comparing, and for tests.
- */
+/* GPUARRAY_BLAS=own leaves the vendor's library closed, GPUARRAY_BLAS=vendor takes it
+ * also where our kernels are faster: for comparing, and for tests. */
 static void open_blas(gpucontext *ctx) {
   const char *wanted = getenv("GPUARRAY_BLAS");
   bool own = wanted != NULL && strcmp(wanted, "own") == 0;
+  bool always = wanted != NULL && strcmp(wanted, "vendor") == 0;
   int status = GA_LOAD_ERROR;
   if (!own && ctx->backend->blas && ctx->backend->blas_open)
     status = ctx->backend->blas_open(ctx->device);
   if (status != GA_MEMORY_ERROR) /* which may be over at the next call */
-    atomic_store(&ctx->blas_state, status == GA_NO_ERROR ? 1 : -1);
+    atomic_store(&ctx->blas_state, status != GA_NO_ERROR ? -1 : always ? 2 : 1);
 }
 
 const ga_blas *ga__context_blas(gpucontext *ctx) {
@@ -89,15 +100,37 @@ const ga_blas *ga__context_blas(gpucontext *ctx) {
       open_blas(ctx);
     pthread_mutex_unlock(&ctx->slow_lock);
   }
-  return atomic_load(&ctx->blas_state) == 1 ? ctx->backend->blas : NULL;
+  return atomic_load(&ctx->blas_state) > 0 ? ctx->backend->blas : NULL;
+}
+
+int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
+  const ga_blas *blas = ga__context_blas(ctx);
+  ga_use uses[4] = {{call->c.buffer, true},
+                    {call->a.buffer, false},
+                    {call->b.buffer, false},
+                    {call->bias.buffer, false}};
+  void *device;
+  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 4, uses)));
+  gpuqueue *q = ga__queue_current(ctx);
+  ga__launches_add(&ctx->launches,
+                   call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
+                                                 : "gemv of the vendor's library",
+                   q->place);
+  int status = blas->call(device, call);
+  if (status == GA_NO_ERROR && ctx->is_blocking)
+    status = ga__queue_wait(q);
+  ga__queue_end(ctx, 4, uses);
+  return ga__context_status(ctx, status);
 }
 
 int ga__context_supports(gpucontext *ctx, int typecode, const char *operation) {
   GA_TRY(ga__dtype_check(typecode, operation));
-  if (typecode == GA_DOUBLE && !ctx->info.has_double)
+  bool needs_double = typecode == GA_DOUBLE || typecode == GA_CDOUBLE;
+  if (needs_double && !ctx->info.has_double)
     return GA_FAIL(GA_DEVSUP_ERROR,
-                   "%s: %s (%s) does not support double precision; use float32",
-                   operation, ctx->name, ctx->info.name);
+                   "%s: %s (%s) has no double precision, which %s needs; use %s",
+                   operation, ctx->name, ctx->info.name, ga__dtype_name(typecode),
+                   typecode == GA_DOUBLE ? "float32" : "complex64");
   return GA_NO_ERROR;
 }
 
@@ -105,7 +138,8 @@ int ga__context_supports(gpucontext *ctx, int typecode, const char *operation) {
 
 struct _gpucontext_props {
   int platform, device; /* -1: any */
-  size_t initial, max;  /* bytes of the pool; max 0: no limit */
+  size_t initial, max;  /* bytes of the pool; max SIZE_MAX: no limit */
+  bool is_single;       /* no queue but the default one */
   char *cache_folder;   /* NULL: the process's */
 };
 
@@ -116,6 +150,7 @@ int gpucontext_props_new(gpucontext_props **res) {
   if (p == NULL)
     return GA_MEMORY_ERROR;
   p->platform = p->device = -1;
+  p->max = SIZE_MAX;
   *res = p;
   return GA_NO_ERROR;
 }
@@ -151,7 +186,9 @@ int gpucontext_props_sched(gpucontext_props *p, int sched) {
 }
 
 int gpucontext_props_set_single_stream(gpucontext_props *p) {
-  return check_props(p, __func__); /* A context has one queue in any case. */
+  GA_TRY(check_props(p, __func__));
+  p->is_single = true;
+  return GA_NO_ERROR;
 }
 
 int gpucontext_props_kernel_cache(gpucontext_props *p, const char *path) {
@@ -173,7 +210,7 @@ int gpucontext_props_alloc_cache(gpucontext_props *p, size_t initial, size_t max
         "the maximum of %zu",
         initial, max);
   p->initial = initial;
-  p->max = max == SIZE_MAX ? 0 : max;
+  p->max = max;
   return GA_NO_ERROR;
 }
 
@@ -188,7 +225,12 @@ void gpucontext_props_del(gpucontext_props *p) {
 /* Everything but the device itself; ctx->device may be NULL. */
 static void free_context(gpucontext *ctx) {
   ga__casts_close(ctx);
+  ga__scans_close(ctx);
+  ga__extrema_close(ctx);
+  ga__kept_close(ctx);
   ga__kernels_close(ctx);
+  ga__reports_close(ctx);
+  ga__queues_close(ctx);
   ga__pool_free(ctx->pool);
   if (ctx->device)
     ctx->backend->close(ctx->device);
@@ -203,46 +245,75 @@ static void free_context(gpucontext *ctx) {
   ga__free(ctx->cache_folder);
   pthread_mutex_destroy(&ctx->lock);
   pthread_mutex_destroy(&ctx->slow_lock);
+  pthread_mutex_destroy(&ctx->queue_lock);
   ga__free(ctx);
 }
 
 /* What the user asked of the pool beforehand; a failure comes up at its first use. */
 static void warm_pool(gpucontext *ctx, const gpucontext_props *props) {
-  void *memory;
-  size_t size;
-  ga__pool_set_limit(ctx->pool, props->max);
+  if (props->max == 0)
+    ga__pool_keep_nothing(ctx->pool);
+  else if (props->max != SIZE_MAX)
+    ga__pool_set_limit(ctx->pool, props->max);
   if (props->initial == 0)
     return;
-  if (ga__pool_get(&memory, &size, ctx->pool, props->initial) == GA_NO_ERROR)
-    ga__pool_put(ctx->pool, memory, size);
+  ga_block block;
+  if (ga__pool_get(&block, ctx->pool, props->initial, 0) == GA_NO_ERROR)
+    ga__pool_put(ctx->pool, &block);
 }
 
-static int open_device(gpucontext *ctx, const ga_address *address) {
-  int status = address->backend->open(&ctx->device, &ctx->info, address->platform,
-                                      address->index);
+/* Opens the device of an address, or the one that `native` is of, and names it. */
+static int open_device(gpucontext *ctx, ga_address *address, void *native) {
+  const ga_backend *backend = address->backend;
+  int status;
+  if (native)
+    status = backend->adopt(&ctx->device, &ctx->info, &address->platform,
+                            &address->index, native);
+  else
+    status = backend->open(&ctx->device, &ctx->info, address->platform, address->index);
+  ga__backend_device_name(ctx->name, address);
   if (status != GA_NO_ERROR) {
     ctx->device = NULL;
-    return ga__backend_advise(ga__fail_within(status, "opening %s", ctx->name));
+    return native ? status
+                  : ga__backend_advise(
+                        ga__fail_within(status, "opening %s", ctx->name));
   }
-  return ga__pool_new(&ctx->pool, ctx->backend, ctx->device);
+  ga__queues_open(ctx);
+  return ga__pool_new(&ctx->pool, backend, ctx->device, ga__queue_wait_all, ctx);
 }
 
-static int open_context(gpucontext **res, const ga_address *address,
-                        const gpucontext_props *props) {
+/* Whether a variable of the environment is set to something but 0. */
+static bool is_on(const char *variable) {
+  const char *value = getenv(variable);
+  return value && *value && strcmp(value, "0") != 0;
+}
+
+/* A context of which nothing is open yet. */
+static gpucontext *new_context(const ga_backend *backend) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
   gpucontext *ctx = ga__alloc(1, sizeof *ctx);
   if (ctx == NULL)
-    return GA_MEMORY_ERROR;
-  ctx->backend = address->backend;
+    return NULL;
+  ctx->backend = backend;
   ctx->opened_by = getpid();
-  ga__backend_device_name(ctx->name, address);
   atomic_init(&ctx->references, 1);
   atomic_init(&ctx->blas_state, 0);
   atomic_init(&ctx->lost, NULL);
   pthread_mutex_init(&ctx->lock, NULL);
   pthread_mutex_init(&ctx->slow_lock, NULL);
-  int status = open_device(ctx, address);
+  pthread_mutex_init(&ctx->queue_lock, NULL);
+  ctx->is_blocking = is_on("GPUARRAY_LAUNCH_BLOCKING") || is_on("CUDA_LAUNCH_BLOCKING");
+  return ctx;
+}
+
+static int open_context(gpucontext **res, ga_address *address, void *native,
+                        const gpucontext_props *props) {
+  gpucontext *ctx = new_context(address->backend);
+  if (ctx == NULL)
+    return GA_MEMORY_ERROR;
+  ctx->is_single = props && props->is_single;
+  int status = open_device(ctx, address, native);
   if (status != GA_NO_ERROR) {
     free_context(ctx);
     return status;
@@ -255,6 +326,12 @@ static int open_context(gpucontext **res, const ga_address *address,
     warm_pool(ctx, props);
   *res = ctx;
   return GA_NO_ERROR;
+}
+
+int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
+                      const gpucontext_props *props) {
+  ga_address address = {.backend = backend};
+  return open_context(out, &address, native, props);
 }
 
 /* The device that a backend's name and properties mean. */
@@ -285,7 +362,7 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
   if (status == GA_NO_ERROR)
     status = find_device(&address, name, props);
   if (status == GA_NO_ERROR)
-    status = open_context(res, &address, props);
+    status = open_context(res, &address, NULL, props);
   gpucontext_props_del(props);
   return status;
 }
@@ -307,7 +384,7 @@ int gpucontext_open(gpucontext **res, const char *name) {
     if (status != GA_NO_ERROR)
       return is_set ? ga__fail_within(status, "GPUARRAY_DEVICE") : status;
   }
-  return open_context(res, &address, NULL);
+  return open_context(res, &address, NULL, NULL);
 }
 
 void gpucontext_retain(gpucontext *ctx) {
@@ -328,139 +405,4 @@ void gpucontext_deref(gpucontext *ctx) {
 int gpucontext_sync(gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   return ga__context_wait(ctx);
-}
-
-/* ---- questions ---- */
-
-const char *gpucontext_name(const gpucontext *ctx) {
-  return ctx ? ctx->name : "";
-}
-
-static size_t free_memory(gpucontext *ctx) {
-  size_t bytes;
-  gpucontext_memory held;
-  if (ctx->backend->free_memory(&bytes, ctx->device) == GA_NO_ERROR)
-    return bytes;
-  gpucontext_memory_info(ctx, &held);
-  size_t used = held.live + held.cached;
-  return used < ctx->info.total_memory ? ctx->info.total_memory - used : 0;
-}
-
-static int unknown_property(int id) {
-  if (id >= GA_BUFFER_PROP_START)
-    return GA_FAIL(
-        GA_VALUE_ERROR,
-        "gpucontext_property: %d is a property of a buffer or kernel, not of "
-        "a context",
-        id);
-  return GA_FAIL(GA_INVALID_ERROR, "gpucontext_property: there is no property %d", id);
-}
-
-int gpucontext_property(gpucontext *ctx, int prop_id, void *res) {
-  if (ctx == NULL || res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "gpucontext_property: a context and a place for the answer are "
-                   "needed");
-  const ga_device_info *info = &ctx->info;
-  switch (prop_id) {
-  case GA_CTX_PROP_DEVNAME:
-    memcpy(res, info->name, sizeof info->name);
-    break;
-  case GA_CTX_PROP_LMEMSIZE:
-    *(size_t *)res = info->local_memory;
-    break;
-  case GA_CTX_PROP_NUMPROCS:
-    *(unsigned int *)res = info->processors;
-    break;
-  case GA_CTX_PROP_BIN_ID:
-    *(const char **)res = info->bin_id;
-    break;
-  case GA_CTX_PROP_TOTAL_GMEM:
-    *(size_t *)res = info->total_memory;
-    break;
-  case GA_CTX_PROP_FREE_GMEM:
-    GA_TRY(ga__context_check(ctx));
-    *(size_t *)res = free_memory(ctx);
-    break;
-  case GA_CTX_PROP_NATIVE_FLOAT16:
-    *(int *)res = info->has_half;
-    break;
-  case GA_CTX_PROP_MAXGSIZE0:
-  case GA_CTX_PROP_MAXGSIZE1:
-  case GA_CTX_PROP_MAXGSIZE2:
-    *(size_t *)res = info->max_grid[prop_id - GA_CTX_PROP_MAXGSIZE0];
-    break;
-  case GA_CTX_PROP_MAXLSIZE0:
-  case GA_CTX_PROP_MAXLSIZE1:
-  case GA_CTX_PROP_MAXLSIZE2:
-    *(size_t *)res = info->max_block[prop_id - GA_CTX_PROP_MAXLSIZE0];
-    break;
-  case GA_CTX_PROP_UNIQUE_ID:
-    if (info->unique_id[0] == '\0')
-      return GA_FAIL(GA_DEVSUP_ERROR, "%s does not tell its place on the bus",
-                     ctx->name);
-    memcpy(res, info->unique_id, sizeof info->unique_id);
-    break;
-  case GA_CTX_PROP_LARGEST_MEMBLOCK:
-    *(size_t *)res = info->max_alloc;
-    break;
-  case GA_CTX_PROP_HAS_DOUBLE:
-    *(int *)res = info->has_double;
-    break;
-  case GA_CTX_PROP_IS_CPU:
-    *(int *)res = info->is_cpu;
-    break;
-  default:
-    return unknown_property(prop_id);
-  }
-  return GA_NO_ERROR;
-}
-
-const char *gpucontext_error(gpucontext *ctx, int err) {
-  (void)ctx, (void)err;
-  return gpuarray_error_text();
-}
-
-/* For calls that only look at what the host knows. */
-static int check_answer(gpucontext *ctx, const void *res, const char *operation) {
-  if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: nowhere to put the answer", operation);
-  return ga__context_check(ctx);
-}
-
-int gpucontext_memory_info(gpucontext *ctx, gpucontext_memory *res) {
-  GA_TRY(check_answer(ctx, res, __func__));
-  pthread_mutex_lock(&ctx->lock);
-  ga__pool_info(ctx->pool, res);
-  pthread_mutex_unlock(&ctx->lock);
-  return GA_NO_ERROR;
-}
-
-int gpucontext_trim(gpucontext *ctx) {
-  GA_TRY(ga__context_check(ctx));
-  pthread_mutex_lock(&ctx->lock);
-  int status = ga__pool_trim(ctx->pool);
-  pthread_mutex_unlock(&ctx->lock);
-  return ga__context_status(ctx, status);
-}
-
-int gpucontext_set_limit(gpucontext *ctx, size_t bytes) {
-  GA_TRY(ga__context_check(ctx));
-  pthread_mutex_lock(&ctx->lock);
-  gpucontext_memory held;
-  ga__pool_set_limit(ctx->pool, bytes);
-  ga__pool_info(ctx->pool, &held);
-  int status = GA_NO_ERROR;
-  if (bytes != 0 && held.live + held.cached > bytes)
-    status = ga__pool_trim(ctx->pool);
-  pthread_mutex_unlock(&ctx->lock);
-  return ga__context_status(ctx, status);
-}
-
-int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res) {
-  GA_TRY(check_answer(ctx, res, __func__));
-  pthread_mutex_lock(&ctx->lock);
-  *res = ctx->cache;
-  pthread_mutex_unlock(&ctx->lock);
-  return GA_NO_ERROR;
 }

@@ -6,11 +6,16 @@
 #include <stdatomic.h>
 
 #include "c/backends.h"
+#include "c/launches.h"
 #include "c/pool.h"
+#include "c/queue.h"
 
 typedef struct ga_programs ga_programs; /* program.c's */
 typedef struct ga_kernels ga_kernels;   /* kernel.c's */
 typedef struct ga_casts ga_casts;       /* copy.c's */
+typedef struct ga_scans ga_scans;       /* scan_named.c's */
+typedef struct ga_extrema ga_extrema;   /* reduce_extremum.c's */
+typedef struct ga_kept ga_kept;         /* kept.c's */
 
 struct _gpucontext {
   const ga_backend *backend;
@@ -20,16 +25,34 @@ struct _gpucontext {
   atomic_uint references;
   pid_t opened_by;
   ga_pool *pool;
-  void *spare;           /* structs of released buffers, chained by their first word */
+  void *spare;         /* structs of released buffers, chained by their first word */
+  gpudata *live;       /* the buffers, chained both ways */
+  gpuqueue main_queue; /* the default one: `device` itself */
+  gpuqueue *queues[GPUARRAY_MAX_QUEUES]; /* by place; of queue_lock, as are the next */
+  uint64_t tickets[GPUARRAY_MAX_QUEUES]; /* where the next queue of a place goes on */
+  unsigned int epoch;     /* counts how often there came to be several queues */
+  atomic_bool has_queues; /* besides the default one */
+  bool is_single;         /* there shall be no other queue */
+  bool is_blocking;       /* each launch waits */
+  ga_launches launches;
+  _Atomic(struct ga_reports *) reports; /* report.c's, made when needed */
   ga_programs *programs; /* compiled in this process, by content */
   ga_kernels *kernels;   /* of them, by source */
   _Atomic(ga_casts *) casts; /* that convert arrays, made when needed */
+  _Atomic(ga_scans *) scans; /* cumulative sums and their like */
+  _Atomic(ga_extrema *) extrema; /* reductions that find them */
+  _Atomic(ga_kept *) kept;   /* kernels by what they are made of */
   gpucontext_cache cache;    /* counters */
   char *cache_folder;        /* of compiled programs; NULL: not kept on disk */
-  atomic_int blas_state;     /* 0 not tried, 1 the vendor's, -1 our own kernels */
-  _Atomic(gpukernel *) blas_kernels[3][2]; /* blas.c's own, of `kernels`; or NULL */
+  atomic_int blas_state;     /* 0 not tried, 1 the vendor's where it is faster, 2
+                                wherever it serves, -1 our own kernels */
+  /* Products of our own, of `kernels`, by kind and type; or NULL. */
+  _Atomic(gpukernel *) blas_kernels[GA_BLAS_KINDS][GA_BLAS_TYPES];
+  atomic_bool is_tf32; /* products of float32 may use tensor cores in tf32 */
   _Atomic(char *) lost;      /* the first cause once the device failed, else NULL */
-  pthread_mutex_t lock;      /* of pool, spare, kernels and cache; held for moments */
+  pthread_mutex_t lock;      /* of pool, spare, live, kernels and cache; held for
+                                moments */
+  pthread_mutex_t queue_lock; /* of queues and of the uses of buffers; taken last */
   pthread_mutex_t slow_lock; /* of programs; held while something is compiled or
                                 opened; taken before `lock` */
 };
@@ -39,12 +62,21 @@ struct _gpucontext {
 int ga__context_check(gpucontext *ctx);
 /* Passes a status on; GA_RUN_ERROR marks the context as lost. */
 int ga__context_status(gpucontext *ctx, int status);
-/* Waits for all queued work; a failure of the device marks the context as lost. */
+/* Passes the status of a wait on; a failure of the device marks the context as lost,
+ * and the text says which launches can have caused it. */
+int ga__context_waited(gpucontext *ctx, int status);
+/* Waits for the work of every queue, and for what it reports. */
 int ga__context_wait(gpucontext *ctx);
+/* Opens a context in one of the vendor's that an application made, and keeps until
+ * this one is closed. `props` may be NULL, and stays the caller's. */
+int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
+                      const gpucontext_props *props);
 /* Whether the context belongs to this process. */
 bool ga__context_is_ours(const gpucontext *ctx);
 /* The vendor's BLAS, or NULL where our own kernels serve. */
 const ga_blas *ga__context_blas(gpucontext *ctx);
+/* Queues a product by the vendor's BLAS, on real buffers. */
+int ga__context_product(gpucontext *ctx, const ga_blas_call *call);
 /* GA_DEVSUP_ERROR if the device cannot hold or compute this type. */
 int ga__context_supports(gpucontext *ctx, int typecode, const char *operation);
 
@@ -52,5 +84,11 @@ int ga__context_supports(gpucontext *ctx, int typecode, const char *operation);
 void ga__kernels_close(gpucontext *ctx);
 /* The same of copy.c. */
 void ga__casts_close(gpucontext *ctx);
+/* The same of scan_named.c. */
+void ga__scans_close(gpucontext *ctx);
+/* The same of reduce_extremum.c. */
+void ga__extrema_close(gpucontext *ctx);
+/* The same of kept.c. */
+void ga__kept_close(gpucontext *ctx);
 
 #endif

@@ -80,6 +80,9 @@ void ga__kernels_close(gpucontext *ctx) {
 int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
                     const char *name) {
   void *kernel;
+  const char *shown = ga__intern(name);
+  if (shown == NULL)
+    return GA_MEMORY_ERROR;
   GA_TRY(ctx->backend->kernel(&kernel, ctx->device, p->program, name));
   int status = ctx->backend->kernel_threads(&k->threads, ctx->device, kernel);
   if (status != GA_NO_ERROR) {
@@ -89,6 +92,7 @@ int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
   k->context = ctx;
   k->kernel = kernel;
   atomic_init(&k->references, 1);
+  k->shown = shown;
   snprintf(k->name, sizeof k->name, "%s", name);
   return GA_NO_ERROR;
 }
@@ -277,8 +281,42 @@ size_t ga__kernel_threads(const gpukernel *k) {
   return k->threads;
 }
 
+#define LAUNCHES_PER_MARK 32
+
+/* What follows a launch that was queued. */
+static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
+  if (reports)
+    atomic_store(&q->reports, true);
+  if (ctx->is_blocking)
+    return ga__queue_wait(q);
+  unsigned long count_ =
+      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+  if (ctx->backend->mark && count_ % LAUNCHES_PER_MARK == 0 && (uint32_t)count_ != 0)
+    return ctx->backend->mark(q->device, (uint32_t)count_);
+  return GA_NO_ERROR;
+}
+
+/* Queues a launch on this thread's queue. `reports`: it has the word of report.c. */
+static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
+  gpucontext *ctx = k->context;
+  gpuqueue *q = &ctx->main_queue;
+  void *device = ctx->device;
+  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire)) {
+    q = ga__queue_current(ctx);
+    GA_TRY(ga__queue_begin_launch(&device, ctx, launch));
+  }
+  ga__launches_add(&ctx->launches, k->shown, q->place);
+  int status = ctx->backend->launch(device, k->kernel, launch);
+  if (status == GA_NO_ERROR && (reports || ctx->is_blocking || ctx->backend->mark))
+    status = note_launch(ctx, q, reports);
+  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
+    ga__queue_end_launch(ctx, launch);
+  return status;
+}
+
 int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
   gpucontext *ctx = k->context;
+  bool reports = false;
   GA_TRY(ga__context_check(ctx));
   if (launch->n_args > GA_MAX_ARGS)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
@@ -287,10 +325,14 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
   for (unsigned int i = 0; i < launch->nd; i++)
     if (launch->grid[i] == 0 || launch->block[i] == 0)
       return GA_NO_ERROR;
-  for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++)
-    if (a->kind == GA_ARG_MEMORY && a->buffer->tape)
+  for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++) {
+    if (a->kind != GA_ARG_MEMORY)
+      continue;
+    if (a->buffer->tape)
       return ga__tape_launch(a->buffer->tape, k, launch);
-  int status = ctx->backend->launch(ctx->device, k->kernel, launch);
+    reports |= (a->buffer->flags & GA_BUFFER_WORD) != 0;
+  }
+  int status = queue_launch(k, launch, reports);
   if (status == GA_NO_ERROR)
     return status;
   return ga__context_status(ctx, ga__fail_within(status, "kernel %s", k->name));

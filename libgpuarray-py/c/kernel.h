@@ -14,6 +14,7 @@ struct _gpukernel {
   void *kernel;    /* the backend's */
   size_t threads;
   char name[GA_KERNEL_NAME];
+  const char *shown; /* the name, interned, for the ring of launches */
   unsigned int n_args; /* what follows is only a user's kernel's */
   int *types;
   ga_arg *args;

@@ -1,11 +1,32 @@
 /* A backend on host memory that compiles nothing and runs no kernel, for tests. It
  * describes itself as a card, so that what is made for it are a card's kernels. */
-#include "c/backend.h"
+#include "c/null_backend.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
-static int null_device; /* all that there is */
+/* A device, or another queue of it, which points to the first. */
+typedef struct null_device {
+  struct null_device *first;
+  atomic_long calls_left; /* of the first: until it disappears; negative: never */
+} null_device;
+
+void ga__null_disappear(void *device, long n) {
+  null_device *d = device;
+  atomic_store(&d->first->calls_left, n < 0 ? -1 : n);
+}
+
+/* GA_RUN_ERROR once the device is gone. */
+static int null_call(void *device, const char *call) {
+  null_device *first = ((null_device *)device)->first;
+  long left = atomic_load_explicit(&first->calls_left, memory_order_relaxed);
+  while (left > 0)
+    if (atomic_compare_exchange_weak(&first->calls_left, &left, left - 1))
+      return GA_NO_ERROR;
+  return left < 0 ? GA_NO_ERROR
+                  : GA_FAIL(GA_RUN_ERROR, "%s: the null device has disappeared", call);
+}
 
 static void null_report(ga_strbuf *out) {
   ga__strbuf_add(out, "null: always there, on host memory; it runs no kernel\n");
@@ -37,22 +58,38 @@ static int null_probe(ga_device_info *out, unsigned int platform, unsigned int i
                           .warp = 32,
                           .has_double = true,
                           .has_half = true,
-                          .is_gpu = true};
+                          .is_gpu = true,
+                          .has_progress = true};
   return GA_NO_ERROR;
 }
 
 static int null_open(void **device, ga_device_info *info, unsigned int platform,
                      unsigned int index) {
-  *device = &null_device;
+  null_device *d = ga__alloc(1, sizeof *d);
+  if (d == NULL)
+    return GA_MEMORY_ERROR;
+  d->first = d;
+  atomic_init(&d->calls_left, -1);
+  *device = d;
   return null_probe(info, platform, index);
 }
 
 static void null_close(void *device) {
-  (void)device;
+  ga__free(device);
+}
+
+static int null_queue_new(void **queue, void *device) {
+  GA_TRY(null_call(device, "making a queue"));
+  null_device *d = ga__alloc(1, sizeof *d);
+  if (d == NULL)
+    return GA_MEMORY_ERROR;
+  d->first = ((null_device *)device)->first;
+  *queue = d;
+  return GA_NO_ERROR;
 }
 
 static int null_alloc(void **memory, void *device, size_t size) {
-  (void)device;
+  GA_TRY(null_call(device, "allocating"));
   void *block = ga__alloc(size, 1);
   if (block == NULL)
     return GA_MEMORY_ERROR;
@@ -65,6 +102,17 @@ static void null_free(void *device, void *memory) {
   ga__free(memory);
 }
 
+static int null_host_alloc(void **memory, void **host, void *device, size_t size) {
+  GA_TRY(null_alloc(memory, device, size));
+  *host = *memory;
+  return GA_NO_ERROR;
+}
+
+static void null_host_free(void *device, void *memory, void *host) {
+  (void)device, (void)host;
+  ga__free(memory);
+}
+
 static int null_free_memory(size_t *out, void *device) {
   (void)out, (void)device;
   return GA_FAIL(GA_DEVSUP_ERROR, "the null device does not count its memory");
@@ -72,28 +120,28 @@ static int null_free_memory(size_t *out, void *device) {
 
 static int null_read(void *device, void *host, void *memory, size_t offset,
                      size_t size) {
-  (void)device;
+  GA_TRY(null_call(device, "reading"));
   memcpy(host, (char *)memory + offset, size);
   return GA_NO_ERROR;
 }
 
 static int null_write(void *device, void *memory, size_t offset, const void *host,
                       size_t size) {
-  (void)device;
+  GA_TRY(null_call(device, "writing"));
   memcpy((char *)memory + offset, host, size);
   return GA_NO_ERROR;
 }
 
 static int null_copy(void *device, void *to, size_t to_offset, void *from,
                      size_t from_offset, size_t size) {
-  (void)device;
+  GA_TRY(null_call(device, "copying"));
   memcpy((char *)to + to_offset, (char *)from + from_offset, size);
   return GA_NO_ERROR;
 }
 
 static int null_fill(void *device, void *memory, size_t offset, unsigned char byte,
                      size_t size) {
-  (void)device;
+  GA_TRY(null_call(device, "filling"));
   memset((char *)memory + offset, byte, size);
   return GA_NO_ERROR;
 }
@@ -101,7 +149,8 @@ static int null_fill(void *device, void *memory, size_t offset, unsigned char by
 /* A program is its source. */
 static int null_compile(void **program, void *device, const char *source,
                         ga_strbuf *log) {
-  (void)device, (void)log;
+  (void)log;
+  GA_TRY(null_call(device, "compiling"));
   char *copy = ga__strdup(source);
   if (copy == NULL)
     return GA_MEMORY_ERROR;
@@ -155,23 +204,37 @@ static int null_kernel_threads(size_t *out, void *device, void *kernel) {
 }
 
 static int null_launch(void *device, void *kernel, const ga_launch *launch) {
-  (void)device, (void)kernel, (void)launch;
-  return GA_NO_ERROR;
+  (void)kernel, (void)launch;
+  return null_call(device, "launching");
 }
 
 static int null_wait(void *device) {
-  (void)device;
-  return GA_NO_ERROR;
+  return null_call(device, "waiting");
 }
 
-static int null_event(void **event, void *device) {
+/* All is done when it is queued, so that an event has nothing to hold. */
+static int null_event(void **event, void *device, bool timed) {
+  (void)timed;
+  GA_TRY(null_call(device, "recording an event"));
   *event = device;
   return GA_NO_ERROR;
 }
 
-static int null_event_wait(void *device, void *event) {
-  (void)device, (void)event;
+static int null_event_order(void *device, void *event) {
+  (void)event;
+  return null_call(device, "waiting for an event");
+}
+
+static int null_event_done(bool *out, void *device, void *event) {
+  (void)event;
+  GA_TRY(null_call(device, "asking an event"));
+  *out = true;
   return GA_NO_ERROR;
+}
+
+static int null_event_wait(void *device, void *event) {
+  (void)event;
+  return null_call(device, "waiting for an event");
 }
 
 static int null_event_seconds(double *out, void *device, void *start, void *end) {
@@ -183,6 +246,16 @@ static int null_event_seconds(double *out, void *device, void *start, void *end)
 static void null_event_free(void *device, void *event) {
   (void)device, (void)event;
 }
+
+static int null_order(void *device, intptr_t stream) {
+  (void)device, (void)stream;
+  return GA_NO_ERROR;
+}
+
+static const ga_sharing null_sharing = {.device_type = 1 /* kDLCPU */,
+                                        .is_address = true,
+                                        .publish = null_order,
+                                        .follow = null_order};
 
 const ga_backend ga__null_backend = {
     .name = "null",
@@ -196,6 +269,8 @@ const ga_backend ga__null_backend = {
     .alloc = null_alloc,
     .free = null_free,
     .free_memory = null_free_memory,
+    .host_alloc = null_host_alloc,
+    .host_free = null_host_free,
     .read = null_read,
     .write = null_write,
     .copy = null_copy,
@@ -209,8 +284,13 @@ const ga_backend ga__null_backend = {
     .kernel_threads = null_kernel_threads,
     .launch = null_launch,
     .wait = null_wait,
+    .queue_new = null_queue_new,
+    .queue_free = null_close,
     .event = null_event,
+    .event_order = null_event_order,
+    .event_done = null_event_done,
     .event_wait = null_event_wait,
     .event_seconds = null_event_seconds,
     .event_free = null_event_free,
+    .sharing = &null_sharing,
 };

@@ -11,19 +11,28 @@
 #define N_CLASSES 400   /* up to 2^56 bytes */
 #define LARGEST_BITS 56 /* of a request */
 
-typedef struct block {
-  void *memory;
-  size_t size;
-} block;
+#define SCANNED 8       /* free blocks that are looked at for one of the same queue */
+
+/* The backend itself where `given` has no functions. */
+struct ga_allocator {
+  gpuarray_allocator given;
+  ga_allocator *next;
+};
 
 typedef struct size_class {
-  block *blocks;
+  ga_block *blocks;
   size_t n, capacity;
 } size_class;
 
 struct ga_pool {
   const ga_backend *backend;
   void *device;
+  int (*wait)(gpucontext *ctx);
+  gpucontext *context;
+  ga_allocator own;                  /* the backend's memory */
+  ga_allocator *others;              /* every one that was ever set */
+  const ga_allocator *from;          /* of new blocks */
+  bool keeps_nothing;
   gpucontext_memory info;
   size_class classes[N_CLASSES];
 };
@@ -44,21 +53,75 @@ static size_t round_up(size_t units) {
   return (units + step - 1) & ~(step - 1);
 }
 
-int ga__pool_new(ga_pool **out, const ga_backend *backend, void *device) {
+int ga__pool_new(ga_pool **out, const ga_backend *backend, void *device,
+                 int (*wait)(gpucontext *ctx), gpucontext *ctx) {
   ga_pool *pool = ga__alloc(1, sizeof *pool);
   if (pool == NULL)
     return GA_MEMORY_ERROR;
   pool->backend = backend;
   pool->device = device;
+  pool->wait = wait;
+  pool->context = ctx;
+  pool->from = &pool->own;
   *out = pool;
   return GA_NO_ERROR;
 }
+
+/* ---- where blocks come from ---- */
+
+static int take_memory(void **memory, ga_pool *pool, size_t size) {
+  const gpuarray_allocator *given = &pool->from->given;
+  if (given->alloc == NULL)
+    return pool->backend->alloc(memory, pool->device, size);
+  void *made = NULL;
+  int status = given->alloc(given->user, size, &made);
+  if (status == GA_NO_ERROR && made != NULL) {
+    *memory = made;
+    return GA_NO_ERROR;
+  }
+  return GA_FAIL(GA_MEMORY_ERROR,
+                 "the allocator of gpucontext_set_allocator gave status %d%s", status,
+                 status == GA_NO_ERROR ? " and no memory" : "");
+}
+
+/* Nothing that is queued uses the block, but for allocators that take care of it. */
+static void give_memory(ga_pool *pool, const ga_block *block) {
+  const gpuarray_allocator *given = &block->from->given;
+  if (given->free)
+    given->free(given->user, block->memory, block->size);
+  else
+    pool->backend->free(pool->device, block->memory);
+}
+
+int ga__pool_set_allocator(ga_pool *pool, const gpuarray_allocator *given) {
+  ga_allocator *added = NULL;
+  if (given) {
+    added = ga__alloc(1, sizeof *added);
+    if (added == NULL)
+      return GA_MEMORY_ERROR;
+    added->given = *given;
+  }
+  int status = ga__pool_trim(pool); /* else its blocks would be used up first */
+  if (status != GA_NO_ERROR) {
+    ga__free(added);
+    return status;
+  }
+  pool->from = &pool->own;
+  if (added) {
+    added->next = pool->others;
+    pool->others = added;
+    pool->from = added;
+  }
+  return GA_NO_ERROR;
+}
+
+/* ---- what is kept ---- */
 
 /* Gives every cached block back; the queue is idle. */
 static void drop_cached(ga_pool *pool) {
   for (size_class *c = pool->classes; c < pool->classes + N_CLASSES; c++)
     while (c->n > 0)
-      pool->backend->free(pool->device, c->blocks[--c->n].memory);
+      give_memory(pool, &c->blocks[--c->n]);
   pool->info.cached = 0;
 }
 
@@ -68,13 +131,18 @@ void ga__pool_free(ga_pool *pool) {
   drop_cached(pool);
   for (unsigned int i = 0; i < N_CLASSES; i++)
     ga__free(pool->classes[i].blocks);
+  while (pool->others) {
+    ga_allocator *next = pool->others->next;
+    ga__free(pool->others);
+    pool->others = next;
+  }
   ga__free(pool);
 }
 
 int ga__pool_trim(ga_pool *pool) {
   if (pool->info.cached == 0)
     return GA_NO_ERROR;
-  GA_TRY(pool->backend->wait(pool->device));
+  GA_TRY(pool->wait(pool->context));
   drop_cached(pool);
   return GA_NO_ERROR;
 }
@@ -87,12 +155,29 @@ static void count_live(ga_pool *pool, size_t size) {
     info->peak = info->live;
 }
 
-/* Takes the block on top of a class if it is large enough. */
-static bool take_cached(block *out, ga_pool *pool, unsigned int index, size_t size) {
+/* Whether work on the queue of this place need not wait for another. */
+static bool is_of_queue(const ga_block *block, unsigned int place) {
+  for (unsigned int i = 0; i < block->uses.n; i++)
+    if (block->uses.last[i].queue != place)
+      return false;
+  return true;
+}
+
+/* Takes the block on top of a class if it is large enough; one a little below if that
+ * was last used on the same queue. */
+static bool take_cached(ga_block *out, ga_pool *pool, unsigned int index, size_t size,
+                        unsigned int place) {
   size_class *c = &pool->classes[index];
   if (c->n == 0 || c->blocks[c->n - 1].size < size)
     return false;
-  *out = c->blocks[--c->n];
+  size_t at = c->n - 1, last = c->n > SCANNED ? c->n - SCANNED : 0;
+  while (at > last &&
+         (c->blocks[at].size < size || !is_of_queue(&c->blocks[at], place)))
+    at--;
+  if (c->blocks[at].size < size || !is_of_queue(&c->blocks[at], place))
+    at = c->n - 1;
+  *out = c->blocks[at];
+  c->blocks[at] = c->blocks[--c->n];
   pool->info.cached -= out->size;
   return true;
 }
@@ -104,11 +189,13 @@ static bool within_limit(const ga_pool *pool, size_t size) {
 }
 
 /* A new block from the device; GA_MEMORY_ERROR over the limit too. */
-static int take_new(block *out, ga_pool *pool, size_t size) {
+static int take_new(ga_block *out, ga_pool *pool, size_t size) {
   if (!within_limit(pool, size))
     return GA_FAIL(GA_MEMORY_ERROR, "the context's limit does not permit it");
-  GA_TRY(pool->backend->alloc(&out->memory, pool->device, size));
+  GA_TRY(take_memory(&out->memory, pool, size));
   out->size = size;
+  out->from = pool->from;
+  out->uses.epoch = out->uses.n = 0;
   return GA_NO_ERROR;
 }
 
@@ -132,57 +219,72 @@ static int out_of_memory(const ga_pool *pool, size_t size, size_t was_cached) {
   return GA_MEMORY_ERROR;
 }
 
-int ga__pool_get(void **memory, size_t *block_size, ga_pool *pool, size_t size) {
-  block found;
+int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place) {
   if (size >> LARGEST_BITS != 0) {
     ga__fail(GA_MEMORY_ERROR, "no device has as much");
     return out_of_memory(pool, size, 0);
   }
   size_t units = size == 0 ? 1 : (size + UNIT - 1) / UNIT;
   size_t rounded = round_up(units) * UNIT;
-  bool cached = take_cached(&found, pool, class_below(rounded / UNIT), rounded) ||
-                take_cached(&found, pool, class_below(units), units * UNIT);
+  bool cached = take_cached(out, pool, class_below(rounded / UNIT), rounded, place) ||
+                take_cached(out, pool, class_below(units), units * UNIT, place);
   if (!cached) {
     size_t was_cached = pool->info.cached;
-    int status = take_new(&found, pool, rounded);
+    int status = take_new(out, pool, rounded);
     if (status != GA_NO_ERROR) {
       GA_TRY(ga__pool_trim(pool));
-      status = take_new(&found, pool, units * UNIT);
+      status = take_new(out, pool, units * UNIT);
     }
     if (status == GA_MEMORY_ERROR)
       return out_of_memory(pool, size, was_cached);
     GA_TRY(status);
   }
-  count_live(pool, found.size);
-  *memory = found.memory;
-  *block_size = found.size;
+  count_live(pool, out->size);
   return GA_NO_ERROR;
 }
 
-static bool keep(size_class *c, block freed) {
+static bool keep(size_class *c, const ga_block *freed) {
   if (c->n == c->capacity) {
     size_t capacity = c->capacity == 0 ? 8 : 2 * c->capacity;
-    block *blocks = ga__realloc(c->blocks, capacity, sizeof *blocks);
+    ga_block *blocks = ga__realloc(c->blocks, capacity, sizeof *blocks);
     if (blocks == NULL)
       return false;
     c->blocks = blocks;
     c->capacity = capacity;
   }
-  c->blocks[c->n++] = freed;
+  c->blocks[c->n++] = *freed;
   return true;
 }
 
-void ga__pool_put(ga_pool *pool, void *memory, size_t block_size) {
-  block freed = {memory, block_size};
-  pool->info.live -= block_size;
+/* Whether the block's allocator may have it while queued work still uses it: it hands
+ * the memory out again for work on the default queue only. */
+static bool is_free_in_order(const ga_block *block) {
+  return block->from->given.in_order && is_of_queue(block, 0);
+}
+
+/* Whether a freed block is to stay with the pool. Those of an allocator that was given
+ * up are not taken again. */
+static bool is_kept(const ga_pool *pool, const ga_block *block) {
+  return !pool->keeps_nothing && block->from == pool->from &&
+         !block->from->given.in_order;
+}
+
+void ga__pool_put(ga_pool *pool, const ga_block *block) {
+  pool->info.live -= block->size;
   pool->info.n_live--;
-  if (keep(&pool->classes[class_below(block_size / UNIT)], freed)) {
-    pool->info.cached += block_size;
+  if (is_kept(pool, block) &&
+      keep(&pool->classes[class_below(block->size / UNIT)], block)) {
+    pool->info.cached += block->size;
     return;
   }
-  /* No room to remember it: the device takes it once nothing queued uses it. */
-  pool->backend->wait(pool->device);
-  pool->backend->free(pool->device, memory);
+  /* Not kept, or no room to remember it: it goes once nothing queued uses it. */
+  if (!is_free_in_order(block))
+    pool->wait(pool->context);
+  give_memory(pool, block);
+}
+
+void ga__pool_keep_nothing(ga_pool *pool) {
+  pool->keeps_nothing = true;
 }
 
 void ga__pool_set_limit(ga_pool *pool, size_t bytes) {

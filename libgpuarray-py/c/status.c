@@ -37,6 +37,7 @@ static const char *const names[] = {
     [GA_COMPILE_ERROR] = "A kernel does not compile",
     [GA_LOST_ERROR] = "The context failed earlier",
     [GA_FORK_ERROR] = "The context was opened before a fork",
+    [GA_INDEX_ERROR] = "An index out of bounds",
 };
 
 const char *gpuarray_error_str(int err) {

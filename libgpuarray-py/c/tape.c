@@ -124,6 +124,7 @@ static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
   command *c = &tape->commands[tape->n_commands];
   memset(c, 0, sizeof *c);
   c->kind = kind;
+  c->label = ga__label();
   *out = c; /* counted by the caller once it is complete */
   return GA_NO_ERROR;
 }
@@ -131,8 +132,10 @@ static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
 int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
   command *c;
   for (unsigned int i = 0; i < launch->n_args; i++)
-    if (launch->args[i].kind == GA_ARG_MEMORY)
+    if (launch->args[i].kind == GA_ARG_MEMORY) {
       GA_TRY(hold(tape, launch->args[i].buffer));
+      tape->reports |= (launch->args[i].buffer->flags & GA_BUFFER_WORD) != 0;
+    }
   GA_TRY(new_command(&c, tape, LAUNCH));
   size_t bytes = launch->n_args * sizeof *launch->args;
   c->recorded = ga__alloc(launch->n_args, sizeof *launch->args);
@@ -173,45 +176,14 @@ int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char b
   return GA_NO_ERROR;
 }
 
-int ga__tape_gemm(ga_tape *tape, int typecode, cb_transpose ta, cb_transpose tb,
-                  size_t m, size_t n, size_t k, double alpha, ga_matrix a, ga_matrix b,
-                  double beta, ga_matrix c) {
-  command *cmd;
-  GA_TRY(hold(tape, a.buffer));
-  GA_TRY(hold(tape, b.buffer));
-  GA_TRY(hold(tape, c.buffer));
-  GA_TRY(new_command(&cmd, tape, GEMM));
-  cmd->u.product = (product){.typecode = typecode,
-                             .ta = ta,
-                             .tb = tb,
-                             .m = m,
-                             .n = n,
-                             .k = k,
-                             .alpha = alpha,
-                             .beta = beta,
-                             .a = a,
-                             .b = b,
-                             .c = c};
-  tape->n_commands++;
-  return GA_NO_ERROR;
-}
-
-int ga__tape_gemv(ga_tape *tape, int typecode, cb_transpose ta, size_t m, size_t n,
-                  double alpha, ga_matrix a, ga_vector x, double beta, ga_vector y) {
-  command *cmd;
-  GA_TRY(hold(tape, a.buffer));
-  GA_TRY(hold(tape, x.buffer));
-  GA_TRY(hold(tape, y.buffer));
-  GA_TRY(new_command(&cmd, tape, GEMV));
-  cmd->u.product = (product){.typecode = typecode,
-                             .ta = ta,
-                             .m = m,
-                             .n = n,
-                             .alpha = alpha,
-                             .beta = beta,
-                             .a = a,
-                             .x = x,
-                             .y = y};
+int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
+  command *c;
+  GA_TRY(hold(tape, call->a.buffer));
+  GA_TRY(hold(tape, call->b.buffer));
+  GA_TRY(hold(tape, call->c.buffer));
+  GA_TRY(hold(tape, call->bias.buffer));
+  GA_TRY(new_command(&c, tape, PRODUCT));
+  c->u.product = *call;
   tape->n_commands++;
   return GA_NO_ERROR;
 }

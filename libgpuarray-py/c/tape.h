@@ -18,11 +18,7 @@ int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
                   size_t from_offset, size_t size);
 int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char byte,
                   size_t size);
-int ga__tape_gemm(ga_tape *tape, int typecode, cb_transpose ta, cb_transpose tb,
-                  size_t m, size_t n, size_t k, double alpha, ga_matrix a, ga_matrix b,
-                  double beta, ga_matrix c);
-int ga__tape_gemv(ga_tape *tape, int typecode, cb_transpose ta, size_t m, size_t n,
-                  double alpha, ga_matrix a, ga_vector x, double beta, ga_vector y);
+int ga__tape_blas(ga_tape *tape, const ga_blas_call *call);
 
 /* The tape that new buffers of this context belong to on this thread while a plan is
  * bound, or NULL. Set by the plan; ga__buffer_new asks it. */

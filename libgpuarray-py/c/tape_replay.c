@@ -12,16 +12,10 @@ static ga_binding resolve(const ga_binding *bindings, gpudata *buffer) {
   return (ga_binding){buffer, 0};
 }
 
-static void rebase_matrix(ga_matrix *m, const ga_binding *bindings) {
-  ga_binding real = resolve(bindings, m->buffer);
-  m->buffer = real.buffer;
-  m->offset += real.base;
-}
-
-static void rebase_vector(ga_vector *v, const ga_binding *bindings) {
-  ga_binding real = resolve(bindings, v->buffer);
-  v->buffer = real.buffer;
-  v->offset += real.base;
+static void rebase(ga_blas_operand *o, const ga_binding *bindings) {
+  ga_binding real = resolve(bindings, o->buffer);
+  o->buffer = real.buffer;
+  o->offset += real.base;
 }
 
 static int replay_launch(command *c, const ga_binding *bindings) {
@@ -40,20 +34,12 @@ static int replay_launch(command *c, const ga_binding *bindings) {
 
 static int replay_product(const ga_tape *tape, const command *c,
                           const ga_binding *bindings) {
-  const ga_blas *blas = ga__context_blas(tape->context);
-  void *device = tape->context->device;
-  product p = c->u.product;
-  rebase_matrix(&p.a, bindings);
-  if (c->kind == GEMV) {
-    rebase_vector(&p.x, bindings);
-    rebase_vector(&p.y, bindings);
-    return blas->gemv(device, p.typecode, p.ta, p.m, p.n, p.alpha, p.a, p.x, p.beta,
-                      p.y);
-  }
-  rebase_matrix(&p.b, bindings);
-  rebase_matrix(&p.c, bindings);
-  return blas->gemm(device, p.typecode, p.ta, p.tb, p.m, p.n, p.k, p.alpha, p.a, p.b,
-                    p.beta, p.c);
+  ga_blas_call call = c->u.product;
+  rebase(&call.a, bindings);
+  rebase(&call.b, bindings);
+  rebase(&call.c, bindings);
+  rebase(&call.bias, bindings);
+  return ga__context_product(tape->context, &call);
 }
 
 static int replay_command(const ga_tape *tape, command *c, const ga_binding *bindings) {
@@ -70,8 +56,7 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
     ga_binding to = resolve(bindings, t->to);
     return ga__buffer_fill(to.buffer, t->to_offset + to.base, t->byte, t->size);
   }
-  case GEMM:
-  case GEMV:
+  case PRODUCT:
     return replay_product(tape, c, bindings);
   }
   return GA_NO_ERROR;
@@ -99,22 +84,61 @@ static void release_workspace(ga_tape *tape) {
   }
 }
 
+/* Each command has the label of the step it was recorded for. */
 static int queue_commands(ga_tape *tape, const ga_binding *bindings) {
-  for (size_t i = 0; i < tape->n_commands; i++)
-    GA_TRY(replay_command(tape, &tape->commands[i], bindings));
-  return GA_NO_ERROR;
+  const char *own = ga__label();
+  int status = GA_NO_ERROR;
+  for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR; i++) {
+    command *c = &tape->commands[i];
+    ga__label_swap(*c->label ? c->label : own);
+    status = replay_command(tape, c, bindings);
+  }
+  ga__label_swap(own);
+  return status;
 }
 
 /* ---- as a graph ---- */
 
+/* Notes that a command writes to a buffer. */
+static void mark_written(ga_tape *tape, gpudata *buffer) {
+  if (buffer->tape != NULL) {
+    tape->slots[ga__tape_slot(buffer)]->written = true;
+    return;
+  }
+  for (size_t i = 0; i < tape->n_held; i++)
+    if (tape->held[i] == buffer)
+      tape->uses[i].writes = true;
+}
+
+/* What the commands do to each buffer. */
+static void note_uses(ga_tape *tape) {
+  for (size_t i = 0; i < tape->n_held; i++)
+    if (!(tape->held[i]->flags & GA_BUFFER_WORD))
+      tape->uses[i].buffer = tape->held[i];
+  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
+    if (c->kind == PRODUCT)
+      mark_written(tape, c->u.product.c.buffer);
+    else if (c->kind != LAUNCH)
+      mark_written(tape, c->u.move.to);
+    for (unsigned int i = 0; c->kind == LAUNCH && i < c->launch.n_args; i++)
+      if (c->recorded[i].kind == GA_ARG_MEMORY && !c->recorded[i].is_read_only)
+        mark_written(tape, c->recorded[i].buffer);
+  }
+}
+
 int ga__tape_prepare_graphs(ga_tape *tape) {
+  const gpucontext *ctx = tape->context;
   tape->without_graphs =
-      tape->context->backend->graph_begin == NULL || tape->n_commands < 2;
+      ctx->backend->graph_begin == NULL || ctx->is_blocking || tape->n_commands < 2;
   if (tape->without_graphs)
     return GA_NO_ERROR;
   tape->key = ga__alloc(tape->n_slots + 1, sizeof *tape->key);
   tape->seen = ga__alloc((size_t)SEEN * (tape->n_slots + 1), sizeof *tape->seen);
-  return tape->key == NULL || tape->seen == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+  tape->uses = ga__alloc(tape->n_held + tape->n_slots + 1, sizeof *tape->uses);
+  if (tape->key == NULL || tape->seen == NULL || tape->uses == NULL)
+    return GA_MEMORY_ERROR;
+  note_uses(tape);
+  return GA_NO_ERROR;
 }
 
 void ga__tape_free_graphs(ga_tape *tape) {
@@ -124,6 +148,7 @@ void ga__tape_free_graphs(ga_tape *tape) {
   }
   ga__free(tape->key);
   ga__free(tape->seen);
+  ga__free(tape->uses);
 }
 
 static void write_key(ga_tape *tape, const ga_binding *bindings) {
@@ -146,14 +171,16 @@ static bool comes_back(ga_tape *tape) {
  * no room. Nothing is queued. */
 static int record_graph(graph **out, ga_tape *tape, const ga_binding *bindings) {
   const ga_backend *backend = tape->context->backend;
-  void *device = tape->context->device, *handle = NULL;
+  void *device = ga__queue_device(tape->context), *handle = NULL;
   uint64_t *key = ga__alloc(tape->n_slots, sizeof *key);
   if (key == NULL)
     return GA_MEMORY_ERROR;
   memcpy(key, tape->key, tape->n_slots * sizeof *key);
   int status = backend->graph_begin(device);
   if (status == GA_NO_ERROR) {
+    ga__queue_record(true);
     int queued = queue_commands(tape, bindings);
+    ga__queue_record(false);
     status = backend->graph_end(&handle, device);
     if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
       backend->graph_free(device, handle);
@@ -187,13 +214,41 @@ static graph *find_graph(ga_tape *tape, const ga_binding *bindings) {
   return found;
 }
 
+/* A graph's launches are all noted, since any of them may fail. */
+static void note_launches(const ga_tape *tape) {
+  gpucontext *ctx = tape->context;
+  gpuqueue *q = ga__queue_current(ctx);
+  const char *own = ga__label();
+  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
+    if (c->kind != LAUNCH)
+      continue;
+    ga__label_swap(*c->label ? c->label : own);
+    ga__launches_add(&ctx->launches, c->kernel->shown, q->place);
+  }
+  ga__label_swap(own);
+}
+
+static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings) {
+  gpucontext *ctx = tape->context;
+  unsigned int n = (unsigned int)tape->n_held + tape->n_slots;
+  void *device;
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    tape->uses[tape->n_held + i] =
+        (ga_use){bindings[i].buffer, tape->slots[i]->written};
+  GA_TRY(ga__queue_begin(&device, ctx, n, tape->uses));
+  note_launches(tape);
+  int status = ctx->backend->graph_launch(device, known->handle);
+  if (tape->reports)
+    atomic_store(&ga__queue_current(ctx)->reports, true);
+  ga__queue_end(ctx, n, tape->uses);
+  return status;
+}
+
 static int queue(ga_tape *tape, const ga_binding *bindings) {
   if (!tape->without_graphs) {
-    gpucontext *ctx = tape->context;
     graph *known = find_graph(tape, bindings);
     if (known != NULL)
-      return ga__context_status(ctx,
-                                ctx->backend->graph_launch(ctx->device, known->handle));
+      return ga__context_status(tape->context, queue_graph(tape, known, bindings));
   }
   return queue_commands(tape, bindings);
 }

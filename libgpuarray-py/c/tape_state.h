@@ -6,25 +6,17 @@
 
 #include "c/tape.h"
 
-enum command_kind { LAUNCH, COPY, FILL, GEMM, GEMV };
+enum command_kind { LAUNCH, COPY, FILL, PRODUCT };
 
 /* A stand-in, and where in the tape it lives. */
 typedef struct slot {
   gpudata buffer; /* first, so that a gpudata * is a slot * */
   unsigned int number;
   bool input, kept;
+  bool written;       /* by some command */
   size_t born, died;  /* the commands between which it holds a value */
   unsigned int block; /* the piece of workspace it gets */
 } slot;
-
-typedef struct product {
-  int typecode;
-  cb_transpose ta, tb;
-  size_t m, n, k;
-  double alpha, beta;
-  ga_matrix a, b, c; /* gemm */
-  ga_vector x, y;    /* gemv, with `a` */
-} product;
 
 typedef struct transfer {
   gpudata *to, *from;
@@ -34,13 +26,14 @@ typedef struct transfer {
 
 typedef struct command {
   enum command_kind kind;
+  const char *label; /* of the thread that recorded it, interned */
   gpukernel *kernel;
   ga_launch launch;
   ga_arg *
       recorded; /* the arguments as recorded; launch.args is the copy that is patched */
   union {
     transfer move;
-    product product;
+    ga_blas_call product;
   } u;
 } command;
 
@@ -73,6 +66,8 @@ struct ga_tape {
   uint64_t *key, *seen; /* of this replay; those of the last that no graph served */
   unsigned int n_seen;
   bool without_graphs; /* the backend has none, or refused */
+  bool reports;        /* some launch may report an index; see c/report.h */
+  ga_use *uses;        /* of a graph: those of `held`, then a place for each slot */
 };
 
 /* A graph pays where it saves launches, and is only for memory that does not move.

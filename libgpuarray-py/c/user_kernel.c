@@ -34,9 +34,6 @@ static int check_types(unsigned int n, const int *typecodes) {
 
 static int check_use(gpucontext *ctx, int flags) {
   GA_TRY(ga__backend_speaks(ctx->backend, flags));
-  if (flags & GA_USE_COMPLEX)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpukernel_init: complex numbers are not offered in kernels");
   if (flags & GA_USE_DOUBLE)
     return ga__context_supports(ctx, GA_DOUBLE, "gpukernel_init");
   return GA_NO_ERROR;

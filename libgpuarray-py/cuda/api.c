@@ -30,6 +30,9 @@ typedef struct entry {
 #define NVRTC NONE
 #define CUBLAS NONE
 #define CUBLAS_OPTIONAL NONE
+#define CUBLASLT NONE
+#define NCCL NONE
+#define NCCL_OPTIONAL NONE
 static const entry driver_entries[] = {
 #include "cuda/api.def"
     {NULL, 0, false}};
@@ -49,6 +52,25 @@ static const entry nvrtc_entries[] = {
 #define CUBLAS MUST
 #define CUBLAS_OPTIONAL MAY
 static const entry cublas_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
+#undef CUBLAS
+#undef CUBLAS_OPTIONAL
+#undef CUBLASLT
+#define CUBLAS NONE
+#define CUBLAS_OPTIONAL NONE
+#define CUBLASLT MUST
+static const entry cublaslt_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
+
+#undef CUBLASLT
+#undef NCCL
+#undef NCCL_OPTIONAL
+#define CUBLASLT NONE
+#define NCCL MUST
+#define NCCL_OPTIONAL MAY
+static const entry nccl_entries[] = {
 #include "cuda/api.def"
     {NULL, 0, false}};
 
@@ -92,7 +114,26 @@ static library cublas = {
                                      "libcublas.so.11", "libcublas.so", NULL},
     .entries = cublas_entries};
 
-/* Guards what is not atomic in the three. */
+static library cublaslt = {
+    .title = "cuBLASLt",
+    .advice = "it comes with cuBLAS: pip install nvidia-cublas",
+    .variable = "GPUARRAY_CUBLASLT",
+    .file = "libcublasLt.so",
+    .wheel = "cublas",
+    .sonames = (const char *const[]){"libcublasLt.so.13", "libcublasLt.so.12",
+                                     "libcublasLt.so.11", "libcublasLt.so", NULL},
+    .entries = cublaslt_entries};
+
+static library nccl = {
+    .title = "NCCL (collectives)",
+    .advice = "pip install nvidia-nccl-cu13 (CUDA 13) or nvidia-nccl-cu12",
+    .variable = "GPUARRAY_NCCL",
+    .file = "libnccl.so",
+    .wheel = "nccl",
+    .sonames = (const char *const[]){"libnccl.so.2", "libnccl.so", NULL},
+    .entries = nccl_entries};
+
+/* Guards what is not atomic in them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The CUDA version of the driver, 13000 for 13.0; 0 where none is open. */
@@ -241,6 +282,16 @@ int ga__cuda_need_cublas(void) {
   return need(&cublas);
 }
 
+int ga__cuda_need_cublaslt(void) {
+  (void)need(&driver);
+  return need(&cublaslt);
+}
+
+int ga__cuda_need_nccl(void) {
+  (void)need(&driver);
+  return need(&nccl);
+}
+
 int ga__cuda_nvrtc_id(char *out, size_t size) {
   (void)need(&driver);
   pthread_mutex_lock(&lock);
@@ -292,6 +343,8 @@ void ga__cuda_report(ga_strbuf *out) {
   report_library(out, &driver);
   report_library(out, &nvrtc);
   report_library(out, &cublas);
+  report_library(out, &cublaslt);
+  report_library(out, &nccl);
 }
 
 /* GA_RUN_ERROR for what kernels do to a device while they run; the device is of no use

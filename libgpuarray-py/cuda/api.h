@@ -19,10 +19,30 @@ typedef struct ga_cuda_module_ *CUmodule;
 typedef struct ga_cuda_function_ *CUfunction;
 typedef struct ga_cuda_graph_ *CUgraph;
 typedef struct ga_cuda_graph_exec_ *CUgraphExec;
+typedef struct ga_cuda_ipc_handle {
+  char bytes[64];
+} ga_cuda_ipc_handle;
 typedef int nvrtcResult;
 typedef struct ga_nvrtc_program_ *nvrtcProgram;
 typedef int cublasStatus;
 typedef struct ga_cublas_handle_ *cublasHandle;
+typedef int ncclResult;
+typedef struct ga_nccl_comm_ *ncclComm;
+typedef struct ncclUniqueId {
+  char bytes[128];
+} ncclUniqueId;
+typedef struct ga_cublaslt_handle_ *cublasLtHandle;
+typedef struct ga_cublaslt_object_ *cublasLtObject; /* any description */
+typedef struct cublasLtAlgorithm {
+  uint64_t words[8];
+} cublasLtAlgorithm;
+typedef struct cublasLtHeuristic {
+  cublasLtAlgorithm algorithm;
+  size_t workspace;
+  cublasStatus state;
+  float waves;
+  int reserved[4];
+} cublasLtHeuristic;
 
 /* The results that are told apart. */
 enum {
@@ -39,6 +59,7 @@ enum {
   CUDA_ERROR_CONTAINED = 226,
   CUDA_ERROR_INVALID_SOURCE = 300,
   CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
   CUDA_ERROR_ILLEGAL_ADDRESS = 700,
   CUDA_ERROR_LAUNCH_TIMEOUT = 702,
   CUDA_ERROR_ASSERT = 710,
@@ -59,12 +80,18 @@ typedef struct ga_cuda_api {
 #define NVRTC FIELD
 #define CUBLAS FIELD
 #define CUBLAS_OPTIONAL FIELD
+#define NCCL FIELD
+#define NCCL_OPTIONAL FIELD
+#define CUBLASLT FIELD
 #include "cuda/api.def"
 #undef DRIVER
 #undef DRIVER_OPTIONAL
 #undef NVRTC
 #undef CUBLAS
 #undef CUBLAS_OPTIONAL
+#undef NCCL
+#undef NCCL_OPTIONAL
+#undef CUBLASLT
 #undef FIELD
 } ga_cuda_api;
 extern ga_cuda_api ga__cuda;
@@ -74,6 +101,8 @@ extern ga_cuda_api ga__cuda;
 int ga__cuda_need_driver(void); /* also initialises it; no device is no failure */
 int ga__cuda_need_nvrtc(void);
 int ga__cuda_need_cublas(void);
+int ga__cuda_need_nccl(void);
+int ga__cuda_need_cublaslt(void);
 
 /* Writes which NVRTC will compile, to tell its binaries from another's: the name of the
  * file that would be opened first, its size and a hash of its head, which holds the

@@ -1,8 +1,11 @@
 /* CUDA's table of functions: what the library knows of this folder. */
 #include "cuda/blas.h"
 #include "cuda/device.h"
+#include "cuda/extension.h"
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
+#include "cuda/nccl.h"
+#include "cuda/share.h"
 #include "cuda/transfer.h"
 
 const ga_backend ga__cuda_backend = {
@@ -15,6 +18,7 @@ const ga_backend ga__cuda_backend = {
     .device_count = ga__cuda_device_count,
     .probe = ga__cuda_probe,
     .open = ga__cuda_open,
+    .adopt = ga__cuda_adopt,
     .close = ga__cuda_close,
 
     .alloc = ga__cuda_alloc,
@@ -25,6 +29,8 @@ const ga_backend ga__cuda_backend = {
     .copy = ga__cuda_copy,
     .fill = ga__cuda_fill,
     .copy_peer = ga__cuda_copy_peer,
+    .host_alloc = ga__cuda_host_alloc,
+    .host_free = ga__cuda_host_free,
 
     .compile = ga__cuda_compile,
     .binary = ga__cuda_binary,
@@ -36,7 +42,13 @@ const ga_backend ga__cuda_backend = {
     .launch = ga__cuda_launch,
 
     .wait = ga__cuda_wait,
+    .queue_new = ga__cuda_queue_new,
+    .queue_free = ga__cuda_queue_free,
+    .mark = ga__cuda_mark,
+    .progress = ga__cuda_progress,
     .event = ga__cuda_event,
+    .event_order = ga__cuda_event_order,
+    .event_done = ga__cuda_event_done,
     .event_wait = ga__cuda_event_wait,
     .event_seconds = ga__cuda_event_seconds,
     .event_free = ga__cuda_event_free,
@@ -48,4 +60,8 @@ const ga_backend ga__cuda_backend = {
 
     .blas_open = ga__cuda_blas_open,
     .blas = &ga__cuda_blas,
+
+    .extensions = ga__cuda_extensions,
+    .sharing = &ga__cuda_sharing,
+    .collectives = &ga__cuda_collectives,
 };

@@ -97,6 +97,7 @@ static int describe_limits(ga_device_info *info, CUdevice device) {
   info->warp = (unsigned int)warp;
   info->processors = (unsigned int)processors;
   info->is_gpu = true;
+  info->has_progress = true;
   info->is_discrete_gpu = !integrated;
   return GA_NO_ERROR;
 }
@@ -139,7 +140,7 @@ static void release_context(const ga_cuda_device *d) {
     ga__cuda.cuCtxSetCurrent(NULL);
 }
 
-/* Undoes what open did, as far as it came. */
+/* Undoes what opening a device or a queue did, as far as it came. */
 static void close_device(ga_cuda_device *d) {
   CUcontext previous = NULL;
   if (d->context && ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
@@ -152,9 +153,11 @@ static void close_device(ga_cuda_device *d) {
       ga__cuda.cuStreamDestroy(d->capture);
     if (d->stream)
       ga__cuda.cuStreamDestroy(d->stream);
+    if (atomic_load(&d->progress))
+      ga__cuda.cuMemFreeHost(atomic_load(&d->progress));
     ga__cuda_leave(d, previous);
   }
-  if (d->context)
+  if (d->context && !d->is_queue && !d->is_borrowed)
     release_context(d);
   pthread_mutex_destroy(&d->writes.lock);
   pthread_mutex_destroy(&d->reads.lock);
@@ -162,32 +165,45 @@ static void close_device(ga_cuda_device *d) {
   ga__free(d);
 }
 
-static int open_context(ga_cuda_device *d) {
+static int take_primary(ga_cuda_device *d) {
+  CUDA_TRY(cuDevicePrimaryCtxRetain, &d->context, d->device);
+  return GA_NO_ERROR;
+}
+
+static int open_stream(ga_cuda_device *d) {
   enum { DEFAULT_STREAM = 0 };
   CUcontext previous;
-  CUDA_TRY(cuDevicePrimaryCtxRetain, &d->context, d->device);
   GA_TRY(ga__cuda_enter(&previous, d));
   CUresult result = ga__cuda.cuStreamCreate(&d->stream, DEFAULT_STREAM);
   ga__cuda_leave(d, previous);
   return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, "cuStreamCreate");
 }
 
-int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
-                  unsigned int index) {
-  CUdevice found;
-  (void)platform;
-  GA_TRY(take_device(&found, index));
-  GA_TRY(describe(info, found));
+/* A device with nothing in it. */
+static ga_cuda_device *new_device(CUdevice found) {
   ga_cuda_device *d = ga__alloc(1, sizeof *d);
   if (d == NULL)
-    return GA_MEMORY_ERROR;
+    return NULL;
   d->device = found;
   pthread_mutex_init(&d->writes.lock, NULL);
   pthread_mutex_init(&d->reads.lock, NULL);
   pthread_mutex_init(&d->blas_lock, NULL);
+  return d;
+}
+
+/* Opens the rest of a device whose context is `given`, or the primary one where that is
+ * NULL. */
+static int open_device(void **device, CUdevice found, CUcontext given) {
+  ga_cuda_device *d = new_device(found);
+  if (d == NULL)
+    return GA_MEMORY_ERROR;
+  d->context = given;
+  d->is_borrowed = given != NULL;
   int status = capability(&d->capability, found);
+  if (status == GA_NO_ERROR && given == NULL)
+    status = take_primary(d);
   if (status == GA_NO_ERROR)
-    status = open_context(d);
+    status = open_stream(d);
   if (status != GA_NO_ERROR) {
     close_device(d);
     return status;
@@ -196,8 +212,55 @@ int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
   return GA_NO_ERROR;
 }
 
+int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
+                  unsigned int index) {
+  CUdevice found;
+  (void)platform;
+  GA_TRY(take_device(&found, index));
+  GA_TRY(describe(info, found));
+  return open_device(device, found, NULL);
+}
+
+int ga__cuda_adopt(void **device, ga_device_info *info, unsigned int *platform,
+                   unsigned int *index, void *native) {
+  const ga_cuda_device given = {.context = native};
+  CUdevice found = 0;
+  CUcontext previous;
+  GA_TRY(ga__cuda_need_driver());
+  GA_TRY(ga__cuda_enter(&previous, &given));
+  CUresult result = ga__cuda.cuCtxGetDevice(&found);
+  ga__cuda_leave(&given, previous);
+  if (result != CUDA_SUCCESS)
+    return ga__cuda_fail(result, "cuCtxGetDevice");
+  GA_TRY(describe(info, found));
+  *platform = 0;
+  *index = (unsigned int)found;
+  return open_device(device, found, native);
+}
+
 void ga__cuda_close(void *device) {
   close_device(device);
+}
+
+int ga__cuda_queue_new(void **queue, void *device) {
+  const ga_cuda_device *d = device;
+  ga_cuda_device *q = new_device(d->device);
+  if (q == NULL)
+    return GA_MEMORY_ERROR;
+  q->capability = d->capability;
+  q->context = d->context;
+  q->is_queue = true;
+  int status = open_stream(q);
+  if (status != GA_NO_ERROR) {
+    close_device(q);
+    return status;
+  }
+  *queue = q;
+  return GA_NO_ERROR;
+}
+
+void ga__cuda_queue_free(void *queue) {
+  close_device(queue);
 }
 
 /* ---- memory ---- */
@@ -233,51 +296,26 @@ int ga__cuda_free_memory(size_t *out, void *device) {
   CUDA_RETURN(d, cuMemGetInfo, out, &total);
 }
 
-/* ---- the queue ---- */
-
-int ga__cuda_wait(void *device) {
+/* One address serves both sides: the driver unifies them on every 64-bit system. */
+int ga__cuda_host_alloc(void **memory, void **host, void *device, size_t size) {
   const ga_cuda_device *d = device;
-  CUDA_RETURN(d, cuStreamSynchronize, d->stream);
-}
-
-int ga__cuda_event(void **event, void *device) {
-  const ga_cuda_device *d = device;
-  CUevent created = NULL;
   CUcontext previous;
+  void *made = NULL;
   GA_TRY(ga__cuda_enter(&previous, d));
-  CUresult result = ga__cuda.cuEventCreate(&created, 0);
-  if (result == CUDA_SUCCESS)
-    result = ga__cuda.cuEventRecord(created, d->stream);
-  if (result != CUDA_SUCCESS && created)
-    ga__cuda.cuEventDestroy(created);
+  CUresult result = ga__cuda.cuMemAllocHost(&made, size ? size : 1);
   ga__cuda_leave(d, previous);
   if (result != CUDA_SUCCESS)
-    return ga__cuda_fail(result, created ? "cuEventRecord" : "cuEventCreate");
-  *event = created;
+    return ga__cuda_fail(result, "cuMemAllocHost");
+  *memory = *host = made;
   return GA_NO_ERROR;
 }
 
-int ga__cuda_event_wait(void *device, void *event) {
-  const ga_cuda_device *d = device;
-  CUDA_RETURN(d, cuEventSynchronize, event);
-}
-
-static int elapsed(float *out, const ga_cuda_device *d, void *start, void *end) {
-  CUDA_RETURN(d, cuEventElapsedTime, out, start, end);
-}
-
-int ga__cuda_event_seconds(double *out, void *device, void *start, void *end) {
-  float milliseconds;
-  GA_TRY(elapsed(&milliseconds, device, start, end));
-  *out = (double)milliseconds * 1e-3;
-  return GA_NO_ERROR;
-}
-
-void ga__cuda_event_free(void *device, void *event) {
+void ga__cuda_host_free(void *device, void *memory, void *host) {
   const ga_cuda_device *d = device;
   CUcontext previous;
-  if (event == NULL || ga__cuda_enter(&previous, d) != GA_NO_ERROR)
+  (void)memory;
+  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
     return;
-  ga__cuda.cuEventDestroy(event);
+  ga__cuda.cuMemFreeHost(host);
   ga__cuda_leave(d, previous);
 }

@@ -1,8 +1,10 @@
-/* An open CUDA device: its context, queue, memory and events. */
+/* An open CUDA device: its context, queue, memory and events. Another queue of it is the
+ * same struct with a stream, staging and handles of its own. */
 #ifndef GA_CUDA_DEVICE_H
 #define GA_CUDA_DEVICE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "c/backend.h"
 #include "cuda/api.h"
@@ -19,8 +21,11 @@ typedef struct ga_cuda_staging {
 
 typedef struct ga_cuda_device {
   CUdevice device;
-  /* The device's primary context, the one that other libraries of the process use. */
+  /* The device's primary context, the one that other libraries of the process use, or
+   * the one that was adopted. */
   CUcontext context;
+  bool is_queue;    /* another queue of a device, which owns the context */
+  bool is_borrowed; /* an application made the context, and frees it */
   /* Ordered with the legacy default stream: what another library runs there sees our
    * results with no event, and the other way round. */
   CUstream stream;
@@ -28,8 +33,11 @@ typedef struct ga_cuda_device {
   /* Apart, for a read holds its own while it waits for the queue. */
   ga_cuda_staging writes, reads;
   cublasHandle blas;         /* NULL until blas_open */
-  pthread_mutex_t blas_lock; /* of the handle and its stream */
+  struct ga_cuda_lt *lt;     /* cuBLASLt's, blaslt.c's; NULL until first needed */
+  pthread_mutex_t blas_lock; /* of the handles and their stream */
   CUstream capture;          /* what a graph is recorded on; NULL until first needed */
+  _Atomic(uint32_t *) progress; /* pinned: the mark last passed; NULL until needed */
+  atomic_bool without_marks;    /* the driver has none */
 } ga_cuda_device;
 
 /* Where this thread's work on the device is queued: on its stream, or on the one that
@@ -59,12 +67,22 @@ int ga__cuda_device_count(unsigned int *out, unsigned int platform);
 int ga__cuda_probe(ga_device_info *out, unsigned int platform, unsigned int index);
 int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
                   unsigned int index);
+int ga__cuda_adopt(void **device, ga_device_info *info, unsigned int *platform,
+                   unsigned int *index, void *native);
 void ga__cuda_close(void *device);
 int ga__cuda_alloc(void **memory, void *device, size_t size);
 void ga__cuda_free(void *device, void *memory);
 int ga__cuda_free_memory(size_t *out, void *device);
+int ga__cuda_host_alloc(void **memory, void **host, void *device, size_t size);
+void ga__cuda_host_free(void *device, void *memory, void *host);
+int ga__cuda_queue_new(void **queue, void *device);
+void ga__cuda_queue_free(void *queue);
+int ga__cuda_mark(void *device, uint32_t mark);
+void ga__cuda_progress(uint32_t *mark, void *device);
 int ga__cuda_wait(void *device);
-int ga__cuda_event(void **event, void *device);
+int ga__cuda_event(void **event, void *device, bool timed);
+int ga__cuda_event_order(void *device, void *event);
+int ga__cuda_event_done(bool *out, void *device, void *event);
 int ga__cuda_event_wait(void *device, void *event);
 int ga__cuda_event_seconds(double *out, void *device, void *start, void *end);
 void ga__cuda_event_free(void *device, void *event);

@@ -128,6 +128,26 @@ static void load_by_slot(ga_opencl_api *api, const void *object) {
 #undef OPTIONAL
 }
 
+int ga__opencl_device_of(cl_device_id *out, cl_context context) {
+  ga_opencl_api own;
+  size_t size = 0;
+  load_by_slot(&own, context);
+  OPENCL_TRY(&own, clGetContextInfo, context, CL_CONTEXT_DEVICES, 0, NULL, &size);
+  cl_device_id *list = ga__alloc(size + 1, 1);
+  if (list == NULL)
+    return GA_MEMORY_ERROR;
+  cl_int code =
+      own.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, list, NULL);
+  if (code == CL_SUCCESS && size >= sizeof *list)
+    *out = list[0];
+  ga__free(list);
+  if (code != CL_SUCCESS)
+    return ga__opencl_fail(code, "clGetContextInfo");
+  return size >= sizeof *out
+             ? GA_NO_ERROR
+             : GA_FAIL(GA_NODEV_ERROR, "the OpenCL context has no device");
+}
+
 /* How a driver shows its platforms to loaders, or NULL. */
 static platforms_function *find_icd(void *library) {
   void *symbol = ga__dynload_symbol(library, "clIcdGetPlatformIDsKHR");

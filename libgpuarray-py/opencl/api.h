@@ -64,9 +64,13 @@ enum {
   CL_DEVICE_PCI_BUS_ID_NV = 0x4008,
   CL_DEVICE_PCI_SLOT_ID_NV = 0x4009,
   CL_DEVICE_PCI_DOMAIN_ID_NV = 0x400A,
+  CL_CONTEXT_DEVICES = 0x1081,
   CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043,
   CL_DEVICE_PCI_BUS_INFO_KHR = 0x410F,
+  CL_MEM_SIZE = 0x1102,
   CL_MEM_HOST_PTR = 0x1103,
+  CL_MEM_CONTEXT = 0x1106,
+  CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3,
   CL_PROGRAM_BINARY_SIZES = 0x1165,
   CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
@@ -106,6 +110,10 @@ typedef struct ga_opencl_api {
  * GA_LOAD_ERROR with the name of what is missing. */
 int ga__opencl_load(ga_opencl_api *api, cl_platform_id **ids, cl_uint *n,
                     void *library);
+
+/* The first device of a context that someone else made, asked by way of the context's own
+ * driver. */
+int ga__opencl_device_of(cl_device_id *out, cl_context context);
 
 /* The status of a failed call, with a text of what was called and the error's name. */
 int ga__opencl_fail(cl_int code, const char *call);

@@ -1,5 +1,8 @@
 /* The OpenCL backend: the table that the library knows it by. */
+#include "opencl/extension.h"
+#include "opencl/blas.h"
 #include "opencl/kernel.h"
+#include "opencl/share.h"
 #include "opencl/transfer.h"
 
 static const char prelude[] = {
@@ -14,6 +17,7 @@ const ga_backend ga__opencl_backend = {
     .device_count = ga__opencl_device_count,
     .probe = ga__opencl_probe,
     .open = ga__opencl_open,
+    .adopt = ga__opencl_adopt,
     .close = ga__opencl_close,
     .alloc = ga__opencl_alloc,
     .free = ga__opencl_free,
@@ -22,6 +26,9 @@ const ga_backend ga__opencl_backend = {
     .write = ga__opencl_write,
     .copy = ga__opencl_copy,
     .fill = ga__opencl_fill,
+    .host_alloc = ga__opencl_host_alloc,
+    .host_free = ga__opencl_host_free,
+    .forget = ga__opencl_forget,
     .compile = ga__opencl_compile,
     .binary = ga__opencl_binary,
     .load = ga__opencl_load_program,
@@ -31,8 +38,16 @@ const ga_backend ga__opencl_backend = {
     .kernel_threads = ga__opencl_kernel_threads,
     .launch = ga__opencl_launch,
     .wait = ga__opencl_wait,
+    .queue_new = ga__opencl_queue_new,
+    .queue_free = ga__opencl_queue_free,
     .event = ga__opencl_event,
+    .event_order = ga__opencl_event_order,
+    .event_done = ga__opencl_event_done,
     .event_wait = ga__opencl_event_wait,
     .event_seconds = ga__opencl_event_seconds,
     .event_free = ga__opencl_event_free,
+    .extensions = ga__opencl_extensions,
+    .sharing = &ga__opencl_sharing,
+    .blas_open = ga__opencl_blas_open,
+    .blas = &ga__opencl_blas,
 };

@@ -85,6 +85,11 @@ static unsigned int warp_of(const ga_opencl_api *api, cl_device_id id, bool is_c
   return width > 0 && width <= 1024 ? (unsigned int)width : 32;
 }
 
+/* Its kernels may hold PTX, and its groups go on while others wait for them. */
+static bool is_nvidia(const ga_opencl_api *api, cl_device_id id) {
+  return ga__opencl_device_number(api, id, CL_DEVICE_WARP_SIZE_NV) == 32;
+}
+
 static void bus_id(char *out, size_t size, const ga_opencl_api *api, cl_device_id id) {
   cl_uint place[4] = {0}; /* domain, bus, device, function */
   if (api->clGetDeviceInfo(id, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof place, place, NULL) !=
@@ -105,7 +110,8 @@ static void build_options(char *out, size_t size, const ga_opencl_api *api,
                           cl_device_id id, unsigned int warp) {
   bool exact = ga__opencl_device_number(api, id, CL_DEVICE_SINGLE_FP_CONFIG) &
                CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-  snprintf(out, size, "-cl-std=CL1.2 -DGA_WARP_SIZE=%u%s", warp,
+  snprintf(out, size, "-cl-std=CL1.2 -DGA_WARP_SIZE=%u%s%s", warp,
+           is_nvidia(api, id) ? " -DGA_HAS_PTX" : "",
            exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
 
@@ -137,6 +143,7 @@ static void describe(ga_device_info *out, const ga_opencl_api *api, cl_device_id
   out->has_double = has_extension(api, id, "cl_khr_fp64");
   out->has_half = has_extension(api, id, "cl_khr_fp16");
   out->warp = warp_of(api, id, out->is_cpu);
+  out->has_progress = out->is_gpu && is_nvidia(api, id);
   describe_limits(out, api, id);
   bus_id(out->unique_id, sizeof out->unique_id, api, id);
   ga__opencl_device_text(out->name, sizeof out->name, api, id, CL_DEVICE_NAME);
@@ -171,28 +178,43 @@ static bool shares_memory(const ga_opencl_api *api, cl_device_id id, bool is_cpu
           CL_EXEC_NATIVE_KERNEL);
 }
 
+/* A queue in the device's context. */
 static int open_queue(ga_opencl_device *d) {
   cl_int code = CL_SUCCESS;
-  d->context = d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
-  if (d->context == NULL)
-    return ga__opencl_fail(code, "clCreateContext");
-  /* Asking for times costs nothing that can be measured. */
-  d->queue =
-      d->api->clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
-  if (d->queue == NULL) {
-    d->api->clReleaseContext(d->context);
+  d->queue = d->api->clCreateCommandQueue(
+      d->context, d->id, d->is_gpu ? 0 : CL_QUEUE_PROFILING_ENABLE, &code);
+  if (d->queue == NULL)
     return ga__opencl_fail(code, "clCreateCommandQueue");
-  }
+  pthread_mutex_init(&d->staging.lock, NULL);
+  pthread_rwlock_init(&d->queue_lock, NULL);
   return GA_NO_ERROR;
 }
 
-int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
-                    unsigned int index) {
-  const ga_opencl_platform *found = NULL;
-  GA_TRY(find_device(&found, platform, index));
+static void close_queue(ga_opencl_device *d) {
+  d->api->clFinish(d->queue);
+  ga__opencl_staging_close(d);
+  pthread_mutex_destroy(&d->staging.lock);
+  pthread_rwlock_destroy(&d->queue_lock);
+  d->api->clReleaseCommandQueue(d->queue);
+}
+
+/* A reference to `given`, or a new context where that is NULL. */
+static int take_context(ga_opencl_device *d, cl_context given) {
+  cl_int code = CL_SUCCESS;
+  if (given)
+    OPENCL_TRY(d->api, clRetainContext, given);
+  d->context = given ? given
+                     : d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
+  return d->context ? GA_NO_ERROR : ga__opencl_fail(code, "clCreateContext");
+}
+
+static int open_device(void **device, ga_device_info *info,
+                       const ga_opencl_platform *found, unsigned int index,
+                       cl_context given) {
   ga_opencl_device *d = ga__alloc(1, sizeof *d);
   if (d == NULL)
     return GA_MEMORY_ERROR;
+  d->first = d;
   d->api = found->api;
   d->id = found->devices[index];
   describe(info, d->api, d->id);
@@ -200,26 +222,74 @@ int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
   d->is_discrete = info->is_discrete_gpu;
   d->shares_memory = shares_memory(d->api, d->id, info->is_cpu);
   build_options(d->options, sizeof d->options, d->api, d->id, info->warp);
-  int status = open_queue(d);
+  int status = take_context(d, given);
+  if (status == GA_NO_ERROR) {
+    status = open_queue(d);
+    if (status != GA_NO_ERROR)
+      d->api->clReleaseContext(d->context);
+  }
   if (status != GA_NO_ERROR) {
     ga__free(d);
     return status;
   }
-  pthread_mutex_init(&d->staging.lock, NULL);
-  pthread_rwlock_init(&d->queue_lock, NULL);
   *device = d;
   return GA_NO_ERROR;
 }
 
+int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
+                    unsigned int index) {
+  const ga_opencl_platform *found = NULL;
+  GA_TRY(find_device(&found, platform, index));
+  return open_device(device, info, found, index, NULL);
+}
+
+int ga__opencl_adopt(void **device, ga_device_info *info, unsigned int *platform,
+                     unsigned int *index, void *native) {
+  const ga_opencl_platform *list;
+  cl_device_id id;
+  unsigned int n;
+  GA_TRY(ga__opencl_platforms(&list, &n));
+  GA_TRY(ga__opencl_device_of(&id, native));
+  for (*platform = 0; *platform < n; ++*platform)
+    for (*index = 0; *index < list[*platform].n_devices; ++*index)
+      if (list[*platform].devices[*index] == id)
+        return open_device(device, info, &list[*platform], *index, native);
+  return GA_FAIL(GA_NODEV_ERROR,
+                 "the context's device is of no OpenCL platform that was found");
+}
+
 void ga__opencl_close(void *device) {
   ga_opencl_device *d = device;
-  d->api->clFinish(d->queue);
-  ga__opencl_staging_close(d);
-  pthread_mutex_destroy(&d->staging.lock);
-  pthread_rwlock_destroy(&d->queue_lock);
-  d->api->clReleaseCommandQueue(d->queue);
+  close_queue(d);
   d->api->clReleaseContext(d->context);
   ga__free(d);
+}
+
+int ga__opencl_queue_new(void **queue, void *device) {
+  const ga_opencl_device *d = device;
+  ga_opencl_device *q = ga__alloc(1, sizeof *q);
+  if (q == NULL)
+    return GA_MEMORY_ERROR;
+  q->first = d->first;
+  q->api = d->api;
+  q->id = d->id;
+  q->context = d->context;
+  q->is_gpu = d->is_gpu;
+  q->is_discrete = d->is_discrete;
+  q->shares_memory = d->shares_memory;
+  memcpy(q->options, d->options, sizeof q->options);
+  int status = open_queue(q);
+  if (status != GA_NO_ERROR) {
+    ga__free(q);
+    return status;
+  }
+  *queue = q;
+  return GA_NO_ERROR;
+}
+
+void ga__opencl_queue_free(void *queue) {
+  close_queue(queue);
+  ga__free(queue);
 }
 
 /* ---- memory ---- */
@@ -273,7 +343,7 @@ void ga__opencl_free(void *device, void *memory) {
   d->api->clReleaseMemObject(memory);
   if (host)
     d->api->clSVMFree(d->context, host);
-  atomic_fetch_add_explicit(&d->frees, 1, memory_order_release);
+  ga__opencl_forget(d);
 }
 
 int ga__opencl_free_memory(size_t *out, void *device) {
@@ -281,86 +351,32 @@ int ga__opencl_free_memory(size_t *out, void *device) {
   return GA_FAIL(GA_DEVSUP_ERROR, "OpenCL does not tell how much memory is free");
 }
 
-/* ---- waiting ---- */
-
-int ga__opencl_wait(void *device) {
+void ga__opencl_forget(void *device) {
   ga_opencl_device *d = device;
-  unsigned long queued = atomic_load_explicit(&d->queued, memory_order_acquire);
-  ga__opencl_enter(d);
-  cl_int code = d->api->clFinish(d->queue);
-  ga__opencl_leave(d);
-  if (code != CL_SUCCESS) {
-    ga__opencl_fail(code, "clFinish");
-    return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
-  }
-  atomic_store_explicit(&d->done, queued, memory_order_release);
-  return GA_NO_ERROR;
+  atomic_fetch_add_explicit(&d->first->frees, 1, memory_order_release);
 }
 
-int ga__opencl_settle(ga_opencl_device *device) {
-  return ga__opencl_is_idle(device) ? GA_NO_ERROR : ga__opencl_wait(device);
-}
-
-/* The lock is held for writing. */
-static cl_int replace_queue(ga_opencl_device *d) {
+/* Where the device and the host share memory the host may touch it; other drivers want
+ * it mapped for that, and unmapped again for kernels. */
+int ga__opencl_host_alloc(void **memory, void **host, void *device, size_t size) {
+  ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
-  if (d->keeps_times)
-    return CL_SUCCESS;
-  cl_command_queue timed =
-      d->api->clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
-  if (timed == NULL)
-    return code;
-  code = d->api->clFinish(d->queue);
-  d->api->clReleaseCommandQueue(d->queue);
-  d->queue = timed;
-  d->keeps_times = true;
-  return code;
-}
-
-static int keep_times(ga_opencl_device *d) {
-  pthread_rwlock_wrlock(&d->queue_lock);
-  cl_int code = replace_queue(d);
-  pthread_rwlock_unlock(&d->queue_lock);
-  return code == CL_SUCCESS ? GA_NO_ERROR
-                            : ga__opencl_fail(code, "clCreateCommandQueue");
-}
-
-int ga__opencl_event(void **event, void *device) {
-  ga_opencl_device *d = device;
-  cl_event made;
-  if (d->is_gpu)
-    GA_TRY(keep_times(d));
-  OPENCL_QUEUE_TRY(d, clEnqueueMarkerWithWaitList, 0, NULL, &made);
-  ga__opencl_enter(d);
-  d->api->clFlush(d->queue);
-  ga__opencl_leave(d);
-  *event = made;
-  return GA_NO_ERROR;
-}
-
-int ga__opencl_event_wait(void *device, void *event) {
-  ga_opencl_device *d = device;
-  cl_event one = event;
-  cl_int code = d->api->clWaitForEvents(1, &one);
-  if (code == CL_SUCCESS)
+  if (size == 0)
+    size = 1;
+  if (d->shares_memory) {
+    GA_TRY(alloc_shared(memory, d, size));
+    OPENCL_TRY(d->api, clGetMemObjectInfo, *memory, CL_MEM_HOST_PTR, sizeof *host, host,
+               NULL);
     return GA_NO_ERROR;
-  ga__opencl_fail(code, "clWaitForEvents");
-  return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+  }
+  *memory = d->api->clCreateBuffer(
+      d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
+  if (*memory == NULL && (code == CL_INVALID_BUFFER_SIZE || code == CL_OUT_OF_RESOURCES))
+    code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return *memory ? GA_NO_ERROR : ga__opencl_fail(code, "clCreateBuffer");
 }
 
-int ga__opencl_event_seconds(double *out, void *device, void *start, void *end) {
-  ga_opencl_device *d = device;
-  cl_ulong from = 0, to = 0; /* nanoseconds */
-  OPENCL_TRY(d->api, clGetEventProfilingInfo, start, CL_PROFILING_COMMAND_END,
-             sizeof from, &from, NULL);
-  OPENCL_TRY(d->api, clGetEventProfilingInfo, end, CL_PROFILING_COMMAND_END, sizeof to,
-             &to, NULL);
-  *out = to > from ? (double)(to - from) * 1e-9 : 0.0;
-  return GA_NO_ERROR;
-}
-
-void ga__opencl_event_free(void *device, void *event) {
-  ga_opencl_device *d = device;
-  if (event)
-    d->api->clReleaseEvent(event);
+void ga__opencl_host_free(void *device, void *memory, void *host) {
+  (void)host;
+  ga__opencl_free(device, memory);
 }

@@ -1,4 +1,5 @@
-/* An open OpenCL device: its context, queue, memory and events. */
+/* An open OpenCL device: its context, queue, memory and events. Another queue of it is the
+ * same struct with a queue and staging of its own. */
 #ifndef GA_OPENCL_DEVICE_H
 #define GA_OPENCL_DEVICE_H
 
@@ -20,6 +21,7 @@ typedef struct ga_opencl_staging {
 } ga_opencl_staging;
 
 typedef struct ga_opencl_device {
+  struct ga_opencl_device *first; /* of a queue: the device, which owns the context */
   const ga_opencl_api *api;
   cl_device_id id;
   cl_context context;
@@ -32,7 +34,8 @@ typedef struct ga_opencl_device {
   /* The queue is idle when they agree: how many commands were queued, and how many of
    * them are known to be done. */
   atomic_ulong queued, done;
-  /* Grows whenever a buffer is freed, since its handle may come again for another. */
+  /* Of the first: grows whenever a buffer is freed, since its handle may come again for
+   * another. */
   atomic_ulong frees;
   ga_opencl_staging staging;
   /* Keeping the times of commands costs GPUs some us a transfer, so that their queue is
@@ -90,12 +93,23 @@ int ga__opencl_device_count(unsigned int *out, unsigned int platform);
 int ga__opencl_probe(ga_device_info *out, unsigned int platform, unsigned int index);
 int ga__opencl_open(void **device, ga_device_info *info, unsigned int platform,
                     unsigned int index);
+int ga__opencl_adopt(void **device, ga_device_info *info, unsigned int *platform,
+                     unsigned int *index, void *native);
 void ga__opencl_close(void *device);
 int ga__opencl_alloc(void **memory, void *device, size_t size);
 void ga__opencl_free(void *device, void *memory);
 int ga__opencl_free_memory(size_t *out, void *device);
+int ga__opencl_host_alloc(void **memory, void **host, void *device, size_t size);
+void ga__opencl_host_free(void *device, void *memory, void *host);
+void ga__opencl_forget(void *device);
+int ga__opencl_queue_new(void **queue, void *device);
+void ga__opencl_queue_free(void *queue);
+/* The queue, which is not replaced from now on: for others to hold. */
+int ga__opencl_fixed_queue(cl_command_queue *out, ga_opencl_device *device);
 int ga__opencl_wait(void *device);
-int ga__opencl_event(void **event, void *device);
+int ga__opencl_event(void **event, void *device, bool timed);
+int ga__opencl_event_order(void *device, void *event);
+int ga__opencl_event_done(bool *out, void *device, void *event);
 int ga__opencl_event_wait(void *device, void *event);
 int ga__opencl_event_seconds(double *out, void *device, void *start, void *end);
 void ga__opencl_event_free(void *device, void *event);

@@ -182,7 +182,7 @@ static int set_argument(ga_opencl_device *d, kernel *k, cl_uint i, const ga_arg 
 
 /* A handle that was freed may be another buffer's by now. */
 static void forget_freed(ga_opencl_device *d, kernel *k) {
-  unsigned long frees = atomic_load_explicit(&d->frees, memory_order_acquire);
+  unsigned long frees = atomic_load_explicit(&d->first->frees, memory_order_acquire);
   if (k->frees == frees)
     return;
   for (cl_uint i = 0; i < k->n_args; i++)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "c/dynload.h"
+#include "opencl/blas.h"
 
 static struct {
   pthread_mutex_t lock;
@@ -293,4 +294,5 @@ void ga__opencl_report(ga_strbuf *out) {
   if (status != GA_NO_ERROR)
     ga__strbuf_addf(out, "no OpenCL: %s\n", gpuarray_error_text());
   pthread_mutex_unlock(&known.lock);
+  ga__opencl_blas_report(out);
 }

@@ -14,8 +14,7 @@
 
 /* ---- a device that shares the host's memory ---- */
 
-/* The bytes of a buffer, or NULL if it has none that the host may touch. */
-static char *host_bytes(ga_opencl_device *d, void *memory, size_t offset) {
+char *ga__opencl_host_bytes(ga_opencl_device *d, void *memory, size_t offset) {
   char *host = NULL;
   if (!d->shares_memory ||
       d->api->clGetMemObjectInfo(memory, CL_MEM_HOST_PTR, sizeof host, &host, NULL) !=
@@ -152,7 +151,7 @@ int ga__opencl_read(void *device, void *host, void *memory, size_t offset,
   ga_opencl_device *d = device;
   if (size == 0)
     return GA_NO_ERROR;
-  const char *bytes = host_bytes(d, memory, offset);
+  const char *bytes = ga__opencl_host_bytes(d, memory, offset);
   if (bytes) {
     GA_TRY(ga__opencl_settle(d));
     memcpy(host, bytes, size);
@@ -168,7 +167,7 @@ int ga__opencl_write(void *device, void *memory, size_t offset, const void *host
   ga_opencl_device *d = device;
   if (size == 0)
     return GA_NO_ERROR;
-  char *bytes = host_bytes(d, memory, offset);
+  char *bytes = ga__opencl_host_bytes(d, memory, offset);
   if (bytes)
     return write_shared(d, bytes, host, size);
   if (d->is_discrete && size <= PART) {
@@ -188,8 +187,8 @@ int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
   if (size == 0)
     return GA_NO_ERROR;
   if (d->shares_memory && size <= AT_ONCE && ga__opencl_is_idle(d)) {
-    char *out = host_bytes(d, to, to_offset);
-    const char *in = host_bytes(d, from, from_offset);
+    char *out = ga__opencl_host_bytes(d, to, to_offset);
+    const char *in = ga__opencl_host_bytes(d, from, from_offset);
     if (in && out) {
       memcpy(out, in, size);
       return GA_NO_ERROR;
@@ -205,7 +204,7 @@ int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byt
   ga_opencl_device *d = device;
   if (size == 0)
     return GA_NO_ERROR;
-  char *bytes = host_bytes(d, memory, offset);
+  char *bytes = ga__opencl_host_bytes(d, memory, offset);
   if (bytes)
     return fill_shared(d, bytes, byte, size);
   /* A pattern must divide both offset and size; a wide one is faster. */

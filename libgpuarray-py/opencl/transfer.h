@@ -12,6 +12,9 @@ int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
 int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byte,
                     size_t size);
 
+/* The bytes of a buffer, or NULL if it has none that the host may touch. */
+char *ga__opencl_host_bytes(ga_opencl_device *device, void *memory, size_t offset);
+
 /* Frees the pinned memory. The queue is empty. */
 void ga__opencl_staging_close(ga_opencl_device *device);
 

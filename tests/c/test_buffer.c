@@ -39,7 +39,6 @@ static void check_refused(gpucontext *ctx, int flags, int wanted) {
 static void test_flags(gpucontext *ctx) {
   check_refused(ctx, GA_BUFFER_READ_ONLY | GA_BUFFER_WRITE_ONLY, GA_VALUE_ERROR);
   check_refused(ctx, GA_BUFFER_INIT, GA_VALUE_ERROR);
-  check_refused(ctx, GA_BUFFER_HOST, GA_DEVSUP_ERROR);
   check_refused(ctx, 0x40, GA_VALUE_ERROR);
   check_refused(NULL, 0, GA_INVALID_ERROR);
   char text[8] = "content", back[8];

@@ -117,7 +117,11 @@ static void test_properties(void) {
   ctx->info.has_double = false;
   CHECK_STATUS(GA_DEVSUP_ERROR, ga__context_supports(ctx, GA_DOUBLE, "empty"));
   CHECK_TEXT(
-      "empty: null (null (host memory, runs no kernel)) does not support double");
+      "empty: null (null (host memory, runs no kernel)) has no double precision");
+  CHECK_STATUS(GA_DEVSUP_ERROR, ga__context_supports(ctx, GA_CDOUBLE, "empty"));
+  CHECK_TEXT("has no double precision, which complex128 needs; use complex64");
+  CHECK_OK(ga__context_supports(ctx, GA_CFLOAT, "empty"));
+  CHECK_OK(ga__context_supports(ctx, GA_BFLOAT16, "empty"));
   CHECK(ga__context_blas(ctx) == NULL);
   gpucontext_deref(ctx);
 }

@@ -1,6 +1,7 @@
 /* The CUDA backend on a mock of the driver: devices, memory, kernels, errors. */
 #include "mock_context.h"
 
+#define GPUARRAY_NO_CUDA /* cuda/api.h has its names */
 #include <gpuarray/ext_cuda.h>
 #include <gpuarray/kernel.h>
 #include <pthread.h>

@@ -136,9 +136,13 @@ static void test_gemm(void) {
   check_given_back();
 }
 
-static ga_vector as_vector(const view *v) {
-  const ssize_t itemsize = v->is_double ? 8 : 4;
-  return (ga_vector){v->array.data, v->array.offset, v->array.strides[0] / itemsize};
+static ga_blas_operand as_operand(const view *v, ssize_t ld) {
+  return (ga_blas_operand){
+      .buffer = v->array.data, .offset = v->array.offset, .ld = ld};
+}
+
+static ssize_t step_of(const view *v) {
+  return v->array.strides[0] / (v->is_double ? 8 : 4);
 }
 
 /* By the backend's own table: for small matrices the library prefers its kernels. */
@@ -152,10 +156,20 @@ static void check_gemv(gpucontext *ctx, unsigned int way, size_t m, size_t n) {
       view a = make_matrix(ctx, is_double, way & 8 ? F_GAPS : F_ORDER, m, n, false);
       view b = make_vector(ctx, is_double, steps[x], terms, false);
       view c = make_vector(ctx, is_double, steps[y], results, beta == 0);
-      ga_matrix matrix = {a.array.data, a.array.offset, m + (way & 8 ? 3 : 0)};
-      CHECK_OK(ctx->backend->blas->gemv(ctx->device, is_double ? GA_DOUBLE : GA_FLOAT,
-                                        ta ? cb_trans : cb_no_trans, m, n, alpha,
-                                        matrix, as_vector(&b), beta, as_vector(&c)));
+      const ga_blas_call call = {.routine = GA_BLAS_GEMV,
+                                 .typecode = is_double ? GA_DOUBLE : GA_FLOAT,
+                                 .ta = ta ? cb_trans : cb_no_trans,
+                                 .m = m,
+                                 .n = n,
+                                 .batch = 1,
+                                 .alpha = {alpha, 0},
+                                 .beta = {beta, 0},
+                                 .a = as_operand(&a, (ssize_t)m + (way & 8 ? 3 : 0)),
+                                 .b = as_operand(&b, step_of(&b)),
+                                 .c = as_operand(&c, step_of(&c))};
+      CHECK(ctx->backend->blas->serves(ctx->device, &call));
+      CHECK(!ctx->backend->blas->prefers(ctx->device, &call));
+      CHECK_OK(ctx->backend->blas->call(ctx->device, &call));
       CHECK(is_product(&c, &a, &b, ta, false, results, 1, terms, alpha, beta));
       clear(&a, &b, &c);
     }
@@ -168,36 +182,137 @@ static void test_gemv(void) {
     check_gemv(ctx, way, 3, 4);
     check_gemv(ctx, way, 1, 4);
     check_gemv(ctx, way, 4, 1);
-    check_gemv(ctx, way, way & 2 ? 0 : 3, way & 2 ? 3 : 0); /* no terms */
   }
   gpucontext_deref(ctx);
   check_given_back();
 }
 
-/* A large product of a matrix and a vector is cuBLAS's. */
+/* A large product of a matrix and a vector with few results is cuBLAS's. */
 static void test_large_gemv(void) {
-  enum { SIDE = 1024 };
-  static float ones[SIDE * SIDE], got[SIDE];
-  const size_t dims[] = {SIDE, SIDE};
+  enum { FEW = 64, MANY = 16384 };
+  static float ones[FEW * MANY], got[FEW];
   gpucontext *ctx = open_cuda("cuda0");
-  GpuArray a = {0}, x = {0}, y = {0};
-  for (int i = 0; i < SIDE * SIDE; i++)
+  for (int i = 0; i < FEW * MANY; i++)
     ones[i] = 1;
-  CHECK_OK(GpuArray_copy_from_host(&a, ctx, ones, GA_FLOAT, 2, dims, NULL));
-  CHECK_OK(GpuArray_copy_from_host(&x, ctx, ones, GA_FLOAT, 1, dims, NULL));
-  CHECK_OK(GpuArray_empty(&y, ctx, GA_FLOAT, 1, dims, GA_C_ORDER));
   for (int transposed = 0; transposed < 2; transposed++) {
+    const size_t few = FEW, many = MANY;
+    const size_t dims[] = {transposed ? MANY : FEW, transposed ? FEW : MANY};
+    GpuArray a = {0}, x = {0}, y = {0};
+    CHECK_OK(GpuArray_copy_from_host(&a, ctx, ones, GA_FLOAT, 2, dims, NULL));
+    CHECK_OK(GpuArray_copy_from_host(&x, ctx, ones, GA_FLOAT, 1, &many, NULL));
+    CHECK_OK(GpuArray_empty(&y, ctx, GA_FLOAT, 1, &few, GA_C_ORDER));
     CHECK_OK(
         GpuArray_rgemv(transposed ? cb_trans : cb_no_trans, 0.5, &a, &x, 0, &y, 1));
+    CHECK(mock->asked.is_vector);
     CHECK_OK(GpuArray_read(got, sizeof got, &y));
-    CHECK(got[0] == SIDE / 2 && got[SIDE - 1] == SIDE / 2);
+    CHECK(got[0] == MANY / 2 && got[FEW - 1] == MANY / 2);
+    GpuArray_clear(&a);
+    GpuArray_clear(&x);
+    GpuArray_clear(&y);
   }
-  GpuArray_clear(&a);
-  GpuArray_clear(&x);
-  GpuArray_clear(&y);
   gpucontext_deref(ctx);
   CHECK(mock->launches == 0);
   check_given_back();
+}
+
+/* ---- which function ---- */
+
+static int run_square(gpucontext *ctx, int typecode, unsigned int nd, double *factor,
+                      cb_transpose ta) {
+  const size_t dims[3] = {nd == 3 ? 5 : 8, 8, 8};
+  GpuArray a = {0}, c = {0};
+  GA_TRY(GpuArray_empty(&a, ctx, typecode, nd, dims, GA_C_ORDER));
+  int status = GpuArray_empty(&c, ctx, typecode, nd, dims, GA_C_ORDER);
+  double none[2] = {0, 0};
+  if (status == GA_NO_ERROR)
+    status = (nd == 3 ? GpuArray_cgemmBatch_3d
+                      : GpuArray_cgemm)(ta, cb_no_trans, factor, &a, &a, none, &c, 1);
+  GpuArray_clear(&a);
+  GpuArray_clear(&c);
+  return status;
+}
+
+/* Each type goes to cuBLAS under its numbers; tf32 only when it is asked for. */
+static void test_routes(void) {
+  static const struct {
+    int typecode, type, compute, fast;
+  } rows[] = {{GA_HALF, 2, 68, 68},   {GA_BFLOAT16, 14, 68, 68},
+              {GA_FLOAT, 0, 68, 77},  {GA_DOUBLE, 1, 70, 70},
+              {GA_CFLOAT, 4, 68, 77}, {GA_CDOUBLE, 5, 70, 70}};
+  double one[2] = {1, 0};
+  gpucontext *ctx = open_cuda("cuda0");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (unsigned int nd = 2; nd <= 3; nd++) {
+      CHECK_OK(run_square(ctx, rows[i].typecode, nd, one, cb_conj_trans));
+      CHECK(mock->asked.type == rows[i].type && mock->asked.compute == rows[i].compute);
+      CHECK(mock->asked.batch == (nd == 3 ? 5 : 1));
+      CHECK(mock->asked.tb == (rows[i].type > 3 && rows[i].type < 6 ? 2 : 1));
+      CHECK_OK(gpucontext_set_tf32(ctx, 1));
+      CHECK_OK(run_square(ctx, rows[i].typecode, nd, one, cb_no_trans));
+      CHECK(mock->asked.compute == rows[i].fast);
+      CHECK_OK(gpucontext_set_tf32(ctx, 0));
+    }
+  CHECK(mock->launches == 0);
+  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_set_tf32(NULL, 1));
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
+/* c = a b + bias, cut off below 0, by cuBLASLt where that is preferred. */
+static int run_bias(gpucontext *ctx, bool is_double, float *got) {
+  static const double wide[16] = {1, -2, 3, -4, 5, -6, 7, -8,
+                                  9, -1, 2, -3, 4, -5, 6, -7};
+  float narrow[16];
+  const size_t dims[] = {4, 4};
+  GpuArray a = {0}, v = {0}, c = {0};
+  for (int i = 0; i < 16; i++)
+    narrow[i] = (float)wide[i];
+  const int typecode = is_double ? GA_DOUBLE : GA_FLOAT;
+  const void *host = is_double ? (const void *)wide : narrow;
+  int status = GpuArray_copy_from_host(&a, ctx, host, typecode, 2, dims, NULL);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_copy_from_host(&v, ctx, host, typecode, 1, dims, NULL);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_empty(&c, ctx, typecode, 2, dims, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_gemm_bias(cb_no_trans, cb_trans, &a, &a, &v, GA_ACTIVATION_RELU,
+                                &c, 1);
+  if (status == GA_NO_ERROR && !is_double)
+    status = GpuArray_read(got, 16 * sizeof *got, &c);
+  GpuArray_clear(&a);
+  GpuArray_clear(&v);
+  GpuArray_clear(&c);
+  return status;
+}
+
+static void test_bias(void) {
+  float got[16];
+  setenv("GPUARRAY_BLAS", "vendor", 1);
+  gpucontext *ctx = open_cuda("cuda0");
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(run_bias(ctx, false, got));
+    CHECK(mock->asked.epilogue == 6 && mock->asked.compute == 68);
+  }
+  CHECK(got[0] == 31 && got[1] == 68 && got[3] == 56);
+  CHECK_OK(run_bias(ctx, true, got));
+  CHECK(mock->asked.epilogue == 6 && mock->asked.compute == 70);
+  gpucontext_deref(ctx);
+  check_given_back();
+  mock->fail_with = 999;
+  int n = 0, failed = 0;
+  for (bool is_over = false; !is_over; n++) {
+    ctx = open_cuda("cuda0");
+    mock->fail_at = n;
+    int status = run_bias(ctx, false, got);
+    is_over = mock->fail_at >= 0;
+    mock->fail_at = -1;
+    CHECK(status == GA_NO_ERROR || status == GA_IMPL_ERROR);
+    failed += status != GA_NO_ERROR;
+    gpucontext_deref(ctx);
+    check_given_back();
+  }
+  CHECK(n > 20 && failed > 10);
+  unsetenv("GPUARRAY_BLAS");
 }
 
 /* ---- plans ---- */
@@ -373,6 +488,8 @@ int main(void) {
   test_gemm();
   test_gemv();
   test_large_gemv();
+  test_routes();
+  test_bias();
   test_plans_become_graphs();
   test_each_call_fails();
   test_a_fault_in_a_graph();

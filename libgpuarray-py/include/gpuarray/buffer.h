@@ -2,9 +2,10 @@
  *
  * Ownership: `gpucontext`, `gpudata` and `gpukernel` carry atomic reference counts; a
  * buffer and a kernel keep their context alive. Waiting: work is queued and the call
- * returns; only gpudata_read, gpudata_sync and gpucontext_sync wait. Threads: every
- * function here may be called from several threads at once, but for gpukernel_setarg,
- * whose kernel belongs to one thread at a time.
+ * returns; only gpudata_read, gpudata_sync and gpucontext_sync wait. Failure: a status,
+ * or NULL with the status in *ret; outputs are untouched and nothing is kept. Threads:
+ * every function here may be called from several threads at once, but for
+ * gpukernel_setarg, whose kernel belongs to one thread at a time.
  *
  * Sources: where the environment variable GPUARRAY_DUMP_KERNELS names a folder, the
  * source of every kernel that a context comes to hold, the library's own and a user's,
@@ -28,16 +29,29 @@ typedef struct _gpucontext_props gpucontext_props;
 
 /* How many platforms a backend ("cuda" or "opencl") has, and devices a platform has. */
 int gpu_get_platform_count(const char *name, unsigned int *platcount);
+/* How many devices a platform of a backend has. */
 int gpu_get_device_count(const char *name, unsigned int platform,
                          unsigned int *devcount);
 
+/* Properties of a context to be opened, all at their defaults. The caller owns *res
+ * until gpucontext_init takes it. */
 int gpucontext_props_new(gpucontext_props **res);
+/* The CUDA device to open; -1, the default, is the first that works. */
 int gpucontext_props_cuda_dev(gpucontext_props *p, int devno);
+/* The OpenCL platform and its device to open. */
 int gpucontext_props_opencl_dev(gpucontext_props *p, int platno, int devno);
+/* How the host waits: one of GA_CTX_SCHED_AUTO, GA_CTX_SCHED_SINGLE (spin) and
+ * GA_CTX_SCHED_MULTI (sleep); GA_INVALID_ERROR for another. */
 int gpucontext_props_sched(gpucontext_props *p, int sched);
+/* Forbids queues but the default one (gpuqueue_new). */
 int gpucontext_props_set_single_stream(gpucontext_props *p);
+/* The folder that compiled kernels are kept in; the text is copied. */
 int gpucontext_props_kernel_cache(gpucontext_props *p, const char *path);
+/* The pool begins with `initial` bytes and never holds more than `max`, live and cached
+ * (SIZE_MAX: no limit). With max 0 it keeps nothing: memory is given back to the device
+ * at each release, which waits. GA_VALUE_ERROR if initial is above max. */
 int gpucontext_props_alloc_cache(gpucontext_props *p, size_t initial, size_t max);
+/* Frees properties that no gpucontext_init took. NULL is fine. */
 void gpucontext_props_del(gpucontext_props *p);
 
 #define GA_CTX_SCHED_AUTO 0
@@ -53,7 +67,9 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
  * GPU, any OpenCL GPU, an OpenCL CPU. The caller owns *res. */
 int gpucontext_open(gpucontext **res, const char *name);
 
+/* One more reference to the context. NULL is fine. */
 void gpucontext_retain(gpucontext *ctx);
+/* One reference less; the last one waits for the device and closes it. NULL is fine. */
 void gpucontext_deref(gpucontext *ctx);
 
 /* Waits until all work queued on the context is done; reports what failed meanwhile. */
@@ -67,6 +83,7 @@ const char *gpucontext_name(const gpucontext *ctx);
 #define GA_CTX_PROP_LMEMSIZE 3
 #define GA_CTX_PROP_NUMPROCS 4
 #define GA_CTX_PROP_BIN_ID 7
+#define GA_CTX_PROP_ERRBUF 8 /* gpudata *, borrowed: 32 zeroed bytes for kernels */
 #define GA_CTX_PROP_TOTAL_GMEM 9
 #define GA_CTX_PROP_FREE_GMEM 10
 #define GA_CTX_PROP_NATIVE_FLOAT16 11
@@ -84,6 +101,7 @@ const char *gpucontext_name(const gpucontext *ctx);
 #define GA_BUFFER_PROP_CTX 512
 #define GA_BUFFER_PROP_REFCNT 513
 #define GA_BUFFER_PROP_SIZE 514
+#define GA_BUFFER_PROP_HOST 515 /* void *: where the host reaches GA_BUFFER_HOST's */
 #define GA_KERNEL_PROP_START 1024
 #define GA_KERNEL_PROP_CTX 1024
 #define GA_KERNEL_PROP_MAXLSIZE 1025
@@ -110,11 +128,34 @@ typedef struct _gpucontext_memory {
   size_t limit;  /* 0: none */
   size_t n_live; /* buffers in use */
 } gpucontext_memory;
+/* What the context holds now. */
 int gpucontext_memory_info(gpucontext *ctx, gpucontext_memory *res);
 /* Gives what the pool keeps back to the device. */
 int gpucontext_trim(gpucontext *ctx);
 /* Refuses to hold more than `bytes` (0: no limit). */
 int gpucontext_set_limit(gpucontext *ctx, size_t bytes);
+
+/* Where the memory of a context comes from, in place of its backend: device addresses
+ * on CUDA, cl_mem on OpenCL. The pool keeps blocks for reuse and gives them back when it
+ * is trimmed, unless `in_order` is set. The functions are called one at a time, and must
+ * not call this library on the same context. */
+typedef struct _gpuarray_allocator {
+  size_t struct_size; /* sizeof(gpuarray_allocator) */
+  /* Writes `size` bytes of device memory, aligned to 256, to *memory; returns 0, or
+   * another value if there is none. */
+  int (*alloc)(void *user, size_t size, void **memory);
+  /* Takes what `alloc` gave, with its size. No queued work uses it, but see below. */
+  void (*free)(void *user, void *memory, size_t size);
+  void *user;
+  /* Not 0: memory is given back as soon as it is released, while work on the default
+   * queue may still use it; the allocator hands it out again only for work on that
+   * queue. Nothing is cached above it. */
+  int in_order;
+} gpuarray_allocator;
+/* Takes new memory from `allocator`, whose content is copied; NULL: from the device
+ * again. Memory in use goes back to where it came from. What the pool keeps is given
+ * back first, which waits. */
+int gpucontext_set_allocator(gpucontext *ctx, const gpuarray_allocator *allocator);
 
 /* What the kernel cache of a context did since it was opened. */
 typedef struct _gpucontext_cache {
@@ -124,6 +165,7 @@ typedef struct _gpucontext_cache {
   size_t damaged;     /* files that failed verification, and were compiled anew */
   size_t unwritable;  /* entries that could not be stored */
 } gpucontext_cache;
+/* What the context's kernel cache did so far. */
 int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res);
 
 /* ---- buffers ---- */
@@ -137,12 +179,20 @@ int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res);
 #define GA_BUFFER_MASK 0xffff
 
 /* Allocates `sz` bytes (0 is legal). NULL on failure, and then the status in *ret. The
- * content is undefined unless GA_BUFFER_INIT asks to copy it from `data`. */
+ * content is undefined unless GA_BUFFER_INIT asks to copy it from `data`.
+ * GA_BUFFER_HOST: memory of the host that the device reaches, pinned where there is such
+ * a thing; the property GA_BUFFER_PROP_HOST is its address, of which the host may make
+ * use while no queued work does (gpudata_sync waits), or GA_DEVSUP_ERROR on a device
+ * that lets only kernels and copies touch it. Its release waits for the work on it. */
 gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *ret);
+/* One more reference to the buffer. NULL is fine. */
 void gpudata_retain(gpudata *b);
+/* One reference less; with the last one the memory goes back to the pool. NULL is fine.
+ * */
 void gpudata_release(gpudata *b);
 /* 1 if the two may overlap, 0 if not, -1 on failure. */
 int gpudata_share(gpudata *a, gpudata *b, int *ret);
+/* Copies bytes within a context. The ranges may overlap. */
 int gpudata_move(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_t sz);
 /* As gpudata_move, and also between contexts. */
 int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
@@ -153,8 +203,12 @@ int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz);
 int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz);
 /* Sets every byte from `dstoff` to the end of the buffer. */
 int gpudata_memset(gpudata *dst, size_t dstoff, int data);
+/* Waits until all work on the buffer is done; reports what failed meanwhile. */
 int gpudata_sync(gpudata *b);
+/* Writes a property of the buffer, or of its context, to *res, whose type the list of
+ * properties gives. */
 int gpudata_property(gpudata *buf, int prop_id, void *res);
+/* The context of a buffer: borrowed. NULL for NULL. */
 gpucontext *gpudata_context(gpudata *b);
 
 /* ---- kernels ---- */
@@ -173,7 +227,9 @@ gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **stri
                           const size_t *lengths, const char *fname,
                           unsigned int numargs, const int *typecodes, int flags,
                           int *ret, char **err_str);
+/* One more reference to the kernel. NULL is fine. */
 void gpukernel_retain(gpukernel *k);
+/* One reference less. Launches that are queued run to their end. NULL is fine. */
 void gpukernel_release(gpukernel *k);
 /* `a` is a gpudata * for GA_BUFFER, else a pointer to the value, which is copied. */
 int gpukernel_setarg(gpukernel *k, unsigned int i, void *a);
@@ -181,7 +237,10 @@ int gpukernel_setarg(gpukernel *k, unsigned int i, void *a);
  * of gpukernel_setarg. */
 int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t *ls,
                    size_t shared, void **args);
+/* Writes a property of the kernel, or of its context, to *res, whose type the list of
+ * properties gives. */
 int gpukernel_property(gpukernel *k, int prop_id, void *res);
+/* The context of a kernel: borrowed. NULL for NULL. */
 gpucontext *gpukernel_context(gpukernel *k);
 /* cdef: end */
 

@@ -1,5 +1,7 @@
 /* How the library is compiled and linked: visibility, calling from C++, fixed limits.
- */
+ *
+ * Words only. Ownership: nothing here is owned. Waiting: none. Failure: none. Threads:
+ * nothing is shared. */
 #ifndef GPUARRAY_CONFIG_H
 #define GPUARRAY_CONFIG_H
 
@@ -18,12 +20,24 @@
 #define GPUARRAY_PUBLIC
 #endif
 
-#ifdef __cplusplus
-#define GPUARRAY_BEGIN_DECLS extern "C" {
-#define GPUARRAY_END_DECLS }
+/* Around the declarations of a header: what stands between is visible outside the
+ * library, which is compiled with everything else hidden. */
+#if defined(__GNUC__) || defined(__clang__)
+#define GPUARRAY_SHOW _Pragma("GCC visibility push(default)")
+#define GPUARRAY_HIDE _Pragma("GCC visibility pop")
 #else
-#define GPUARRAY_BEGIN_DECLS
-#define GPUARRAY_END_DECLS
+#define GPUARRAY_SHOW
+#define GPUARRAY_HIDE
+#endif
+
+#ifdef __cplusplus
+#define GPUARRAY_BEGIN_DECLS GPUARRAY_SHOW extern "C" {
+#define GPUARRAY_END_DECLS                                                             \
+  }                                                                                    \
+  GPUARRAY_HIDE
+#else
+#define GPUARRAY_BEGIN_DECLS GPUARRAY_SHOW
+#define GPUARRAY_END_DECLS GPUARRAY_HIDE
 #endif
 
 #endif

@@ -1,9 +1,10 @@
 /* Statuses, and the text of the last failure.
  *
  * Every function that can fail returns one of these codes (0 is success), or gives it
- * through an `int *ret`. The text of a failure belongs to the thread it happened on,
- * names the operation, what was given and what was expected, and stays until the next
- * failure on that thread. A success does not clear it. */
+ * through an `int *ret`. The text of a failure names the operation, what was given and
+ * what was expected, and stays until the next failure on that thread. A success does
+ * not clear it. Ownership: texts belong to the library. Waiting: none. Failure: none.
+ * Threads: each has the text of its own failures. */
 #ifndef GPUARRAY_ERROR_H
 #define GPUARRAY_ERROR_H
 

@@ -1,4 +1,10 @@
-/* GpuKernel: a user's kernel, written in CLUDA, on any device. */
+/* GpuKernel: a user's kernel, written in CLUDA, on any device.
+ *
+ * Ownership: a GpuKernel holds one reference to its kernel; GpuKernel_clear gives it
+ * back. Waiting: GpuKernel_init compiles, the others queue work and return. Failure: a
+ * status, with outputs untouched; GpuKernel_init also gives the compiler's log.
+ * Threads: a kernel may be called from several at once with lists of arguments; setarg
+ * belongs to one thread at a time. */
 #ifndef GPUARRAY_KERNEL_H
 #define GPUARRAY_KERNEL_H
 
@@ -12,17 +18,26 @@ typedef struct _GpuKernel {
   void **args; /* unused; there for libgpuarray 0.7 */
 } GpuKernel;
 
+/* As gpukernel_init, with a status. The caller owns *k and ends it with
+ * GpuKernel_clear. */
 int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char **strs,
                    const size_t *lens, const char *name, unsigned int argcount,
                    const int *types, int flags, char **err_str);
+/* Releases the kernel and zeroes the struct; safe on a zeroed struct. */
 void GpuKernel_clear(GpuKernel *k);
+/* The context of the kernel: borrowed. */
 gpucontext *GpuKernel_context(GpuKernel *k);
+/* Sets argument `i` for calls without a list: a gpudata *, or a pointer to a value,
+ * which is copied. */
 int GpuKernel_setarg(GpuKernel *k, unsigned int i, void *val);
 /* Picks blocks and threads that cover `n` one-dimensional work items; what is not 0 is
  * kept. */
 int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls);
+/* As gpukernel_call. */
 int GpuKernel_call(GpuKernel *k, unsigned int n, const size_t *gs, const size_t *ls,
                    size_t shared, void **args);
+/* The text of the last failure on this thread; both arguments are there for libgpuarray
+ * 0.7. */
 const char *GpuKernel_error(const GpuKernel *k, int err);
 /* cdef: end */
 

@@ -1,0 +1,81 @@
+/* The label of a thread's work, and names that live as long as the process. */
+#include "c/label.h"
+
+#include <gpuarray/queue.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "c/hash.h"
+
+#define N_BUCKETS 1024
+#define MOST_TEXTS 65536
+
+typedef struct name {
+  struct name *next;
+  char text[];
+} name;
+
+static name *buckets[N_BUCKETS];
+static unsigned int n_names;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both */
+
+static _Thread_local const char *label = "";
+
+/* The lock is held. */
+static const char *intern_locked(const char *text) {
+  size_t length = strlen(text);
+  name **bucket = &buckets[ga__hash(text, length, (ga_hash){0, 0}).a % N_BUCKETS];
+  for (const name *n = *bucket; n; n = n->next)
+    if (strcmp(n->text, text) == 0)
+      return n->text;
+  if (n_names == MOST_TEXTS)
+    return "...";
+  name *made = ga__alloc(1, sizeof *made + length + 1);
+  if (made == NULL)
+    return NULL;
+  memcpy(made->text, text, length + 1);
+  made->next = *bucket;
+  *bucket = made;
+  n_names++;
+  return made->text;
+}
+
+const char *ga__intern(const char *text) {
+  if (*text == '\0')
+    return "";
+  pthread_mutex_lock(&lock);
+  const char *interned = intern_locked(text);
+  pthread_mutex_unlock(&lock);
+  return interned;
+}
+
+const char *ga__label(void) {
+  return label;
+}
+
+const char *ga__label_swap(const char *interned) {
+  const char *before = label;
+  label = interned;
+  return before;
+}
+
+int gpuarray_set_label(const char *text) {
+  char cut[GA_LABEL_SIZE];
+  if (text == NULL || *text == '\0') {
+    label = "";
+    return GA_NO_ERROR;
+  }
+  if (strncmp(text, label, sizeof cut - 1) == 0)
+    return GA_NO_ERROR; /* as it was: what a loop sets again and again */
+  snprintf(cut, sizeof cut, "%s", text);
+  const char *interned = ga__intern(cut);
+  if (interned == NULL)
+    return GA_MEMORY_ERROR;
+  label = interned;
+  return GA_NO_ERROR;
+}
+
+const char *gpuarray_label(void) {
+  return label;
+}

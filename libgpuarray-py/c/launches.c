@@ -1,0 +1,114 @@
+/* The ring of the latest launches of a context, and what it tells of a failure. */
+#include "c/launches.h"
+
+#include "c/context.h"
+
+#define MOST_NAMED 4 /* launches in the text of a failure */
+
+/* The launch of this number, if the ring still has it. A note that is being replaced
+ * meanwhile is passed over. */
+static bool read_note(gpulaunch *out, const ga_launches *ring, unsigned long number) {
+  const ga_launch_note *note = &ring->notes[number % GPUARRAY_LAUNCHES];
+  *out = (gpulaunch){.number = number,
+                     .kernel = atomic_load(&note->kernel),
+                     .label = atomic_load(&note->label),
+                     .queue = atomic_load(&note->queue)};
+  return atomic_load(&note->number) == number && out->kernel && out->label;
+}
+
+/* The launches of each queue up to which it is known to be done. */
+static void read_progress(unsigned long *done, gpucontext *ctx) {
+  pthread_mutex_lock(&ctx->queue_lock);
+  for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES; i++) {
+    const gpuqueue *q = ctx->queues[i];
+    uint32_t marked;
+    done[i] = q ? atomic_load(&q->waited) : (unsigned long)-1;
+    if (q == NULL || ctx->backend->progress == NULL)
+      continue;
+    /* The mark has the low bits of a launch's number, which was not long ago. */
+    ctx->backend->progress(&marked, q->device);
+    unsigned long now = atomic_load(&ctx->launches.count);
+    unsigned long reached = now - (uint32_t)((uint32_t)now - marked);
+    if (marked != 0 && reached <= now && reached > done[i])
+      done[i] = reached;
+  }
+  pthread_mutex_unlock(&ctx->queue_lock);
+}
+
+int gpucontext_launches(gpucontext *ctx, unsigned int capacity, gpulaunch *list,
+                        unsigned int *count) {
+  if (ctx == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "gpucontext_launches: no context was given");
+  if (count == NULL || (list == NULL && capacity > 0))
+    return GA_FAIL(GA_INVALID_ERROR, "gpucontext_launches: nowhere to put the answer");
+  unsigned long done[GPUARRAY_MAX_QUEUES];
+  unsigned long newest = atomic_load(&ctx->launches.count);
+  read_progress(done, ctx);
+  *count = 0;
+  for (unsigned long i = 0; i < GPUARRAY_LAUNCHES && i < newest && *count < capacity;
+       i++) {
+    gpulaunch *l = &list[*count];
+    if (!read_note(l, &ctx->launches, newest - i))
+      continue;
+    l->is_done = l->number <= done[l->queue];
+    ++*count;
+  }
+  return GA_NO_ERROR;
+}
+
+/* Adds a launch that stands for `times` like it. */
+static void add_launch(ga_strbuf *out, const gpulaunch *l, unsigned int times) {
+  ga__strbuf_addf(out, "%s%s", out->length ? ", " : "", l->kernel);
+  if (*l->label)
+    ga__strbuf_addf(out, " (%s)", l->label);
+  if (times > 1)
+    ga__strbuf_addf(out, " %u times", times);
+}
+
+/* Writes the launches that are not known to be done, newest first, each followed by
+ * those before it that are the same; gives their number. */
+static unsigned int list_suspects(ga_strbuf *out, gpucontext *ctx) {
+  unsigned long done[GPUARRAY_MAX_QUEUES];
+  unsigned long newest = atomic_load(&ctx->launches.count);
+  gpulaunch named = {0}, l;
+  unsigned int n = 0, n_named = 0, times = 0;
+  read_progress(done, ctx);
+  for (unsigned long i = 0; i < GPUARRAY_LAUNCHES && i < newest; i++) {
+    if (!read_note(&l, &ctx->launches, newest - i) || l.number <= done[l.queue])
+      continue;
+    n++;
+    if (times > 0 && l.kernel == named.kernel && l.label == named.label) {
+      times++;
+      continue;
+    }
+    if (times > 0 && n_named++ < MOST_NAMED)
+      add_launch(out, &named, times);
+    named = l;
+    times = 1;
+  }
+  if (times > 0 && n_named++ < MOST_NAMED)
+    add_launch(out, &named, times);
+  if (n_named > MOST_NAMED)
+    ga__strbuf_add(out, " and others");
+  return n;
+}
+
+int ga__launches_blame(gpucontext *ctx, int status) {
+  ga_strbuf cause = {0}, suspects = {0};
+  ga__strbuf_add(&cause, gpuarray_error_text());
+  unsigned int n = list_suspects(&suspects, ctx);
+  if (cause.failed || suspects.failed)
+    n = 0;
+  if (n == 1 && suspects.text)
+    ga__fail(status, "%s; the only launch that can have caused it is %s", cause.text,
+             suspects.text);
+  else if (n > 1 && suspects.text)
+    ga__fail(status,
+             "%s; one of the %u launches that were not known to be done caused it, "
+             "newest first: %s; with GPUARRAY_LAUNCH_BLOCKING=1 in the environment "
+             "each launch waits, and one is named",
+             cause.text, n, suspects.text);
+  ga__strbuf_clear(&cause);
+  ga__strbuf_clear(&suspects);
+  return status;
+}

@@ -1,0 +1,192 @@
+/* Wrong indices that kernels report: a word on the device, looked at by the next wait.
+ */
+#include "c/report.h"
+
+#include <stdio.h>
+
+#include "c/kernel.h"
+#include "c/label.h"
+
+#define N_SITES 1024 /* the last one is every site for which there is no room */
+
+typedef struct site {
+  const char *operation, *label; /* interned; operation NULL: free */
+} site;
+
+enum { COUNT, SITE, INDEX, LENGTH = INDEX + 2, N_WORDS = LENGTH + 2 };
+
+struct ga_reports {
+  gpudata word;
+  gpudata user;         /* of GA_CTX_PROP_ERRBUF; memory NULL until asked for */
+  pthread_mutex_t lock; /* of the sites, and of reading the word */
+  site sites[N_SITES];
+};
+
+/* ---- the word ---- */
+
+#define USER_SIZE 32 /* bytes */
+
+/* A buffer that lives as long as the context, and does not keep it alive. */
+static int open_buffer(gpudata *out, gpucontext *ctx, size_t size, int flags) {
+  void *memory;
+  GA_TRY(ctx->backend->alloc(&memory, ctx->device, size));
+  int status = ctx->backend->fill(ctx->device, memory, 0, 0, size);
+  if (status == GA_NO_ERROR) /* for kernels on any queue */
+    status = ctx->backend->wait(ctx->device);
+  if (status != GA_NO_ERROR) {
+    ctx->backend->free(ctx->device, memory);
+    return status;
+  }
+  atomic_init(&out->references, 1);
+  out->memory = memory;
+  out->context = ctx;
+  out->size = size;
+  out->flags = flags;
+  return GA_NO_ERROR;
+}
+
+static int open_reports(gpucontext *ctx) {
+  ga_reports *r = ga__alloc(1, sizeof *r);
+  if (r == NULL)
+    return GA_MEMORY_ERROR;
+  int status =
+      open_buffer(&r->word, ctx, N_WORDS * sizeof(uint32_t), GA_BUFFER_WORD);
+  if (status != GA_NO_ERROR) {
+    ga__free(r);
+    return status;
+  }
+  pthread_mutex_init(&r->lock, NULL);
+  atomic_store(&ctx->reports, r);
+  return GA_NO_ERROR;
+}
+
+static int get_reports(ga_reports **out, gpucontext *ctx) {
+  int status = GA_NO_ERROR;
+  *out = atomic_load(&ctx->reports);
+  if (*out)
+    return GA_NO_ERROR;
+  pthread_mutex_lock(&ctx->slow_lock);
+  if (atomic_load(&ctx->reports) == NULL)
+    status = open_reports(ctx);
+  pthread_mutex_unlock(&ctx->slow_lock);
+  *out = atomic_load(&ctx->reports);
+  return ga__context_status(ctx, status);
+}
+
+void ga__reports_close(gpucontext *ctx) {
+  ga_reports *r = atomic_load(&ctx->reports);
+  if (r == NULL)
+    return;
+  ctx->backend->free(ctx->device, r->word.memory);
+  if (r->user.memory)
+    ctx->backend->free(ctx->device, r->user.memory);
+  pthread_mutex_destroy(&r->lock);
+  ga__free(r);
+  atomic_store(&ctx->reports, NULL);
+}
+
+int ga__report_user_buffer(gpudata **out, gpucontext *ctx) {
+  ga_reports *r;
+  int status = GA_NO_ERROR;
+  GA_TRY(get_reports(&r, ctx));
+  pthread_mutex_lock(&r->lock);
+  if (r->user.memory == NULL)
+    status = open_buffer(&r->user, ctx, USER_SIZE, 0);
+  pthread_mutex_unlock(&r->lock);
+  GA_TRY(ga__context_status(ctx, status));
+  *out = &r->user;
+  return GA_NO_ERROR;
+}
+
+/* ---- sites ---- */
+
+/* The number of a site; its place in the table, which it keeps. */
+static unsigned int number_site(ga_reports *r, const char *operation,
+                                const char *label) {
+  unsigned int at = (unsigned int)(((uintptr_t)operation >> 4) * 31 +
+                                   ((uintptr_t)label >> 4)) %
+                    (N_SITES - 1);
+  unsigned int found = N_SITES - 1;
+  pthread_mutex_lock(&r->lock);
+  for (unsigned int i = 0; i < N_SITES - 1; i++) {
+    site *s = &r->sites[(at + i) % (N_SITES - 1)];
+    if (s->operation == NULL)
+      *s = (site){operation, label};
+    if (s->operation != operation || s->label != label)
+      continue;
+    found = (at + i) % (N_SITES - 1);
+    break;
+  }
+  pthread_mutex_unlock(&r->lock);
+  return found;
+}
+
+int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation) {
+  ga_reports *r;
+  GA_TRY(get_reports(&r, ctx));
+  const char *name = ga__intern(operation);
+  if (name == NULL)
+    return GA_MEMORY_ERROR;
+  ga__args_buffer(args, &r->word);
+  ga__args_offset(args, &r->word, 0);
+  ga__args_u32(args, number_site(r, name, ga__label()));
+  return GA_NO_ERROR;
+}
+
+/* ---- looking ---- */
+
+static int64_t join(const uint32_t *halves) {
+  return (int64_t)((uint64_t)halves[1] << 32 | halves[0]);
+}
+
+static int fail_report(const ga_reports *r, const uint32_t *word) {
+  const site *s = &r->sites[word[SITE] < N_SITES ? word[SITE] : N_SITES - 1];
+  char more[64] = "";
+  if (word[COUNT] > 1)
+    snprintf(more, sizeof more, ", the first of %u that were", word[COUNT]);
+  return GA_FAIL(GA_INDEX_ERROR,
+                 "%s: index %lld is out of bounds for an axis of length %lld%s%s%s%s",
+                 s->operation ? s->operation : "an operation",
+                 (long long)join(word + INDEX), (long long)join(word + LENGTH), more,
+                 s->label && *s->label ? " (" : "", s->label ? s->label : "",
+                 s->label && *s->label ? ")" : "");
+}
+
+/* Reads the word by way of a queue, behind all that it has queued, and clears it. */
+static int look(ga_reports *r, gpuqueue *q) {
+  gpucontext *ctx = q->context;
+  const ga_backend *backend = ctx->backend;
+  uint32_t word[N_WORDS];
+  GA_TRY(backend->read(q->device, word, r->word.memory, 0, sizeof word));
+  if (word[COUNT] == 0)
+    return GA_NO_ERROR;
+  GA_TRY(backend->fill(q->device, r->word.memory, 0, 0, sizeof word));
+  GA_TRY(backend->wait(q->device));
+  return fail_report(r, word);
+}
+
+int ga__report_check(gpuqueue *q) {
+  if (!atomic_load_explicit(&q->reports, memory_order_relaxed) ||
+      !atomic_exchange(&q->reports, false))
+    return GA_NO_ERROR;
+  ga_reports *r = atomic_load(&q->context->reports);
+  pthread_mutex_lock(&r->lock);
+  int status = look(r, q);
+  pthread_mutex_unlock(&r->lock);
+  return status == GA_INDEX_ERROR ? status : ga__context_status(q->context, status);
+}
+
+int ga__report_check_all(gpucontext *ctx) {
+  GA_TRY(ga__report_check(&ctx->main_queue));
+  for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES; i++) {
+    if (!atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
+      break;
+    gpuqueue *q = ga__queue_take(ctx, i);
+    if (q == NULL)
+      continue;
+    int status = ga__report_check(q);
+    gpuqueue_release(q);
+    GA_TRY(status);
+  }
+  return GA_NO_ERROR;
+}

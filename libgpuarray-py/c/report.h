@@ -1,0 +1,22 @@
+/* Wrong indices that kernels report: a word on the device, looked at by the next wait.
+ *
+ * The word is six ga_uint: how many were reported, and of the first one its site, index
+ * and length, the latter two in halves, low first. */
+#ifndef GA_C_REPORT_H
+#define GA_C_REPORT_H
+
+#include "c/buffer.h"
+
+typedef struct ga_reports ga_reports;
+
+/* To be called after a wait on a queue: GA_INDEX_ERROR, once, if a launch on it has
+ * reported something. Cheap where no launch could have. */
+int ga__report_check(gpuqueue *q);
+/* The same for every queue of the context. */
+int ga__report_check_all(gpucontext *ctx);
+/* The buffer of GA_CTX_PROP_ERRBUF: borrowed, zeroed when it is made. */
+int ga__report_user_buffer(gpudata **out, gpucontext *ctx);
+/* The context is closed and its queues are idle. */
+void ga__reports_close(gpucontext *ctx);
+
+#endif

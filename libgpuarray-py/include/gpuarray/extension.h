@@ -1,0 +1,59 @@
+/* Functions that only one kind of backend has, found by their names.
+ *
+ * The names are always known, whatever this machine has. "cuda_...", to be called
+ * through the pointers of gpuarray/ext_cuda.h:
+ *
+ *   void cuda_enter(gpucontext *)                  makes its CUcontext current on this
+ *   void cuda_exit(gpucontext *)                   thread; puts back what was before
+ *   gpucontext *cuda_make_ctx(CUcontext, gpucontext_props *)
+ *                     on a CUcontext that stays the caller's, and outlives it; the
+ *                     properties, which may be NULL, stay the caller's too
+ *   CUstream cuda_get_stream(gpucontext *)         this thread's queue
+ *   gpudata *cuda_make_buf(gpucontext *, CUdeviceptr, size_t)
+ *                     a buffer on memory that the library never frees
+ *   size_t cuda_get_sz(gpudata *)                  its bytes
+ *   int cuda_wait(gpudata *, int flags)            before, and
+ *   int cuda_record(gpudata *, int flags)          after work of one's own on the buffer
+ *                     in this thread's queue: flags are GPUARRAY_CUDA_WAIT_READ and
+ *                     GPUARRAY_CUDA_WAIT_WRITE
+ *   int cuda_get_ipc_handle(gpudata *, GpuArrayIpcMemHandle *)
+ *   gpudata *cuda_open_ipc_handle(gpucontext *, GpuArrayIpcMemHandle *, size_t)
+ *                     memory of another process on the same machine
+ *
+ * and "cl_...":
+ *
+ *   gpucontext *cl_make_ctx(cl_context, gpucontext_props *)   on its first device; the
+ *                     cl_context is retained
+ *   cl_command_queue cl_get_stream(gpucontext *)   this thread's queue
+ *   gpudata *cl_make_buf(gpucontext *, cl_mem)     retains it; it must be of the same
+ *                     cl_context
+ *   cl_mem cl_get_buf(gpudata *)                   borrowed
+ *
+ * Ownership: as said of each. Waiting: none, but for cuda_get_ipc_handle and what closes
+ * a device. Failure: what returns a pointer gives NULL, with gpuarray_error_text().
+ * Threads: every function may be called from several at once; cuda_enter and cuda_exit
+ * concern the calling thread. */
+#ifndef GPUARRAY_EXTENSION_H
+#define GPUARRAY_EXTENSION_H
+
+#include <gpuarray/buffer.h>
+
+GPUARRAY_BEGIN_DECLS
+
+/* cdef: begin */
+#define GPUARRAY_CUDA_CTX_NOFREE 0x10000000 /* there for libgpuarray 0.7 */
+#define GPUARRAY_CUDA_WAIT_READ 0x10000
+#define GPUARRAY_CUDA_WAIT_WRITE 0x20000
+
+/* A name of CUDA memory that another process can open. */
+typedef struct _GpuArrayIpcMemHandle {
+  char priv[64];
+} GpuArrayIpcMemHandle;
+
+/* The function of this name, or NULL if there is none. Static; any thread. */
+void *gpuarray_get_extension(const char *name);
+/* cdef: end */
+
+GPUARRAY_END_DECLS
+
+#endif

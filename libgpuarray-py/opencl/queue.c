@@ -1,0 +1,112 @@
+/* The queue of an OpenCL device: waiting and events. */
+#include "opencl/device.h"
+
+
+int ga__opencl_wait(void *device) {
+  ga_opencl_device *d = device;
+  unsigned long queued = atomic_load_explicit(&d->queued, memory_order_acquire);
+  ga__opencl_enter(d);
+  cl_int code = d->api->clFinish(d->queue);
+  ga__opencl_leave(d);
+  if (code != CL_SUCCESS) {
+    ga__opencl_fail(code, "clFinish");
+    return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+  }
+  atomic_store_explicit(&d->done, queued, memory_order_release);
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_settle(ga_opencl_device *device) {
+  return ga__opencl_is_idle(device) ? GA_NO_ERROR : ga__opencl_wait(device);
+}
+
+/* The lock is held for writing. */
+static cl_int replace_queue(ga_opencl_device *d) {
+  cl_int code = CL_SUCCESS;
+  if (d->keeps_times)
+    return CL_SUCCESS;
+  cl_command_queue timed =
+      d->api->clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
+  if (timed == NULL)
+    return code;
+  code = d->api->clFinish(d->queue);
+  d->api->clReleaseCommandQueue(d->queue);
+  d->queue = timed;
+  d->keeps_times = true;
+  return code;
+}
+
+static int keep_times(ga_opencl_device *d) {
+  pthread_rwlock_wrlock(&d->queue_lock);
+  cl_int code = replace_queue(d);
+  pthread_rwlock_unlock(&d->queue_lock);
+  return code == CL_SUCCESS ? GA_NO_ERROR
+                            : ga__opencl_fail(code, "clCreateCommandQueue");
+}
+
+int ga__opencl_fixed_queue(cl_command_queue *out, ga_opencl_device *device) {
+  if (device->is_gpu)
+    GA_TRY(keep_times(device));
+  *out = device->queue;
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_event(void **event, void *device, bool timed) {
+  ga_opencl_device *d = device;
+  cl_event made;
+  if (d->is_gpu && timed)
+    GA_TRY(keep_times(d));
+  OPENCL_QUEUE_TRY(d, clEnqueueMarkerWithWaitList, 0, NULL, &made);
+  ga__opencl_enter(d);
+  d->api->clFlush(d->queue);
+  ga__opencl_leave(d);
+  *event = made;
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_event_order(void *device, void *event) {
+  ga_opencl_device *d = device;
+  cl_event one = event;
+  OPENCL_QUEUE_TRY(d, clEnqueueBarrierWithWaitList, 1, &one, NULL);
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_event_done(bool *out, void *device, void *event) {
+  const ga_opencl_device *d = device;
+  cl_int state = 0; /* negative: the error's code; 0: complete */
+  OPENCL_TRY(d->api, clGetEventInfo, event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+             sizeof state, &state, NULL);
+  if (state < 0) {
+    ga__opencl_fail(state, "clGetEventInfo");
+    return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+  }
+  *out = state == 0;
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_event_wait(void *device, void *event) {
+  ga_opencl_device *d = device;
+  cl_event one = event;
+  cl_int code = d->api->clWaitForEvents(1, &one);
+  if (code == CL_SUCCESS)
+    return GA_NO_ERROR;
+  ga__opencl_fail(code, "clWaitForEvents");
+  return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+}
+
+int ga__opencl_event_seconds(double *out, void *device, void *start, void *end) {
+  ga_opencl_device *d = device;
+  cl_ulong from = 0, to = 0; /* nanoseconds */
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, start, CL_PROFILING_COMMAND_END,
+             sizeof from, &from, NULL);
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, end, CL_PROFILING_COMMAND_END, sizeof to,
+             &to, NULL);
+  *out = to > from ? (double)(to - from) * 1e-9 : 0.0;
+  return GA_NO_ERROR;
+}
+
+void ga__opencl_event_free(void *device, void *event) {
+  ga_opencl_device *d = device;
+  if (event)
+    d->api->clReleaseEvent(event);
+}
