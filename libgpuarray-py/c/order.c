@@ -1,0 +1,221 @@
+/* The order of work on one buffer across the queues of a context. */
+#include "c/buffer.h"
+
+/* While a thread records a graph nothing is queued; the whole graph is ordered later. */
+static _Thread_local bool is_recording;
+
+void ga__queue_record(bool on) {
+  is_recording = on;
+}
+
+static bool has_queues(gpucontext *ctx) {
+  return atomic_load_explicit(&ctx->has_queues, memory_order_acquire);
+}
+
+/* ---- waiting on the device ---- */
+
+/* Makes `q` wait for another queue up to `ticket`. queue_lock is held. */
+static int wait_for(gpuqueue *q, gpuqueue *other, uint64_t ticket, bool anew) {
+  gpucontext *ctx = q->context;
+  const ga_backend *backend = ctx->backend;
+  if (other == NULL || other == q ||
+      (!anew && (ticket <= other->done || ticket <= q->seen[other->place])))
+    return GA_NO_ERROR;
+  if (other->event == NULL || anew || other->event_ticket < ticket) {
+    void *event;
+    GA_TRY(backend->event(&event, other->device, false));
+    if (other->event)
+      backend->event_free(other->device, other->event);
+    other->event = event;
+    other->event_ticket = other->ticket;
+  }
+  GA_TRY(backend->event_order(q->device, other->event));
+  q->seen[other->place] = other->event_ticket;
+  return GA_NO_ERROR;
+}
+
+/* Makes `q` wait for the uses of a buffer that it must come after. */
+static int order_after(gpuqueue *q, const ga_uses *uses, bool writes) {
+  gpucontext *ctx = q->context;
+  if (uses->epoch != ctx->epoch) /* from when there was only the default queue */
+    return wait_for(q, ctx->queues[0], 0, true);
+  for (unsigned int i = 0; i < uses->n; i++)
+    if (writes || uses->last[i].writes)
+      GA_TRY(
+          wait_for(q, ctx->queues[uses->last[i].queue], uses->last[i].ticket, false));
+  return GA_NO_ERROR;
+}
+
+/* ---- noting ---- */
+
+/* Adds a reading use. Where there is no room one that only reads makes way, and `q`
+ * waits for it, so that waiting for `q` covers it. */
+static void note_read(gpuqueue *q, ga_uses *uses, uint64_t ticket) {
+  unsigned int place = 0;
+  for (unsigned int i = 0; i < uses->n; i++) {
+    if (uses->last[i].queue == q->place) {
+      uses->last[i].ticket = ticket; /* which covers a write of this queue too */
+      return;
+    }
+    if (!uses->last[i].writes)
+      place = i;
+  }
+  bool writes = false;
+  if (uses->n < GA_USES) {
+    place = uses->n++;
+  } else {
+    ga_last_use *old = &uses->last[place];
+    writes = old->writes;
+    if (wait_for(q, q->context->queues[old->queue], old->ticket, false) != GA_NO_ERROR)
+      q->context->backend->wait(q->context->queues[old->queue]->device);
+  }
+  uses->last[place] = (ga_last_use){(unsigned char)q->place, writes, ticket};
+}
+
+static void note(gpuqueue *q, ga_uses *uses, bool writes, uint64_t ticket) {
+  if (uses->epoch != q->context->epoch || writes) {
+    /* `q` has waited for all that was before. */
+    uses->epoch = q->context->epoch;
+    uses->n = 1;
+    uses->last[0] = (ga_last_use){(unsigned char)q->place, true, ticket};
+    return;
+  }
+  note_read(q, uses, ticket);
+}
+
+/* ---- around work on buffers ---- */
+
+int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
+                    const ga_use *uses) {
+  if (!has_queues(ctx)) {
+    *device = ctx->device;
+    return GA_NO_ERROR;
+  }
+  gpuqueue *q = ga__queue_current(ctx);
+  int status = GA_NO_ERROR;
+  *device = q->device;
+  if (is_recording)
+    return GA_NO_ERROR;
+  pthread_mutex_lock(&ctx->queue_lock);
+  for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++)
+    if (uses[i].buffer)
+      status = order_after(q, &uses[i].buffer->uses, uses[i].writes);
+  pthread_mutex_unlock(&ctx->queue_lock);
+  return status;
+}
+
+void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
+  if (!has_queues(ctx) || is_recording)
+    return;
+  gpuqueue *q = ga__queue_current(ctx);
+  pthread_mutex_lock(&ctx->queue_lock);
+  uint64_t ticket = ++q->ticket;
+  for (unsigned int i = 0; i < n; i++)
+    if (uses[i].buffer)
+      note(q, &uses[i].buffer->uses, uses[i].writes, ticket);
+  pthread_mutex_unlock(&ctx->queue_lock);
+}
+
+/* The buffers of a launch. One may come twice, once to read and once to write. */
+static unsigned int uses_of(ga_use *uses, const ga_launch *launch) {
+  unsigned int n = 0;
+  for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++)
+    if (a->kind == GA_ARG_MEMORY && !(a->buffer->flags & GA_BUFFER_WORD))
+      uses[n++] = (ga_use){a->buffer, !a->is_read_only};
+  return n;
+}
+
+int ga__queue_begin_launch(void **device, gpucontext *ctx, const ga_launch *launch) {
+  ga_use uses[GA_MAX_ARGS];
+  return ga__queue_begin(device, ctx, uses_of(uses, launch), uses);
+}
+
+void ga__queue_end_launch(gpucontext *ctx, const ga_launch *launch) {
+  ga_use uses[GA_MAX_ARGS];
+  ga__queue_end(ctx, uses_of(uses, launch), uses);
+}
+
+/* ---- waiting on the host ---- */
+
+/* Waits for a queue; what it had queued before is then known to be done. */
+static int wait_queue(gpucontext *ctx, gpuqueue *q) {
+  unsigned long launches = atomic_load(&ctx->launches.count);
+  pthread_mutex_lock(&ctx->queue_lock);
+  uint64_t ticket = q->ticket;
+  pthread_mutex_unlock(&ctx->queue_lock);
+  GA_TRY(ctx->backend->wait(q->device));
+  pthread_mutex_lock(&ctx->queue_lock);
+  if (q->done < ticket)
+    q->done = ticket;
+  pthread_mutex_unlock(&ctx->queue_lock);
+  if (atomic_load(&q->waited) < launches)
+    atomic_store(&q->waited, launches);
+  return GA_NO_ERROR;
+}
+
+/* Adds a reference unless the last one is gone already. */
+static bool retain_live(gpuqueue *q) {
+  unsigned int n = atomic_load(&q->references);
+  while (n != 0)
+    if (atomic_compare_exchange_weak(&q->references, &n, n + 1))
+      return true;
+  return false;
+}
+
+/* One that another thread is about to free is waited for here. */
+gpuqueue *ga__queue_take(gpucontext *ctx, unsigned int place) {
+  pthread_mutex_lock(&ctx->queue_lock);
+  gpuqueue *q = ctx->queues[place];
+  if (q && place != 0 && !retain_live(q)) { /* the default lives with the context */
+    ctx->backend->wait(q->device);
+    q = NULL;
+  }
+  pthread_mutex_unlock(&ctx->queue_lock);
+  return q;
+}
+
+static void let_go(gpuqueue *q) {
+  if (q->place != 0)
+    gpuqueue_release(q);
+}
+
+int ga__queue_wait_all(gpucontext *ctx) {
+  int status = wait_queue(ctx, &ctx->main_queue);
+  for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES && has_queues(ctx); i++) {
+    gpuqueue *q = ga__queue_take(ctx, i);
+    if (q == NULL)
+      continue;
+    int waited = wait_queue(ctx, q);
+    if (status == GA_NO_ERROR)
+      status = waited;
+    let_go(q);
+  }
+  return status;
+}
+
+int ga__queue_wait(gpuqueue *q) {
+  return wait_queue(q->context, q);
+}
+
+int ga__queue_wait_buffer(gpudata *buffer) {
+  gpucontext *ctx = buffer->context;
+  if (!has_queues(ctx))
+    return wait_queue(ctx, &ctx->main_queue);
+  pthread_mutex_lock(&ctx->queue_lock);
+  ga_uses uses = buffer->uses;
+  bool is_known = uses.epoch == ctx->epoch;
+  pthread_mutex_unlock(&ctx->queue_lock);
+  if (!is_known)
+    return wait_queue(ctx, &ctx->main_queue);
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; i < uses.n; i++) {
+    gpuqueue *q = ga__queue_take(ctx, uses.last[i].queue);
+    if (q == NULL)
+      continue; /* it was waited for when it went */
+    int waited = wait_queue(ctx, q);
+    if (status == GA_NO_ERROR)
+      status = waited;
+    let_go(q);
+  }
+  return status;
+}

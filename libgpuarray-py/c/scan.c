@@ -1,0 +1,236 @@
+/* GpuScan: what is scanned, its kernels, and a call's checks. */
+#include "c/scan.h"
+
+#include <string.h>
+
+/* A kernel that was asked for once; never removed. */
+typedef struct variant {
+  enum ga_scan_kind kind;
+  bool is_parts, is_wide, looks_back;
+  unsigned int nk;
+  gpukernel *kernel; /* the context's */
+  struct variant *next;
+} variant;
+
+struct _GpuScan {
+  gpucontext *context;
+  bool borrowed;      /* the context owns the object */
+  ga_scan_spec spec;  /* its texts are owned */
+  ga_scan_spec parts; /* of chunks' totals; borrows its texts from `spec` */
+  _Atomic(variant *) variants;
+};
+
+/* ---- making one ---- */
+
+static int check_spec(gpucontext *ctx, const gpuscan_spec *spec) {
+  if (ctx == NULL || spec == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "scan: needs a context and a spec; got NULL");
+  if (spec->size != sizeof *spec)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "scan: the spec's size is %zu, expected %zu; set it to "
+                   "sizeof(gpuscan_spec)",
+                   spec->size, sizeof *spec);
+  if (spec->map == NULL || spec->combine == NULL || spec->identity == NULL ||
+      spec->input.name == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "scan: map, combine, identity and the input's "
+                                     "name are needed; one is NULL");
+  if (spec->input.flags & (GE_SCALAR | GE_WRITE))
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "scan: the input `%s` is an array that is only read; its flags are "
+                   "0x%x, expected GE_READ",
+                   spec->input.name, (unsigned int)spec->input.flags);
+  GA_TRY(ga__context_check(ctx));
+  GA_TRY(ga__context_supports(ctx, spec->acc_typecode, "scan"));
+  GA_TRY(ga__context_supports(ctx, spec->out_typecode, "scan"));
+  return ga__context_supports(ctx, spec->input.typecode, "scan");
+}
+
+static int copy_text(const char **out, const char *text) {
+  if (text == NULL)
+    return GA_NO_ERROR;
+  *out = ga__strdup(text);
+  return *out == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+}
+
+static int copy_spec(GpuScan *gs, const gpuscan_spec *spec) {
+  ga_scan_spec *own = &gs->spec;
+  const ga_device_info *info = &gs->context->info;
+  own->acc = ga__dtype_work(spec->acc_typecode);
+  own->out = spec->out_typecode;
+  own->input.typecode = spec->input.typecode;
+  own->is_cpu = info->is_cpu;
+  own->has_warps = info->has_progress;
+  own->lanes = info->is_cpu && info->warp > 1 ? 16 : 1;
+  GA_TRY(copy_text(&own->input.name, spec->input.name));
+  GA_TRY(copy_text(&own->preamble, spec->preamble));
+  GA_TRY(copy_text(&own->map, spec->map));
+  GA_TRY(copy_text(&own->combine, spec->combine));
+  GA_TRY(copy_text(&own->identity, spec->identity));
+  gs->parts = *own;
+  gs->parts.map = gs->parts.input.name = "part";
+  gs->parts.input.typecode = gs->parts.out = own->acc;
+  return GA_NO_ERROR;
+}
+
+int ga__scan_new(GpuScan **out, gpucontext *ctx, const gpuscan_spec *spec,
+                 bool borrowed) {
+  GA_TRY(check_spec(ctx, spec));
+  GpuScan *gs = ga__alloc(1, sizeof *gs);
+  if (gs == NULL)
+    return GA_MEMORY_ERROR;
+  gs->context = ctx;
+  gs->borrowed = borrowed;
+  if (!borrowed)
+    gpucontext_retain(ctx);
+  int status = copy_spec(gs, spec);
+  if (status != GA_NO_ERROR) {
+    GpuScan_free(gs);
+    return status;
+  }
+  *out = gs;
+  return GA_NO_ERROR;
+}
+
+GpuScan *GpuScan_new(gpucontext *ctx, const gpuscan_spec *spec, int *ret) {
+  GpuScan *gs = NULL;
+  int status = ga__scan_new(&gs, ctx, spec, false);
+  if (status != GA_NO_ERROR && ret != NULL)
+    *ret = status;
+  return gs;
+}
+
+/* The texts are const to those who read the spec; here is their owner. */
+static void free_text(const char *text) {
+  ga__free((void *)(uintptr_t)text);
+}
+
+void GpuScan_free(GpuScan *gs) {
+  if (gs == NULL)
+    return;
+  for (variant *v = atomic_load(&gs->variants); v != NULL;) {
+    variant *next = v->next;
+    ga__free(v);
+    v = next;
+  }
+  free_text(gs->spec.input.name);
+  free_text(gs->spec.preamble);
+  free_text(gs->spec.map);
+  free_text(gs->spec.combine);
+  free_text(gs->spec.identity);
+  if (!gs->borrowed)
+    gpucontext_deref(gs->context);
+  ga__free(gs);
+}
+
+gpucontext *ga__scan_context(const GpuScan *gs) {
+  return gs->context;
+}
+
+int ga__scan_acc(const GpuScan *gs) {
+  return gs->spec.acc;
+}
+
+unsigned int ga__scan_tile_items(const GpuScan *gs, enum ga_scan_kind kind) {
+  return ga__scan_items(&gs->spec, kind);
+}
+
+/* ---- kernels ---- */
+
+static int compile(gpukernel **out, const GpuScan *gs, const variant *v) {
+  ga_scan_spec spec = v->is_parts ? gs->parts : gs->spec;
+  ga_source source = {0};
+  spec.is_wide = v->is_wide;
+  spec.looks_back = v->looks_back;
+  GA_TRY(ga__scan_source(&source, &spec, v->kind, v->nk));
+  int status = ga__kernel_get(out, gs->context, &source);
+  ga__strbuf_clear(&source.body);
+  return status;
+}
+
+int ga__scan_kernel(gpukernel **out, GpuScan *gs, enum ga_scan_kind kind, bool is_parts,
+                    bool is_wide, bool looks_back, unsigned int nk) {
+  for (variant *v = atomic_load(&gs->variants); v != NULL; v = v->next)
+    if (v->kind == kind && v->is_parts == is_parts && v->is_wide == is_wide &&
+        v->looks_back == looks_back && v->nk == nk) {
+      *out = v->kernel;
+      return GA_NO_ERROR;
+    }
+  variant made = {.kind = kind,
+                  .is_parts = is_parts,
+                  .is_wide = is_wide,
+                  .looks_back = looks_back,
+                  .nk = nk};
+  GA_TRY(compile(&made.kernel, gs, &made));
+  variant *v = ga__alloc(1, sizeof *v);
+  if (v == NULL)
+    return GA_MEMORY_ERROR;
+  made.next = atomic_load(&gs->variants);
+  *v = made;
+  while (!atomic_compare_exchange_weak(&gs->variants, &v->next, v))
+    ;
+  *out = v->kernel;
+  return GA_NO_ERROR;
+}
+
+/* ---- the call ---- */
+
+static int check_array(const GpuScan *gs, const GpuArray *a, int typecode,
+                       const char *role) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, "scan"));
+  if (a->typecode != typecode)
+    return GA_FAIL(GA_INVALID_ERROR, "scan: the %s is %s, expected %s", role,
+                   ga__array_text(text, a), ga__dtype_name(typecode));
+  if (GpuArray_context(a) != gs->context)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "scan: the %s is on %s, expected %s; transfer it first", role,
+                   gpucontext_name(GpuArray_context(a)), gpucontext_name(gs->context));
+  if (!GpuArray_ISALIGNED(a))
+    return GA_FAIL(GA_UNALIGNED_ERROR, "scan: the %s, %s, is not aligned; copy it",
+                   role, ga__array_text(text, a));
+  return GA_NO_ERROR;
+}
+
+int ga__axis_check(unsigned int *out, const GpuArray *a, int axis,
+                   const char *operation) {
+  const int nd = (int)a->nd;
+  if (nd == 0)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: a 0-d array has no axis; give it one of length 1", operation);
+  if (axis < -nd || axis >= nd)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %d of %d axes; expected %d to %d",
+                   operation, axis, nd, -nd, nd - 1);
+  *out = (unsigned int)(axis < 0 ? axis + nd : axis);
+  return GA_NO_ERROR;
+}
+
+int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int flags) {
+  unsigned int at = 0;
+  char given[GA_ARRAY_TEXT], expected[GA_ARRAY_TEXT];
+  if (gs == NULL || out == NULL || a == NULL)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "scan: needs a scan, a result and an array; got NULL");
+  GA_TRY(ga__context_check(gs->context));
+  GA_TRY(check_array(gs, a, gs->spec.input.typecode, "array"));
+  GA_TRY(check_array(gs, out, gs->spec.out, "result"));
+  GA_TRY(ga__axis_check(&at, a, axis, "scan"));
+  GA_TRY(ga__array_writeable(out, "scan"));
+  if (flags & ~(GA_SCAN_EXCLUSIVE | GA_SCAN_REVERSE))
+    return GA_FAIL(GA_INVALID_ERROR, "scan: flags 0x%x, expected bits of 0x%x",
+                   (unsigned int)flags, GA_SCAN_EXCLUSIVE | GA_SCAN_REVERSE);
+  if (!ga__array_same_shape(out, a))
+    return GA_FAIL(GA_VALUE_ERROR, "scan: the result is %s, the array %s; expected one "
+                                   "shape",
+                   ga__array_text(given, out), ga__array_text(expected, a));
+  if (ga__array_count(a) == 0)
+    return GA_NO_ERROR;
+  if (!GpuArray_share(out, a) ||
+      (out->offset == a->offset && ga__array_same_layout(out, a) &&
+       GpuArray_ITEMSIZE(out) == GpuArray_ITEMSIZE(a)))
+    return ga__scan_run(gs, out, a, at, flags);
+  GpuArray copy;
+  GA_TRY(GpuArray_copy(&copy, a, GA_C_ORDER));
+  int status = ga__scan_run(gs, out, &copy, at, flags);
+  GpuArray_clear(&copy);
+  return status;
+}

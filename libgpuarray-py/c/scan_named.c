@@ -1,0 +1,165 @@
+/* Cumulative sums, products, maxima and minima: scans that the context keeps. */
+#include <string.h>
+
+#include "c/scan.h"
+
+/* One operation of one pair of types; never removed while the context lives. */
+struct ga_scans {
+  int operation, in, out;
+  GpuScan *scan;
+  struct ga_scans *next;
+};
+
+enum operation { SUM, PRODUCT, MAXIMUM, MINIMUM };
+static const char *const names[] = {"cumsum", "cumprod", "cummax", "cummin"};
+
+void ga__scans_close(gpucontext *ctx) {
+  ga_scans *next;
+  for (ga_scans *s = atomic_exchange(&ctx->scans, NULL); s != NULL; s = next) {
+    next = s->next;
+    GpuScan_free(s->scan);
+    ga__free(s);
+  }
+}
+
+static const char *combine_text(enum operation operation, int acc) {
+  const bool is_complex = ga__dtype_kind(acc) == 'c';
+  switch (operation) {
+  case SUM:
+    return is_complex ? "ga_cadd(a, b)" : acc == GA_BOOL ? "a | b" : "a + b";
+  case PRODUCT:
+    return is_complex ? "ga_cmul(a, b)" : acc == GA_BOOL ? "a & b" : "a * b";
+  case MAXIMUM:
+    return ga__dtype_kind(acc) == 'f' ? "a >= b || a != a ? a : b" : "a >= b ? a : b";
+  default:
+    return ga__dtype_kind(acc) == 'f' ? "a <= b || a != a ? a : b" : "a <= b ? a : b";
+  }
+}
+
+/* What every value of the type replaces. */
+static const char *lowest_text(int acc) {
+  switch (acc) {
+  case GA_BYTE:
+    return "-128";
+  case GA_SHORT:
+    return "-32768";
+  case GA_INT:
+    return "-2147483647 - 1";
+  case GA_LONG:
+    return "-9223372036854775807L - 1";
+  default:
+    return ga__dtype_kind(acc) == 'f' ? "-INFINITY" : "0";
+  }
+}
+
+static const char *highest_text(int acc) {
+  switch (acc) {
+  case GA_BOOL:
+    return "1";
+  case GA_BYTE:
+    return "127";
+  case GA_SHORT:
+    return "32767";
+  case GA_INT:
+    return "2147483647";
+  case GA_LONG:
+    return "9223372036854775807L";
+  default:
+    return ga__dtype_kind(acc) == 'f' ? "INFINITY" : "~(ga_ulong)0";
+  }
+}
+
+static const char *identity_text(enum operation operation, int acc) {
+  if (acc == GA_CFLOAT)
+    return operation == SUM ? "ga_complex(0.0f, 0.0f)" : "ga_complex(1.0f, 0.0f)";
+  if (acc == GA_CDOUBLE)
+    return operation == SUM ? "ga_complex((ga_double)0, (ga_double)0)"
+                            : "ga_complex((ga_double)1, (ga_double)0)";
+  switch (operation) {
+  case SUM:
+    return "0";
+  case PRODUCT:
+    return "1";
+  case MAXIMUM:
+    return lowest_text(acc);
+  default:
+    return highest_text(acc);
+  }
+}
+
+static int make(GpuScan **out, gpucontext *ctx, enum operation operation, int in,
+                int to) {
+  const int acc = ga__dtype_work(to);
+  ga_strbuf map = {0};
+  ga__dtype_convert(&map, "x", in, to);
+  int status = ga__strbuf_status(&map);
+  if (status == GA_NO_ERROR) {
+    const gpuscan_spec spec = {.size = sizeof spec,
+                               .map = map.text,
+                               .combine = combine_text(operation, acc),
+                               .identity = identity_text(operation, acc),
+                               .acc_typecode = acc,
+                               .out_typecode = to,
+                               .input = {"x", in, GE_READ}};
+    status = ga__scan_new(out, ctx, &spec, true);
+  }
+  ga__strbuf_clear(&map);
+  return status;
+}
+
+static int get(GpuScan **out, gpucontext *ctx, enum operation operation, int in,
+               int to) {
+  for (ga_scans *s = atomic_load(&ctx->scans); s != NULL; s = s->next)
+    if (s->operation == (int)operation && s->in == in && s->out == to) {
+      *out = s->scan;
+      return GA_NO_ERROR;
+    }
+  ga_scans *made = ga__alloc(1, sizeof *made);
+  if (made == NULL)
+    return GA_MEMORY_ERROR;
+  *made = (ga_scans){.operation = (int)operation, .in = in, .out = to};
+  int status = make(&made->scan, ctx, operation, in, to);
+  if (status != GA_NO_ERROR) {
+    ga__free(made);
+    return status;
+  }
+  made->next = atomic_load(&ctx->scans);
+  while (!atomic_compare_exchange_weak(&ctx->scans, &made->next, made))
+    ;
+  *out = made->scan;
+  return GA_NO_ERROR;
+}
+
+static int scan(enum operation operation, GpuArray *out, const GpuArray *a, int axis,
+                int flags) {
+  const char *name = names[operation];
+  GpuScan *gs;
+  GA_TRY(ga__array_check(a, name));
+  GA_TRY(ga__array_check(out, name));
+  gpucontext *ctx = GpuArray_context(a);
+  GA_TRY(ga__context_check(ctx));
+  if (operation >= MAXIMUM && (ga__dtype_kind(out->typecode) == 'c' ||
+                               ga__dtype_kind(a->typecode) == 'c'))
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "%s: complex numbers are not offered; scan a real part", name);
+  int status = get(&gs, ctx, operation, a->typecode, out->typecode);
+  if (status == GA_NO_ERROR)
+    status = GpuScan_call(gs, out, a, axis, flags);
+  return status == GA_NO_ERROR ? status : ga__fail_within(status, "%s", name);
+}
+
+int GpuArray_cumsum(GpuArray *out, const GpuArray *a, int axis, int flags) {
+  return scan(SUM, out, a, axis, flags);
+}
+
+int GpuArray_cumprod(GpuArray *out, const GpuArray *a, int axis, int flags) {
+  return scan(PRODUCT, out, a, axis, flags);
+}
+
+int GpuArray_cummax(GpuArray *out, const GpuArray *a, int axis, int flags) {
+  return scan(MAXIMUM, out, a, axis, flags);
+}
+
+int GpuArray_cummin(GpuArray *out, const GpuArray *a, int axis, int flags) {
+  return scan(MINIMUM, out, a, axis, flags);
+}

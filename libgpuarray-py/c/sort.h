@@ -1,0 +1,36 @@
+/* Sorts of rows that lie one after the other. */
+#ifndef GA_C_SORT_H
+#define GA_C_SORT_H
+
+#include "c/array.h"
+#include "c/sort_source.h"
+
+/* Memory from a byte on; `data` is NULL where there is none. */
+typedef struct ga_sort_place {
+  gpudata *data;
+  size_t offset;
+} ga_sort_place;
+
+/* What is sorted. Either result may be missing; so may the values. */
+typedef struct ga_sort_task {
+  gpucontext *context;
+  int typecode;
+  size_t rows, n;
+  bool descending;
+  ga_sort_place keys, out_keys;
+  int value_size; /* bytes of a value; 0: none */
+  ga_sort_place values, out_values;
+  ga_sort_place out_indices; /* of GA_LONG; then there are no values */
+} ga_sort_task;
+
+/* Sorts rows of at least one element. Keys of more than a byte may be sorted where they
+ * are; results overlap nothing else. */
+int ga__sort_rows(const ga_sort_task *task);
+
+/* The first `k` of each of `rows` rows of `n`, in order. `out_keys` may be missing. */
+int ga__select_rows(const ga_sort_task *task, size_t k);
+
+/* Elements along an axis at most. */
+#define GA_SORT_LONGEST (((size_t)1 << 32) - ((size_t)1 << 20))
+
+#endif

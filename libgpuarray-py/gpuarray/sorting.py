@@ -1,0 +1,120 @@
+"""Sorting along an axis, stable, in NumPy's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import check, lib
+from gpuarray.base import BaseArray, axis_number
+from gpuarray.errors import BadType, Unsupported
+
+KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def _refuse(operation: str, kind: str | None, order: Any) -> None:
+    """NumPy's arguments that say how: every sort is stable; no dtype has fields."""
+    if kind not in KINDS:
+        raise BadType(f"{operation}: kind is {kind!r}, expected one of {KINDS}")
+    if order is not None:
+        raise Unsupported(f"{operation}: order is for dtypes with fields; none has any")
+
+
+def sort(
+    array: BaseArray,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> Any:
+    """A sorted copy, along ``axis`` (None: of all elements); nan comes last.
+
+    Equal elements keep their order, whatever ``kind`` and ``stable`` say.
+    """
+    _refuse("sort", kind, order)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    at = axis_number(axis, array.ndim, "sort")
+    out = array.allocate(array.shape, array.dtype, array.context, operation="sort")
+    check(lib.GpuArray_sort(out.struct, array.struct, at, int(descending)))
+    return out
+
+
+def sort_inplace(
+    array: BaseArray,
+    axis: int = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> None:
+    """Sort the array itself along ``axis``."""
+    _refuse("sort", kind, order)
+    at = axis_number(axis, array.ndim, "sort")
+    check(lib.GpuArray_sort(array.struct, array.struct, at, int(descending)))
+
+
+def argsort(
+    array: BaseArray,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> Any:
+    """The places (int64) that would sort the array along ``axis``; as ``sort``."""
+    _refuse("argsort", kind, order)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    at = axis_number(axis, array.ndim, "argsort")
+    places = np.dtype(np.int64)
+    out = array.allocate(array.shape, places, array.context, operation="argsort")
+    check(lib.GpuArray_argsort(out.struct, array.struct, at, int(descending)))
+    return out
+
+
+def sort_pairs(
+    keys: BaseArray, values: BaseArray, axis: int = -1, *, descending: bool = False
+) -> tuple[Any, Any]:
+    """``keys`` sorted along ``axis``, and ``values`` moved as they are."""
+    at = axis_number(axis, keys.ndim, "sort_pairs")
+    sorted_keys = keys.allocate(keys.shape, keys.dtype, keys.context)
+    moved = values.allocate(values.shape, values.dtype, keys.context)
+    check(
+        lib.GpuArray_sort_pairs(
+            sorted_keys.struct,
+            moved.struct,
+            keys.struct,
+            values.struct,
+            at,
+            int(descending),
+        )
+    )
+    return sorted_keys, moved
+
+
+def topk(
+    array: BaseArray, k: int, axis: int = -1, *, largest: bool = True
+) -> tuple[Any, Any]:
+    """The ``k`` largest (or smallest) elements along ``axis``, and their places.
+
+    In order, the first one first. nan counts as largest; of equal elements those with
+    the smallest places are taken.
+    """
+    at = axis_number(axis, array.ndim, "topk")
+    shape = (*array.shape[:at], k, *array.shape[at + 1 :])
+    if k < 0:
+        raise BadType(f"topk: k is {k}, expected 0 or more")
+    values = array.allocate(shape, array.dtype, array.context, operation="topk")
+    places = np.dtype(np.int64)
+    indices = array.allocate(shape, places, array.context, operation="topk")
+    status = lib.GpuArray_topk(
+        values.struct, indices.struct, array.struct, k, at, int(largest), 1
+    )
+    check(status, f"array of {array.shape}")
+    return values, indices
