@@ -1,169 +1,31 @@
-/* GpuReduction: what is reduced, its kernels, and their launches. */
-#include <stdatomic.h>
-#include <string.h>
-
+/* GpuReduction_apply: the kernels of a reduction, and their launches. */
 #include "c/reduce_geometry.h"
+#include "c/reduce_object.h"
 #include "c/reduction.h"
 
-#define SIMPLE_RANK                                                                    \
-  2 /* kept and reduced axes of the kernels that serve most shapes                     \
-     */
-
-/* A kernel that was asked for once; never removed. */
-typedef struct variant {
-  enum ga_reduce_kind kind;
-  bool is_parts, is_wide;
-  unsigned int nk, nr;
-  gpukernel *kernel; /* the context's */
-  struct variant *next;
-} variant;
-
-struct _GpuReduction {
-  gpucontext *context;
-  ga_reduce_spec spec;  /* its texts are owned */
-  ga_reduce_spec parts; /* of partial results; borrows its texts from `spec` */
-  gpuelemwise_arg parts_input;
-  _Atomic(variant *) variants;
-};
-
-/* ---- making one ---- */
-
-static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
-  if (ctx == NULL || spec == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "reduction: needs a context and a spec; got NULL");
-  if (spec->size != sizeof *spec)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "reduction: the spec's size is %zu, expected %zu; set it to "
-                   "sizeof(gpureduction_spec)",
-                   spec->size, sizeof *spec);
-  if (spec->map == NULL || spec->combine == NULL || spec->identity == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "reduction: map, combine and identity are needed; one is NULL");
-  if (spec->n == 0 || spec->n > GA_REDUCE_INPUTS || spec->inputs == NULL)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "reduction: got %u inputs, expected 1 to %d",
-                   spec->n, GA_REDUCE_INPUTS);
-  GA_TRY(ga__context_supports(ctx, spec->acc_typecode, "reduction"));
-  GA_TRY(ga__context_supports(ctx, spec->out_typecode, "reduction"));
-  for (unsigned int i = 0; i < spec->n; i++) {
-    const gpuelemwise_arg *arg = &spec->inputs[i];
-    if (arg->name == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "reduction: input %u has no name", i);
-    if (arg->flags & GE_WRITE)
-      return GA_FAIL(GA_INVALID_ERROR, "reduction: input `%s` cannot be written",
-                     arg->name);
-    GA_TRY(ga__context_supports(ctx, arg->typecode, "reduction"));
-  }
-  return GA_NO_ERROR;
-}
+/* Kept and reduced axes of the kernels that serve most shapes. */
+#define SIMPLE_RANK 2
 
 static bool is_array(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);
 }
 
-/* Accumulators of an item: what it has in flight. On a CPU they fill vector registers;
- * on a GPU more of them leave room for fewer items. */
-static unsigned int choose_width(const gpucontext *ctx, enum ga_reduce_kind kind,
-                                 int acc) {
-  if (ctx->info.is_cpu)
-    return 16;
-  return kind == GA_REDUCE_ROWS && gpuarray_get_elsize(acc) < 8 ? 8 : 4;
-}
-
-static int copy_text(const char **out, const char *text) {
-  if (text == NULL)
-    return GA_NO_ERROR;
-  *out = ga__strdup(text);
-  return *out == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-}
-
-static int copy_spec(GpuReduction *gr, const gpureduction_spec *spec) {
-  ga_reduce_spec *own = &gr->spec;
-  gpuelemwise_arg *inputs = ga__alloc(spec->n, sizeof *inputs);
-  if (inputs == NULL)
-    return GA_MEMORY_ERROR;
-  own->inputs = inputs;
-  own->n = spec->n;
-  for (unsigned int i = 0; i < spec->n; i++) {
-    inputs[i] = spec->inputs[i];
-    inputs[i].name = NULL;
-  }
-  for (unsigned int i = 0; i < spec->n; i++)
-    GA_TRY(copy_text(&inputs[i].name, spec->inputs[i].name));
-  GA_TRY(copy_text(&own->preamble, spec->preamble));
-  GA_TRY(copy_text(&own->prologue, spec->prologue));
-  GA_TRY(copy_text(&own->map, spec->map));
-  GA_TRY(copy_text(&own->combine, spec->combine));
-  GA_TRY(copy_text(&own->identity, spec->identity));
-  own->acc = ga__dtype_work(spec->acc_typecode);
-  own->out = spec->out_typecode;
-  own->is_cpu = gr->context->info.is_cpu;
-
-  gr->parts_input = (gpuelemwise_arg){.name = "part", .typecode = own->acc};
-  gr->parts = *own;
-  gr->parts.prologue = NULL;
-  gr->parts.map = "part";
-  gr->parts.n = 1;
-  gr->parts.inputs = &gr->parts_input;
-  return GA_NO_ERROR;
-}
-
-GpuReduction *GpuReduction_new(gpucontext *ctx, const gpureduction_spec *spec,
-                               int *ret) {
-  GpuReduction *gr = NULL;
-  int status = check_spec(ctx, spec);
-  if (status == GA_NO_ERROR) {
-    gr = ga__alloc(1, sizeof *gr);
-    status = gr == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-  }
-  if (status == GA_NO_ERROR) {
-    gr->context = ctx;
-    gpucontext_retain(ctx);
-    status = copy_spec(gr, spec);
-  }
-  if (status != GA_NO_ERROR) {
-    GpuReduction_free(gr);
-    gr = NULL;
-    if (ret != NULL)
-      *ret = status;
-  }
-  return gr;
-}
-
-/* The texts are const to those who read the spec; here is their owner. */
-static void free_text(const char *text) {
-  ga__free((void *)(uintptr_t)text);
-}
-
-void GpuReduction_free(GpuReduction *gr) {
-  if (gr == NULL)
-    return;
-  for (variant *v = atomic_load(&gr->variants); v != NULL;) {
-    variant *next = v->next;
-    ga__free(v);
-    v = next;
-  }
-  for (unsigned int i = 0; i < gr->spec.n; i++)
-    free_text(gr->spec.inputs[i].name);
-  ga__free((void *)(uintptr_t)gr->spec.inputs);
-  free_text(gr->spec.preamble);
-  free_text(gr->spec.prologue);
-  free_text(gr->spec.map);
-  free_text(gr->spec.combine);
-  free_text(gr->spec.identity);
-  gpucontext_deref(gr->context);
-  ga__free(gr);
-}
-
 /* ---- kernels ---- */
 
-static int make_source(ga_source *out, const GpuReduction *gr, const variant *v) {
+static ga_reduce_spec variant_spec(const GpuReduction *gr, const ga_reduce_variant *v) {
   ga_reduce_spec spec = v->is_parts ? gr->parts : gr->spec;
-  spec.width = choose_width(gr->context, v->kind, spec.acc);
   spec.is_wide = v->is_wide;
+  return spec;
+}
+
+static int make_source(ga_source *out, const GpuReduction *gr,
+                       const ga_reduce_variant *v) {
+  const ga_reduce_spec spec = variant_spec(gr, v);
   return ga__reduce_source(out, &spec, v->kind, v->nk, v->nr);
 }
 
-static int compile(gpukernel **out, const GpuReduction *gr, const variant *v) {
+static int compile(gpukernel **out, const GpuReduction *gr,
+                   const ga_reduce_variant *v) {
   ga_source source = {0};
   GA_TRY(make_source(&source, gr, v));
   int status = ga__kernel_get(out, gr->context, &source);
@@ -171,16 +33,17 @@ static int compile(gpukernel **out, const GpuReduction *gr, const variant *v) {
   return status;
 }
 
-static int get_kernel(gpukernel **out, GpuReduction *gr, const variant *wanted) {
-  for (variant *v = atomic_load(&gr->variants); v != NULL; v = v->next)
+static int get_kernel(gpukernel **out, GpuReduction *gr,
+                      const ga_reduce_variant *wanted) {
+  for (ga_reduce_variant *v = atomic_load(&gr->variants); v != NULL; v = v->next)
     if (v->kind == wanted->kind && v->is_parts == wanted->is_parts &&
         v->is_wide == wanted->is_wide && v->nk == wanted->nk && v->nr == wanted->nr) {
       *out = v->kernel;
       return GA_NO_ERROR;
     }
-  variant made = *wanted;
+  ga_reduce_variant made = *wanted;
   GA_TRY(compile(&made.kernel, gr, wanted));
-  variant *v = ga__alloc(1, sizeof *v);
+  ga_reduce_variant *v = ga__alloc(1, sizeof *v);
   if (v == NULL)
     return GA_MEMORY_ERROR;
   made.next = atomic_load(&gr->variants);
@@ -202,7 +65,7 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
     nr += (axes >> i) & 1;
   const unsigned int nk = nd - nr, fk = full_rank(nk), fr = full_rank(nr);
   const bool is_full = nk > SIMPLE_RANK || nr > SIMPLE_RANK;
-  const variant all[] = {
+  const ga_reduce_variant all[] = {
       {.kind = GA_REDUCE_COLUMNS, .is_parts = true, .nk = 1, .nr = 1},
       {.kind = GA_REDUCE_ROWS, .nk = SIMPLE_RANK, .nr = SIMPLE_RANK},
       {.kind = GA_REDUCE_COLUMNS, .nk = SIMPLE_RANK, .nr = SIMPLE_RANK},
@@ -236,21 +99,74 @@ static void add_count(ga_args *args, bool is_wide, size_t value) {
     ga__args_i32(args, (int32_t)value);
 }
 
-static void add_geometry(ga_args *args, bool is_wide, const ga_reduce_geometry *g,
-                         size_t results, size_t across, int mode) {
+/* What a launch needs beside its inputs. */
+typedef struct work {
+  gpukernel *kernel;
+  ga_reduce_spec spec;
+  ga_reduce_shape shape;
+  ga_reduce_geometry geometry;
+  size_t results, across, reduced;
+  int mode;
+} work;
+
+static size_t block_threads(const gpukernel *kernel) {
+  size_t threads = GA_REDUCE_BLOCK;
+  while (threads > 1 && threads > ga__kernel_threads(kernel))
+    threads /= 2;
+  return threads;
+}
+
+/* The kernel and its geometry. */
+static int plan_work(work *w, GpuReduction *gr, const ga_reduce_variant *wanted,
+                     size_t results, size_t across, size_t outer, size_t inner) {
+  GA_TRY(get_kernel(&w->kernel, gr, wanted));
+  w->spec = variant_spec(gr, wanted);
+  w->shape = ga__reduce_shape(&w->spec, wanted->kind);
+  if (wanted->kind == GA_REDUCE_ROWS && !(w->mode & GA_REDUCE_PACKED))
+    w->shape.vector = 0; /* it goes element by element */
+  w->geometry =
+      ga__reduce_geometry(&gr->context->info, wanted->kind, w->shape,
+                          block_threads(w->kernel), results, across, outer, inner);
+  w->results = results;
+  w->across = across;
+  return GA_NO_ERROR;
+}
+
+static void add_geometry(ga_args *args, const work *w) {
+  const ga_reduce_geometry *g = &w->geometry;
   const size_t counts[] = {g->tiles,        ga__ceil_div(g->tiles, g->groups),
-                           results,         across,
+                           w->results,      w->across,
                            g->outer,        g->outer_per,
                            g->inner,        g->inner_per,
                            g->splits_inner, g->lanes_outer,
-                           (size_t)mode};
+                           (size_t)w->mode};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    add_count(args, is_wide, counts[i]);
+    add_count(args, w->spec.is_wide, counts[i]);
+  ga__args_i64(args, (int64_t)w->reduced);
+}
+
+/* The results, from `shift` elements on, and where accumulators go instead. */
+static void add_outputs(ga_args *args, const work *w, const GpuArray *out, size_t shift,
+                        gpudata *part, size_t part_shift) {
+  for (unsigned int m = 0; m < w->spec.n_results; m++) {
+    ga__args_buffer(args, out[m].data);
+    ga__args_offset(args, out[m].data,
+                    out[m].offset + shift * GpuArray_ITEMSIZE(&out[m]));
+  }
+  gpudata *place = part != NULL ? part : out[0].data;
+  ga__args_buffer(args, place);
+  ga__args_offset(args, place,
+                  part != NULL ? part_shift * ga__reduce_size(&w->spec) : 0);
+}
+
+static bool wants_positions(const ga_reduce_spec *spec) {
+  return (spec->flags & GA_REDUCTION_INDEX) && !spec->is_parts;
 }
 
 /* The group's axes, after as many of length 1 as make `rank`. */
-static void add_group(ga_args *args, bool is_wide, const ga_reduce_problem *p,
+static void add_group(ga_args *args, const work *w, const ga_reduce_problem *p,
                       const ga_axis_group *g, unsigned int rank, bool kept) {
+  const bool is_wide = w->spec.is_wide;
   for (unsigned int k = 0; k < rank; k++) {
     bool padding = k < rank - g->nd;
     unsigned int axis = k - (rank - g->nd);
@@ -260,64 +176,53 @@ static void add_group(ga_args *args, bool is_wide, const ga_reduce_problem *p,
     for (unsigned int i = 0; i < p->n; i++)
       if (p->arrays[i] != NULL)
         ga__args_i64(args, padding ? 0 : g->strides[i][axis]);
+    if (!kept && wants_positions(&w->spec))
+      add_count(args, is_wide, padding ? 0 : (size_t)g->strides[p->n][axis]);
   }
 }
 
-static int launch(gpukernel *kernel, const ga_reduce_geometry *g, const ga_args *args) {
+static int launch(const work *w, const ga_args *args) {
+  const ga_reduce_geometry *g = &w->geometry;
   const ga_launch l = {
       .nd = 2,
       .grid = {ga__ceil_div(g->tiles, ga__ceil_div(g->tiles, g->groups)), g->splits, 1},
       .block = {g->lanes, g->items, 1},
       .n_args = args->n,
       .args = args->list};
-  return ga__kernel_launch(kernel, &l);
-}
-
-static size_t block_threads(const gpukernel *kernel) {
-  size_t threads = GA_REDUCE_BLOCK;
-  while (threads > 1 && threads > ga__kernel_threads(kernel))
-    threads /= 2;
-  return threads;
+  return ga__kernel_launch(w->kernel, &l);
 }
 
 /* Reduces part[splits][results] into `out`; no splits give the identity. */
 static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
-                        size_t results, size_t splits) {
-  gpukernel *kernel;
-  const variant wanted = {.kind = GA_REDUCE_COLUMNS,
-                          .is_parts = true,
-                          .is_wide = results * splits >= NARROW || results >= NARROW,
-                          .nk = 1,
-                          .nr = 1};
-  GA_TRY(get_kernel(&kernel, gr, &wanted));
-  ga_reduce_geometry g =
-      ga__reduce_geometry(&gr->context->info, GA_REDUCE_COLUMNS,
-                          choose_width(gr->context, wanted.kind, gr->spec.acc),
-                          block_threads(kernel), results, results, 1, splits);
-  ga__reduce_set_splits(&g, 1, 1, 1);
-  const size_t size = gpuarray_get_elsize(gr->spec.acc);
+                        bool is_wide, size_t results, size_t splits, size_t reduced) {
+  const ga_reduce_variant wanted = {.kind = GA_REDUCE_COLUMNS,
+                                    .is_parts = true,
+                                    .is_wide = is_wide,
+                                    .nk = 1,
+                                    .nr = 1};
+  work w = {.mode = GA_REDUCE_UNIT, .reduced = reduced};
+  GA_TRY(plan_work(&w, gr, &wanted, results, results, 1, splits));
+  ga__reduce_set_splits(&w.geometry, 1, 1, 1);
+  const size_t size = ga__reduce_size(&w.spec);
   ga_args args;
   args.n = 0;
-  ga__args_buffer(&args, out->data);
-  ga__args_offset(&args, out->data, out->offset);
-  ga__args_buffer(&args, part);
+  add_outputs(&args, &w, out, 0, part, 0);
+  ga__args_input(&args, part);
   ga__args_offset(&args, part, 0);
-  ga__args_buffer(&args, part);
-  ga__args_offset(&args, part, 0);
-  add_geometry(&args, wanted.is_wide, &g, results, results, GA_REDUCE_UNIT);
-  add_count(&args, wanted.is_wide, results);
+  add_geometry(&args, &w);
+  add_count(&args, is_wide, results);
   ga__args_i64(&args, 1);
   ga__args_i64(&args, (int64_t)size);
-  add_count(&args, wanted.is_wide, splits);
+  add_count(&args, is_wide, splits);
   ga__args_i64(&args, (int64_t)(results * size));
-  return launch(kernel, &g, &args);
+  return launch(&w, &args);
 }
 
 static void add_inputs(ga_args *args, const GpuReduction *gr,
                        const ga_reduce_problem *p, void *const *ins) {
   for (unsigned int i = 0; i < p->n; i++) {
     if (p->arrays[i] != NULL) {
-      ga__args_buffer(args, p->arrays[i]->data);
+      ga__args_input(args, p->arrays[i]->data);
       ga__args_offset(args, p->arrays[i]->data, p->offsets[i]);
     } else {
       ga__args_value(args, ins[i], gpuarray_get_elsize(gr->spec.inputs[i].typecode));
@@ -325,53 +230,53 @@ static void add_inputs(ga_args *args, const GpuReduction *gr,
   }
 }
 
-/* `out` is the finished array; there are results and elements to reduce. */
+static int check_arguments(const GpuReduction *gr, unsigned int nk, unsigned int nr) {
+  const unsigned int n = gr->spec.n;
+  if (2 * gr->spec.n_results + 2 + 2 * n + 13 + nk * (2 + n) + nr * (2 + n) >
+      GA_MAX_ARGS)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "reduction: %u inputs over %u axes take more than a kernel's %d "
+                   "arguments; reduce fewer axes, or a result computed before",
+                   n, nk + nr, GA_MAX_ARGS);
+  return GA_NO_ERROR;
+}
+
+/* `out` are the finished arrays; there are results and elements to reduce. */
 static int reduce_problem(GpuReduction *gr, const GpuArray *out,
                           const ga_reduce_problem *p, void *const *ins, unsigned int nk,
                           unsigned int nr) {
   gpucontext *ctx = gr->context;
-  if (4 + 2 * p->n + 11 + nk * (2 + p->n) + nr * (1 + p->n) > GA_MAX_ARGS)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "reduction: %u inputs over %u axes take more than a kernel's %d "
-                   "arguments; reduce fewer axes, or a result computed before",
-                   p->n, nk + nr, GA_MAX_ARGS);
-  const size_t across = p->kept.dims[p->kept.nd - 1];
+  GA_TRY(check_arguments(gr, nk, nr));
   const size_t inner = p->inner.dims[p->inner.nd - 1];
   const enum ga_reduce_kind kind = ga__reduce_choose_kind(p, ctx->info.is_cpu);
   const bool is_wide =
       p->results >= NARROW || p->reduced >= NARROW || p->results * p->reduced >= NARROW;
-  const variant wanted = {.kind = kind, .is_wide = is_wide, .nk = nk, .nr = nr};
-  gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, gr, &wanted));
-  const ga_reduce_geometry g = ga__reduce_geometry(
-      &ctx->info, kind, choose_width(ctx, kind, gr->spec.acc), block_threads(kernel),
-      p->results, across, p->reduced / inner, inner);
-  const bool rows = kind == GA_REDUCE_ROWS;
-  int mode = ga__reduce_is_unit(p, rows ? &p->inner : &p->kept) ? GA_REDUCE_UNIT : 0;
+  const ga_reduce_variant wanted = {
+      .kind = kind, .is_wide = is_wide, .nk = nk, .nr = nr};
+  work w = {.mode = ga__reduce_mode(p, kind == GA_REDUCE_ROWS ? &p->inner : &p->kept),
+            .reduced = p->reduced};
+  GA_TRY(plan_work(&w, gr, &wanted, p->results, p->kept.dims[p->kept.nd - 1],
+                   p->reduced / inner, inner));
+  const size_t splits = w.geometry.splits;
   gpudata *part = NULL;
-  if (g.splits > 1) {
-    mode |= GA_REDUCE_PART;
-    GA_TRY(ga__buffer_new(&part, ctx,
-                          g.splits * p->results * gpuarray_get_elsize(gr->spec.acc)));
+  if (splits > 1) {
+    w.mode |= GA_REDUCE_PART;
+    GA_TRY(ga__buffer_new(&part, ctx, splits * p->results * ga__reduce_size(&w.spec)));
   }
   /* Where results go to `part` first, they lie as in `out`. */
-  gpudata *place = part != NULL ? part : out->data;
-  size_t shift =
-      p->out_offset * gpuarray_get_elsize(part ? gr->spec.acc : gr->spec.out);
   ga_args args;
   args.n = 0;
-  ga__args_buffer(&args, out->data);
-  ga__args_offset(&args, out->data, out->offset + (part ? 0 : shift));
-  ga__args_buffer(&args, place);
-  ga__args_offset(&args, place, part ? shift : 0);
+  add_outputs(&args, &w, out, part ? 0 : p->out_offset, part, p->out_offset);
   add_inputs(&args, gr, p, ins);
-  add_geometry(&args, is_wide, &g, p->results, across, mode);
-  add_group(&args, is_wide, p, &p->kept, nk, true);
-  add_group(&args, is_wide, p, &p->inner, nr, false);
-  int status = launch(kernel, &g, &args);
+  add_geometry(&args, &w);
+  if (wants_positions(&w.spec))
+    add_count(&args, is_wide, p->position);
+  add_group(&args, &w, p, &p->kept, nk, true);
+  add_group(&args, &w, p, &p->inner, nr, false);
+  int status = launch(&w, &args);
   if (part != NULL) {
     if (status == GA_NO_ERROR)
-      status = reduce_parts(gr, out, part, p->results, g.splits);
+      status = reduce_parts(gr, out, part, is_wide, p->results, splits, p->reduced);
     gpudata_release(part);
   }
   return status;
@@ -382,6 +287,7 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out,
 static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a) {
   const gpuelemwise_arg *arg = &gr->spec.inputs[i];
   char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, "reduction"));
   if (a->typecode != arg->typecode)
     return GA_FAIL(GA_INVALID_ERROR, "reduction: `%s` is %s, expected %s", arg->name,
                    ga__array_text(text, a), ga__dtype_name(arg->typecode));
@@ -418,43 +324,96 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
   return GA_NO_ERROR;
 }
 
-int GpuReduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
-                       unsigned int axes, int keepdims) {
-  if (gr == NULL || out == NULL || ins == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "reduction: needs a reduction, a result and inputs; got NULL");
-  GA_TRY(ga__context_check(gr->context));
+/* Fails where a result would be of no elements and that is not wanted. */
+static int check_elements(const GpuReduction *gr, const ga_reduce_problem *p,
+                          unsigned int nd, const size_t *dims) {
+  char text[GA_SHAPE_TEXT];
+  if (!(gr->spec.flags & GA_REDUCTION_NEEDS_ELEMENTS) || p->reduced > 0 ||
+      p->results == 0)
+    return GA_NO_ERROR;
+  return GA_FAIL(
+      GA_VALUE_ERROR,
+      "reduction: no elements to reduce in shape %s, and the operation has no "
+      "identity; reduce axes that have elements",
+      ga__shape_text(text, nd, dims));
+}
+
+/* New arrays for the results. */
+static int make_results(GpuArray *out, const GpuReduction *gr, unsigned int nd,
+                        const size_t *dims) {
+  for (unsigned int m = 0; m < gr->spec.n_results; m++) {
+    int status = GpuArray_empty(&out[m], gr->context, gr->spec.results[m].typecode, nd,
+                                dims, GA_C_ORDER);
+    if (status != GA_NO_ERROR) {
+      while (m-- > 0)
+        GpuArray_clear(&out[m]);
+      return status;
+    }
+  }
+  return GA_NO_ERROR;
+}
+
+/* Sets the counts of `p`, and the results' shape. */
+static void count(ga_reduce_problem *p, unsigned int *kept_nd, size_t *kept,
+                  unsigned int nd, const size_t *dims, unsigned int axes, bool keep) {
+  p->results = p->reduced = 1;
+  *kept_nd = 0;
+  for (unsigned int axis = 0; axis < nd; axis++) {
+    bool reduced = (axes >> axis) & 1;
+    *(reduced ? &p->reduced : &p->results) *= dims[axis];
+    if (!reduced || keep)
+      kept[(*kept_nd)++] = reduced ? 1 : dims[axis];
+  }
+}
+
+/* Reduces into the arrays `out`, which are new. */
+static int reduce_into(GpuReduction *gr, const GpuArray *out, ga_reduce_problem *p,
+                       void *const *ins, unsigned int nd, const size_t *dims,
+                       unsigned int n, const unsigned int *list) {
+  if (p->results == 0)
+    return GA_NO_ERROR;
+  if (p->reduced == 0)
+    return reduce_parts(gr, out, out[0].data, p->results >= NARROW, p->results, 0, 0);
+  p->has_position = wants_positions(&gr->spec);
+  ga__reduce_split_axes(p, nd, dims, n, list);
+  bool simple = p->kept.nd <= SIMPLE_RANK && p->inner.nd <= SIMPLE_RANK;
+  return reduce_problem(gr, out, p, ins, simple ? SIMPLE_RANK : full_rank(nd - n),
+                        simple ? SIMPLE_RANK : full_rank(n));
+}
+
+int ga__reduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
+                        unsigned int n, const unsigned int *list, int keepdims) {
   ga_reduce_problem p;
-  unsigned int nd, kept_nd = 0, nr = 0;
+  unsigned int nd, kept_nd, axes = 0;
   size_t dims[GA_MAX_NDIM], kept[GA_MAX_NDIM];
+  GpuArray results[GA_REDUCE_VALUES];
+  GA_TRY(ga__context_check(gr->context));
   GA_TRY(gather(&p, &nd, dims, gr, ins));
+  for (unsigned int k = 0; k < n; k++)
+    axes |= 1u << list[k];
   if (nd < GA_MAX_NDIM && axes >> nd != 0)
     return GA_FAIL(GA_VALUE_ERROR,
                    "reduction: axes 0x%x name an axis past the last of %u", axes, nd);
-  p.results = p.reduced = 1;
-  for (unsigned int axis = 0; axis < nd; axis++) {
-    bool reduced = (axes >> axis) & 1;
-    nr += reduced;
-    *(reduced ? &p.reduced : &p.results) *= dims[axis];
-    if (!reduced || keepdims)
-      kept[kept_nd++] = reduced ? 1 : dims[axis];
-  }
-  GpuArray result;
-  GA_TRY(GpuArray_empty(&result, gr->context, gr->spec.out, kept_nd, kept, GA_C_ORDER));
-  int status = GA_NO_ERROR;
-  if (p.results > 0 && p.reduced == 0) {
-    status = reduce_parts(gr, &result, result.data, p.results, 0);
-  } else if (p.results > 0) {
-    ga__reduce_split_axes(&p, nd, dims, axes);
-    bool simple = p.kept.nd <= SIMPLE_RANK && p.inner.nd <= SIMPLE_RANK;
-    status =
-        reduce_problem(gr, &result, &p, ins, simple ? SIMPLE_RANK : full_rank(nd - nr),
-                       simple ? SIMPLE_RANK : full_rank(nr));
-  }
-  if (status != GA_NO_ERROR) {
-    GpuArray_clear(&result);
-    return status;
-  }
-  *out = result;
-  return GA_NO_ERROR;
+  count(&p, &kept_nd, kept, nd, dims, axes, keepdims);
+  GA_TRY(check_elements(gr, &p, nd, dims));
+  GA_TRY(make_results(results, gr, kept_nd, kept));
+  int status = reduce_into(gr, results, &p, ins, nd, dims, n, list);
+  for (unsigned int m = 0; m < gr->spec.n_results; m++)
+    if (status == GA_NO_ERROR)
+      out[m] = results[m];
+    else
+      GpuArray_clear(&results[m]);
+  return status;
+}
+
+int GpuReduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
+                       unsigned int axes, int keepdims) {
+  unsigned int list[GA_MAX_NDIM], n = 0;
+  if (gr == NULL || out == NULL || ins == NULL)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "reduction: needs a reduction, a result and inputs; got NULL");
+  for (unsigned int axis = 0; axis < GA_MAX_NDIM; axis++)
+    if ((axes >> axis) & 1)
+      list[n++] = axis;
+  return ga__reduction_apply(gr, out, ins, n, list, keepdims);
 }

@@ -31,7 +31,7 @@ static size_t distance(const ga_reduce_problem *p, const ga_axis_group *g,
 /* The order of reduction is ours to choose, and the result's strides follow the kept
  * axes: so axes run forwards in memory, the nearest neighbours innermost. */
 static void add_axis(ga_reduce_problem *p, ga_axis_group *g, size_t dim,
-                     const ssize_t *strides) {
+                     const ssize_t *strides, size_t *last_offset) {
   bool forwards = true;
   for (unsigned int i = 0; i < p->n; i++)
     if (strides[i] != 0) {
@@ -41,7 +41,7 @@ static void add_axis(ga_reduce_problem *p, ga_axis_group *g, size_t dim,
   if (!forwards && dim > 0) {
     for (unsigned int i = 0; i < p->n; i++)
       p->offsets[i] += (dim - 1) * (size_t)strides[i];
-    p->out_offset += (dim - 1) * (size_t)strides[p->n];
+    *last_offset += (dim - 1) * (size_t)strides[p->n];
   }
   unsigned int at = g->nd++;
   g->dims[at] = dim;
@@ -64,17 +64,34 @@ static void collapse(const ga_reduce_problem *p, ga_axis_group *g) {
   ga__shape_collapse(p->n + 1, &g->nd, g->dims, rows);
 }
 
-void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *dims,
-                           unsigned int axes) {
-  ssize_t out_strides[GA_MAX_NDIM], stride = 1;
-  for (unsigned int axis = nd; axis-- > 0;) {
-    bool reduced = (axes >> axis) & 1;
-    out_strides[axis] = reduced ? 0 : stride;
-    if (!reduced)
+/* Strides of what is no array, in elements: of the results along kept axes, of the
+ * positions along reduced ones (0 where nobody asks for positions, so that axes merge
+ * as they can). */
+static void own_strides(ssize_t *out, const ga_reduce_problem *p, unsigned int nd,
+                        const size_t *dims, unsigned int n, const unsigned int *list,
+                        unsigned int axes) {
+  ssize_t stride = 1;
+  for (unsigned int axis = nd; axis-- > 0;)
+    if (!((axes >> axis) & 1)) {
+      out[axis] = stride;
       stride *= (ssize_t)dims[axis];
+    }
+  stride = p->has_position;
+  for (unsigned int k = n; k-- > 0;) {
+    out[list[k]] = stride;
+    stride *= (ssize_t)dims[list[k]];
   }
+}
+
+void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *dims,
+                           unsigned int n, const unsigned int *list) {
+  ssize_t own[GA_MAX_NDIM];
+  unsigned int axes = 0;
+  for (unsigned int k = 0; k < n; k++)
+    axes |= 1u << list[k];
+  own_strides(own, p, nd, dims, n, list, axes);
   p->kept.nd = p->inner.nd = 0;
-  p->out_offset = 0;
+  p->out_offset = p->position = 0;
   for (unsigned int axis = 0; axis < nd; axis++) {
     ssize_t strides[GA_REDUCE_INPUTS + 1];
     for (unsigned int i = 0; i < p->n; i++) {
@@ -83,10 +100,11 @@ void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *
       bool walked = a && axis >= missing && a->dimensions[axis - missing] != 1;
       strides[i] = walked ? a->strides[axis - missing] : 0;
     }
-    strides[p->n] = out_strides[axis];
+    strides[p->n] = own[axis];
     bool reduced = (axes >> axis) & 1;
     if (dims[axis] != 1)
-      add_axis(p, reduced ? &p->inner : &p->kept, dims[axis], strides);
+      add_axis(p, reduced ? &p->inner : &p->kept, dims[axis], strides,
+               reduced ? &p->position : &p->out_offset);
   }
   collapse(p, &p->kept);
   collapse(p, &p->inner);
@@ -104,13 +122,25 @@ enum ga_reduce_kind ga__reduce_choose_kind(const ga_reduce_problem *p, bool is_c
              : GA_REDUCE_COLUMNS;
 }
 
-bool ga__reduce_is_unit(const ga_reduce_problem *p, const ga_axis_group *g) {
-  unsigned int last = g->nd - 1;
-  for (unsigned int i = 0; i < p->n; i++)
-    if (p->arrays[i] != NULL && g->dims[last] > 1 &&
-        g->strides[i][last] != (ssize_t)GpuArray_ITEMSIZE(p->arrays[i]))
-      return false;
-  return true;
+int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g) {
+  const unsigned int last = g->nd - 1;
+  int repeated = 0, arrays = 0, unit = 0;
+  for (unsigned int i = 0; i < p->n; i++) {
+    if (p->arrays[i] == NULL)
+      continue;
+    ssize_t stride = g->strides[i][last];
+    bool is_unit = stride == (ssize_t)GpuArray_ITEMSIZE(p->arrays[i]);
+    arrays++;
+    unit += is_unit;
+    if (stride == 0 && i < GA_REDUCE_PACKED_INPUTS)
+      repeated |= GA_REDUCE_REPEATED << i;
+    else if (!is_unit && g->dims[last] > 1)
+      return 0;
+  }
+  if (unit == arrays || g->dims[last] == 1)
+    return GA_REDUCE_UNIT |
+           (p->n <= GA_REDUCE_PACKED_INPUTS && unit == arrays ? GA_REDUCE_PACKED : 0);
+  return unit > 0 && p->n <= GA_REDUCE_PACKED_INPUTS ? GA_REDUCE_PACKED | repeated : 0;
 }
 
 /* ---- the geometry ---- */
@@ -149,16 +179,27 @@ void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_ou
 #define GPU_SPLIT 8192
 #define GPU_SPLIT_FROM 32768
 
-/* One block per tile, enough of them to fill the processors eight times. Many short
- * rows are best read by few items each, as long as these fill a memory transaction. */
+/* Blocks of a processor, over which a few results are spread; and most of them, before
+ * each takes several tiles. */
+#define GPU_BLOCKS 8
+#define GPU_TURNS 128
+/* Steps of an item along a row, for which sharing the row out further does not pay; and
+ * items that share a row as long as each has two. */
+#define GPU_STEPS 16
+#define GPU_ROW_LANES 8
+
+/* Blocks of as many rows as fit, each shared by a few items that fill memory
+ * transactions, as long as that keeps the processors busy. */
 static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
-                     size_t threads, size_t results, size_t width) {
+                     size_t threads, size_t results, ga_reduce_shape shape) {
   const size_t processors = device->processors, busy = processors * 1024;
-  g->lanes = power_above(ga__ceil_div(g->inner, 4 * width));
-  if (g->lanes < 8)
-    g->lanes = smaller(8, power_above(ga__ceil_div(g->inner, width)));
-  g->lanes = smaller(threads, g->lanes);
-  while (g->lanes < threads && g->lanes < g->inner && results * g->lanes < busy)
+  const size_t packet = shape.vector > 0 ? shape.vector : 1;
+  const size_t step = shape.vector > 0 ? packet * shape.unroll : shape.width;
+  const size_t packets = ga__ceil_div(g->inner, packet);
+  g->lanes = smaller(threads, power_above(ga__ceil_div(g->inner, GPU_STEPS * step)));
+  if (g->lanes < GPU_ROW_LANES)
+    g->lanes = smaller(GPU_ROW_LANES, power_above(ga__ceil_div(g->inner, 2 * step)));
+  while (g->lanes < threads && g->lanes < packets && results * g->lanes < busy)
     g->lanes *= 2;
   g->lanes_outer = 1;
   while (g->lanes * g->lanes_outer < threads && g->lanes_outer < g->outer &&
@@ -170,11 +211,12 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
          of_one * slots > 32)
     slots /= 2;
   g->items = g->lanes_outer * slots;
-  g->tiles = g->groups = ga__ceil_div(results, slots);
+  g->tiles = ga__ceil_div(results, slots);
+  g->groups = smaller(g->tiles, GPU_TURNS * processors);
   size_t reduced = g->outer * g->inner;
   size_t parts = reduced < GPU_SPLIT_FROM ? 1 : reduced / GPU_SPLIT;
-  size_t wanted = smaller(8 * processors / g->tiles, parts);
-  ga__reduce_set_splits(g, wanted, g->lanes_outer, g->lanes * width);
+  size_t wanted = smaller(GPU_BLOCKS * processors / g->tiles, parts);
+  ga__reduce_set_splits(g, wanted, g->lanes_outer, g->lanes * step);
 }
 
 static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
@@ -194,7 +236,8 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
   g->lanes_outer = smaller(items / items_inner, power_above(g->outer));
   g->items = items_inner * g->lanes_outer;
   g->tiles = g->groups = results / across * ga__ceil_div(across, g->lanes * width);
-  size_t wanted = smaller(8 * processors / g->tiles, reduced / (g->items * 16));
+  size_t wanted =
+      smaller(GPU_BLOCKS * processors / g->tiles, reduced / (g->items * 16));
   ga__reduce_set_splits(g, wanted, g->lanes_outer, items_inner);
 }
 
@@ -221,15 +264,15 @@ static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
 }
 
 ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
-                                       enum ga_reduce_kind kind, unsigned int width,
+                                       enum ga_reduce_kind kind, ga_reduce_shape shape,
                                        size_t threads, size_t results, size_t across,
                                        size_t outer, size_t inner) {
   ga_reduce_geometry g = {.kind = kind, .outer = outer, .inner = inner};
   if (device->is_cpu)
-    cpu_geometry(&g, device, results, across, width);
+    cpu_geometry(&g, device, results, across, shape.width);
   else if (kind == GA_REDUCE_ROWS)
-    gpu_rows(&g, device, threads, results, width);
+    gpu_rows(&g, device, threads, results, shape);
   else
-    gpu_columns(&g, device, threads, results, across, width);
+    gpu_columns(&g, device, threads, results, across, shape.width);
   return g;
 }

@@ -5,10 +5,8 @@
 #include "c/array.h"
 #include "c/reduce_source.h"
 
-#define GA_REDUCE_INPUTS 32
-
 /* Kept or reduced axes, outermost first. Row `i` of `strides` belongs to input i; row
- * `n` to the result, in elements, for kept axes. */
+ * `n` to the results, in elements, for kept axes, or to positions, for reduced ones. */
 typedef struct ga_axis_group {
   unsigned int nd;
   size_t dims[GA_MAX_NDIM];
@@ -21,6 +19,8 @@ typedef struct ga_reduce_problem {
   const GpuArray *arrays[GA_REDUCE_INPUTS]; /* NULL for a scalar */
   size_t offsets[GA_REDUCE_INPUTS];
   size_t out_offset; /* elements */
+  size_t position;   /* of the first element */
+  bool has_position;
   size_t results, reduced;
   ga_axis_group kept, inner; /* `inner`: the reduced axes */
 } ga_reduce_problem;
@@ -35,18 +35,20 @@ typedef struct ga_reduce_geometry {
   size_t splits_inner, splits;
 } ga_reduce_geometry;
 
-/* Sorts the axes of p->arrays, broadcast to `dims`, into kept and reduced ones:
- * forwards in memory, the nearest neighbours innermost, as few as can be. */
+/* Sorts the axes of p->arrays, broadcast to `dims`, into kept ones and those of
+ * list[0..n), which are reduced: forwards in memory, the nearest neighbours innermost,
+ * as few as can be. Positions, if asked for, count in the order of the list. */
 void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *dims,
-                           unsigned int axes);
+                           unsigned int n, const unsigned int *list);
 /* Neighbouring items walk where memory is contiguous, unless that axis is too short. */
 enum ga_reduce_kind ga__reduce_choose_kind(const ga_reduce_problem *p, bool is_cpu);
-/* Whether every array is contiguous along the innermost axis of the group. */
-bool ga__reduce_is_unit(const ga_reduce_problem *p, const ga_axis_group *g);
-/* For kernels of `width`, with blocks of at most `threads`; `results` in lines of
+/* GA_REDUCE_UNIT, or GA_REDUCE_PACKED with its bits, or both, or 0, where neighbours
+ * walk along the innermost axis of the group. */
+int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g);
+/* For kernels of `shape`, with blocks of at most `threads`; `results` in lines of
  * `across`. */
 ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
-                                       enum ga_reduce_kind kind, unsigned int width,
+                                       enum ga_reduce_kind kind, ga_reduce_shape shape,
                                        size_t threads, size_t results, size_t across,
                                        size_t outer, size_t inner);
 /* Cuts the reduced elements into at most `wanted` splits, along the outer axes first; a

@@ -1,11 +1,15 @@
 """Reductions over any axes, made from the rows of the table that have an identity.
 
-The dtype of a result is NumPy's. float16 is accumulated in float32. The same input on
-the same device gives the same bits.
+Each is one pass over the array: what is done with the reduced value (a mean's division)
+is done as it is stored, and a greatest element comes with its position.
+
+The dtype of a result is NumPy's. float16 and bfloat16 are accumulated in float32. The
+same input on the same device gives the same bits.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +19,17 @@ import numpy.typing as npt
 
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.base import BaseArray, axis_number
-from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.codegen import Expression, convert, identity_text, scalar_expression
 from gpuarray.context import Context
-from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
+from gpuarray.dtypes import (
+    DOUBLES,
+    as_dtype,
+    dtype_to_typecode,
+    kind_of,
+    parts_dtype,
+    work_ctype,
+    work_dtype,
+)
 from gpuarray.errors import BadType, BadValue, Unsupported
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -48,52 +60,86 @@ def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
     return mask
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value that is accumulated: ``row`` folds ``map``, of dtype ``accumulator``."""
+
+    row: Scalar
+    map: str
+    accumulator: DType
+
+
 def make_reduction(
     context: Context,
-    row: Scalar,
+    operation: str,
     inputs: Sequence[tuple[str, DType]],
-    map_text: str,
-    accumulator: DType,
+    parts: Sequence[Part],
     out: DType,
+    epilogue: str | None = None,
 ) -> Reduction:
-    """The reduction with ``row`` of ``map_text``, an expression of ``inputs`` by name.
+    """A reduction of one result over expressions of ``inputs`` by name.
 
-    ``map_text`` has the accumulator's type.
+    Without an ``epilogue`` the result is the first part; it is an expression of the
+    parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``. Rows
+    of which NumPy reduces no elements fail where there are none.
     """
-    involved = [dtype for _, dtype in inputs]
-    double = np.dtype(np.float64)
-    if double in (*involved, accumulator, out) and not context.has_double:
+    involved = [*(dtype for _, dtype in inputs), *(p.accumulator for p in parts), out]
+    if not context.has_double and not DOUBLES.isdisjoint(involved):
         raise Unsupported(
-            f"{row.name}: the reduction is computed in float64, which "
+            f"{operation}: the reduction is computed in float64, which "
             f"{context.device_name} ({context.name}) lacks; give dtype='float32'"
         )
-    combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
-    texts = [
-        ffi.new("char[]", text.encode())
-        for text in (
-            combine.support,
-            map_text,
-            combine.text,
-            identity_text(row, accumulator),
-        )
-    ]
-    names = [ffi.new("char[]", name.encode()) for name, _ in inputs]
-    described = ffi.new("gpuelemwise_arg[]", len(names))
-    for slot, name, (_, dtype) in zip(described, names, inputs, strict=True):
-        slot.name, slot.typecode = name, dtype_to_typecode(dtype)
-        slot.flags = lib.GE_READ
+    keep: list[Any] = []
     spec = ffi.new("gpureduction_spec *")
     spec.size = ffi.sizeof("gpureduction_spec")
-    spec.preamble, spec.map, spec.combine, spec.identity = texts
-    spec.acc_typecode = dtype_to_typecode(accumulator)
-    spec.out_typecode = dtype_to_typecode(out)
-    spec.n, spec.inputs = len(names), described
+    spec.n, spec.inputs = len(inputs), _inputs(inputs, keep)
+    spec.n_components, spec.components = len(parts), _components(parts, keep)
+    supports = dict.fromkeys(_combine(part).support for part in parts)
+    spec.preamble = _text("\n".join(supports), keep)
+    result = ffi.new("gpureduction_result *")
+    result.typecode = dtype_to_typecode(out)
+    result.epilogue = ffi.NULL if epilogue is None else _text(epilogue, keep)
+    spec.n_results, spec.results = 1, result
+    if builtins.any(needs_elements(part.row) for part in parts):
+        spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS
     status = ffi.new("int *")
     handle = lib.GpuReduction_new(context.pointer, spec, status)
     if not handle:
-        check(status[0], row.name)
-    handle = ffi.gc(handle, lib.GpuReduction_free)
-    return Reduction(handle, out, dtype_to_typecode(out))
+        check(status[0], operation)
+    return Reduction(ffi.gc(handle, lib.GpuReduction_free), out, dtype_to_typecode(out))
+
+
+def _text(text: str, keep: list[Any]) -> Any:
+    keep.append(ffi.new("char[]", text.encode()))
+    return keep[-1]
+
+
+def _inputs(inputs: Sequence[tuple[str, DType]], keep: list[Any]) -> Any:
+    described = ffi.new("gpuelemwise_arg[]", len(inputs))
+    for slot, (name, dtype) in zip(described, inputs, strict=True):
+        slot.name, slot.typecode = _text(name, keep), dtype_to_typecode(dtype)
+        slot.flags = lib.GE_READ
+    keep.append(described)
+    return described
+
+
+def _combine(part: Part) -> Expression:
+    return scalar_expression(part.row, [(x, part.accumulator) for x in ("a", "b")])
+
+
+def _components(parts: Sequence[Part], keep: list[Any]) -> Any:
+    described = ffi.new("gpureduction_component[]", len(parts))
+    for slot, part in zip(described, parts, strict=True):
+        slot.map, slot.combine = _text(part.map, keep), _text(_combine(part).text, keep)
+        slot.identity = _text(identity_text(part.row, part.accumulator), keep)
+        slot.typecode = dtype_to_typecode(part.accumulator)
+    keep.append(described)
+    return described
+
+
+def needs_elements(row: Scalar) -> bool:
+    """Whether a reduction of no elements is an error: NumPy's ufunc has no identity."""
+    return row.identity is not None and bool(np.isinf(row.identity))
 
 
 def apply_reduction(
@@ -125,16 +171,18 @@ def _reduce(
     keepdims: bool,
     accumulator: DType,
     out: DType | None = None,
+    epilogue: str | None = None,
 ) -> Any:
     """Reduce ``array``, converted to ``accumulator``, with ``row``."""
     context, out = array._context, accumulator if out is None else out
-    key = "reduce", row.name, array._typecode, accumulator, out
+    key = operation, row.name, array._typecode, accumulator, out, epilogue
     reduction = context.kernels.get(key)
     if reduction is None:
         work = work_dtype(accumulator)
         text = convert("x", array._dtype, work)
+        parts = [Part(row, text, work)]
         inputs = [("x", array._dtype)]
-        reduction = make_reduction(context, row, inputs, text, work, out)
+        reduction = make_reduction(context, operation, inputs, parts, out, epilogue)
         context.kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, operation)
     return apply_reduction(reduction, (array,), mask, keepdims, operation)
@@ -156,6 +204,19 @@ def _summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
     return np.dtype(np.uint64) if kind == "u" else array._dtype
 
 
+def _fitting_dtype(array: BaseArray, axis: Axis, result: DType) -> DType:
+    """The dtype to sum in: 32 bits where sums of small integers cannot exceed them."""
+    dtype = array._dtype
+    if dtype.kind not in "biu" or dtype.itemsize > 2 or result.itemsize != 8:
+        return result
+    mask, count = axes_mask(axis, array.ndim, "sum"), 1
+    for i, length in enumerate(array.shape):
+        count *= length if mask >> i & 1 else 1
+    largest = 1 if dtype.kind == "b" else 1 << 8 * dtype.itemsize
+    is_exact = result.kind in "iu" and count * largest < 1 << 31
+    return np.dtype(np.int32) if is_exact else result
+
+
 def sum(
     array: BaseArray,
     axis: Axis = None,
@@ -165,8 +226,9 @@ def sum(
 ) -> Any:
     """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it."""
     refuse_out(out)
-    accumulator = _summed_dtype(array, dtype)
-    return _reduce("sum", SCALARS["add"], array, axis, keepdims, accumulator)
+    result = _summed_dtype(array, dtype)
+    accumulator = _fitting_dtype(array, axis, result)
+    return _reduce("sum", SCALARS["add"], array, axis, keepdims, accumulator, result)
 
 
 def prod(
@@ -194,22 +256,18 @@ def mean(
     if dtype is not None:
         result = as_dtype(dtype, "mean")
     else:
-        result = array._dtype if array._dtype.kind == "f" else np.dtype(np.float64)
-    if result.kind != "f":
-        raise BadType(f"mean: dtype {result} does not hold a mean; expected a float")
-    total = _reduce("mean", SCALARS["add"], array, axis, keepdims, work_dtype(result))
-    count = array.size // total.size if total.size else 0
-    return (total / (count or float("nan"))).astype(result, copy=False)
-
-
-def _require_elements(operation: str, array: BaseArray, axis: Axis) -> None:
-    mask = axes_mask(axis, array.ndim, operation)
-    for i, length in enumerate(array.shape):
-        if length == 0 and mask >> i & 1:
-            raise BadValue(
-                f"{operation}: no elements along axis {i} of shape {array.shape}, and "
-                "the operation has no identity"
-            )
+        is_exact = kind_of(array._dtype) in "biu"
+        result = np.dtype(np.float64) if is_exact else array._dtype
+    if kind_of(result) in "biu":
+        raise BadType(
+            f"mean: dtype {result} does not hold a mean; expected a float or a complex "
+            "dtype"
+        )
+    work = work_dtype(result)
+    per = f"({work_ctype(parts_dtype(work))})n"
+    quotient = f"ga_complex(v.x / {per}, v.y / {per})"
+    text = quotient if work.kind == "c" else f"v / {per}"
+    return _reduce("mean", SCALARS["add"], array, axis, keepdims, work, result, text)
 
 
 def max(
@@ -217,7 +275,6 @@ def max(
 ) -> Any:
     """The largest element over ``axis``; nan if there is one."""
     refuse_out(out)
-    _require_elements("max", array, axis)
     return _reduce("max", SCALARS["maximum"], array, axis, keepdims, array._dtype)
 
 
@@ -226,7 +283,6 @@ def min(
 ) -> Any:
     """The smallest element over ``axis``; nan if there is one."""
     refuse_out(out)
-    _require_elements("min", array, axis)
     return _reduce("min", SCALARS["minimum"], array, axis, keepdims, array._dtype)
 
 
@@ -246,3 +302,75 @@ def all(
     refuse_out(out)
     row = SCALARS["logical_and"]
     return _reduce("all", row, array, axis, keepdims, np.dtype(bool))
+
+
+# ---- positions ----
+
+
+def _position(
+    operation: str, array: BaseArray, axis: int | None, keepdims: bool, smallest: bool
+) -> Any:
+    """Where the extremum over an axis, or in the flat array, first is."""
+    context = array._context
+    if not isinstance(axis, int | np.integer | None) or isinstance(axis, bool):
+        raise BadType(f"{operation}: axis {axis!r}, expected an integer or None")
+    key = "extremum", array._typecode, smallest
+    reduction = context.kernels.get(key)
+    if reduction is None:
+        status = ffi.new("int *")
+        which = lib.GA_EXTREMUM_POSITION
+        handle = lib.GpuReduction_extremum(
+            context.pointer, array._typecode, int(smallest), which, status
+        )
+        if not handle:
+            check(status[0], operation)
+        dtype = np.dtype(np.int64)
+        handle = ffi.gc(handle, lib.GpuReduction_free)
+        reduction = Reduction(handle, dtype, dtype_to_typecode(dtype))
+        context.kernels[key] = reduction
+    mask = axes_mask(axis, array.ndim, operation)
+    return apply_reduction(reduction, (array,), mask, keepdims, operation)
+
+
+def argmax(
+    array: BaseArray, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> Any:
+    """Where the first of the largest elements is along ``axis``; nan is the largest.
+
+    None: in the flattened array. int64.
+    """
+    refuse_out(out)
+    return _position("argmax", array, axis, keepdims, False)
+
+
+def argmin(
+    array: BaseArray, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> Any:
+    """Where the first of the smallest elements is along ``axis``; nan is the smallest.
+
+    None: in the flattened array. int64.
+    """
+    refuse_out(out)
+    return _position("argmin", array, axis, keepdims, True)
+
+
+def ptp(
+    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+) -> Any:
+    """The largest minus the smallest element over ``axis``, in one pass."""
+    refuse_out(out)
+    context, dtype = array._context, array._dtype
+    if dtype.kind == "b":
+        raise BadType("ptp: bool has no difference; convert it: x.astype('int8')")
+    key = "ptp", array._typecode
+    reduction = context.kernels.get(key)
+    if reduction is None:
+        work = work_dtype(dtype)
+        rows = SCALARS["maximum"], SCALARS["minimum"]
+        parts = [Part(row, "x", work) for row in rows]
+        minus = scalar_expression(SCALARS["sub"], [("v0", work), ("v1", work)])
+        inputs = [("x", dtype)]
+        reduction = make_reduction(context, "ptp", inputs, parts, dtype, minus.text)
+        context.kernels[key] = reduction
+    mask = axes_mask(axis, array.ndim, "ptp")
+    return apply_reduction(reduction, (array,), mask, keepdims, "ptp")

@@ -93,8 +93,9 @@ def test_nothing_to_reduce_gives_the_identity(context):
     assert_same(device.all(), empty.all())
     assert_same(device.any(0), empty.any(0))
     assert_same(device.sum(1), empty.sum(1))
-    with pytest.raises(ValueError, match="max: no elements along axis 0"):
-        device.max()
+    for name in ("max", "min", "argmax", "argmin", "ptp"):
+        with pytest.raises(ValueError, match=rf"{name}\(.*no elements to reduce"):
+            getattr(device, name)()
     assert_same(device.max(1), empty.max(1))
 
 
@@ -175,3 +176,141 @@ def test_numpy_s_own_functions_hand_over_to_the_array(context):
         np.testing.assert_allclose(np.asarray(result), function(host, axis=1))
     with pytest.raises(NotImplementedError, match="assign its result"):
         array.sum(out=array)
+
+
+# ---- positions ----
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("layout", [x for x in LAYOUTS if x != "empty"])
+def test_positions_on_every_layout(context, layout):
+    host, device = pair(layout, "float32", context)
+    for axis in [None, *range(host.ndim)]:
+        assert_same(device.argmax(axis), host.argmax(axis))
+        assert_same(device.argmin(axis), host.argmin(axis))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int64", "uint64", "float16", "complex64"]
+)
+def test_positions_of_dtypes(context, dtype):
+    host = values("float32", (9, 70)).astype(dtype)
+    if dtype == "complex64":
+        host = np.round(host / 4) + 1j * np.round(values("float32", (9, 70), 1) / 4)
+        host = host.astype(dtype)
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, -1):
+        assert_same(device.argmax(axis), host.argmax(axis))
+        assert_same(device.argmin(axis), host.argmin(axis))
+
+
+def test_the_first_of_equals_is_found(context):
+    host = np.zeros((300, 257), "float32")
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        assert_same(device.argmax(axis), host.argmax(axis))
+    host[7:9, 20:30] = 1
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        assert_same(device.argmax(axis), host.argmax(axis))
+        assert_same(device.T[::-1].argmax(axis), host.T[::-1].argmax(axis))
+
+
+def test_the_first_nan_is_found(context):
+    host = values("float32", (70, 300))
+    host[3, 4] = host[3, 200] = host[60, 4] = np.nan
+    host[0, 0], host[0, 1] = np.inf, -np.inf
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        assert_same(device.argmax(axis), host.argmax(axis))
+        assert_same(device.argmin(axis), host.argmin(axis))
+    pairs = host.astype("complex64")
+    pairs.imag[5, 6] = np.nan
+    device = gpuarray.asarray(pairs, context=context)
+    assert_same(device.argmax(1), pairs.argmax(1))
+
+
+@pytest.mark.parametrize("shape", [(100003,), (3, 70001), (70001, 3), (40, 50, 60)])
+def test_positions_among_many_elements(context, shape):
+    host = values("float32", shape)
+    device = gpuarray.asarray(host, context=context)
+    for axis in [None, *range(len(shape))]:
+        assert_same(device.argmax(axis), host.argmax(axis))
+        kept = device.argmin(axis, keepdims=True)
+        assert_same(kept, host.argmin(axis, keepdims=True))
+
+
+def test_positions_take_one_axis(context):
+    device = gpuarray.asarray(values("float32", (4, 5)), context=context)
+    with pytest.raises(TypeError, match="argmax: axis"):
+        device.argmax((0, 1))
+    with pytest.raises(IndexError, match="argmin: axis 2 is out of bounds"):
+        device.argmin(2)
+    assert_same(gpuarray.argmax(device, 1), np.asarray(device).argmax(1))
+    with pytest.raises(NotImplementedError, match="assign its result"):
+        device.argmax(out=device)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64"])
+def test_peak_to_peak(context, dtype):
+    host = values(dtype, (7, 33))
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, (0, 1)):
+        assert_same(device.ptp(axis), np.ptp(host, axis))
+    with pytest.raises(TypeError, match="bool has no difference"):
+        gpuarray.asarray(host > 0, context=context).ptp()
+
+
+# ---- complex numbers and bfloat16 ----
+
+
+def test_complex_sums_and_means(context):
+    host = values("float32", (30, 41)) + 1j * values("float32", (30, 41), 1)
+    host = host.astype("complex64")
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        for name in ("sum", "mean", "any"):
+            expected = getattr(host, name)(axis)
+            assert_same(getattr(device, name)(axis), expected, rtol=1e-4)
+    assert_same(device[:, :3].prod(1), host[:, :3].prod(1), rtol=1e-4)
+
+
+def test_bfloat16_is_accumulated_in_float32(context):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    host = values("float32", (50, 70)).astype(ml_dtypes.bfloat16)
+    device = gpuarray.asarray(host, context=context)
+    wide = host.astype("float32")
+    for axis in (None, 0, 1):
+        expected = wide.sum(axis).astype(ml_dtypes.bfloat16).astype("float32")
+        got = np.asarray(device.sum(axis)).astype("float32")
+        np.testing.assert_allclose(got, expected, rtol=1e-2, atol=0.05)
+        assert_same(device.argmax(axis), wide.argmax(axis))
+
+
+def test_a_mean_of_nothing_is_nan(context):
+    device = gpuarray.zeros((0, 3), "float32", context=context)
+    assert np.isnan(np.asarray(device.mean(0))).all()
+
+
+# ---- rows that begin anywhere in a packet ----
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_sums_from_any_offset(context, dtype):
+    host = values(dtype, (6, 101))
+    device = gpuarray.asarray(host, context=context)
+    for start, stop in ((0, 100), (1, 98), (3, 101), (5, 6), (7, 40)):
+        for axis in (None, 0, 1):
+            cut = np.s_[1:, start:stop]
+            assert_same(device[cut].sum(axis), host[cut].sum(axis))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
+def test_sums_of_small_integers_at_their_limits(context, dtype):
+    limits = (True,) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for value in limits:
+        host = np.full((2, 70000), value, dtype)
+        device = gpuarray.asarray(host, context=context)
+        for axis in (None, 0, 1):
+            assert_same(device.sum(axis), host.sum(axis))

@@ -1,0 +1,237 @@
+/* The functions of a reduction kernel: the user's expressions, and the accumulator. */
+#include <string.h>
+
+#include "c/dtype.h"
+#include "c/reduce_words.h"
+
+/* ---- sizes ---- */
+
+static size_t component_size(const ga_reduce_spec *spec, unsigned int k) {
+  int typecode = spec->components[k].typecode;
+  if (typecode == GA_SIZE)
+    return spec->is_wide ? 8 : 4;
+  return gpuarray_get_elsize(typecode);
+}
+
+/* Where component `k` of an accumulator lies; that of the one past the last is the
+ * accumulator's size. Each is aligned to its size, so that no compiler pads. */
+static size_t component_place(const ga_reduce_spec *spec, unsigned int k) {
+  size_t place = 0, largest = 1;
+  for (unsigned int i = 0;; i++) {
+    size_t size = i < spec->n_components ? component_size(spec, i) : largest;
+    place = (place + size - 1) / size * size;
+    if (i == k)
+      return place;
+    place += size;
+    largest = size > largest ? size : largest;
+  }
+}
+
+size_t ga__reduce_size(const ga_reduce_spec *spec) {
+  return component_place(spec, spec->n_components);
+}
+
+/* The largest power of 2 that is at most `n`, or 1. */
+static unsigned int power_below(size_t n) {
+  unsigned int power = 1;
+  while (2 * power <= n)
+    power *= 2;
+  return power;
+}
+
+static size_t largest_item(const ga_reduce_spec *spec) {
+  size_t largest = 1;
+  for (unsigned int i = 0; i < spec->n; i++) {
+    size_t size = gpuarray_get_elsize(spec->inputs[i].typecode);
+    if (ga__reduce_is_array(&spec->inputs[i]) && size > largest)
+      largest = size;
+  }
+  return largest;
+}
+
+/* On a CPU accumulators fill vector registers, of which several components take one
+ * each; on a GPU they are what an item can keep beside its packets: of columns, one for
+ * each element. */
+ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind kind) {
+  const size_t acc = ga__reduce_size(spec);
+  const unsigned int most = power_below(64 / acc);
+  if (spec->is_cpu)
+    return (ga_reduce_shape){.width = spec->n_components > 1 ? 4 : 16};
+  if (spec->is_parts || spec->n > GA_REDUCE_PACKED_INPUTS)
+    return (ga_reduce_shape){.width = most < 4 ? most : 4};
+  const size_t largest = largest_item(spec);
+  unsigned int vector = (unsigned int)(16 / largest);
+  if (kind == GA_REDUCE_ROWS)
+    return (ga_reduce_shape){most < 8 ? most : 8, vector, spec->n > 2 ? 2 : 4};
+  vector = vector > most ? most : vector > 8 ? 8 : vector;
+  unsigned int unroll = vector * largest < 16 ? 8 : 4;
+  return (ga_reduce_shape){vector, vector, spec->n > 2 ? 2 : unroll};
+}
+
+/* ---- pieces of text ---- */
+
+/* Of component `k`, whose positions have a width of their own. */
+static const char *component_type(const ga_reduce_spec *spec, unsigned int k) {
+  int typecode = spec->components[k].typecode;
+  return typecode == GA_SIZE ? "RD_INDEX" : ga__reduce_type(typecode);
+}
+
+void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
+                         const char *type, unsigned int axis) {
+  for (;; form++) {
+    size_t plain = strcspn(form, "@$#");
+    ga__strbuf_addn(sb, form, plain);
+    form += plain;
+    if (*form == '\0')
+      return;
+    if (*form == '$')
+      ga__strbuf_add(sb, type);
+    else
+      ga__strbuf_addf(sb, "%u", *form == '@' ? i : axis);
+  }
+}
+
+/* Adds `form` with `text` for its '%'. */
+static void add_template(ga_strbuf *sb, const char *form, const char *text) {
+  const char *place = strchr(form, '%');
+  ga__strbuf_addn(sb, form, (size_t)(place - form));
+  ga__strbuf_add(sb, text);
+  ga__strbuf_add(sb, place + 1);
+}
+
+/* An expression of the user's, in the type that `typecode` is computed in. */
+static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) {
+  typecode = ga__dtype_work(typecode);
+  if (typecode == GA_BOOL)
+    ga__strbuf_addf(sb, "((%s) != 0)", expression);
+  else if (ga__dtype_kind(typecode) == 'c')
+    ga__strbuf_addf(sb, "(%s)", expression);
+  else
+    ga__strbuf_addf(sb, "((%s)(%s))",
+                    typecode == GA_SIZE ? "RD_INDEX" : ga__reduce_type(typecode),
+                    expression);
+}
+
+/* ---- the functions ---- */
+
+/* RD_ACC: the component, or a struct of them without padding of the compiler's. */
+static void add_accumulator(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  if (spec->n_components == 1) {
+    ga__strbuf_addf(sb, "#define RD_ACC %s\n", component_type(spec, 0));
+    return;
+  }
+  ga__strbuf_add(sb, "typedef struct RD_ACC {");
+  size_t end = 0;
+  for (unsigned int k = 0; k <= spec->n_components; k++) {
+    size_t place = component_place(spec, k);
+    if (place > end)
+      ga__strbuf_addf(sb, " ga_ubyte gap%u[%zu];", k, place - end);
+    if (k < spec->n_components) {
+      ga__strbuf_addf(sb, " %s v%u;", component_type(spec, k), k);
+      end = place + component_size(spec, k);
+    }
+  }
+  ga__strbuf_add(sb, " } RD_ACC;\n");
+}
+
+/* Adds the assignments of one expression to each component of `r_`, or returns the only
+ * component's. `text` picks the expression. */
+static void add_components(ga_strbuf *sb, const ga_reduce_spec *spec,
+                           const char *(*text)(const gpureduction_component *),
+                           const char *before) {
+  if (spec->n_components == 1) {
+    ga__strbuf_add(sb, "  return ");
+    add_conversion(sb, spec->components[0].typecode, text(&spec->components[0]));
+    ga__strbuf_add(sb, ";\n");
+    return;
+  }
+  ga__strbuf_add(sb, "  RD_ACC r_;\n");
+  for (unsigned int k = 0; k < spec->n_components; k++) {
+    ga__strbuf_add(sb, "  { ");
+    ga__reduce_add_form(sb, before, 0, component_type(spec, k), k);
+    ga__strbuf_addf(sb, "r_.v%u = ", k);
+    add_conversion(sb, spec->components[k].typecode, text(&spec->components[k]));
+    ga__strbuf_add(sb, "; }\n");
+  }
+  ga__strbuf_add(sb, "  return r_;\n");
+}
+
+static const char *map_text(const gpureduction_component *c) {
+  return c->map;
+}
+
+static const char *combine_text(const gpureduction_component *c) {
+  return c->combine;
+}
+
+static const char *identity_text(const gpureduction_component *c) {
+  return c->identity;
+}
+
+/* The map of one element of each input, the combination of two accumulators, and the
+ * accumulator of no elements. */
+static void add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  ga__strbuf_add(sb, "GA_INLINE RD_ACC RD_MAP(");
+  if (spec->is_parts) {
+    ga__strbuf_add(sb, "RD_ACC part) {\n  return part;\n");
+  } else {
+    for (unsigned int i = 0; i < spec->n; i++)
+      ga__strbuf_addf(sb, "%s%s %s", i ? ", " : "",
+                      ga__reduce_type(ga__dtype_work(spec->inputs[i].typecode)),
+                      spec->inputs[i].name);
+    ga__strbuf_addf(sb, "%s) {\n%s\n", ga__reduce_has_index(spec) ? ", RD_INDEX i" : "",
+                    spec->prologue ? spec->prologue : "");
+    add_components(sb, spec, map_text, "");
+  }
+  bool single = spec->n_components == 1;
+  ga__strbuf_addf(sb, "}\nGA_INLINE RD_ACC RD_COMBINE(RD_ACC %s, RD_ACC %s) {\n",
+                  single ? "a" : "a_", single ? "b" : "b_");
+  for (unsigned int k = 0; k < spec->n_components && !single; k++)
+    ga__reduce_add_form(sb, "  const $ a# = a_.v#, b# = b_.v#; (void)a#; (void)b#;\n",
+                        0, component_type(spec, k), k);
+  add_components(sb, spec, combine_text, "const $ a = a#, b = b#; (void)a; (void)b; ");
+  ga__strbuf_add(sb, "}\nGA_INLINE RD_ACC RD_NOTHING(void) {\n");
+  add_components(sb, spec, identity_text, "");
+  ga__strbuf_add(sb, "}\n");
+}
+
+/* Adds what is stored in result `m`, an expression of v, v0, v1, ... and n. */
+static void add_epilogue(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int m,
+                         unsigned int own) {
+  const gpureduction_result *result = &spec->results[m];
+  ga_strbuf value = {0};
+  if (result->epilogue != NULL)
+    add_conversion(&value, result->typecode, result->epilogue);
+  else
+    ga__dtype_convert(&value, "v", spec->components[own].typecode, result->typecode);
+  if (ga__strbuf_status(&value) == GA_NO_ERROR)
+    add_template(sb, ga__dtype_store(result->typecode), value.text);
+  else
+    sb->failed = true;
+  ga__strbuf_clear(&value);
+}
+
+/* RD_FINISH<m>: what is stored in result m, of an accumulator. */
+static void add_results(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  bool single = spec->n_components == 1;
+  for (unsigned int m = 0; m < spec->n_results; m++) {
+    unsigned int own = m < spec->n_components ? m : spec->n_components - 1;
+    ga__strbuf_addf(sb, "GA_INLINE %s RD_FINISH(%u)(RD_ACC v_, ga_long n) {\n",
+                    ga__reduce_type(spec->results[m].typecode), m);
+    for (unsigned int k = 0; k < spec->n_components; k++)
+      ga__reduce_add_form(sb,
+                          single ? "  const $ v# = v_; (void)v#;\n"
+                                 : "  const $ v# = v_.v#; (void)v#;\n",
+                          0, component_type(spec, k), k);
+    ga__strbuf_addf(sb, "  const %s v = v%u;\n  (void)v; (void)n;\n  return ",
+                    component_type(spec, own), own);
+    add_epilogue(sb, spec, m, own);
+    ga__strbuf_add(sb, ";\n}\n");
+  }
+}
+
+void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  add_accumulator(sb, spec);
+  add_functions(sb, spec);
+  add_results(sb, spec);
+}

@@ -1,0 +1,324 @@
+/* The parts of the reduction kernels: along rows or across columns, for GPUs or CPUs.
+ *
+ * They are written once, over words (RD_...) that reduce_source.c defines for a spec,
+ * its types and the number of axes. The order in which elements are combined depends on
+ * shape, alignment and geometry only, never on time: an item keeps RD_WIDTH
+ * accumulators and folds them into one; a tree in local memory folds those of the items
+ * of one result. Runs of elements are combined apart before they join the accumulators,
+ * so that long float sums stay accurate. On a GPU an item has RD_UNROLL packets of
+ * RD_VECTOR neighbouring elements in flight, each loaded at once. */
+#include "c/reduce_text.h"
+
+const char ga__reduce_head[] =
+    "KERNEL void RD_NAME(\n"
+    "    RD_OUTPUTS GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPUTS,\n"
+    "    RD_INT tiles, RD_INT per_group, RD_INT results, RD_INT across,\n"
+    "    RD_INT outer, RD_INT outer_per, RD_INT inner, RD_INT inner_per,\n"
+    "    RD_INT splits, RD_INT lanes_outer, RD_INT mode, ga_long reduced RD_AXES) {\n"
+    "  const RD_INT lane = (RD_INT)LID_0, lanes = (RD_INT)LDIM_0;\n"
+    "  const RD_INT split = (RD_INT)GID_1;\n"
+    "  const RD_INT outer_from = split / splits * outer_per;\n"
+    "  const RD_INT inner_from = split % splits * inner_per;\n"
+    "  RD_INT outer_to = outer_from + outer_per;\n"
+    "  RD_INT inner_to = inner_from + inner_per;\n"
+    "  RD_INT tile = (RD_INT)GID_0 * per_group;\n"
+    "  RD_INT tile_to = tile + per_group;\n"
+    "  if (outer_to > outer) outer_to = outer;\n"
+    "  if (inner_to > inner) inner_to = inner;\n"
+    "  if (tile_to > tiles) tile_to = tiles;\n"
+    "  part = (GLOBAL_MEM RD_ACC *)((GLOBAL_MEM char *)part + part_off);\n"
+    "  RD_BEGIN\n"
+    "#define RD_STORE(index, value)                               \\\n"
+    "  {                                                          \\\n"
+    "    if (mode & 2)                                            \\\n"
+    "      part[(ga_ssize)split * results + (index)] = (value);   \\\n"
+    "    else {                                                   \\\n"
+    "      RD_RESULTS(index, value)                               \\\n"
+    "    }                                                        \\\n"
+    "  }\n";
+
+/* ---- along rows ---- */
+
+/* The items of dimension 0 walk side by side along the inner axis. On a GPU those of
+ * dimension 1 are lanes_outer along the outer ones, for each of several results. */
+const char ga__rows_begin[] =
+    "  LOCAL_MEM RD_ACC shared[RD_BLOCK];\n"
+    "#define RD_STEP (RD_LANES * RD_WIDTH)\n"
+    "#if RD_CPU\n"
+    "  const RD_INT lane_outer = 0, step_outer = 1, slot = 0, slots = 1;\n"
+    "  const RD_INT item = lane, items = lanes;\n"
+    "#else\n"
+    "  const RD_INT lane_outer = (RD_INT)LID_1 % lanes_outer;\n"
+    "  const RD_INT step_outer = lanes_outer;\n"
+    "  const RD_INT slot = (RD_INT)LID_1 / lanes_outer;\n"
+    "  const RD_INT slots = (RD_INT)LDIM_1 / lanes_outer;\n"
+    "  const RD_INT item = lane_outer * lanes + lane, items = lanes_outer * lanes;\n"
+    "#endif\n"
+    "  for (; tile < tile_to; tile++) {\n"
+    "    const RD_INT result = tile * slots + slot;\n"
+    "    RD_INT rest = result < results ? result : results - 1;\n"
+    "    RD_ACC acc[RD_WIDTH];\n"
+    "    for (int v = 0; v < RD_WIDTH; v++) acc[v] = RD_IDENTITY;\n"
+    "    RD_KEPT_OFFSETS\n"
+    "    for (RD_INT j = outer_from + lane_outer; j < outer_to; j += step_outer) {\n"
+    "      RD_OUTER_POINTERS\n"
+    "      RD_INT i = inner_from;\n";
+
+/* Whole steps, in runs, then one step for which not every item has elements. */
+const char ga__rows_loop[] =
+    "        while (i + RD_STEP <= inner_to) {\n"
+    "          RD_ACC run[RD_WIDTH];\n"
+    "          RD_INT stop = i + 64 * RD_STEP;\n"
+    "          if (stop > inner_to - RD_STEP + 1) stop = inner_to - RD_STEP + 1;\n"
+    "          for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n"
+    "          for (; i < stop; i += RD_STEP)\n"
+    "            for (int v = 0; v < RD_WIDTH; v++)\n"
+    "              run[v] = RD_COMBINE(run[v], RD_ELEMENT(i + v * RD_LANES + "
+    "RD_LANE));\n"
+    "          for (int v = 0; v < RD_WIDTH; v++)\n"
+    "            acc[v] = RD_COMBINE(acc[v], run[v]);\n"
+    "        }\n"
+    "        for (int v = 0; v < RD_WIDTH; v++)\n"
+    "          if (i + v * RD_LANES + RD_LANE < inner_to)\n"
+    "            acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v * RD_LANES + "
+    "RD_LANE));\n";
+
+/* Elements before the first whole packet, packets, elements after the last; where the
+ * arrays lie differently in their packets, nothing. */
+const char ga__rows_packets[] =
+    "      if (mode & 4) {\n"
+    "        RD_INT head = -1, same = 1;\n"
+    "        RD_HEADS\n"
+    "        if (same) {\n"
+    "          if (head > inner_to - i) head = inner_to - i;\n"
+    "          for (RD_INT p = i + lane; p < i + head; p += lanes)\n"
+    "            acc[0] = RD_COMBINE(acc[0], RD_ELEMENT(p));\n"
+    "          i += head;\n"
+    "          RD_PACKET_POINTERS\n"
+    "          const RD_INT packets = (inner_to - i) / RD_VECTOR;\n"
+    "          RD_INT k = lane;\n"
+    "          while (k + (RD_UNROLL - 1) * lanes < packets) {\n"
+    "            RD_ACC run[RD_WIDTH];\n"
+    "            const RD_INT stop = k + 16 * RD_UNROLL * lanes;\n"
+    "            for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n"
+    "            for (; k < stop && k + (RD_UNROLL - 1) * lanes < packets;\n"
+    "                 k += RD_UNROLL * lanes) {\n"
+    "              RD_PACKETS\n"
+    "#pragma unroll\n"
+    "              for (int u = 0; u < RD_UNROLL; u++) { RD_FETCH(u, k + u * lanes) }\n"
+    "#pragma unroll\n"
+    "              for (int u = 0; u < RD_UNROLL; u++)\n"
+    "#pragma unroll\n"
+    "                for (int e = 0; e < RD_VECTOR; e++)\n"
+    "                  run[(u * RD_VECTOR + e) % RD_WIDTH] = RD_COMBINE(\n"
+    "                      run[(u * RD_VECTOR + e) % RD_WIDTH],\n"
+    "                      RD_PACKED(u, e, i + (k + u * lanes) * RD_VECTOR + e));\n"
+    "            }\n"
+    "            for (int v = 0; v < RD_WIDTH; v++)\n"
+    "              acc[v] = RD_COMBINE(acc[v], run[v]);\n"
+    "          }\n"
+    "          if (k < packets) {\n"
+    "            RD_PACKETS\n"
+    "#pragma unroll\n"
+    "            for (int u = 0; u < RD_UNROLL; u++)\n"
+    "              if (k + u * lanes < packets) { RD_FETCH(u, k + u * lanes) }\n"
+    "#pragma unroll\n"
+    "            for (int u = 0; u < RD_UNROLL; u++)\n"
+    "              if (k + u * lanes < packets) {\n"
+    "#pragma unroll\n"
+    "                for (int e = 0; e < RD_VECTOR; e++)\n"
+    "                  acc[(u * RD_VECTOR + e) % RD_WIDTH] = RD_COMBINE(\n"
+    "                      acc[(u * RD_VECTOR + e) % RD_WIDTH],\n"
+    "                      RD_PACKED(u, e, i + (k + u * lanes) * RD_VECTOR + e));\n"
+    "              }\n"
+    "          }\n"
+    "          for (RD_INT p = i + packets * RD_VECTOR + lane; p < inner_to; p += "
+    "lanes)\n"
+    "            acc[0] = RD_COMBINE(acc[0], RD_ELEMENT(p));\n"
+    "          i = inner_to;\n"
+    "        }\n"
+    "      }\n";
+
+const char ga__rows_end[] =
+    "    }\n"
+    "    for (int s = RD_WIDTH / 2; s > 0; s /= 2)\n"
+    "      for (int v = 0; v < s; v++) acc[v] = RD_COMBINE(acc[v], acc[v + s]);\n"
+    "    if (items > 1) {\n"
+    "      const RD_INT at = slot * items + item;\n"
+    "      shared[at] = acc[0];\n"
+    "      local_barrier();\n"
+    "      for (RD_INT s = items / 2; s > 0; s /= 2) {\n"
+    "        if (item < s) shared[at] = RD_COMBINE(shared[at], shared[at + s]);\n"
+    "        local_barrier();\n"
+    "      }\n"
+    "      acc[0] = shared[at];\n"
+    "    }\n"
+    "    if (item == 0 && result < results) RD_STORE(w, acc[0])\n"
+    "  }\n"
+    "}\n";
+
+/* ---- across columns ---- */
+
+/* The items of dimension 0 own neighbouring results, RD_WIDTH each; on a GPU those of
+ * dimension 1 share the reduced elements, lanes_outer along the outer axes, the others
+ * along the inner one. A tile is lanes * RD_WIDTH of the `across` results along the
+ * innermost kept axis. */
+const char ga__columns_begin[] =
+    "#if RD_CPU\n"
+    "  const RD_INT lane_outer = 0, step_outer = 1, lane_inner = 0, step_inner = 1;\n"
+    "#else\n"
+    "  LOCAL_MEM RD_ACC shared[RD_BLOCK * RD_WIDTH];\n"
+    "  const RD_INT item = (RD_INT)LID_1, items = (RD_INT)LDIM_1;\n"
+    "  const RD_INT step_outer = lanes_outer, step_inner = items / lanes_outer;\n"
+    "  const RD_INT lane_outer = item / step_inner, lane_inner = item % step_inner;\n"
+    "#endif\n"
+    "  const RD_INT width = lanes * RD_WIDTH;\n"
+    "  const RD_INT tiles_across = (across + width - 1) / width;\n"
+    "  for (; tile < tile_to; tile++) {\n"
+    "    const RD_INT first = tile % tiles_across * width, count = across - first;\n"
+    "    RD_INT rest = tile / tiles_across;\n"
+    "    RD_KEPT_OFFSETS\n"
+    "    w += first * RD_RESULT_STRIDE;\n";
+
+/* Every reduced element of RD_COUNT columns of this item; RD_COLUMN(v) is the v-th,
+ * counted from the tile's first. */
+const char ga__columns_loop[] =
+    "      for (RD_INT j = outer_from + lane_outer; j < outer_to;\n"
+    "           j += step_outer) {\n"
+    "        RD_OUTER_POINTERS\n"
+    "        RD_INT i = inner_from + lane_inner;\n"
+    "        while (i < inner_to) {\n"
+    "          RD_ACC run[RD_COUNT];\n"
+    "          RD_INT stop = i + 64 * step_inner;\n"
+    "          if (stop > inner_to) stop = inner_to;\n"
+    "          for (int v = 0; v < RD_COUNT; v++) run[v] = RD_IDENTITY;\n";
+const char ga__columns_loop_end[] =
+    "          for (; i < stop; i += step_inner) {\n"
+    "            RD_INNER_POINTERS\n"
+    "            for (int v = 0; v < RD_COUNT; v++)\n"
+    "              run[v] = RD_COMBINE(run[v], RD_ELEMENT(RD_COLUMN(v)));\n"
+    "          }\n"
+    "          for (int v = 0; v < RD_COUNT; v++)\n"
+    "            acc[v] = RD_COMBINE(acc[v], run[v]);\n"
+    "        }\n"
+    "      }\n";
+
+/* On a GPU an item's columns are neighbours where packets are loaded, else `lanes`
+ * apart. Items past the last result load what the last one does. */
+const char ga__columns_gpu[] =
+    "    RD_ACC acc[RD_WIDTH];\n"
+    "    int column[RD_WIDTH];\n"
+    "    const bool packed = (mode & 4) && (RD_ALIGNED);\n"
+    "    const int next = packed ? 1 : (int)lanes;\n"
+    "    const RD_INT own = packed ? lane * RD_WIDTH : lane;\n"
+    "    for (int v = 0; v < RD_WIDTH; v++) {\n"
+    "      const RD_INT p = own + v * next;\n"
+    "      acc[v] = RD_IDENTITY;\n"
+    "      column[v] = (int)(p < count ? p : count - 1);\n"
+    "    }\n"
+    "#define RD_COUNT RD_WIDTH\n"
+    "#define RD_COLUMN(v) column[v]\n";
+
+const char ga__columns_packets[] =
+    "    if (packed && own + RD_WIDTH <= count) {\n"
+    "      for (RD_INT j = outer_from + lane_outer; j < outer_to;\n"
+    "           j += step_outer) {\n"
+    "        RD_OUTER_POINTERS\n"
+    "        RD_COLUMN_POINTERS\n"
+    "        RD_INT i = inner_from + lane_inner;\n"
+    "        while (i + (RD_UNROLL - 1) * step_inner < inner_to) {\n"
+    "          RD_ACC run[RD_WIDTH];\n"
+    "          const RD_INT stop = i + 16 * RD_UNROLL * step_inner;\n"
+    "          for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n"
+    "          for (; i < stop && i + (RD_UNROLL - 1) * step_inner < inner_to;\n"
+    "               i += RD_UNROLL * step_inner) {\n"
+    "            RD_PACKETS\n"
+    "#pragma unroll\n"
+    "            for (int u = 0; u < RD_UNROLL; u++) { RD_FETCH(u, i + u * step_inner) "
+    "}\n"
+    "#pragma unroll\n"
+    "            for (int u = 0; u < RD_UNROLL; u++)\n"
+    "#pragma unroll\n"
+    "              for (int v = 0; v < RD_WIDTH; v++)\n"
+    "                run[v] = RD_COMBINE(run[v], RD_PACKED(u, v, i + u * "
+    "step_inner));\n"
+    "          }\n"
+    "          for (int v = 0; v < RD_WIDTH; v++)\n"
+    "            acc[v] = RD_COMBINE(acc[v], run[v]);\n"
+    "        }\n"
+    "        if (i < inner_to) {\n"
+    "          RD_PACKETS\n"
+    "#pragma unroll\n"
+    "          for (int u = 0; u < RD_UNROLL; u++)\n"
+    "            if (i + u * step_inner < inner_to) { RD_FETCH(u, i + u * step_inner) "
+    "}\n"
+    "#pragma unroll\n"
+    "          for (int u = 0; u < RD_UNROLL; u++)\n"
+    "            if (i + u * step_inner < inner_to) {\n"
+    "#pragma unroll\n"
+    "              for (int v = 0; v < RD_WIDTH; v++)\n"
+    "                acc[v] = RD_COMBINE(acc[v], RD_PACKED(u, v, i + u * "
+    "step_inner));\n"
+    "            }\n"
+    "        }\n"
+    "      }\n"
+    "    } else\n";
+
+const char ga__columns_gpu_loop[] = "    if (!packed || own < count) {\n";
+
+const char ga__columns_gpu_end[] =
+    "    }\n"
+    "#undef RD_COUNT\n"
+    "#undef RD_COLUMN\n"
+    "    if (items > 1) {\n"
+    "      const RD_INT block = items * lanes, at = item * lanes + lane;\n"
+    "      for (int v = 0; v < RD_WIDTH; v++) shared[v * block + at] = acc[v];\n"
+    "      local_barrier();\n"
+    "      for (RD_INT s = items / 2; s > 0; s /= 2) {\n"
+    "        if (item < s)\n"
+    "          for (int v = 0; v < RD_WIDTH; v++)\n"
+    "            shared[v * block + at] = RD_COMBINE(\n"
+    "                shared[v * block + at], shared[v * block + at + s * lanes]);\n"
+    "        local_barrier();\n"
+    "      }\n"
+    "      for (int v = 0; v < RD_WIDTH; v++) acc[v] = shared[v * block + at];\n"
+    "    }\n"
+    "    if (item == 0)\n"
+    "      for (int v = 0; v < RD_WIDTH; v++)\n"
+    "        if (own + v * next < count)\n"
+    "          RD_STORE(w + (own + v * next) * RD_RESULT_STRIDE, acc[v])\n"
+    "  }\n"
+    "}\n";
+
+/* On a CPU a full tile is walked at once, what is left in lines of one result an item:
+ * vector units like neither clamped indices nor masks. */
+const char ga__columns_full[] = "    if (count >= width) {\n"
+                                "      RD_ACC acc[RD_WIDTH];\n"
+                                "#define RD_COUNT RD_WIDTH\n"
+                                "#define RD_COLUMN(v) (v * lanes + lane)\n"
+                                "      for (int v = 0; v < RD_WIDTH; v++)\n"
+                                "        acc[v] = RD_IDENTITY;\n";
+
+const char ga__columns_full_end[] =
+    "#undef RD_COUNT\n"
+    "#undef RD_COLUMN\n"
+    "      for (int v = 0; v < RD_WIDTH; v++)\n"
+    "        RD_STORE(w + (v * lanes + lane) * RD_RESULT_STRIDE, acc[v])\n"
+    "    } else {\n";
+
+const char ga__columns_line[] =
+    "      for (RD_INT line = 0; line < count; line += lanes)\n"
+    "      if (line + lane < count) {\n"
+    "      RD_ACC acc[1];\n"
+    "#define RD_COUNT 1\n"
+    "#define RD_COLUMN(v) (line + lane)\n"
+    "      acc[0] = RD_IDENTITY;\n";
+
+const char ga__columns_line_end[] =
+    "#undef RD_COUNT\n"
+    "#undef RD_COLUMN\n"
+    "      RD_STORE(w + (line + lane) * RD_RESULT_STRIDE, acc[0])\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n";

@@ -1,0 +1,21 @@
+/* The parts of the reduction kernels, over words (RD_...) that reduce_source.c defines.
+ */
+#ifndef GA_C_REDUCE_TEXT_H
+#define GA_C_REDUCE_TEXT_H
+
+/* What all kernels begin with. */
+extern const char ga__reduce_head[];
+
+/* Along rows: the block, the loop over elements one by one, the packets of a GPU before
+ * it, the end. */
+extern const char ga__rows_begin[], ga__rows_loop[], ga__rows_packets[], ga__rows_end[];
+
+/* Across columns. A GPU has the packets or else the loop; a CPU the loop for a full
+ * tile, and for lines of one result an item. */
+extern const char ga__columns_begin[], ga__columns_loop[], ga__columns_loop_end[];
+extern const char ga__columns_gpu[], ga__columns_packets[], ga__columns_gpu_loop[],
+    ga__columns_gpu_end[];
+extern const char ga__columns_full[], ga__columns_full_end[], ga__columns_line[],
+    ga__columns_line_end[];
+
+#endif

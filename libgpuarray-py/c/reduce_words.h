@@ -1,0 +1,29 @@
+/* Pieces of text that the generators of reduction kernels share. */
+#ifndef GA_C_REDUCE_WORDS_H
+#define GA_C_REDUCE_WORDS_H
+
+#include "c/reduce_source.h"
+
+static inline bool ga__reduce_is_array(const gpuelemwise_arg *arg) {
+  return !(arg->flags & GE_SCALAR);
+}
+
+static inline bool ga__reduce_has_index(const ga_reduce_spec *spec) {
+  return (spec->flags & GA_REDUCTION_INDEX) && !spec->is_parts;
+}
+
+static inline const char *ga__reduce_type(int typecode) {
+  return gpuarray_get_type(typecode)->cluda_name;
+}
+
+/* Adds `form` with "@" for the number of an input, "$" for its type, "#" for an axis.
+ */
+void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
+                         const char *type, unsigned int axis);
+
+/* Adds RD_ACC, RD_MAP, RD_COMBINE, RD_NOTHING and, for each result m, RD_FINISH(m): the
+ * accumulator's type, the map of one element of each input, the combination of two
+ * accumulators, that of no elements, and what is stored of one. */
+void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec);
+
+#endif
