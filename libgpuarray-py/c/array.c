@@ -115,8 +115,11 @@ static bool is_contiguous(const GpuArray *a, size_t itemsize, bool reversed) {
   return true;
 }
 
+/* As kernels load elements: complex numbers in one piece. */
 static bool is_aligned(const GpuArray *a) {
-  size_t align = gpuarray_get_type(a->typecode)->align;
+  bool is_complex = ga__dtype_kind(a->typecode) == 'c';
+  const gpuarray_type *type = gpuarray_get_type(a->typecode);
+  size_t align = is_complex ? type->size : type->align;
   size_t bits = a->offset;
   for (unsigned int i = 0; i < a->nd; i++)
     if (a->dimensions[i] > 1)

@@ -1,24 +1,18 @@
 /* Elements from one array to another: copies, conversions, fills, transfers.
  *
  * What has the same bytes in both arrays is moved as one block where it is one, else as
- * unsigned numbers of the same size. The kernels belong to the context, one for each
+ * words of the same size. The kernels belong to the context, one for each
  * pair of types, and are made when a conversion first needs them. */
 #include <string.h>
 
 #include "c/elemwise.h"
 
-#define N_TYPES 14 /* of arrays: the typecodes up to GA_DOUBLE, and half */
-
 struct ga_casts {
-  _Atomic(GpuElemwise *) cast[N_TYPES][N_TYPES]; /* [to][from] */
-  _Atomic(GpuElemwise *) fill[N_TYPES];          /* of unsigned types */
+  _Atomic(GpuElemwise *) cast[GA_NBASE][GA_NBASE]; /* [to][from] */
+  _Atomic(GpuElemwise *) fill[GA_NBASE];
 };
 
 /* ---- kernels ---- */
-
-static unsigned int slot(int typecode) {
-  return typecode == GA_HALF ? GA_DOUBLE + 1 : (unsigned int)typecode;
-}
 
 static int get_casts(ga_casts **out, gpucontext *ctx) {
   *out = atomic_load_explicit(&ctx->casts, memory_order_acquire);
@@ -40,45 +34,54 @@ void ga__casts_close(gpucontext *ctx) {
   ga_casts *casts = atomic_exchange(&ctx->casts, NULL);
   if (casts == NULL)
     return;
-  for (unsigned int i = 0; i < N_TYPES; i++) {
+  for (unsigned int i = 0; i < GA_NBASE; i++) {
     GpuElemwise_free(atomic_load(&casts->fill[i]));
-    for (unsigned int k = 0; k < N_TYPES; k++)
+    for (unsigned int k = 0; k < GA_NBASE; k++)
       GpuElemwise_free(atomic_load(&casts->cast[i][k]));
   }
   ga__free(casts);
 }
 
-/* float64 to float16 must round once: the float32 between them is rounded to odd, which
- * keeps what the last rounding has to know. Infinities and NaN pass as they are. */
-static const char double_to_half[] =
-    "d = (ga_float)s;\n"
-    "if ((ga_double)d != s && d - d == 0) {\n"
+/* float64 to float16 or bfloat16 must round once: the float32 between them is rounded
+ * to odd, which keeps what the last rounding has to know. Infinities and NaN pass as
+ * they are. */
+static const char double_to_small[] =
+    "d = (ga_float)(%s);\n"
+    "if ((ga_double)d != %s && d - d == 0) {\n"
     "  union { ga_float f; ga_uint u; } odd;\n"
     "  odd.f = d;\n"
-    "  if ((d < 0 ? -(ga_double)d : (ga_double)d) > (s < 0 ? -s : s))\n"
+    "  if ((d < 0 ? -(ga_double)d : (ga_double)d) > (%s < 0 ? -%s : %s))\n"
     "    odd.u -= 1;\n"
     "  odd.u |= 1;\n"
     "  d = odd.f;\n"
     "}";
 
-/* The conversion as NumPy does it. From floats, small integers go through a larger one,
- * so that numbers out of range wrap on every device. */
-static const char *cast_text(int to, int from) {
-  if (to == GA_BOOL)
-    return "d = s != 0";
-  if (to == GA_HALF && from == GA_DOUBLE)
-    return double_to_half;
-  if (ga__dtype_kind(from) != 'f' || ga__dtype_kind(to) == 'f')
-    return "d = s";
-  switch (to) {
-  case GA_UINT:
-    return "d = (ga_uint)(ga_long)s";
-  case GA_ULONG:
-    return "d = s < 0 ? (ga_ulong)(ga_long)s : (ga_ulong)s";
-  case GA_LONG:
-    return "d = (ga_long)s";
-  default:
-    return "d = (ga_int)s";
+/* The conversion of the float `s` to an integer: small ones go through a larger one, so
+ * that numbers out of range wrap on every device. */
+static void add_to_integer(ga_strbuf *out, int to, const char *s) {
+  if (to == GA_ULONG)
+    ga__strbuf_addf(out, "d = %s < 0 ? (ga_ulong)(ga_long)%s : (ga_ulong)%s", s, s, s);
+  else
+    ga__strbuf_addf(out, "d = (%s)%s",
+                    to == GA_LONG   ? "ga_long"
+                    : to == GA_UINT ? "ga_uint)(ga_long"
+                                    : "ga_int",
+                    s);
+}
+
+/* The statements that convert `s` to `d` as NumPy does. */
+static void add_cast(ga_strbuf *out, int to, int from) {
+  char to_kind = ga__dtype_kind(to), from_kind = ga__dtype_kind(from);
+  const char *s = from_kind == 'c' ? "s.x" : "s";
+  bool from_double = from == GA_DOUBLE || from == GA_CDOUBLE;
+  if ((to == GA_HALF || to == GA_BFLOAT16) && from_double) {
+    ga__strbuf_addf(out, double_to_small, s, s, s, s, s);
+  } else if ((from_kind == 'f' || from_kind == 'c') &&
+             (to_kind == 'i' || to_kind == 'u')) {
+    add_to_integer(out, to, s);
+  } else {
+    ga__strbuf_add(out, "d = ");
+    ga__dtype_convert(out, "s", from, to);
   }
 }
 
@@ -101,27 +104,39 @@ static int get_elemwise(GpuElemwise **out, _Atomic(GpuElemwise *) *place,
   return GA_NO_ERROR;
 }
 
+static int get_cast(GpuElemwise **out, _Atomic(GpuElemwise *) *place, gpucontext *ctx,
+                    int to, int from) {
+  *out = atomic_load_explicit(place, memory_order_acquire);
+  if (*out != NULL)
+    return GA_NO_ERROR;
+  ga_strbuf text = {0};
+  add_cast(&text, to, from);
+  int status = ga__strbuf_status(&text);
+  if (status == GA_NO_ERROR)
+    status = get_elemwise(out, place, ctx, text.text, to, from, GE_READ);
+  ga__strbuf_clear(&text);
+  return status;
+}
+
 static int run_cast(GpuArray *dst, GpuArray *src) {
   gpucontext *ctx = dst->data->context;
   int to = dst->typecode, from = src->typecode;
   ga_casts *casts;
   GpuElemwise *ge;
   GA_TRY(get_casts(&casts, ctx));
-  GA_TRY(get_elemwise(&ge, &casts->cast[slot(to)][slot(from)], ctx, cast_text(to, from),
-                      to, from, GE_READ));
+  GA_TRY(get_cast(&ge, &casts->cast[to][from], ctx, to, from));
   void *args[] = {dst, src};
   return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
 }
 
-/* Sets every element of `dst`, of an unsigned type, to the number at `value`. */
+/* Sets every element of `dst` to the number at `value`. */
 static int run_fill(GpuArray *dst, void *value) {
   gpucontext *ctx = dst->data->context;
   int type = dst->typecode;
   ga_casts *casts;
   GpuElemwise *ge;
   GA_TRY(get_casts(&casts, ctx));
-  GA_TRY(
-      get_elemwise(&ge, &casts->fill[slot(type)], ctx, "d = s", type, type, GE_SCALAR));
+  GA_TRY(get_elemwise(&ge, &casts->fill[type], ctx, "d = s", type, type, GE_SCALAR));
   void *args[] = {dst, value};
   return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
 }
@@ -138,13 +153,14 @@ static bool is_same_bytes(int to, int from) {
          (from_kind == 'i' || from_kind == 'u' || from_kind == 'b');
 }
 
-/* Makes `a` an array of unsigned numbers with the same bytes. */
-static void as_unsigned(GpuArray *a) {
+/* Makes `a` an array of a type that kernels only move, with the same bytes. */
+static void as_words(GpuArray *a) {
   size_t itemsize = gpuarray_get_elsize(a->typecode);
   a->typecode = itemsize == 1   ? GA_UBYTE
                 : itemsize == 2 ? GA_USHORT
                 : itemsize == 4 ? GA_UINT
-                                : GA_ULONG;
+                : itemsize == 8 ? GA_ULONG
+                                : GA_CDOUBLE;
 }
 
 /* Makes `a` an array of bytes, along one more axis. */
@@ -178,8 +194,8 @@ static int copy_elements(const GpuArray *dst, const GpuArray *src,
   if (!aligned && (!same_bytes || dst->nd == GA_MAX_NDIM))
     return refuse_unaligned(GpuArray_ISALIGNED(dst) ? src : dst, operation);
   if (same_bytes && aligned) {
-    as_unsigned(&to);
-    as_unsigned(&from);
+    as_words(&to);
+    as_words(&from);
   } else if (same_bytes) {
     as_bytes(&to);
     as_bytes(&from);
@@ -221,7 +237,7 @@ int GpuArray_setarray(GpuArray *a, const GpuArray *v) {
   from.nd -= extra;
   memmove(from.dimensions, from.dimensions + extra, from.nd * sizeof *from.dimensions);
   memmove(from.strides, from.strides + extra, from.nd * sizeof *from.strides);
-  int status = GpuArray_broadcast(&stretched, &from, a->nd, a->dimensions);
+  int status = GpuArray_broadcast_to(&stretched, &from, a->nd, a->dimensions);
   if (status != GA_NO_ERROR)
     return ga__fail_within(status, "setarray");
   status = copy_elements(a, &stretched, "setarray");
@@ -267,14 +283,14 @@ int GpuArray_memset(GpuArray *a, int data) {
     return ga__buffer_fill(a->data, a->offset, (unsigned char)data, count * itemsize);
   GpuArray to = *a;
   if (GpuArray_ISALIGNED(a))
-    as_unsigned(&to);
+    as_words(&to);
   else if (a->nd < GA_MAX_NDIM)
     as_bytes(&to);
   else
     return refuse_unaligned(a, "memset");
-  uint64_t value;
-  memset(&value, data, sizeof value);
-  return run_fill(&to, &value);
+  uint64_t value[2];
+  memset(value, data, sizeof value);
+  return run_fill(&to, value);
 }
 
 /* ---- between contexts ---- */

@@ -64,8 +64,8 @@ static int copy_args(GpuElemwise *ge, const gpuelemwise_arg *args) {
 static unsigned int axes_limit(const GpuElemwise *ge) {
   unsigned int scalars = ge->n - ge->n_arrays, nd = GA_MAX_NDIM;
   for (; nd > 1; nd--) {
-    unsigned int count = 3 + 3 * nd + ge->n_arrays * (2 + nd) + scalars;
-    unsigned int bytes = 24 + 12 * nd + ge->n_arrays * (16 + 8 * nd) + 8 * scalars;
+    unsigned int count = 5 + 3 * nd + ge->n_arrays * (2 + nd) + scalars;
+    unsigned int bytes = 32 + 12 * nd + ge->n_arrays * (16 + 8 * nd) + 16 * scalars;
     if (count <= GA_MAX_ARGS && bytes <= 3800)
       break;
   }
@@ -112,6 +112,20 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
   ge->borrowed = borrowed;
   *out = ge;
   return GA_NO_ERROR;
+}
+
+int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
+                       const char *expr, unsigned int n, const gpuelemwise_arg *args,
+                       int flags) {
+  if (out == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no place for the object");
+  if (flags & ~(GE_NOADDR64 | GE_CONVERT_F16))
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "elemwise: got flags 0x%x, expected GE_NOADDR64 and GE_CONVERT_F16 at "
+        "most",
+        (unsigned int)flags);
+  return ga__elemwise_new(out, ctx, preamble, expr, n, args, flags, false);
 }
 
 GpuElemwise *GpuElemwise_new(gpucontext *ctx, const char *preamble, const char *expr,
@@ -189,6 +203,15 @@ static int check_stretch(const GpuElemwise *ge, const GpuArray *a, unsigned int 
                                         : "; GE_BROADCAST would stretch axes of 1");
 }
 
+/* The rank of a call: the output's `nd`, or the highest one where axes are added. */
+static unsigned int common_rank(const GpuElemwise *ge, void *const *args,
+                                unsigned int nd, int flags) {
+  for (unsigned int i = 0; (flags & GE_PADSHAPE) && i < ge->n; i++)
+    if (!ga__elemwise_is_scalar(ge, i) && ((const GpuArray *)args[i])->nd > nd)
+      nd = ((const GpuArray *)args[i])->nd;
+  return nd;
+}
+
 int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
   if (ge == NULL || args == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
@@ -210,8 +233,9 @@ int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
     return GA_FAIL(GA_VALUE_ERROR, "elemwise: no argument is GE_WRITE, so nothing "
                                    "would come of it");
   size_t dims[GA_MAX_NDIM];
-  unsigned int nd = first->nd;
-  memcpy(dims, first->dimensions, nd * sizeof *dims);
+  unsigned int nd = common_rank(ge, args, first->nd, flags);
+  for (unsigned int k = 0; k < nd; k++)
+    dims[k] = k < nd - first->nd ? 1 : first->dimensions[k + first->nd - nd];
   for (unsigned int i = 0; i < ge->n; i++)
     if (!ga__elemwise_is_scalar(ge, i))
       GA_TRY(check_stretch(ge, args[i], i, nd, dims, flags));

@@ -7,13 +7,16 @@
 #include <gpuarray/elemwise.h>
 
 #define GA_ELEM_MAX_ARGS 64
+#define GA_ELEM_LARGE ((size_t)1 << 22)
 
 /* The sources of the kernels that a call may need when its arrays have `nd` axes at
- * most and are under 2^31 elements, whatever their shapes: the flat one and the strided
- * one of `nd` axes. Bit i of `scalars` says that input i (of the arguments that are not
- * outputs, counted from 0) has one element in every call. From then on calls prefer
- * these kernels to compiling better ones. A source that does not exist is left out; *n
- * is how many were written, at most 4. The caller clears the bodies. */
+ * most and span under 2^31 elements, whatever their shapes: the flat one and the
+ * strided one of `nd` axes. (A tiled one, five times as long to compile, is made when
+ * arrays in different orders and of over GA_ELEM_LARGE elements first come; until then
+ * the strided one serves them.) Bit i of `scalars` says that input i (of the arguments
+ * that are not outputs, counted from 0) has one element in every call. From then on
+ * calls prefer these kernels to compiling better ones. A source that does not exist is
+ * left out; *n is how many were written, at most 4. The caller clears the bodies. */
 int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
                          unsigned int nd, unsigned int scalars);
 

@@ -1,286 +1,14 @@
 /* Runs a GpuElemwise: picks the kernel for the layout of the arrays, and launches it.
  *
  * A call becomes flat where all arrays are walked as one block, else strided over as
- * few axes as they permit. Kernels are made when a layout needs them and kept in the
- * object.
- */
+ * few axes as they permit, or tiled where they differ in order. */
 #include "c/elemwise_run.h"
 
 #include <string.h>
 
-#include "c/elemwise_walk.h"
+#include "c/elemwise_launch.h"
 
-/* ---- variants ---- */
-
-/* What a launch can use. A flat one must take the arguments in `single` as single
- * elements and may take those in `may_be_single` so; a strided one has at least `nd`
- * axes. */
-typedef struct wanted {
-  bool flat, wide;
-  unsigned int nd;
-  uint64_t single, may_be_single;
-} wanted;
-
-static bool serves(const ga_elem_variant *v, const wanted *w) {
-  if (v->flat != w->flat)
-    return false;
-  if (v->flat)
-    return (w->single & ~v->single) == 0 && (v->single & ~w->may_be_single) == 0;
-  return v->wide == w->wide && v->nd >= w->nd;
-}
-
-/* The best of the object's variants, or NULL. */
-static ga_elem_variant *find_variant(GpuElemwise *ge, const wanted *w) {
-  ga_elem_variant *best = NULL;
-  for (ga_elem_variant *v = atomic_load_explicit(&ge->variants, memory_order_acquire);
-       v != NULL; v = v->next)
-    if (serves(v, w) && (best == NULL || v->nd < best->nd))
-      best = v;
-  return best;
-}
-
-/* Finds the variant or adds it. */
-static int get_variant(ga_elem_variant **out, GpuElemwise *ge, const wanted *w) {
-  *out = find_variant(ge, w);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  ga_elem_variant *made = ga__alloc(1, sizeof *made);
-  if (made == NULL)
-    return GA_MEMORY_ERROR;
-  made->flat = w->flat;
-  made->wide = w->wide;
-  made->nd = w->flat ? 0 : w->nd;
-  made->single = w->single;
-  pthread_mutex_lock(&ge->lock);
-  *out = find_variant(ge, w);
-  if (*out == NULL) {
-    made->next = atomic_load(&ge->variants);
-    atomic_store_explicit(&ge->variants, made, memory_order_release);
-    *out = made;
-    made = NULL;
-  }
-  pthread_mutex_unlock(&ge->lock);
-  ga__free(made);
-  return GA_NO_ERROR;
-}
-
-static int variant_source(ga_source *out, const GpuElemwise *ge,
-                          const ga_elem_variant *v) {
-  return v->flat ? ga__elem_flat_source(out, &ge->spec, v->single)
-                 : ga__elem_strided_source(out, &ge->spec, v->nd, v->wide);
-}
-
-static int variant_kernel(gpukernel **out, GpuElemwise *ge, ga_elem_variant *v) {
-  *out = atomic_load_explicit(&v->kernel, memory_order_acquire);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  ga_source source = {0};
-  int status = variant_source(&source, ge, v);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_get(out, ge->context, &source);
-  if (status == GA_NO_ERROR)
-    atomic_store_explicit(&v->kernel, *out, memory_order_release);
-  ga__strbuf_clear(&source.body);
-  return status;
-}
-
-static bool uses_wide(const GpuElemwise *ge, bool large) {
-  return large || ge->spec.is_cpu;
-}
-
-int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
-                         unsigned int nd, unsigned int scalars) {
-  wanted flat = {.flat = true};
-  for (unsigned int i = ge->n_out; i < ge->n && i - ge->n_out < 32; i++)
-    if (scalars >> (i - ge->n_out) & 1 && !ga__elemwise_is_scalar(ge, i) &&
-        ga__elemwise_is_input(ge, i))
-      flat.single |= (uint64_t)1 << i;
-  flat.may_be_single = flat.single;
-  /* Two axes more, so that a transposition can be walked in tiles. */
-  unsigned int axes = nd < 2 || ge->spec.is_cpu ? nd : nd + 2;
-  wanted strided = {.wide = uses_wide(ge, false),
-                    .nd = axes < ge->max_nd ? axes : ge->max_nd};
-  const wanted *list[] = {&flat, &strided};
-  *n = 0;
-  for (unsigned int i = 0; i < (nd == 0 ? 1 : 2); i++) {
-    ga_elem_variant *v;
-    int status = get_variant(&v, ge, list[i]);
-    out[*n] = (ga_source){0};
-    if (status == GA_NO_ERROR)
-      status = variant_source(&out[(*n)++], ge, v);
-    if (status != GA_NO_ERROR) {
-      while (*n > 0)
-        ga__strbuf_clear(&out[--*n].body);
-      return status;
-    }
-  }
-  return GA_NO_ERROR;
-}
-
-/* ---- launches ---- */
-
-#define GPU_THREADS 256
-#define CPU_GROUP_WORK 8192
-#define LEAST_ROW 16        /* elements under which a longer axis is walked instead */
-#define CPU_UNIT_PIECE 4096 /* of a row whose elements are neighbours */
-#define CPU_PIECE 64 /* of any other: as many cache lines, used by rows to come */
-
-/* One-dimensional geometry: enough blocks of `per_thread` elements a thread for `n`.
- * Kernels repeat where the device takes fewer blocks. */
-static void set_geometry(ga_launch *launch, const gpucontext *ctx, const gpukernel *k,
-                         size_t n, size_t per_thread) {
-  size_t threads = ctx->info.is_cpu ? ctx->info.warp : GPU_THREADS;
-  size_t most = ga__kernel_threads(k);
-  if (threads > most)
-    threads = most;
-  size_t work = ctx->info.is_cpu ? CPU_GROUP_WORK : threads * per_thread;
-  size_t blocks = n / work + (n % work != 0);
-  size_t limit =
-      ctx->info.is_cpu ? 4 * (size_t)ctx->info.processors : ctx->info.max_grid[0];
-  launch->nd = 1;
-  launch->block[0] = threads;
-  launch->grid[0] = blocks < limit ? blocks : limit;
-}
-
-static float half_value(uint16_t bits) {
-  unsigned int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, word;
-  float value;
-  if (exponent == 0) { /* zero or denormal: mantissa * 2^-24 */
-    value = (float)mantissa * 0x1p-24f;
-    return sign ? -value : value;
-  }
-  if (exponent == 31)
-    word = sign | 0x7f800000 | mantissa << 13;
-  else
-    word = sign | (exponent + 112) << 23 | mantissa << 13;
-  memcpy(&value, &word, sizeof value);
-  return value;
-}
-
-static void add_scalar(ga_args *list, int typecode, const void *value) {
-  if (typecode == GA_HALF) {
-    uint16_t bits;
-    memcpy(&bits, value, sizeof bits);
-    float converted = half_value(bits);
-    ga__args_value(list, &converted, sizeof converted);
-  } else {
-    ga__args_value(list, value, gpuarray_get_elsize(typecode));
-  }
-}
-
-/* Whether whole vectors of every array begin where the device can load them. */
-static bool is_vector_aligned(const GpuElemwise *ge, void *const *args,
-                              uint64_t single) {
-  for (unsigned int i = 0; i < ge->n; i++) {
-    if (ga__elemwise_is_scalar(ge, i) || ((single >> i) & 1))
-      continue;
-    size_t bytes = ge->vector * gpuarray_get_elsize(ge->args[i].typecode);
-    if (((const GpuArray *)args[i])->offset % bytes != 0)
-      return false;
-  }
-  return true;
-}
-
-static int launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args,
-                       size_t n) {
-  gpukernel *k;
-  GA_TRY(variant_kernel(&k, ge, v));
-  ga_args list;
-  list.n = 0;
-  ga__args_u64(&list, n);
-  ga__args_u32(&list, is_vector_aligned(ge, args, v->single));
-  for (unsigned int i = 0; i < ge->n; i++) {
-    if (ga__elemwise_is_scalar(ge, i)) {
-      add_scalar(&list, ge->args[i].typecode, args[i]);
-      continue;
-    }
-    const GpuArray *a = args[i];
-    ga__args_buffer(&list, a->data);
-    ga__args_offset(&list, a->data, a->offset);
-  }
-  ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, n, ge->vector);
-  return ga__kernel_launch(k, &launch);
-}
-
-/* Division by d of numbers below 2^31: x / d == (x * factor) >> shift. */
-static void division(uint32_t *factor, uint32_t *shift, size_t d) {
-  uint32_t bits = 0;
-  while (((size_t)1 << bits) < d)
-    bits++;
-  *shift = 31 + bits;
-  *factor = (uint32_t)(((uint64_t)1 << *shift) / d + 1);
-}
-
-/* The arguments that the strided kernel of `nd` axes has before those of the arrays.
- * Axes that the walk lacks come first and have length 1. */
-static void add_axes(ga_args *list, const GpuElemwise *ge, const ga_elem_variant *v,
-                     const ga_walk *w) {
-  for (unsigned int k = ge->spec.is_cpu && v->nd == 1 ? 0 : 1; k < v->nd; k++) {
-    unsigned int missing = v->nd - w->nd;
-    size_t d = k < missing ? 1 : w->dims[k - missing];
-    if (v->wide) {
-      ga__args_u64(list, d);
-      continue;
-    }
-    uint32_t factor, shift;
-    division(&factor, &shift, d);
-    ga__args_u32(list, (uint32_t)d);
-    ga__args_u32(list, factor);
-    ga__args_u32(list, shift);
-  }
-}
-
-static void add_arrays(ga_args *list, const GpuElemwise *ge, const ga_elem_variant *v,
-                       const ga_walk *w, void *const *args) {
-  unsigned int missing = v->nd - w->nd;
-  for (unsigned int i = 0, k = 0; i < ge->n; i++) {
-    if (ga__elemwise_is_scalar(ge, i)) {
-      add_scalar(list, ge->args[i].typecode, args[i]);
-      continue;
-    }
-    ga__args_buffer(list, w->data[k]);
-    ga__args_offset(list, w->data[k], w->offset[k]);
-    for (unsigned int axis = 0; axis < v->nd; axis++) {
-      ssize_t stride = axis < missing ? 0 : w->strides[k][axis - missing];
-      stride /= (ssize_t)w->itemsize[k];
-      if (v->wide)
-        ga__args_i64(list, stride);
-      else
-        ga__args_i32(list, (int32_t)stride);
-    }
-    k++;
-  }
-}
-
-static int launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
-                          void *const *args) {
-  gpukernel *k;
-  GA_TRY(variant_kernel(&k, ge, v));
-  ga_args list;
-  list.n = 0;
-  if (ge->spec.is_cpu) {
-    size_t row = w->dims[w->nd - 1];
-    bool unit = ga__walk_is_unit(w);
-    size_t piece = unit ? CPU_UNIT_PIECE : CPU_PIECE;
-    ga__args_u64(&list, w->n / row);
-    ga__args_u64(&list, (row - 1) / piece + 1);
-    ga__args_u64(&list, piece);
-    ga__args_u32(&list, unit);
-  } else if (v->wide) {
-    ga__args_u64(&list, w->n);
-  } else {
-    ga__args_u32(&list, (uint32_t)w->n);
-  }
-  add_axes(&list, ge, v, w);
-  add_arrays(&list, ge, v, w, args);
-  ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, w->n, GA_ELEM_STRIDED);
-  return ga__kernel_launch(k, &launch);
-}
-
-/* ---- layouts ---- */
+/* ---- flat ---- */
 
 static bool is_one_element(const GpuArray *a) {
   for (unsigned int i = 0; i < a->nd; i++)
@@ -316,60 +44,106 @@ static size_t product(unsigned int nd, const size_t *dims) {
   return n;
 }
 
+/* Launches the flat kernel if it exists or `make` allows to compile it. */
+static int try_flat(bool *done, GpuElemwise *ge, void *const *args, size_t n,
+                    uint64_t single, bool make, const ga_walk *walk) {
+  /* One element may be taken either way. */
+  ga_elem_wanted w = {.kind = GA_ELEM_FLAT,
+                      .single = n == 1 ? 0 : single,
+                      .may_be_single = n == 1 ? ~(uint64_t)0 : single};
+  ga_elem_variant *v = ga__variant_find(ge, &w);
+  *done = v != NULL || make;
+  if (v == NULL && make)
+    GA_TRY(ga__variant_get(&v, ge, &w));
+  return v == NULL ? GA_NO_ERROR : ga__launch_flat(ge, v, args, n, walk);
+}
+
+/* ---- strided ---- */
+
+#define LEAST_ROW 16 /* elements under which a CPU walks a longer axis instead */
+#define GPU_MOST ((size_t)INT32_MAX - (1 << 20)) /* elements that 32 bits count */
+
+static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args);
+
+/* Launches the halves of the longest axis. */
+static int launch_halves(GpuElemwise *ge, const ga_walk *w, void *const *args) {
+  unsigned int longest = 0;
+  for (unsigned int i = 1; i < w->nd; i++)
+    if (w->dims[i] > w->dims[longest])
+      longest = i;
+  /* Whole vectors, so that the second half is aligned like the first. */
+  size_t length = w->dims[longest];
+  size_t half = length >= 32 ? length / 32 * 16 : length / 2;
+  ga_walk part;
+  ga__walk_part(&part, w, longest, 0, half);
+  GA_TRY(launch_walk(ge, &part, args));
+  ga__walk_part(&part, w, longest, half, length - half);
+  return launch_walk(ge, &part, args);
+}
+
 /* Launches once for each position along the leading axes that the kernel has no room
  * for. */
 static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args) {
-  wanted strided = {.wide = uses_wide(ge, ga__walk_is_large(w)),
-                    .nd = w->nd < ge->max_nd ? w->nd : ge->max_nd};
+  bool is_cpu = ge->spec.is_cpu;
+  if (!is_cpu && w->n > GPU_MOST)
+    return launch_halves(ge, w, args);
+  ga_elem_wanted strided = {.kind = GA_ELEM_STRIDED,
+                            .wide = !is_cpu && ga__walk_is_large(w),
+                            .nd = w->nd < ge->max_nd ? w->nd : ge->max_nd};
   ga_elem_variant *v;
-  GA_TRY(get_variant(&v, ge, &strided));
+  GA_TRY(ga__variant_get(&v, ge, &strided));
   if (w->nd <= v->nd)
-    return launch_strided(ge, v, w, args);
+    return ga__launch_strided(ge, v, w, args);
   unsigned int outer = w->nd - v->nd;
   size_t launches = product(outer, w->dims);
   for (size_t i = 0; i < launches; i++) {
     ga_walk inner;
     ga__walk_inner(&inner, w, outer, i);
-    GA_TRY(launch_strided(ge, v, &inner, args));
+    GA_TRY(ga__launch_strided(ge, v, &inner, args));
   }
   return GA_NO_ERROR;
 }
 
-/* Launches the part that is whole tiles of the last axis and `axis` as tiles, and the
- * two strips at its edges as they are. */
-static int launch_tiled(GpuElemwise *ge, const ga_walk *w, void *const *args,
-                        unsigned int axis) {
-  unsigned int last = w->nd - 1;
-  size_t width = w->dims[last], height = w->dims[axis];
-  size_t rest = width % ga__walk_tile_width(w);
-  size_t below = height < GA_WALK_TILE_HEIGHT ? 0 : height % GA_WALK_TILE_HEIGHT;
-  ga_walk part, tiles;
-  if (rest > 0) {
-    ga__walk_part(&part, w, last, width - rest, rest);
-    GA_TRY(launch_walk(ge, &part, args));
+/* ---- tiled ---- */
+
+/* Local memory that turned arrays may take: with more, too few blocks run at once. */
+#define MOST_LOCAL ((size_t)1 << 16)
+
+/* Takes out of `turned` what local memory has no room for. */
+static uint64_t fitting(const GpuElemwise *ge, uint64_t turned) {
+  size_t room = ge->context->info.local_memory;
+  if (room > MOST_LOCAL)
+    room = MOST_LOCAL;
+  for (unsigned int i = 0; i < ge->n; i++) {
+    if (!(turned >> i & 1))
+      continue;
+    size_t bytes = ga__elem_tile_bytes(&ge->spec, i);
+    if (bytes > room)
+      turned &= ~((uint64_t)1 << i);
+    else
+      room -= bytes;
   }
-  ga__walk_part(&tiles, w, last, 0, width - rest);
-  if (below > 0) {
-    ga__walk_part(&part, &tiles, axis, height - below, below);
-    GA_TRY(launch_walk(ge, &part, args));
-  }
-  ga__walk_part(&part, &tiles, axis, 0, height - below);
-  ga__walk_tile(&part, axis);
-  return launch_walk(ge, &part, args);
+  return turned;
 }
 
-/* Launches the flat kernel if it exists or `make` allows to compile it. */
-static int try_flat(bool *done, GpuElemwise *ge, void *const *args, size_t n,
-                    uint64_t single, bool make) {
-  /* One element may be taken either way. */
-  wanted w = {.flat = true,
-              .single = n == 1 ? 0 : single,
-              .may_be_single = n == 1 ? ~(uint64_t)0 : single};
-  ga_elem_variant *v = find_variant(ge, &w);
-  *done = v != NULL || make;
-  if (v == NULL && make)
-    GA_TRY(get_variant(&v, ge, &w));
-  return v == NULL ? GA_NO_ERROR : launch_flat(ge, v, args, n);
+/* Launches the tiled kernel if the walk wants it. */
+static int try_tiled(bool *done, GpuElemwise *ge, ga_walk *w, void *const *args) {
+  uint64_t turned;
+  *done = false;
+  if (w->nd > ge->max_nd || w->n > GPU_MOST || !ga__walk_turns(&turned, w))
+    return GA_NO_ERROR;
+  turned = fitting(ge, turned);
+  ga_elem_wanted tiled = {.kind = GA_ELEM_TILED, .nd = w->nd};
+  ga_elem_variant *v = ga__variant_find(ge, &tiled);
+  bool waits = w->n < GA_ELEM_LARGE &&
+               atomic_load_explicit(&ge->is_prepared, memory_order_relaxed);
+  if (turned == 0 || (v == NULL && waits))
+    return GA_NO_ERROR;
+  GA_TRY(ga__variant_get(&v, ge, &tiled));
+  gpukernel *k;
+  GA_TRY(ga__variant_kernel(&k, ge, v));
+  *done = ga__kernel_threads(k) >= ga__elem_tile_threads(&ge->spec);
+  return *done ? ga__launch_tiled(ge, v, w, turned, args) : GA_NO_ERROR;
 }
 
 static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
@@ -377,18 +151,18 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
   ga_walk w;
   ga__walk_plan(&w, ge, args, nd, dims, n);
   uint64_t single;
+  bool done = false;
   if (ga__walk_is_flat(&single, &w)) {
-    wanted prepared = {.wide = uses_wide(ge, false), .nd = 1};
-    bool done;
-    GA_TRY(try_flat(&done, ge, args, n, single, find_variant(ge, &prepared) == NULL));
-    if (done)
-      return GA_NO_ERROR;
+    ga_elem_wanted prepared = {.kind = GA_ELEM_STRIDED, .nd = 1};
+    bool make = ga__variant_find(ge, &prepared) == NULL;
+    GA_TRY(try_flat(&done, ge, args, n, single, make, &w));
+  } else if (!ge->spec.is_cpu) {
+    GA_TRY(try_tiled(&done, ge, &w, args));
   }
-  unsigned int axis;
+  if (done)
+    return GA_NO_ERROR;
   if (ge->spec.is_cpu)
     ga__walk_lengthen_rows(&w, LEAST_ROW);
-  else if (w.nd + 2 <= ge->max_nd && ga__walk_wants_tiles(&axis, &w))
-    return launch_tiled(ge, &w, args, axis);
   return launch_walk(ge, &w, args);
 }
 
@@ -418,7 +192,7 @@ static int run_any(GpuElemwise *ge, void *const *args, unsigned int nd,
   uint64_t single;
   if (is_plainly_flat(&single, ge, args, nd, dims)) {
     bool done;
-    GA_TRY(try_flat(&done, ge, args, n, single, single == 0 || n == 1));
+    GA_TRY(try_flat(&done, ge, args, n, single, single == 0 || n == 1, NULL));
     if (done)
       return GA_NO_ERROR;
   }

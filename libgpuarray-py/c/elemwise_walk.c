@@ -31,6 +31,18 @@ static void sort_axes(ga_walk *w) {
       swap_axes(w, k - 1, k);
 }
 
+/* Walks from the other end where the leader falls. */
+static void turn_forward(ga_walk *w) {
+  for (unsigned int i = 0; i < w->nd; i++) {
+    if (w->strides[w->leader][i] >= 0)
+      continue;
+    for (unsigned int k = 0; k < w->n_arrays; k++) {
+      w->offset[k] += (w->dims[i] - 1) * (size_t)w->strides[k][i];
+      w->strides[k][i] = -w->strides[k][i];
+    }
+  }
+}
+
 /* Takes up argument i along the axes of `dims` that are not of length 1. */
 static void add_array(ga_walk *w, const GpuElemwise *ge, const GpuArray *a,
                       unsigned int i, unsigned int nd, const size_t *dims) {
@@ -70,6 +82,7 @@ void ga__walk_plan(ga_walk *w, const GpuElemwise *ge, void *const *args,
     w->nd = 1;
     w->dims[0] = 1;
   }
+  turn_forward(w);
   sort_axes(w);
   ga__shape_collapse(w->n_arrays, &w->nd, w->dims, strides);
 }
@@ -108,7 +121,32 @@ bool ga__walk_is_large(const ga_walk *w) {
   return false;
 }
 
+uint64_t ga__walk_vectors(const ga_walk *w, unsigned int axis, unsigned int vector) {
+  uint64_t found = 0;
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    size_t bytes = vector * w->itemsize[k], bits = w->offset[k];
+    for (unsigned int i = 0; i < w->nd; i++)
+      if (i != axis)
+        bits |= (size_t)w->strides[k][i];
+    if (w->strides[k][axis] == (ssize_t)w->itemsize[k] && bits % bytes == 0)
+      found |= (uint64_t)1 << w->arg[k];
+  }
+  return found;
+}
+
+uint64_t ga__walk_ones(const ga_walk *w) {
+  uint64_t found = 0;
+  for (unsigned int k = 0; k < w->n_arrays; k++)
+    if (w->strides[k][w->nd - 1] == 0)
+      found |= (uint64_t)1 << w->arg[k];
+  return found;
+}
+
 /* ---- other orders ---- */
+
+#define SECTOR 32             /* bytes that memory gives at once */
+#define LEAST_TILED (1 << 16) /* elements under which the caches do as well */
+#define LEAST_SIDE 8          /* of both axes, to walk in tiles */
 
 void ga__walk_lengthen_rows(ga_walk *w, size_t least) {
   unsigned int last = w->nd - 1, longest = last;
@@ -121,56 +159,55 @@ void ga__walk_lengthen_rows(ga_walk *w, size_t least) {
     swap_axes(w, longest, last);
 }
 
-#define SECTOR 32             /* bytes that memory gives at once */
-#define LEAST_TILED (1 << 16) /* elements under which the caches do as well */
-
-size_t ga__walk_tile_width(const ga_walk *w) {
-  return SECTOR / w->itemsize[w->leader];
+/* Makes `axis` the axis at `place`, behind it; those between move up. */
+static void move_back(ga_walk *w, unsigned int axis, unsigned int place) {
+  for (; axis < place; axis++)
+    swap_axes(w, axis, axis + 1);
 }
 
-bool ga__walk_wants_tiles(unsigned int *axis, const ga_walk *w) {
-  unsigned int last = w->nd - 1;
-  if (w->n < LEAST_TILED || w->nd + 2 > GA_MAX_NDIM ||
-      w->dims[last] < 2 * ga__walk_tile_width(w))
+/* The axis along which the neighbours of array k are. */
+static unsigned int densest_axis(const ga_walk *w, unsigned int k) {
+  unsigned int best = w->nd - 1;
+  for (unsigned int i = 0; i < w->nd; i++) {
+    ssize_t stride = w->strides[k][i], least = w->strides[k][best];
+    if (stride != 0 && (least == 0 || labs(stride) < labs(least)))
+      best = i;
+  }
+  return best;
+}
+
+/* Whether array k is dense along `axis` and not along the last one. An array that has
+ * one element along the last axis is read often enough for the caches. */
+static bool is_turned(const ga_walk *w, unsigned int k, unsigned int axis) {
+  return w->strides[k][w->nd - 1] != 0 && densest_axis(w, k) == axis &&
+         labs(w->strides[k][axis]) < SECTOR;
+}
+
+bool ga__walk_turns(uint64_t *turned, ga_walk *w) {
+  unsigned int last = w->nd - 1, axis = last;
+  size_t bytes[GA_MAX_NDIM] = {0};
+  if (w->n < LEAST_TILED || w->nd < 2)
     return false;
   for (unsigned int k = 0; k < w->n_arrays; k++) {
-    const ssize_t *strides = w->strides[k];
-    for (unsigned int i = 0; i < last; i++)
-      if (strides[i] != 0 && labs(strides[i]) < SECTOR &&
-          labs(strides[i]) < labs(strides[last])) {
-        *axis = i;
-        return true;
-      }
+    unsigned int dense = densest_axis(w, k);
+    if (dense != last && is_turned(w, k, dense))
+      bytes[dense] += w->itemsize[k];
   }
-  return false;
-}
-
-/* Splits axis i of `from` into axes `outer` and `inner` of `to`. */
-static void split_axis(ga_walk *to, unsigned int outer, unsigned int inner,
-                       const ga_walk *from, unsigned int i, size_t length) {
-  move_axis(to, inner, from, i);
-  move_axis(to, outer, from, i);
-  to->dims[inner] = length;
-  to->dims[outer] = from->dims[i] / length;
-  for (unsigned int a = 0; a < from->n_arrays; a++)
-    to->strides[a][outer] = from->strides[a][i] * (ssize_t)length;
-}
-
-void ga__walk_tile(ga_walk *w, unsigned int axis) {
-  ga_walk from = *w;
-  unsigned int last = from.nd - 1, k = 0;
   for (unsigned int i = 0; i < last; i++)
-    if (i != axis)
-      move_axis(w, k++, &from, i);
-  if (from.dims[axis] < GA_WALK_TILE_HEIGHT) {
-    w->nd = from.nd + 1;
-    move_axis(w, k + 1, &from, axis);
-    split_axis(w, k, k + 2, &from, last, ga__walk_tile_width(&from));
-  } else {
-    w->nd = from.nd + 2;
-    split_axis(w, k, k + 2, &from, axis, GA_WALK_TILE_HEIGHT);
-    split_axis(w, k + 1, k + 3, &from, last, ga__walk_tile_width(&from));
+    if (bytes[i] > bytes[axis])
+      axis = i;
+  if (axis == last || w->dims[last] < LEAST_SIDE)
+    return false;
+  if (w->dims[axis] < LEAST_SIDE) {
+    move_back(w, axis, last);
+    return false;
   }
+  *turned = 0;
+  for (unsigned int k = 0; k < w->n_arrays; k++)
+    if (is_turned(w, k, axis))
+      *turned |= (uint64_t)1 << w->arg[k];
+  move_back(w, axis, last - 1);
+  return true;
 }
 
 /* ---- parts ---- */

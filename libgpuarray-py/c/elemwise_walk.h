@@ -5,7 +5,7 @@
 #include "c/elemwise_run.h"
 
 /* Arrays are numbered among themselves; the last axis is walked by neighbouring
- * threads. */
+ * threads, and no stride of the leader is negative. */
 typedef struct ga_walk {
   unsigned int nd, n_arrays;
   unsigned int leader; /* the first output: the order of the axes is its order */
@@ -29,21 +29,21 @@ bool ga__walk_is_flat(uint64_t *single, const ga_walk *w);
 /* Whether along the last axis each array's elements are neighbours, or, for inputs, one
  * and the same. */
 bool ga__walk_is_unit(const ga_walk *w);
+/* A bit for each argument whose elements along `axis` are neighbours, and begin, at
+ * every position along the others, at a multiple of `vector` elements. */
+uint64_t ga__walk_vectors(const ga_walk *w, unsigned int axis, unsigned int vector);
+/* A bit for each argument that has one element along the last axis. */
+uint64_t ga__walk_ones(const ga_walk *w);
 /* Whether 32 bits are too few for positions, with room for a block beyond the end. */
 bool ga__walk_is_large(const ga_walk *w);
 
 /* Makes the longest axis the last if the last has under `least` elements. */
 void ga__walk_lengthen_rows(ga_walk *w, size_t least);
 
-/* Whether an array is denser along another axis (*axis) than along the last, as in a
- * transposition, so that walking in tiles of both axes pays. */
-bool ga__walk_wants_tiles(unsigned int *axis, const ga_walk *w);
-/* How long the last axis and `axis` should be multiples of. */
-size_t ga__walk_tile_width(const ga_walk *w);
-#define GA_WALK_TILE_HEIGHT 32
-/* Splits `axis` and the last axis, of such lengths, so that tiles come last. Adds two
- * axes at most. */
-void ga__walk_tile(ga_walk *w, unsigned int axis);
+/* Whether arrays differ so much in order that walking in squares of two axes pays: then
+ * these are the last two, and *turned has a bit for each argument whose neighbours are
+ * along the last but one. If not, the walk may have been put in a better order. */
+bool ga__walk_turns(uint64_t *turned, ga_walk *w);
 
 /* The part of `w` from `from` on, `length` long, along `axis`. */
 void ga__walk_part(ga_walk *part, const ga_walk *w, unsigned int axis, size_t from,

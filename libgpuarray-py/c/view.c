@@ -251,8 +251,8 @@ int GpuArray_dimshuffle(GpuArray *res, const GpuArray *a, unsigned int nd,
   return give_view(res, &made);
 }
 
-int GpuArray_broadcast(GpuArray *res, const GpuArray *a, unsigned int nd,
-                       const size_t *dims) {
+int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
+                          const size_t *dims) {
   GA_TRY(ga__array_check(a, "broadcast"));
   char text[GA_ARRAY_TEXT], shape[GA_SHAPE_TEXT];
   if (nd > GA_MAX_NDIM || (nd > 0 && dims == NULL) || nd < a->nd)

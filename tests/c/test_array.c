@@ -219,12 +219,12 @@ static void test_axes(gpucontext *ctx) {
   CHECK(has_shape(&r, 2, SHAPE(2, 3)));
   GpuArray_clear(&r);
 
-  CHECK_OK(GpuArray_broadcast(&r, &a, 4, SHAPE(5, 2, 3, 7)));
+  CHECK_OK(GpuArray_broadcast_to(&r, &a, 4, SHAPE(5, 2, 3, 7)));
   CHECK(has_strides(&r, STRIDES(0, 48, 16, 0)));
   CHECK(!GpuArray_ISWRITEABLE(&r));
   GpuArray_clear(&r);
-  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast(&r, &a, 3, SHAPE(2, 4, 7)));
-  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast(&r, &a, 2, SHAPE(3, 7)));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast_to(&r, &a, 3, SHAPE(2, 4, 7)));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast_to(&r, &a, 2, SHAPE(3, 7)));
   GpuArray_clear(&a);
 }
 

@@ -1,0 +1,248 @@
+/* Launches of elementwise kernels: geometry and arguments. */
+#include "c/elemwise_launch.h"
+
+#include <string.h>
+
+#include "c/half.h"
+
+/* ---- geometry ---- */
+
+#define GPU_THREADS 256
+#define LEAST_VECTORS 4 /* of a row, to cut it where it is not aligned */
+#define CPU_GROUP_WORK 8192
+#define CPU_UNIT_PIECE 4096 /* of a row whose elements are neighbours */
+#define CPU_PIECE 64 /* of any other: as many cache lines, used by rows to come */
+
+/* One-dimensional geometry: enough blocks of `per_thread` elements a thread for `n`.
+ * Kernels repeat where the device takes fewer blocks. */
+static void set_geometry(ga_launch *launch, const gpucontext *ctx, const gpukernel *k,
+                         size_t n, size_t per_thread) {
+  size_t threads = ctx->info.is_cpu ? ctx->info.warp : GPU_THREADS;
+  size_t most = ga__kernel_threads(k);
+  if (threads > most)
+    threads = most;
+  size_t work = ctx->info.is_cpu ? CPU_GROUP_WORK : threads * per_thread;
+  size_t blocks = n / work + (n % work != 0);
+  size_t limit =
+      ctx->info.is_cpu ? 4 * (size_t)ctx->info.processors : ctx->info.max_grid[0];
+  launch->nd = 1;
+  launch->block[0] = threads;
+  launch->grid[0] = blocks < limit ? blocks : limit;
+}
+
+/* ---- arguments ---- */
+
+/* A scalar as the expression has it. */
+static void add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
+                       const void *value) {
+  int typecode = ge->args[i].typecode;
+  bool small = typecode == GA_HALF || typecode == GA_BFLOAT16;
+  if (!small || !ge->spec.convert_half) {
+    ga__args_value(list, value, gpuarray_get_elsize(typecode));
+    return;
+  }
+  uint16_t bits;
+  float converted;
+  memcpy(&bits, value, sizeof bits);
+  converted = typecode == GA_HALF ? ga__half_value(bits) : ga__bfloat16_value(bits);
+  ga__args_value(list, &converted, sizeof converted);
+}
+
+static void add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
+                       gpudata *data, size_t offset) {
+  if (ga__elemwise_is_input(ge, i))
+    ga__args_input(list, data);
+  else
+    ga__args_buffer(list, data);
+  ga__args_offset(list, data, offset);
+}
+
+/* Division by d of numbers below 2^31: x / d == (x * factor) >> shift. */
+static void division(uint32_t *factor, uint32_t *shift, size_t d) {
+  uint32_t bits = 0;
+  while (((size_t)1 << bits) < d)
+    bits++;
+  *shift = 31 + bits;
+  *factor = (uint32_t)(((uint64_t)1 << *shift) / d + 1);
+}
+
+/* The lengths of the axes but the first, as the kernel of `v` wants them. Axes that the
+ * walk lacks come first and have length 1. */
+static void add_axes(ga_args *list, const ga_elem_variant *v, unsigned int nd,
+                     const size_t *dims, bool is_cpu) {
+  for (unsigned int k = is_cpu && v->nd == 1 ? 0 : 1; k < v->nd; k++) {
+    unsigned int missing = v->nd - nd;
+    size_t d = k < missing ? 1 : dims[k - missing];
+    if (is_cpu) {
+      ga__args_u64(list, d);
+      continue;
+    }
+    uint32_t factor, shift;
+    division(&factor, &shift, d);
+    ga__args_u32(list, (uint32_t)d);
+    ga__args_u32(list, factor);
+    ga__args_u32(list, shift);
+  }
+}
+
+/* The arguments of the expression, arrays with `nd` strides. */
+static void add_arrays(ga_args *list, const GpuElemwise *ge, unsigned int nd,
+                       const ga_walk *w, bool wide, void *const *args) {
+  unsigned int missing = nd - w->nd;
+  for (unsigned int i = 0, k = 0; i < ge->n; i++) {
+    if (ga__elemwise_is_scalar(ge, i)) {
+      add_scalar(list, ge, i, args[i]);
+      continue;
+    }
+    add_buffer(list, ge, i, w->data[k], w->offset[k]);
+    for (unsigned int axis = 0; axis < nd; axis++) {
+      ssize_t stride = axis < missing ? 0 : w->strides[k][axis - missing];
+      stride /= (ssize_t)w->itemsize[k];
+      if (wide)
+        ga__args_i64(list, stride);
+      else
+        ga__args_i32(list, (int32_t)stride);
+    }
+    k++;
+  }
+}
+
+/* ---- flat ---- */
+
+/* Whether whole vectors of every array begin where the device can load them. */
+static bool is_vector_aligned(const GpuElemwise *ge, void *const *args, uint64_t single,
+                              const ga_walk *w) {
+  for (unsigned int i = 0, k = 0; i < ge->n; i++) {
+    if (ga__elemwise_is_scalar(ge, i))
+      continue;
+    size_t offset = w ? w->offset[k] : ((const GpuArray *)args[i])->offset;
+    k++;
+    if (single >> i & 1)
+      continue;
+    if (offset % (ge->vector * gpuarray_get_elsize(ge->args[i].typecode)) != 0)
+      return false;
+  }
+  return true;
+}
+
+int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size_t n,
+                    const ga_walk *w) {
+  gpukernel *k;
+  GA_TRY(ga__variant_kernel(&k, ge, v));
+  ga_args list;
+  list.n = 0;
+  ga__args_u64(&list, n);
+  ga__args_u32(&list, is_vector_aligned(ge, args, v->single, w));
+  for (unsigned int i = 0, array = 0; i < ge->n; i++) {
+    if (ga__elemwise_is_scalar(ge, i)) {
+      add_scalar(&list, ge, i, args[i]);
+      continue;
+    }
+    const GpuArray *a = args[i];
+    add_buffer(&list, ge, i, a->data, w ? w->offset[array] : a->offset);
+    array++;
+  }
+  ga_launch launch = {.n_args = list.n, .args = list.list};
+  set_geometry(&launch, ge->context, k, n, ge->vector);
+  return ga__kernel_launch(k, &launch);
+}
+
+/* ---- strided ---- */
+
+static int launch_strided_cpu(GpuElemwise *ge, ga_elem_variant *v, gpukernel *k,
+                              const ga_walk *w, void *const *args) {
+  ga_args list;
+  list.n = 0;
+  size_t row = w->dims[w->nd - 1];
+  bool unit = ga__walk_is_unit(w);
+  size_t piece = unit ? CPU_UNIT_PIECE : CPU_PIECE;
+  ga__args_u64(&list, w->n / row);
+  ga__args_u64(&list, (row - 1) / piece + 1);
+  ga__args_u64(&list, piece);
+  ga__args_u32(&list, unit);
+  add_axes(&list, v, w->nd, w->dims, true);
+  add_arrays(&list, ge, v->nd, w, true, args);
+  ga_launch launch = {.n_args = list.n, .args = list.list};
+  set_geometry(&launch, ge->context, k, w->n, 1);
+  return ga__kernel_launch(k, &launch);
+}
+
+/* Vectors that a row of the walk is cut into, or 0 if it is walked by elements: where
+ * the leader has no neighbours, and where most of a row would be ends of vectors. */
+static size_t row_vectors(const GpuElemwise *ge, const ga_walk *w) {
+  unsigned int last = w->nd - 1;
+  size_t row = w->dims[last], vector = ge->vector;
+  uint64_t leader = (uint64_t)1 << w->arg[w->leader];
+  if (vector == 1 || !(ga__walk_vectors(w, last, 1) & leader))
+    return 0;
+  if (ga__walk_vectors(w, last, ge->vector) & leader)
+    return (row - 1) / vector + 1;
+  return row < LEAST_VECTORS * vector ? 0 : (row + 2 * vector - 2) / vector;
+}
+
+int ga__launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
+                       void *const *args) {
+  gpukernel *k;
+  GA_TRY(ga__variant_kernel(&k, ge, v));
+  if (ge->spec.is_cpu)
+    return launch_strided_cpu(ge, v, k, w, args);
+  unsigned int last = w->nd - 1;
+  size_t row = w->dims[last], vectors = row_vectors(ge, w), n = w->n;
+  size_t dims[GA_MAX_NDIM];
+  memcpy(dims, w->dims, w->nd * sizeof *dims);
+  if (vectors > 0) {
+    dims[last] = vectors;
+    n = n / row * vectors;
+  }
+  ga_args list;
+  list.n = 0;
+  ga__args_u32(&list, (uint32_t)n);
+  ga__args_u32(&list, vectors > 0 ? (uint32_t)row : 0);
+  ga__args_u64(&list, ga__walk_vectors(w, last, 1));
+  ga__args_u64(&list, ga__walk_ones(w));
+  add_axes(&list, v, w->nd, dims, false);
+  add_arrays(&list, ge, v->nd, w, v->wide, args);
+  ga_launch launch = {.n_args = list.n, .args = list.list};
+  set_geometry(&launch, ge->context, k, n, vectors > 0 ? 1 : GA_ELEM_APART);
+  return ga__kernel_launch(k, &launch);
+}
+
+/* ---- tiled ---- */
+
+static size_t tiles_of(size_t length, size_t tile) {
+  return (length - 1) / tile + 1;
+}
+
+int ga__launch_tiled(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
+                     uint64_t turned, void *const *args) {
+  gpukernel *k;
+  GA_TRY(ga__variant_kernel(&k, ge, v));
+  unsigned int x = w->nd - 1, y = w->nd - 2, vector = ga__elem_tile_vector(&ge->spec);
+  size_t height = w->dims[y], width = w->dims[x], tile = ga__elem_tile(&ge->spec);
+  size_t dims[GA_MAX_NDIM], shared = 0;
+  memcpy(dims, w->dims, w->nd * sizeof *dims);
+  dims[y] = tiles_of(height, tile);
+  dims[x] = tiles_of(width, tile);
+  size_t n = w->n / width / height * dims[y] * dims[x];
+  for (unsigned int i = 0; i < ge->n; i++)
+    if (turned >> i & 1)
+      shared += ga__elem_tile_bytes(&ge->spec, i);
+  ga_args list;
+  list.n = 0;
+  ga__args_u32(&list, (uint32_t)n);
+  add_axes(&list, v, w->nd, dims, false);
+  ga__args_u32(&list, (uint32_t)height);
+  ga__args_u32(&list, (uint32_t)width);
+  ga__args_u64(&list, turned);
+  ga__args_u64(&list, (ga__walk_vectors(w, x, vector) & ~turned) |
+                          (ga__walk_vectors(w, y, vector) & turned));
+  add_arrays(&list, ge, v->nd, w, true, args);
+  size_t most = ge->context->info.max_grid[0];
+  ga_launch launch = {.nd = 1,
+                      .grid = {n < most ? n : most},
+                      .block = {ga__elem_tile_threads(&ge->spec)},
+                      .shared = shared,
+                      .n_args = list.n,
+                      .args = list.list};
+  return ga__kernel_launch(k, &launch);
+}
