@@ -1,29 +1,35 @@
-/* Matrix products: checks, layouts, and who computes them. */
+/* Matrix products of arrays: their checks, and the one product that they all are. */
 #include "c/blas.h"
 
-#include "c/blas_kernels.h"
-#include "c/tape.h"
+#include <string.h>
 
-/* op(array): strides in elements. A vector has n = 1. */
-typedef struct operand {
-  const GpuArray *array;
-  size_t m, n;
-  ssize_t si, sj;
-} operand;
-
-/* c = alpha a b + beta c. Of a gemv, b is X and c is Y. */
-typedef struct product {
-  const char *operation, *b_name;
-  gpucontext *context;
-  const ga_blas *blas; /* NULL: our own kernels */
-  cb_transpose ta, tb;
-  double alpha, beta;
-  operand a, b, c;
-  int (*compute)(const struct product *p);
-} product;
+#include "c/dtype.h"
 
 /* ---- checks ---- */
 
+static int check_type(const GpuArray *a, const char *operation, const char *name) {
+  char text[GA_ARRAY_TEXT];
+  if (ga__blas_type_index(a->typecode) < 0)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "%s: %s is %s, expected float16, bfloat16, float32, float64, "
+                   "complex64 or complex128; convert it with astype",
+                   operation, name, ga__array_text(text, a));
+  return GA_NO_ERROR;
+}
+
+static int check_layout(const GpuArray *a, const char *operation, const char *name) {
+  char text[GA_ARRAY_TEXT];
+  const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
+  bool whole = GpuArray_ISALIGNED(a);
+  for (unsigned int i = 0; i < a->nd; i++)
+    whole = whole && (a->dimensions[i] <= 1 || a->strides[i] % itemsize == 0);
+  if (!whole)
+    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s, %s, is not aligned; copy it", operation,
+                   name, ga__array_text(text, a));
+  return GA_NO_ERROR;
+}
+
+/* An array of a product whose first one is `first`. */
 static int check_array(const GpuArray *a, const GpuArray *first, const char *operation,
                        const char *name, unsigned int nd) {
   char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
@@ -31,340 +37,132 @@ static int check_array(const GpuArray *a, const GpuArray *first, const char *ope
   if (a->nd != nd)
     return GA_FAIL(GA_VALUE_ERROR, "%s: %s is %s, expected %u %s", operation, name,
                    ga__array_text(text, a), nd, nd == 1 ? "axis" : "axes");
-  if (a->typecode != GA_FLOAT && a->typecode != GA_DOUBLE)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: %s is %s, expected float32 or float64; convert it with astype",
-                   operation, name, ga__array_text(text, a));
+  GA_TRY(check_type(a, operation, name));
   if (a->typecode != first->typecode)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: A is %s, %s is %s: expected one dtype",
-                   operation, ga__array_text(text, first), name,
-                   ga__array_text(other, a));
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: the first array is %s, %s is %s: expected one dtype", operation,
+                   ga__array_text(text, first), name, ga__array_text(other, a));
   GA_TRY(ga__array_same_context(first, a, operation));
-  const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
-  bool whole = GpuArray_ISALIGNED(a);
-  for (unsigned int i = 0; i < nd; i++)
-    whole = whole && (a->dimensions[i] == 1 || a->strides[i] % itemsize == 0);
-  if (!whole)
-    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s, %s, is not aligned; copy it", operation,
-                   name, ga__array_text(text, a));
-  return GA_NO_ERROR;
+  return check_layout(a, operation, name);
 }
 
-static operand make_operand(const GpuArray *a, cb_transpose transpose) {
-  const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
-  operand o = {.array = a, .m = a->dimensions[0], .n = 1, .si = 1, .sj = 1};
-  o.si = a->strides[0] / itemsize;
-  if (a->nd == 2) {
-    o.n = a->dimensions[1];
-    o.sj = a->strides[1] / itemsize;
-  }
-  if (transpose != cb_no_trans)
-    o = (operand){.array = a, .m = o.n, .n = o.m, .si = o.sj, .sj = o.si};
-  return o;
-}
-
-static operand transposed(operand o) {
-  return (operand){.array = o.array, .m = o.n, .n = o.m, .si = o.sj, .sj = o.si};
-}
-
-/* ---- the vendor's library ---- */
-
-/* The tape of a plan that is being bound, if a buffer is a stand-in of one. */
-static ga_tape *any_tape(const product *p) {
-  const gpudata *const buffers[] = {p->a.array->data, p->b.array->data,
-                                    p->c.array->data};
-  for (int i = 0; i < 3; i++)
-    if (buffers[i]->tape != NULL)
-      return buffers[i]->tape;
-  return NULL;
-}
-
-/* Whether BLAS can walk it with columns (or, `by_rows`, rows) as its contiguous lines.
- */
-static bool has_lines(const operand *o, bool by_rows) {
-  const size_t length = by_rows ? o->n : o->m, lines = by_rows ? o->m : o->n;
-  const ssize_t step = by_rows ? o->sj : o->si, ld = by_rows ? o->si : o->sj;
-  return (length == 1 || step == 1) && (lines == 1 || ld >= (ssize_t)length);
-}
-
-static ga_matrix make_matrix(const operand *o, bool by_rows) {
-  const size_t length = by_rows ? o->n : o->m, lines = by_rows ? o->m : o->n;
-  const ssize_t ld = by_rows ? o->si : o->sj;
-  return (ga_matrix){.buffer = o->array->data,
-                     .offset = o->array->offset,
-                     .ld = lines == 1 ? length : (size_t)ld};
-}
-
-static ga_vector make_vector(const operand *o) {
-  return (ga_vector){.buffer = o->array->data,
-                     .offset = o->array->offset,
-                     .inc = o->m == 1 ? 1 : o->si};
-}
-
-static cb_transpose transpose_of(const operand *o) {
-  return has_lines(o, false) ? cb_no_trans : cb_trans;
-}
-
-/* The operands have lines of one kind or the other, c too. A row-major c is made as its
- * transpose. */
-static int vendor_gemm(const product *p) {
-  const bool flip = !has_lines(&p->c, false);
-  const operand a = flip ? transposed(p->b) : p->a;
-  const operand b = flip ? transposed(p->a) : p->b;
-  const operand c = flip ? transposed(p->c) : p->c;
-  const int typecode = c.array->typecode;
-  const cb_transpose ta = transpose_of(&a), tb = transpose_of(&b);
-  const ga_matrix ma = make_matrix(&a, ta != cb_no_trans);
-  const ga_matrix mb = make_matrix(&b, tb != cb_no_trans);
-  const ga_matrix mc = make_matrix(&c, false);
-  ga_tape *tape = any_tape(p);
-  if (tape != NULL)
-    return ga__tape_gemm(tape, typecode, ta, tb, c.m, c.n, a.n, p->alpha, ma, mb,
-                         p->beta, mc);
-  return ga__context_status(p->context,
-                            p->blas->gemm(p->context->device, typecode, ta, tb, c.m,
-                                          c.n, a.n, p->alpha, ma, mb, p->beta, mc));
-}
-
-static int vendor_gemv(const product *p) {
-  const operand a = p->a;
-  const int typecode = a.array->typecode;
-  const cb_transpose ta = transpose_of(&a);
-  const ga_matrix ma = make_matrix(&a, ta != cb_no_trans);
-  const ga_vector vx = make_vector(&p->b), vy = make_vector(&p->c);
-  const size_t m = ta == cb_no_trans ? a.m : a.n, n = ta == cb_no_trans ? a.n : a.m;
-  ga_tape *tape = any_tape(p);
-  if (tape != NULL)
-    return ga__tape_gemv(tape, typecode, ta, m, n, p->alpha, ma, vx, p->beta, vy);
-  return ga__context_status(p->context,
-                            p->blas->gemv(p->context->device, typecode, ta, m, n,
-                                          p->alpha, ma, vx, p->beta, vy));
-}
-
-/* ---- our own kernels ---- */
-
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t power_above(size_t n) {
-  size_t power = 1;
-  while (power < n)
-    power *= 2;
-  return power;
-}
-
-static ssize_t magnitude(ssize_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
-static void add_array(ga_args *args, const operand *o) {
-  ga__args_buffer(args, o->array->data);
-  ga__args_offset(args, o->array->data, o->array->offset);
-}
-
-static void add_factor(ga_args *args, int typecode, double factor) {
-  float narrow = (float)factor;
-  if (typecode == GA_DOUBLE)
-    ga__args_value(args, &factor, sizeof factor);
-  else
-    ga__args_value(args, &narrow, sizeof narrow);
-}
-
-static int get_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
-                      int typecode) {
-  _Atomic(gpukernel *) *kept = &ctx->blas_kernels[kind][typecode == GA_DOUBLE];
-  *out = atomic_load(kept);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  ga_source source = {0};
-  GA_TRY(ga__blas_source(&source, ctx, kind, typecode));
-  int status = ga__kernel_get(out, ctx, &source);
-  ga__strbuf_clear(&source.body);
-  if (status == GA_NO_ERROR)
-    atomic_store(kept, *out);
-  return status;
-}
-
-/* Rows of a tile: few enough of them to keep the processors busy where that pays. */
-static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t across,
-                       size_t work) {
-  size_t down = ceil_div(m, most), busy = ceil_div(2 * ctx->info.processors, across);
-  if (down < busy && work > 1 << 18)
-    down = busy;
-  return ceil_div(ceil_div(m, down), 8) * 8;
-}
-
-/* Kernels write neighbours along the second axis of c. */
-static int own_gemm(const product *p) {
-  gpucontext *const ctx = p->context;
-  const bool flip =
-      p->c.n == 1 || (p->c.m > 1 && magnitude(p->c.si) < magnitude(p->c.sj));
-  const operand a = flip ? transposed(p->b) : p->a;
-  const operand b = flip ? transposed(p->a) : p->b;
-  const operand c = flip ? transposed(p->c) : p->c;
-  const int typecode = c.array->typecode;
-  const ga_blas_shape shape = ga__blas_shape(ctx, GA_BLAS_GEMM, typecode);
-  gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, ctx, GA_BLAS_GEMM, typecode));
-  const bool cpu = ctx->info.is_cpu;
-  const size_t columns = cpu ? (size_t)shape.lanes * shape.width : 64;
-  const size_t rows =
-      cpu ? cpu_rows(ctx, shape.rows, c.m, ceil_div(c.n, columns), c.m * c.n * a.n)
-          : shape.rows;
-  ga_args args;
-  args.n = 0;
-  add_array(&args, &c);
-  add_array(&args, &a);
-  add_array(&args, &b);
-  ga__args_i64(&args, (int64_t)c.m);
-  ga__args_i64(&args, (int64_t)c.n);
-  ga__args_i64(&args, p->alpha == 0 ? 0 : (int64_t)a.n);
-  ga__args_i64(&args, (int64_t)rows);
-  ga__args_i64(&args, a.si);
-  ga__args_i64(&args, a.sj);
-  ga__args_i64(&args, b.si);
-  ga__args_i64(&args, b.sj);
-  ga__args_i64(&args, c.si);
-  ga__args_i64(&args, c.sj);
-  add_factor(&args, typecode, p->alpha);
-  add_factor(&args, typecode, p->beta);
-  const ga_launch launch = {.nd = 2,
-                            .grid = {ceil_div(c.n, columns), ceil_div(c.m, rows), 1},
-                            .block = {cpu ? shape.lanes : 256, 1, 1},
-                            .n_args = args.n,
-                            .args = args.list};
-  return ga__kernel_launch(kernel, &launch);
-}
-
-typedef struct gemv_geometry {
-  size_t rows; /* of a group */
-  size_t block[2];
-} gemv_geometry;
-
-static gemv_geometry choose_gemv(const gpucontext *ctx, enum ga_blas_kind kind,
-                                 ga_blas_shape shape, size_t m, size_t n) {
-  if (ctx->info.is_cpu) {
-    /* A group for every 32768 elements of a, at most 4 a processor. */
-    size_t groups = m * n / 32768 + 1, most = 4 * (size_t)ctx->info.processors;
-    size_t grain = kind == GA_BLAS_ROWS ? shape.rows : shape.lanes * shape.width;
-    size_t rows = ceil_div(ceil_div(m, groups < most ? groups : most), grain) * grain;
-    return (gemv_geometry){rows, {shape.lanes, 1}};
-  }
-  if (kind == GA_BLAS_ROWS) {
-    size_t lanes = power_above(ceil_div(n, 4));
-    lanes = lanes > 256 ? 256 : lanes;
-    size_t slots = 256 / lanes;
-    while (slots > 1 && lanes * slots > 32 &&
-           ceil_div(m, slots) < 2 * ctx->info.processors)
-      slots /= 2;
-    return (gemv_geometry){slots, {lanes, slots}};
-  }
-  size_t lanes = power_above(m);
-  lanes = lanes > 32 ? 32 : lanes;
-  while (lanes > (n * m < 1 << 20 ? 2 : 8) && ceil_div(m, lanes) < ctx->info.processors)
-    lanes /= 2;
-  size_t items = power_above(ceil_div(n, 4));
-  return (gemv_geometry){lanes, {lanes, items < 256 / lanes ? items : 256 / lanes}};
-}
-
-static int own_gemv(const product *p) {
-  gpucontext *const ctx = p->context;
-  const operand a = p->a;
-  const int typecode = a.array->typecode;
-  enum ga_blas_kind kind = a.n > 1 && (a.m == 1 || magnitude(a.sj) <= magnitude(a.si))
-                               ? GA_BLAS_ROWS
-                               : GA_BLAS_COLUMNS;
-  const ga_blas_shape shape = ga__blas_shape(ctx, kind, typecode);
-  gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, ctx, kind, typecode));
-  const gemv_geometry g = choose_gemv(ctx, kind, shape, a.m, a.n);
-  ga_args args;
-  args.n = 0;
-  add_array(&args, &p->c);
-  add_array(&args, &a);
-  add_array(&args, &p->b);
-  ga__args_i64(&args, (int64_t)a.m);
-  ga__args_i64(&args, p->alpha == 0 ? 0 : (int64_t)a.n);
-  ga__args_i64(&args, (int64_t)g.rows);
-  ga__args_i64(&args, a.si);
-  ga__args_i64(&args, a.sj);
-  ga__args_i64(&args, p->b.si);
-  ga__args_i64(&args, p->c.si);
-  add_factor(&args, typecode, p->alpha);
-  add_factor(&args, typecode, p->beta);
-  const ga_launch launch = {.nd = 2,
-                            .grid = {ceil_div(a.m, g.rows), 1, 1},
-                            .block = {g.block[0], g.block[1], 1},
-                            .n_args = args.n,
-                            .args = args.list};
-  return ga__kernel_launch(kernel, &launch);
-}
-
-/* ---- copies ---- */
-
-/* Replaces o->array by a C-contiguous copy, which `copy` owns then. */
-static int copy_operand(operand *o, GpuArray *copy, cb_transpose transpose, int nocopy,
-                        const char *operation, const char *name) {
+static int check_output(const GpuArray *c, const GpuArray *first, const char *operation,
+                        const char *name, unsigned int nd) {
   char text[GA_ARRAY_TEXT];
-  if (nocopy)
-    return GA_FAIL(GA_COPY_ERROR,
-                   "%s: %s, %s, overlaps the output or has a layout that needs a copy, "
-                   "and none is allowed",
-                   operation, name, ga__array_text(text, o->array));
-  GA_TRY(GpuArray_copy(copy, o->array, GA_C_ORDER));
-  *o = make_operand(copy, transpose);
+  GA_TRY(check_array(c, first, operation, name, nd));
+  GA_TRY(ga__array_writeable(c, operation));
+  for (unsigned int i = 0; i < nd; i++)
+    if (c->dimensions[i] > 1 && c->strides[i] == 0)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: the output %s, %s, repeats its elements along axis %u",
+                     operation, name, ga__array_text(text, c), i);
   return GA_NO_ERROR;
 }
 
-/* An input may be used as it lies: it is no part of the output, and the vendor, if it
- * is one that computes, can walk it. */
-static bool is_usable(const operand *o, const GpuArray *output, bool vendor) {
-  if (GpuArray_share(o->array, output))
-    return false;
-  if (!vendor)
-    return true;
-  if (o->array->nd == 1)
-    return o->m == 1 || o->si != 0;
-  return has_lines(o, false) || has_lines(o, true);
+static int check_transpose(cb_transpose t, const char *operation) {
+  if (t != cb_no_trans && t != cb_trans && t != cb_conj_trans)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "%s: %d is none of cb_no_trans, cb_trans and cb_conj_trans",
+                   operation, (int)t);
+  return GA_NO_ERROR;
 }
 
-/* Calls `compute` with copies in place of the operands that cannot be used as they lie.
- * `a` and `b` are inputs, `c` is the output. */
-static int with_copies(product *p, int nocopy) {
-  GpuArray a = {0}, b = {0}, c = {0};
-  int status = GA_NO_ERROR;
-  const GpuArray *const output = p->c.array;
-  const bool vendor = p->blas != NULL;
-  if (!is_usable(&p->a, output, vendor))
-    status = copy_operand(&p->a, &a, p->ta, nocopy, p->operation, "A");
-  if (status == GA_NO_ERROR && !is_usable(&p->b, output, vendor))
-    status = copy_operand(&p->b, &b, p->tb, nocopy, p->operation, p->b_name);
-  bool moved =
-      vendor && output->nd == 2 && !has_lines(&p->c, false) && !has_lines(&p->c, true);
-  if (status == GA_NO_ERROR && moved)
-    status = copy_operand(&p->c, &c, cb_no_trans, nocopy, p->operation, "C");
-  if (status == GA_NO_ERROR)
-    status = p->compute(p);
-  if (status == GA_NO_ERROR && moved) {
-    GpuArray to = *output;
-    status = GpuArray_move(&to, &c);
+static int check_factors(const double *alpha, const double *beta, int typecode,
+                         const char *operation) {
+  if (alpha == NULL || beta == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: alpha and beta must not be NULL", operation);
+  if (ga__dtype_kind(typecode) != 'c' && (alpha[1] != 0 || beta[1] != 0))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: a factor has an imaginary part and the arrays are %s",
+                   operation, ga__dtype_name(typecode));
+  return GA_NO_ERROR;
+}
+
+/* ---- arrays as factors ---- */
+
+/* The matrix of the last two axes (or a vector as a column), and the batch of them
+ * along the axis before. */
+static ga_factor make_factor(const GpuArray *a, cb_transpose t) {
+  const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
+  const unsigned int first = a->nd == 3;
+  ga_factor f = {
+      .data = a->data, .offset = a->offset, .m = 1, .n = 1, .si = 1, .sj = 1};
+  if (first && a->dimensions[0] > 1)
+    f.step = a->strides[0] / itemsize;
+  if (a->nd > 0) {
+    f.m = a->dimensions[first];
+    f.si = a->strides[first] / itemsize;
   }
-  GpuArray_clear(&a);
-  GpuArray_clear(&b);
-  GpuArray_clear(&c);
-  return status;
+  if (a->nd > 1) {
+    f.n = a->dimensions[first + 1];
+    f.sj = a->strides[first + 1] / itemsize;
+  }
+  if (t != cb_no_trans)
+    f = ga__factor_transposed(f);
+  f.is_conjugated = t == cb_conj_trans && ga__dtype_kind(a->typecode) == 'c';
+  return f;
 }
 
-/* ---- the calls ---- */
+static const double one[2] = {1, 0}, zero[2] = {0, 0};
+
+static ga_product make_product(const char *operation, const GpuArray *c,
+                               const double *alpha, const double *beta) {
+  return (ga_product){.operation = operation,
+                      .names = {"A", "B", "C"},
+                      .context = GpuArray_context(c),
+                      .typecode = c->typecode,
+                      .alpha = {alpha[0], alpha[1]},
+                      .beta = {beta[0], beta[1]},
+                      .batch = 1,
+                      .c = make_factor(c, cb_no_trans)};
+}
+
+static void name_operands(ga_product *p, const char *a, const char *b, const char *c) {
+  p->names[0] = a;
+  p->names[1] = b;
+  p->names[2] = c;
+}
+
+static int run(ga_product *p, int nocopy) {
+  GA_TRY(ga__context_check(p->context));
+  return ga__product(p, nocopy);
+}
+
+/* ---- dot ---- */
+
+static int run_dot(const char *operation, GpuArray *X, GpuArray *Y, GpuArray *Z,
+                   bool is_conjugated, int nocopy) {
+  char x[GA_ARRAY_TEXT], y[GA_ARRAY_TEXT];
+  GA_TRY(check_array(X, X, operation, "X", 1));
+  GA_TRY(check_array(Y, X, operation, "Y", 1));
+  GA_TRY(check_output(Z, X, operation, "Z", 0));
+  if (X->dimensions[0] != Y->dimensions[0])
+    return GA_FAIL(GA_VALUE_ERROR, "%s: X is %s, Y is %s: expected one length",
+                   operation, ga__array_text(x, X), ga__array_text(y, Y));
+  ga_product p = make_product(operation, Z, one, zero);
+  name_operands(&p, "X", "Y", "Z");
+  p.a = make_factor(X, is_conjugated ? cb_conj_trans : cb_trans);
+  p.b = make_factor(Y, cb_no_trans);
+  return run(&p, nocopy);
+}
+
+int GpuArray_rdot(GpuArray *X, GpuArray *Y, GpuArray *Z, int nocopy) {
+  return run_dot("dot", X, Y, Z, false, nocopy);
+}
+
+int GpuArray_rdotc(GpuArray *X, GpuArray *Y, GpuArray *Z, int nocopy) {
+  return run_dot("dotc", X, Y, Z, true, nocopy);
+}
+
+/* ---- gemv ---- */
 
 static int check_gemv(const GpuArray *A, const GpuArray *X, const GpuArray *Y,
                       cb_transpose transA) {
   char a[GA_ARRAY_TEXT], x[GA_ARRAY_TEXT], y[GA_ARRAY_TEXT];
+  GA_TRY(check_transpose(transA, "gemv"));
   GA_TRY(check_array(A, A, "gemv", "A", 2));
   GA_TRY(check_array(X, A, "gemv", "X", 1));
-  GA_TRY(check_array(Y, A, "gemv", "Y", 1));
-  GA_TRY(ga__array_writeable(Y, "gemv"));
+  GA_TRY(check_output(Y, A, "gemv", "Y", 1));
   const bool flipped = transA != cb_no_trans;
   const size_t m = A->dimensions[flipped], n = A->dimensions[!flipped];
   if (X->dimensions[0] != n || Y->dimensions[0] != m)
@@ -375,88 +173,174 @@ static int check_gemv(const GpuArray *A, const GpuArray *X, const GpuArray *Y,
   return GA_NO_ERROR;
 }
 
-/* For a small matrix our kernels come back sooner than a vendor's that are made for
- * large ones (on an H100, 5 us against 9 for 400 by 784). */
-static bool serves_gemv(const GpuArray *A) {
-  return A->dimensions[0] * A->dimensions[1] >= 1 << 20;
+int GpuArray_cgemv(cb_transpose transA, const double *alpha, GpuArray *A, GpuArray *X,
+                   const double *beta, GpuArray *Y, int nocopy) {
+  GA_TRY(check_gemv(A, X, Y, transA));
+  GA_TRY(check_factors(alpha, beta, A->typecode, "gemv"));
+  ga_product p = make_product("gemv", Y, alpha, beta);
+  name_operands(&p, "A", "X", "Y");
+  p.a = make_factor(A, transA);
+  p.b = make_factor(X, cb_no_trans);
+  return run(&p, nocopy);
 }
 
 int GpuArray_rgemv(cb_transpose transA, double alpha, GpuArray *A, GpuArray *X,
                    double beta, GpuArray *Y, int nocopy) {
-  GA_TRY(check_gemv(A, X, Y, transA));
-  gpucontext *ctx = GpuArray_context(A);
-  GA_TRY(ga__context_check(ctx));
-  if (Y->dimensions[0] == 0)
-    return GA_NO_ERROR;
-  product p = {.operation = "gemv",
-               .b_name = "X",
-               .context = ctx,
-               .blas = serves_gemv(A) ? ga__context_blas(ctx) : NULL,
-               .ta = transA,
-               .tb = cb_no_trans,
-               .alpha = alpha,
-               .beta = beta,
-               .a = make_operand(A, transA),
-               .b = make_operand(X, cb_no_trans),
-               .c = make_operand(Y, cb_no_trans)};
-  p.compute = p.blas ? vendor_gemv : own_gemv;
-  return with_copies(&p, nocopy);
+  const double factors[2][2] = {{alpha, 0}, {beta, 0}};
+  return GpuArray_cgemv(transA, factors[0], A, X, factors[1], Y, nocopy);
+}
+
+/* ---- gemm ---- */
+
+/* The last two axes; `first` is 1 where an axis of the batch stands before them. */
+static int check_shapes(const GpuArray *A, const GpuArray *B, const GpuArray *C,
+                        cb_transpose transA, cb_transpose transB, unsigned int first,
+                        const char *operation) {
+  char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT], c[GA_ARRAY_TEXT];
+  const bool fa = transA != cb_no_trans, fb = transB != cb_no_trans;
+  const size_t m = A->dimensions[first + fa], k = A->dimensions[first + !fa];
+  const size_t n = B->dimensions[first + !fb], other = B->dimensions[first + fb];
+  if (other != k)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: A is %s%s, B is %s%s: inner dimensions %zu and %zu differ",
+                   operation, ga__array_text(a, A), fa ? " transposed" : "",
+                   ga__array_text(b, B), fb ? " transposed" : "", k, other);
+  if (C->dimensions[first] != m || C->dimensions[first + 1] != n)
+    return GA_FAIL(
+        GA_VALUE_ERROR, "%s: A is %s%s, B is %s%s, C is %s: expected C of (%zu, %zu)",
+        operation, ga__array_text(a, A), fa ? " transposed" : "", ga__array_text(b, B),
+        fb ? " transposed" : "", ga__array_text(c, C), m, n);
+  return GA_NO_ERROR;
+}
+
+static int check_batch(const GpuArray *A, const GpuArray *B, const GpuArray *C) {
+  char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT], c[GA_ARRAY_TEXT];
+  const size_t n = C->dimensions[0], na = A->dimensions[0], nb = B->dimensions[0];
+  if ((na != n && na != 1) || (nb != n && nb != 1))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "gemmBatch_3d: A is %s, B is %s, C is %s: expected leading axes of "
+                   "%zu, or of 1 in A or B",
+                   ga__array_text(a, A), ga__array_text(b, B), ga__array_text(c, C), n);
+  return GA_NO_ERROR;
 }
 
 static int check_gemm(const GpuArray *A, const GpuArray *B, const GpuArray *C,
-                      cb_transpose transA, cb_transpose transB) {
-  char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT], c[GA_ARRAY_TEXT];
-  GA_TRY(check_array(A, A, "gemm", "A", 2));
-  GA_TRY(check_array(B, A, "gemm", "B", 2));
-  GA_TRY(check_array(C, A, "gemm", "C", 2));
-  GA_TRY(ga__array_writeable(C, "gemm"));
-  const bool fa = transA != cb_no_trans, fb = transB != cb_no_trans;
-  const size_t m = A->dimensions[fa], k = A->dimensions[!fa];
-  const size_t n = B->dimensions[!fb];
-  if (B->dimensions[fb] != k)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "gemm: A is %s%s, B is %s%s: inner dimensions %zu and %zu differ",
-                   ga__array_text(a, A), fa ? " transposed" : "", ga__array_text(b, B),
-                   fb ? " transposed" : "", k, B->dimensions[fb]);
-  if (C->dimensions[0] != m || C->dimensions[1] != n)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "gemm: A is %s%s, B is %s%s, C is %s: expected C of (%zu, %zu)",
-                   ga__array_text(a, A), fa ? " transposed" : "", ga__array_text(b, B),
-                   fb ? " transposed" : "", ga__array_text(c, C), m, n);
+                      cb_transpose transA, cb_transpose transB, unsigned int nd,
+                      const char *operation) {
+  GA_TRY(check_transpose(transA, operation));
+  GA_TRY(check_transpose(transB, operation));
+  GA_TRY(check_array(A, A, operation, "A", nd));
+  GA_TRY(check_array(B, A, operation, "B", nd));
+  GA_TRY(check_output(C, A, operation, "C", nd));
+  if (nd == 3)
+    GA_TRY(check_batch(A, B, C));
+  return check_shapes(A, B, C, transA, transB, nd - 2, operation);
+}
+
+static int run_gemm(cb_transpose transA, cb_transpose transB, const double *alpha,
+                    GpuArray *A, GpuArray *B, const double *beta, GpuArray *C,
+                    int nocopy, unsigned int nd, const char *operation) {
+  GA_TRY(check_gemm(A, B, C, transA, transB, nd, operation));
+  GA_TRY(check_factors(alpha, beta, A->typecode, operation));
+  ga_product p = make_product(operation, C, alpha, beta);
+  p.a = make_factor(A, transA);
+  p.b = make_factor(B, transB);
+  if (nd == 3)
+    p.batch = C->dimensions[0];
+  return run(&p, nocopy);
+}
+
+int ga__product_of_gemm(ga_product *out, cb_transpose transA, cb_transpose transB,
+                        const GpuArray *A, const GpuArray *B, const GpuArray *C,
+                        const char *operation) {
+  GA_TRY(check_gemm(A, B, C, transA, transB, 2, operation));
+  GA_TRY(ga__context_check(GpuArray_context(C)));
+  *out = make_product(operation, C, one, zero);
+  out->a = make_factor(A, transA);
+  out->b = make_factor(B, transB);
   return GA_NO_ERROR;
+}
+
+int GpuArray_cgemm(cb_transpose transA, cb_transpose transB, const double *alpha,
+                   GpuArray *A, GpuArray *B, const double *beta, GpuArray *C,
+                   int nocopy) {
+  return run_gemm(transA, transB, alpha, A, B, beta, C, nocopy, 2, "gemm");
 }
 
 int GpuArray_rgemm(cb_transpose transA, cb_transpose transB, double alpha, GpuArray *A,
                    GpuArray *B, double beta, GpuArray *C, int nocopy) {
-  GA_TRY(check_gemm(A, B, C, transA, transB));
-  gpucontext *ctx = GpuArray_context(A);
-  GA_TRY(ga__context_check(ctx));
-  if (C->dimensions[0] == 0 || C->dimensions[1] == 0)
-    return GA_NO_ERROR;
-  const operand a = make_operand(A, transA);
-  product p = {.operation = "gemm",
-               .b_name = "B",
-               .context = ctx,
-               .blas = a.n > 0 ? ga__context_blas(ctx) : NULL,
-               .ta = transA,
-               .tb = transB,
-               .alpha = alpha,
-               .beta = beta,
-               .a = a,
-               .b = make_operand(B, transB),
-               .c = make_operand(C, cb_no_trans)};
-  p.compute = p.blas ? vendor_gemm : own_gemm;
-  return with_copies(&p, nocopy);
+  const double factors[2][2] = {{alpha, 0}, {beta, 0}};
+  return GpuArray_cgemm(transA, transB, factors[0], A, B, factors[1], C, nocopy);
 }
+
+int GpuArray_cgemmBatch_3d(cb_transpose transA, cb_transpose transB,
+                           const double *alpha, GpuArray *A, GpuArray *B,
+                           const double *beta, GpuArray *C, int nocopy) {
+  return run_gemm(transA, transB, alpha, A, B, beta, C, nocopy, 3, "gemmBatch_3d");
+}
+
+int GpuArray_rgemmBatch_3d(cb_transpose transA, cb_transpose transB, double alpha,
+                           GpuArray *A, GpuArray *B, double beta, GpuArray *C,
+                           int nocopy) {
+  const double factors[2][2] = {{alpha, 0}, {beta, 0}};
+  return GpuArray_cgemmBatch_3d(transA, transB, factors[0], A, B, factors[1], C,
+                                nocopy);
+}
+
+/* ---- ger ---- */
+
+static int run_ger(const char *operation, const double *alpha, GpuArray *X, GpuArray *Y,
+                   GpuArray *A, bool is_conjugated, int nocopy) {
+  char x[GA_ARRAY_TEXT], y[GA_ARRAY_TEXT], a[GA_ARRAY_TEXT];
+  GA_TRY(check_array(X, X, operation, "X", 1));
+  GA_TRY(check_array(Y, X, operation, "Y", 1));
+  GA_TRY(check_output(A, X, operation, "A", 2));
+  GA_TRY(check_factors(alpha, one, A->typecode, operation));
+  if (A->dimensions[0] != X->dimensions[0] || A->dimensions[1] != Y->dimensions[0])
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: X is %s, Y is %s, A is %s: expected A of (%zu, %zu)", operation,
+                   ga__array_text(x, X), ga__array_text(y, Y), ga__array_text(a, A),
+                   X->dimensions[0], Y->dimensions[0]);
+  ga_product p = make_product(operation, A, alpha, one);
+  name_operands(&p, "X", "Y", "A");
+  p.a = make_factor(X, cb_no_trans);
+  p.b = make_factor(Y, is_conjugated ? cb_conj_trans : cb_trans);
+  return run(&p, nocopy);
+}
+
+int GpuArray_cgeru(const double *alpha, GpuArray *X, GpuArray *Y, GpuArray *A,
+                   int nocopy) {
+  return run_ger("ger", alpha, X, Y, A, false, nocopy);
+}
+
+int GpuArray_cgerc(const double *alpha, GpuArray *X, GpuArray *Y, GpuArray *A,
+                   int nocopy) {
+  return run_ger("gerc", alpha, X, Y, A, true, nocopy);
+}
+
+int GpuArray_rger(double alpha, GpuArray *X, GpuArray *Y, GpuArray *A, int nocopy) {
+  const double factor[2] = {alpha, 0};
+  return run_ger("ger", factor, X, Y, A, false, nocopy);
+}
+
+int gpucontext_set_tf32(gpucontext *ctx, int on) {
+  GA_TRY(ga__context_check(ctx));
+  atomic_store(&ctx->is_tf32, on != 0);
+  return GA_NO_ERROR;
+}
+
+/* ---- for plans ---- */
 
 int ga__blas_sources(ga_source out[4], unsigned int *n, gpucontext *ctx, int typecode,
                      bool matrix) {
-  const enum ga_blas_kind first = matrix ? GA_BLAS_GEMM : GA_BLAS_ROWS;
-  const enum ga_blas_kind last = matrix ? GA_BLAS_GEMM : GA_BLAS_COLUMNS;
+  const enum ga_blas_kind first = matrix ? GA_GEMM_SMALL : GA_GEMV_ROWS;
+  const enum ga_blas_kind last = matrix ? GA_GEMM_SMALL : GA_GEMV_COLUMNS;
   *n = 0;
-  if (matrix && ga__context_blas(ctx) != NULL)
+  if (ga__blas_type_index(typecode) < 0 || (matrix && ga__context_blas(ctx) != NULL))
     return GA_NO_ERROR;
   for (int kind = (int)first; kind <= (int)last; kind++) {
+    if (kind == GA_GEMV_ROWS_PACKS)
+      continue;
     int status = ga__blas_source(&out[*n], ctx, (enum ga_blas_kind)kind, typecode);
     if (status != GA_NO_ERROR) {
       while (*n > 0)

@@ -1,382 +1,268 @@
-/* The texts of our own matrix products, for GPUs and for CPUs. */
+/* The kernels of our own products: their words, made for a type and a device. */
 #include "c/blas_kernels.h"
 
+#include <string.h>
+
+#include "c/blas_text.h"
 #include "c/dtype.h"
 
-/* ---- matrix by matrix ---- */
+/* ---- types ---- */
 
-static const char gemm_head[] =
-    "KERNEL void BL_NAME(\n"
-    "    GLOBAL_MEM BL_T *c, ga_size c_off, GLOBAL_MEM const BL_T *GA_RESTRICT a,\n"
-    "    ga_size a_off, GLOBAL_MEM const BL_T *GA_RESTRICT b, ga_size b_off,\n"
-    "    ga_ssize m, ga_ssize n, ga_ssize k, ga_ssize rows, ga_ssize ai, ga_ssize ak,\n"
-    "    ga_ssize bk, ga_ssize bj, ga_ssize ci, ga_ssize cj, BL_T alpha, BL_T beta) {\n"
-    "  c = (GLOBAL_MEM BL_T *)((GLOBAL_MEM char *)c + c_off);\n"
-    "  a = (GLOBAL_MEM const BL_T *)((GLOBAL_MEM const char *)a + a_off);\n"
-    "  b = (GLOBAL_MEM const BL_T *)((GLOBAL_MEM const char *)b + b_off);\n";
+static const int types[GA_BLAS_TYPES] = {GA_HALF,   GA_BFLOAT16, GA_FLOAT,
+                                         GA_DOUBLE, GA_CFLOAT,   GA_CDOUBLE};
 
-/* A group of BL_LANES items makes `rows` by BL_COLUMNS elements of c; each item owns
- * BL_WIDTH columns. A panel of b is copied side by side, BL_DEPTH of its rows at a
- * time, and a strip of a where its columns are contiguous; BL_ROWS rows of a meet the
- * panel at once, in registers. Items wait for each other only where they copy for each
- * other. */
-static const char gemm_cpu_begin[] =
-    "#define BL_COLUMNS (BL_LANES * BL_WIDTH)\n"
-    "  LOCAL_MEM BL_T panel[BL_DEPTH * BL_COLUMNS];\n"
-    "  LOCAL_MEM BL_T strip[BL_DEPTH * BL_TILE];\n"
-    "  LOCAL_MEM BL_T sums[BL_TILE * BL_COLUMNS];\n"
-    "  const ga_ssize lane = BL_LANES > 1 ? (ga_ssize)LID_0 : 0;\n"
-    "  const ga_ssize left = (ga_ssize)GID_0 * BL_COLUMNS;\n"
-    "  const ga_ssize top = (ga_ssize)GID_1 * rows;\n"
-    "  const ga_ssize count = rows < m - top ? rows : m - top;\n"
-    "  const int full = left + BL_COLUMNS <= n;\n"
-    "  const int has_strip = ai == 1 && ak != 1;\n"
-    "  a += top * ai;\n"
-    "  b += left * bj;\n"
-    "  c += top * ci + left * cj;\n"
-    "  for (ga_ssize from = 0; from == 0 || from < k; from += BL_DEPTH) {\n"
-    "    const ga_ssize depth = k - from < BL_DEPTH ? k - from : BL_DEPTH;\n"
-    "    if (full && bj == 1) {\n"
-    "      for (ga_ssize p = 0; p < depth; p++)\n"
-    "        for (int v = 0; v < BL_WIDTH; v++)\n"
-    "          panel[p * BL_COLUMNS + v * BL_LANES + lane] =\n"
-    "              b[p * bk + v * BL_LANES + lane];\n"
-    "    } else if (bk == 1) {\n"
-    "      BL_WAIT;\n"
-    "      for (ga_ssize j = 0; j < BL_COLUMNS; j++) {\n"
-    "        const ga_ssize inside = left + j < n ? j : n - 1 - left;\n"
-    "        for (ga_ssize p = 0; p < depth; p += BL_LANES)\n"
-    "          if (p + lane < depth)\n"
-    "            panel[(p + lane) * BL_COLUMNS + j] = b[p + lane + inside * bj];\n"
-    "      }\n"
-    "      BL_WAIT;\n"
-    "    } else {\n"
-    "      for (int v = 0; v < BL_WIDTH; v++) {\n"
-    "        const ga_ssize j = v * BL_LANES + lane;\n"
-    "        for (ga_ssize p = 0; p < depth; p++)\n"
-    "          panel[p * BL_COLUMNS + j] = 0;\n"
-    "        if (left + j < n) {\n"
-    "          if (bj == 1)\n"
-    "            for (ga_ssize p = 0; p < depth; p++)\n"
-    "              panel[p * BL_COLUMNS + j] = b[p * bk + j];\n"
-    "          else\n"
-    "            for (ga_ssize p = 0; p < depth; p++)\n"
-    "              panel[p * BL_COLUMNS + j] = b[p * bk + j * bj];\n"
-    "        }\n"
-    "      }\n"
-    "    }\n"
-    "    if (has_strip) {\n"
-    "      BL_WAIT;\n"
-    "      for (ga_ssize p = 0; p < depth; p++)\n"
-    "        for (ga_ssize i = 0; i < count; i += BL_LANES)\n"
-    "          if (i + lane < count)\n"
-    "            strip[p * BL_TILE + i + lane] = a[p * ak + i + lane];\n"
-    "      BL_WAIT;\n"
-    "    }\n"
-    "    for (ga_ssize i = 0; i < count; i += BL_ROWS) {\n"
-    "      BL_T acc[BL_ROWS][BL_WIDTH];\n"
-    "      for (int r = 0; r < BL_ROWS; r++)\n"
-    "        for (int v = 0; v < BL_WIDTH; v++) acc[r][v] = 0;\n";
-static const char gemm_cpu_end[] =
-    "      if (has_strip) {\n"
-    "        for (ga_ssize p = 0; p < depth; p++)\n"
-    "          BL_UNROLL\n"
-    "          for (int r = 0; r < BL_ROWS; r++) {\n"
-    "            const BL_T factor = strip[p * BL_TILE + i + r];\n"
-    "            for (int v = 0; v < BL_WIDTH; v++)\n"
-    "              acc[r][v] += factor * panel[p * BL_COLUMNS + v * BL_LANES + lane];\n"
-    "          }\n"
-    "      } else {\n"
-    "        GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
-    "        for (int r = 0; r < BL_ROWS; r++)\n"
-    "          row[r] = a + (i + r < count ? i + r : count - 1) * ai;\n"
-    "        for (ga_ssize p = 0; p < depth; p++)\n"
-    "          BL_UNROLL\n"
-    "          for (int r = 0; r < BL_ROWS; r++) {\n"
-    "            const BL_T factor = row[r][p * ak];\n"
-    "            for (int v = 0; v < BL_WIDTH; v++)\n"
-    "              acc[r][v] += factor * panel[p * BL_COLUMNS + v * BL_LANES + lane];\n"
-    "          }\n"
-    "      }\n"
-    "      for (int r = 0; r < BL_ROWS; r++)\n"
-    "        for (int v = 0; v < BL_WIDTH; v++) {\n"
-    "          const ga_ssize at = (i + r) * BL_COLUMNS + v * BL_LANES + lane;\n"
-    "          sums[at] = from > 0 ? sums[at] + acc[r][v] : acc[r][v];\n"
-    "        }\n"
-    "    }\n"
-    "    a += BL_DEPTH * ak;\n"
-    "    b += BL_DEPTH * bk;\n"
-    "  }\n"
-    "  for (ga_ssize i = 0; i < count; i++)\n"
-    "    for (int v = 0; v < BL_WIDTH; v++) {\n"
-    "      const ga_ssize j = v * BL_LANES + lane;\n"
-    "      const BL_T sum = alpha * sums[i * BL_COLUMNS + j];\n"
-    "      GLOBAL_MEM BL_T *to = c + i * ci;\n"
-    "      if (left + j >= n) continue;\n"
-    "      if (cj == 1)\n"
-    "        to[j] = beta == 0 ? sum : sum + beta * to[j];\n"
-    "      else\n"
-    "        to[j * cj] = beta == 0 ? sum : sum + beta * to[j * cj];\n"
-    "    }\n"
-    "}\n"
-    "#undef BL_COLUMNS\n";
+int ga__blas_type_index(int typecode) {
+  for (int i = 0; i < GA_BLAS_TYPES; i++)
+    if (types[i] == typecode)
+      return i;
+  return -1;
+}
 
-/* 256 items make 64 by 64 elements of c, 4 by 4 each, 16 of k at a time through local
- * memory. A tile is loaded along the axis that is contiguous. */
-static const char gemm_gpu[] =
-    "  LOCAL_MEM BL_T as[16 * 65];\n"
-    "  LOCAL_MEM BL_T bs[16 * 65];\n"
-    "  const ga_ssize item = (ga_ssize)LID_0, x = item % 16, y = item / 16;\n"
-    "  const ga_ssize left = (ga_ssize)GID_0 * 64, top = (ga_ssize)GID_1 * rows;\n"
-    "  BL_T acc[4][4];\n"
-    "  for (int r = 0; r < 4; r++)\n"
-    "    for (int v = 0; v < 4; v++) acc[r][v] = 0;\n"
-    "  for (ga_ssize from = 0; from < k; from += 16) {\n"
-    "    for (int s = 0; s < 4; s++) {\n"
-    "      const ga_ssize p = ak == 1 ? x : item / 64 + 4 * s;\n"
-    "      const ga_ssize i = ak == 1 ? y + 16 * s : item % 64;\n"
-    "      as[p * 65 + i] = top + i < m && from + p < k\n"
-    "                           ? a[(top + i) * ai + (from + p) * ak] : 0;\n"
-    "    }\n"
-    "    for (int s = 0; s < 4; s++) {\n"
-    "      const ga_ssize p = bk == 1 ? x : item / 64 + 4 * s;\n"
-    "      const ga_ssize j = bk == 1 ? y + 16 * s : item % 64;\n"
-    "      bs[p * 65 + j] = left + j < n && from + p < k\n"
-    "                           ? b[(from + p) * bk + (left + j) * bj] : 0;\n"
-    "    }\n"
-    "    local_barrier();\n"
-    "    for (int p = 0; p < 16; p++) {\n"
-    "      BL_T left_factor[4], right_factor[4];\n"
-    "      for (int r = 0; r < 4; r++) left_factor[r] = as[p * 65 + y + 16 * r];\n"
-    "      for (int v = 0; v < 4; v++) right_factor[v] = bs[p * 65 + x + 16 * v];\n"
-    "      for (int r = 0; r < 4; r++)\n"
-    "        for (int v = 0; v < 4; v++) acc[r][v] += left_factor[r] * "
-    "right_factor[v];\n"
-    "    }\n"
-    "    local_barrier();\n"
-    "  }\n"
-    "  for (int r = 0; r < 4; r++)\n"
-    "    for (int v = 0; v < 4; v++) {\n"
-    "      const ga_ssize i = top + y + 16 * r, j = left + x + 16 * v;\n"
-    "      if (i < m && j < n) {\n"
-    "        GLOBAL_MEM BL_T *to = c + i * ci + j * cj;\n"
-    "        *to = beta == 0 ? alpha * acc[r][v] : alpha * acc[r][v] + beta * *to;\n"
-    "      }\n"
-    "    }\n"
-    "}\n";
+static bool is_complex(int typecode) {
+  return typecode == GA_CFLOAT || typecode == GA_CDOUBLE;
+}
 
-/* ---- matrix by vector ---- */
+/* Words of real types; the stored value may be narrower than the work. */
+static void add_real_words(ga_strbuf *out, int typecode) {
+  static const char fields[] = "xyzw";
+  const char *load = ga__dtype_load(typecode), *store = ga__dtype_store(typecode);
+  const bool is_narrow = ga__dtype_work(typecode) != typecode;
+  const int pack = typecode == GA_DOUBLE ? 2 : 4;
+  const char *real = typecode == GA_DOUBLE ? "ga_double" : "ga_float";
+  const char *name = gpuarray_get_type(typecode)->cluda_name;
+  ga__strbuf_addf(out,
+                  "#define BL_S %s\n#define BL_T %s\n#define BL_R %s\n"
+                  "#define BL_PACK %s%d\n#define BL_GW %d\n",
+                  name, real, real, real, pack, pack);
+  ga__strbuf_add(out, "#define BL_ZERO(v) v = 0\n"
+                      "#define BL_MAKE(v, re, im) v = (re)\n"
+                      "#define BL_ADD(s, v) s += v\n"
+                      "#define BL_MAD(s, p, q) s += (p) * (q)\n");
+  ga__strbuf_addf(out, "#define BL_LOAD(r, v, sign) r = %.*s(v);\n",
+                  is_narrow ? (int)strcspn(load, "(") : 0, load);
+  ga__strbuf_addf(out, "#define BL_SAVE(to, v) to = %.*s(v)\n",
+                  is_narrow ? (int)strcspn(store, "(") : 0, store);
+  ga__strbuf_addf(out, "#define BL_TAKE(r, q) { const BL_PACK w_ = "
+                       "*(LOCAL_MEM_ARG const BL_PACK *)(q); ");
+  for (int i = 0; i < pack; i++)
+    ga__strbuf_addf(out, "(r)[%d] = w_.%c; ", i, fields[i]);
+  ga__strbuf_add(out, "}\n#define BL_GIVE(q, r) { BL_PACK w_; ");
+  for (int i = 0; i < pack; i++)
+    ga__strbuf_addf(out, "w_.%c = (r)[%d]; ", fields[i], i);
+  ga__strbuf_add(out, "*(LOCAL_MEM_ARG BL_PACK *)(q) = w_; }\n");
+  ga__strbuf_addf(out,
+                  "#define BL_LOAD_PACK(r, q, sign) { const %s w_ = "
+                  "*(GLOBAL_MEM const %s *)(q); ",
+                  is_narrow ? "ga_ushort4" : "BL_PACK",
+                  is_narrow ? "ga_ushort4" : "BL_PACK");
+  if (is_narrow)
+    ga__strbuf_add(out, "BL_S h_; ");
+  for (int i = 0; i < pack; i++)
+    if (is_narrow)
+      ga__strbuf_addf(out, "h_.data = w_.%c; BL_LOAD((r)[%d], h_, 1) ", fields[i], i);
+    else
+      ga__strbuf_addf(out, "(r)[%d] = w_.%c; ", i, fields[i]);
+  ga__strbuf_add(out, "}\n");
+}
 
-static const char gemv_head[] =
-    "KERNEL void BL_NAME(\n"
-    "    GLOBAL_MEM BL_T *y, ga_size y_off, GLOBAL_MEM const BL_T *GA_RESTRICT a,\n"
-    "    ga_size a_off, GLOBAL_MEM const BL_T *GA_RESTRICT x, ga_size x_off,\n"
-    "    ga_ssize m, ga_ssize n, ga_ssize rows, ga_ssize ai, ga_ssize aj,\n"
-    "    ga_ssize xj, ga_ssize yi, BL_T alpha, BL_T beta) {\n"
-    "  ga_ssize i = (ga_ssize)GID_0 * rows;\n"
-    "  const ga_ssize end = i + rows < m ? i + rows : m;\n"
-    "  y = (GLOBAL_MEM BL_T *)((GLOBAL_MEM char *)y + y_off);\n"
-    "  a = (GLOBAL_MEM const BL_T *)((GLOBAL_MEM const char *)a + a_off);\n"
-    "  x = (GLOBAL_MEM const BL_T *)((GLOBAL_MEM const char *)x + x_off);\n"
-    "#define BL_STORE(at, sum)                                                  \\\n"
-    "  {                                                                        \\\n"
-    "    GLOBAL_MEM BL_T *to = y + (at) * yi;                                   \\\n"
-    "    *to = beta == 0 ? alpha * (sum) : alpha * (sum) + beta * *to;          \\\n"
-    "  }\n";
+static void add_complex_words(ga_strbuf *out, int typecode) {
+  const bool is_wide = typecode == GA_CDOUBLE;
+  ga__strbuf_addf(out, "#define BL_S %s\n#define BL_T %s\n#define BL_R %s\n",
+                  is_wide ? "ga_cdouble" : "ga_cfloat",
+                  is_wide ? "ga_cdouble" : "ga_cfloat",
+                  is_wide ? "ga_double" : "ga_float");
+  ga__strbuf_add(
+      out, "#define BL_ZERO(v) ((v).x = 0, (v).y = 0)\n"
+           "#define BL_MAKE(v, re, im) ((v).x = (re), (v).y = (im))\n"
+           "#define BL_ADD(s, v) ((s).x += (v).x, (s).y += (v).y)\n"
+           "#define BL_MAD(s, p, q) ((s).x += (p).x * (q).x, (s).x -= (p).y * (q).y, "
+           "(s).y += (p).x * (q).y, (s).y += (p).y * (q).x)\n"
+           "#define BL_LOAD(r, v, sign) { r = (v); (r).y *= sign; }\n"
+           "#define BL_SAVE(to, v) to = (v)\n");
+  if (is_wide)
+    ga__strbuf_add(out,
+                   "#define BL_PACK ga_cdouble\n#define BL_GW 1\n"
+                   "#define BL_TAKE(r, q) (r)[0] = *(q);\n"
+                   "#define BL_GIVE(q, r) *(q) = (r)[0];\n"
+                   "#define BL_LOAD_PACK(r, q, sign) BL_LOAD((r)[0], *(q), sign)\n");
+  else
+    ga__strbuf_add(
+        out, "#define BL_PACK ga_float4\n#define BL_GW 2\n"
+             "#define BL_TAKE(r, q) { const ga_float4 w_ = "
+             "*(LOCAL_MEM_ARG const ga_float4 *)(q); (r)[0].x = w_.x; "
+             "(r)[0].y = w_.y; (r)[1].x = w_.z; (r)[1].y = w_.w; }\n"
+             "#define BL_GIVE(q, r) { ga_float4 w_; w_.x = (r)[0].x; w_.y = (r)[0].y; "
+             "w_.z = (r)[1].x; w_.w = (r)[1].y; "
+             "*(LOCAL_MEM_ARG ga_float4 *)(q) = w_; }\n"
+             "#define BL_LOAD_PACK(r, q, sign) { const ga_float4 w_ = "
+             "*(GLOBAL_MEM const ga_float4 *)(q); (r)[0].x = w_.x; "
+             "(r)[0].y = w_.y * sign; (r)[1].x = w_.z; (r)[1].y = w_.w * sign; }\n");
+}
 
-/* Where vectors are made of the loops of one item: BL_ROWS rows meet x at once,
- * BL_WIDTH of their elements side by side. */
-static const char rows_loops[] =
-    "  for (; i < end; i += BL_ROWS) {\n"
-    "    BL_T acc[BL_ROWS][BL_WIDTH];\n"
-    "    GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
-    "    for (int r = 0; r < BL_ROWS; r++) {\n"
-    "      row[r] = a + (i + r < end ? i + r : end - 1) * ai;\n"
-    "      for (int v = 0; v < BL_WIDTH; v++) acc[r][v] = 0;\n"
-    "    }\n"
-    "    ga_ssize j = 0;\n"
-    "    if (aj == 1 && xj == 1)\n"
-    "      for (; j + BL_WIDTH <= n; j += BL_WIDTH)\n"
-    "        for (int r = 0; r < BL_ROWS; r++)\n"
-    "          for (int v = 0; v < BL_WIDTH; v++)\n"
-    "            acc[r][v] += row[r][j + v] * x[j + v];\n"
-    "    for (; j < n; j++)\n"
-    "      for (int r = 0; r < BL_ROWS; r++)\n"
-    "        acc[r][0] += row[r][j * aj] * x[j * xj];\n"
-    "    for (int r = 0; r < BL_ROWS; r++) {\n"
-    "      for (int s = BL_WIDTH / 2; s > 0; s /= 2)\n"
-    "        for (int v = 0; v < s; v++) acc[r][v] += acc[r][v + s];\n"
-    "      if (i + r < end) BL_STORE(i + r, acc[r][0])\n"
-    "    }\n"
-    "  }\n"
-    "}\n";
+/* ---- shapes ---- */
 
-/* Where vectors are made of neighbouring items: these walk side by side along
- * BL_LANES rows, BL_ROWS at once, and then each sums what all have of one row. */
-static const char rows_lanes[] =
-    "  LOCAL_MEM BL_T part[BL_LANES * (BL_LANES + 1)];\n"
-    "  const ga_ssize lane = (ga_ssize)LID_0;\n"
-    "  for (; i < end; i += BL_LANES) {\n"
-    "    for (ga_ssize q = 0; q < BL_LANES; q += BL_ROWS) {\n"
-    "      BL_T acc[BL_ROWS];\n"
-    "      GLOBAL_MEM const BL_T *row[BL_ROWS];\n"
-    "      ga_ssize j = 0;\n"
-    "      for (int r = 0; r < BL_ROWS; r++) {\n"
-    "        row[r] = a + (i + q + r < end ? i + q + r : end - 1) * ai;\n"
-    "        acc[r] = 0;\n"
-    "      }\n"
-    "      if (aj == 1 && xj == 1)\n"
-    "        for (; j + BL_LANES <= n; j += BL_LANES)\n"
-    "          for (int r = 0; r < BL_ROWS; r++)\n"
-    "            acc[r] += row[r][j + lane] * x[j + lane];\n"
-    "      for (; j < n; j += BL_LANES)\n"
-    "        if (j + lane < n)\n"
-    "          for (int r = 0; r < BL_ROWS; r++)\n"
-    "            acc[r] += row[r][(j + lane) * aj] * x[(j + lane) * xj];\n"
-    "      for (int r = 0; r < BL_ROWS; r++)\n"
-    "        part[lane * (BL_LANES + 1) + q + r] = acc[r];\n"
-    "    }\n"
-    "    local_barrier();\n"
-    "    BL_T sum = 0;\n"
-    "    for (int s = 0; s < BL_LANES; s++) sum += part[s * (BL_LANES + 1) + lane];\n"
-    "    if (i + lane < end) BL_STORE(i + lane, sum)\n"
-    "    local_barrier();\n"
-    "  }\n"
-    "}\n";
+/* A GPU's tiles. An H100 reaches 42 TFLOP/s in float with the large ones, 86 % of what
+ * cuBLAS does, through OpenCL as through CUDA; deeper or broader ones gain 5 %. */
+static ga_blas_shape gpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
+                               int typecode) {
+  const bool is_small = kind == GA_GEMM_SMALL;
+  const unsigned int pack = typecode == GA_CDOUBLE                           ? 1
+                            : typecode == GA_DOUBLE || typecode == GA_CFLOAT ? 2
+                                                                             : 4;
+  ga_blas_shape s = {.rows = 64,
+                     .columns = 64,
+                     .depth = pack == 4 && is_small ? 16 : 8,
+                     .tall = 4,
+                     .broad = 4,
+                     .pack = pack};
+  if (!is_small && pack == 4)
+    s = (ga_blas_shape){.rows = 128,
+                        .columns = 128,
+                        .depth = ctx->info.local_memory >= 48 << 10 ? 16 : 8,
+                        .tall = 8,
+                        .broad = 8,
+                        .pack = pack};
+  else if (!is_small && typecode == GA_DOUBLE)
+    s.columns = 128, s.tall = s.broad = 8;
+  s.items = s.rows / s.tall * (s.columns / s.broad);
+  return s;
+}
 
-/* The items of dimension 0 walk along a row, those of dimension 1 have a row each. */
-static const char rows_gpu[] =
-    "  LOCAL_MEM BL_T shared[256];\n"
-    "  const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;\n"
-    "  const ga_ssize slot = (ga_ssize)LID_1, at = slot * lanes + lane;\n"
-    "  GLOBAL_MEM const BL_T *row = a + (i + slot < end ? i + slot : end - 1) * ai;\n"
-    "  BL_T acc[4];\n"
-    "  for (int v = 0; v < 4; v++) acc[v] = 0;\n"
-    "  ga_ssize j = lane;\n"
-    "  for (; j + 3 * lanes < n; j += 4 * lanes)\n"
-    "    for (int v = 0; v < 4; v++)\n"
-    "      acc[v] += row[(j + v * lanes) * aj] * x[(j + v * lanes) * xj];\n"
-    "  for (; j < n; j += lanes) acc[0] += row[j * aj] * x[j * xj];\n"
-    "  shared[at] = (acc[0] + acc[1]) + (acc[2] + acc[3]);\n"
-    "  local_barrier();\n"
-    "  for (ga_ssize s = lanes / 2; s > 0; s /= 2) {\n"
-    "    if (lane < s) shared[at] += shared[at + s];\n"
-    "    local_barrier();\n"
-    "  }\n"
-    "  if (lane == 0 && i + slot < end) BL_STORE(i + slot, shared[at])\n"
-    "}\n";
+#define CPU_TILE 48 /* rows of c; all of a CPU's local memory is 32 KiB at most */
 
-/* Each item owns BL_WIDTH results; what does not fill a tile goes in lines of one. */
-static const char columns_cpu[] =
-    "  const ga_ssize lane = (ga_ssize)LID_0;\n"
-    "  if (ai == 1)\n"
-    "    for (; i + BL_LANES * BL_WIDTH <= end; i += BL_LANES * BL_WIDTH) {\n"
-    "      BL_T acc[BL_WIDTH];\n"
-    "      GLOBAL_MEM const BL_T *column = a + i;\n"
-    "      for (int v = 0; v < BL_WIDTH; v++) acc[v] = 0;\n"
-    "      for (ga_ssize j = 0; j < n; j++) {\n"
-    "        const BL_T factor = x[j * xj];\n"
-    "        for (int v = 0; v < BL_WIDTH; v++)\n"
-    "          acc[v] += column[v * BL_LANES + lane] * factor;\n"
-    "        column += aj;\n"
-    "      }\n"
-    "      for (int v = 0; v < BL_WIDTH; v++)\n"
-    "        BL_STORE(i + v * BL_LANES + lane, acc[v])\n"
-    "    }\n"
-    "  for (; i < end; i += BL_LANES)\n"
-    "    if (i + lane < end) {\n"
-    "      GLOBAL_MEM const BL_T *column = a + i * ai;\n"
-    "      BL_T acc = 0;\n"
-    "      if (ai == 1)\n"
-    "        for (ga_ssize j = 0; j < n; j++) acc += column[j * aj + lane] * x[j * "
-    "xj];\n"
-    "      else\n"
-    "        for (ga_ssize j = 0; j < n; j++)\n"
-    "          acc += column[j * aj + lane * ai] * x[j * xj];\n"
-    "      BL_STORE(i + lane, acc)\n"
-    "    }\n"
-    "}\n";
-
-/* The items of dimension 0 own neighbouring results, those of dimension 1 share n. */
-static const char columns_gpu[] =
-    "  LOCAL_MEM BL_T shared[256];\n"
-    "  const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;\n"
-    "  const ga_ssize item = (ga_ssize)LID_1, items = (ga_ssize)LDIM_1;\n"
-    "  const ga_ssize at = item * lanes + lane;\n"
-    "  GLOBAL_MEM const BL_T *column =\n"
-    "      a + (i + lane < end ? i + lane : end - 1) * ai;\n"
-    "  BL_T acc[4];\n"
-    "  for (int v = 0; v < 4; v++) acc[v] = 0;\n"
-    "  ga_ssize j = item;\n"
-    "  for (; j + 3 * items < n; j += 4 * items)\n"
-    "    for (int v = 0; v < 4; v++)\n"
-    "      acc[v] += column[(j + v * items) * aj] * x[(j + v * items) * xj];\n"
-    "  for (; j < n; j += items) acc[0] += column[j * aj] * x[j * xj];\n"
-    "  shared[at] = (acc[0] + acc[1]) + (acc[2] + acc[3]);\n"
-    "  local_barrier();\n"
-    "  for (ga_ssize s = items / 2; s > 0; s /= 2) {\n"
-    "    if (item < s) shared[at] += shared[at + s * lanes];\n"
-    "    local_barrier();\n"
-    "  }\n"
-    "  if (item == 0 && i + lane < end) BL_STORE(i + lane, shared[at])\n"
-    "}\n";
-
-/* ---- the words ---- */
-
-static const char tail[] =
-    "#undef BL_NAME\n#undef BL_T\n#undef BL_LANES\n#undef BL_WIDTH\n#undef BL_ROWS\n"
-    "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STORE\n#undef BL_WAIT\n#undef "
-    "BL_UNROLL\n";
-
-#define GEMM_DEPTH 64 /* with TILE: all of a CPU's local memory is 32 KiB at most */
-#define GEMM_TILE 48
-
-ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
-                             int typecode) {
+static ga_blas_shape cpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
+                               int typecode) {
   const unsigned int lanes = ctx->info.warp > 0 ? ctx->info.warp : 1;
-  const unsigned int loops = typecode == GA_DOUBLE ? 8 : 16; /* a vector of 64 bytes */
-  if (!ctx->info.is_cpu)
-    return (ga_blas_shape){.lanes = 1, .width = 1, .rows = 64};
-  if (kind == GA_BLAS_GEMM)
-    return (ga_blas_shape){
-        .lanes = lanes, .width = lanes > 1 ? 2 : loops / 2, .rows = GEMM_TILE};
-  if (kind == GA_BLAS_COLUMNS)
+  const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
+  const unsigned int loops = 64 / size; /* a vector of 64 bytes */
+  if (kind <= GA_GEMM_PACKED_XX)
+    return (ga_blas_shape){.lanes = lanes,
+                           .width = lanes == 1 ? loops / 2
+                                    : size > 8 ? 1
+                                               : 2,
+                           .rows = CPU_TILE,
+                           .columns = lanes * (lanes == 1 ? loops / 2
+                                               : size > 8 ? 1
+                                                          : 2),
+                           .depth = 256 / size,
+                           .items = lanes};
+  if (kind == GA_GEMV_COLUMNS || kind == GA_GEMV_COLUMNS_PACKS)
     return (ga_blas_shape){.lanes = lanes, .width = lanes > 1 ? 4 : 2 * loops};
+  if (kind == GA_DOT_PARTS || kind == GA_DOT_SUM)
+    return (ga_blas_shape){.lanes = lanes, .width = lanes > 1 ? 4 : loops};
   return (ga_blas_shape){
       .lanes = lanes, .width = lanes > 1 ? 1 : loops, .rows = lanes > 1 ? lanes : 4};
 }
 
-static const char *body_of(enum ga_blas_kind kind, bool cpu, unsigned int lanes) {
-  if (kind == GA_BLAS_GEMM)
-    return cpu ? gemm_cpu_begin : gemm_gpu;
-  if (kind == GA_BLAS_COLUMNS)
-    return cpu ? columns_cpu : columns_gpu;
-  return !cpu ? rows_gpu : lanes > 1 ? rows_lanes : rows_loops;
+ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
+                             int typecode) {
+  return ctx->info.is_cpu ? cpu_shape(ctx, kind, typecode)
+                          : gpu_shape(ctx, kind, typecode);
+}
+
+/* ---- sources ---- */
+
+/* How a packed kernel reads its operands; 0 for the others. */
+static void modes_of(int modes[2], enum ga_blas_kind kind) {
+  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_PACKED_XX;
+  modes[0] = !is_packed ? 0 : kind <= GA_GEMM_PACKED_KX ? 1 : 2;
+  modes[1] = !is_packed                                               ? 0
+             : kind == GA_GEMM_PACKED_KK || kind == GA_GEMM_PACKED_XK ? 1
+                                                                      : 2;
+}
+
+static void add_gemm(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
+                     ga_blas_shape s) {
+  int modes[2];
+  modes_of(modes, kind);
+  ga__strbuf_add(out, ga__blas_gemm_head);
+  if (ctx->info.is_cpu) {
+    ga__strbuf_add(out, ga__blas_gemm_cpu_pack);
+    ga__strbuf_add(out, ga__blas_gemm_cpu);
+    return;
+  }
+  ga__strbuf_addf(out,
+                  "#define BL_BM %u\n#define BL_BN %u\n#define BL_BK %u\n"
+                  "#define BL_TM %u\n#define BL_TN %u\n#define BL_BAND 8\n"
+                  "#define BL_A_MODE %d\n#define BL_B_MODE %d\n",
+                  s.rows, s.columns, s.depth, s.tall, s.broad, modes[0], modes[1]);
+  ga__strbuf_add(out, ga__blas_gemm_gpu_words);
+  ga__strbuf_add(out, ga__blas_gemm_gpu);
+  ga__strbuf_add(out, "#undef BL_BM\n#undef BL_BN\n#undef BL_BK\n#undef BL_TM\n"
+                      "#undef BL_TN\n#undef BL_BAND\n#undef BL_A_MODE\n"
+                      "#undef BL_B_MODE\n");
+}
+
+static const char *gemv_text(const gpucontext *ctx, enum ga_blas_kind kind,
+                             unsigned int lanes) {
+  const bool by_rows = kind == GA_GEMV_ROWS || kind == GA_GEMV_ROWS_PACKS;
+  if (ctx->info.is_cpu)
+    return !by_rows    ? ga__blas_columns_cpu
+           : lanes > 1 ? ga__blas_rows_lanes
+                       : ga__blas_rows_loops;
+  if (by_rows)
+    return ga__blas_rows_gpu;
+  return kind == GA_GEMV_COLUMNS ? ga__blas_columns_gpu : ga__blas_columns_wide;
+}
+
+/* Words that have a value for this device; a GPU's dot product keeps 4 sums an item. */
+static void add_sizes(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
+                      int typecode, ga_blas_shape s) {
+  const bool cpu = ctx->info.is_cpu, gemm = kind <= GA_GEMM_PACKED_XX;
+  ga__strbuf_addf(out,
+                  "#define BL_LANES %u\n#define BL_WIDTH %u\n#define BL_ROWS %d\n"
+                  "#define BL_DEPTH %u\n#define BL_TILE %d\n#define BL_STRIP %d\n"
+                  "#define BL_WIDE %d\n",
+                  s.lanes, cpu ? s.width : 4, gemm ? 8 : 4, cpu ? s.depth : 8, CPU_TILE,
+                  ga__dtype_work(typecode) != typecode, kind == GA_GEMV_ROWS_PACKS);
+  /* One item alone need not wait, and some compilers fail on barriers in branches; the
+   * same ones make vectors of a loop once that around it is unrolled. */
+  ga__strbuf_addf(out, "#define BL_WAIT %s\n#define BL_UNROLL %s\n",
+                  cpu && s.lanes > 1 ? "local_barrier()" : "",
+                  cpu && s.lanes > 1 ? "" : "_Pragma(\"unroll\")");
+}
+
+static const char tail[] =
+    "#undef BL_NAME\n#undef BL_S\n#undef BL_T\n#undef BL_R\n#undef BL_PACK\n"
+    "#undef BL_GW\n#undef BL_ZERO\n#undef BL_MAKE\n#undef BL_ADD\n#undef BL_MAD\n"
+    "#undef BL_LOAD\n#undef BL_SAVE\n#undef BL_TAKE\n#undef BL_GIVE\n"
+    "#undef BL_LOAD_PACK\n#undef BL_FINISH\n#undef BL_FACTORS\n#undef BL_AT\n"
+    "#undef BL_MEET\n#undef BL_LANES\n#undef BL_WIDTH\n#undef BL_ROWS\n"
+    "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STRIP\n#undef BL_WIDE\n"
+    "#undef BL_WAIT\n#undef BL_UNROLL\n";
+
+/* All but the line with the kernel's name. */
+static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
+                     int typecode) {
+  const ga_blas_shape s = ga__blas_shape(ctx, kind, typecode);
+  if (is_complex(typecode))
+    add_complex_words(out, typecode);
+  else
+    add_real_words(out, typecode);
+  add_sizes(out, ctx, kind, typecode, s);
+  ga__strbuf_add(out, ga__blas_common);
+  if (kind <= GA_GEMM_PACKED_XX) {
+    add_gemm(out, ctx, kind, s);
+  } else if (kind <= GA_GEMV_COLUMNS_PACKS) {
+    ga__strbuf_add(out, ga__blas_gemv_head);
+    ga__strbuf_add(out, gemv_text(ctx, kind, s.lanes));
+  } else {
+    ga__strbuf_add(out, kind == GA_DOT_PARTS ? ga__blas_dot_parts : ga__blas_dot_sum);
+  }
+  ga__strbuf_add(out, tail);
 }
 
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode) {
-  const bool cpu = ctx->info.is_cpu, gemm = kind == GA_BLAS_GEMM;
-  const ga_blas_shape shape = ga__blas_shape(ctx, kind, typecode);
-  static const char *const stems[] = {"gemm", "gemv_rows", "gemv_columns"};
+  static const char *const stems[GA_BLAS_KIND_COUNT] = {
+      "gemm",         "gemm_large",
+      "gemm_kk",      "gemm_kx",
+      "gemm_xk",      "gemm_xx",
+      "gemv_rows",    "gemv_rows_packs",
+      "gemv_columns", "gemv_columns_packs",
+      "dot_parts",    "dot_sum"};
   ga_strbuf text = {0}, body = {0};
-  ga__strbuf_addf(&text,
-                  "#define BL_T %s\n#define BL_LANES %u\n#define BL_WIDTH %u\n"
-                  "#define BL_ROWS %d\n#define BL_DEPTH %d\n#define BL_TILE %d\n",
-                  gpuarray_get_type(typecode)->cluda_name, shape.lanes, shape.width,
-                  gemm ? 8 : 4, typecode == GA_DOUBLE ? GEMM_DEPTH / 2 : GEMM_DEPTH,
-                  GEMM_TILE);
-  /* One item alone need not wait, and some compilers fail on barriers in branches; the
-   * same ones make vectors of a loop once that around it is unrolled. */
-  ga__strbuf_add(&text, shape.lanes > 1
-                            ? "#define BL_WAIT local_barrier()\n#define BL_UNROLL\n"
-                            : "#define BL_WAIT\n"
-                              "#define BL_UNROLL _Pragma(\"unroll\")\n");
-  ga__strbuf_add(&text, gemm ? gemm_head : gemv_head);
-  ga__strbuf_add(&text, body_of(kind, cpu, shape.lanes));
-  if (gemm && cpu)
-    ga__strbuf_add(&text, gemm_cpu_end);
-  ga__strbuf_add(&text, tail);
+  add_text(&text, ctx, kind, typecode);
   int status = ga__strbuf_status(&text);
   if (status == GA_NO_ERROR) {
     ga__kernel_name(out->name, stems[kind], text.text);
@@ -391,4 +277,19 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
   }
   out->body = body;
   return GA_NO_ERROR;
+}
+
+int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
+                    int typecode) {
+  _Atomic(gpukernel *) *kept = &ctx->blas_kernels[kind][ga__blas_type_index(typecode)];
+  *out = atomic_load(kept);
+  if (*out != NULL)
+    return GA_NO_ERROR;
+  ga_source source = {0};
+  GA_TRY(ga__blas_source(&source, ctx, kind, typecode));
+  int status = ga__kernel_get(out, ctx, &source);
+  ga__strbuf_clear(&source.body);
+  if (status == GA_NO_ERROR)
+    atomic_store(kept, *out);
+  return status;
 }

@@ -1,33 +1,71 @@
-/* The texts of our own matrix products, for devices without a vendor's BLAS. */
+/* The kernels of our own products: what they compute, and how each is to be launched.
+ */
 #ifndef GA_C_BLAS_KERNELS_H
 #define GA_C_BLAS_KERNELS_H
 
 #include "c/kernel.h"
 
-/* What they compute, over element strides of any sign (those of y and c not 0):
- * GEMM     c[i, j] = alpha sum_k a[i, k] b[k, j] + beta c[i, j]
+/* What they compute, over element strides of any sign (those of the output not 0):
+ * GEMM     c[i, j] = alpha sum_k a[i, k] b[k, j] + beta c[i, j], a batch of them.
+ *          On GPUs SMALL and LARGE differ in their tiles; PACKED has the tiles of LARGE
+ *          and reads 16 bytes at a time where a (the first letter) and b (the second)
+ *          are contiguous along k (K) or across (X), all else being multiples of that.
  * ROWS     y[i] = alpha sum_j a[i, j] x[j] + beta y[i], fast where a's rows are
- *          contiguous
+ *          contiguous; with PACKS, read so.
  * COLUMNS  the same, fast where a's columns are.
- * With beta 0 the output is not read. Each sum has one order, so that the same input
- * gives the same bits. */
-enum ga_blas_kind { GA_BLAS_GEMM, GA_BLAS_ROWS, GA_BLAS_COLUMNS };
+ * PARTS    part[g] = the sum of group g's terms a[j] x[j], in the type of the work.
+ * SUM      c = alpha sum_j part[j] + beta c.
+ * The output is not read unless asked for. Each sum has one order, so that the same
+ * input gives the same bits. */
+enum ga_blas_kind {
+  GA_GEMM_SMALL, /* the only one of CPUs */
+  GA_GEMM_LARGE,
+  GA_GEMM_PACKED_KK,
+  GA_GEMM_PACKED_KX,
+  GA_GEMM_PACKED_XK,
+  GA_GEMM_PACKED_XX,
+  GA_GEMV_ROWS,
+  GA_GEMV_ROWS_PACKS,
+  GA_GEMV_COLUMNS,
+  GA_GEMV_COLUMNS_PACKS,
+  GA_DOT_PARTS,
+  GA_DOT_SUM
+};
+#define GA_BLAS_KIND_COUNT (GA_DOT_SUM + 1)
 
-/* How a kernel was built, which its launch must know. */
+/* How a kernel is built, which its launch must know. */
 typedef struct ga_blas_shape {
-  unsigned int lanes; /* items of a CPU's group */
-  unsigned int width; /* results side by side of an item */
-  unsigned int rows;  /* GEMM: rows of a tile; ROWS: rows at once, on a CPU */
+  unsigned int lanes;       /* items of a CPU's group */
+  unsigned int width;       /* results side by side of an item */
+  unsigned int rows;        /* of c in a tile of GEMM; ROWS: rows at once, on a CPU */
+  unsigned int columns;     /* of c in a tile of GEMM */
+  unsigned int depth;       /* terms of a tile */
+  unsigned int tall, broad; /* of a GPU's tile, what one item makes */
+  unsigned int items;       /* of a group of GEMM */
+  unsigned int pack;        /* elements read at a time where that is possible */
 } ga_blas_shape;
+
+/* -1 unless there are products of this type. */
+int ga__blas_type_index(int typecode);
 
 ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                              int typecode);
 
-/* Arguments of GEMM: c, a, b, each with its offset; m, n, k, rows of a tile; strides of
- * a (2), b (2), c (2); alpha, beta. Of the others: y, a, x with offsets; m, n, rows of
- * a group; strides of a (2), x, y; alpha, beta. Integers are 64-bit, alpha and beta of
- * the type. The caller clears out->body. */
+/* The source of a kernel. Its arguments are, each array with its offset, integers in 64
+ * bits but for the last, real numbers of the type of the work:
+ * GEMM     c, a, b; m, n, k, rows of a tile; strides of a (2), b (2), c (2); steps of
+ *          the batch of a, b, c; alpha (2), beta (2); the signs of the imaginary parts
+ *          of a and b; whether c is read (int32)
+ * GEMV     y, a, x; m, n, rows of a group; strides of a (2), x, y; alpha, beta, signs,
+ *          whether y is read as above
+ * PARTS    part, a, x; n, terms of a group; strides of a, x; signs
+ * SUM      c, part; n; alpha, beta; whether c is read
+ * The caller clears out->body. */
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
+                    int typecode);
+
+/* The kernel, which the context keeps. */
+int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode);
 
 #endif

@@ -16,4 +16,10 @@ void ga__cuda_blas_hold(ga_cuda_device *device);
 int ga__cuda_blas_move(ga_cuda_device *device, CUstream stream);
 void ga__cuda_blas_let_go(ga_cuda_device *device);
 
+/* The status of a failed call of cuBLAS or cuBLASLt, with its text. */
+int ga__cuda_blas_fail(cublasStatus result, const char *call);
+/* cudaDataType of the elements; *compute is the cublasComputeType of the sums. */
+int ga__cuda_blas_type(const ga_blas_call *call, int *compute);
+void *ga__cuda_blas_at(const ga_blas_operand *operand);
+
 #endif

@@ -1,5 +1,7 @@
 """Products of matrices and vectors against NumPy."""
 
+import itertools
+
 import gpuarray
 import numpy as np
 import pytest
@@ -35,7 +37,9 @@ def test_matmul(context, a, b):
     assert_same(x @ y, left @ right, rtol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "int64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float16", "complex64", "int8", "int64", "bool"]
+)
 def test_every_kind_of_dtype(context, dtype):
     if dtype == "float64" and not context.has_double:
         pytest.skip("the device lacks float64")
@@ -96,3 +100,256 @@ def test_a_number_is_no_matrix(null):
         x @ 3
     with pytest.raises(TypeError, match=r"gpuarray.asarray"):
         x @ np.eye(3)
+
+
+# ---- BLAS's own ----
+
+FLOATS = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+TRANS = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj().T}
+FACTORS = [(1, 0), (-1, 1), (0.6, -1), (0, 0.6)]
+# How a matrix of some shape is cut from a larger one, which begins with NaN where it is
+# an output that is not read.
+CUTS = {
+    "c_order": lambda a, m, n: a[:m, :n].copy(),
+    "fortran_order": lambda a, m, n: a[:n, :m].copy().T,
+    "gaps": lambda a, m, n: a[1 : m + 1, 2 : n + 2],
+    "gaps_of_columns": lambda a, m, n: a[1 : n + 1, 2 : m + 2].T,
+    "steps": lambda a, m, n: a[: 2 * m : 2, : 3 * n : 3],
+    "backwards": lambda a, m, n: a[m - 1 :: -1, n - 1 :: -1] if m * n else a[:m, :n],
+}
+
+
+def known(context, dtype):
+    """The dtype, or a skip where the device or NumPy lacks it."""
+    if dtype == "bfloat16":
+        return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    if dtype in ("float64", "complex128") and not context.has_double:
+        pytest.skip("the device lacks float64")
+    return np.dtype(dtype)
+
+
+def wide(a):
+    return a.astype("complex128" if a.dtype.kind == "c" else "float64")
+
+
+def cut(name, context, dtype, m, n, seed):
+    """The same matrix in NumPy and on the device."""
+    room = 3 * max(m, n) + 3
+    host = values("float32", (room, room), seed)
+    if dtype.kind == "c":
+        host = host + 1j * values("float32", (room, room), seed + 100)
+    host = host.astype(dtype)
+    return CUTS[name](host, m, n), CUTS[name](
+        gpuarray.asarray(host, context=context), m, n
+    )
+
+
+def assert_near(device, host, scale=1):
+    """Near the exact value, by the dtype's rounding of sums of that size."""
+    got = np.asarray(device)
+    assert got.shape == host.shape
+    name = got.dtype.name
+    eps = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 3e-6, "complex64": 3e-6}
+    scale = np.abs(host).max(initial=scale)
+    np.testing.assert_allclose(wide(got), host, atol=eps.get(name, 1e-14) * 4 * scale)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gemm(context, dtype):
+    dtype = known(context, dtype)
+    ways = itertools.product("NTC", "NTC", [(5, 7, 3), (66, 33, 17), (1, 9, 4)])
+    cuts = itertools.cycle(itertools.product(CUTS, CUTS, CUTS))
+    for (ta, tb, (m, n, k)), (alpha, beta) in zip(ways, itertools.cycle(FACTORS)):
+        for la, lb, lc in itertools.islice(cuts, 8):
+            a, x = cut(la, context, dtype, *((m, k) if ta == "N" else (k, m)), 1)
+            b, y = cut(lb, context, dtype, *((k, n) if tb == "N" else (n, k)), 2)
+            c, z = cut(lc, context, dtype, m, n, 3)
+            if dtype.kind == "c":
+                alpha = alpha * (1 - 2j)
+            want = alpha * TRANS[ta](wide(a)) @ TRANS[tb](wide(b)) + beta * wide(c)
+            assert_near(gpuarray.gemm(alpha, x, y, beta, z, ta, tb), want)
+            got = gpuarray.gemm(alpha, x, y, beta, z, ta, tb, overwrite_c=True)
+            assert got is z
+            assert_near(z, want)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gemv(context, dtype):
+    dtype = known(context, dtype)
+    vectors = [slice(None), slice(None, None, -1), slice(None, None, 3)]
+    for (m, n), ta, la in itertools.product([(9, 40), (70, 3), (4, 1)], "NTC", CUTS):
+        a, x = cut(la, context, dtype, m, n, 1)
+        terms, results = (n, m) if ta == "N" else (m, n)
+        for part in vectors:
+            v, dv = cut("c_order", context, dtype, 1, 3 * terms, 2)
+            w, dw = cut("c_order", context, dtype, 1, 3 * results, 3)
+            v, dv, w, dw = v[0], dv[0], w[0], dw[0]
+            v, dv = v[part][:terms], dv[part][:terms]
+            w, dw = w[part][:results], dw[part][:results]
+            for alpha, beta in FACTORS:
+                want = alpha * TRANS[ta](wide(a)) @ wide(v) + beta * wide(w)
+                assert_near(gpuarray.gemv(alpha, x, dv, beta, dw, ta), want)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_ger_and_dots(context, dtype):
+    dtype = known(context, dtype)
+    for la in CUTS:
+        c, z = cut(la, context, dtype, 13, 21, 1)
+        x, dx = cut("c_order", context, dtype, 13, 1, 2)
+        y, dy = cut("c_order", context, dtype, 1, 21, 3)
+        x, dx, y, dy = x[::-1, 0], dx[::-1, 0], y[0], dy[0]
+        for conjugate in (False, True):
+            other = wide(y).conj() if conjugate else wide(y)
+            want = 0.6 * np.outer(wide(x), other) + wide(c)
+            assert_near(gpuarray.ger(0.6, dx, dy, z, conjugate=conjugate), want)
+        assert_near(gpuarray.ger(1, dx, dy), np.outer(wide(x), wide(y)))
+    for n in (0, 1, 100, 70000):
+        v = values(dtype if dtype.name != "bfloat16" else "float32", n)
+        v = (v / 16).astype(dtype)
+        dv = gpuarray.asarray(v, context=context)
+        scale = np.vdot(wide(v), wide(v)).real
+        assert_near(dv @ dv[::-1], np.dot(wide(v), wide(v)[::-1]), scale)
+        assert_near(gpuarray.vdot(dv, dv), np.vdot(wide(v), wide(v)), scale)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_batches(context, dtype):
+    dtype = known(context, dtype)
+    for ta, tb, turned in itertools.product("NTC", "NT", [False, True]):
+        a, x = cut("c_order", context, dtype, 6 * 5, 4, 1)
+        b, y = cut("c_order", context, dtype, 6 * 4, 3, 2)
+        a, x = a.reshape(6, 5, 4), x.reshape(6, 5, 4)
+        b, y = b.reshape(6, 4, 3), y.reshape(6, 4, 3)
+        if turned:
+            a, x, b, y = a[::-2], x[::-2], b[:1], y[:1]
+        if ta != "N":
+            a, x = a.transpose(0, 2, 1), x.transpose(0, 2, 1)
+        if tb != "N":
+            b, y = b.transpose(0, 2, 1), y.transpose(0, 2, 1)
+        left = {"N": wide(a), "T": wide(a).swapaxes(1, 2)}.get(
+            ta, wide(a).conj().swapaxes(1, 2)
+        )
+        want = left @ (wide(b) if tb == "N" else wide(b).swapaxes(1, 2))
+        got = gpuarray.gemmBatch_3d(1, x, y, trans_a=ta, trans_b=tb)
+        assert_near(got, want)
+        gpuarray.gemmBatch_3d(0.5, x, y, -1, got, ta, tb, overwrite_c=True)
+        assert_near(got, -0.5 * want)
+
+
+def test_large_tiles_of_every_layout(context):
+    """Sizes from which a GPU takes its large tiles, whole ones and not."""
+    rng = np.random.default_rng(0)
+    m, n, k = 1664, 1668, 44
+    for dtype in ("float32", "float16", "complex64"):
+        a = rng.standard_normal((k, m)).astype(dtype)
+        b = rng.standard_normal((k, n)).astype(dtype)
+        x, y = (
+            gpuarray.asarray(a, context=context),
+            gpuarray.asarray(b, context=context),
+        )
+        want = wide(a).T @ wide(b)
+        rows, columns = x.T.copy(), y.T.copy().T
+        for left, right in itertools.product((x.T, rows), (y, columns)):
+            assert_near(left @ right, want)
+        assert_near(x.T[1:, 1:] @ y[1:], wide(a).T[1:, 1:] @ wide(b)[1:])
+
+
+def test_long_vectors(context):
+    """Sizes from which a GPU reads packs."""
+    rng = np.random.default_rng(0)
+    for dtype, (m, n) in itertools.product(
+        ("float32", "float16", "complex64"), [(1030, 4100), (9000, 260)]
+    ):
+        a = rng.standard_normal((m, n)).astype(dtype)
+        v = rng.standard_normal(n).astype(dtype)
+        x, dv = (
+            gpuarray.asarray(a, context=context),
+            gpuarray.asarray(v, context=context),
+        )
+        assert_near(x @ dv, wide(a) @ wide(v))
+        assert_near(x.T.copy().T @ dv, wide(a) @ wide(v))
+        assert_near(x[1:, 1:] @ dv[1:], wide(a)[1:, 1:] @ wide(v)[1:])
+
+
+def test_what_is_not_read_may_be_nan(context):
+    x = gpuarray.asarray(np.ones((3, 4), "f4"), context=context)
+    c = gpuarray.full((3, 3), np.nan, "float32", context=context)
+    gpuarray.gemm(1, x, x, 0, c, "N", "T", overwrite_c=True)
+    assert_same(c, np.full((3, 3), 4, "f4"))
+    c = gpuarray.full((3, 3), np.nan, "float32", context=context)
+    gpuarray.gemm(1, x[:, :0], x[:, :0], 0, c, "N", "T", overwrite_c=True)
+    assert_same(c, np.zeros((3, 3), "f4"))
+    y = gpuarray.full((3,), np.nan, "float32", context=context)
+    gpuarray.gemv(1, x[:, :0], x[0, :0], 0, y, overwrite_y=True)
+    assert_same(y, np.zeros(3, "f4"))
+
+
+def test_inputs_that_overlap_the_output(context):
+    host = np.arange(16, dtype="f4").reshape(4, 4)
+    x = gpuarray.asarray(host, context=context)
+    gpuarray.gemm(1, x, x, 0, x, overwrite_c=True)
+    assert_same(x, host @ host)
+    x = gpuarray.asarray(host, context=context)
+    gpuarray.gemv(1, x, x[0], 0, x[1], overwrite_y=True)
+    assert_same(x[1], host @ host[0])
+    x = gpuarray.asarray(host, context=context)
+    gpuarray.ger(1, x[0], x[1], x, overwrite_a=True)
+    assert_same(x, host + np.outer(host[0], host[1]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_bias_and_relu(context, dtype):
+    a, b = values(dtype, (5, 7)), values(dtype, (7, 6), 1)
+    bias = values(dtype, (6,), 2)
+    x, y, v = (gpuarray.asarray(h, context=context) for h in (a, b, bias))
+    want = wide(a) @ wide(b) + wide(bias)
+    assert_near(gpuarray.gemm_bias(x, y, v), want)
+    assert_near(gpuarray.gemm_bias(x, y, v, relu=True), np.maximum(want, 0))
+    assert_near(
+        gpuarray.gemm_bias(y, x, v[:5][::-1], True, "T", "T"),
+        np.maximum(wide(b).T @ wide(a).T + wide(bias)[:5][::-1], 0),
+    )
+
+
+def test_stacks_that_broadcast(context):
+    for a, b in [
+        ((4, 1, 2, 3), (5, 3, 2)),
+        ((2, 3, 2, 3), (2, 1, 3, 4)),
+        ((1, 1, 2, 3), (2, 3, 3, 4)),
+        ((0, 2, 3), (3, 4)),
+        ((2, 0, 3), (2, 3, 4)),
+        ((2, 2, 0), (2, 0, 4)),
+    ]:
+        left, right, x, y = operands(context, a, b, "float32")
+        assert_same(x @ y, left @ right, rtol=1e-4)
+    left, right, x, y = operands(context, (4, 3, 2, 3), (3, 4, 3, 2), "float32")
+    left, x = left[::2, ::-1], x[::2, ::-1]
+    right, y = right[:, ::2].transpose(1, 0, 2, 3), y[:, ::2].transpose(1, 0, 2, 3)
+    assert_same(x @ y, left @ right, rtol=1e-4)
+
+
+def test_wrong_calls_say_what_is_wrong(null):
+    x = gpuarray.zeros((3, 4), context=null)
+    v = gpuarray.zeros((4,), context=null)
+    wrong = [
+        (lambda: gpuarray.gemm(1, x, x), ValueError, "inner dimensions 4 and 3"),
+        (lambda: gpuarray.gemm(1, x, x, 1, None, "N", "T"), ValueError, "beta is 1"),
+        (lambda: gpuarray.gemm(1, x, v), TypeError, "expected 2 axes"),
+        (lambda: gpuarray.gemm(1, x, x, trans_a="X"), ValueError, "got 'X'"),
+        (lambda: gpuarray.gemm(1j, x, x, 0, None, "N", "T"), ValueError, "imaginary"),
+        (lambda: gpuarray.gemv(1, x, x[:, 0]), ValueError, "expected X of 4"),
+        (lambda: gpuarray.ger(1, v, v, x), ValueError, "expected A of"),
+        (lambda: gpuarray.vdot(x, v), ValueError, "elements"),
+        (lambda: gpuarray.gemm(1, x, x.astype("int32")), ValueError, "int32"),
+        (
+            lambda: gpuarray.gemm(
+                1, x, x, 0, v[:3].broadcast_to((3, 3)), "N", "T", overwrite_c=True
+            ),
+            ValueError,
+            "written|writeable|read-only|repeats",
+        ),
+    ]
+    for call, kind, text in wrong:
+        with pytest.raises(kind, match=text):
+            call()

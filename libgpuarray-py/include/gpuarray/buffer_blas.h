@@ -1,0 +1,239 @@
+/* Matrix products over raw buffers, under the names of libgpuarray 0.7.
+ *
+ * The letter says the type: h half, b bfloat16, s float, d double, c cfloat, z cdouble.
+ * Offsets, increments and leading dimensions are in elements, but for gemvBatch and
+ * gerBatch, whose offsets are in BYTES, as they were. `order` says how matrices lie. A
+ * leading dimension is at least the length of a row (cb_row) or column (cb_column) as
+ * it is stored. A vector with a negative increment begins at its end, as BLAS has it.
+ * alpha and beta are numbers, or pointers to real and imaginary part for c and z; with
+ * beta 0 the output is not read.
+ *
+ * All buffers of a call are of one context. Ownership: they are borrowed, and live
+ * until the queued work is done. Waiting: calls are queued and do not wait; inputs that
+ * overlap an output are copied. Batches are done as if one after the other, so that
+ * several may add to the same output; those that lie at even distances in one buffer
+ * are one call of the vendor's library. Threads: they may be called from several at
+ * once. Failure: GA_INVALID_ERROR for NULL, for numbers that are no enum's and for
+ * flags that are not 0, GA_VALUE_ERROR for what reaches outside a buffer or does not
+ * fit, GA_DEVSUP_ERROR for types that the device has not; nothing is changed then. */
+#ifndef GPUARRAY_BUFFER_BLAS_H
+#define GPUARRAY_BUFFER_BLAS_H
+
+#include <gpuarray/blas.h>
+#include <gpuarray/buffer.h>
+
+GPUARRAY_BEGIN_DECLS
+
+/* cdef: begin */
+/* Opens the vendor's BLAS, which the first product does otherwise. Never needed; where
+ * there is no library our own kernels serve. */
+int gpublas_setup(gpucontext *ctx);
+/* Accepted: the library lives as long as the context. */
+void gpublas_teardown(gpucontext *ctx);
+/* The thread's last message. */
+const char *gpublas_error(gpucontext *ctx);
+
+/* Z = the sum of X[i] Y[i]. */
+int gpublas_hdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
+                 size_t offY, size_t incY, gpudata *Z, size_t offZ);
+int gpublas_bdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
+                 size_t offY, size_t incY, gpudata *Z, size_t offZ);
+int gpublas_sdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
+                 size_t offY, size_t incY, gpudata *Z, size_t offZ);
+int gpublas_ddot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
+                 size_t offY, size_t incY, gpudata *Z, size_t offZ);
+int gpublas_cdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
+                 size_t offY, size_t incY, gpudata *Z, size_t offZ);
+int gpublas_zdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
+                 size_t offY, size_t incY, gpudata *Z, size_t offZ);
+
+/* Y = alpha op(A) X + beta Y. A is (M, N). */
+int gpublas_hgemv(cb_order order, cb_transpose transA, size_t M, size_t N, float alpha,
+                  gpudata *A, size_t offA, size_t lda, gpudata *X, size_t offX,
+                  int incX, float beta, gpudata *Y, size_t offY, int incY);
+int gpublas_bgemv(cb_order order, cb_transpose transA, size_t M, size_t N, float alpha,
+                  gpudata *A, size_t offA, size_t lda, gpudata *X, size_t offX,
+                  int incX, float beta, gpudata *Y, size_t offY, int incY);
+int gpublas_sgemv(cb_order order, cb_transpose transA, size_t M, size_t N, float alpha,
+                  gpudata *A, size_t offA, size_t lda, gpudata *X, size_t offX,
+                  int incX, float beta, gpudata *Y, size_t offY, int incY);
+int gpublas_dgemv(cb_order order, cb_transpose transA, size_t M, size_t N, double alpha,
+                  gpudata *A, size_t offA, size_t lda, gpudata *X, size_t offX,
+                  int incX, double beta, gpudata *Y, size_t offY, int incY);
+int gpublas_cgemv(cb_order order, cb_transpose transA, size_t M, size_t N,
+                  const float *alpha, gpudata *A, size_t offA, size_t lda, gpudata *X,
+                  size_t offX, int incX, const float *beta, gpudata *Y, size_t offY,
+                  int incY);
+int gpublas_zgemv(cb_order order, cb_transpose transA, size_t M, size_t N,
+                  const double *alpha, gpudata *A, size_t offA, size_t lda, gpudata *X,
+                  size_t offX, int incX, const double *beta, gpudata *Y, size_t offY,
+                  int incY);
+
+/* C = alpha op(A) op(B) + beta C. op(A) is (M, K), op(B) (K, N). */
+int gpublas_hgemm(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                  size_t N, size_t K, float alpha, gpudata *A, size_t offA, size_t lda,
+                  gpudata *B, size_t offB, size_t ldb, float beta, gpudata *C,
+                  size_t offC, size_t ldc);
+int gpublas_bgemm(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                  size_t N, size_t K, float alpha, gpudata *A, size_t offA, size_t lda,
+                  gpudata *B, size_t offB, size_t ldb, float beta, gpudata *C,
+                  size_t offC, size_t ldc);
+int gpublas_sgemm(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                  size_t N, size_t K, float alpha, gpudata *A, size_t offA, size_t lda,
+                  gpudata *B, size_t offB, size_t ldb, float beta, gpudata *C,
+                  size_t offC, size_t ldc);
+int gpublas_dgemm(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                  size_t N, size_t K, double alpha, gpudata *A, size_t offA, size_t lda,
+                  gpudata *B, size_t offB, size_t ldb, double beta, gpudata *C,
+                  size_t offC, size_t ldc);
+int gpublas_cgemm(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                  size_t N, size_t K, const float *alpha, gpudata *A, size_t offA,
+                  size_t lda, gpudata *B, size_t offB, size_t ldb, const float *beta,
+                  gpudata *C, size_t offC, size_t ldc);
+int gpublas_zgemm(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                  size_t N, size_t K, const double *alpha, gpudata *A, size_t offA,
+                  size_t lda, gpudata *B, size_t offB, size_t ldb, const double *beta,
+                  gpudata *C, size_t offC, size_t ldc);
+
+/* A = alpha X Y^T + A. A is (M, N). */
+int gpublas_hger(cb_order order, size_t M, size_t N, float alpha, gpudata *X,
+                 size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
+                 size_t offA, size_t lda);
+int gpublas_bger(cb_order order, size_t M, size_t N, float alpha, gpudata *X,
+                 size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
+                 size_t offA, size_t lda);
+int gpublas_sger(cb_order order, size_t M, size_t N, float alpha, gpudata *X,
+                 size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
+                 size_t offA, size_t lda);
+int gpublas_dger(cb_order order, size_t M, size_t N, double alpha, gpudata *X,
+                 size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
+                 size_t offA, size_t lda);
+int gpublas_cger(cb_order order, size_t M, size_t N, const float *alpha, gpudata *X,
+                 size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
+                 size_t offA, size_t lda);
+int gpublas_zger(cb_order order, size_t M, size_t N, const double *alpha, gpudata *X,
+                 size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
+                 size_t offA, size_t lda);
+
+/* gemm of each A[i], B[i], C[i] at offA[i], ... */
+int gpublas_hgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
+                       size_t M, size_t N, size_t K, float alpha, gpudata **A,
+                       size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
+                       float beta, gpudata **C, size_t *offC, size_t ldc,
+                       size_t batchCount, int flags);
+int gpublas_bgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
+                       size_t M, size_t N, size_t K, float alpha, gpudata **A,
+                       size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
+                       float beta, gpudata **C, size_t *offC, size_t ldc,
+                       size_t batchCount, int flags);
+int gpublas_sgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
+                       size_t M, size_t N, size_t K, float alpha, gpudata **A,
+                       size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
+                       float beta, gpudata **C, size_t *offC, size_t ldc,
+                       size_t batchCount, int flags);
+int gpublas_dgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
+                       size_t M, size_t N, size_t K, double alpha, gpudata **A,
+                       size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
+                       double beta, gpudata **C, size_t *offC, size_t ldc,
+                       size_t batchCount, int flags);
+int gpublas_cgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
+                       size_t M, size_t N, size_t K, const float *alpha, gpudata **A,
+                       size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
+                       const float *beta, gpudata **C, size_t *offC, size_t ldc,
+                       size_t batchCount, int flags);
+int gpublas_zgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
+                       size_t M, size_t N, size_t K, const double *alpha, gpudata **A,
+                       size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
+                       const double *beta, gpudata **C, size_t *offC, size_t ldc,
+                       size_t batchCount, int flags);
+
+/* gemm of matrices at even distances of strideA, ... elements. */
+int gpublas_hgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                    size_t N, size_t K, float alpha, gpudata *A, size_t offA,
+                    size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,
+                    ssize_t strideB, float beta, gpudata *C, size_t offC, size_t ldc,
+                    ssize_t strideC, size_t batchCount, int flags);
+int gpublas_bgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                    size_t N, size_t K, float alpha, gpudata *A, size_t offA,
+                    size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,
+                    ssize_t strideB, float beta, gpudata *C, size_t offC, size_t ldc,
+                    ssize_t strideC, size_t batchCount, int flags);
+int gpublas_sgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                    size_t N, size_t K, float alpha, gpudata *A, size_t offA,
+                    size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,
+                    ssize_t strideB, float beta, gpudata *C, size_t offC, size_t ldc,
+                    ssize_t strideC, size_t batchCount, int flags);
+int gpublas_dgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                    size_t N, size_t K, double alpha, gpudata *A, size_t offA,
+                    size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,
+                    ssize_t strideB, double beta, gpudata *C, size_t offC, size_t ldc,
+                    ssize_t strideC, size_t batchCount, int flags);
+int gpublas_cgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                    size_t N, size_t K, const float *alpha, gpudata *A, size_t offA,
+                    size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,
+                    ssize_t strideB, const float *beta, gpudata *C, size_t offC,
+                    size_t ldc, ssize_t strideC, size_t batchCount, int flags);
+int gpublas_zgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
+                    size_t N, size_t K, const double *alpha, gpudata *A, size_t offA,
+                    size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,
+                    ssize_t strideB, const double *beta, gpudata *C, size_t offC,
+                    size_t ldc, ssize_t strideC, size_t batchCount, int flags);
+
+/* gemv of each A[i], x[i], y[i]; offsets in bytes. */
+int gpublas_hgemvBatch(cb_order order, cb_transpose transA, size_t M, size_t N,
+                       float alpha, gpudata **A, size_t *offA, size_t lda, gpudata **x,
+                       size_t *offX, size_t incX, float beta, gpudata **y, size_t *offY,
+                       size_t incY, size_t batchCount, int flags);
+int gpublas_bgemvBatch(cb_order order, cb_transpose transA, size_t M, size_t N,
+                       float alpha, gpudata **A, size_t *offA, size_t lda, gpudata **x,
+                       size_t *offX, size_t incX, float beta, gpudata **y, size_t *offY,
+                       size_t incY, size_t batchCount, int flags);
+int gpublas_sgemvBatch(cb_order order, cb_transpose transA, size_t M, size_t N,
+                       float alpha, gpudata **A, size_t *offA, size_t lda, gpudata **x,
+                       size_t *offX, size_t incX, float beta, gpudata **y, size_t *offY,
+                       size_t incY, size_t batchCount, int flags);
+int gpublas_dgemvBatch(cb_order order, cb_transpose transA, size_t M, size_t N,
+                       double alpha, gpudata **A, size_t *offA, size_t lda, gpudata **x,
+                       size_t *offX, size_t incX, double beta, gpudata **y,
+                       size_t *offY, size_t incY, size_t batchCount, int flags);
+int gpublas_cgemvBatch(cb_order order, cb_transpose transA, size_t M, size_t N,
+                       const float *alpha, gpudata **A, size_t *offA, size_t lda,
+                       gpudata **x, size_t *offX, size_t incX, const float *beta,
+                       gpudata **y, size_t *offY, size_t incY, size_t batchCount,
+                       int flags);
+int gpublas_zgemvBatch(cb_order order, cb_transpose transA, size_t M, size_t N,
+                       const double *alpha, gpudata **A, size_t *offA, size_t lda,
+                       gpudata **x, size_t *offX, size_t incX, const double *beta,
+                       gpudata **y, size_t *offY, size_t incY, size_t batchCount,
+                       int flags);
+
+/* ger of each x[i], y[i], A[i]; offsets in bytes. */
+int gpublas_hgerBatch(cb_order order, size_t M, size_t N, float alpha, gpudata **x,
+                      size_t *offX, size_t incX, gpudata **y, size_t *offY, size_t incY,
+                      gpudata **A, size_t *offA, size_t lda, size_t batchCount,
+                      int flags);
+int gpublas_bgerBatch(cb_order order, size_t M, size_t N, float alpha, gpudata **x,
+                      size_t *offX, size_t incX, gpudata **y, size_t *offY, size_t incY,
+                      gpudata **A, size_t *offA, size_t lda, size_t batchCount,
+                      int flags);
+int gpublas_sgerBatch(cb_order order, size_t M, size_t N, float alpha, gpudata **x,
+                      size_t *offX, size_t incX, gpudata **y, size_t *offY, size_t incY,
+                      gpudata **A, size_t *offA, size_t lda, size_t batchCount,
+                      int flags);
+int gpublas_dgerBatch(cb_order order, size_t M, size_t N, double alpha, gpudata **x,
+                      size_t *offX, size_t incX, gpudata **y, size_t *offY, size_t incY,
+                      gpudata **A, size_t *offA, size_t lda, size_t batchCount,
+                      int flags);
+int gpublas_cgerBatch(cb_order order, size_t M, size_t N, const float *alpha,
+                      gpudata **x, size_t *offX, size_t incX, gpudata **y, size_t *offY,
+                      size_t incY, gpudata **A, size_t *offA, size_t lda,
+                      size_t batchCount, int flags);
+int gpublas_zgerBatch(cb_order order, size_t M, size_t N, const double *alpha,
+                      gpudata **x, size_t *offX, size_t incX, gpudata **y, size_t *offY,
+                      size_t incY, gpudata **A, size_t *offA, size_t lda,
+                      size_t batchCount, int flags);
+/* cdef: end */
+
+GPUARRAY_END_DECLS
+
+#endif
