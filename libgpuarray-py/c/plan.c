@@ -5,6 +5,7 @@
 
 #include "c/blas.h"
 #include "c/elemwise.h"
+#include "c/reduce_source.h"
 #include "c/reduction.h"
 
 /* Room for one more element; `count` is an unsigned int. */
@@ -279,7 +280,7 @@ static unsigned int bits(unsigned int mask) {
   return n;
 }
 
-int GpuPlan_reduce(GpuPlan *p, unsigned int *out, const char *label,
+int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
                    const gpureduction_spec *spec, const unsigned int *ins,
                    const unsigned int *stretch, unsigned int axes) {
   for (unsigned int i = 0; i < spec->n; i++)
@@ -298,8 +299,15 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *out, const char *label,
     clear_step(&s);
     return GA_MEMORY_ERROR;
   }
-  ga_value result = array_value(spec->out_typecode, nd - bits(axes));
-  return add_step(p, s, label, spec->n, ins, 1, &result, out);
+  ga_value results[GA_REDUCE_VALUES];
+  gpureduction_spec whole; /* an older caller's `spec` may be shorter */
+  ga__reduction_spec(&whole, s.reduction);
+  unsigned int n_results = GpuReduction_results(s.reduction);
+  for (unsigned int i = 0; i < n_results; i++)
+    results[i] =
+        array_value(whole.n_results ? whole.results[i].typecode : whole.out_typecode,
+                    nd - bits(axes));
+  return add_step(p, s, label, whole.n, ins, n_results, results, outs);
 }
 
 /* The part that gemv and gemm share; `rank` is that of the second factor and the
@@ -442,9 +450,40 @@ int GpuPlan_prepare(GpuPlan *p) {
 }
 
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
+  if (p == NULL || res == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "plan info: needs a plan and a place; got NULL");
   pthread_mutex_lock(&p->lock);
   *res = p->info;
+  res->n_inputs = p->n_inputs;
+  res->n_outputs = p->n_outputs;
   res->n_steps = p->n_steps;
   pthread_mutex_unlock(&p->lock);
+  return GA_NO_ERROR;
+}
+
+int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd,
+                       unsigned int *broadcastable) {
+  if (p == NULL || i >= p->n_inputs)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s: there is no input %u (of %u)",
+                   p ? p->name : "NULL", i, p ? p->n_inputs : 0);
+  const ga_value *v = &p->values[p->inputs[i]];
+  if (typecode)
+    *typecode = v->typecode;
+  if (nd)
+    *nd = v->nd;
+  if (broadcastable)
+    *broadcastable = v->broadcastable;
+  return GA_NO_ERROR;
+}
+
+int GpuPlan_output_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd) {
+  if (p == NULL || i >= p->n_outputs)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s: there is no output %u (of %u)",
+                   p ? p->name : "NULL", i, p ? p->n_outputs : 0);
+  const ga_value *v = &p->values[p->outputs[i]];
+  if (typecode)
+    *typecode = v->typecode;
+  if (nd)
+    *nd = v->nd;
   return GA_NO_ERROR;
 }

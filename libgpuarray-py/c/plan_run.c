@@ -178,7 +178,7 @@ static int run_shaped(frame *f, const ga_step *s) {
   size_t dims[GA_MAX_NDIM];
   GA_TRY(wanted_shape(dims, f, s, ga__array_count(a)));
   if (s->kind == GA_STEP_BROADCAST)
-    return GpuArray_broadcast(out, a, s->nd, dims);
+    return GpuArray_broadcast_to(out, a, s->nd, dims);
   return GpuArray_reshape(out, a, s->nd, dims, GA_C_ORDER, 0);
 }
 
@@ -258,7 +258,12 @@ static void drop_dead(frame *f, unsigned int step) {
 static int record(frame *f, ga_bound *bound, int *failed_step) {
   const GpuPlan *p = f->plan;
   for (unsigned int i = 0; i < p->n_steps; i++) {
+    const char *label = ga__intern(p->steps[i].label);
+    if (label == NULL)
+      return GA_MEMORY_ERROR;
+    const char *own = ga__label_swap(label);
     int status = run_step(f, &p->steps[i]);
+    ga__label_swap(own);
     if (status != GA_NO_ERROR) {
       *failed_step = (int)i;
       return ga__fail_within(status, "%s", p->steps[i].label);
@@ -529,6 +534,22 @@ int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   if (status == GA_NO_ERROR)
     status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, failed_step)
                                  : run_locked(p, outs, ins, failed_step);
+  pthread_mutex_unlock(&p->lock);
+  return status;
+}
+
+int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
+  int ignored;
+  ga_bound *bound;
+  if (p == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "plan bind: no plan was given");
+  if (failed_step == NULL)
+    failed_step = &ignored;
+  *failed_step = -1;
+  pthread_mutex_lock(&p->lock);
+  int status = ready(p, ins);
+  if (status == GA_NO_ERROR)
+    status = get_bound(&bound, p, ins, failed_step);
   pthread_mutex_unlock(&p->lock);
   return status;
 }

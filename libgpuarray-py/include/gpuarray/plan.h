@@ -5,8 +5,10 @@
  * alignment) binds the plan: every size, launch and reuse of memory is settled and
  * kept; later runs only replay it. Binding compiles no kernel that GpuPlan_prepare has
  * compiled. Ownership: the plan owns what it was given copies of; a run gives new
- * arrays to the caller. Threads: runs of one plan are serialised; different plans run
- * at once. */
+ * arrays to the caller. Waiting: a run queues work and does not wait; binding and
+ * GpuPlan_prepare compile. Failure: a status, with outputs untouched and the plan as it
+ * was; a step's failure names its label. Threads: runs of one plan are serialised;
+ * different plans run at once. */
 #ifndef GPUARRAY_PLAN_H
 #define GPUARRAY_PLAN_H
 
@@ -30,15 +32,20 @@ enum gpuplan_int_op {
 
 /* `name` is for messages. The caller owns *res. */
 int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name);
+/* Frees the plan and what its bindings keep. NULL is fine. */
 void GpuPlan_free(GpuPlan *p);
 
 /* Values. `broadcastable` has a bit for each axis whose length is known to be 1: such
  * an axis stretches in elementwise steps, others must match. */
 int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
                   unsigned int broadcastable);
+/* A value that is always this array, of which the plan holds a reference. */
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a);
+/* A host integer that is always `x`. */
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x);
+/* The length of an axis of an array, as a host integer. */
 int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array, unsigned int axis);
+/* A host integer made of two others; `op` is an enum gpuplan_int_op. */
 int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
                    unsigned int b);
 
@@ -61,11 +68,12 @@ typedef struct _gpuplan_elemwise {
   const unsigned int
       *stretch; /* for each input: a bit for each axis that may stretch */
 } gpuplan_elemwise;
+/* Adds an elementwise step; everything in `step` is copied. */
 int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *step);
 
 /* A reduction of the axes set in `axes`; dimensions as GpuReduction_apply without
- * keepdims. */
-int GpuPlan_reduce(GpuPlan *p, unsigned int *out, const char *label,
+ * keepdims. Writes a value for each of its results. */
+int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
                    const gpureduction_spec *spec, const unsigned int *ins,
                    const unsigned int *stretch, unsigned int axes);
 /* out = alpha op(a) b + beta c. `c` is ignored if beta is 0; with `inplace` the result
@@ -73,6 +81,7 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *out, const char *label,
 int GpuPlan_gemv(GpuPlan *p, unsigned int *out, const char *label, double alpha,
                  unsigned int a, cb_transpose trans_a, unsigned int x, double beta,
                  unsigned int c, int inplace);
+/* out = alpha op(a) op(b) + beta c; c and `inplace` as in GpuPlan_gemv. */
 int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
                  unsigned int a, cb_transpose trans_a, unsigned int b,
                  cb_transpose trans_b, double beta, unsigned int c, int inplace);
@@ -83,6 +92,7 @@ int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigne
  * demand it. */
 int GpuPlan_reshape(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
                     unsigned int nd, const unsigned int *dims);
+/* A read-only view that stretches axes of length 1 to `dims`. */
 int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
                       unsigned int nd, const unsigned int *dims);
 /* A new C-contiguous copy. */
@@ -101,7 +111,30 @@ int GpuPlan_prepare(GpuPlan *p);
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step);
 
+/* Binds the plan to the shapes, strides and alignment of `ins`, so that the first run
+ * with such inputs only replays. Nothing is queued; fails as GpuPlan_run does. */
+int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
+
+/* Writes the plan to a file that GpuPlan_load reads on any machine and any device:
+ * values, steps, the texts of kernels and the constants' elements; no compiled kernel.
+ * Waits for the constants. The file appears whole or not at all. GA_SYS_ERROR if it
+ * cannot be written. */
+int GpuPlan_save(GpuPlan *p, const char *path);
+/* A plan from a file, on `ctx`; the caller owns *res. GA_SYS_ERROR if the file cannot
+ * be read, GA_VALUE_ERROR if it is no plan, is damaged or was written by a newer
+ * library. */
+int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path);
+
+/* What input `i` must be; *broadcastable as GpuPlan_input took it. Each place may be
+ * NULL. */
+int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd,
+                       unsigned int *broadcastable);
+/* What output `i` is. */
+int GpuPlan_output_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd);
+
 typedef struct _gpuplan_info {
+  size_t n_inputs;
+  size_t n_outputs;
   size_t n_steps;
   size_t n_bindings; /* signatures kept */
   size_t n_binds;    /* signatures bound so far */
@@ -109,6 +142,7 @@ typedef struct _gpuplan_info {
   size_t n_allocs;   /* buffers of the latest run */
   size_t workspace;  /* bytes of intermediates of the latest run */
 } gpuplan_info;
+/* What the plan has and did so far. */
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res);
 /* cdef: end */
 
