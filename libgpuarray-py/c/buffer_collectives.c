@@ -1,0 +1,366 @@
+/* Collectives over buffers: checks here, work in the backend. */
+#include <limits.h>
+
+#include "c/buffer.h"
+#include "c/dtype.h"
+#include "c/queue.h"
+#include <gpuarray/buffer_collectives.h>
+
+struct _gpucomm {
+  gpucontext *context; /* first, as consumers of libgpuarray expect */
+  void *comm;          /* the backend's */
+  int ranks, rank;
+};
+
+/* ---- cliques ---- */
+
+/* `status` where the context's backend has no collectives. */
+static int collectives_of(const ga_collectives **out, gpucontext *ctx, int status,
+                          const char *operation) {
+  GA_TRY(ga__context_check(ctx));
+  if (ctx->backend->collectives == NULL)
+    return GA_FAIL(status,
+                   "%s: the context %s has no collectives; they are offered on CUDA, "
+                   "by NCCL",
+                   operation, ctx->name);
+  *out = ctx->backend->collectives;
+  return GA_NO_ERROR;
+}
+
+static int join(gpucomm *c, gpucommCliqueId id) {
+  gpucontext *ctx = c->context;
+  int status = ctx->backend->collectives->open(&c->comm, ctx->device, id.internal,
+                                               c->ranks, c->rank);
+  return status == GA_NO_ERROR
+             ? status
+             : ga__fail_within(status, "gpucomm_new, rank %d of %d", c->rank, c->ranks);
+}
+
+int gpucomm_new(gpucomm **comm, gpucontext *ctx, gpucommCliqueId comm_id, int ndev,
+                int rank) {
+  const ga_collectives *collectives;
+  if (comm == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "gpucomm_new: got no place for the communicator");
+  *comm = NULL;
+  GA_TRY(collectives_of(&collectives, ctx, GA_UNSUPPORTED_ERROR, "gpucomm_new"));
+  if (ndev < 1 || rank < 0 || rank >= ndev)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "gpucomm_new: got rank %d of %d, expected 0 to one less than the "
+                   "number of ranks",
+                   rank, ndev);
+  gpucomm *made = ga__alloc(1, sizeof *made);
+  if (made == NULL)
+    return GA_MEMORY_ERROR;
+  *made = (gpucomm){.context = ctx, .ranks = ndev, .rank = rank};
+  int status = join(made, comm_id);
+  if (status != GA_NO_ERROR) {
+    ga__free(made);
+    return status;
+  }
+  gpucontext_retain(ctx);
+  *comm = made;
+  return GA_NO_ERROR;
+}
+
+void gpucomm_free(gpucomm *comm) {
+  if (comm == NULL)
+    return;
+  gpucontext *ctx = comm->context;
+  if (ga__context_is_ours(ctx)) {
+    (void)ga__context_wait(ctx);
+    ctx->backend->collectives->close(ctx->device, comm->comm);
+    gpucontext_deref(ctx);
+  }
+  ga__free(comm);
+}
+
+const char *gpucomm_error(gpucontext *ctx) {
+  return gpucontext_error(ctx, GA_COMM_ERROR);
+}
+
+gpucontext *gpucomm_context(gpucomm *comm) {
+  return comm ? comm->context : NULL;
+}
+
+int gpucomm_gen_clique_id(gpucontext *ctx, gpucommCliqueId *comm_id) {
+  const ga_collectives *collectives = NULL;
+  gpucommCliqueId made;
+  GA_TRY(collectives_of(&collectives, ctx, GA_DEVSUP_ERROR, __func__));
+  if (comm_id == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the id", __func__);
+  GA_TRY(collectives->unique_id(made.internal));
+  *comm_id = made;
+  return GA_NO_ERROR;
+}
+
+static int check_question(const gpucomm *comm, const int *answer,
+                          const char *operation) {
+  if (comm && answer)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR, "%s: got no %s", operation,
+                 comm ? "place for the answer" : "communicator");
+}
+
+int gpucomm_get_count(gpucomm *comm, int *devcount) {
+  GA_TRY(check_question(comm, devcount, __func__));
+  *devcount = comm->ranks;
+  return GA_NO_ERROR;
+}
+
+int gpucomm_get_rank(gpucomm *comm, int *rank) {
+  GA_TRY(check_question(comm, rank, __func__));
+  *rank = comm->rank;
+  return GA_NO_ERROR;
+}
+
+/* ---- checks ---- */
+
+/* A part in a collective: `count` elements of a buffer. `data` is NULL where a rank has
+ * none. */
+typedef struct part {
+  gpudata *data;
+  size_t offset, count, bytes;
+} part;
+
+/* What a collective is asked for; opcode and root are -1 where it has none. */
+typedef struct call {
+  const char *operation;
+  gpucomm *comm;
+  part parts[2];
+  int typecode, opcode, root;
+  bool has_opcode, has_root;
+  bool writes[2];
+} call;
+
+static bool fits(const part *p, size_t itemsize) {
+  size_t bytes;
+  return !__builtin_mul_overflow(p->count, itemsize, &bytes) &&
+         p->offset <= p->data->size && bytes <= p->data->size - p->offset;
+}
+
+static int check_size(const call *c, const part *p, size_t itemsize) {
+  if (p->data == NULL || p->count <= INT_MAX || fits(p, itemsize ? itemsize : 1))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_XLARGE_ERROR, "%s: %zu elements do not fit a buffer of %zu bytes",
+                 c->operation, p->count, p->data->size);
+}
+
+static int check_context(const call *c, const part *p) {
+  if (p->data == NULL)
+    return GA_NO_ERROR;
+  if (p->data->context != c->comm->context)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: a buffer is of %s, the communicator of %s; they must be of the "
+                   "same context",
+                   c->operation, gpucontext_name(p->data->context),
+                   gpucontext_name(c->comm->context));
+  if (p->data->tape)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "%s: a plan does not hold collectives",
+                   c->operation);
+  return GA_NO_ERROR;
+}
+
+static int check_range(const call *c, part *p, size_t itemsize) {
+  if (p->data == NULL)
+    return GA_NO_ERROR;
+  if (!fits(p, itemsize))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: %zu elements of %zu bytes from byte %zu do not fit a buffer of "
+                   "%zu bytes",
+                   c->operation, p->count, itemsize, p->offset, p->data->size);
+  p->bytes = p->count * itemsize;
+  return GA_NO_ERROR;
+}
+
+/* Source and destination may be the same bytes only where the smaller one is this
+ * rank's part of the other. */
+static int check_overlap(const call *c) {
+  const part *a = &c->parts[0], *b = &c->parts[1];
+  if (a->data != b->data || a->data == NULL || a->offset >= b->offset + b->bytes ||
+      b->offset >= a->offset + a->bytes)
+    return GA_NO_ERROR;
+  size_t rank = (size_t)c->comm->rank;
+  if ((a->bytes == b->bytes && a->offset == b->offset) ||
+      (a->bytes < b->bytes && a->offset == b->offset + rank * a->bytes) ||
+      (b->bytes < a->bytes && b->offset == a->offset + rank * b->bytes))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: source and destination overlap in part; expected that they are "
+                 "apart, or that one is this rank's part of the other",
+                 c->operation);
+}
+
+static int check_words(const call *c) {
+  const ga_collectives *collectives = c->comm->context->backend->collectives;
+  if (c->has_opcode ? !collectives->has_type(c->typecode)
+                    : ga__dtype_kind(c->typecode) == 0)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: %s is no type that can be %s", c->operation,
+                   ga__dtype_name(c->typecode),
+                   c->has_opcode ? "reduced among devices" : "exchanged");
+  if (c->has_opcode && (c->opcode < GA_SUM || c->opcode > GA_MIN))
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "%s: got operation %d, expected GA_SUM (0), GA_PROD (1), GA_MAX (2) "
+                   "or GA_MIN (3)",
+                   c->operation, c->opcode);
+  return GA_NO_ERROR;
+}
+
+/* All that the header promises to refuse, in its order. */
+static int check(call *c) {
+  size_t itemsize = gpuarray_get_elsize(c->typecode);
+  if (c->comm == NULL || c->parts[0].data == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got no %s", c->operation,
+                   c->comm ? "buffer" : "communicator");
+  for (int i = 0; i < 2; i++)
+    GA_TRY(check_size(c, &c->parts[i], itemsize));
+  for (int i = 0; i < 2; i++)
+    GA_TRY(check_context(c, &c->parts[i]));
+  GA_TRY(check_words(c));
+  for (int i = 0; i < 2; i++)
+    GA_TRY(check_range(c, &c->parts[i], itemsize));
+  GA_TRY(check_overlap(c));
+  if (c->has_root && (c->root < 0 || c->root >= c->comm->ranks))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got root %d of %d ranks", c->operation, c->root,
+                   c->comm->ranks);
+  return ga__context_check(c->comm->context);
+}
+
+static int check_destination(const call *c) {
+  if (c->parts[1].data)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR, "%s: got no destination, and this rank receives",
+                 c->operation);
+}
+
+/* ---- operations ---- */
+
+static const ga_collectives *of(const gpucomm *comm) {
+  return comm->context->backend->collectives;
+}
+
+static char *at(const part *p) {
+  return p->data ? (char *)ga__buffer_memory(p->data) + p->offset : NULL;
+}
+
+/* Begins the queuing of a call: what the backend is given for it in *device. */
+static int begin(void **device, ga_use uses[2], const call *c) {
+  int n = 0;
+  for (int i = 0; i < 2; i++)
+    if (c->parts[i].data)
+      uses[n++] = (ga_use){c->parts[i].data, c->writes[i]};
+  return ga__queue_begin(device, c->comm->context, (unsigned int)n, uses);
+}
+
+/* Ends it; the status of what the backend did, with the operation before its text. */
+static int end(const ga_use uses[2], const call *c, int status) {
+  gpucontext *ctx = c->comm->context;
+  ga__queue_end(ctx, c->parts[1].data ? 2 : 1, uses);
+  if (status == GA_NO_ERROR)
+    return status;
+  return ga__fail_within(ga__context_status(ctx, status), "%s", c->operation);
+}
+
+int gpucomm_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                   size_t count, int typecode, int opcode, int root, gpucomm *comm) {
+  bool receives = comm && comm->rank == root;
+  call c = {
+      .operation = __func__,
+      .comm = comm,
+      .parts = {{src, offsrc, count, 0}, {receives ? dest : NULL, offdest, count, 0}},
+      .typecode = typecode,
+      .opcode = opcode,
+      .root = root,
+      .has_opcode = true,
+      .has_root = true,
+      .writes = {false, true}};
+  void *device;
+  ga_use uses[2];
+  GA_TRY(check(&c));
+  if (receives)
+    GA_TRY(check_destination(&c));
+  GA_TRY(begin(&device, uses, &c));
+  return end(uses, &c,
+             of(comm)->reduce(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
+                              count, typecode, opcode, root));
+}
+
+int gpucomm_all_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                       size_t count, int typecode, int opcode, gpucomm *comm) {
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {{src, offsrc, count, 0}, {dest, offdest, count, 0}},
+            .typecode = typecode,
+            .opcode = opcode,
+            .has_opcode = true,
+            .writes = {false, true}};
+  void *device;
+  ga_use uses[2];
+  GA_TRY(check(&c));
+  GA_TRY(check_destination(&c));
+  GA_TRY(begin(&device, uses, &c));
+  return end(uses, &c,
+             of(comm)->all_reduce(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
+                                  count, typecode, opcode));
+}
+
+/* `count` for each rank; SIZE_MAX, which no buffer holds, if that overflows. */
+static size_t of_all(size_t count, const gpucomm *comm) {
+  size_t all = count;
+  if (comm && __builtin_mul_overflow(count, (size_t)comm->ranks, &all))
+    return SIZE_MAX;
+  return all;
+}
+
+int gpucomm_reduce_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                           size_t count, int typecode, int opcode, gpucomm *comm) {
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {{src, offsrc, of_all(count, comm), 0}, {dest, offdest, count, 0}},
+            .typecode = typecode,
+            .opcode = opcode,
+            .has_opcode = true,
+            .writes = {false, true}};
+  void *device;
+  ga_use uses[2];
+  GA_TRY(check(&c));
+  GA_TRY(check_destination(&c));
+  GA_TRY(begin(&device, uses, &c));
+  return end(uses, &c,
+             of(comm)->reduce_scatter(device, comm->comm, at(&c.parts[0]),
+                                      at(&c.parts[1]), count, typecode, opcode));
+}
+
+int gpucomm_broadcast(gpudata *array, size_t offset, size_t count, int typecode,
+                      int root, gpucomm *comm) {
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {{array, offset, count, 0}},
+            .typecode = typecode,
+            .root = root,
+            .has_root = true,
+            .writes = {comm && comm->rank != root}};
+  void *device;
+  ga_use uses[2];
+  GA_TRY(check(&c));
+  GA_TRY(begin(&device, uses, &c));
+  return end(
+      uses, &c,
+      of(comm)->broadcast(device, comm->comm, at(&c.parts[0]), count, typecode, root));
+}
+
+int gpucomm_all_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                       size_t count, int typecode, gpucomm *comm) {
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {{src, offsrc, count, 0}, {dest, offdest, of_all(count, comm), 0}},
+            .typecode = typecode,
+            .writes = {false, true}};
+  void *device;
+  ga_use uses[2];
+  GA_TRY(check(&c));
+  GA_TRY(check_destination(&c));
+  GA_TRY(begin(&device, uses, &c));
+  return end(uses, &c,
+             of(comm)->all_gather(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
+                                  count, typecode));
+}

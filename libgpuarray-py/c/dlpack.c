@@ -1,0 +1,441 @@
+/* Arrays to and from DLPack's tensors. */
+#include "c/dlpack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "c/array.h"
+#include "c/queue.h"
+
+#define BASE_ALIGNMENT                                                                 \
+  ((uintptr_t)256) /* that kernels may take of a buffer's start                        \
+                    */
+
+/* ---- dtypes ---- */
+
+typedef struct dtype_row {
+  int typecode;
+  DLDataType dtype;
+} dtype_row;
+
+static const dtype_row dtypes[] = {
+    {GA_BOOL, {kDLBool, 8, 1}},        {GA_BYTE, {kDLInt, 8, 1}},
+    {GA_UBYTE, {kDLUInt, 8, 1}},       {GA_SHORT, {kDLInt, 16, 1}},
+    {GA_USHORT, {kDLUInt, 16, 1}},     {GA_INT, {kDLInt, 32, 1}},
+    {GA_UINT, {kDLUInt, 32, 1}},       {GA_LONG, {kDLInt, 64, 1}},
+    {GA_ULONG, {kDLUInt, 64, 1}},      {GA_HALF, {kDLFloat, 16, 1}},
+    {GA_BFLOAT16, {kDLBfloat, 16, 1}}, {GA_FLOAT, {kDLFloat, 32, 1}},
+    {GA_DOUBLE, {kDLFloat, 64, 1}},    {GA_CFLOAT, {kDLComplex, 64, 1}},
+    {GA_CDOUBLE, {kDLComplex, 128, 1}}};
+#define N_DTYPES (sizeof dtypes / sizeof *dtypes)
+
+static int dtype_of(DLDataType *out, int typecode, const char *operation) {
+  for (size_t i = 0; i < N_DTYPES; i++)
+    if (dtypes[i].typecode == typecode) {
+      *out = dtypes[i].dtype;
+      return GA_NO_ERROR;
+    }
+  return GA_FAIL(GA_DEVSUP_ERROR, "%s: DLPack has no dtype for %s", operation,
+                 ga__dtype_name(typecode));
+}
+
+int ga__dlpack_typecode(int *out, DLDataType dtype, const char *operation) {
+  for (size_t i = 0; i < N_DTYPES; i++)
+    if (dtypes[i].dtype.code == dtype.code && dtypes[i].dtype.bits == dtype.bits &&
+        dtype.lanes == 1) {
+      *out = dtypes[i].typecode;
+      return GA_NO_ERROR;
+    }
+  return GA_FAIL(GA_INVALID_ERROR,
+                 "%s: got elements of DLPack's kind %u with %u bits in %u lanes, which "
+                 "no array has; expected 1 lane of bool, int or uint (8 to 64 bits), "
+                 "float (16 to 64), bfloat16 or complex (64, 128)",
+                 operation, dtype.code, dtype.bits, dtype.lanes);
+}
+
+/* ---- devices and streams ---- */
+
+static int sharing_of(const ga_sharing **out, gpucontext *ctx, const char *operation) {
+  GA_TRY(ga__context_check(ctx));
+  if (ctx->backend->sharing == NULL)
+    return GA_FAIL(GA_DEVSUP_ERROR, "%s: DLPack has no word for devices of %s",
+                   operation, ctx->backend->name);
+  *out = ctx->backend->sharing;
+  return GA_NO_ERROR;
+}
+
+/* The context's number, which its name ends with: "cuda1", "opencl0:2". */
+static int32_t device_id(const gpucontext *ctx) {
+  unsigned int first = 0, second = 0;
+  int found =
+      sscanf(ctx->name + strcspn(ctx->name, "0123456789"), "%u:%u", &first, &second);
+  return (int32_t)(found == 2 ? first << 16 | second : first);
+}
+
+int gpucontext_dlpack_device(gpucontext *ctx, DLDevice *out) {
+  const ga_sharing *sharing = NULL;
+  GA_TRY(sharing_of(&sharing, ctx, __func__));
+  if (out == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the device", __func__);
+  out->device_type = (DLDeviceType)sharing->device_type;
+  out->device_id = device_id(ctx);
+  return GA_NO_ERROR;
+}
+
+int gpucontext_dlpack_stream(gpucontext *ctx, intptr_t *out) {
+  const ga_sharing *sharing = NULL;
+  GA_TRY(sharing_of(&sharing, ctx, __func__));
+  if (out == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the stream", __func__);
+  intptr_t stream = -1;
+  if (sharing->stream)
+    GA_TRY(sharing->stream(&stream, ga__queue_device(ctx)));
+  *out = stream;
+  return GA_NO_ERROR;
+}
+
+/* The status of a vendor's failure, with the operation before its text. */
+static int in_order(gpucontext *ctx, int status, const char *operation) {
+  return status == GA_NO_ERROR
+             ? status
+             : ga__fail_within(ga__context_status(ctx, status), "%s", operation);
+}
+
+/* `stream` waits for the work on a buffer, which its consumer may write to. */
+static int publish(gpudata *data, intptr_t stream, const char *operation) {
+  if (stream == -1)
+    return GA_NO_ERROR;
+  gpucontext *ctx = data->context;
+  const ga_use use = {.buffer = data, .writes = true};
+  void *device;
+  GA_TRY(ga__queue_begin(&device, ctx, 1, &use));
+  int status = ctx->backend->sharing->publish(device, stream);
+  ga__queue_end(ctx, 1, &use);
+  return in_order(ctx, status, operation);
+}
+
+/* All work on a buffer from now on waits for `stream`, and for what this thread's queue
+ * was told to wait for before. */
+static int follow(gpudata *data, intptr_t stream, const char *operation) {
+  gpucontext *ctx = data->context;
+  const ga_use use = {.buffer = data, .writes = true};
+  void *device;
+  GA_TRY(ga__queue_begin(&device, ctx, 1, &use));
+  int status =
+      stream == -1 ? GA_NO_ERROR : ctx->backend->sharing->follow(device, stream);
+  ga__queue_end(ctx, 1, &use);
+  return in_order(ctx, status, operation);
+}
+
+/* ---- out ---- */
+
+/* What a tensor that was given away holds. */
+typedef struct loan {
+  union {
+    DLManagedTensorVersioned versioned;
+    DLManagedTensor plain;
+  } tensor;
+  gpudata *data;
+  int64_t shape[GA_MAX_NDIM], strides[GA_MAX_NDIM];
+} loan;
+
+static void end_loan(void *manager) {
+  loan *l = manager;
+  gpudata_release(l->data);
+  ga__free(l);
+}
+
+static void delete_versioned(DLManagedTensorVersioned *self) {
+  if (self)
+    end_loan(self->manager_ctx);
+}
+
+static void delete_plain(DLManagedTensor *self) {
+  if (self)
+    end_loan(self->manager_ctx);
+}
+
+/* Only where numbers mean addresses can the offset be part of the pointer, which many
+ * consumers expect. */
+static void place(DLTensor *out, const GpuArray *a, bool is_address) {
+  char *memory = ga__buffer_memory(a->data);
+  out->data = is_address ? memory + a->offset : memory;
+  out->byte_offset = is_address ? 0 : a->offset;
+  if (ga__array_count(a) == 0) {
+    out->data = NULL;
+    out->byte_offset = 0;
+  }
+}
+
+static int describe(loan *l, DLTensor *out, const GpuArray *a, const char *operation) {
+  gpucontext *ctx = a->data->context;
+  ssize_t itemsize = (ssize_t)gpuarray_get_elsize(a->typecode);
+  GA_TRY(dtype_of(&out->dtype, a->typecode, operation));
+  GA_TRY(gpucontext_dlpack_device(ctx, &out->device));
+  for (unsigned int i = 0; i < a->nd; i++) {
+    if (a->strides[i] % itemsize != 0 && a->dimensions[i] > 1) {
+      char text[GA_ARRAY_TEXT];
+      return GA_FAIL(GA_UNALIGNED_ERROR,
+                     "%s: a stride of %s is %zd bytes, which is no multiple of its "
+                     "elements' %zd; export a copy",
+                     operation, ga__array_text(text, a), a->strides[i], itemsize);
+    }
+    l->shape[i] = (int64_t)a->dimensions[i];
+    l->strides[i] = a->strides[i] / itemsize;
+  }
+  out->ndim = (int32_t)a->nd;
+  out->shape = l->shape;
+  out->strides = l->strides;
+  place(out, a, ctx->backend->sharing->is_address);
+  return GA_NO_ERROR;
+}
+
+/* Fills in all that the two kinds of tensor share, with the tensor at `out` in `l`. */
+static int lend(loan *l, DLTensor *out, const GpuArray *a, intptr_t stream,
+                const char *operation) {
+  GA_TRY(describe(l, out, a, operation));
+  GA_TRY(publish(a->data, stream, operation));
+  l->data = a->data;
+  gpudata_retain(l->data);
+  return GA_NO_ERROR;
+}
+
+static int check_export(const void *out, const GpuArray *a, const char *operation) {
+  const ga_sharing *sharing;
+  if (out == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the tensor", operation);
+  GA_TRY(ga__array_check(a, operation));
+  if (a->data->tape)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "%s: the array is of a plan that is being bound and has no memory "
+                   "yet",
+                   operation);
+  return sharing_of(&sharing, a->data->context, operation);
+}
+
+int GpuArray_to_dlpack(DLManagedTensorVersioned **out, const GpuArray *a,
+                       intptr_t stream) {
+  GA_TRY(check_export(out, a, "to_dlpack"));
+  loan *l = ga__alloc(1, sizeof *l);
+  if (l == NULL)
+    return GA_MEMORY_ERROR;
+  DLManagedTensorVersioned *t = &l->tensor.versioned;
+  int status = lend(l, &t->dl_tensor, a, stream, "to_dlpack");
+  if (status != GA_NO_ERROR) {
+    ga__free(l);
+    return status;
+  }
+  t->version.major = DLPACK_MAJOR_VERSION;
+  t->version.minor = DLPACK_MINOR_VERSION;
+  t->manager_ctx = l;
+  t->deleter = delete_versioned;
+  t->flags = GpuArray_ISWRITEABLE(a) ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
+  *out = t;
+  return GA_NO_ERROR;
+}
+
+int GpuArray_to_dlpack_unversioned(DLManagedTensor **out, const GpuArray *a,
+                                   intptr_t stream) {
+  GA_TRY(check_export(out, a, "to_dlpack_unversioned"));
+  if (!GpuArray_ISWRITEABLE(a))
+    return GA_FAIL(GA_READONLY_ERROR,
+                   "to_dlpack_unversioned: the array is read-only, which tensors of "
+                   "before DLPack 1.0 cannot say; export a copy");
+  loan *l = ga__alloc(1, sizeof *l);
+  if (l == NULL)
+    return GA_MEMORY_ERROR;
+  DLManagedTensor *t = &l->tensor.plain;
+  int status = lend(l, &t->dl_tensor, a, stream, "to_dlpack_unversioned");
+  if (status != GA_NO_ERROR) {
+    ga__free(l);
+    return status;
+  }
+  t->manager_ctx = l;
+  t->deleter = delete_plain;
+  *out = t;
+  return GA_NO_ERROR;
+}
+
+/* ---- in ---- */
+
+static int check_device(gpucontext *ctx, DLDevice given, const char *operation) {
+  DLDevice ours;
+  GA_TRY(gpucontext_dlpack_device(ctx, &ours));
+  if (given.device_type == ours.device_type && given.device_id == ours.device_id)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR,
+                 "%s: the tensor lies on DLPack's device (%d, %d), the context %s is "
+                 "(%d, %d); copy the tensor there first",
+                 operation, (int)given.device_type, (int)given.device_id,
+                 gpucontext_name(ctx), (int)ours.device_type, (int)ours.device_id);
+}
+
+/* Takes shape and strides over into `a`; the strides become bytes. */
+static int read_layout(GpuArray *a, const DLTensor *t, size_t itemsize,
+                       const char *operation) {
+  if (t->ndim < 0 || t->ndim > GA_MAX_NDIM || (t->ndim > 0 && t->shape == NULL))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got a tensor of %d axes%s, expected 0 to %d",
+                   operation, (int)t->ndim,
+                   t->ndim > 0 && !t->shape ? " and no shape" : "", GA_MAX_NDIM);
+  a->nd = (unsigned int)t->ndim;
+  size_t bytes = itemsize;
+  for (unsigned int i = 0; i < a->nd; i++) {
+    if (t->shape[i] < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor's axis %u has the length %lld",
+                     operation, i, (long long)t->shape[i]);
+    a->dimensions[i] = (size_t)t->shape[i];
+    if (a->dimensions[i] && __builtin_mul_overflow(bytes, a->dimensions[i], &bytes))
+      return GA_FAIL(GA_XLARGE_ERROR, "%s: the tensor's size cannot be addressed",
+                     operation);
+  }
+  if (bytes > PTRDIFF_MAX)
+    return GA_FAIL(GA_XLARGE_ERROR, "%s: the tensor's size cannot be addressed",
+                   operation);
+  ga__shape_c_strides(a->strides, a->nd, a->dimensions, itemsize);
+  for (unsigned int i = 0; t->strides && i < a->nd; i++)
+    if (a->dimensions[i] > 1 &&
+        __builtin_mul_overflow(t->strides[i], (ssize_t)itemsize, &a->strides[i]))
+      return GA_FAIL(GA_XLARGE_ERROR, "%s: stride %u of the tensor is %lld elements",
+                     operation, i, (long long)t->strides[i]);
+  return GA_NO_ERROR;
+}
+
+/* Bytes that the elements reach below the first one, and from it on to their end. */
+static int read_extent(size_t *below, size_t *above, const GpuArray *a, size_t itemsize,
+                       const char *operation) {
+  *below = 0;
+  *above = ga__array_count(a) == 0 ? 0 : itemsize;
+  for (unsigned int i = 0; *above && i < a->nd; i++) {
+    ssize_t stride = a->strides[i];
+    size_t step = stride < 0 ? 0 - (size_t)stride : (size_t)stride, reach;
+    size_t *side = stride < 0 ? below : above;
+    if (__builtin_mul_overflow(a->dimensions[i] - 1, step, &reach) ||
+        __builtin_add_overflow(*side, reach, side) || *side > PTRDIFF_MAX)
+      return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor's strides reach over all memory",
+                     operation);
+  }
+  return GA_NO_ERROR;
+}
+
+/* Where the memory that is to be wrapped starts, how long it is, and where in it the
+ * first element lies. */
+typedef struct extent {
+  void *memory;
+  size_t size, offset;
+} extent;
+
+/* An address is rounded down, for kernels rely on a buffer's start being aligned. */
+static int find_address(extent *out, const DLTensor *t, size_t below, size_t above,
+                        const char *operation) {
+  uintptr_t first = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
+  if (above != 0 && (t->data == NULL || below > first))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor has elements and no memory",
+                   operation);
+  uintptr_t start = (first - below) & ~(BASE_ALIGNMENT - 1);
+  *out = (extent){(void *)start, first - start + above, first - start};
+  return GA_NO_ERROR;
+}
+
+static int find_handle(extent *out, gpucontext *ctx, const DLTensor *t, size_t below,
+                       size_t above, const char *operation) {
+  size_t size = 0, offset = (size_t)t->byte_offset;
+  if (above == 0) {
+    *out = (extent){NULL, 0, 0};
+    return GA_NO_ERROR;
+  }
+  if (t->data == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor has elements and no memory",
+                   operation);
+  int status = ctx->backend->sharing->check(&size, ctx->device, t->data);
+  if (status != GA_NO_ERROR)
+    return ga__fail_within(status, "%s", operation);
+  if (below > offset || offset > size || above > size - offset)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: the tensor reaches from %zu bytes before to %zu after byte %zu "
+                   "of a buffer of %zu",
+                   operation, below, above, offset, size);
+  *out = (extent){t->data, size, offset};
+  return GA_NO_ERROR;
+}
+
+static int find_extent(extent *out, gpucontext *ctx, const DLTensor *t,
+                       const GpuArray *a, const char *operation) {
+  size_t below = 0, above = 0, itemsize = gpuarray_get_elsize(a->typecode);
+  GA_TRY(read_extent(&below, &above, a, itemsize, operation));
+  if (ctx->backend->sharing->is_address)
+    GA_TRY(find_address(out, t, below, above, operation));
+  else
+    GA_TRY(find_handle(out, ctx, t, below, above, operation));
+  size_t align = gpuarray_get_type(a->typecode)->align;
+  if (above != 0 && align > 1 && out->offset % align != 0)
+    return GA_FAIL(GA_UNALIGNED_ERROR,
+                   "%s: the elements of %s do not lie at multiples of %zu bytes; copy "
+                   "the tensor first",
+                   operation, ga__dtype_name(a->typecode), align);
+  return GA_NO_ERROR;
+}
+
+/* The buffer of a tensor that was taken gives it back. */
+static void give_back_versioned(void *tensor) {
+  DLManagedTensorVersioned *t = tensor;
+  if (t->deleter)
+    t->deleter(t);
+}
+
+static void give_back_plain(void *tensor) {
+  DLManagedTensor *t = tensor;
+  if (t->deleter)
+    t->deleter(t);
+}
+
+/* An array on the tensor's memory, whose buffer calls give_back(owner) in the end. */
+static int take(GpuArray *out, gpucontext *ctx, const DLTensor *t, bool is_read_only,
+                intptr_t stream, void (*give_back)(void *), void *owner,
+                const char *operation) {
+  GpuArray made = {.flags = is_read_only ? 0 : GA_WRITEABLE};
+  extent where = {0};
+  GA_TRY(check_device(ctx, t->device, operation));
+  GA_TRY(ga__dlpack_typecode(&made.typecode, t->dtype, operation));
+  size_t itemsize = gpuarray_get_elsize(made.typecode);
+  GA_TRY(read_layout(&made, t, itemsize, operation));
+  GA_TRY(find_extent(&where, ctx, t, &made, operation));
+  GA_TRY(ga__buffer_wrap(&made.data, ctx, where.memory, where.size, give_back, owner));
+  int status = follow(made.data, stream, operation);
+  if (status != GA_NO_ERROR) {
+    made.data->release = NULL; /* The tensor stays the caller's. */
+    gpudata_release(made.data);
+    return status;
+  }
+  made.offset = where.offset;
+  GpuArray_fix_flags(&made);
+  *out = made;
+  return GA_NO_ERROR;
+}
+
+static int check_import(const GpuArray *out, const void *tensor,
+                        const char *operation) {
+  if (out && tensor)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR, "%s: got no %s", operation,
+                 out ? "tensor" : "array to fill in");
+}
+
+int GpuArray_from_dlpack(GpuArray *out, gpucontext *ctx, DLManagedTensorVersioned *t,
+                         intptr_t stream) {
+  GA_TRY(check_import(out, t, "from_dlpack"));
+  if (t->version.major != DLPACK_MAJOR_VERSION)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "from_dlpack: the tensor is of DLPack %u.%u, expected version %d; "
+                   "ask its producer for that (max_version)",
+                   (unsigned int)t->version.major, (unsigned int)t->version.minor,
+                   DLPACK_MAJOR_VERSION);
+  return take(out, ctx, &t->dl_tensor, t->flags & DLPACK_FLAG_BITMASK_READ_ONLY, stream,
+              give_back_versioned, t, "from_dlpack");
+}
+
+int GpuArray_from_dlpack_unversioned(GpuArray *out, gpucontext *ctx, DLManagedTensor *t,
+                                     intptr_t stream) {
+  GA_TRY(check_import(out, t, "from_dlpack_unversioned"));
+  return take(out, ctx, &t->dl_tensor, false, stream, give_back_plain, t,
+              "from_dlpack_unversioned");
+}

@@ -1,0 +1,144 @@
+/* Collectives by NCCL, on the device's queue. */
+#include "cuda/nccl.h"
+
+#include <string.h>
+
+static int nccl_fail(ncclResult result, const char *call, ncclComm comm) {
+  const char *text = ga__cuda.ncclGetErrorString(result);
+  const char *more = ga__cuda.ncclGetLastError ? ga__cuda.ncclGetLastError(comm) : NULL;
+  bool has_more = more && *more;
+  return GA_FAIL(GA_COMM_ERROR, "%s: %s (%d)%s%s", call,
+                 text ? text : "an error of NCCL", result, has_more ? ": " : "",
+                 has_more ? more : "");
+}
+
+/* NCCL's number of a type whose elements it can reduce, or -1. */
+static int reduced_type(int typecode) {
+  switch (typecode) {
+  case GA_BYTE:
+    return 0;
+  case GA_UBYTE:
+    return 1;
+  case GA_INT:
+    return 2;
+  case GA_UINT:
+    return 3;
+  case GA_LONG:
+    return 4;
+  case GA_ULONG:
+    return 5;
+  case GA_HALF:
+    return 6;
+  case GA_FLOAT:
+    return 7;
+  case GA_DOUBLE:
+    return 8;
+  case GA_BFLOAT16:
+    return 9;
+  default:
+    return -1;
+  }
+}
+
+static bool has_type(int typecode) {
+  return reduced_type(typecode) >= 0;
+}
+
+/* What is only moved is moved as bytes where NCCL has no such type. */
+static int moved_type(size_t *count, int typecode) {
+  if (has_type(typecode))
+    return reduced_type(typecode);
+  *count *= gpuarray_get_elsize(typecode);
+  return reduced_type(GA_UBYTE);
+}
+
+/* ---- cliques ---- */
+
+static int unique_id(char id[128]) {
+  ncclUniqueId made;
+  GA_TRY(ga__cuda_need_nccl());
+  ncclResult result = ga__cuda.ncclGetUniqueId(&made);
+  if (result != 0)
+    return nccl_fail(result, "ncclGetUniqueId", NULL);
+  memcpy(id, made.bytes, sizeof made.bytes);
+  return GA_NO_ERROR;
+}
+
+static int open_comm(void **comm, void *device, const char id[128], int ranks,
+                     int rank) {
+  const ga_cuda_device *d = device;
+  ncclUniqueId clique;
+  ncclComm made = NULL;
+  CUcontext previous;
+  memcpy(clique.bytes, id, sizeof clique.bytes);
+  GA_TRY(ga__cuda_need_nccl());
+  GA_TRY(ga__cuda_enter(&previous, d));
+  ncclResult result = ga__cuda.ncclCommInitRank(&made, ranks, clique, rank);
+  ga__cuda_leave(d, previous);
+  if (result != 0)
+    return nccl_fail(result, "ncclCommInitRank", NULL);
+  *comm = made;
+  return GA_NO_ERROR;
+}
+
+static void close_comm(void *device, void *comm) {
+  const ga_cuda_device *d = device;
+  CUcontext previous;
+  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
+    return;
+  ga__cuda.ncclCommDestroy(comm);
+  ga__cuda_leave(d, previous);
+}
+
+/* ---- operations ---- */
+
+/* Queues `name(..., comm, stream)` with the device current. NCCL's numbers of the
+ * operations are ours. */
+#define NCCL_RETURN(device, comm, name, ...)                                           \
+  do {                                                                                 \
+    const ga_cuda_device *d_ = device;                                                 \
+    CUcontext previous_;                                                               \
+    GA_TRY(ga__cuda_enter(&previous_, d_));                                            \
+    ncclResult result_ = ga__cuda.name(__VA_ARGS__, comm, ga__cuda_stream(d_));        \
+    ga__cuda_leave(d_, previous_);                                                     \
+    return result_ == 0 ? GA_NO_ERROR : nccl_fail(result_, #name, comm);               \
+  } while (0)
+
+static int reduce(void *device, void *comm, const void *from, void *to, size_t count,
+                  int typecode, int op, int root) {
+  NCCL_RETURN(device, comm, ncclReduce, from, to, count, reduced_type(typecode), op,
+              root);
+}
+
+static int all_reduce(void *device, void *comm, const void *from, void *to,
+                      size_t count, int typecode, int op) {
+  NCCL_RETURN(device, comm, ncclAllReduce, from, to, count, reduced_type(typecode), op);
+}
+
+static int reduce_scatter(void *device, void *comm, const void *from, void *to,
+                          size_t count, int typecode, int op) {
+  NCCL_RETURN(device, comm, ncclReduceScatter, from, to, count, reduced_type(typecode),
+              op);
+}
+
+static int broadcast(void *device, void *comm, void *array, size_t count, int typecode,
+                     int root) {
+  int type = moved_type(&count, typecode);
+  NCCL_RETURN(device, comm, ncclBroadcast, array, array, count, type, root);
+}
+
+static int all_gather(void *device, void *comm, const void *from, void *to,
+                      size_t count, int typecode) {
+  int type = moved_type(&count, typecode);
+  NCCL_RETURN(device, comm, ncclAllGather, from, to, count, type);
+}
+
+const ga_collectives ga__cuda_collectives = {.unique_id = unique_id,
+                                             .open = open_comm,
+                                             .close = close_comm,
+                                             .has_type = has_type,
+                                             .reduce = reduce,
+                                             .all_reduce = all_reduce,
+                                             .reduce_scatter = reduce_scatter,
+                                             .broadcast = broadcast,
+                                             .all_gather = all_gather};

@@ -1,0 +1,9 @@
+/* NCCL behind the backend's table of collectives; see c/backend.h. */
+#ifndef GA_CUDA_NCCL_H
+#define GA_CUDA_NCCL_H
+
+#include "cuda/device.h"
+
+extern const ga_collectives ga__cuda_collectives;
+
+#endif

@@ -1,0 +1,9 @@
+/* Memory and streams shared with other users of CUDA; see c/backend.h. */
+#ifndef GA_CUDA_SHARE_H
+#define GA_CUDA_SHARE_H
+
+#include "cuda/device.h"
+
+extern const ga_sharing ga__cuda_sharing;
+
+#endif

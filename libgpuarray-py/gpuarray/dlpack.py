@@ -1,0 +1,221 @@
+"""DLPack: arrays shared with other libraries of the process, without a copy."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from gpuarray._native import capsule, check, exchange_capsule, ffi, lib, open_capsule
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.dtypes import OF_TYPECODE
+from gpuarray.errors import BadExchange, BadType, BadValue, NeedsCopy, Unsupported
+
+A = TypeVar("A", bound=BaseArray)
+Device = tuple[int, int]
+
+CPU, CUDA, OPENCL = 1, 2, 4
+"""DLPack's numbers of kinds of device."""
+_NO_ORDER = -1
+_LEGACY_STREAM = 1
+_VERSION = (1, 3)
+_IS_COPIED = 2
+
+
+def device_of(context: Context) -> Device:
+    """A context's device in DLPack's words."""
+    out = ffi.new("DLDevice *")
+    check(lib.gpucontext_dlpack_device(context.pointer, out), "dlpack")
+    return int(out.device_type), int(out.device_id)
+
+
+def context_of(device: Device) -> Context:
+    """The context of a device in DLPack's words."""
+    kind, number = device
+    if kind == CUDA:
+        return find_context(f"cuda{number}")
+    if kind == OPENCL:
+        return find_context(f"opencl{number >> 16}:{number & 0xFFFF}")
+    if kind == CPU:
+        return find_context("null")
+    raise BadExchange(
+        f"from_dlpack: DLPack's device {device} is none of ours; expected CUDA "
+        f"({CUDA}), OpenCL ({OPENCL}) or the host ({CPU}). Move the array there first"
+    )
+
+
+# ---- out ----
+
+
+def export_device(array: BaseArray) -> Device:
+    """The device of the array: its kind in DLPack's numbers, and its number."""
+    return device_of(array.context)
+
+
+def export(
+    array: BaseArray,
+    *,
+    stream: int | None = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: Device | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A capsule with the array's memory, for ``from_dlpack`` of another library.
+
+    ``stream`` is the consumer's: what it runs there from now on waits, on the device,
+    for what was queued on the array. On CUDA None stands for the legacy default stream
+    and -1 for no order. ``dl_device=(1, 0)`` gives a copy on the host. Raises
+    BadExchange, which is a BufferError, for what cannot be given so.
+    """
+    here = export_device(array)
+    there = here if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if there != here and there != (CPU, 0):
+        raise BadExchange(
+            f"__dlpack__: the array is on {array.context.name}, {here} for DLPack, and "
+            f"is not copied to {there}; use transfer, or (1, 0) for the host"
+        )
+    if there != here and copy is False:
+        raise BadExchange(
+            f"__dlpack__: the array is on {array.context.name}, so its elements must "
+            "be copied to the host, and copy=False forbids it"
+        )
+    if there != here:
+        array = array.transfer("null")
+    elif copy:
+        array = array.copy("K")
+    code = _consumer_stream(there, None if there != here else stream)
+    versioned = max_version is not None and max_version[0] >= 1
+    try:
+        return _capsule(array, code, versioned, bool(copy) or there != here)
+    except (BadValue, Unsupported) as error:
+        raise BadExchange(str(error)) from error
+
+
+def _consumer_stream(device: Device, stream: int | None) -> int:
+    if device[0] == CPU:
+        if stream not in (None, _NO_ORDER):
+            raise BadValue(f"__dlpack__: memory of the host has no stream {stream}")
+        return _NO_ORDER
+    if stream is None:
+        return _LEGACY_STREAM if device[0] == CUDA else 0
+    if device[0] == CUDA and (stream == 0 or stream < _NO_ORDER):
+        raise BadValue(
+            f"__dlpack__: stream {stream} is none of CUDA; expected a stream's handle, "
+            "1 (the legacy default stream), 2 (the thread's default stream) or -1 (no "
+            "order); 0 would mean either of the defaults"
+        )
+    return int(stream)
+
+
+def _capsule(array: BaseArray, stream: int, versioned: bool, copied: bool) -> Any:
+    if not versioned:
+        old = ffi.new("DLManagedTensor **")
+        made = lib.GpuArray_to_dlpack_unversioned(old, array.struct, stream)
+        check(made, "__dlpack__")
+        return capsule(old[0], b"dltensor")
+    out = ffi.new("DLManagedTensorVersioned **")
+    check(lib.GpuArray_to_dlpack(out, array.struct, stream), "__dlpack__")
+    if copied:
+        out[0].flags |= _IS_COPIED
+    return capsule(out[0], b"dltensor_versioned")
+
+
+# ---- in ----
+
+
+def take(
+    cls: type[A],
+    other: Any,
+    context: Context | str | None = None,
+    copy: bool | None = None,
+) -> A:
+    """An array of ``cls`` on the memory of ``other``, which has ``__dlpack__``.
+
+    On the context of its device; on another one, or from the host, it is a copy.
+    """
+    try:
+        kind, number = other.__dlpack_device__()
+    except AttributeError:
+        raise BadType(
+            f"from_dlpack: {type(other).__name__} has no __dlpack_device__; expected "
+            "an array of a library that speaks DLPack"
+        ) from None
+    device = int(kind), int(number)
+    target = None if context is None else find_context(context)
+    if target is None and device[0] == CPU:
+        target = find_context(None)
+    source = context_of(device)
+    if target is None or target is source or device_of(target) == device:
+        found = _import(cls, other, target or source)
+        return found.copy("K") if copy else found
+    if copy is False:
+        raise NeedsCopy(
+            f"from_dlpack: an array on DLPack's device {device} needs a copy to be on "
+            f"{target.name}, and copy=False forbids it"
+        )
+    return _import(cls, other, source).transfer(target)
+
+
+def _import(cls: type[A], other: Any, context: Context) -> A:
+    stream = ffi.new("intptr_t *")
+    check(lib.gpucontext_dlpack_stream(context.pointer, stream), "from_dlpack")
+    given = _request(other, stream[0] if context.kind == "cuda" else None)
+    return adopt(cls, *open_capsule(given), context)
+
+
+def _request(other: Any, stream: int | None) -> Any:
+    keywords: dict[str, Any] = {} if stream is None else {"stream": stream}
+    try:
+        return other.__dlpack__(max_version=_VERSION, **keywords)
+    except TypeError:  # of before DLPack 1.0
+        return other.__dlpack__(**keywords)
+
+
+def adopt(
+    cls: type[A],
+    tensor: Any,
+    kind: Literal["dltensor", "dltensor_versioned"],
+    context: Context,
+) -> A:
+    """The array that takes a tensor of a capsule over; else its deleter is called."""
+    struct = ffi.new("GpuArray *")
+    old = kind == "dltensor"
+    take_over = (
+        lib.GpuArray_from_dlpack_unversioned if old else lib.GpuArray_from_dlpack
+    )
+    status = take_over(struct, context.pointer, tensor, _NO_ORDER)
+    if status:
+        try:
+            check(status, "from_dlpack")
+        except (BadValue, Unsupported) as error:
+            raise BadExchange(str(error)) from error
+        finally:
+            if tensor.deleter:
+                tensor.deleter(tensor)
+    dtype: np.dtype[Any] = OF_TYPECODE[struct.typecode]
+    return cls.wrap(struct, context, dtype, struct.typecode)
+
+
+# ---- the table of functions ----
+
+
+def tensor_address(array: BaseArray) -> int:
+    """Where the array's struct lies; for DLPack's exchange table."""
+    return int(ffi.cast("uintptr_t", array.struct))
+
+
+def install(cls: type[BaseArray]) -> None:
+    """Give the class DLPack's exchange table, by which C code exchanges its arrays."""
+
+    def from_tensor(address: int) -> BaseArray:
+        tensor = ffi.cast("DLManagedTensorVersioned *", address)
+        readable = tensor.version.major == _VERSION[0]
+        device = tensor.dl_tensor.device
+        where = (int(device.device_type), int(device.device_id)) if readable else (1, 0)
+        return adopt(cls, tensor, "dltensor_versioned", context_of(where))
+
+    cls.__dlpack_c_exchange_api__ = exchange_capsule(  # type: ignore[attr-defined]
+        tensor_address, from_tensor
+    )

@@ -1,0 +1,68 @@
+/* Memory and queues shared with other users of OpenCL: a stream is a cl_command_queue.
+ * Objects are shared within a cl_context only; the drivers say so if they are not. */
+#include "opencl/share.h"
+
+enum { DL_OPENCL = 4 /* kDLOpenCL */ };
+
+static int stream_of(intptr_t *out, void *device) {
+  cl_command_queue queue;
+  GA_TRY(ga__opencl_fixed_queue(&queue, device));
+  *out = (intptr_t)queue;
+  return GA_NO_ERROR;
+}
+
+/* What is queued on `second` from now on runs after all that is queued on `first`. */
+static int order(ga_opencl_device *d, cl_command_queue first, cl_command_queue second) {
+  cl_event event = NULL;
+  cl_int code = d->api->clEnqueueMarkerWithWaitList(first, 0, NULL, &event);
+  if (code != CL_SUCCESS)
+    return ga__opencl_fail(code, "clEnqueueMarkerWithWaitList");
+  /* A queue that waits for another does not make it start. */
+  code = d->api->clFlush(first);
+  if (code == CL_SUCCESS)
+    code = d->api->clEnqueueBarrierWithWaitList(second, 1, &event, NULL);
+  d->api->clReleaseEvent(event);
+  return code == CL_SUCCESS ? GA_NO_ERROR
+                            : ga__opencl_fail(code, "clEnqueueBarrierWithWaitList");
+}
+
+static int publish(void *device, intptr_t stream) {
+  ga_opencl_device *d = device;
+  if (stream == 0)
+    return ga__opencl_wait(d);
+  ga__opencl_enter(d);
+  int status = order(d, d->queue, (cl_command_queue)stream);
+  ga__opencl_leave(d);
+  return status;
+}
+
+static int follow(void *device, intptr_t stream) {
+  ga_opencl_device *d = device;
+  if (stream == 0) /* whose work the caller has waited for */
+    return GA_NO_ERROR;
+  ga__opencl_enter(d);
+  int status = order(d, (cl_command_queue)stream, d->queue);
+  ga__opencl_note(d);
+  ga__opencl_leave(d);
+  return status;
+}
+
+static int check(size_t *size, void *device, void *memory) {
+  const ga_opencl_device *d = device;
+  cl_context context = NULL;
+  OPENCL_TRY(d->api, clGetMemObjectInfo, memory, CL_MEM_CONTEXT, sizeof context,
+             &context, NULL);
+  if (context != d->context)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "the memory is of another cl_context than this context's; only "
+                   "memory of the same one can be shared");
+  OPENCL_TRY(d->api, clGetMemObjectInfo, memory, CL_MEM_SIZE, sizeof *size, size, NULL);
+  return GA_NO_ERROR;
+}
+
+const ga_sharing ga__opencl_sharing = {.device_type = DL_OPENCL,
+                                       .is_address = false,
+                                       .stream = stream_of,
+                                       .publish = publish,
+                                       .follow = follow,
+                                       .check = check};

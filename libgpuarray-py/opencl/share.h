@@ -1,0 +1,9 @@
+/* Memory and queues shared with other users of OpenCL; see c/backend.h. */
+#ifndef GA_OPENCL_SHARE_H
+#define GA_OPENCL_SHARE_H
+
+#include "opencl/device.h"
+
+extern const ga_sharing ga__opencl_sharing;
+
+#endif

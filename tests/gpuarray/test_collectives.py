@@ -1,0 +1,154 @@
+"""Collectives: cliques without a device, errors of devices that have none.
+
+Ranks that talk to each other need several of NVIDIA's cards (tests/two_ranks.py). A
+clique of one is tested where there is a CUDA device.
+"""
+
+import pickle
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray.collectives import COMM_ID_BYTES, GpuComm, GpuCommCliqueId, _operation
+
+
+def clique(fill, null):
+    return GpuCommCliqueId(null, comm_id=bytes([fill]) * COMM_ID_BYTES)
+
+
+def test_an_id_has_the_bytes_it_was_made_of(null):
+    given = bytes(range(128)) + b"more"
+    made = GpuCommCliqueId(null, comm_id=bytearray(given))
+    assert made.comm_id == given[:128]
+    made.comm_id = np.full(130, 7, "u1")
+    assert made.comm_id == b"\x07" * 128
+
+
+def test_an_id_that_is_too_short(null):
+    with pytest.raises(ValueError, match="got 127 bytes, expected at least 128"):
+        GpuCommCliqueId(null, comm_id=b"x" * 127)
+
+
+def test_ids_compare_by_their_bytes(null):
+    assert clique(1, null) == clique(1, null) != clique(2, null)
+    assert clique(1, null) < clique(2, null) <= clique(2, null)
+    assert clique(3, null) > clique(2, null) >= clique(1, null)
+    assert hash(clique(1, null)) == hash(clique(1, null))
+    with pytest.raises(TypeError):
+        assert clique(1, null) < "text"
+    assert clique(1, null) != "text"
+
+
+def test_an_id_is_not_pickled(null):
+    with pytest.raises(TypeError, match="send bytes"):
+        pickle.dumps(clique(1, null))
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [("+ sum ADD", 0), ("* prod product mul", 1), ("max Maximum", 2), ("min", 3)],
+)
+def test_operations_by_their_names(names, code):
+    assert {_operation(name) for name in names.split()} == {code}
+
+
+@pytest.mark.parametrize("name", ["", "mean", 0, None])
+def test_an_operation_that_is_none(name):
+    with pytest.raises(ValueError, match="expected one of"):
+        _operation(name)
+
+
+def test_a_device_without_collectives(null):
+    with pytest.raises(gpuarray.Unsupported, match="offered on CUDA, by NCCL"):
+        GpuCommCliqueId(null)
+    with pytest.raises(gpuarray.Unsupported, match="offered on CUDA, by NCCL"):
+        GpuComm(clique(1, null), 1, 0)
+
+
+def test_opencl_has_no_collectives(context):
+    if context.kind == "cuda":
+        pytest.skip("CUDA has them")
+    with pytest.raises(
+        gpuarray.Unsupported, match=f"{context.name} has no collectives"
+    ):
+        GpuComm(clique(1, context), 1, 0)
+
+
+# ---- one rank on a card ----
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """A clique of one on cuda0."""
+    try:
+        cuda = gpuarray.context("cuda0")
+    except (gpuarray.DeviceNotFound, gpuarray.LibraryMissing):
+        pytest.skip("there is no CUDA device")
+    return GpuComm(GpuCommCliqueId(cuda), 1, 0)
+
+
+def numbers(alone, shape, dtype="float32", order="C"):
+    host = np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(dtype)
+    return gpuarray.asarray(np.asarray(host, order=order), context=alone.context), host
+
+
+def test_a_clique_of_one(alone):
+    assert (alone.count, alone.rank) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64", "f2", "f4", "f8"]
+)
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
+def test_reductions_of_one_rank_give_its_elements(alone, dtype, op):
+    a, host = numbers(alone, (3, 4), dtype)
+    np.testing.assert_array_equal(alone.all_reduce(a, op), host)
+    np.testing.assert_array_equal(alone.reduce(a, op), host)
+    out = gpuarray.zeros((12,), dtype, alone.context)
+    assert alone.reduce(a, op, out, root=0) is None
+    np.testing.assert_array_equal(out, host.ravel())
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_scatter_and_gather(alone, order):
+    """The outermost axis is the first in C order and the last in Fortran order."""
+    outward = slice(None) if order == "C" else slice(None, None, -1)
+    a, host = numbers(alone, (1, 2, 4)[outward], order=order)
+    part = alone.reduce_scatter(a, "+")
+    assert part.shape == (2, 4)[outward]
+    np.testing.assert_array_equal(part, host.reshape(part.shape))
+    for up, shape in ((0, (1, 2, 4)), (1, (1, 1, 2, 4)), (3, (1, 1, 1, 1, 2, 4))):
+        gathered = alone.all_gather(a, nd_up=up)
+        assert gathered.shape == shape[outward]
+        np.testing.assert_array_equal(gathered, host.reshape(gathered.shape))
+    with pytest.raises(ValueError, match="nd_up"):
+        alone.all_gather(a, nd_up=-1)
+
+
+def test_strided_arrays_go_by_copies(alone):
+    a, host = numbers(alone, (6, 8))
+    out = gpuarray.zeros((6, 8), "float32", alone.context)
+    alone.all_reduce(a[::2, ::-2], "sum", out[::2, 1::2])
+    expected = np.zeros((6, 8), "float32")
+    expected[::2, 1::2] = host[::2, ::-2]
+    np.testing.assert_array_equal(out, expected)
+    alone.broadcast(out[:, ::3])
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_types_that_are_only_moved(alone):
+    a, host = numbers(alone, (5,), "int16")
+    alone.broadcast(a, root=0)
+    np.testing.assert_array_equal(alone.all_gather(a, nd_up=0), host)
+    with pytest.raises(gpuarray.BadArgument, match="int16 is no type"):
+        alone.all_reduce(a, "sum")
+
+
+def test_arguments_that_do_not_fit(alone):
+    a, _ = numbers(alone, (5,))
+    with pytest.raises(ValueError, match="root 1 of 1"):
+        alone.broadcast(a, root=1)
+    with pytest.raises(ValueError, match="expected 1 elements of the source"):
+        alone.all_reduce(a, "sum", gpuarray.zeros((4,), "float32", alone.context))
+    with pytest.raises(TypeError, match="expected a gpuarray array"):
+        alone.all_reduce(np.zeros(3), "sum")

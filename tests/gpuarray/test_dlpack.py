@@ -1,0 +1,362 @@
+"""DLPack both ways: NumPy on the host, and each library that is installed on a card."""
+
+import ctypes
+import gc
+import importlib
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray import dlpack
+from gpuarray._native import capsule, check, ffi, lib, open_capsule
+from layouts import LAYOUTS, values
+
+DTYPES = ["bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+DTYPES += ["f2", "f4", "f8", "c8", "c16"]
+
+
+def host_values(shape=(3, 4), dtype="f4"):
+    return (np.arange(np.prod(shape)).reshape(shape) % 7).astype(dtype)
+
+
+class Producer:
+    """A library of before DLPack 1.0, or one that says what it is asked."""
+
+    def __init__(self, capsule, device=(1, 0)):
+        self.capsule, self.device, self.asked = capsule, device, []
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **asked):
+        self.asked.append(asked)
+        if "max_version" in asked:
+            raise TypeError("max_version")
+        return self.capsule
+
+
+# ---- host memory ----
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_takes_our_memory(null, dtype):
+    a = gpuarray.asarray(host_values(dtype=dtype), context=null)
+    taken = np.from_dlpack(a)
+    assert taken.dtype == a.dtype
+    np.testing.assert_array_equal(taken, host_values(dtype=dtype))
+    taken[1, 2] = 1
+    np.testing.assert_array_equal(a, taken)
+
+
+def test_numpys_array_keeps_the_memory(null):
+    taken = np.from_dlpack(gpuarray.asarray(host_values(), context=null))
+    gc.collect()
+    np.testing.assert_array_equal(taken, host_values())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_take_numpys_memory(null, dtype):
+    host = host_values(dtype=dtype)
+    a = gpuarray.from_dlpack(host, device=null)
+    assert (a.dtype, a.shape, a.context) == (host.dtype, host.shape, null)
+    host[2, 1] = 1
+    np.testing.assert_array_equal(a, host)
+    del host
+    gc.collect()
+    assert a[2, 1].item() == 1
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_comes_and_goes(null, layout):
+    host = LAYOUTS[layout](values("f4"))
+    a = gpuarray.from_dlpack(host, device=null)
+    assert a.shape == host.shape
+    np.testing.assert_array_equal(np.from_dlpack(a), host)
+    assert np.from_dlpack(a).flags.writeable == host.flags.writeable
+
+
+def test_a_view_of_ours_is_a_view_of_numpys(null):
+    host = host_values((4, 6))
+    a = gpuarray.asarray(host, context=null)
+    np.testing.assert_array_equal(np.from_dlpack(a[::-2, 1::2]), host[::-2, 1::2])
+    wide = np.from_dlpack(a[:1].broadcast_to((5, 6)))
+    assert not wide.flags.writeable
+    np.testing.assert_array_equal(wide, np.broadcast_to(host[:1], (5, 6)))
+
+
+def test_a_copy_shares_nothing(null):
+    a = gpuarray.asarray(host_values(), context=null)
+    np.from_dlpack(a, copy=True)[0, 0] = 99
+    host = host_values()
+    b = gpuarray.from_dlpack(host, device=null, copy=True)
+    host[0, 0] = 99
+    assert a[0, 0].item() == b[0, 0].item() == 0
+
+
+def test_a_capsule_that_nobody_takes(null):
+    a = gpuarray.zeros((1000,), "f4", null)
+    before = null.memory_info().n_live
+    for version in (None, (1, 0)):
+        capsule = a.__dlpack__(max_version=version)
+        assert ("versioned" in repr(capsule)) == (version is not None)
+        del capsule
+    view = a.__dlpack__(max_version=(1, 0))
+    del a
+    gc.collect()
+    assert null.memory_info().n_live == before
+    del view
+    assert null.memory_info().n_live == before - 1
+
+
+def test_producers_of_before_1_0(null):
+    a = gpuarray.asarray(host_values(), context=null)
+    producer = Producer(a.__dlpack__())
+    b = gpuarray.from_dlpack(producer, device=null)
+    assert producer.asked == [{"max_version": (1, 3)}, {}]
+    b[0, 0] = 5
+    assert a[0, 0].item() == 5
+
+
+# ---- what is refused ----
+
+
+def test_a_capsule_is_taken_once(null):
+    a = gpuarray.asarray(host_values(), context=null)
+    producer = Producer(a.__dlpack__())
+    gpuarray.from_dlpack(producer, device=null)
+    with pytest.raises(BufferError, match="used_dltensor"):
+        gpuarray.from_dlpack(producer, device=null)
+    with pytest.raises(TypeError, match="expected a capsule"):
+        gpuarray.from_dlpack(Producer(7), device=null)
+
+
+def test_what_speaks_no_dlpack(null):
+    with pytest.raises(TypeError, match="list has no __dlpack_device__"):
+        gpuarray.from_dlpack([1, 2], device=null)
+
+
+def test_devices_that_are_none_of_ours():
+    with pytest.raises(BufferError, match=r"\(8, 0\) is none of ours"):
+        gpuarray.from_dlpack(Producer(None, (8, 0)))
+
+
+def test_dtypes_that_no_array_has(null):
+    a = gpuarray.zeros((3,), "f8", null)
+    before = null.memory_info().n_live
+    tensor, kind = open_capsule(a.__dlpack__(max_version=(1, 0)))
+    tensor.dl_tensor.dtype.bits = 80
+    del a
+    with pytest.raises(BufferError, match="80 bits in 1 lanes, which no array has"):
+        gpuarray.from_dlpack(Producer(capsule(tensor, kind.encode())), device=null)
+    assert null.memory_info().n_live == before - 1  # the tensor was given back
+
+
+def test_read_only_memory_for_old_consumers(null):
+    a = gpuarray.zeros((1, 4), "f4", null).broadcast_to((3, 4))
+    with pytest.raises(BufferError, match="read-only"):
+        a.__dlpack__()
+
+
+def test_streams_of_the_host(null):
+    a = gpuarray.zeros((4,), "f4", null)
+    a.__dlpack__(stream=-1)
+    with pytest.raises(ValueError, match="no stream 3"):
+        a.__dlpack__(stream=3)
+
+
+def test_streams_that_are_none_of_cuda(cuda):
+    a = gpuarray.zeros((4,), "f4", cuda)
+    for stream in (0, -2):
+        with pytest.raises(ValueError, match=f"stream {stream} is none of CUDA"):
+            a.__dlpack__(stream=stream)
+
+
+def test_copies_that_are_forbidden(context):
+    a = gpuarray.asarray(host_values(), context=context)
+    with pytest.raises(BufferError, match="copy=False forbids"):
+        a.__dlpack__(dl_device=(1, 0), copy=False)
+    with pytest.raises(BufferError, match="is not copied to"):
+        a.__dlpack__(dl_device=(10, 3))
+    with pytest.raises(ValueError, match="copy=False forbids"):
+        gpuarray.from_dlpack(host_values(), device=context, copy=False)
+
+
+# ---- devices ----
+
+
+def test_the_device_in_dlpacks_words(context):
+    kind, number = gpuarray.zeros((2,), "f4", context).__dlpack_device__()
+    found = dlpack.context_of((kind, number))
+    assert found is context
+    assert kind == {"cuda": 2, "opencl": 4}[context.kind]
+
+
+def test_our_own_arrays_share_memory_on_a_device(context):
+    host = host_values((4, 6))
+    a = gpuarray.asarray(host, context=context)
+    view = gpuarray.from_dlpack(a[::2, ::-1])
+    assert view.context is context
+    view += 1
+    host[::2] += 1
+    np.testing.assert_array_equal(a, host)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i8", "f2", "f4"])
+def test_a_copy_to_the_host_and_back(context, dtype):
+    a = gpuarray.asarray(host_values(dtype=dtype), context=context)
+    host = np.from_dlpack(a, device="cpu")
+    np.testing.assert_array_equal(host, host_values(dtype=dtype))
+    b = gpuarray.from_dlpack(host, device=context)
+    assert b.context is context
+    np.testing.assert_array_equal(b, host)
+
+
+def test_memory_lives_as_long_as_the_last_user(context):
+    a = gpuarray.asarray(host_values(), context=context)
+    b = gpuarray.from_dlpack(a)
+    before = context.memory_info().n_live
+    del a
+    gc.collect()
+    np.testing.assert_array_equal(b, host_values())
+    del b
+    gc.collect()
+    assert context.memory_info().n_live < before
+
+
+def test_an_order_with_a_queue(context):
+    """The context's own queue stands for another library's."""
+    stream = ffi.new("intptr_t *")
+    check(lib.gpucontext_dlpack_stream(context.pointer, stream))
+    a = gpuarray.asarray(host_values((1000, 100)), context=context)
+    for turn in range(1, 5):
+        a += 1
+        given = a.__dlpack__(stream=stream[0], max_version=(1, 0))
+        tensor, _ = open_capsule(given)
+        struct = ffi.new("GpuArray *")
+        check(
+            lib.GpuArray_from_dlpack(struct, context.pointer, tensor, stream[0]),
+            "from_dlpack",
+        )
+        b = gpuarray.Array.wrap(struct, context, a.dtype, a.typecode)
+        np.testing.assert_array_equal(b, host_values((1000, 100)) + turn)
+
+
+# ---- the exchange table ----
+
+
+def table():
+    """The functions of the table, for calls by ctypes."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    capsule = gpuarray.Array.__dlpack_c_exchange_api__
+    words = ctypes.cast(
+        get(capsule, b"dlpack_exchange_api"), ctypes.POINTER(ctypes.c_void_p)
+    )
+    assert words[0] == 1 | 3 << 32  # the version
+    assert words[1] is None  # no older table
+    function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    return function(words[3]), function(words[4])
+
+
+def test_c_code_exchanges_arrays_by_the_table(null):
+    a = gpuarray.asarray(host_values(), context=null)
+    from_object, to_object = table()
+    tensor, made = ctypes.c_void_p(), ctypes.py_object()
+    assert from_object(id(a), ctypes.addressof(tensor)) == 0
+    assert to_object(tensor, ctypes.addressof(made)) == 0
+    b = made.value
+    b[1, 1] = 42
+    assert isinstance(b, gpuarray.Array)
+    assert a[1, 1].item() == 42
+
+
+# ---- other libraries on a card ----
+
+
+def library(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        pytest.skip(f"{name} is not installed")
+
+
+@pytest.fixture
+def cuda(context):
+    if context.kind != "cuda":
+        pytest.skip("other libraries have no OpenCL memory")
+    return context
+
+
+@pytest.fixture
+def torch(cuda):
+    found = library("torch")
+    if not found.cuda.is_available():
+        pytest.skip("PyTorch sees no card")
+    return found
+
+
+@pytest.fixture
+def cupy(cuda):
+    return library("cupy")
+
+
+@pytest.fixture
+def jax(cuda):
+    found = library("jax")
+    if found.default_backend() != "gpu":
+        pytest.skip("JAX sees no card")
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i4", "i8", "f2", "f4", "f8", "c8"])
+def test_pytorch_and_we_share_memory(cuda, torch, dtype):
+    a = gpuarray.asarray(host_values((4, 6), dtype), context=cuda)
+    theirs = torch.from_dlpack(a)
+    np.testing.assert_array_equal(theirs.cpu().numpy(), host_values((4, 6), dtype))
+    back = gpuarray.from_dlpack(theirs[1:, ::2])
+    np.testing.assert_array_equal(back, host_values((4, 6), dtype)[1:, ::2])
+    theirs.zero_()
+    assert not np.asarray(a).any()
+    assert not np.asarray(back).any()
+
+
+def test_bfloat16_of_pytorch(cuda, torch):
+    theirs = torch.arange(6, device="cuda", dtype=torch.bfloat16)
+    a = gpuarray.from_dlpack(theirs)
+    assert a.dtype == gpuarray.bfloat16
+    assert torch.from_dlpack(a).data_ptr() == theirs.data_ptr()
+
+
+def test_the_order_of_pytorchs_streams(cuda, torch):
+    """Work on a stream of its own, both ways, many times, with work before each."""
+    n = 1 << 22
+    stream = torch.cuda.Stream()
+    for turn in range(20):
+        with torch.cuda.stream(stream):
+            busy = torch.zeros(n, device="cuda")
+            for _ in range(20):
+                busy += 1
+            ours = gpuarray.from_dlpack(busy)
+        ours += turn  # sees 20 additions
+        with torch.cuda.stream(stream):
+            theirs = torch.from_dlpack(ours)
+            assert float(theirs.max()) == float(theirs.min()) == 20 + turn
+
+
+def test_cupy_and_we_share_memory(cuda, cupy):
+    a = gpuarray.asarray(host_values((4, 6)), context=cuda)
+    theirs = cupy.from_dlpack(a)
+    theirs += 1
+    np.testing.assert_array_equal(a, host_values((4, 6)) + 1)
+    with cupy.cuda.Stream(non_blocking=True):
+        made = cupy.arange(24, dtype="f4").reshape(4, 6)
+        ours = gpuarray.from_dlpack(made[1:, ::2])
+    np.testing.assert_array_equal(ours, cupy.asnumpy(made)[1:, ::2])
+
+
+def test_jax_and_we_share_memory(cuda, jax):
+    a = gpuarray.asarray(host_values((4, 6)), context=cuda)
+    theirs = jax.dlpack.from_dlpack(a)
+    np.testing.assert_array_equal(np.asarray(theirs), host_values((4, 6)))
+    back = gpuarray.from_dlpack(theirs * 2)
+    np.testing.assert_array_equal(back, host_values((4, 6)) * 2)
