@@ -27,7 +27,10 @@ LIBRARIES = {
     "cupy": "cupy",
     "jax": "jax",
 }
-UNITS = "copy, a + b, sum: GB/s; others: microseconds; compile: seconds"
+UNITS = (
+    "GB/s of the bytes that must move, unless the row says otherwise; steps, exp and "
+    "10 floats: microseconds; compile: seconds"
+)
 
 
 def measured(module: str, *args: str, **environment: str) -> dict[str, float]:

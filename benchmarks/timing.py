@@ -20,12 +20,13 @@ class Sizes:
 
     vector: int  # elements of the streaming vectors
     square: int  # rows and columns of the matrix that is summed
+    product: int  # rows and columns of the matrices that are multiplied
     calls: int  # calls of a short operation in one round
 
 
 SIZES = {
-    "large": Sizes(vector=2**28, square=16384, calls=2000),
-    "small": Sizes(vector=10_000_000, square=3000, calls=300),
+    "large": Sizes(vector=2**28, square=16384, product=8192, calls=2000),
+    "small": Sizes(vector=10_000_000, square=3000, product=1024, calls=300),
 }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import cupy as cp
 
+from benchmarks import arrays
 from benchmarks.timing import (
     LOGISTIC,
     Sizes,
-    gigabytes,
     logistic_data,
     microseconds,
     numpy_step,
@@ -20,25 +20,36 @@ from benchmarks.timing import (
 def rows(sizes: Sizes, context: str) -> dict[str, float]:
     """All rows, on the first CUDA device."""
     wait = cp.cuda.Device().synchronize
-    n, side, calls = sizes.vector, sizes.square, sizes.calls
-    a, b = (cp.ones(n, "float32") for _ in range(2))
-    m = cp.ones((side, side), "float32")
+    calls = sizes.calls
     ten = cp.arange(10, dtype="float32")
     x = cp.random.rand(230400, dtype="float32")
     result = {
-        "copy": gigabytes(a.copy, wait, 8 * n),
-        "a + b": gigabytes(lambda: a + b, wait, 12 * n),
+        **arrays.rows(library(wait), sizes),
         "a + a, 10 floats": microseconds(lambda: ten + ten, wait, calls),
         "exp to host": microseconds(lambda: cp.exp(x).get(), wait, calls // 4),
         "exp on device": microseconds(lambda: cp.exp(x), wait, calls),
     }
-    for axis in (None, 0, 1):
-        result[f"sum axis {axis}"] = gigabytes(
-            lambda axis=axis: m.sum(axis=axis), wait, 4 * side * side
-        )
     for name, shape in LOGISTIC.items():
         result[name] = logistic(*shape, wait, calls)
     return result
+
+
+def library(wait: Callable[[], Any]) -> arrays.Library:
+    """CuPy's spelling of the array rows."""
+    return arrays.Library(
+        wait=wait,
+        ones=cp.ones,
+        random=lambda shape: cp.random.rand(*shape, dtype="float32"),
+        indices=cp.random.permutation,
+        copy=lambda a: a.copy("C"),
+        total=lambda a, axis: a.sum(axis=axis),
+        argmax=lambda a, axis: a.argmax(axis=axis),
+        cumsum=lambda a, axis: cp.cumsum(a, axis=axis),
+        take=lambda a, order: cp.take(a, order, axis=0),
+        sort=cp.sort,
+        fused=cp.fuse(lambda a, b: a * a + b * b + 2 * a * b),
+        uniform=lambda n: cp.random.random(n, dtype="float32"),
+    )
 
 
 def logistic(rows: int, columns: int, wait: Callable[[], Any], calls: int) -> float:

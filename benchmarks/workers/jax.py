@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks import arrays
 from benchmarks.timing import (
     LOGISTIC,
     Sizes,
-    gigabytes,
     logistic_data,
     microseconds,
     numpy_step,
@@ -45,15 +45,12 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
     """All rows, on JAX's default device."""
     jax.config.update("jax_default_matmul_precision", "highest")
     latest = Latest()
-    n, side, calls = sizes.vector, sizes.square, sizes.calls
-    a, b = (jnp.ones(n, "float32") for _ in range(2))
-    m = jnp.ones((side, side), "float32")
+    calls = sizes.calls
     ten = jnp.arange(10, dtype="float32")
     x = jnp.asarray(np.random.rand(230400).astype("float32"))
     add, exp = jax.jit(lambda a, b: a + b), jax.jit(jnp.exp)
     result = {
-        "copy": gigabytes(latest.timed(jnp.copy, a), latest.wait, 8 * n),
-        "a + b": gigabytes(latest.timed(add, a, b), latest.wait, 12 * n),
+        **arrays.rows(library(latest), sizes),
         "a + a, 10 floats": microseconds(
             latest.timed(add, ten, ten), latest.wait, calls
         ),
@@ -62,14 +59,28 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
         ),
         "exp on device": microseconds(latest.timed(exp, x), latest.wait, calls),
     }
-    for axis in (None, 0, 1):
-        total = jax.jit(lambda m, axis=axis: m.sum(axis=axis))
-        result[f"sum axis {axis}"] = gigabytes(
-            latest.timed(total, m), latest.wait, 4 * side * side
-        )
     for name, shape in LOGISTIC.items():
         result[name] = logistic(*shape, calls)
     return result
+
+
+def library(latest: Latest) -> arrays.Library:
+    """JAX's spelling of the array rows; every function is jitted."""
+    key = jax.random.key(0)
+    return arrays.Library(
+        wait=latest.wait,
+        ones=jnp.ones,
+        random=lambda shape: jax.random.uniform(key, shape),
+        indices=lambda n: jax.random.permutation(key, n),
+        copy=jnp.copy,
+        total=lambda a, axis: a.sum(axis=axis),
+        argmax=lambda a, axis: a.argmax(axis=axis),
+        cumsum=lambda a, axis: jnp.cumsum(a, axis=axis),
+        take=lambda a, order: jnp.take(a, order, axis=0),
+        sort=jnp.sort,
+        fused=lambda a, b: a * a + b * b + 2 * a * b,
+        prepare=lambda function, *args: latest.timed(jax.jit(function), *args),
+    )
 
 
 def logistic(rows: int, columns: int, calls: int) -> float:

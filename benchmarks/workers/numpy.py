@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks import arrays
 from benchmarks.timing import (
     LOGISTIC,
+    SIZES,
     Sizes,
-    gigabytes,
     logistic_data,
     microseconds,
     numpy_step,
@@ -18,23 +19,33 @@ def nothing() -> None:
     """NumPy has done its work when it returns."""
 
 
+RANDOM = np.random.default_rng(0)
+LIBRARY = arrays.Library(
+    wait=nothing,
+    ones=np.ones,
+    random=lambda shape: RANDOM.random(shape, "float32"),
+    indices=RANDOM.permutation,
+    copy=lambda a: a.copy("C"),
+    total=lambda a, axis: a.sum(axis=axis),
+    argmax=lambda a, axis: a.argmax(axis=axis),
+    cumsum=lambda a, axis: a.cumsum(axis=axis),
+    take=lambda a, order: np.take(a, order, axis=0),
+    sort=np.sort,
+    products=("float32",),
+    uniform=lambda n: RANDOM.random(n, "float32"),
+)
+
+
 def rows(sizes: Sizes, context: str) -> dict[str, float]:
-    """All rows; the vectors are at most 10 M floats."""
-    n, side = min(sizes.vector, 10_000_000), min(sizes.square, 3000)
-    a, b = np.ones(n, "float32"), np.ones(n, "float32")
-    m = np.ones((side, side), "float32")
+    """All rows; the sizes are at most the small ones."""
+    sizes = SIZES["small"]
     ten = np.arange(10, dtype="float32")
     x = np.random.RandomState(22).rand(230400).astype("float32")
     result = {
-        "copy": gigabytes(a.copy, nothing, 8 * n),
-        "a + b": gigabytes(lambda: a + b, nothing, 12 * n),
+        **arrays.rows(LIBRARY, sizes),
         "a + a, 10 floats": microseconds(lambda: ten + ten, nothing, sizes.calls),
         "exp to host": microseconds(lambda: np.exp(x), nothing, sizes.calls // 4),
     }
-    for axis in (None, 0, 1):
-        result[f"sum axis {axis}"] = gigabytes(
-            lambda axis=axis: m.sum(axis=axis), nothing, 4 * side * side
-        )
     for name, shape in LOGISTIC.items():
         result[name] = logistic(*shape, sizes)
     return result

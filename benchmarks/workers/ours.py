@@ -9,7 +9,8 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 
-from benchmarks.timing import LOGISTIC, Sizes, gigabytes, logistic_data, microseconds
+from benchmarks import arrays
+from benchmarks.timing import LOGISTIC, Sizes, logistic_data, microseconds
 
 
 def rows(sizes: Sizes, context: str) -> dict[str, float]:
@@ -17,27 +18,30 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
     ctx = gpuarray.context(context or None)
     with theano.config.use(floatX="float32", device=ctx.name):
         return {
-            **streaming(sizes, ctx),
+            **arrays.rows(library(ctx), sizes),
             **short(sizes, ctx),
             **{name: logistic(ctx, *shape, sizes) for name, shape in LOGISTIC.items()},
         }
 
 
-def streaming(sizes: Sizes, ctx: Any) -> dict[str, float]:
-    """Rows that are bound by memory, in GB/s."""
-    n, side = sizes.vector, sizes.square
-    a = gpuarray.ones(n, dtype="float32", context=ctx)
-    b = gpuarray.ones(n, dtype="float32", context=ctx)
-    m = gpuarray.ones((side, side), dtype="float32", context=ctx)
-    result = {
-        "copy": gigabytes(a.copy, ctx.sync, 8 * n),
-        "a + b": gigabytes(lambda: a + b, ctx.sync, 12 * n),
-    }
-    for axis in (None, 0, 1):
-        result[f"sum axis {axis}"] = gigabytes(
-            lambda axis=axis: m.sum(axis=axis), ctx.sync, 4 * side * side
-        )
-    return result
+def library(ctx: Any) -> arrays.Library:
+    """Our spelling of the array rows."""
+    random = gpuarray.random.Generator(0, context=ctx)
+    a, b = T.vector("a"), T.vector("b")
+    return arrays.Library(
+        wait=ctx.sync,
+        ones=lambda shape, dtype: gpuarray.ones(shape, dtype=dtype, context=ctx),
+        random=lambda shape: random.random(shape, dtype="float32"),
+        indices=lambda n: gpuarray.asarray(np.random.permutation(n), context=ctx),
+        copy=lambda a: a.copy("C"),
+        total=lambda a, axis: a.sum(axis=axis),
+        argmax=lambda a, axis: a.argmax(axis=axis),
+        cumsum=lambda a, axis: a.cumsum(axis=axis),
+        take=lambda a, order: gpuarray.take(a, order, axis=0),
+        sort=gpuarray.sort,
+        fused=theano.function([a, b], (a * a + b * b + 2 * a * b).transfer(None)),
+        uniform=lambda n: random.random(n, dtype="float32"),
+    )
 
 
 def short(sizes: Sizes, ctx: Any) -> dict[str, float]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
+from benchmarks import arrays
 from benchmarks.timing import (
     LOGISTIC,
     Sizes,
-    gigabytes,
     logistic_data,
     microseconds,
     numpy_step,
@@ -23,18 +23,11 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
     cuda = torch.cuda.is_available() and not context.startswith("opencl")
     device = torch.device("cuda" if cuda else "cpu")
     wait = torch.cuda.synchronize if cuda else (lambda: None)
-    n, side = sizes.vector, sizes.square
-    a, b = (torch.ones(n, device=device) for _ in range(2))
-    m = torch.ones((side, side), device=device)
     ten = torch.arange(10, dtype=torch.float32, device=device)
     x = torch.rand(230400, device=device)
     calls = sizes.calls
     result = {
-        "copy": gigabytes(a.clone, wait, 8 * n),
-        "a + b": gigabytes(lambda: a + b, wait, 12 * n),
-        "sum axis None": gigabytes(m.sum, wait, 4 * side * side),
-        "sum axis 0": gigabytes(lambda: m.sum(0), wait, 4 * side * side),
-        "sum axis 1": gigabytes(lambda: m.sum(1), wait, 4 * side * side),
+        **arrays.rows(library(device, wait), sizes),
         "a + a, 10 floats": microseconds(lambda: ten + ten, wait, calls),
         "exp to host": microseconds(
             lambda: torch.exp(x).cpu().numpy(), wait, calls // 4
@@ -50,6 +43,28 @@ def rows(sizes: Sizes, context: str) -> dict[str, float]:
             data, wait, calls
         )
     return result
+
+
+def library(device: torch.device, wait: Callable[[], Any]) -> arrays.Library:
+    """PyTorch's spelling of the array rows."""
+
+    def ones(shape: tuple[int, ...], dtype: str) -> Any:
+        return torch.ones(shape, dtype=getattr(torch, dtype), device=device)
+
+    return arrays.Library(
+        wait=wait,
+        ones=ones,
+        random=lambda shape: torch.rand(shape, device=device),
+        indices=lambda n: torch.randperm(n, device=device),
+        copy=lambda a: torch.clone(a, memory_format=torch.contiguous_format),
+        total=lambda a, axis: a.sum() if axis is None else a.sum(axis),
+        argmax=lambda a, axis: torch.argmax(a, dim=axis),
+        cumsum=lambda a, axis: torch.cumsum(a, dim=axis),
+        take=lambda a, order: torch.index_select(a, 0, order),
+        sort=lambda a: torch.sort(a).values,
+        fused=torch.compile(lambda a, b: a * a + b * b + 2 * a * b),
+        uniform=lambda n: torch.rand(n, device=device),
+    )
 
 
 def logistic(
