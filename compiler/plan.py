@@ -110,7 +110,8 @@ class Launch(Step):
 class Reduce(Step):
     """A reduction over ``axes`` of ``map``, an expression of the inputs.
 
-    ``prologue`` is C statements before the expression, which name what it uses.
+    ``prologue`` is C statements before the expression, which name what it uses. With
+    ``needs_elements`` reducing none is an error.
     """
 
     prologue: str
@@ -122,6 +123,7 @@ class Reduce(Step):
     identity: str
     acc_dtype: str
     axes: tuple[int, ...]
+    needs_elements: bool = False
 
     def detail(self) -> str:
         """The axes."""

@@ -146,6 +146,7 @@ def _(step: p.Reduce, e: Encoder) -> None:
     spec.acc_typecode = dtypes.dtype_to_typecode(step.acc_dtype)
     spec.out_typecode = dtypes.dtype_to_typecode(out_dtype)
     spec.n, spec.inputs = len(step.ins), args
+    spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS if step.needs_elements else 0
     axes = sum(1 << axis for axis in step.axes)
     ins = e.values(step.ins)
     check(

@@ -18,10 +18,12 @@ FLOOR = {
     "dynload.h",
     "dtype.h",
     "buffer.h",
+    "complex.h",
+    "host_blas.h",
 }
 # Pure files know no device.
-PURE = {"shape", "dtype", "strbuf", "hash", "status"}
-PURE_MAY = {"status.h", "dtype.h", "shape.h", "strbuf.h", "hash.h"}
+PURE = {"shape", "dtype", "strbuf", "hash", "status", "complex"}
+PURE_MAY = {"status.h", "dtype.h", "shape.h", "strbuf.h", "hash.h", "complex.h"}
 
 
 def allowed(folder: str, stem: str, kind: str, target: str) -> bool:
@@ -29,10 +31,10 @@ def allowed(folder: str, stem: str, kind: str, target: str) -> bool:
     head, _, name = target.partition("/")
     if kind == "<":
         return head == "gpuarray" or "/" not in target or head == "sys"
+    if target in ("prelude.inc", "complex.inc"):
+        return True
     if folder == "c":
         return head == "c" and (stem not in PURE or name in PURE_MAY)
-    if target == "prelude.inc":
-        return True
     return head == folder or (head == "c" and name in FLOOR)
 
 

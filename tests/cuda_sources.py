@@ -19,7 +19,7 @@ import numpy as np
 import simple
 from cases import CASES
 from gpuarray.codegen import resolve
-from gpuarray.dtypes import DTYPES
+from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import apply_row
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
@@ -33,9 +33,15 @@ MIXED = [
     ("uint8", "int8"),
     ("bool", "float32"),
     ("int16", "bool"),
+    ("bfloat16", "float32"),
+    ("bfloat16", "int8"),
+    ("complex64", "float32"),
+    ("complex64", "float64"),
+    ("int32", "complex64"),
 ]
-NUMBERS = ("bool", "int8", "uint64", "float16", "float32")
+NUMBERS = ("bool", "int8", "uint64", "float16", "bfloat16", "float32", "complex64")
 FLOATS = ("float16", "float32", "float64")
+PRODUCTS = [d for d in DTYPES if d.kind in "fc" or d.name == "bfloat16"]
 RANKS = 6
 
 
@@ -56,7 +62,7 @@ def dtypes_of(arity):
     """The combinations of dtypes that rows of ``arity`` operands are tested on."""
     yield from ((dtype,) * arity for dtype in DTYPES)
     if arity == 2:
-        yield from (tuple(map(np.dtype, pair)) for pair in MIXED)
+        yield from (tuple(map(as_dtype, pair)) for pair in MIXED)
     if arity == 3:
         yield from ((np.dtype(bool), dtype, dtype) for dtype in DTYPES)
 
@@ -78,7 +84,7 @@ def numbers():
     for row in SCALARS.values():
         if row.arity != 2:
             continue
-        for dtype, value in itertools.product(NUMBERS, (True, 1, 1.5)):
+        for dtype, value in itertools.product(NUMBERS, (True, 1, 1.5, 2j)):
             array = empty(12, dtype)
             for pair in ((array, value), (value, array)):
                 try:
@@ -130,6 +136,12 @@ def reductions():
     for name, dtype in itertools.product(("sum", "max"), ("int8", *FLOATS)):
         for axis in (None, 0, 4, (0, 2), (1, 3), (0, 2, 4)):
             getattr(gaps(5, dtype), name)(axis=axis)
+    for name, dtype in itertools.product(("argmax", "argmin", "ptp"), DTYPES):
+        if name == "ptp" and dtype.kind == "b":
+            continue
+        for axis in (None, 0, 1):
+            getattr(empty((300, 3000), dtype), name)(axis=axis)
+            getattr(gaps(3, dtype), name)(axis=axis)
     for name, dtype in itertools.product(("sum", "prod", "mean"), FLOATS):
         getattr(empty((30, 40), "int32"), name)(axis=0, dtype=dtype)
         getattr(empty(2**21, "float16"), name)(dtype=dtype)
@@ -142,6 +154,81 @@ def products():
         _ = a @ b, a.T @ a, b @ b.T, b.T @ a.T, a[::2] @ b[:, ::3]
         _ = a @ b[:, 0], a.T @ a[:, 0], a[0] @ b, a[0] @ b[:, 0]
         _ = empty((3, 4, 5), dtype) @ empty((5, 6), dtype)
+    for dtype, n in itertools.product(PRODUCTS, (1664, 1024)):
+        a, b = empty((n, 48), dtype), empty((48, n), dtype)
+        _ = a @ b, a @ a.T, b.T @ b, b.T @ a.T, a[:, ::2] @ b[::2], a[:9] @ b
+        _ = empty((1024, 4096), dtype) @ empty(4096, dtype)
+        _ = empty((48, 9000), dtype).T @ empty(48, dtype), a[:9] @ a[0], a.T @ b[0]
+        _ = empty(99_999, dtype) @ empty(99_999, dtype)
+
+
+def scans():
+    """Scans of every dtype along rows and columns, in one pass and in one tile."""
+    for name, dtype in itertools.product(("cumsum", "cumprod", "cummax"), DTYPES):
+        if name == "cummax" and dtype.kind == "c":
+            continue
+        for shape, axis in (((9,), 0), ((2**21,), 0), ((9, 99), 0), ((2**16, 99), 0)):
+            getattr(empty(shape, dtype), name)(axis)
+    for axis in range(5):
+        gaps(5).cumsum(axis)
+    empty(2**31 + 9, "int8").cumsum(dtype="int8")
+
+
+def sorts():
+    """Sorts of every dtype, of short rows and long ones, and the first few."""
+    for dtype, length in itertools.product(DTYPES, (100, 10_000)):
+        a = empty((3, length), dtype)
+        _ = gpuarray.sort(a), a.argsort(), a.topk(5)
+        for other in ("bool", "float16", "float32", "int64"):
+            gpuarray.sort_pairs(a, empty((3, length), other))
+    _ = empty(2**30 + 9, "int8").argsort()
+
+
+def picks():
+    """Elements by index arrays and masks: all words, types of indices, ranks, modes."""
+    signed, unsigned = ("int8", "int16", "int32", "int64"), ("uint8", "uint64")
+    one = [empty(7, dtype) for dtype in (*signed, *unsigned)]
+    for dtype in (*DTYPES, "complex128"):
+        flat, rows, deep = empty(9, dtype), empty((9, 64), dtype), gaps(4, dtype)
+        for array, i in itertools.product((flat, rows, rows[:, 1:], deep), one[2:4]):
+            _ = array[i], array[..., i]
+            array[i] = array[:1]
+            array[..., i] = empty((*array.shape[:-1], 7), dtype)
+        gpuarray.add_at(rows, one[2], empty((7, 64), dtype))
+        gpuarray.add_at(deep, (one[3], one[3]), empty(1, dtype))
+        _ = gpuarray.nonzero(flat), gpuarray.nonzero(deep), deep[empty(5, "bool")]
+        rows[empty((9, 64), "bool")] = 0
+    for i, mode in itertools.product(one, ("raise", "wrap", "clip")):
+        gpuarray.take(rows, i, 0, mode=mode)
+        gpuarray.put(flat, i, empty(7, flat.dtype), mode=mode)
+    many = gaps(6)[one[0], :, one[1], :, one[2], one[3]]
+    many[empty((7, 1), "int32"), empty(3, "int64")] = 1
+    far = empty((2**20, 2**12), "int8")  # 64-bit positions
+    _ = far[one[2]], far[:, one[2]], gpuarray.nonzero(far)
+    far[one[2]] = empty((7, 2**12), "int8")
+
+
+def numbers_at_random():
+    """Random numbers of every dtype, as one block and strided."""
+    rng = gpuarray.random.default_rng(1, "null")
+    for dtype in DTYPES:
+        for out in (empty(9, dtype), gaps(1, dtype), gaps(3, dtype)):
+            calls = (
+                lambda out: rng.random(out=out),
+                lambda out: rng.normal(out=out),
+                lambda out: rng.exponential(out=out),
+                lambda out: rng.bits(out=out),
+                lambda out: rng.integers(0, 9, out=out),
+                lambda out: rng.bernoulli(0.5, out=out),
+            )
+            for call in calls:
+                try:
+                    call(out)
+                except BadType:
+                    continue
+    for out in (empty(9, "int64"), gaps(2, "uint64")):
+        rng.integers(0, 2**40, out=out)
+    rng.random(out=empty((2**20, 2**12), "float32")[:, ::2])
 
 
 # ---- compiled functions ----
@@ -197,7 +284,18 @@ def perceptron():
 
 def main() -> None:
     """Make all sources."""
-    for make in (rows, numbers, layouts, casts, reductions, products):
+    for make in (
+        rows,
+        numbers,
+        layouts,
+        casts,
+        reductions,
+        products,
+        scans,
+        sorts,
+        picks,
+        numbers_at_random,
+    ):
         make()
     for float_dtype in ("float32", "float64"):
         with theano.config.use(device="null", floatX=float_dtype):

@@ -97,8 +97,6 @@ def test_r(installed, device, tmp_path):  # noqa: F811
         "PKG_CONFIG_PATH": str(installed.pkg_config.parent),
         "R_LIBS": str(library),
     }
-    run(
-        interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places
-    )
+    run(interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places)
     out = run(interpreter("Rscript"), package / "example.R", device, **places)
     assert "inner dimensions 3 and 2 differ" in caught(out)

@@ -21,7 +21,38 @@ TESTS = Path(__file__).resolve().parent
 ARCHITECTURES = ("75", "80", "90", "100")
 BATCH = 64
 PROCESSES = min(os.cpu_count() or 1, 8)
-STEMS = {"elem", "rows", "columns", "gemm", "gemv_rows", "gemv_columns"}
+STEMS = {
+    "elem",
+    "rows",
+    "columns",
+    "gemm",
+    "gemv_rows",
+    "gemv_columns",
+    "gemm_large",
+    "gemm_kk",
+    "gemm_kx",
+    "gemm_xk",
+    "gemm_xx",
+    "gemm_medium_kk",
+    "gemm_medium_kx",
+    "gemm_medium_xk",
+    "gemm_medium_xx",
+    "gemv_rows_packs",
+    "gemv_columns_packs",
+    "dot_parts",
+    "dot_sum",
+    "index",
+    "index_last",
+    "index_add",
+    "mask",
+    "random",
+    "scan_rows",
+    "scan_columns",
+    "sort_block",
+    "sort_histogram",
+    "sort_sweep",
+    "sort_select",
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +110,7 @@ def failures(paths, architecture):
 
 def kernel_name(text):
     """The name of the one kernel of a source, which may stand in a macro."""
-    (name,) = re.findall(r"^KERNEL void (\w+)\(", text, re.MULTILINE)
+    (name,) = re.findall(r"^KERNEL(?:_OF\(.*\))? void (\w+)\(", text, re.MULTILINE)
     return dict(re.findall(r"#define (\w+) (\w+)", text)).get(name, name)
 
 

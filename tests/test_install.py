@@ -4,6 +4,7 @@ The build is the one that users make, optimised, and has no warning. The program
 one in the README.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,7 +19,9 @@ from gpuarray._native import prepare
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "libgpuarray-py" / "include" / "gpuarray"
 CC = os.environ.get("CC", "cc")
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+CXX = os.environ.get("CXX", "c++")
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+STRICT = ["-std=c11", *WARNINGS]
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(twice LANGUAGES C)
@@ -117,12 +120,74 @@ def test_the_headers_are_installed_and_each_compiles_alone(installed, tmp_path):
         source = tmp_path / f"{name}.c"
         source.write_text(f"#include <gpuarray/{name}>\ntypedef int nothing;\n")
         run(CC, *STRICT, "-fsyntax-only", f"-I{folder.parent}", source)
+        if shutil.which(CXX):
+            plus = ["-x", "c++", "-std=c++17", *WARNINGS]
+            run(CXX, *plus, "-fsyntax-only", f"-I{folder.parent}", source)
+
+
+DLPACKS = {
+    # DLPack's own header, as far as it matters: its guard, its version, and how it
+    # declares what ours declares too.
+    "1.3 before ours": ("1", "3", "typedef struct DLManagedTensorVersioned"),
+    "1.1 before ours": ("1", "1", "struct DLManagedTensorVersioned"),
+}
+
+
+@pytest.mark.parametrize("version", DLPACKS)
+def test_our_dlpack_header_stands_beside_dlpacks_own(installed, tmp_path, version):
+    major, minor, declared = DLPACKS[version]
+    end = "DLManagedTensorVersioned;" if declared.startswith("typedef") else ";"
+    theirs = tmp_path / "dlpack.h"
+    theirs.write_text(f"""
+#ifndef DLPACK_DLPACK_H_
+#define DLPACK_DLPACK_H_
+#define DLPACK_MAJOR_VERSION {major}
+#define DLPACK_MINOR_VERSION {minor}
+#include <stdint.h>
+typedef struct {{ uint32_t major, minor; }} DLPackVersion;
+typedef enum {{ kDLCPU = 1, kDLCUDA = 2 }} DLDeviceType;
+typedef struct {{ DLDeviceType device_type; int32_t device_id; }} DLDevice;
+typedef struct {{ uint8_t code, bits; uint16_t lanes; }} DLDataType;
+typedef struct {{
+  void *data; DLDevice device; int32_t ndim; DLDataType dtype;
+  int64_t *shape, *strides; uint64_t byte_offset;
+}} DLTensor;
+typedef struct DLManagedTensor {{ DLTensor dl_tensor; }} DLManagedTensor;
+{declared} {{ DLPackVersion version; DLTensor dl_tensor; }} {end}
+{EXCHANGE if minor == "3" else ""}
+#endif
+""")
+    for first, second in (("theirs", "ours"), ("ours", "theirs")):
+        names = {"theirs": '"dlpack.h"', "ours": "<gpuarray/dlpack.h>"}
+        source = tmp_path / f"{first}.c"
+        source.write_text(
+            f"#include {names[first]}\n#include {names[second]}\n"
+            "DLManagedTensorVersioned *made; DLPackExchangeAPI *table;\n"
+        )
+        include = f"-I{installed.prefix / 'include'}"
+        run(CC, *STRICT, "-fsyntax-only", include, f"-I{tmp_path}", source)
+
+
+EXCHANGE = "typedef struct DLPackExchangeAPI { int x; } DLPackExchangeAPI;"
+
+
+def test_the_interface_is_installed_as_data(installed):
+    described = json.loads(
+        (installed.prefix / "share" / "gpuarray" / "api.json").read_text()
+    )
+    assert described["soversion"] == 4
+    assert described["functions"]["GpuArray_read"]["result"] == "int"
 
 
 def test_the_library_has_its_versions(installed):
     library = installed.libraries / "libgpuarray.so"
     assert library.resolve().name == "libgpuarray.so.0.1.0"
     assert (installed.libraries / "libgpuarray.so.4").resolve() == library.resolve()
+    read = shutil.which("readelf")
+    if read is None:
+        pytest.skip("binutils' readelf is not installed")
+    assert "[libgpuarray.so.4]" in run(read, "-d", library)
+    assert "Name: GPUARRAY_4.0" in run(read, "-V", library)
 
 
 def test_a_program_by_pkg_config(installed, program, context):

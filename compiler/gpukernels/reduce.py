@@ -11,6 +11,7 @@ from gpuarray.compiler.gpukernels.source import Statements, statements
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce import NAMES, Reduce
+from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 
@@ -61,5 +62,6 @@ def add_reduction(
             identity=identity_text(row, accumulator),
             acc_dtype=str(accumulator),
             axes=op.axes,
+            needs_elements=needs_elements(row),
         )
     )

@@ -1,6 +1,7 @@
 /* The kernels of our own products: their words, made for a type and a device. */
 #include "c/blas_kernels.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "c/blas_text.h"
@@ -124,6 +125,8 @@ static ga_blas_shape gpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                         .pack = pack};
   else if (!is_small && typecode == GA_DOUBLE)
     s.columns = 128, s.tall = s.broad = 8;
+  if (kind >= GA_GEMM_MEDIUM_KK && kind <= GA_GEMM_MEDIUM_XX)
+    s.columns = 64, s.depth = 16;
   s.items = s.rows / s.tall * (s.columns / s.broad);
   return s;
 }
@@ -135,7 +138,7 @@ static ga_blas_shape cpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
   const unsigned int lanes = ctx->info.warp > 0 ? ctx->info.warp : 1;
   const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
   const unsigned int loops = 64 / size; /* a vector of 64 bytes */
-  if (kind <= GA_GEMM_PACKED_XX)
+  if (kind <= GA_GEMM_MEDIUM_XX)
     return (ga_blas_shape){.lanes = lanes,
                            .width = lanes == 1 ? loops / 2
                                     : size > 8 ? 1
@@ -164,11 +167,10 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
 
 /* How a packed kernel reads its operands; 0 for the others. */
 static void modes_of(int modes[2], enum ga_blas_kind kind) {
-  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_PACKED_XX;
-  modes[0] = !is_packed ? 0 : kind <= GA_GEMM_PACKED_KX ? 1 : 2;
-  modes[1] = !is_packed                                               ? 0
-             : kind == GA_GEMM_PACKED_KK || kind == GA_GEMM_PACKED_XK ? 1
-                                                                      : 2;
+  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_MEDIUM_XX;
+  const int way = ((int)kind - GA_GEMM_PACKED_KK) % 4;
+  modes[0] = !is_packed ? 0 : way < 2 ? 1 : 2;
+  modes[1] = !is_packed ? 0 : way % 2 == 0 ? 1 : 2;
 }
 
 static void add_gemm(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
@@ -208,7 +210,7 @@ static const char *gemv_text(const gpucontext *ctx, enum ga_blas_kind kind,
 /* Words that have a value for this device; a GPU's dot product keeps 4 sums an item. */
 static void add_sizes(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
                       int typecode, ga_blas_shape s) {
-  const bool cpu = ctx->info.is_cpu, gemm = kind <= GA_GEMM_PACKED_XX;
+  const bool cpu = ctx->info.is_cpu, gemm = kind <= GA_GEMM_MEDIUM_XX;
   ga__strbuf_addf(out,
                   "#define BL_LANES %u\n#define BL_WIDTH %u\n#define BL_ROWS %d\n"
                   "#define BL_DEPTH %u\n#define BL_TILE %d\n#define BL_STRIP %d\n"
@@ -241,7 +243,7 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
     add_real_words(out, typecode);
   add_sizes(out, ctx, kind, typecode, s);
   ga__strbuf_add(out, ga__blas_common);
-  if (kind <= GA_GEMM_PACKED_XX) {
+  if (kind <= GA_GEMM_MEDIUM_XX) {
     add_gemm(out, ctx, kind, s);
   } else if (kind <= GA_GEMV_COLUMNS_PACKS) {
     ga__strbuf_add(out, ga__blas_gemv_head);
@@ -255,12 +257,15 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode) {
   static const char *const stems[GA_BLAS_KIND_COUNT] = {
-      "gemm",         "gemm_large",
-      "gemm_kk",      "gemm_kx",
-      "gemm_xk",      "gemm_xx",
-      "gemv_rows",    "gemv_rows_packs",
-      "gemv_columns", "gemv_columns_packs",
-      "dot_parts",    "dot_sum"};
+      "gemm",           "gemm_large",
+      "gemm_kk",        "gemm_kx",
+      "gemm_xk",        "gemm_xx",
+      "gemm_medium_kk", "gemm_medium_kx",
+      "gemm_medium_xk", "gemm_medium_xx",
+      "gemv_rows",      "gemv_rows_packs",
+      "gemv_columns",   "gemv_columns_packs",
+      "dot_parts",      "dot_sum"};
+  static_assert(GA_BLAS_KIND_COUNT == GA_BLAS_KINDS, "the context keeps each kind");
   ga_strbuf text = {0}, body = {0};
   add_text(&text, ctx, kind, typecode);
   int status = ga__strbuf_status(&text);

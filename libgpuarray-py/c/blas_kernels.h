@@ -9,7 +9,8 @@
  * GEMM     c[i, j] = alpha sum_k a[i, k] b[k, j] + beta c[i, j], a batch of them.
  *          On GPUs SMALL and LARGE differ in their tiles; PACKED has the tiles of LARGE
  *          and reads 16 bytes at a time where a (the first letter) and b (the second)
- *          are contiguous along k (K) or across (X), all else being multiples of that.
+ *          are contiguous along k (K) or across (X), all else being multiples of that;
+ *          MEDIUM does so with half the tile, of float and shorter types.
  * ROWS     y[i] = alpha sum_j a[i, j] x[j] + beta y[i], fast where a's rows are
  *          contiguous; with PACKS, read so.
  * COLUMNS  the same, fast where a's columns are.
@@ -24,6 +25,10 @@ enum ga_blas_kind {
   GA_GEMM_PACKED_KX,
   GA_GEMM_PACKED_XK,
   GA_GEMM_PACKED_XX,
+  GA_GEMM_MEDIUM_KK,
+  GA_GEMM_MEDIUM_KX,
+  GA_GEMM_MEDIUM_XK,
+  GA_GEMM_MEDIUM_XX,
   GA_GEMV_ROWS,
   GA_GEMV_ROWS_PACKS,
   GA_GEMV_COLUMNS,

@@ -173,8 +173,9 @@ static void add_expression(ga_strbuf *sb, const tiling *t, bool edge) {
   ga__strbuf_clear(&body);
 }
 
-/* Whole tiles ask no questions; but of pairs, whose conversions the compiler would then
- * do all at once, in registers that other blocks need. */
+/* Whole tiles ask no questions. (Of pairs they cost nothing, and the kernel is
+ * shorter.)
+ */
 static void add_expressions(ga_strbuf *sb, const tiling *t) {
   if (t->vector == 2) {
     add_expression(sb, t, true);

@@ -219,8 +219,9 @@ int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int fl
     return GA_FAIL(GA_INVALID_ERROR, "scan: flags 0x%x, expected bits of 0x%x",
                    (unsigned int)flags, GA_SCAN_EXCLUSIVE | GA_SCAN_REVERSE);
   if (!ga__array_same_shape(out, a))
-    return GA_FAIL(GA_VALUE_ERROR, "scan: the result is %s, the array %s; expected one "
-                                   "shape",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "scan: the result is %s, the array %s; expected one "
+                   "shape",
                    ga__array_text(given, out), ga__array_text(expected, a));
   if (ga__array_count(a) == 0)
     return GA_NO_ERROR;

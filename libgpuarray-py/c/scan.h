@@ -5,8 +5,8 @@
 #include "c/array.h"
 #include "c/scan_source.h"
 
-/* As GpuScan_new, with a status. `borrowed`: the context owns the object, which does not
- * keep it alive. */
+/* As GpuScan_new, with a status. `borrowed`: the context owns the object, which does
+ * not keep it alive. */
 int ga__scan_new(GpuScan **out, gpucontext *ctx, const gpuscan_spec *spec,
                  bool borrowed);
 

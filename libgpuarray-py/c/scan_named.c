@@ -138,8 +138,8 @@ static int scan(enum operation operation, GpuArray *out, const GpuArray *a, int 
   GA_TRY(ga__array_check(out, name));
   gpucontext *ctx = GpuArray_context(a);
   GA_TRY(ga__context_check(ctx));
-  if (operation >= MAXIMUM && (ga__dtype_kind(out->typecode) == 'c' ||
-                               ga__dtype_kind(a->typecode) == 'c'))
+  if (operation >= MAXIMUM &&
+      (ga__dtype_kind(out->typecode) == 'c' || ga__dtype_kind(a->typecode) == 'c'))
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "%s: complex numbers are not offered; scan a real part", name);
   int status = get(&gs, ctx, operation, a->typecode, out->typecode);

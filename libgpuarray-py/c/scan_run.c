@@ -3,8 +3,8 @@
 
 #define FULL_RANK 2 /* outer axes of the kernels that serve most shapes */
 
-/* Lines along the scanned axis. Offsets and strides are in bytes; row 0 of `strides` and
- * entry 0 of what comes in pairs are of the array, 1 of the result. */
+/* Lines along the scanned axis. Offsets and strides are in bytes; row 0 of `strides`
+ * and entry 0 of what comes in pairs are of the array, 1 of the result. */
 typedef struct scan_task {
   enum ga_scan_kind kind;
   gpudata *data[2];
@@ -57,8 +57,8 @@ static void choose_kind(scan_task *t) {
   const unsigned int last = t->nk - 1;
   t->kind = GA_SCAN_ROWS;
   t->across = 1;
-  if (t->dims[last] < 16 ||
-      magnitude(t->strides[0][last]) >= magnitude(t->along[0]) || t->length == 1)
+  if (t->dims[last] < 16 || magnitude(t->strides[0][last]) >= magnitude(t->along[0]) ||
+      t->length == 1)
     return;
   t->kind = GA_SCAN_COLUMNS;
   t->across = t->dims[last];
@@ -149,9 +149,8 @@ static void cut_cpu(scan_geometry *g, const scan_task *t, const ga_device_info *
   g->slots = 1;
   g->most_groups = 32 * info->processors;
   g->blocks = t->rows * ceil_div(t->across, GA_SCAN_STRIP);
-  const size_t wanted = g->blocks >= 2 * info->processors
-                            ? 1
-                            : ceil_div(4 * info->processors, g->blocks);
+  const size_t wanted =
+      g->blocks >= 2 * info->processors ? 1 : ceil_div(4 * info->processors, g->blocks);
   cut(g, t->length, wanted, 8, rows ? 8192 : 1024);
 }
 

@@ -3,13 +3,13 @@
  * They are written once, over words (SC_...) that the generator defines. The order in
  * which elements are combined depends on shape and geometry only, never on time.
  *
- * On a GPU a group takes tiles: an item combines the neighbouring elements it owns, then
- * the items' totals are scanned in local memory. Where groups may wait for each other,
- * the axis is read once: a tile publishes its total, and the prefix of a tile is the
- * prefix of its group of tiles, combined with the totals of the tiles before it in that
- * group. The last tile of a group publishes the prefix of the next one. So neither what
- * is combined nor its order depends on who came first (a plain decoupled look-back would
- * stop at whatever prefix it finds). Elsewhere chunks are summed first. */
+ * On a GPU a group takes tiles: an item combines the neighbouring elements it owns,
+ * then the items' totals are scanned in local memory. Where groups may wait for each
+ * other, the axis is read once: a tile publishes its total, and the prefix of a tile is
+ * the prefix of its group of tiles, combined with the totals of the tiles before it in
+ * that group. The last tile of a group publishes the prefix of the next one. So neither
+ * what is combined nor its order depends on who came first (a plain decoupled look-back
+ * would stop at whatever prefix it finds). Elsewhere chunks are summed first. */
 #include "c/scan_source.h"
 
 #include <string.h>
@@ -40,10 +40,11 @@ static const char line[] =
 
 /* Item SC_I of SC_COUNT along the axis; SC_POS(i) is the place of item i in local
  * memory. */
-static const char tile_words_rows[] =
-    "#define SC_I lane\n#define SC_COUNT lanes\n#define SC_POS(i) (slot * lanes + (i))\n";
+static const char tile_words_rows[] = "#define SC_I lane\n#define SC_COUNT "
+                                      "lanes\n#define SC_POS(i) (slot * lanes + (i))\n";
 static const char tile_words_columns[] =
-    "#define SC_I slot\n#define SC_COUNT slots\n#define SC_POS(i) ((i) * lanes + lane)\n";
+    "#define SC_I slot\n#define SC_COUNT slots\n#define SC_POS(i) ((i) * lanes + "
+    "lane)\n";
 
 static const char tile_begin[] =
     "  LOCAL_MEM SC_ACC sums[2 * SC_BLOCK];\n"
@@ -390,7 +391,8 @@ static const char cpu_columns_begin[] =
     "  const SC_INT from = at_chunk * chunk;\n"
     "  const SC_INT to = length - from < chunk ? length : from + chunk;\n"
     "  const int lane = (int)LID_0;\n"
-    "  const int width = (int)(across - first < SC_STRIP ? across - first : SC_STRIP);\n"
+    "  const int width = (int)(across - first < SC_STRIP ? across - first : "
+    "SC_STRIP);\n"
     "  const int count = (width + SC_LANES - 1 - lane) / SC_LANES;\n"
     "  const ga_ssize place = ((ga_ssize)row * chunks + at_chunk) * across + first;\n"
     "  SC_ACC acc[SC_OWN];\n"
@@ -437,10 +439,12 @@ static const char cpu_columns_end[] =
 static const char tail[] =
     "#undef SC_INT\n#undef SC_ACC\n#undef SC_IN\n#undef SC_OUT\n#undef SC_IDENTITY\n"
     "#undef SC_LOOKS\n#undef SC_ROWS\n#undef SC_BLOCK\n#undef SC_ITEMS\n"
-    "#undef SC_STRIP\n#undef SC_LANES\n#undef SC_AXES\n#undef SC_OUTER_OFFSETS\n#undef SC_LOAD\n"
+    "#undef SC_STRIP\n#undef SC_LANES\n#undef SC_AXES\n#undef SC_OUTER_OFFSETS\n#undef "
+    "SC_LOAD\n"
     "#undef SC_STORE\n#undef SC_PUT\n#undef SC_GET\n#undef SC_NAME\n#undef SC_MAP\n"
     "#undef SC_COMBINE\n#undef SC_KEEP\n"
-    "#undef SC_KERNEL\n#undef SC_PART\n#undef SC_WORDS\n#undef SC_EACH\n#undef SC_WARPS\n";
+    "#undef SC_KERNEL\n#undef SC_PART\n#undef SC_WORDS\n#undef SC_EACH\n#undef "
+    "SC_WARPS\n";
 
 /* ---- the words ---- */
 
@@ -497,11 +501,17 @@ static void add_functions(ga_strbuf *sb, const ga_scan_spec *spec) {
   ga__strbuf_addf(sb, "GA_INLINE SC_ACC SC_MAP(%s %s) {\n  return ",
                   type_name(ga__dtype_work(in->typecode)), in->name);
   const bool is_complex = ga__dtype_kind(spec->acc) == 'c';
-  ga__strbuf_addf(sb, is_complex ? "%s" : spec->acc == GA_BOOL ? "(%s) != 0" : "(SC_ACC)(%s)",
+  ga__strbuf_addf(sb,
+                  is_complex             ? "%s"
+                  : spec->acc == GA_BOOL ? "(%s) != 0"
+                                         : "(SC_ACC)(%s)",
                   spec->map);
   ga__strbuf_add(sb, ";\n}\nGA_INLINE SC_ACC SC_COMBINE(SC_ACC a, SC_ACC b) {\n"
                      "  return ");
-  ga__strbuf_addf(sb, is_complex ? "%s" : spec->acc == GA_BOOL ? "(%s) != 0" : "(SC_ACC)(%s)",
+  ga__strbuf_addf(sb,
+                  is_complex             ? "%s"
+                  : spec->acc == GA_BOOL ? "(%s) != 0"
+                                         : "(SC_ACC)(%s)",
                   spec->combine);
   ga__strbuf_add(sb, ";\n}\nGA_INLINE SC_OUT SC_KEEP(SC_ACC a) {\n  return ");
   ga_strbuf converted = {0};

@@ -41,13 +41,12 @@ unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind);
  *   chunk, chunks; mode; the strides of x and out along the axis, and across;
  *   for each outer axis its length and the strides of x and out.
  * part[(row * chunks + chunk) * across + column] holds a chunk's value. If looks_back,
- * a chunk is one tile, and `mode` holds above bit 8 how many tiles make a group; part is
- * zeroed: a word of 64 bits to count with, then as many for each value as it has of 32
- * bits; a row has a value for each chunk and each group of them.
- * The grid is (rows of blocks, or of columns' tiles) * chunks; blocks are lanes by
- * slots: ROWS give lanes to a row, COLUMNS to neighbouring columns. On a CPU ROWS have one
- * item.
- * The caller clears out->body. */
+ * a chunk is one tile, and `mode` holds above bit 8 how many tiles make a group; part
+ * is zeroed: a word of 64 bits to count with, then as many for each value as it has of
+ * 32 bits; a row has a value for each chunk and each group of them. The grid is (rows
+ * of blocks, or of columns' tiles) * chunks; blocks are lanes by slots: ROWS give lanes
+ * to a row, COLUMNS to neighbouring columns. On a CPU ROWS have one item. The caller
+ * clears out->body. */
 int ga__scan_source(ga_source *out, const ga_scan_spec *spec, enum ga_scan_kind kind,
                     unsigned int nk);
 

@@ -64,8 +64,9 @@ static int check_keys(unsigned int *at, const GpuArray *a, int axis,
   GA_TRY(check_array(a, a, a->typecode, operation, "array"));
   GA_TRY(ga__axis_check(at, a, axis, operation));
   if (a->dimensions[*at] > GA_SORT_LONGEST)
-    return GA_FAIL(GA_XLARGE_ERROR, "%s: %zu elements along axis %u, expected %zu at "
-                                    "most",
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "%s: %zu elements along axis %u, expected %zu at "
+                   "most",
                    operation, a->dimensions[*at], *at, GA_SORT_LONGEST);
   return GA_NO_ERROR;
 }
@@ -119,8 +120,8 @@ static int open_input(operand *o, const GpuArray *a, unsigned int axis,
   bool copies = !GpuArray_IS_C_CONTIGUOUS(&o->view);
   for (unsigned int i = 0; i < n; i++)
     if (results[i].rows.data != NULL && GpuArray_share(&results[i].rows, &o->view))
-      copies = copies || !(in_place && i == 0 &&
-                           results[i].rows.offset == o->view.offset);
+      copies =
+          copies || !(in_place && i == 0 && results[i].rows.offset == o->view.offset);
   int status = copies ? GpuArray_copy(&o->rows, &o->view, GA_C_ORDER)
                       : GpuArray_view(&o->rows, &o->view);
   if (status != GA_NO_ERROR)
@@ -224,8 +225,7 @@ int GpuArray_sort_pairs(GpuArray *out_keys, GpuArray *out_values, const GpuArray
   if (!ga__array_same_shape(keys, values)) {
     char given[GA_ARRAY_TEXT], expected[GA_ARRAY_TEXT];
     return GA_FAIL(GA_VALUE_ERROR, "%s: values are %s, keys %s; expected one shape",
-                   name, ga__array_text(given, values),
-                   ga__array_text(expected, keys));
+                   name, ga__array_text(given, values), ga__array_text(expected, keys));
   }
   GA_TRY(check_result(out_keys, keys, keys->typecode, at, n, name, "result of keys"));
   GA_TRY(check_result(out_values, keys, values->typecode, at, n, name,
@@ -235,10 +235,8 @@ int GpuArray_sort_pairs(GpuArray *out_keys, GpuArray *out_values, const GpuArray
   GA_TRY(check_flags(flags, name));
   if (ga__array_count(keys) == 0)
     return GA_NO_ERROR;
-  const request r = {.keys = keys,
-                     .values = values,
-                     .out_keys = out_keys,
-                     .out_values = out_values};
+  const request r = {
+      .keys = keys, .values = values, .out_keys = out_keys, .out_values = out_values};
   return run(&r, at, (flags & GA_SORT_DESCENDING) != 0);
 }
 

@@ -130,13 +130,14 @@ static int sort_blocks(const ga_sort_task *t) {
 
 /* ---- passes ---- */
 
-/* Keys and values go from buffer to buffer so that the last pass ends in the results. */
+/* Keys and values go from buffer to buffer so that the last pass ends in the results.
+ */
 typedef struct passes {
   unsigned int n;
-  int value_size;      /* of what moves: values, or places of 4 bytes */
+  int value_size; /* of what moves: values, or places of 4 bytes */
   bool makes_indices;
-  gpudata *keys[2];    /* [0]: of passes after which an odd number of them follows;
-                          NULL: none, or the result's memory */
+  gpudata *keys[2]; /* [0]: of passes after which an odd number of them follows;
+                       NULL: none, or the result's memory */
   gpudata *values[2];
 } passes;
 
@@ -209,8 +210,7 @@ static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
   const size_t wanted = (size_t)8 * t->context->info.processors;
   size_t blocks = ceil_div(t->n, (size_t)4 * GA_SORT_THREADS * 4);
   blocks = smaller(blocks, ceil_div(wanted, t->rows));
-  GA_TRY(
-      get_kernel(&kernel, t->context, GA_SORT_HISTOGRAM, t->typecode, 0, is_large));
+  GA_TRY(get_kernel(&kernel, t->context, GA_SORT_HISTOGRAM, t->typecode, 0, is_large));
   ga_args args;
   add_moves(&args, &m);
   ga__args_buffer(&args, bins);
@@ -354,16 +354,16 @@ static int select_once(const ga_sort_task *t, size_t k, size_t chunk, bool is_gi
                (t->descending ? GA_SORT_FLIP : 0) | (is_given ? GA_SORT_GIVEN : 0));
   const size_t most = info->is_cpu ? 32 * info->processors : (size_t)1 << 20;
   size_t items = 1;
-  while (!info->is_cpu && 2 * items <= smaller(GA_SORT_THREADS,
-                                               ga__kernel_threads(kernel)))
+  while (!info->is_cpu &&
+         2 * items <= smaller(GA_SORT_THREADS, ga__kernel_threads(kernel)))
     items *= 2;
   return launch(kernel, &args, smaller(t->rows * chunks, most), items, 1);
 }
 
 /* Elements of a chunk of which k are kept. The last chunk has k at least. */
 static size_t choose_chunk(const ga_sort_task *t, size_t k) {
-  const size_t wanted = (size_t)(t->context->info.is_cpu ? 4 : 8) *
-                        t->context->info.processors;
+  const size_t wanted =
+      (size_t)(t->context->info.is_cpu ? 4 : 8) * t->context->info.processors;
   size_t chunk = ceil_div(t->n, ceil_div(wanted, t->rows));
   const size_t least = smaller(t->n, 16 * k < 16384 ? 16384 : 16 * k);
   if (chunk < least)

@@ -113,7 +113,8 @@ static const char block[] =
 static const char slot_packed[] =
     "#define SO_SLOT ga_ulong\n"
     "#define SO_MAKE(s, key, place)                                               \\\n"
-    "  s = (ga_ulong)(ga_uint)(SO_ENCODE(key) ^ (mode & 8 ? ~0u : 0u)) << 32 | (place)\n"
+    "  s = (ga_ulong)(ga_uint)(SO_ENCODE(key) ^ (mode & 8 ? ~0u : 0u)) << 32 | "
+    "(place)\n"
     "#define SO_LESS(a, b) ((a) < (b))\n"
     "#define SO_SLOT_PLACE(s) ((ga_uint)(s))\n";
 static const char slot_struct[] =
@@ -225,7 +226,8 @@ static const char sweep[] =
     "  const int id = (int)LID_0, lane = id & 31, warp = id >> 5;\n"
     "  const ga_uint below = (1u << lane) - 1;\n"
     "SO_BEGIN"
-    "  bins = (GLOBAL_MEM const SO_COUNT *)((GLOBAL_MEM const char *)bins + bins_off);\n"
+    "  bins = (GLOBAL_MEM const SO_COUNT *)((GLOBAL_MEM const char *)bins + "
+    "bins_off);\n"
     "  state = (GLOBAL_MEM SO_COUNT *)((GLOBAL_MEM char *)state + state_off);\n"
     "  if (id == 0) ticket[0] = atom_add_Ig((GLOBAL_MEM ga_uint *)state, 1);\n"
     "  for (int i = id; i < SO_WARPS * 256; i += SO_THREADS) counts[i] = 0;\n"
@@ -336,7 +338,8 @@ static const char chunks_head[] =
     "       id += step) {\n"
     "    const ga_size row = id / chunks, part = id % chunks;\n"
     "    const ga_size from = row * n + part * chunk;\n"
-    "    const ga_size end = row * n + n, to = end - from < chunk ? end : from + chunk;\n"
+    "    const ga_size end = row * n + n, to = end - from < chunk ? end : from + "
+    "chunk;\n"
     "    GLOBAL_MEM ga_uint *count = counts + row * SO_RADIX * chunks + part;\n"
     "    ga_uint own[SO_RADIX];\n";
 static const char count_body[] =
@@ -401,7 +404,8 @@ static const char selection[] =
     "      wanted = left[0];\n"
     "      local_barrier();\n"
     "    }\n"
-    /* Places in the result: by a scan of how many below and how many equal there are. */
+    /* Places in the result: by a scan of how many below and how many equal there are.
+     */
     "    ga_uint less = 0, equal = 0;\n"
     "    for (ga_size i0 = 0; i0 < length; i0 += lanes) {\n"
     "      const ga_size i = i0 + lane;\n"
@@ -490,8 +494,10 @@ unsigned int ga__sort_room(int typecode) {
 }
 
 static const char *unsigned_name(unsigned int size) {
-  return size == 1 ? "ga_ubyte" : size == 2 ? "ga_ushort" : size == 4 ? "ga_uint"
-                                                                     : "ga_ulong";
+  return size == 1   ? "ga_ubyte"
+         : size == 2 ? "ga_ushort"
+         : size == 4 ? "ga_uint"
+                     : "ga_ulong";
 }
 
 static const char *raw_name(unsigned int size) {
@@ -569,8 +575,9 @@ static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
                                       "#define SO_PREFIX (2u << 30)\n"
                                       "#define SO_TOTAL (1u << 30)\n"
                                       "#define SO_ADD(p, v) atom_add_Ig(p, v)\n");
-  ga__strbuf_add(sb, spec->is_cpu ? "#define SO_COUNT_LOCAL(x) (x)++\n"
-                                  : "#define SO_COUNT_LOCAL(x) atom_add_Il(&(x), 1u)\n");
+  ga__strbuf_add(sb, spec->is_cpu
+                         ? "#define SO_COUNT_LOCAL(x) (x)++\n"
+                         : "#define SO_COUNT_LOCAL(x) atom_add_Il(&(x), 1u)\n");
 }
 
 /* Kernel text in which a line SO_BEGIN stands for what all have in common. */

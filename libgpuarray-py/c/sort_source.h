@@ -32,10 +32,10 @@ unsigned int ga__sort_tile(const ga_sort_spec *spec);
 unsigned int ga__sort_room(int typecode);
 
 /* Bits of `mode`. */
-#define GA_SORT_KEYS 1  /* keys are stored */
-#define GA_SORT_IOTA 2  /* a key's value is its place in the row; none are read */
-#define GA_SORT_LONG 4  /* values are stored as ga_long, to `indices` */
-#define GA_SORT_FLIP 8  /* descending */
+#define GA_SORT_KEYS 1   /* keys are stored */
+#define GA_SORT_IOTA 2   /* a key's value is its place in the row; none are read */
+#define GA_SORT_LONG 4   /* values are stored as ga_long, to `indices` */
+#define GA_SORT_FLIP 8   /* descending */
 #define GA_SORT_GIVEN 16 /* SELECT: places in the row are read from `from` */
 
 /* Arguments: every buffer is followed by its offset in bytes. Rows of keys and values
@@ -50,8 +50,8 @@ unsigned int ga__sort_room(int typecode);
  *   SELECT: from, places of the keys; rows, length of a row, of a chunk, chunks, k;
  *     mode. Each chunk's first k go to out[row][chunk][k], in the order they lie in.
  * Counts are 64-bit. Groups are GA_SORT_THREADS by 1 items, or for BLOCK lanes by
- * slots of a row each; on a CPU one item, and groups of BLOCK, COUNT, SCATTER and SELECT
- * share what there is. The caller clears out->body. */
+ * slots of a row each; on a CPU one item, and groups of BLOCK, COUNT, SCATTER and
+ * SELECT share what there is. The caller clears out->body. */
 int ga__sort_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

@@ -14,6 +14,7 @@ functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table
 
 from typing import Any
 
+from gpuarray import dtypes, random
 from gpuarray.array import Array
 from gpuarray.base import may_share_memory
 from gpuarray.context import (
@@ -34,6 +35,7 @@ from gpuarray.creation import (
     empty,
     empty_like,
     eye,
+    from_dlpack,
     full,
     full_like,
     linspace,
@@ -47,6 +49,7 @@ from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import (
     BackendError,
     BadArgument,
+    BadExchange,
     BadIndex,
     BadType,
     BadValue,
@@ -66,8 +69,43 @@ from gpuarray.errors import (
     Unsupported,
 )
 from gpuarray.kernel import GpuKernel
-from gpuarray.linalg import dot, matmul
-from gpuarray.reduction import all, any, max, mean, min, prod, sum
+from gpuarray.linalg import (
+    dot,
+    gemm,
+    gemm_bias,
+    gemmBatch_3d,
+    gemv,
+    ger,
+    matmul,
+    vdot,
+)
+from gpuarray.picking import (
+    add_at,
+    argwhere,
+    compress,
+    count_nonzero,
+    extract,
+    flatnonzero,
+    nonzero,
+    put,
+    put_along_axis,
+    take,
+    take_along_axis,
+)
+from gpuarray.reduction import (
+    all,
+    any,
+    argmax,
+    argmin,
+    max,
+    mean,
+    min,
+    prod,
+    ptp,
+    sum,
+)
+from gpuarray.scanning import cummax, cummin, cumprod, cumsum
+from gpuarray.sorting import argsort, sort, sort_pairs, topk
 
 __version__ = "0.1.0"
 
@@ -85,6 +123,7 @@ __all__ = [
     "Array",
     "BackendError",
     "BadArgument",
+    "BadExchange",
     "BadIndex",
     "BadType",
     "BadValue",
@@ -111,22 +150,41 @@ __all__ = [
     "Unsupported",
     "UnsupportedException",
     "__version__",
+    "add_at",
     "all",
     "any",
     "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "argwhere",
     "array",
     "asarray",
     "ascontiguousarray",
     "asfortranarray",
+    "compress",
     "context",
+    "count_nonzero",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "dot",
     "dtype_to_ctype",
     "dtype_to_typecode",
     "empty",
     "empty_like",
+    "extract",
     "eye",
+    "flatnonzero",
+    "from_dlpack",
     "full",
     "full_like",
+    "gemm",
+    "gemmBatch_3d",
+    "gemm_bias",
+    "gemv",
+    "ger",
     "get_default_context",
     "init",
     "linspace",
@@ -135,16 +193,29 @@ __all__ = [
     "may_share_memory",
     "mean",
     "min",
+    "nonzero",
     "ones",
     "ones_like",
     "prod",
+    "ptp",
+    "put",
+    "put_along_axis",
+    "random",
     "set_default_context",
+    "sort",
+    "sort_pairs",
     "sum",
+    "take",
+    "take_along_axis",
+    "topk",
+    "vdot",
     "zeros",
     "zeros_like",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Nothing: tells type checkers of the functions made from the table."""
+    """``bfloat16``; tells type checkers of the functions made from the table, too."""
+    if name == "bfloat16":
+        return dtypes.bfloat16()
     raise AttributeError(f"module 'gpuarray' has no attribute {name!r}")

@@ -28,9 +28,13 @@ GpuArray *array_apply1(GpuElemwise *ge, const GpuArray *a);
 GpuArray *array_apply2(GpuElemwise *ge, const GpuArray *a, const GpuArray *b);
 GpuArray *array_apply_float(GpuElemwise *ge, const GpuArray *a, double value,
                             int typecode);
+GpuArray *array_apply_complex(GpuElemwise *ge, const GpuArray *a, double real,
+                              double imaginary, int typecode);
 GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long value);
 int last_status(void);
 void host_free(void *block);
+void dlpack_capsule_free(void *capsule);
+const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor);
 """
 HELPERS = """
 static _Thread_local int status;
@@ -93,6 +97,13 @@ static GpuArray *array_apply_float(GpuElemwise *ge, const GpuArray *a, double va
   return apply_number(ge, a, typecode == GA_FLOAT ? (void *)&narrow : (void *)&value);
 }
 
+static GpuArray *array_apply_complex(GpuElemwise *ge, const GpuArray *a, double real,
+                                     double imaginary, int typecode) {
+  double wide[2] = {real, imaginary};
+  float narrow[2] = {(float)real, (float)imaginary};
+  return apply_number(ge, a, typecode == GA_CFLOAT ? (void *)narrow : (void *)wide);
+}
+
 /* Integer arguments are always GA_LONG; the kernel narrows them. */
 static GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long value) {
   return apply_number(ge, a, &value);
@@ -100,6 +111,59 @@ static GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long v
 
 /* For texts that the library allocates for its caller. */
 static void host_free(void *block) { free(block); }
+
+/* Of a capsule whose tensor nobody took. */
+static void dlpack_capsule_free(void *object) {
+  PyObject *capsule = object;
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    DLManagedTensorVersioned *t = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    t->deleter(t);
+  } else if (PyCapsule_IsValid(capsule, "dltensor")) {
+    DLManagedTensor *t = PyCapsule_GetPointer(capsule, "dltensor");
+    t->deleter(t);
+  }
+}
+
+/* The exchange table for Python's arrays: that of the library, but for how an object is
+ * found and made. Its functions are called with the GIL. */
+static PyObject *dlpack_address_of, *dlpack_from_tensor;
+
+static GpuArray *dlpack_array(void *object) {
+  PyObject *number =
+      PyObject_CallFunctionObjArgs(dlpack_address_of, (PyObject *)object, NULL);
+  GpuArray *a = number ? PyLong_AsVoidPtr(number) : NULL;
+  Py_XDECREF(number);
+  return a;
+}
+
+static int dlpack_from_object(void *object, DLManagedTensorVersioned **out) {
+  GpuArray *a = dlpack_array(object);
+  if (a == NULL)
+    return -1;
+  if (GpuArray_to_dlpack(out, a, -1) == GA_NO_ERROR)
+    return 0;
+  PyErr_SetString(PyExc_BufferError, gpuarray_error_text());
+  return -1;
+}
+
+static int dlpack_to_object(DLManagedTensorVersioned *tensor, void **out) {
+  PyObject *address = PyLong_FromVoidPtr(tensor);
+  if (address == NULL)
+    return -1;
+  *out = PyObject_CallFunctionObjArgs(dlpack_from_tensor, address, NULL);
+  Py_DECREF(address);
+  return *out ? 0 : -1;
+}
+
+static const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor) {
+  static DLPackExchangeAPI table;
+  dlpack_address_of = address_of;
+  dlpack_from_tensor = from_tensor;
+  table = *gpuarray_dlpack_exchange_api();
+  table.managed_tensor_from_py_object_no_sync = dlpack_from_object;
+  table.managed_tensor_to_py_object_no_sync = dlpack_to_object;
+  return &table;
+}
 """
 
 
@@ -136,7 +200,7 @@ def builder(include: Path) -> FFI:
         ffi.cdef(declarations(header))
     ffi.cdef(HELPERS_CDEF)
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
-    source = "\n".join(["#include <stdlib.h>", *lines, HELPERS])
+    source = "\n".join(["#define GPUARRAY_NO_CUDA", "#include <stdlib.h>", *lines, HELPERS])
     ffi.set_source("gpuarray._gpuarray", source)
     return ffi
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from functools import cache
 from typing import Any
 
 from gpuarray._gpuarray import ffi, lib
-from gpuarray.errors import OF_STATUS, GpuArrayError
+from gpuarray.errors import OF_STATUS, BadExchange, BadType, GpuArrayError
 
 __all__ = [
     "ARRAY",
     "address",
+    "capsule",
     "check",
+    "exchange_capsule",
     "ffi",
     "lib",
     "library_text",
+    "open_capsule",
     "prepare",
     "text",
 ]
@@ -51,6 +55,63 @@ def check(status: int, operation: str = "") -> None:
 def address(buffer: Any, *, writable: bool = False) -> Any:
     """A pointer to the memory of a C-contiguous NumPy array, which it keeps alive."""
     return ffi.from_buffer(buffer, require_writable=writable)
+
+
+# ---- capsules, which cffi does not know ----
+
+_python = ctypes.pythonapi
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_python.PyCapsule_GetName.restype = ctypes.c_char_p
+_python.PyCapsule_GetName.argtypes = (ctypes.py_object,)
+_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_python.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_python.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
+
+_TENSORS = {
+    b"dltensor": ("DLManagedTensor *", b"used_dltensor"),
+    b"dltensor_versioned": ("DLManagedTensorVersioned *", b"used_dltensor_versioned"),
+}
+_free_tensor = int(ffi.cast("uintptr_t", ffi.addressof(lib, "dlpack_capsule_free")))
+
+
+def capsule(tensor: Any, name: bytes) -> Any:
+    """A capsule that owns a tensor of DLPack until a consumer takes it.
+
+    Python keeps a pointer to ``name``: it must be one of the literals of this module's
+    callers, which live as long as the process.
+    """
+    kept = next(known for known in _TENSORS if known == name)
+    pointer = int(ffi.cast("uintptr_t", tensor))
+    return _python.PyCapsule_New(pointer, kept, _free_tensor)
+
+
+def open_capsule(given: Any) -> tuple[Any, Any]:
+    """Take the tensor out of a capsule: the tensor, and what the capsule's name was."""
+    if type(given).__name__ != "PyCapsule":
+        raise BadType(f"from_dlpack: got {type(given).__name__}, expected a capsule")
+    name = _python.PyCapsule_GetName(given)
+    if name not in _TENSORS:
+        raise BadExchange(
+            f"from_dlpack: got a capsule named {name!r}, expected one of DLPack that "
+            "nobody has taken yet"
+        )
+    ctype, used = _TENSORS[name]
+    pointer = _python.PyCapsule_GetPointer(given, name)
+    _python.PyCapsule_SetName(given, used)
+    return ffi.cast(ctype, pointer), name.decode()
+
+
+_EXCHANGE = b"dlpack_exchange_api"
+_kept: list[Any] = []  # what the exchange table calls
+
+
+def exchange_capsule(address_of: Any, from_tensor: Any) -> Any:
+    """DLPack's exchange table for arrays that these two functions find and make."""
+    _kept[:] = [address_of, from_tensor]
+    functions = (ffi.cast("void *", id(function)) for function in _kept)
+    table = int(ffi.cast("uintptr_t", lib.dlpack_exchange(*functions)))
+    return _python.PyCapsule_New(table, _EXCHANGE, None)
 
 
 @cache

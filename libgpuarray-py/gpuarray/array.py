@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuarray import linalg, reduction
+from gpuarray import dlpack, linalg, picking, reduction, scanning, sorting
 from gpuarray.base import BaseArray
+from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import (
     apply_row,
     binary_operator,
     inplace_operator,
     unary_operator,
 )
-from gpuarray.indexing import assign, view_of
+from gpuarray.errors import BadType
+from gpuarray.indexing import assign, get
 from gpuarray.scalars import SCALARS, Scalar
 
 
@@ -36,9 +38,24 @@ class Array(BaseArray):
     mean = reduction.mean
     max = reduction.max
     min = reduction.min
+    argmax = reduction.argmax
+    argmin = reduction.argmin
+    ptp = reduction.ptp
     any = reduction.any
     all = reduction.all
     dot = linalg.dot
+    take = picking.take
+    put = picking.put
+    nonzero = picking.nonzero
+    __dlpack__ = dlpack.export
+    __dlpack_device__ = dlpack.export_device
+    cumsum = scanning.cumsum
+    cumprod = scanning.cumprod
+    cummax = scanning.cummax
+    cummin = scanning.cummin
+    sort = sorting.sort_inplace
+    argsort = sorting.argsort
+    topk = sorting.topk
 
     if TYPE_CHECKING:  # bound from the table below
         __add__: Callable[[Any], Array]
@@ -81,9 +98,9 @@ class Array(BaseArray):
 
     def __pow__(self, other: Any) -> Any:
         # NumPy takes these two exponents out of pow's hands as well.
-        if other.__class__ is int and other == 2 and self._dtype.kind in "iuf":
+        if other.__class__ is int and other == 2 and kind_of(self._dtype) in "iufc":
             return _square(self)
-        if other.__class__ is float and other == 0.5 and self._dtype.kind == "f":
+        if other.__class__ is float and other == 0.5 and kind_of(self._dtype) in "fc":
             return _sqrt(self)
         return _power(self, other)
 
@@ -102,7 +119,7 @@ class Array(BaseArray):
         return result
 
     def __getitem__(self, index: Any) -> Array:
-        result: Array = view_of(self, index)
+        result: Array = get(self, index)
         return result
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -114,6 +131,36 @@ class Array(BaseArray):
     def fill(self, value: Any) -> None:
         """Set every element to ``value``."""
         assign(self, (), value)
+
+    @property
+    def real(self) -> Array:
+        """The real parts: a view of a complex array, else the array itself."""
+        return self if self._dtype.kind != "c" else self._part(0)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        assign(self.real, (), value)
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary parts: a view of a complex array, else zeros."""
+        return _imag(self) if self._dtype.kind != "c" else self._part(1)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self._dtype.kind != "c":
+            raise BadType(f"imag: an array of {self._dtype} has no imaginary parts")
+        assign(self.imag, (), value)
+
+    def conj(self) -> Array:
+        """The complex conjugates."""
+        result: Array = _conjugate(self)
+        return result
+
+    def compress(self, condition: Any, axis: int | None = None) -> Array:
+        """The parts along ``axis`` where the 1-d condition is true."""
+        result: Array = picking.compress(condition, self, axis)
+        return result
 
     def squeeze(self) -> Array:
         """A view without the axes of length 1."""
@@ -157,10 +204,13 @@ def _bind_methods(row: Scalar) -> None:
 for _row in SCALARS.values():
     _bind_operators(_row)
     _bind_methods(_row)
+dlpack.install(Array)
 
 _power = binary_operator(SCALARS["power"])
 _square = unary_operator(SCALARS["square"])
 _sqrt = unary_operator(SCALARS["sqrt"])
+_imag = unary_operator(SCALARS["imag"])
+_conjugate = unary_operator(SCALARS["conjugate"])
 
 
 # ---- how it prints ----

@@ -51,6 +51,10 @@ class NeedsCopy(BadValue):
     """A copy would be needed, and none was allowed."""
 
 
+class BadExchange(GpuArrayError, BufferError):
+    """A tensor of DLPack cannot be given or taken as asked."""
+
+
 class DeviceNotFound(GpuArrayError, LookupError):
     """There is no such device."""
 
@@ -102,4 +106,5 @@ OF_STATUS: dict[int, type[GpuArrayError]] = {
     19: KernelError,
     20: ContextLost,
     21: ForkedContext,
+    22: BadIndex,
 }

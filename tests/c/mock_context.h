@@ -26,6 +26,8 @@ static inline void open_mock(void) {
   mock = get_state();
   setenv("GPUARRAY_NVRTC", path, 1);
   setenv("GPUARRAY_CUBLAS", path, 1);
+  setenv("GPUARRAY_CUBLASLT", path, 1);
+  setenv("GPUARRAY_NCCL", path, 1);
   setenv("GPUARRAY_CACHE_DIR", "", 1);
 }
 
@@ -48,6 +50,7 @@ static inline void check_given_back(void) {
   CHECK(mock->programs == 0);
   CHECK(mock->graphs == 0);
   CHECK(mock->handles == 0);
+  CHECK(mock->comms == 0);
 }
 
 #endif

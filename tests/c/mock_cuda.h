@@ -16,6 +16,12 @@ typedef struct mock_launch {
   uint64_t args[MOCK_ARGS];
 } mock_launch;
 
+/* How the last product was asked for: cuBLAS's numbers. */
+typedef struct mock_product {
+  int type, compute, ta, tb, batch, epilogue; /* epilogue 0: by cuBLAS, not cuBLASLt */
+  bool is_vector;
+} mock_product;
+
 typedef struct mock_cuda {
   /* What it is; the first three are read when the driver starts. */
   int version, devices;
@@ -33,11 +39,12 @@ typedef struct mock_cuda {
 
   /* What there is now. Everything is given back in the end. */
   long contexts, streams, events, allocations, pinned, modules, programs, graphs,
-      handles;
+      handles, comms;
 
   /* What was done. */
   mock_launch queued; /* the last launch that was queued */
-  long launches, graph_launches, peer_copies, compilations;
+  mock_product asked;
+  long launches, graph_launches, peer_copies, compilations, products;
   char architecture[32]; /* of the last compilation */
 } mock_cuda;
 

@@ -138,6 +138,13 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevice(CUdevice *device) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS)
+    *device = (CUdevice)(mock_current - contexts);
+  return mock_end(result);
+}
+
 /* ---- streams and events ---- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags) {
@@ -228,6 +235,13 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   return mock_end(result);
 }
 
+CUresult cuEventQuery(CUevent event) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS && event->stream && event->place > event->stream->done)
+    result = CUDA_ERROR_NOT_READY;
+  return mock_end(result);
+}
+
 /* An event that was never recorded is done. */
 CUresult cuEventSynchronize(CUevent event) {
   return event->stream ? wait_until(event->stream, event->place) : CUDA_SUCCESS;
@@ -238,7 +252,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end_even
   CUresult result = mock_begin_unrecorded();
   if (result == CUDA_SUCCESS && (start->place > start->stream->done ||
                                  end_event->place > end_event->stream->done))
-    result = 600; /* not ready */
+    result = CUDA_ERROR_NOT_READY;
   if (result == CUDA_SUCCESS)
     *milliseconds = (float)(end_event->place - start->place);
   return mock_end(result);
@@ -333,6 +347,44 @@ CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char byte, size_t size,
   return mock_push(
       stream,
       &(command){.run = run_fill, .to = host(memory), .size = size, .byte = byte});
+}
+
+static void run_mark(command *c, CUstream stream) {
+  (void)stream;
+  *(volatile uint32_t *)c->to = (uint32_t)c->size;
+}
+
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value,
+                              unsigned int flags) {
+  (void)flags;
+  return mock_push(stream,
+                   &(command){.run = run_mark, .to = host(address), .size = value});
+}
+
+/* A handle is the address; what was opened is counted as pinned. */
+CUresult cuIpcGetMemHandle(void *handle, CUdeviceptr memory) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS)
+    memcpy(handle, &memory, sizeof memory);
+  return mock_end(result);
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr *memory, ga_cuda_ipc_handle handle,
+                            unsigned int flags) {
+  CUresult result = mock_begin();
+  (void)flags;
+  if (result == CUDA_SUCCESS) {
+    memcpy(memory, handle.bytes, sizeof *memory);
+    mock_state.pinned++;
+  }
+  return mock_end(result);
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr memory) {
+  (void)memory;
+  mock_lock();
+  mock_state.pinned--;
+  return mock_end(CUDA_SUCCESS);
 }
 
 /* ---- modules and kernels ---- */

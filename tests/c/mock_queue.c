@@ -43,6 +43,16 @@ CUresult mock_end(CUresult result) {
   return result;
 }
 
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+void mock_wait(void) {
+  pthread_cond_wait(&changed, &lock);
+}
+
+void mock_notify(void) {
+  pthread_cond_broadcast(&changed);
+}
+
 static int fail_in_turn(void) {
   return mock_state.fail_at >= 0 && mock_state.fail_at-- == 0 ? mock_state.fail_with
                                                               : CUDA_SUCCESS;

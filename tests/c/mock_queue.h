@@ -13,6 +13,9 @@
 #define NVRTC MOCK
 #define CUBLAS MOCK
 #define CUBLAS_OPTIONAL(...)
+#define CUBLASLT MOCK
+#define NCCL MOCK
+#define NCCL_OPTIONAL MOCK
 #include "cuda/api.def"
 
 enum {
@@ -24,14 +27,15 @@ enum {
 
 /* ---- commands ---- */
 
-/* c (m, n) = alpha a b + beta c; the element (i, j) of a is a[i * ai + j * aj]. */
+/* c (m, n) = alpha a b + beta c, `batch` times; the element (i, j) of a is
+ * a[i * ai + j * aj]. Only float and double are computed. */
 typedef struct product {
-  bool is_double;
-  int m, n, k;
+  bool is_double, is_skipped, is_relu;
+  int m, n, k, batch;
   double alpha, beta;
-  const void *a, *b;
+  const void *a, *b, *bias; /* bias: one for each row of c, or NULL */
   void *c;
-  ptrdiff_t ai, aj, bi, bj, ci, cj;
+  ptrdiff_t ai, aj, bi, bj, ci, cj, a_step, b_step, c_step;
 } product;
 
 typedef struct command {
@@ -44,6 +48,7 @@ typedef struct command {
   CUfunction function;
   mock_launch launch;
   product product;
+  struct mock_meeting *meeting; /* of a collective */
 } command;
 
 typedef struct command_list {
@@ -79,6 +84,9 @@ extern _Thread_local bool mock_is_recording;
 void mock_lock(void);
 /* Gives the lock back, and `result`. */
 CUresult mock_end(CUresult result);
+/* Holding the lock: waits until another thread calls mock_notify. */
+void mock_wait(void);
+void mock_notify(void);
 
 /* What a call begins with, which takes the lock: whether it is the one that fails. */
 int mock_begin_anywhere(void);

@@ -148,8 +148,12 @@ def test_sums_and_maxima_of_vectors_of_all_sizes(shape):
     x = T.tensor("float32", [False] * len(shape))
     data = np.asarray(np.random.RandomState(0).rand(*shape), "float32")
     np.testing.assert_allclose(function([x], x.sum())(data), data.sum(), rtol=1e-6)
+    largest = function([x], x.max())
     if data.size:
-        np.testing.assert_allclose(function([x], x.max())(data), data.max(), rtol=1e-6)
+        np.testing.assert_allclose(largest(data), data.max(), rtol=1e-6)
+    else:
+        with pytest.raises(ValueError, match="no elements to reduce"):
+            largest(data)
 
 
 def test_reductions_over_any_axes():

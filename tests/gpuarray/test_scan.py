@@ -91,6 +91,20 @@ def test_float64(context, name):
         assert_same(getattr(device, name)(axis), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers(context, dtype):
+    if dtype == "complex128" and not context.has_double:
+        pytest.skip("the device has no float64")
+    host = np.exp(1j * values("float32", (70, 400))).astype(dtype)
+    device = gpuarray.asarray(host, context=context)
+    for name, axis in (("cumsum", 0), ("cumsum", 1), ("cumprod", 0), ("cumprod", 1)):
+        got = np.asarray(getattr(device, name)(axis))
+        tolerance = 1e-3 if dtype == "complex64" else 1e-10
+        np.testing.assert_allclose(got, ACCUMULATE[name](host, axis), atol=tolerance)
+    with pytest.raises(NotImplementedError, match="complex numbers"):
+        device.cummax(0)
+
+
 LONG = [(3_000_017,), (3, 700_001), (700_001, 3), (90_001, 20), (5, 4001, 90), (60, 2)]
 
 

@@ -107,6 +107,21 @@ def test_pairs(context, dtype, length):
     assert_same(b, np.take_along_axis(moved, order, 1))
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("length", [90, 5000])
+def test_complex_numbers_by_their_parts(context, dtype, length):
+    part = "float32" if dtype == "complex64" else "float64"
+    need_double(context, part)
+    host = np.empty((2, length), dtype)
+    host.real, host.imag = special(part, (2, length), 3), special(part, (2, length), 4)
+    host.real.round(out=host.real)
+    device = gpuarray.asarray(host, context=context)
+    order = np.argsort(host, kind="stable")
+    assert_same(device.argsort(), order)
+    got = np.asarray(gpuarray.sort(device))
+    np.testing.assert_array_equal(got, np.take_along_axis(host, order, 1))
+
+
 def test_all_elements_and_none(context):
     host, device = pair("permuted", "int32", context)
     assert_same(gpuarray.sort(device, None), np.sort(host, None))
@@ -129,7 +144,11 @@ def test_many_elements(context):
 @pytest.mark.parametrize("k", [0, 1, 5, 70, 200])
 @pytest.mark.parametrize("largest", [False, True])
 def test_top_k(context, k, largest):
-    for dtype, shape in (("float32", (5, 300)), ("int8", (200, 3)), ("float16", (900,))):
+    for dtype, shape in (
+        ("float32", (5, 300)),
+        ("int8", (200, 3)),
+        ("float16", (900,)),
+    ):
         host = special(dtype, shape)
         device = gpuarray.asarray(host, context=context)
         axis = 0 if shape == (200, 3) else -1

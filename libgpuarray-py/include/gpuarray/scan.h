@@ -17,14 +17,14 @@ GPUARRAY_BEGIN_DECLS
 typedef struct _GpuScan GpuScan;
 
 typedef struct _gpuscan_spec {
-  size_t size;          /* sizeof(gpuscan_spec) */
-  const char *preamble; /* device functions, or NULL */
-  const char *map;      /* what is combined, of the input's name: "x", "x * x" */
-  const char *combine;  /* of `a`, the earlier, and `b`: associative, as "a + b" */
-  const char *identity; /* an expression, such as "0"; what an exclusive scan begins
-                           with */
-  int acc_typecode;     /* the type that `map` is converted to and combined in */
-  int out_typecode;     /* the result's; converted on store */
+  size_t size;           /* sizeof(gpuscan_spec) */
+  const char *preamble;  /* device functions, or NULL */
+  const char *map;       /* what is combined, of the input's name: "x", "x * x" */
+  const char *combine;   /* of `a`, the earlier, and `b`: associative, as "a + b" */
+  const char *identity;  /* an expression, such as "0"; what an exclusive scan begins
+                            with */
+  int acc_typecode;      /* the type that `map` is converted to and combined in */
+  int out_typecode;      /* the result's; converted on store */
   gpuelemwise_arg input; /* its name and type; half and bfloat16 are float in `map` */
 } gpuscan_spec;
 

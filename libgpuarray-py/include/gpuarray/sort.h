@@ -2,12 +2,14 @@
  *
  * The order is NumPy's: nan after all numbers, -0.0 equal to 0.0, complex numbers by
  * their real part, then by their imaginary one. All sorts are stable and give the same
- * bits for the same input and device. An axis may have 2^32 - 2^20 elements (GA_XLARGE_ERROR).
+ * bits for the same input and device. An axis may have 2^32 - 2^20 elements
+ * (GA_XLARGE_ERROR).
  *
  * Ownership: arrays are borrowed; new ones are the caller's. Waiting: nothing waits.
- * Threads: functions may be called from several at once. Failure: with every result untouched, GA_INVALID_ERROR (NULL,
- * typecodes, contexts, flags), GA_VALUE_ERROR (shapes, no such axis, 0-d, a read-only
- * result), GA_UNALIGNED_ERROR, GA_DEVSUP_ERROR, GA_MEMORY_ERROR. */
+ * Threads: functions may be called from several at once. Failure: with every result
+ * untouched, GA_INVALID_ERROR (NULL, typecodes, contexts, flags), GA_VALUE_ERROR
+ * (shapes, no such axis, 0-d, a read-only result), GA_UNALIGNED_ERROR, GA_DEVSUP_ERROR,
+ * GA_MEMORY_ERROR. */
 #ifndef GPUARRAY_SORT_H
 #define GPUARRAY_SORT_H
 
