@@ -80,4 +80,21 @@ struct _GpuPlan {
 
 void ga__bound_free(ga_bound *bound);
 
+/* Bytes: how far an input's offset is looked at by kernels, and so by a signature. */
+#define GA_PLAN_ALIGNMENT 16
+
+/* Runs the steps of `p` on stand-ins for `ins` and keeps the tape in *out. */
+int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                  int *failed_step);
+
+/* Values while a plan is bound: arrays on stand-ins, or integers. */
+typedef struct ga_frame {
+  const GpuPlan *plan;
+  GpuArray *arrays;
+  long long *integers;
+} ga_frame;
+
+/* Does one step: its results are put into the frame. */
+int ga__step_run(ga_frame *f, const ga_step *s);
+
 #endif

@@ -11,11 +11,6 @@
 #define GA_PLAN_MARK "gpuplan\n"
 #define GA_PLAN_FORMAT 1 /* of the body; a reader takes its own and older ones */
 
-enum ga_plan_part {
-  GA_PLAN_INPUT = 1,
-  GA_PLAN_CONSTANT,
-  GA_PLAN_STEP,
-  GA_PLAN_END
-};
+enum ga_plan_part { GA_PLAN_INPUT = 1, GA_PLAN_CONSTANT, GA_PLAN_STEP, GA_PLAN_END };
 
 #endif

@@ -1,0 +1,122 @@
+/* Binding a plan to a signature: its steps are run once on stand-ins and recorded. */
+#include <string.h>
+
+#include "c/array.h"
+#include "c/label.h"
+#include "c/plan.h"
+
+void ga__bound_free(ga_bound *bound) {
+  if (bound == NULL)
+    return;
+  if (bound->outputs != NULL)
+    for (unsigned int i = 0; i < bound->n_outputs; i++)
+      GpuArray_clear(&bound->outputs[i]);
+  ga__tape_free(bound->tape);
+  ga__free(bound->outputs);
+  ga__free(bound->inputs);
+  ga__free(bound->bindings);
+  ga__free(bound->signature);
+  ga__free(bound);
+}
+
+/* Puts the inputs on stand-ins, and the constants, into the frame. */
+static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins) {
+  const GpuPlan *p = f->plan;
+  for (unsigned int i = 0; i < p->n_inputs; i++) {
+    GpuArray *a = &f->arrays[p->inputs[i]];
+    GA_TRY(ga__tape_input(&bound->inputs[i], bound->tape));
+    *a = *ins[i];
+    a->data = bound->inputs[i];
+    a->offset = ins[i]->offset % GA_PLAN_ALIGNMENT;
+  }
+  for (unsigned int i = 0; i < p->n_values; i++)
+    if (p->values[i].constant.data != NULL)
+      GA_TRY(GpuArray_view(&f->arrays[i], &p->values[i].constant));
+  return GA_NO_ERROR;
+}
+
+/* Drops the arrays that no later step reads, so that their memory can be used again. */
+static void drop_dead(ga_frame *f, unsigned int step) {
+  const GpuPlan *p = f->plan;
+  const ga_step *s = &p->steps[step];
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (p->values[s->ins[i]].last_use == step)
+      GpuArray_clear(&f->arrays[s->ins[i]]);
+  for (unsigned int i = 0; i < s->n_out; i++)
+    if (p->values[s->outs[i]].last_use == step)
+      GpuArray_clear(&f->arrays[s->outs[i]]);
+}
+
+static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
+  const GpuPlan *p = f->plan;
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    const char *label = ga__intern(p->steps[i].label);
+    if (label == NULL)
+      return GA_MEMORY_ERROR;
+    const char *own = ga__label_swap(label);
+    int status = ga__step_run(f, &p->steps[i]);
+    ga__label_swap(own);
+    if (status != GA_NO_ERROR) {
+      *failed_step = (int)i;
+      return ga__fail_within(status, "%s", p->steps[i].label);
+    }
+    drop_dead(f, i);
+  }
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    GA_TRY(GpuArray_view(&bound->outputs[i], &f->arrays[p->outputs[i]]));
+  return GA_NO_ERROR;
+}
+
+static int finish(ga_bound *bound) {
+  unsigned int n_slots = ga__tape_slots(bound->tape);
+  bool *kept = ga__alloc(n_slots + 1, sizeof *kept);
+  bound->bindings = ga__alloc(n_slots + 1, sizeof *bound->bindings);
+  int status = kept == NULL || bound->bindings == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < bound->n_outputs; i++)
+    if (bound->outputs[i].data->tape != NULL)
+      kept[ga__tape_slot(bound->outputs[i].data)] = true;
+  if (status == GA_NO_ERROR)
+    status = ga__tape_finish(bound->tape, kept);
+  ga__free(kept);
+  return status;
+}
+
+/* Runs the steps on stand-ins and keeps the tape. */
+int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                  int *failed_step) {
+  ga_frame f = {.plan = p,
+                .arrays = ga__alloc(p->n_values + 1, sizeof *f.arrays),
+                .integers = ga__alloc(p->n_values + 1, sizeof *f.integers)};
+  ga_bound *bound = ga__alloc(1, sizeof *bound);
+  int status = GA_MEMORY_ERROR;
+  if (f.arrays == NULL || f.integers == NULL || bound == NULL)
+    goto done;
+  bound->n_outputs = p->n_outputs;
+  bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *bound->outputs);
+  bound->inputs = ga__alloc(p->n_inputs + 1, sizeof *bound->inputs);
+  bound->signature = ga__alloc(p->signature_length + 1, sizeof *bound->signature);
+  if (bound->outputs == NULL || bound->inputs == NULL || bound->signature == NULL)
+    goto done;
+  memcpy(bound->signature, p->signature, p->signature_length * sizeof *p->signature);
+  status = ga__tape_new(&bound->tape, p->context);
+  if (status != GA_NO_ERROR)
+    goto done;
+  ga__tape_set_current(bound->tape);
+  status = load_frame(&f, bound, ins);
+  if (status == GA_NO_ERROR)
+    status = record(&f, bound, failed_step);
+  for (unsigned int i = 0; i < p->n_values; i++)
+    GpuArray_clear(&f.arrays[i]);
+  ga__tape_set_current(NULL);
+  if (status == GA_NO_ERROR)
+    status = finish(bound);
+
+done:
+  ga__free(f.arrays);
+  ga__free(f.integers);
+  if (status == GA_NO_ERROR)
+    *out = bound;
+  else
+    ga__bound_free(bound);
+  return status;
+}

@@ -1,0 +1,201 @@
+/* The steps of a plan, done on stand-ins while the plan is bound. */
+#include <string.h>
+
+#include "c/array.h"
+#include "c/plan.h"
+
+static long long floor_divide(long long a, long long b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+static int run_int_op(ga_frame *f, const ga_step *s) {
+  long long a = f->integers[s->ins[0]], b = f->integers[s->ins[1]], r = 0;
+  switch (s->op) {
+  case GP_INT_ADD:
+    r = a + b;
+    break;
+  case GP_INT_SUB:
+    r = a - b;
+    break;
+  case GP_INT_MUL:
+    r = a * b;
+    break;
+  case GP_INT_FLOORDIV:
+    if (b == 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%lld // 0 in a shape", a);
+    r = floor_divide(a, b);
+    break;
+  case GP_INT_MAX:
+    r = a > b ? a : b;
+    break;
+  default:
+    r = a < b ? a : b;
+    break;
+  }
+  f->integers[s->outs[0]] = r;
+  return GA_NO_ERROR;
+}
+
+/* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
+ * stretch. */
+static int joint_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
+                       const ga_step *s) {
+  char text[GA_SHAPE_TEXT], joint[GA_SHAPE_TEXT];
+  *nd = 0;
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    const GpuArray *a = &f->arrays[s->ins[i]];
+    if (!f->plan->values[s->ins[i]].integer)
+      GA_TRY(ga__shape_broadcast(nd, dims, a->nd, a->dimensions));
+  }
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    const GpuArray *a = &f->arrays[s->ins[i]];
+    if (f->plan->values[s->ins[i]].integer)
+      continue;
+    for (unsigned int k = 0; k < a->nd; k++) {
+      bool may_stretch = (s->stretch[i] >> k & 1u) != 0;
+      if (may_stretch || a->dimensions[k] == dims[*nd - a->nd + k])
+        continue;
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "input %u of shape %s does not fit %s: axis %u has length 1 but was "
+          "not declared broadcastable",
+          i, ga__shape_text(text, a->nd, a->dimensions),
+          ga__shape_text(joint, *nd, dims), k);
+    }
+  }
+  return GA_NO_ERROR;
+}
+
+static bool same_shape(const GpuArray *a, unsigned int nd, const size_t *dims) {
+  return a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0;
+}
+
+/* The array a result is written to: the input that it takes over where that fits, else
+ * a new one. */
+static int result_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
+                        unsigned int nd, const size_t *dims) {
+  int typecode = f->plan->values[s->outs[i]].typecode;
+  if (s->inplace[i] >= 0) {
+    const GpuArray *over = &f->arrays[s->ins[s->inplace[i]]];
+    if (GpuArray_ISWRITEABLE(over) && same_shape(over, nd, dims))
+      return GpuArray_view(out, over);
+  }
+  return GpuArray_empty(out, f->plan->context, typecode, nd, dims, GA_C_ORDER);
+}
+
+static void input_pointers(void **args, ga_frame *f, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    unsigned int v = s->ins[i];
+    args[i] = f->plan->values[v].integer ? (void *)&f->integers[v] : &f->arrays[v];
+  }
+}
+
+static int run_elemwise(ga_frame *f, const ga_step *s) {
+  void *args[GA_MAX_ARGS];
+  unsigned int nd;
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(joint_shape(&nd, dims, f, s));
+  for (unsigned int i = 0; i < s->n_out; i++) {
+    GpuArray *out = &f->arrays[s->outs[i]];
+    GA_TRY(result_array(out, f, s, i, nd, dims));
+    args[i] = out;
+  }
+  input_pointers(args + s->n_out, f, s);
+  return GpuElemwise_call(s->elemwise, args, GE_BROADCAST | GE_PADSHAPE);
+}
+
+static int run_reduce(ga_frame *f, const ga_step *s) {
+  void *args[GA_MAX_ARGS];
+  unsigned int nd;
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(joint_shape(&nd, dims, f, s));
+  input_pointers(args, f, s);
+  return GpuReduction_apply(s->reduction, &f->arrays[s->outs[0]], args, s->axes, 0);
+}
+
+/* The output of a product: c's memory, a copy of c, or new memory of the given shape.
+ */
+static int product_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int nd,
+                         const size_t *dims) {
+  if (s->beta == 0.0 || s->inplace[0] >= 0)
+    return result_array(out, f, s, 0, nd, dims);
+  return GpuArray_copy(out, &f->arrays[s->ins[2]], GA_C_ORDER);
+}
+
+static int run_product(ga_frame *f, const ga_step *s) {
+  GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
+  GpuArray *out = &f->arrays[s->outs[0]];
+  size_t rows = a->dimensions[s->ta == cb_no_trans ? 0 : 1];
+  if (s->kind == GA_STEP_GEMV) {
+    GA_TRY(product_array(out, f, s, 1, &rows));
+    return GpuArray_rgemv(s->ta, s->alpha, a, b, s->beta, out, 0);
+  }
+  size_t dims[2] = {rows, b->dimensions[s->tb == cb_no_trans ? 1 : 0]};
+  GA_TRY(product_array(out, f, s, 2, dims));
+  return GpuArray_rgemm(s->ta, s->tb, s->alpha, a, b, s->beta, out, 0);
+}
+
+/* The new shape of a reshape or broadcast; one -1 is what is left of `count` elements.
+ */
+static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
+                        size_t count) {
+  size_t known = 1;
+  int open = -1;
+  for (unsigned int i = 0; i < s->nd; i++) {
+    long long n = f->integers[s->ins[i + 1]];
+    if (n == -1 && open < 0) {
+      open = (int)i;
+      continue;
+    }
+    if (n < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "axis %u of the new shape is %lld", i, n);
+    dims[i] = (size_t)n;
+    known *= dims[i];
+  }
+  if (open < 0)
+    return GA_NO_ERROR;
+  if (known == 0 || count % known != 0)
+    return GA_FAIL(GA_VALUE_ERROR, "%zu elements do not divide into axes of %zu", count,
+                   known);
+  dims[open] = count / known;
+  return GA_NO_ERROR;
+}
+
+static int run_shaped(ga_frame *f, const ga_step *s) {
+  const GpuArray *a = &f->arrays[s->ins[0]];
+  GpuArray *out = &f->arrays[s->outs[0]];
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(wanted_shape(dims, f, s, ga__array_count(a)));
+  if (s->kind == GA_STEP_BROADCAST)
+    return GpuArray_broadcast_to(out, a, s->nd, dims);
+  return GpuArray_reshape(out, a, s->nd, dims, GA_C_ORDER, 0);
+}
+
+int ga__step_run(ga_frame *f, const ga_step *s) {
+  switch (s->kind) {
+  case GA_STEP_INT:
+    f->integers[s->outs[0]] = s->integer;
+    return GA_NO_ERROR;
+  case GA_STEP_DIM:
+    f->integers[s->outs[0]] = (long long)f->arrays[s->ins[0]].dimensions[s->op];
+    return GA_NO_ERROR;
+  case GA_STEP_INT_OP:
+    return run_int_op(f, s);
+  case GA_STEP_ELEMWISE:
+    return run_elemwise(f, s);
+  case GA_STEP_REDUCE:
+    return run_reduce(f, s);
+  case GA_STEP_GEMV:
+  case GA_STEP_GEMM:
+    return run_product(f, s);
+  case GA_STEP_DIMSHUFFLE:
+    return GpuArray_dimshuffle(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], s->nd,
+                               s->pattern);
+  case GA_STEP_RESHAPE:
+  case GA_STEP_BROADCAST:
+    return run_shaped(f, s);
+  case GA_STEP_COPY:
+    return GpuArray_copy(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], GA_C_ORDER);
+  }
+  return GA_NO_ERROR;
+}
