@@ -1,19 +1,28 @@
-"""Which devices the suite runs on: ``pytest --context opencl0:0 --context cuda0``.
+"""Which devices the suite runs on, and how much of it on each.
 
-Without the option these are all the devices found, or the null device if there is none;
-tests of what needs no kernel run on the null device in any case. ``--context oclgrind``
-is the simulator that finds what kernels do out of bounds; ``-m oclgrind`` picks the
-tests that it is fast enough for.
+``pytest --context opencl0:0 --context cuda0`` runs every case on every device named.
+Without the option every case runs on the first device found. On the others, which share
+all code but the vendor's compiler, every test runs, but of a test that many cases are
+made of (dtypes, layouts, shapes) one case in ``SHARE``: another one in each test, so
+that none of the dtypes and layouts is left out everywhere. What depends on the device's
+own compiler is marked ``every_case`` and has all of them everywhere. Without any device
+the tests run that need no kernel, on the null device, as they do in any case.
+
+``--context oclgrind`` is the simulator that finds what kernels do out of bounds;
+``-m oclgrind`` picks the tests that it is fast enough for.
 """
 
 import os
 import shutil
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["installation"]
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
+SHARE = 4
 
 
 def pytest_addoption(parser):
@@ -31,15 +40,24 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "oclgrind: also run under the kernel simulator")
-    folder = tempfile.mkdtemp(prefix="gpuarray-test-cache-")
-    config.gpuarray_cache = folder
-    os.environ["GPUARRAY_CACHE_DIR"] = folder
-    config.gpuarray_contexts = _named(config.getoption("--context")) or _found()
+    for line in (
+        "oclgrind: also run under the kernel simulator",
+        "every_case: all cases run on every device, not a share of them",
+        "xdist_group: run in one process, for what is made once is costly",
+    ):
+        config.addinivalue_line("markers", line)
+    config.gpuarray_cache = None
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # processes share one cache of kernels
+        config.gpuarray_cache = tempfile.mkdtemp(prefix="gpuarray-test-cache-")
+        os.environ["GPUARRAY_CACHE_DIR"] = config.gpuarray_cache
+    named = _named(config.getoption("--context"))
+    config.gpuarray_contexts = named or _found()
+    config.gpuarray_sampled = [] if named else config.gpuarray_contexts[1:]
 
 
 def pytest_unconfigure(config):
-    shutil.rmtree(config.gpuarray_cache, ignore_errors=True)
+    if config.gpuarray_cache:
+        shutil.rmtree(config.gpuarray_cache, ignore_errors=True)
 
 
 def _named(names):
@@ -48,7 +66,8 @@ def _named(names):
     if len(names) > 1:
         raise pytest.UsageError("--context oclgrind stands alone: it is a library")
     os.environ["GPUARRAY_OPENCL"] = OCLGRIND
-    os.environ["OCLGRIND_LOG"] = str(Path(os.environ["GPUARRAY_CACHE_DIR"], "log"))
+    log = Path(os.environ["GPUARRAY_CACHE_DIR"], f"log-{os.getpid()}")
+    os.environ["OCLGRIND_LOG"] = str(log)
     os.environ["OCLGRIND_DATA_RACES"] = "1"
     return ["opencl0:0"]
 
@@ -61,13 +80,40 @@ def _found():
 
 
 def pytest_report_header(config):
-    return f"devices tested: {', '.join(config.gpuarray_contexts)}"
+    sampled = ", ".join(config.gpuarray_sampled)
+    share = f"; one case in {SHARE} on {sampled}" if sampled else ""
+    return f"devices tested: {', '.join(config.gpuarray_contexts)}{share}"
 
 
 def pytest_generate_tests(metafunc):
     if "context" in metafunc.fixturenames:
         names = metafunc.config.gpuarray_contexts
         metafunc.parametrize("context", names, indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the cases that a sampled device need not run."""
+    cases = {}
+    for item in items:
+        context = item.callspec.params.get("context") if _has_cases(item) else None
+        if context in config.gpuarray_sampled and not item.get_closest_marker(
+            "every_case"
+        ):
+            cases.setdefault((item.function, context), []).append(item)
+    left = {item for of_test in cases.values() for item in _left_out(of_test)}
+    if left:
+        config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
+        items[:] = [item for item in items if item not in left]
+
+
+def _has_cases(item):
+    return hasattr(item, "callspec")
+
+
+def _left_out(items):
+    """All but one in SHARE of a test's cases; the first that stays differs by test."""
+    first = zlib.crc32(items[0].originalname.encode()) % min(SHARE, len(items))
+    return [item for i, item in enumerate(items) if i % SHARE != first]
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +124,17 @@ def context(request):
     if request.param == "null":
         pytest.skip("no device was found, and the null device runs no kernel")
     return gpuarray.context(request.param)
+
+
+@pytest.fixture(scope="session")
+def first_context(request):
+    """The first device tested, for tests of what does not depend on the device."""
+    import gpuarray
+
+    name = request.config.gpuarray_contexts[0]
+    if name == "null":
+        pytest.skip("no device was found, and the null device runs no kernel")
+    return gpuarray.context(name)
 
 
 @pytest.fixture(autouse=True)

@@ -154,7 +154,7 @@ def products():
         _ = a @ b, a.T @ a, b @ b.T, b.T @ a.T, a[::2] @ b[:, ::3]
         _ = a @ b[:, 0], a.T @ a[:, 0], a[0] @ b, a[0] @ b[:, 0]
         _ = empty((3, 4, 5), dtype) @ empty((5, 6), dtype)
-    for dtype, n in itertools.product(PRODUCTS, (1664, 1024)):
+    for dtype, n in itertools.product(PRODUCTS, (2304, 1024)):
         a, b = empty((n, 48), dtype), empty((48, n), dtype)
         _ = a @ b, a @ a.T, b.T @ b, b.T @ a.T, a[:, ::2] @ b[::2], a[:9] @ b
         _ = empty((1024, 4096), dtype) @ empty(4096, dtype)
@@ -169,6 +169,7 @@ def scans():
             continue
         for shape, axis in (((9,), 0), ((2**21,), 0), ((9, 99), 0), ((2**16, 99), 0)):
             getattr(empty(shape, dtype), name)(axis)
+        getattr(empty((99, 9), dtype), name)(1)
     for axis in range(5):
         gaps(5).cumsum(axis)
     empty(2**31 + 9, "int8").cumsum(dtype="int8")
@@ -198,6 +199,11 @@ def picks():
         gpuarray.add_at(deep, (one[3], one[3]), empty(1, dtype))
         _ = gpuarray.nonzero(flat), gpuarray.nonzero(deep), deep[empty(5, "bool")]
         rows[empty((9, 64), "bool")] = 0
+        _ = flat[empty(9, "bool")], deep[empty(deep.shape, "bool")]
+        _ = flat[empty(18, "bool")[::2]], deep[gaps(4, "bool") != 0]
+        many = empty(500, "int64")
+        gpuarray.add_at(rows, many, empty((500, 64), dtype))
+        gpuarray.add_at(flat, many, empty(500, dtype), any_order=True)
     for i, mode in itertools.product(one, ("raise", "wrap", "clip")):
         gpuarray.take(rows, i, 0, mode=mode)
         gpuarray.put(flat, i, empty(7, flat.dtype), mode=mode)

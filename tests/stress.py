@@ -69,6 +69,9 @@ class Stress:
             *[self.view] * 4,
             *[self.reduce] * 3,
             *[self.assign] * 2,
+            *[self.pick_elements] * 2,
+            *[self.order] * 2,
+            self.random_numbers,
             self.cast,
             self.copy,
             self.move,
@@ -183,6 +186,57 @@ class Stress:
             host[index] = host[index][..., ::-1].copy()
             device[index] = device[index][..., ::-1]
         return Pair(host, device)
+
+    def pick_elements(self) -> Pair | None:
+        """Elements by an array of indices or by a mask, got or set."""
+        a = self.pick()
+        if a.host.ndim == 0 or a.host.shape[0] == 0:
+            return None
+        kind = self.random.randrange(3)
+        if kind == 0:
+            n = a.host.shape[0]
+            at = self.values.integers(-n, n, self.random.randrange(1, 30))
+            return Pair(a.host[at], a.device[gpuarray.asarray(at, context=self.on(a))])
+        mask = self.values.integers(0, 2, a.host.shape).astype(bool)
+        on = gpuarray.asarray(mask, context=self.on(a))
+        if kind == 1:
+            return Pair(a.host[mask], a.device[on])
+        host, device = a.host.copy(), a.device.copy()
+        host[mask] = 1
+        device[on] = 1
+        return Pair(host, device)
+
+    def order(self) -> Pair | None:
+        """A sort, an argsort or a cumulative sum along one axis."""
+        a = self.pick()
+        if a.host.ndim == 0:
+            return None
+        axis = self.random.randrange(a.host.ndim)
+        kind = self.random.randrange(3)
+        if kind == 0:
+            return Pair(np.sort(a.host, axis=axis), gpuarray.sort(a.device, axis=axis))
+        if kind == 1:
+            host = np.argsort(a.host, axis=axis, kind="stable")
+            return Pair(host, gpuarray.argsort(a.device, axis=axis))
+        if a.host.dtype == np.float16:
+            return None  # NumPy rounds after every addition
+        return Pair(a.host.cumsum(axis=axis), a.device.cumsum(axis=axis))
+
+    def random_numbers(self) -> Pair:
+        """The same integers on this device as on the host's rules for a seed."""
+        seed = self.random.randrange(1000)
+        shape = self.shape()
+        first, second = (
+            gpuarray.random.default_rng(seed, context=context).integers(
+                -5, 6, shape, dtype="int32"
+            )
+            for context in (self.contexts[0], self.random.choice(self.contexts))
+        )
+        return Pair(np.asarray(first), second)
+
+    def on(self, a: Pair) -> Any:
+        """The context that an array lives on."""
+        return a.device.context
 
     def cast(self) -> Pair:
         """Another dtype."""

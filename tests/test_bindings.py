@@ -5,28 +5,25 @@ kernel of its own, reads back and catches an error; it fails if a value is wrong
 and Ruby also hand an array that they made to a kernel that a C file launches.
 """
 
-import os
 import shutil
 
 import pytest
 from gpuarray._native import prepare
-from test_install import CC, ROOT, STRICT, cmake, flags, installed, run  # noqa: F401
+from installation import CC, CXX, ROOT, STRICT, cmake, flags, run
 
-CXX = os.environ.get("CXX", "c++")
 BINDINGS = ROOT / "bindings"
-# The first device is enough: the devices' own tests cover the rest.
-pytestmark = pytest.mark.usefixtures("device")
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.xdist_group("installed")]
 
 
 @pytest.fixture
-def device(context):
-    """The name of a device that runs kernels."""
+def device(first_context):
+    """The name of a device that runs kernels; the other tests cover the others."""
     prepare()  # GPUARRAY_WHEEL_PATH, for runtimes from the package index
-    return context.name
+    return first_context.name
 
 
 @pytest.fixture(scope="module")
-def scale(installed, tmp_path_factory):  # noqa: F811
+def scale(installed, tmp_path_factory):
     """The C kernel as a library that other languages open."""
     library = tmp_path_factory.mktemp("scale") / "libscale.so"
     source = BINDINGS / "c" / "scale.c"
@@ -49,7 +46,7 @@ def interpreter(name):
     return found
 
 
-def test_c_by_pkg_config(installed, device, tmp_path):  # noqa: F811
+def test_c_by_pkg_config(installed, device, tmp_path):
     program = tmp_path / "example"
     sources = [BINDINGS / "c" / name for name in ("example.c", "scale.c")]
     run(CC, *STRICT, *sources, *flags(installed), "-o", program)
@@ -58,14 +55,14 @@ def test_c_by_pkg_config(installed, device, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize(("folder", "name"), [("c", "example"), ("cpp", "example_cpp")])
-def test_a_project_by_cmake(installed, device, tmp_path, folder, name):  # noqa: F811
+def test_a_project_by_cmake(installed, device, tmp_path, folder, name):
     prefix = f"-DCMAKE_PREFIX_PATH={installed.prefix}"
     cmake("-S", BINDINGS / folder, "-B", tmp_path, prefix)
     cmake("--build", tmp_path)
     assert "(5,) has 5" in caught(run(tmp_path / name, device))
 
 
-def test_cpp_without_a_warning(installed, device, tmp_path):  # noqa: F811
+def test_cpp_without_a_warning(installed, device, tmp_path):
     kernel, program = tmp_path / "scale.o", tmp_path / "example"
     source = BINDINGS / "c" / "scale.c"
     run(CC, *STRICT, "-c", source, *flags(installed)[:1], "-o", kernel)
@@ -76,7 +73,7 @@ def test_cpp_without_a_warning(installed, device, tmp_path):  # noqa: F811
     assert "a kernel from C: 0.5 2 4.5 8 12.5 18\n" in out
 
 
-def test_ruby(installed, scale, device):  # noqa: F811
+def test_ruby(installed, scale, device):
     out = run(
         interpreter("ruby"),
         BINDINGS / "ruby" / "example.rb",
@@ -88,7 +85,7 @@ def test_ruby(installed, scale, device):  # noqa: F811
     assert "reshape" in caught(out)
 
 
-def test_r(installed, device, tmp_path):  # noqa: F811
+def test_r(installed, device, tmp_path):
     package, library = tmp_path / "package", tmp_path / "library"
     shutil.copytree(BINDINGS / "r", package)
     library.mkdir()

@@ -5,23 +5,15 @@ one in the README.
 """
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from gpuarray._native import prepare
+from installation import CC, CXX, ROOT, STRICT, WARNINGS, cmake, flags, run
 
-ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "libgpuarray-py" / "include" / "gpuarray"
-CC = os.environ.get("CC", "cc")
-CXX = os.environ.get("CXX", "c++")
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-STRICT = ["-std=c11", *WARNINGS]
+pytestmark = pytest.mark.xdist_group("installed")
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(twice LANGUAGES C)
@@ -29,50 +21,6 @@ find_package(gpuarray 0.1 REQUIRED)
 add_executable(twice twice.c)
 target_link_libraries(twice PRIVATE gpuarray::gpuarray)
 """
-
-
-@dataclass(frozen=True)
-class Installation:
-    """Where things were installed."""
-
-    prefix: Path
-    libraries: Path
-
-    @property
-    def pkg_config(self):
-        return self.libraries / "pkgconfig" / "libgpuarray.pc"
-
-
-def run(*command, **variables):
-    """The output of a command that must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def cmake(*arguments):
-    """CMake as the extra [test] installs it, else the system's."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    found = shutil.which("cmake", path=path)
-    assert found, "CMake is missing; it is of the extra [test]: pip install '.[test]'"
-    return run(found, *arguments)
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    build = tmp_path_factory.mktemp("build")
-    prefix = tmp_path_factory.mktemp("prefix")
-    cmake("-S", ROOT, "-B", build, "-DGPUARRAY_WERROR=ON")
-    cmake("--build", build, "--parallel", "2")
-    cmake("--install", build, "--prefix", prefix)
-    (library,) = prefix.rglob("libgpuarray.so")
-    return Installation(prefix, library.parent)
 
 
 @pytest.fixture
@@ -97,21 +45,6 @@ def check_output(executable, installed, context):
     assert out == f"{context.name}: 2 4 6\n"
 
 
-def flags(installed):
-    """What pkg-config says; where there is none, what its file says."""
-    if shutil.which("pkg-config"):
-        folder = str(installed.pkg_config.parent)
-        command = "pkg-config", "--cflags", "--libs", "libgpuarray"
-        return run(*command, PKG_CONFIG_PATH=folder).split()
-    known = {"pcfiledir": str(installed.pkg_config.parent)}
-    found = {}
-    for line in installed.pkg_config.read_text().splitlines():
-        name, sign, value = re.fullmatch(r"(\w*)([=:]?)\s*(.*)", line).groups()
-        value = re.sub(r"\$\{(\w+)\}", lambda match: known[match[1]], value)
-        (known if sign == "=" else found)[name] = value
-    return [*found["Cflags"].split(), *found["Libs"].split()]
-
-
 def test_the_headers_are_installed_and_each_compiles_alone(installed, tmp_path):
     folder = installed.prefix / "include" / "gpuarray"
     names = sorted(path.name for path in folder.iterdir())
@@ -119,10 +52,29 @@ def test_the_headers_are_installed_and_each_compiles_alone(installed, tmp_path):
     for name in names:
         source = tmp_path / f"{name}.c"
         source.write_text(f"#include <gpuarray/{name}>\ntypedef int nothing;\n")
-        run(CC, *STRICT, "-fsyntax-only", f"-I{folder.parent}", source)
-        if shutil.which(CXX):
-            plus = ["-x", "c++", "-std=c++17", *WARNINGS]
-            run(CXX, *plus, "-fsyntax-only", f"-I{folder.parent}", source)
+        check_syntax(folder.parent, source)
+
+
+def check_syntax(include, source):
+    """Programs of any age may include what is installed."""
+    only = ["-fsyntax-only", f"-I{include}"]
+    run(CC, *STRICT, *only, source)
+    for standard in ("gnu89", "gnu99"):
+        run(CC, f"-std={standard}", *WARNINGS, "-Wno-long-long", *only, source)
+    if shutil.which(CXX):
+        for standard in ("c++98", "c++17"):
+            plus = ["-x", "c++", f"-std={standard}", "-Wno-long-long"]
+            run(CXX, *plus, *WARNINGS, *only, source)
+
+
+def test_all_headers_go_together(installed, tmp_path):
+    folder = installed.prefix / "include" / "gpuarray"
+    source = tmp_path / "all.c"
+    names = sorted(path.name for path in folder.iterdir())
+    for order in (names, names[::-1]):
+        lines = [f"#include <gpuarray/{name}>\n" for name in order]
+        source.write_text("".join(lines) + "typedef int nothing;\n")
+        check_syntax(folder.parent, source)
 
 
 DLPACKS = {

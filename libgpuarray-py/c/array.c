@@ -128,6 +128,8 @@ static bool is_aligned(const GpuArray *a) {
 }
 
 void GpuArray_fix_flags(GpuArray *a) {
+  if (a == NULL)
+    return;
   size_t itemsize = gpuarray_get_elsize(a->typecode);
   bool empty = ga__array_count(a) == 0;
   int flags = a->flags & GA_WRITEABLE;

@@ -219,6 +219,9 @@ typedef struct ga_backend {
   void (*kernel_free)(void *device, void *kernel);
   /* The most threads a block of it may have. */
   int (*kernel_threads)(size_t *out, void *device, void *kernel);
+  /* How many parameters it has; GA_DEVSUP_ERROR where nobody knows. NULL where `launch`
+   * refuses another number of arguments by itself. */
+  int (*kernel_parameters)(unsigned int *out, void *device, void *kernel);
   int (*launch)(void *device, void *kernel, const ga_launch *launch);
 
   /* Waits for all that is queued. Reports what failed meanwhile as GA_RUN_ERROR. */

@@ -2,6 +2,8 @@
  */
 #include <gpuarray/buffer_blas.h>
 
+#include <math.h>
+
 #include "c/blas.h"
 #include "c/dtype.h"
 
@@ -24,7 +26,12 @@ typedef struct request {
   double alpha[2], beta[2];
   size_t batch;
   stored a, b, c;
+  bool lacks_factor; /* alpha or beta was NULL */
 } request;
+
+/* Offsets and extents from here on, in bytes, are beyond every buffer; two of them can
+ * be added. */
+#define FAR ((size_t)1 << 61)
 
 static size_t itemsize_of(int typecode) {
   return gpuarray_get_elsize(typecode);
@@ -42,12 +49,17 @@ static void reach(ptrdiff_t *before, ptrdiff_t *behind, const stored *s,
       ((rows > 0 ? rows : 0) + (columns > 0 ? columns : 0) + 1) * (ptrdiff_t)itemsize;
 }
 
+/* Whether what `s` says can be counted in bytes. */
+static bool is_countable(const stored *s, size_t batch, size_t itemsize) {
+  const double elements = (double)s->m * fabs((double)s->si) +
+                          (double)s->n * fabs((double)s->sj) +
+                          (double)batch * fabs((double)s->step);
+  return elements * (double)itemsize < (double)FAR && s->ld < FAR;
+}
+
 static int check_place(const request *r, const stored *s, size_t i) {
   const size_t itemsize = itemsize_of(r->typecode);
   gpudata *const buffer = s->buffers[s->is_listed ? i : 0];
-  const ptrdiff_t first =
-      (ptrdiff_t)s->offsets[s->is_listed ? i : 0] +
-      (s->is_listed ? 0 : (ptrdiff_t)i * s->step * (ptrdiff_t)itemsize);
   ptrdiff_t before, behind;
   if (buffer == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "%s: a buffer of %s is NULL", r->operation,
@@ -55,6 +67,12 @@ static int check_place(const request *r, const stored *s, size_t i) {
   if (gpudata_context(buffer) != gpudata_context(r->c.buffers[0]))
     return GA_FAIL(GA_VALUE_ERROR, "%s: %s and %s are of different contexts",
                    r->operation, s->name, r->c.name);
+  if (s->offsets[s->is_listed ? i : 0] > FAR || !is_countable(s, r->batch, itemsize))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %s reaches further than memory does",
+                   r->operation, s->name);
+  const ptrdiff_t first =
+      (ptrdiff_t)s->offsets[s->is_listed ? i : 0] +
+      (s->is_listed ? 0 : (ptrdiff_t)i * s->step * (ptrdiff_t)itemsize);
   if (first % (ptrdiff_t)itemsize != 0)
     return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s at %td bytes is not aligned",
                    r->operation, s->name, first);
@@ -86,6 +104,8 @@ static int check_request(const request *r) {
   if (r->flags != 0)
     return GA_FAIL(GA_INVALID_ERROR, "%s: flags are %d, expected 0", r->operation,
                    r->flags);
+  if (r->lacks_factor)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: alpha or beta is NULL", r->operation);
   if (r->c.buffers == NULL || r->c.buffers[0] == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "%s: %s is NULL", r->operation, r->c.name);
   gpucontext *ctx = gpudata_context(r->c.buffers[0]);
@@ -219,9 +239,18 @@ static stored row_of(stored column) {
   return column;
 }
 
-/* A vector that goes backwards begins at its end. */
-static size_t start(size_t offset, size_t n, ssize_t inc) {
-  return inc < 0 && n > 0 ? offset + (n - 1) * (size_t)-inc : offset;
+/* An offset of elements in bytes; FAR where it is further. */
+static size_t in_bytes(size_t offset, size_t itemsize) {
+  return offset < FAR / itemsize ? offset * itemsize : FAR;
+}
+
+/* Where a vector begins, in bytes: at its end if it goes backwards. */
+static size_t start(size_t offset, size_t n, int inc, size_t itemsize) {
+  const double before = inc < 0 && n > 0 ? (double)(n - 1) * -(double)inc : 0;
+  if (offset >= FAR || before >= (double)FAR)
+    return FAR;
+  return in_bytes(before > 0 ? offset + (n - 1) * (size_t)-(ssize_t)inc : offset,
+                  itemsize);
 }
 
 static int check_enums(const char *operation, cb_order order, cb_transpose ta,
@@ -241,9 +270,10 @@ static request make_request(const char *operation, int typecode, const double al
   return (request){.operation = operation,
                    .typecode = typecode,
                    .flags = flags,
-                   .alpha = {alpha[0], alpha[1]},
-                   .beta = {beta[0], beta[1]},
-                   .batch = batch};
+                   .alpha = {alpha ? alpha[0] : 0, alpha ? alpha[1] : 0},
+                   .beta = {beta ? beta[0] : 0, beta ? beta[1] : 0},
+                   .batch = batch,
+                   .lacks_factor = alpha == NULL || beta == NULL};
 }
 
 static const double one[2] = {1, 0}, zero[2] = {0, 0};
@@ -253,7 +283,8 @@ static const double one[2] = {1, 0}, zero[2] = {0, 0};
 static int any_dot(int typecode, size_t n, gpudata *x, size_t offx, size_t incx,
                    gpudata *y, size_t offy, size_t incy, gpudata *z, size_t offz) {
   const size_t itemsize = itemsize_of(typecode);
-  const size_t offsets[] = {offx * itemsize, offy * itemsize, offz * itemsize};
+  const size_t offsets[] = {in_bytes(offx, itemsize), in_bytes(offy, itemsize),
+                            in_bytes(offz, itemsize)};
   request r = make_request("dot", typecode, one, zero, 1, 0);
   r.a = row_of(vector("X", &x, &offsets[0], n, (ssize_t)incx));
   r.b = vector("Y", &y, &offsets[1], n, (ssize_t)incy);
@@ -267,8 +298,9 @@ static int any_gemv(int typecode, cb_order order, cb_transpose ta, size_t m, siz
                     size_t offy, int incy) {
   const size_t itemsize = itemsize_of(typecode);
   const size_t results = ta == cb_no_trans ? m : n, terms = ta == cb_no_trans ? n : m;
-  const size_t offsets[] = {offa * itemsize, start(offx, terms, incx) * itemsize,
-                            start(offy, results, incy) * itemsize};
+  const size_t offsets[] = {in_bytes(offa, itemsize),
+                            start(offx, terms, incx, itemsize),
+                            start(offy, results, incy, itemsize)};
   GA_TRY(check_enums("gemv", order, ta, cb_no_trans));
   request r = make_request("gemv", typecode, alpha, beta, 1, 0);
   r.a = matrix("A", order, ta, &a, &offsets[0], results, terms, lda, typecode);
@@ -284,7 +316,8 @@ static int any_gemm(int typecode, cb_order order, cb_transpose ta, cb_transpose 
                     size_t ldb, ssize_t stepb, const double beta[2], gpudata *c,
                     size_t offc, size_t ldc, ssize_t stepc, size_t batch, int flags) {
   const size_t itemsize = itemsize_of(typecode);
-  const size_t offsets[] = {offa * itemsize, offb * itemsize, offc * itemsize};
+  const size_t offsets[] = {in_bytes(offa, itemsize), in_bytes(offb, itemsize),
+                            in_bytes(offc, itemsize)};
   GA_TRY(check_enums("gemm", order, ta, tb));
   request r = make_request("gemm", typecode, alpha, beta, batch, flags);
   r.a = matrix("A", order, ta, &a, &offsets[0], m, k, lda, typecode);
@@ -300,8 +333,8 @@ static int any_ger(int typecode, cb_order order, size_t m, size_t n,
                    const double alpha[2], gpudata *x, size_t offx, int incx, gpudata *y,
                    size_t offy, int incy, gpudata *a, size_t offa, size_t lda) {
   const size_t itemsize = itemsize_of(typecode);
-  const size_t offsets[] = {start(offx, m, incx) * itemsize,
-                            start(offy, n, incy) * itemsize, offa * itemsize};
+  const size_t offsets[] = {start(offx, m, incx, itemsize),
+                            start(offy, n, incy, itemsize), in_bytes(offa, itemsize)};
   GA_TRY(check_enums("ger", order, cb_no_trans, cb_no_trans));
   request r = make_request("ger", typecode, alpha, one, 1, 0);
   r.a = vector("X", &x, &offsets[0], m, incx);
@@ -328,12 +361,12 @@ static int any_gemm_batch(int typecode, cb_order order, cb_transpose ta,
   GA_TRY(check_enums("gemmBatch", order, ta, tb));
   if (batch > 0 && (offa == NULL || offb == NULL || offc == NULL))
     return GA_FAIL(GA_INVALID_ERROR, "gemmBatch: a list of offsets is NULL");
-  size_t *bytes = ga__alloc(3 * (batch > 0 ? batch : 1), sizeof *bytes);
+  size_t *bytes = ga__alloc(batch > 0 ? batch : 1, 3 * sizeof *bytes);
   if (bytes == NULL)
     return GA_MEMORY_ERROR;
   for (size_t j = 0; j < 3; j++)
     for (size_t i = 0; i < batch; i++)
-      bytes[j * batch + i] = given[j][i] * itemsize;
+      bytes[j * batch + i] = in_bytes(given[j][i], itemsize);
   request r = make_request("gemmBatch", typecode, alpha, beta, batch, flags);
   r.a = matrix("A", order, ta, a, bytes, m, k, lda, typecode);
   r.b = matrix("B", order, tb, b, bytes + batch, k, n, ldb, typecode);
@@ -449,7 +482,7 @@ const char *gpublas_error(gpucontext *ctx) {
   }
 
 #define REAL(x) ((const double[]){(double)(x), 0})
-#define WIDENED(x) ((const double[]){(double)(x)[0], (double)(x)[1]})
+#define WIDENED(x) ((x) ? (const double[]){(double)(x)[0], (double)(x)[1]} : NULL)
 #define AS_IT_IS(x) (x)
 DEFINE_TYPE(h, GA_HALF, float, REAL)
 DEFINE_TYPE(b, GA_BFLOAT16, float, REAL)

@@ -1,13 +1,10 @@
-/* Reference-counted device memory: checks here, work in the backend. */
+/* Reference-counted device memory: its life, and what it tells. */
 #include "c/buffer.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "c/report.h"
 #include "c/tape.h"
-
-#define BOUNCE_SIZE ((size_t)16 << 20) /* of the host's part in a transfer */
 
 void *ga__buffer_memory(const gpudata *buffer) {
   return buffer->memory;
@@ -28,7 +25,8 @@ static int most_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* What each label holds, the most first; *largest is the bytes of one buffer. Locked. */
+/* What each label holds, the most first, and the bytes of the largest buffer. Locked.
+ */
 static unsigned int count_holders(holder *out, size_t *largest, const gpucontext *ctx) {
   unsigned int n = 0;
   *largest = 0;
@@ -204,8 +202,8 @@ void gpudata_retain(gpudata *b) {
     atomic_fetch_add_explicit(&b->references, 1, memory_order_relaxed);
 }
 
-/* Lets memory go that is not the pool's. What waiting for it reports comes up at the next
- * call that can fail. */
+/* Lets memory go that is not the pool's. What waiting for it reports comes up at the
+ * next call that can fail. */
 static void release_foreign(gpudata *b) {
   gpucontext *ctx = b->context;
   bool is_host = b->flags & GA_BUFFER_HOST;
@@ -284,203 +282,6 @@ gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *r
   if (status != GA_NO_ERROR && ret)
     *ret = status;
   return buffer;
-}
-
-/* ---- checks ---- */
-
-/* GA_VALUE_ERROR unless `size` bytes from `offset` lie in the buffer. */
-static int check_range(const gpudata *b, size_t offset, size_t size,
-                       const char *operation) {
-  if (b == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no buffer was given", operation);
-  if (offset > b->size || size > b->size - offset)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: %zu bytes at offset %zu do not fit a buffer of %zu bytes",
-                   operation, size, offset, b->size);
-  return ga__context_check(b->context);
-}
-
-/* As check_range, for what exchanges bytes with the host. */
-static int check_host_range(const gpudata *b, size_t offset, size_t size,
-                            const void *host, const char *operation) {
-  GA_TRY(check_range(b, offset, size, operation));
-  if (b->tape)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "%s: the buffer is of a plan that is being bound and has no bytes "
-                   "yet",
-                   operation);
-  if (host == NULL && size != 0)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no host memory was given", operation);
-  return GA_NO_ERROR;
-}
-
-/* ---- bytes ---- */
-
-static bool overlap(const gpudata *dst, size_t dstoff, const gpudata *src,
-                    size_t srcoff, size_t sz) {
-  return dst == src && dstoff < srcoff + sz && srcoff < dstoff + sz;
-}
-
-/* Queues a copy of ranges that do not overlap. */
-static int copy_bytes(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
-                      size_t sz) {
-  ga_tape *tape = dst->tape ? dst->tape : src->tape;
-  if (tape)
-    return ga__tape_copy(tape, dst, dstoff, src, srcoff, sz);
-  gpucontext *ctx = dst->context;
-  ga_use uses[2] = {{dst, true}, {src, false}};
-  void *device;
-  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 2, uses)));
-  int status =
-      ctx->backend->copy(device, dst->memory, dstoff, src->memory, srcoff, sz);
-  ga__queue_end(ctx, 2, uses);
-  return ga__context_status(ctx, status);
-}
-
-/* Copies ranges that overlap, by way of a third buffer. */
-static int copy_overlapping(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
-                            size_t sz) {
-  gpudata *between;
-  GA_TRY(ga__buffer_new(&between, dst->context, sz));
-  int status = copy_bytes(between, 0, src, srcoff, sz);
-  if (status == GA_NO_ERROR)
-    status = copy_bytes(dst, dstoff, between, 0, sz);
-  gpudata_release(between);
-  return status;
-}
-
-int gpudata_move(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_t sz) {
-  GA_TRY(check_range(dst, dstoff, sz, "gpudata_move, destination"));
-  GA_TRY(check_range(src, srcoff, sz, "gpudata_move, source"));
-  if (dst->context != src->context)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "gpudata_move: the buffers are of two contexts, %s and %s; use "
-                   "gpudata_transfer",
-                   dst->context->name, src->context->name);
-  if (sz == 0 || (dst == src && dstoff == srcoff))
-    return GA_NO_ERROR;
-  if (overlap(dst, dstoff, src, srcoff, sz))
-    return copy_overlapping(dst, dstoff, src, srcoff, sz);
-  return copy_bytes(dst, dstoff, src, srcoff, sz);
-}
-
-/* Copies between contexts through host memory, piece by piece. */
-static int bounce(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_t sz) {
-  size_t piece = sz < BOUNCE_SIZE ? sz : BOUNCE_SIZE;
-  void *host = ga__alloc(piece, 1);
-  if (host == NULL)
-    return GA_MEMORY_ERROR;
-  int status = GA_NO_ERROR;
-  for (size_t done = 0; done < sz && status == GA_NO_ERROR; done += piece) {
-    if (piece > sz - done)
-      piece = sz - done;
-    status = gpudata_read(host, src, srcoff + done, piece);
-    if (status == GA_NO_ERROR)
-      status = gpudata_write(dst, dstoff + done, host, piece);
-  }
-  ga__free(host);
-  return status;
-}
-
-/* Between two devices of one backend, on this thread's queues there. */
-static int transfer_peer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
-                         size_t sz) {
-  gpucontext *to = dst->context, *from = src->context;
-  ga_use writes = {dst, true}, reads = {src, false};
-  void *to_device, *from_device;
-  GA_TRY(ga__context_status(to, ga__queue_begin(&to_device, to, 1, &writes)));
-  GA_TRY(ga__context_status(from, ga__queue_begin(&from_device, from, 1, &reads)));
-  int status = to->backend->copy_peer(to_device, dst->memory, dstoff, from_device,
-                                      src->memory, srcoff, sz);
-  ga__queue_end(to, 1, &writes);
-  ga__queue_end(from, 1, &reads);
-  return status == GA_DEVSUP_ERROR ? status : ga__context_status(to, status);
-}
-
-int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
-                     size_t sz) {
-  if (dst && src && dst->context == src->context)
-    return gpudata_move(dst, dstoff, src, srcoff, sz);
-  GA_TRY(check_range(dst, dstoff, sz, "gpudata_transfer, destination"));
-  GA_TRY(check_range(src, srcoff, sz, "gpudata_transfer, source"));
-  if (dst->tape || src->tape)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpudata_transfer: a plan does not copy between contexts");
-  if (sz == 0)
-    return GA_NO_ERROR;
-  if (dst->context->backend == src->context->backend &&
-      dst->context->backend->copy_peer) {
-    int status = transfer_peer(dst, dstoff, src, srcoff, sz);
-    if (status != GA_DEVSUP_ERROR) /* which is for devices that do not reach so far */
-      return status;
-  }
-  return bounce(dst, dstoff, src, srcoff, sz);
-}
-
-int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
-  gpucontext *ctx = src->context;
-  ga_use use = {src, false};
-  void *device;
-  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
-  int status = ctx->backend->read(device, dst, src->memory, srcoff, sz);
-  ga__queue_end(ctx, 1, &use);
-  return ga__context_status(ctx, status);
-}
-
-int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
-  GA_TRY(check_host_range(src, srcoff, sz, dst, __func__));
-  if (sz == 0)
-    return GA_NO_ERROR;
-  gpucontext *ctx = src->context;
-  gpuqueue *q = ga__queue_current(ctx);
-  unsigned long launches = atomic_load_explicit(&ctx->launches.count,
-                                                memory_order_relaxed);
-  GA_TRY(ga__buffer_read(dst, src, srcoff, sz));
-  atomic_store_explicit(&q->waited, launches, memory_order_relaxed);
-  return ga__report_check(q);
-}
-
-int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz) {
-  GA_TRY(check_host_range(dst, dstoff, sz, src, __func__));
-  if (sz == 0)
-    return GA_NO_ERROR;
-  gpucontext *ctx = dst->context;
-  ga_use use = {dst, true};
-  void *device;
-  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
-  int status = ctx->backend->write(device, dst->memory, dstoff, src, sz);
-  ga__queue_end(ctx, 1, &use);
-  return ga__context_status(ctx, status);
-}
-
-int ga__buffer_fill(gpudata *buffer, size_t offset, unsigned char byte, size_t size) {
-  GA_TRY(check_range(buffer, offset, size, "gpudata_memset"));
-  if (size == 0)
-    return GA_NO_ERROR;
-  if (buffer->tape)
-    return ga__tape_fill(buffer->tape, buffer, offset, byte, size);
-  gpucontext *ctx = buffer->context;
-  ga_use use = {buffer, true};
-  void *device;
-  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
-  int status = ctx->backend->fill(device, buffer->memory, offset, byte, size);
-  ga__queue_end(ctx, 1, &use);
-  return ga__context_status(ctx, status);
-}
-
-int gpudata_memset(gpudata *dst, size_t dstoff, int data) {
-  GA_TRY(check_range(dst, dstoff, 0, __func__));
-  if (dst->flags & GA_BUFFER_READ_ONLY)
-    return GA_FAIL(GA_READONLY_ERROR, "gpudata_memset: the buffer is read-only");
-  return ga__buffer_fill(dst, dstoff, (unsigned char)data, dst->size - dstoff);
-}
-
-int gpudata_sync(gpudata *b) {
-  GA_TRY(check_range(b, 0, 0, __func__));
-  if (b->tape)
-    return GA_NO_ERROR;
-  GA_TRY(ga__context_waited(b->context, ga__queue_wait_buffer(b)));
-  return ga__report_check_all(b->context);
 }
 
 /* ---- questions ---- */

@@ -274,9 +274,9 @@ static int open_device(gpucontext *ctx, ga_address *address, void *native) {
   ga__backend_device_name(ctx->name, address);
   if (status != GA_NO_ERROR) {
     ctx->device = NULL;
-    return native ? status
-                  : ga__backend_advise(
-                        ga__fail_within(status, "opening %s", ctx->name));
+    return native
+               ? status
+               : ga__backend_advise(ga__fail_within(status, "opening %s", ctx->name));
   }
   ga__queues_open(ctx);
   return ga__pool_new(&ctx->pool, backend, ctx->device, ga__queue_wait_all, ctx);

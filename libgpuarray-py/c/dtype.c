@@ -160,6 +160,31 @@ const char *ga__dtype_store(int typecode) {
                                    : "%";
 }
 
+const char *ga__dtype_extreme(int typecode, bool greatest) {
+  switch (typecode) {
+  case GA_BOOL:
+    return greatest ? "1" : "0";
+  case GA_BYTE:
+    return greatest ? "127" : "-128";
+  case GA_SHORT:
+    return greatest ? "32767" : "-32768";
+  case GA_INT:
+    return greatest ? "2147483647" : "-2147483647 - 1";
+  case GA_LONG:
+    return greatest ? "9223372036854775807L" : "-9223372036854775807L - 1";
+  case GA_CFLOAT:
+    return greatest ? "ga_complex((ga_float)INFINITY, (ga_float)INFINITY)"
+                    : "ga_complex(-(ga_float)INFINITY, -(ga_float)INFINITY)";
+  case GA_CDOUBLE:
+    return greatest ? "ga_complex((ga_double)INFINITY, (ga_double)INFINITY)"
+                    : "ga_complex(-(ga_double)INFINITY, -(ga_double)INFINITY)";
+  default:
+    if (ga__dtype_kind(typecode) == 'u')
+      return greatest ? "~(ga_ulong)0" : "0";
+    return greatest ? "INFINITY" : "-INFINITY";
+  }
+}
+
 void ga__dtype_convert(ga_strbuf *out, const char *text, int from, int to) {
   from = ga__dtype_work(from);
   to = ga__dtype_work(to);

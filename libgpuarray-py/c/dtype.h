@@ -19,6 +19,9 @@ int ga__dtype_work(int typecode);
  * ("ga_float2half(%)", "(%) != 0" or "%"). Static. */
 const char *ga__dtype_load(int typecode);
 const char *ga__dtype_store(int typecode);
+/* The C text of the work type's greatest value, or of its least; infinities where there
+ * are. Static. */
+const char *ga__dtype_extreme(int typecode, bool greatest);
 /* Adds `text`, a value of the work type of `from`, converted to the work type of `to`
  * as NumPy's astype does (complex to real drops the imaginary part, to bool compares
  * with 0). `text` may be used twice: it is a name or has no side effects. */

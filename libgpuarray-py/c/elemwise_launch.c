@@ -10,7 +10,7 @@
 #define GPU_THREADS 256
 #define LEAST_VECTORS 4 /* of a row, to cut it where it is not aligned */
 #define CPU_GROUP_WORK 8192
-#define CPU_UNIT_PIECE 4096 /* of a row whose elements are neighbours */
+#define CPU_ROW_PIECE 4096 /* of a row along which all arrays lie */
 #define CPU_PIECE 64 /* of any other: as many cache lines, used by rows to come */
 
 /* One-dimensional geometry: enough blocks of `per_thread` elements a thread for `n`.
@@ -155,7 +155,7 @@ static int launch_strided_cpu(GpuElemwise *ge, ga_elem_variant *v, gpukernel *k,
   list.n = 0;
   size_t row = w->dims[w->nd - 1];
   bool unit = ga__walk_is_unit(w);
-  size_t piece = unit ? CPU_UNIT_PIECE : CPU_PIECE;
+  size_t piece = unit || ga__walk_follows_rows(w) ? CPU_ROW_PIECE : CPU_PIECE;
   ga__args_u64(&list, w->n / row);
   ga__args_u64(&list, (row - 1) / piece + 1);
   ga__args_u64(&list, piece);

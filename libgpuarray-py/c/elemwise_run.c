@@ -161,8 +161,10 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
   }
   if (done)
     return GA_NO_ERROR;
-  if (ge->spec.is_cpu)
+  if (ge->spec.is_cpu) {
+    ga__walk_turns(&single, &w); /* for the order: rows below each other share lines */
     ga__walk_lengthen_rows(&w, LEAST_ROW);
+  }
   return launch_walk(ge, &w, args);
 }
 

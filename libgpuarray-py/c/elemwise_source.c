@@ -106,7 +106,7 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
     add_flat_cpu(&text, spec, single);
   else
     add_flat_gpu(&text, spec, single);
-  return ga__elem_finish(out, spec, &text);
+  return ga__elem_finish(out, spec, "KERNEL", &text);
 }
 
 /* ---- strided, GPU ---- */
@@ -283,7 +283,7 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   }
   add_elements_gpu(&text, spec, nd, position);
   ga__strbuf_add(&text, "}\n");
-  return ga__elem_finish(out, spec, &text);
+  return ga__elem_finish(out, spec, "KERNEL", &text);
 }
 
 /* ---- strided, CPU ---- */
@@ -353,7 +353,7 @@ static int strided_cpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   ga__elem_add_parameters(&text, spec, nd, "ga_ssize", "");
   ga__elem_add_pointers(&text, spec, 0);
   add_strided_cpu(&text, spec, nd);
-  return ga__elem_finish(out, spec, &text);
+  return ga__elem_finish(out, spec, "KERNEL", &text);
 }
 
 int ga__elem_strided_source(ga_source *out, const ga_elem_spec *spec, unsigned int nd,

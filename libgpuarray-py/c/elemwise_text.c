@@ -162,7 +162,8 @@ void ga__elem_add_sum(ga_strbuf *sb, unsigned int nd, unsigned int i) {
 
 /* ---- the whole ---- */
 
-int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *text) {
+int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
+                    ga_strbuf *text) {
   bool preamble = spec->preamble != NULL && spec->preamble[0] != '\0';
   int status = ga__strbuf_status(text);
   if (status == GA_NO_ERROR) {
@@ -177,7 +178,7 @@ int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *text) {
     ga__strbuf_clear(&out->body);
     if (preamble)
       ga__strbuf_addf(&out->body, "%s\n", spec->preamble);
-    ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
+    ga__strbuf_addf(&out->body, "%s void %s", kind, out->name);
     ga__strbuf_add(&out->body, text->text);
     status = ga__strbuf_status(&out->body);
   }

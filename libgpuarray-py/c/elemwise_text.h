@@ -42,9 +42,10 @@ void ga__elem_add_split(ga_strbuf *sb, unsigned int nd, const char *indent,
                         const char *index, const char *position, const char *quotient);
 /* The sum of the positions times the strides of argument i. */
 void ga__elem_add_sum(ga_strbuf *sb, unsigned int nd, unsigned int i);
-/* Puts preamble, name and text together; `text`, which is cleared, begins behind the
- * name. */
-int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *text);
+/* Puts preamble, `kind` ("KERNEL"), name and text together; `text`, which is cleared,
+ * begins behind the name. */
+int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
+                    ga_strbuf *text);
 
 /* A division of numbers below 2^31 by multiplication. */
 #define GA_ELEM_QUOTIENT "(ga_uint)(((ga_ulong)ga_i_r * ga_i_m@) >> ga_i_h@)"

@@ -89,6 +89,17 @@ void ga__walk_plan(ga_walk *w, const GpuElemwise *ge, void *const *args,
 
 /* ---- questions ---- */
 
+/* The axis along which the neighbours of array k are. */
+static unsigned int densest_axis(const ga_walk *w, unsigned int k) {
+  unsigned int best = w->nd - 1;
+  for (unsigned int i = 0; i < w->nd; i++) {
+    ssize_t stride = w->strides[k][i], least = w->strides[k][best];
+    if (stride != 0 && (least == 0 || labs(stride) < labs(least)))
+      best = i;
+  }
+  return best;
+}
+
 bool ga__walk_is_unit(const ga_walk *w) {
   for (unsigned int k = 0; k < w->n_arrays; k++) {
     ssize_t stride = w->strides[k][w->nd - 1];
@@ -142,6 +153,13 @@ uint64_t ga__walk_ones(const ga_walk *w) {
   return found;
 }
 
+bool ga__walk_follows_rows(const ga_walk *w) {
+  for (unsigned int k = 0; k < w->n_arrays; k++)
+    if (densest_axis(w, k) != w->nd - 1)
+      return false;
+  return true;
+}
+
 /* ---- other orders ---- */
 
 #define SECTOR 32             /* bytes that memory gives at once */
@@ -163,17 +181,6 @@ void ga__walk_lengthen_rows(ga_walk *w, size_t least) {
 static void move_back(ga_walk *w, unsigned int axis, unsigned int place) {
   for (; axis < place; axis++)
     swap_axes(w, axis, axis + 1);
-}
-
-/* The axis along which the neighbours of array k are. */
-static unsigned int densest_axis(const ga_walk *w, unsigned int k) {
-  unsigned int best = w->nd - 1;
-  for (unsigned int i = 0; i < w->nd; i++) {
-    ssize_t stride = w->strides[k][i], least = w->strides[k][best];
-    if (stride != 0 && (least == 0 || labs(stride) < labs(least)))
-      best = i;
-  }
-  return best;
 }
 
 /* Whether array k is dense along `axis` and not along the last one. An array that has

@@ -170,24 +170,36 @@ static int compare_all(const GpuArray *out, const GpuArray *a, const ga_indices 
   return status;
 }
 
-/* A table of all places, in each the largest number that leads there. */
-static int use_table(const GpuArray *out, const GpuArray *a, const ga_indices *ix) {
-  ga_index_walk own, claim;
+/* A table of all places, in each the largest number, counted from 1, that leads there,
+ * or 0. *claim: a walk over it. The caller releases the table. */
+static int make_table(gpudata **out, ga_index_walk *claim, const GpuArray *a,
+                      const ga_indices *ix) {
+  ga_index_walk own;
   gpudata *table;
   size_t slots;
   GA_TRY(ga__index_begin_table(&own, &slots, a, ix, sizeof(uint32_t)));
-  claim = own;
   GA_TRY(ga__buffer_new(&table, own.context, slots * sizeof(uint32_t)));
-  int status = ga__buffer_fill(table, 0, 0, slots * sizeof(uint32_t));
   own.op = GA_INDEX_OWN;
   own.dst = (ga_index_operand){.data = table, .unit = sizeof(uint32_t)};
-  claim.op = GA_INDEX_CLAIM;
-  claim.src = own.dst;
-  ga__index_block(&claim.dst, &claim, out->data, 1);
+  *claim = own;
+  int status = ga__buffer_fill(table, 0, 0, slots * sizeof(uint32_t));
   if (status == GA_NO_ERROR)
     status = ga__index_run(&own);
   if (status == GA_NO_ERROR)
-    status = ga__index_run(&claim);
+    *out = table;
+  else
+    gpudata_release(table);
+  return status;
+}
+
+static int use_table(const GpuArray *out, const GpuArray *a, const ga_indices *ix) {
+  ga_index_walk claim;
+  gpudata *table;
+  GA_TRY(make_table(&table, &claim, a, ix));
+  claim.op = GA_INDEX_CLAIM;
+  claim.src = claim.dst;
+  ga__index_block(&claim.dst, &claim, out->data, 1);
+  int status = ga__index_run(&claim);
   gpudata_release(table);
   return status;
 }
@@ -200,19 +212,28 @@ static double count_places(const GpuArray *a, const ga_indices *ix) {
   return places;
 }
 
+static int check_count(size_t count, const char *operation) {
+  if (count < (size_t)INT32_MAX)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_XLARGE_ERROR,
+                 "%s: %zu indices at once, at most %d are offered; do it in parts",
+                 operation, count, INT32_MAX - 1);
+}
+
+/* Comparing each with each costs a load; a place in the table, a store and more. */
+static bool compares_all(size_t count, const GpuArray *a, const ga_indices *ix) {
+  return (double)count * (double)count < count_places(a, ix);
+}
+
 int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   ga_index_walk w;
   size_t slots;
   GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
   const size_t count = ga__index_count(&w);
-  if (count >= (size_t)INT32_MAX)
-    return GA_FAIL(GA_XLARGE_ERROR,
-                   "%s: %zu indices at once, at most %d are offered; do it in parts",
-                   ix->operation, count, INT32_MAX - 1);
+  GA_TRY(check_count(count, ix->operation));
   GpuArray made;
   GA_TRY(GpuArray_empty(&made, w.context, GA_BOOL, w.nd, w.dims, GA_C_ORDER));
-  /* Comparing each with each costs a load; a place in the table, a store and more. */
-  const bool is_small = (double)count * (double)count < count_places(a, ix);
+  const bool is_small = compares_all(count, a, ix);
   ga_indices quiet = *ix;
   if (ix->mode == GA_INDEX_RAISE)
     quiet.mode = GA_INDEX_QUIET;
@@ -249,27 +270,49 @@ static void add_keep(ga_index_walk *w, const GpuArray *keep, unsigned int first)
     w->keep.strides[first + k] = keep->strides[k];
 }
 
+/* Of several values for a place the last one: the values that win are looked up for
+ * each place where there are not many more places than indices, else each index is told
+ * whether it wins. */
+static int put_winners(ga_index_walk *w, const GpuArray *a, const ga_indices *ix,
+                       const GpuArray *v, size_t count) {
+  GA_TRY(check_count(count, ix->operation));
+  if (!compares_all(count, a, ix) && count_places(a, ix) <= 4 * (double)count &&
+      ga__index_may_put_by_place(a, v)) {
+    ga_index_walk claim;
+    gpudata *table;
+    GA_TRY(make_table(&table, &claim, a, ix)); /* reports what is out of bounds */
+    int status = ga__index_put_by_place(w, a, ix, table);
+    gpudata_release(table);
+    return status;
+  }
+  GpuArray winners;
+  GA_TRY(ga__index_winners(&winners, a, ix));
+  add_keep(w, &winners, ix->first_axis);
+  int status = ga__index_run(w);
+  GpuArray_clear(&winners);
+  return status;
+}
+
 int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
                   const GpuArray *keep) {
   ga_index_walk w;
-  GpuArray winners = {0};
   ga_index_operand dst;
   GA_TRY(ga__index_begin(&w, &dst, a, ix));
   GA_TRY(ga__index_operand(&w.src, &w, v));
   w.dst = dst;
   w.op = GA_INDEX_PUT;
+  const unsigned int first = ix->first_axis;
   const unsigned int n_result = w.nd + ix->n - a->nd; /* axes of the indices */
   if (keep != NULL) {
-    add_keep(&w, keep, ix->first_axis);
+    add_keep(&w, keep, first);
   } else if (ix->mode != GA_INDEX_TRUSTED && ga__index_count(&w) > 0 &&
-             may_differ(&w) &&
-             varies_along(&w, ix->first_axis, ix->first_axis + n_result)) {
-    GA_TRY(ga__index_winners(&winners, a, ix));
-    add_keep(&w, &winners, ix->first_axis);
+             may_differ(&w) && varies_along(&w, first, first + n_result)) {
+    size_t count = 1;
+    for (unsigned int k = first; k < first + n_result; k++)
+      count *= w.dims[k];
+    return put_winners(&w, a, ix, v, count);
   }
-  int status = ga__index_run(&w);
-  GpuArray_clear(&winners);
-  return status;
+  return ga__index_run(&w);
 }
 
 int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,

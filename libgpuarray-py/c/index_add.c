@@ -1,14 +1,15 @@
 /* GpuArray_add_at: additions in which what belongs to a repeated index is summed up.
  *
  * Integers of 32 and 64 bits are added by atomic additions, which are exact in any
- * order; everything else one after another. */
+ * order; so are floats if the caller asks for it; everything else in a fixed order. */
 #include <string.h>
 
 #include "c/index_walk.h"
 
-static bool has_atomics(int typecode) {
-  return typecode == GA_INT || typecode == GA_UINT || typecode == GA_LONG ||
-         typecode == GA_ULONG;
+static bool has_atomics(int typecode, bool any_order) {
+  const bool is_exact = typecode == GA_INT || typecode == GA_UINT ||
+                        typecode == GA_LONG || typecode == GA_ULONG;
+  return is_exact || (any_order && (typecode == GA_FLOAT || typecode == GA_DOUBLE));
 }
 
 /* By atomic additions. */
@@ -39,7 +40,8 @@ static int check_add(const GpuArray *a, const GpuArray *v, const ga_indices *ix)
 
 int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,
                     unsigned int first_axis, const GpuArray *v, int mode) {
-  ga_indices ix = {n, first_axis, indices, mode, "add_at"};
+  const bool any_order = (mode & GA_ADD_AT_ANY_ORDER) != 0;
+  ga_indices ix = {n, first_axis, indices, mode & ~GA_ADD_AT_ANY_ORDER, "add_at"};
   GA_TRY(check_add(a, v, &ix));
   ga_index_copies copies;
   GpuArray made = {0};
@@ -48,8 +50,9 @@ int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   if (status == GA_NO_ERROR)
     status = ga__index_values(&values, &made, a, v);
   if (status == GA_NO_ERROR)
-    status = has_atomics(a->typecode) ? add_atomically(a, &ix, values)
-                                      : ga__index_add_in_order(a, &ix, values);
+    status = has_atomics(a->typecode, any_order)
+                 ? add_atomically(a, &ix, values)
+                 : ga__index_add_in_order(a, &ix, values);
   GpuArray_clear(&made);
   ga__index_copies_clear(&copies);
   return status;

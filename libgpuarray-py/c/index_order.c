@@ -1,13 +1,13 @@
 /* Additions at repeated places in a fixed order: the numbers of the indices are sorted
- * by where they lead, and one item adds up what leads to one place. */
+ * by where they lead; what leads to one place is summed up in runs, and the sums of
+ * these in runs again until there is one. */
 #include "c/index_order.h"
-
-#include <gpuarray/sort.h>
 
 #include <string.h>
 
 #include "c/index_walk.h"
 #include "c/kept.h"
+#include "c/sort.h"
 
 /* Axes that are walked together, by the elements and by the values. */
 typedef struct axes {
@@ -36,15 +36,32 @@ static size_t product(const axes *a) {
   return n;
 }
 
-static void add_lengths(ga_args *args, const axes *a) {
-  for (unsigned int k = 1; k < a->nd; k++)
-    ga__args_u64(args, a->dims[k]);
+/* How far these strides reach, in elements of `size` bytes. */
+static size_t reach(const axes *a, const ssize_t *strides, size_t size) {
+  size_t sum = 0;
+  for (unsigned int k = 0; k < a->nd; k++)
+    sum += (a->dims[k] - 1) * (size_t)(strides[k] < 0 ? -strides[k] : strides[k]);
+  return sum / size;
+}
+
+static void add_lengths(ga_args *args, const axes *a, bool wide) {
+  for (unsigned int k = 1; k < a->nd; k++) {
+    if (wide)
+      ga__args_u64(args, a->dims[k]);
+    else
+      ga__args_u32(args, (uint32_t)a->dims[k]);
+  }
 }
 
 static void add_strides(ga_args *args, const axes *a, const ssize_t *strides,
-                        size_t size) {
-  for (unsigned int k = 0; k < a->nd; k++)
-    ga__args_i64(args, strides[k] / (ssize_t)size);
+                        size_t size, bool wide) {
+  for (unsigned int k = 0; k < a->nd; k++) {
+    const ssize_t value = strides[k] / (ssize_t)size;
+    if (wide)
+      ga__args_i64(args, value);
+    else
+      ga__args_i32(args, (int32_t)value);
+  }
 }
 
 /* ---- launches ---- */
@@ -94,34 +111,148 @@ static void divide(axes *indexed, axes *by, axes *others, const ga_index_walk *w
   collapse(others);
 }
 
-static int queue_add(const ga_index_walk *w, const GpuArray *a, const ga_indices *ix,
-                     const GpuArray *slot, const GpuArray *order) {
-  const size_t size = gpuarray_get_elsize(a->typecode);
+/* What a launch of many reads: entries, sorted by slot. */
+typedef struct entries {
+  size_t count;
+  gpudata *slots, *order, *sums; /* order: of the first, sums: of the others */
+} entries;
+
+static void clear_entries(entries *e) {
+  gpudata_release(e->slots);
+  gpudata_release(e->order);
+  gpudata_release(e->sums);
+}
+
+/* An addition, the same for all of its launches. */
+typedef struct addition {
+  const ga_index_walk *w;
+  int typecode, slot_type;
+  bool wide;
+  size_t others_count;
+  size_t put; /* bytes of an element that is put; 0: they are added */
   axes indexed, by, others;
-  divide(&indexed, &by, &others, w, a, ix);
+} addition;
+
+#define NARROW ((size_t)INT32_MAX - (1 << 20))
+
+static void plan_addition(addition *p, const ga_index_walk *w, const GpuArray *a,
+                          const ga_indices *ix, size_t count) {
+  const size_t size = gpuarray_get_elsize(a->typecode);
+  p->w = w;
+  p->put = 0;
+  p->typecode = a->typecode;
+  divide(&p->indexed, &p->by, &p->others, w, a, ix);
+  p->others_count = product(&p->others);
+  const size_t x =
+      reach(&p->indexed, p->indexed.x, size) + reach(&p->others, p->others.x, size);
+  const size_t v = reach(&p->by, p->by.v, size) + reach(&p->others, p->others.v, size);
+  p->wide = x >= NARROW || v >= NARROW || count >= NARROW ||
+            p->others_count >= NARROW || product(&p->indexed) >= NARROW;
+}
+
+static int queue_add(const addition *p, const entries *from, const entries *to) {
+  const ga_index_walk *w = p->w;
+  const size_t size = gpuarray_get_elsize(p->typecode);
+  const bool is_first = p->put > 0 || from->order != NULL;
   ga_order_spec s;
   memset(&s, 0, sizeof s);
-  s.typecode = (unsigned char)a->typecode;
-  s.slot_type = (unsigned char)slot->typecode;
-  s.n = (unsigned char)indexed.nd;
-  s.nb = (unsigned char)by.nd;
-  s.nd = (unsigned char)others.nd;
+  s.put = (unsigned char)p->put;
+  s.typecode = (unsigned char)(p->put > 0 ? 0 : p->typecode);
+  s.slot_type = (unsigned char)p->slot_type;
+  s.first = is_first;
+  s.last = to->count == 0;
+  s.wide = p->wide;
+  s.n = (unsigned char)p->indexed.nd;
+  s.nb = (unsigned char)(is_first ? p->by.nd : 0);
+  s.nd = (unsigned char)p->others.nd;
   ga_args args;
   args.n = 0;
   add_pointer(&args, w->dst.data, w->dst.offset, false);
-  add_pointer(&args, w->src.data, w->src.offset, true);
-  add_pointer(&args, slot->data, slot->offset, true);
-  add_pointer(&args, order->data, order->offset, true);
-  ga__args_u64(&args, slot->dimensions[0]);
-  ga__args_u64(&args, product(&others));
-  add_lengths(&args, &indexed);
-  add_strides(&args, &indexed, indexed.x, size);
-  add_lengths(&args, &by);
-  add_strides(&args, &by, by.v, size);
-  add_lengths(&args, &others);
-  add_strides(&args, &others, others.x, size);
-  add_strides(&args, &others, others.v, size);
-  return launch(w->context, &s, &args, product(&others), slot->dimensions[0]);
+  add_pointer(&args, is_first ? w->src.data : from->sums, is_first ? w->src.offset : 0,
+              true);
+  add_pointer(&args, from->slots, 0, true);
+  if (from->order != NULL)
+    add_pointer(&args, from->order, 0, true);
+  if (!s.last) {
+    add_pointer(&args, to->slots, 0, false);
+    add_pointer(&args, to->sums, 0, false);
+  }
+  ga__args_u64(&args, from->count);
+  ga__args_u64(&args, p->others_count);
+  add_lengths(&args, &p->indexed, p->wide);
+  add_strides(&args, &p->indexed, p->indexed.x, size, p->wide);
+  if (is_first) {
+    add_lengths(&args, &p->by, p->wide);
+    add_strides(&args, &p->by, p->by.v, size, p->wide);
+  }
+  add_lengths(&args, &p->others, p->wide);
+  add_strides(&args, &p->others, p->others.x, size, p->wide);
+  if (is_first)
+    add_strides(&args, &p->others, p->others.v, size, p->wide);
+  return launch(w->context, &s, &args, p->others_count, from->count);
+}
+
+/* Room for what a launch leaves; nothing if it is the last. */
+static int open_entries(entries *to, const addition *p, size_t from) {
+  gpucontext *ctx = p->w->context;
+  *to = (entries){0};
+  if (from <= GA_ORDER_RUN)
+    return GA_NO_ERROR;
+  to->count = 2 * ((from - 1) / GA_ORDER_RUN + 1);
+  const size_t size = gpuarray_get_elsize(ga__dtype_work(p->typecode));
+  GA_TRY(
+      ga__buffer_new(&to->slots, ctx, to->count * gpuarray_get_elsize(p->slot_type)));
+  int status = ga__buffer_new(&to->sums, ctx, to->count * p->others_count * size);
+  if (status != GA_NO_ERROR)
+    clear_entries(to);
+  return status;
+}
+
+/* Takes `from` over. */
+static int add_entries(const addition *p, entries *from) {
+  int status = GA_NO_ERROR;
+  while (status == GA_NO_ERROR && from->count > 0) {
+    entries to;
+    status = open_entries(&to, p, from->count);
+    if (status != GA_NO_ERROR)
+      break;
+    status = queue_add(p, from, &to);
+    clear_entries(from);
+    *from = to;
+  }
+  clear_entries(from);
+  return status;
+}
+
+/* The slots and numbers of the indices, in order. */
+static int sort_entries(entries *out, const GpuArray *slot, size_t slots,
+                        const char *operation) {
+  const size_t count = slot->dimensions[0];
+  gpucontext *ctx = slot->data->context;
+  if (count > GA_SORT_LONGEST)
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "%s: %zu indices at once, at most %zu are offered; do it in parts",
+                   operation, count, GA_SORT_LONGEST);
+  *out = (entries){.count = count};
+  int status =
+      ga__buffer_new(&out->slots, ctx, count * gpuarray_get_elsize(slot->typecode));
+  if (status == GA_NO_ERROR)
+    status = ga__buffer_new(&out->order, ctx, count * sizeof(int64_t));
+  ga_sort_task task = {.context = ctx,
+                       .typecode = slot->typecode,
+                       .rows = 1,
+                       .n = count,
+                       .keys = {slot->data, slot->offset},
+                       .out_keys = {out->slots, 0},
+                       .out_indices = {out->order, 0}};
+  /* All ones, of whatever bits, come after all slots. */
+  while (task.key_bits < 63 && slots > ((size_t)1 << task.key_bits) - 1)
+    task.key_bits++;
+  if (status == GA_NO_ERROR)
+    status = ga__sort_rows(&task);
+  if (status != GA_NO_ERROR)
+    clear_entries(out);
+  return status;
 }
 
 int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArray *v) {
@@ -132,15 +263,38 @@ int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArr
   w.dst = dst;
   if (ga__index_count(&w) == 0)
     return GA_NO_ERROR;
-  GpuArray slot, order = {0};
+  GpuArray slot;
+  entries e;
   GA_TRY(ga__index_slots(&slot, a, ix));
-  int status =
-      GpuArray_empty(&order, w.context, GA_LONG, 1, slot.dimensions, GA_C_ORDER);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_argsort(&order, &slot, 0, 0);
-  if (status == GA_NO_ERROR)
-    status = queue_add(&w, a, ix, &slot, &order);
-  GpuArray_clear(&order);
+  addition p;
+  plan_addition(&p, &w, a, ix, slot.dimensions[0]);
+  p.slot_type = slot.typecode;
+  int status = sort_entries(&e, &slot, product(&p.indexed), ix->operation);
   GpuArray_clear(&slot);
-  return status;
+  return status == GA_NO_ERROR ? add_entries(&p, &e) : status;
+}
+
+/* ---- what is put place by place ---- */
+
+/* Whether all elements lie where words of their size may. */
+static bool has_words(const GpuArray *a) {
+  size_t bits = a->offset;
+  for (unsigned int k = 0; k < a->nd; k++)
+    bits |= (size_t)a->strides[k];
+  return bits % gpuarray_get_elsize(a->typecode) == 0;
+}
+
+bool ga__index_may_put_by_place(const GpuArray *a, const GpuArray *v) {
+  return has_words(a) && has_words(v);
+}
+
+int ga__index_put_by_place(const ga_index_walk *w, const GpuArray *a,
+                           const ga_indices *ix, gpudata *table) {
+  addition p;
+  plan_addition(&p, w, a, ix, 0);
+  p.put = gpuarray_get_elsize(a->typecode);
+  p.slot_type = GA_UINT;
+  const entries places = {.count = product(&p.indexed), .slots = table};
+  const entries none = {0};
+  return queue_add(&p, &places, &none);
 }

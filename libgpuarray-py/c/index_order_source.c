@@ -1,7 +1,45 @@
-/* The kernel text of additions in a fixed order. */
+/* The kernel texts of additions in a fixed order, and of what is put place by place. */
 #include "c/index_order.h"
 
+#include <stdio.h>
+
 #include "c/dtype.h"
+
+static const char *element_type(const ga_order_spec *s) {
+  return s->put == 0   ? gpuarray_get_type(s->typecode)->cluda_name
+         : s->put == 1 ? "ga_ubyte"
+         : s->put == 2 ? "ga_ushort"
+         : s->put == 4 ? "ga_uint"
+         : s->put == 8 ? "ga_ulong"
+                       : "ga_ulong2";
+}
+
+static const char *work_type(const ga_order_spec *s) {
+  return gpuarray_get_type(ga__dtype_work(s->typecode))->cluda_name;
+}
+
+static const char *slot_type(const ga_order_spec *s) {
+  return gpuarray_get_type(s->slot_type)->cluda_name;
+}
+
+static const char *position_type(const ga_order_spec *s) {
+  return s->wide ? "ga_long" : "ga_int";
+}
+
+static const char *count_type(const ga_order_spec *s) {
+  return s->wide ? "ga_ulong" : "ga_uint";
+}
+
+/* ---- arguments ---- */
+
+static void add_array(ga_strbuf *t, ga_strbuf *starts, bool is_read, const char *type,
+                      const char *name) {
+  const char *read = is_read ? "const " : "";
+  ga__strbuf_addf(t, "GLOBAL_MEM %s%s *%s, ga_size %s_off, ", read, type, name, name);
+  ga__strbuf_addf(starts,
+                  "  %s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off);\n",
+                  name, read, type, read, name, name);
+}
 
 static void add_list(ga_strbuf *t, const char *type, const char *name,
                      unsigned int from, unsigned int to) {
@@ -9,44 +47,45 @@ static void add_list(ga_strbuf *t, const char *type, const char *name,
     ga__strbuf_addf(t, ", %s %s%u", type, name, k);
 }
 
-static void add_arguments(ga_strbuf *t, const ga_order_spec *s) {
-  const char *type = gpuarray_get_type(s->typecode)->cluda_name;
-  const char *slot = gpuarray_get_type(s->slot_type)->cluda_name;
-  ga__strbuf_addf(t,
-                  "(GLOBAL_MEM %s *x, ga_size x_off, GLOBAL_MEM const %s *v, ga_size "
-                  "v_off, GLOBAL_MEM const %s *slot, ga_size slot_off, GLOBAL_MEM "
-                  "const ga_long *order, ga_size order_off, ga_ulong count, ga_ulong "
-                  "others",
-                  type, type, slot);
-  add_list(t, "ga_ulong", "il", 1, s->n);
-  add_list(t, "ga_long", "is", 0, s->n);
-  add_list(t, "ga_ulong", "bl", 1, s->nb);
-  add_list(t, "ga_long", "bs", 0, s->nb);
-  add_list(t, "ga_ulong", "ol", 1, s->nd);
-  add_list(t, "ga_long", "xs", 0, s->nd);
-  add_list(t, "ga_long", "vs", 0, s->nd);
-  ga__strbuf_addf(
-      t,
-      ") {\n"
-      "  x = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)x + x_off);\n"
-      "  v = (GLOBAL_MEM const %s *)((GLOBAL_MEM const char *)v + v_off);\n"
-      "  slot = (GLOBAL_MEM const %s *)((GLOBAL_MEM const char *)slot + "
-      "slot_off);\n"
-      "  order = (GLOBAL_MEM const ga_long *)((GLOBAL_MEM const char *)order "
-      "+ order_off);\n",
-      type, type, slot);
+static int add_arguments(ga_strbuf *t, const ga_order_spec *s) {
+  ga_strbuf starts = {0};
+  ga__strbuf_add(t, "(");
+  add_array(t, &starts, false, element_type(s), "x");
+  add_array(t, &starts, true, s->first ? element_type(s) : work_type(s), "v");
+  add_array(t, &starts, true, slot_type(s), "slot");
+  if (s->first && !s->put)
+    add_array(t, &starts, true, "ga_long", "order");
+  if (!s->last) {
+    add_array(t, &starts, false, slot_type(s), "next_slot");
+    add_array(t, &starts, false, work_type(s), "next");
+  }
+  ga__strbuf_add(t, "ga_ulong count, ga_ulong others");
+  add_list(t, count_type(s), "il", 1, s->n);
+  add_list(t, position_type(s), "is", 0, s->n);
+  add_list(t, count_type(s), "bl", 1, s->nb);
+  add_list(t, position_type(s), "bs", 0, s->nb);
+  add_list(t, count_type(s), "ol", 1, s->nd);
+  add_list(t, position_type(s), "xs", 0, s->nd);
+  add_list(t, position_type(s), "vs", 0, s->first ? s->nd : 0);
+  int status = ga__strbuf_status(&starts);
+  if (status == GA_NO_ERROR)
+    ga__strbuf_addf(t, ") {\n%s", starts.text);
+  ga__strbuf_clear(&starts);
+  return status;
 }
 
+/* ---- values ---- */
+
 /* Adds to `sum` where position `at` lies along axes of these lengths and strides. */
-static void add_terms(ga_strbuf *t, unsigned int nd, const char *at,
-                      const char *lengths, const char *strides, const char *sum) {
-  if (nd == 0)
-    return;
-  ga__strbuf_addf(t, "{ ga_ulong rest = %s;\n", at);
+static void add_terms(ga_strbuf *t, const ga_order_spec *s, unsigned int nd,
+                      const char *at, const char *lengths, const char *strides,
+                      const char *sum) {
+  const char *type = position_type(s);
+  ga__strbuf_addf(t, "{ %s rest = (%s)%s;\n", count_type(s), count_type(s), at);
   for (unsigned int k = nd - 1; k > 0; k--)
-    ga__strbuf_addf(t, "%s += (ga_long)(rest %% %s%u) * %s%u; rest /= %s%u;\n", sum,
+    ga__strbuf_addf(t, "%s += (%s)(rest %% %s%u) * %s%u; rest /= %s%u;\n", sum, type,
                     lengths, k, strides, k, lengths, k);
-  ga__strbuf_addf(t, "%s += (ga_long)rest * %s0; }\n", sum, strides);
+  ga__strbuf_addf(t, "%s += (%s)rest * %s0; }\n", sum, type, strides);
 }
 
 static void add_pattern(ga_strbuf *t, const char *pattern, const char *text) {
@@ -57,60 +96,168 @@ static void add_pattern(ga_strbuf *t, const char *pattern, const char *text) {
       ga__strbuf_addn(t, c, 1);
 }
 
-static void add_sum(ga_strbuf *t, const ga_order_spec *s) {
+/* `to` becomes its sum with `one`. */
+static void add_sum(ga_strbuf *t, const ga_order_spec *s, const char *to,
+                    const char *one) {
   const char kind = ga__dtype_kind(s->typecode);
-  const char *work = gpuarray_get_type(ga__dtype_work(s->typecode))->cluda_name;
-  ga__strbuf_addf(t, "      const %s one = ", work);
-  add_pattern(t, ga__dtype_load(s->typecode), "v[pv]");
   if (kind == 'c')
-    ga__strbuf_add(t, ";\n      sum.x += one.x;\n      sum.y += one.y;\n");
+    ga__strbuf_addf(t, "{ %s.x += %s.x; %s.y += %s.y; }\n", to, one, to, one);
   else if (kind == 'b')
-    ga__strbuf_add(t, ";\n      sum = sum | one;\n");
+    ga__strbuf_addf(t, "%s = %s | %s;\n", to, to, one);
   else
-    ga__strbuf_addf(t, ";\n      sum = (%s)(sum + one);\n", work);
+    ga__strbuf_addf(t, "%s = (%s)(%s + %s);\n", to, work_type(s), to, one);
 }
 
-/* Item (x, y): position x of the other axes and index y of the order, if it is the
- * first of its slot. */
+/* What changes nothing that it is added to. */
+static void add_nothing(ga_strbuf *t, const ga_order_spec *s, const char *name) {
+  const char kind = ga__dtype_kind(s->typecode);
+  const char *zero = kind == 'f' || kind == 'c' ? "-0.0f" : "0";
+  if (kind == 'c')
+    ga__strbuf_addf(t, "    %s %s; %s.x = %s; %s.y = %s;\n", work_type(s), name, name,
+                    zero, name, zero);
+  else
+    ga__strbuf_addf(t, "    %s %s = %s;\n", work_type(s), name, zero);
+}
+
+/* `one`: the value of entry `k`. */
+static void add_load(ga_strbuf *t, const ga_order_spec *s) {
+  if (!s->first) {
+    ga__strbuf_addf(t, "      const %s one = v[k * others + o];\n", work_type(s));
+    return;
+  }
+  ga__strbuf_addf(t,
+                  "      const ga_ulong number = (ga_ulong)order[k];\n      %s pv = "
+                  "pv_o;\n",
+                  position_type(s));
+  add_terms(t, s, s->nb, "number", "bl", "bs", "pv");
+  ga__strbuf_addf(t, "      const %s one = ", work_type(s));
+  add_pattern(t, ga__dtype_load(s->typecode), "v[pv]");
+  ga__strbuf_add(t, ";\n");
+}
+
+/* ---- the kernel ---- */
+
+/* Stores an entry for the next launch: the first of a run of entries, or its last. */
+static void add_entry(ga_strbuf *t, unsigned int which, const char *own,
+                      const char *value) {
+  ga__strbuf_addf(t,
+                  "      if (o == 0) next_slot[2 * run + %u] = %s;\n"
+                  "      next[(2 * run + %u) * others + o] = %s;\n",
+                  which, own, which, value);
+}
+
+/* What no run goes on into, or out of, is an entry of nothing. */
+static void add_empty_entries(ga_strbuf *t, const ga_order_spec *s) {
+  char none[32];
+  snprintf(none, sizeof none, "~(%s)0", slot_type(s));
+  ga__strbuf_add(t, "    if (q == begin && !goes_on) {\n");
+  add_entry(t, 0, none, "nothing");
+  ga__strbuf_add(t, "    }\n"
+                    "    if (q + 1 == end && (end == count || slot[end] != own)) {\n");
+  add_entry(t, 1, none, "nothing");
+  ga__strbuf_add(t, "    }\n");
+}
+
+/* `sum`, of the entries from `q` on. */
+static void add_loop(ga_strbuf *t, const ga_order_spec *s) {
+  ga__strbuf_addf(t,
+                  "    %s px = px_o;\n"
+                  "    %s sum = nothing;\n",
+                  position_type(s), work_type(s));
+  add_terms(t, s, s->n, "own", "il", "is", "px");
+  if (s->first) {
+    ga__strbuf_addf(t, "    if (!goes_on && own != ~(%s)0) sum = ", slot_type(s));
+    add_pattern(t, ga__dtype_load(s->typecode), "x[px]");
+    ga__strbuf_add(t, ";\n");
+  }
+  ga__strbuf_add(t, "    ga_ulong k = q;\n"
+                    "    do {\n");
+  add_load(t, s);
+  ga__strbuf_add(t, "      ");
+  add_sum(t, s, "sum", "one");
+  ga__strbuf_add(t, "    } while (++k < end && slot[k] == own);\n");
+}
+
+/* Where the sum goes. */
+static void add_result(ga_strbuf *t, const ga_order_spec *s) {
+  if (!s->last) {
+    ga__strbuf_add(t, "    const ga_int is_cut = k == end && k < count && slot[k] == "
+                      "own;\n"
+                      "    if (goes_on) {\n");
+    add_entry(t, 0, "own", "sum");
+    ga__strbuf_add(t, "    }\n    if (is_cut) {\n");
+    add_entry(t, 1, "own", "(goes_on ? nothing : sum)");
+    ga__strbuf_add(t, "    }\n    if (goes_on || is_cut) continue;\n");
+  }
+  ga__strbuf_addf(t, "    if (own != ~(%s)0) x[px] = ", slot_type(s));
+  add_pattern(t, ga__dtype_store(s->typecode), "sum");
+  ga__strbuf_add(t, ";\n");
+}
+
+/* Item (x, y): position x of the other axes, and entry y if it is the first of its slot
+ * or of its run of entries. */
 static void add_body(ga_strbuf *t, const ga_order_spec *s) {
-  const char *work = gpuarray_get_type(ga__dtype_work(s->typecode))->cluda_name;
-  const char *slot = gpuarray_get_type(s->slot_type)->cluda_name;
-  ga__strbuf_add(t, "  const ga_ulong o = GID_0 * LDIM_0 + LID_0;\n"
-                    "  if (o >= others) return;\n"
-                    "  ga_long px_o = 0, pv_o = 0;\n");
-  add_terms(t, s->nd, "o", "ol", "xs", "px_o");
-  add_terms(t, s->nd, "o", "ol", "vs", "pv_o");
+  ga__strbuf_addf(t,
+                  "  const ga_ulong o = GID_0 * LDIM_0 + LID_0;\n"
+                  "  if (o >= others) return;\n"
+                  "  %s px_o = 0, pv_o = 0;\n  (void)pv_o;\n",
+                  position_type(s));
+  add_terms(t, s, s->nd, "o", "ol", "xs", "px_o");
+  if (s->first)
+    add_terms(t, s, s->nd, "o", "ol", "vs", "pv_o");
+  add_nothing(t, s, "nothing");
   ga__strbuf_addf(t,
                   "  for (ga_ulong q = GID_1 * LDIM_1 + LID_1; q < count; "
                   "q += GDIM_1 * LDIM_1) {\n"
-                  "    ga_long number = order[q];\n"
-                  "    const %s own = slot[number];\n"
-                  "    if (own == ~(%s)0 || (q > 0 && slot[order[q - 1]] == own)) "
-                  "continue;\n"
-                  "    ga_long px = px_o;\n",
-                  slot, slot);
-  add_terms(t, s->n, "own", "il", "is", "px");
-  ga__strbuf_addf(t, "    %s sum = ", work);
-  add_pattern(t, ga__dtype_load(s->typecode), "x[px]");
-  ga__strbuf_add(t, ";\n    for (ga_ulong r = q; ; number = order[r]) {\n"
-                    "      if (slot[number] != own) break;\n"
-                    "      ga_long pv = pv_o;\n");
-  add_terms(t, s->nb, "(ga_ulong)number", "bl", "bs", "pv");
-  add_sum(t, s);
-  ga__strbuf_add(t, "      if (++r == count) break;\n    }\n    x[px] = ");
-  add_pattern(t, ga__dtype_store(s->typecode), "sum");
-  ga__strbuf_add(t, ";\n  }\n}\n");
+                  "    const ga_ulong run = q / %d, begin = run * %d;\n"
+                  "    const ga_ulong end = begin + %d < count ? begin + %d : count;\n"
+                  "    const %s own = slot[q];\n"
+                  "    const ga_int goes_on = q > 0 && slot[q - 1] == own;\n",
+                  GA_ORDER_RUN, GA_ORDER_RUN, GA_ORDER_RUN, GA_ORDER_RUN, slot_type(s));
+  if (!s->last)
+    add_empty_entries(t, s);
+  ga__strbuf_add(t, "    if (goes_on && q != begin) continue;\n");
+  add_loop(t, s);
+  add_result(t, s);
+  ga__strbuf_add(t, "  }\n}\n");
+}
+
+/* Item (x, y): position x of the other axes and slot y. */
+static void add_put(ga_strbuf *t, const ga_order_spec *s) {
+  const char *type = position_type(s);
+  ga__strbuf_addf(t,
+                  "  const ga_ulong o = GID_0 * LDIM_0 + LID_0;\n"
+                  "  if (o >= others) return;\n"
+                  "  %s px_o = 0, pv_o = 0;\n",
+                  type);
+  add_terms(t, s, s->nd, "o", "ol", "xs", "px_o");
+  add_terms(t, s, s->nd, "o", "ol", "vs", "pv_o");
+  ga__strbuf_addf(t,
+                  "  for (ga_ulong y = GID_1 * LDIM_1 + LID_1; y < count; "
+                  "y += GDIM_1 * LDIM_1) {\n"
+                  "    const ga_uint number = slot[y];\n"
+                  "    if (number == 0) continue;\n"
+                  "    %s px = px_o, pv = pv_o;\n",
+                  type);
+  add_terms(t, s, s->n, "y", "il", "is", "px");
+  add_terms(t, s, s->nb, "(number - 1)", "bl", "bs", "pv");
+  ga__strbuf_add(t, "    x[px] = v[pv];\n  }\n}\n");
 }
 
 int ga__order_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_order_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
-  add_arguments(&text, s);
-  add_body(&text, s);
-  int status = ga__strbuf_status(&text);
+  int status = add_arguments(&text, s);
   if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, "index_add", text.text);
+    if (s->put)
+      add_put(&text, s);
+    else
+      add_body(&text, s);
+    status = ga__strbuf_status(&text);
+  }
+  if (status == GA_NO_ERROR) {
+    ga__kernel_name(out->name, s->put ? "index_put" : "index_add", text.text);
     ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
     ga__strbuf_addn(&out->body, text.text, text.length);
     status = ga__strbuf_status(&out->body);

@@ -203,10 +203,12 @@ static void add_place(ga_strbuf *t, const ga_index_spec *s, const char *x) {
 /* ---- what is done ---- */
 
 static const char *atomic_letter(int typecode) {
-  return typecode == GA_INT    ? "ig"
-         : typecode == GA_UINT ? "Ig"
-         : typecode == GA_LONG ? "lg"
-                               : "Lg";
+  return typecode == GA_INT     ? "ig"
+         : typecode == GA_UINT  ? "Ig"
+         : typecode == GA_LONG  ? "lg"
+         : typecode == GA_ULONG ? "Lg"
+         : typecode == GA_FLOAT ? "fg"
+                                : "dg";
 }
 
 /* Loads item k, whose positions are pd[k] and ps[k]. */

@@ -10,7 +10,7 @@
 enum ga_index_op {
   GA_INDEX_TAKE,  /* dst = src[place] */
   GA_INDEX_PUT,   /* dst[place] = src */
-  GA_INDEX_ADD,   /* dst[place] += src, by atomic additions of integers */
+  GA_INDEX_ADD,   /* dst[place] += src, by atomic additions */
   GA_INDEX_OWN,   /* dst[place] = max(dst[place], position + 1); uint32 */
   GA_INDEX_CLAIM, /* dst = src[place] == position + 1; uint8 of uint32 */
   GA_INDEX_SLOT   /* dst = place, or all ones if out of bounds; uint32 or uint64 */

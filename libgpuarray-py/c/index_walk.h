@@ -79,6 +79,13 @@ int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix);
  * leads to its place. GA_XLARGE_ERROR for 2^31 and more. */
 int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix);
 
+/* Puts, into the places of a walk that ga__index_put has begun, what a table says: for
+ * each element of the indexed axes, in C order, the number of an index counted from 1,
+ * or 0 (uint32). Of arrays whose elements lie where words of their size may. */
+bool ga__index_may_put_by_place(const GpuArray *a, const GpuArray *v);
+int ga__index_put_by_place(const ga_index_walk *w, const GpuArray *a,
+                           const ga_indices *ix, gpudata *table);
+
 /* GpuArray_add_at of any type, on arrays as of ga__index_put, in C order. */
 int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArray *v);
 

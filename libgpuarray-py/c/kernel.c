@@ -83,11 +83,12 @@ int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
   const char *shown = ga__intern(name);
   if (shown == NULL)
     return GA_MEMORY_ERROR;
-  GA_TRY(ctx->backend->kernel(&kernel, ctx->device, p->program, name));
+  GA_TRY(ga__context_status(
+      ctx, ctx->backend->kernel(&kernel, ctx->device, p->program, name)));
   int status = ctx->backend->kernel_threads(&k->threads, ctx->device, kernel);
   if (status != GA_NO_ERROR) {
     ctx->backend->kernel_free(ctx->device, kernel);
-    return status;
+    return ga__context_status(ctx, status);
   }
   k->context = ctx;
   k->kernel = kernel;
@@ -281,19 +282,13 @@ size_t ga__kernel_threads(const gpukernel *k) {
   return k->threads;
 }
 
-#define LAUNCHES_PER_MARK 32
-
 /* What follows a launch that was queued. */
 static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
   if (reports)
     atomic_store(&q->reports, true);
   if (ctx->is_blocking)
     return ga__queue_wait(q);
-  unsigned long count_ =
-      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
-  if (ctx->backend->mark && count_ % LAUNCHES_PER_MARK == 0 && (uint32_t)count_ != 0)
-    return ctx->backend->mark(q->device, (uint32_t)count_);
-  return GA_NO_ERROR;
+  return ga__launches_mark(q, 1);
 }
 
 /* Queues a launch on this thread's queue. `reports`: it has the word of report.c. */

@@ -14,8 +14,9 @@ struct _gpukernel {
   void *kernel;    /* the backend's */
   size_t threads;
   char name[GA_KERNEL_NAME];
-  const char *shown; /* the name, interned, for the ring of launches */
-  unsigned int n_args; /* what follows is only a user's kernel's */
+  const char *shown;         /* the name, interned, for the ring of launches */
+  unsigned int n_args;       /* what follows is only a user's kernel's */
+  unsigned int n_parameters; /* of what was compiled; n_args where nobody knows */
   int *types;
   ga_arg *args;
   bool *is_set;
@@ -59,8 +60,8 @@ typedef struct ga_args {
   unsigned int n;
   ga_arg list[GA_MAX_ARGS];
 } ga_args;
-void ga__args_buffer(ga_args *args, gpudata *buffer);                /* the pointer */
-void ga__args_input(ga_args *args, gpudata *buffer); /* the same, only read from */
+void ga__args_buffer(ga_args *args, gpudata *buffer); /* the pointer */
+void ga__args_input(ga_args *args, gpudata *buffer);  /* the same, only read from */
 void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset); /* a ga_size */
 void ga__args_u32(ga_args *args, uint32_t value);
 void ga__args_i32(ga_args *args, int32_t value);

@@ -4,6 +4,15 @@
 #include "c/context.h"
 
 #define MOST_NAMED 4 /* launches in the text of a failure */
+#define LAUNCHES_PER_MARK 32
+
+int ga__launches_mark(gpuqueue *q, unsigned long n) {
+  gpucontext *ctx = q->context;
+  unsigned long now = atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+  if (ctx->backend->mark == NULL || now % LAUNCHES_PER_MARK >= n || (uint32_t)now == 0)
+    return GA_NO_ERROR;
+  return ctx->backend->mark(q->device, (uint32_t)now);
+}
 
 /* The launch of this number, if the ring still has it. A note that is being replaced
  * meanwhile is passed over. */

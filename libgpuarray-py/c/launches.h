@@ -30,6 +30,10 @@ static inline void ga__launches_add(ga_launches *ring, const char *kernel,
   atomic_store_explicit(&note->queue, queue, memory_order_relaxed);
 }
 
+/* Marks how far a queue has come, now and then; to be called when the latest `n`
+ * launches were queued on it. */
+int ga__launches_mark(gpuqueue *q, unsigned long n);
+
 /* Puts behind the thread's message which launches can have caused a failure of the
  * device, and gives `status` back. */
 int ga__launches_blame(gpucontext *ctx, int status);

@@ -16,8 +16,10 @@ typedef struct search {
   unsigned int nd; /* of the walk in C order along as few axes as possible */
   size_t dims[GA_MAX_NDIM];
   ssize_t strides[GA_MAX_NDIM];
-  bool wide;
-  gpudata *places; /* uint64: where each block's elements begin, and the total */
+  const GpuArray *from; /* what is picked from, or NULL, and walked together */
+  ssize_t from_strides[GA_MAX_NDIM];
+  bool wide, packed; /* packed: bools one after the other, that vectors may read */
+  gpudata *places;   /* uint64: where each block's elements begin, and the total */
 } search;
 
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
@@ -38,24 +40,38 @@ static int check_searched(const GpuArray *a, const char *operation) {
   return ga__context_supports(a->data->context, a->typecode, operation);
 }
 
+static bool is_far(const GpuArray *a) {
+  size_t low, high;
+  ga__array_extent(&low, &high, a);
+  return (high - low) / gpuarray_get_elsize(a->typecode) >= NARROW;
+}
+
+/* The walk over `a`, and over `from`, of the same shape, unless it is NULL. */
+static void plan_walk(search *s, const GpuArray *from) {
+  const GpuArray *a = s->a;
+  s->from = from;
+  s->nd = a->nd;
+  memcpy(s->dims, a->dimensions, a->nd * sizeof *s->dims);
+  memcpy(s->strides, a->strides, a->nd * sizeof *s->strides);
+  if (from != NULL)
+    memcpy(s->from_strides, from->strides, a->nd * sizeof *s->strides);
+  if (s->nd == 0) {
+    s->nd = 1;
+    s->dims[0] = 1;
+  }
+  ssize_t *list[] = {s->strides, s->from_strides};
+  ga__shape_collapse(from != NULL ? 2 : 1, &s->nd, s->dims, list);
+  s->wide = s->n >= NARROW || is_far(a) || (from != NULL && is_far(from));
+}
+
 static void plan_search(search *s, const GpuArray *a) {
   memset(s, 0, sizeof *s);
   s->a = a;
   s->context = a->data->context;
   s->n = ga__array_count(a);
-  s->nd = a->nd;
-  memcpy(s->dims, a->dimensions, a->nd * sizeof *s->dims);
-  memcpy(s->strides, a->strides, a->nd * sizeof *s->strides);
-  if (s->nd == 0) {
-    s->nd = 1;
-    s->dims[0] = 1;
-  }
-  ssize_t *list[] = {s->strides};
-  ga__shape_collapse(1, &s->nd, s->dims, list);
-  s->wide = s->n >= NARROW;
-  size_t low, high;
-  ga__array_extent(&low, &high, a);
-  s->wide = s->wide || (high - low) / gpuarray_get_elsize(a->typecode) >= NARROW;
+  s->packed = a->typecode == GA_BOOL && GpuArray_IS_C_CONTIGUOUS(a) &&
+              a->offset % GA_MASK_PER == 0;
+  plan_walk(s, NULL);
 }
 
 static size_t choose_threads(const gpucontext *ctx) {
@@ -75,21 +91,29 @@ static ga_mask_spec make_spec(const search *s, enum ga_mask_kind kind,
     spec.typecode = (unsigned char)s->a->typecode;
     spec.nd = (unsigned char)s->nd;
     spec.wide = s->wide;
+    spec.packed = s->packed;
     spec.out = (unsigned char)out;
+    if (kind == GA_MASK_PICK)
+      spec.word = (unsigned char)gpuarray_get_elsize(s->from->typecode);
   }
   return spec;
 }
 
-static void add_axes(ga_args *args, const search *s) {
-  const ssize_t size = (ssize_t)gpuarray_get_elsize(s->a->typecode);
-  for (unsigned int axis = 1; axis < s->nd; axis++)
-    ga__args_u32(args, (uint32_t)s->dims[axis]);
+static void add_strides(ga_args *args, const search *s, const ssize_t *strides,
+                        int typecode) {
+  const ssize_t size = (ssize_t)gpuarray_get_elsize(typecode);
   for (unsigned int axis = 0; axis < s->nd; axis++) {
     if (s->wide)
-      ga__args_i64(args, s->strides[axis] / size);
+      ga__args_i64(args, strides[axis] / size);
     else
-      ga__args_i32(args, (int32_t)(s->strides[axis] / size));
+      ga__args_i32(args, (int32_t)(strides[axis] / size));
   }
+}
+
+static void add_axes(ga_args *args, const search *s) {
+  for (unsigned int axis = 1; axis < s->nd; axis++)
+    ga__args_u32(args, (uint32_t)s->dims[axis]);
+  add_strides(args, s, s->strides, s->a->typecode);
 }
 
 static void add_pointer(ga_args *args, gpudata *data, size_t offset, bool is_read) {
@@ -119,6 +143,7 @@ static int queue_count(const search *s) {
   add_pointer(&args, s->places, 0, false);
   add_pointer(&args, s->a->data, s->a->offset, true);
   ga__args_u64(&args, s->n);
+  ga__args_u64(&args, s->per_block);
   add_axes(&args, s);
   GA_TRY(launch(s, &spec, &args, s->blocks));
   spec = make_spec(s, GA_MASK_SCAN, 0);
@@ -128,19 +153,33 @@ static int queue_count(const search *s) {
   return launch(s, &spec, &args, 1);
 }
 
+/* Whole tiles for each block, and blocks that one block of a scan takes at once. */
+static void plan_blocks(search *s) {
+  const size_t tile = choose_threads(s->context) * GA_MASK_PER;
+  const size_t tiles = (s->n - 1) / tile + 1;
+  const size_t wanted = (size_t)16 * s->context->info.processors;
+  s->per_block = ((tiles - 1) / wanted + 1) * tile;
+  s->blocks = (s->n - 1) / s->per_block + 1;
+}
+
+/* 32 bits count along all axes but the first. */
+static int check_axes(const search *s, const char *operation) {
+  for (unsigned int axis = 1; axis < s->nd; axis++)
+    if (s->dims[axis] > UINT32_MAX)
+      return GA_FAIL(GA_XLARGE_ERROR,
+                     "%s: a strided axis of %zu elements; copy the array first",
+                     operation, s->dims[axis]);
+  return GA_NO_ERROR;
+}
+
 /* Counts, and waits for the result. The caller releases s->places. */
 static int begin_search(search *s, const GpuArray *a, const char *operation) {
   GA_TRY(check_searched(a, operation));
   plan_search(s, a);
   if (s->n == 0)
     return GA_NO_ERROR;
-  for (unsigned int axis = 1; axis < s->nd; axis++)
-    if (s->dims[axis] > UINT32_MAX)
-      return GA_FAIL(GA_XLARGE_ERROR,
-                     "%s: a strided axis of %zu elements; copy the array first",
-                     operation, s->dims[axis]);
-  s->per_block = choose_threads(s->context) * GA_MASK_PER;
-  s->blocks = (s->n - 1) / s->per_block + 1;
+  GA_TRY(check_axes(s, operation));
+  plan_blocks(s);
   GA_TRY(ga__buffer_new(&s->places, s->context, (s->blocks + 1) * sizeof(uint64_t)));
   uint64_t total = 0;
   int status = queue_count(s);
@@ -173,6 +212,7 @@ static int list_positions(GpuArray *out, const search *s) {
     add_pointer(&args, s->a->data, s->a->offset, true);
     add_pointer(&args, made.data, 0, false);
     ga__args_u64(&args, s->n);
+    ga__args_u64(&args, s->per_block);
     ga__args_u64(&args, s->total);
     add_axes(&args, s);
     for (unsigned int axis = 1; axis < nd; axis++)
@@ -254,10 +294,8 @@ static int find_indices(found *f, const GpuArray *mask, const char *operation) {
   return GA_NO_ERROR;
 }
 
-int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
-  if (out == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "compress: got no array to fill in");
-  GA_TRY(check_mask(a, mask, "compress"));
+/* a[mask] of parts: by their positions. */
+static int pick_parts(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   found f;
   GA_TRY(find_indices(&f, mask, "compress"));
   size_t dims[GA_MAX_NDIM];
@@ -275,6 +313,56 @@ int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   else
     *out = made;
   return status;
+}
+
+/* Whether all elements lie where words of their size may. */
+static bool has_words(const GpuArray *a) {
+  size_t bits = a->offset;
+  for (unsigned int k = 0; k < a->nd; k++)
+    bits |= (size_t)a->strides[k];
+  return bits % gpuarray_get_elsize(a->typecode) == 0;
+}
+
+static int queue_pick(const GpuArray *out, const search *s) {
+  const ga_mask_spec spec = make_spec(s, GA_MASK_PICK, 0);
+  ga_args args;
+  args.n = 0;
+  add_pointer(&args, s->places, 0, true);
+  add_pointer(&args, s->a->data, s->a->offset, true);
+  add_pointer(&args, out->data, 0, false);
+  add_pointer(&args, s->from->data, s->from->offset, true);
+  ga__args_u64(&args, s->n);
+  ga__args_u64(&args, s->per_block);
+  add_axes(&args, s);
+  add_strides(&args, s, s->from_strides, s->from->typecode);
+  return launch(s, &spec, &args, s->blocks);
+}
+
+/* a[mask] of single elements. */
+static int pick_elements(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
+  search s;
+  GA_TRY(begin_search(&s, mask, "compress"));
+  plan_walk(&s, a);
+  GpuArray made = {0};
+  int status = check_axes(&s, "compress");
+  if (status == GA_NO_ERROR)
+    status = GpuArray_empty(&made, s.context, a->typecode, 1, &s.total, GA_C_ORDER);
+  if (status == GA_NO_ERROR && s.n > 0)
+    status = queue_pick(&made, &s);
+  end_search(&s);
+  if (status != GA_NO_ERROR)
+    GpuArray_clear(&made);
+  else
+    *out = made;
+  return status;
+}
+
+int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
+  if (out == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "compress: got no array to fill in");
+  GA_TRY(check_mask(a, mask, "compress"));
+  return a->nd == mask->nd && has_words(a) ? pick_elements(out, a, mask)
+                                           : pick_parts(out, a, mask);
 }
 
 /* Values that broadcast to the rest of each place: the mask says where. */

@@ -1,7 +1,8 @@
 /* The order of work on one buffer across the queues of a context. */
 #include "c/buffer.h"
 
-/* While a thread records a graph nothing is queued; the whole graph is ordered later. */
+/* While a thread records a graph nothing is queued; the whole graph is ordered later.
+ */
 static _Thread_local bool is_recording;
 
 void ga__queue_record(bool on) {

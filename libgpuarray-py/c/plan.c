@@ -89,15 +89,33 @@ static ga_value array_value(int typecode, unsigned int nd) {
 static const ga_value integer_value = {
     .integer = true, .typecode = GA_LONG, .input = -1};
 
+/* How a step without a label is called. */
+static const char *named(const char *label) {
+  return label ? label : "step";
+}
+
+/* GA_INVALID_ERROR if one of the pointers is NULL: the plan, where its result goes,
+ * what it is made of. */
+static int check_given(const GpuPlan *p, const char *step, const void *place,
+                       const void *parts) {
+  if (p && place && parts)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: %s is NULL", p ? p->name : "?",
+                 named(step),
+                 !p       ? "the plan"
+                 : !place ? "the place for the result"
+                          : "an argument");
+}
+
 /* GA_INVALID_ERROR unless `value` is a number handed out, of the wanted sort. */
 static int check_value(const GpuPlan *p, const char *step, unsigned int value,
                        bool integer) {
   if (value >= p->n_values)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no value %u (of %u)",
-                   p->name, step, value, p->n_values);
+                   p->name, named(step), value, p->n_values);
   if (p->values[value].integer != integer)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: value %u is %s, expected %s",
-                   p->name, step, value, integer ? "an array" : "a host integer",
+                   p->name, named(step), value, integer ? "an array" : "a host integer",
                    integer ? "a host integer" : "an array");
   return GA_NO_ERROR;
 }
@@ -107,7 +125,7 @@ static int check_rank(const GpuPlan *p, const char *step, unsigned int value,
   GA_TRY(check_value(p, step, value, false));
   if (p->values[value].nd != nd)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: value %u has %u axes, expected %u",
-                   p->name, step, value, p->values[value].nd, nd);
+                   p->name, named(step), value, p->values[value].nd, nd);
   return GA_NO_ERROR;
 }
 
@@ -115,11 +133,12 @@ static int check_axes(const GpuPlan *p, const char *step, unsigned int nd) {
   if (nd <= GA_MAX_NDIM)
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %u axes; an array has at most %d",
-                 p->name, step, nd, GA_MAX_NDIM);
+                 p->name, named(step), nd, GA_MAX_NDIM);
 }
 
 int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
                   unsigned int broadcastable) {
+  GA_TRY(check_given(p, "input", value, value));
   GA_TRY(check_axes(p, "input", nd));
   GA_TRY(ga__dtype_check(typecode, "plan input"));
   GA_TRY(grow((void **)&p->inputs, &p->input_capacity, p->n_inputs, sizeof *p->inputs));
@@ -133,6 +152,7 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
 }
 
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
+  GA_TRY(check_given(p, "constant", value, a));
   ga_value v = array_value(a->typecode, a->nd);
   GA_TRY(GpuArray_view(&v.constant, a));
   int status = new_value(value, p, v);
@@ -175,12 +195,14 @@ static int add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
 }
 
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x) {
+  GA_TRY(check_given(p, "integer", value, value));
   ga_step s = {.kind = GA_STEP_INT, .integer = x};
   return add_step(p, s, "integer", 0, NULL, 1, &integer_value, value);
 }
 
 int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
                 unsigned int axis) {
+  GA_TRY(check_given(p, "dim", value, value));
   GA_TRY(check_value(p, "dim", array, false));
   if (axis >= p->values[array].nd)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, dim: axis %u of an array of %u axes",
@@ -191,6 +213,7 @@ int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
 
 int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
                    unsigned int b) {
+  GA_TRY(check_given(p, "int_op", value, value));
   GA_TRY(check_value(p, "int_op", a, true));
   GA_TRY(check_value(p, "int_op", b, true));
   if (op < GP_INT_ADD || op > GP_INT_MIN)
@@ -200,9 +223,10 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
   return add_step(p, s, "integer", 2, (unsigned int[]){a, b}, 1, &integer_value, value);
 }
 
+/* Zeros where there is no list. */
 static unsigned int *copy_list(const unsigned int *list, unsigned int n) {
   unsigned int *copy = ga__alloc(n + 1, sizeof *copy);
-  if (copy != NULL && n > 0)
+  if (copy != NULL && list != NULL && n > 0)
     memcpy(copy, list, n * sizeof *copy);
   return copy;
 }
@@ -225,19 +249,23 @@ static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
                    "plan %s: gpuplan_elemwise.size is %zu, expected %zu: compile "
                    "against this library's headers",
                    p->name, step->size, sizeof *step);
+  GA_TRY(check_given(p, step->label, step, step->expr));
+  GA_TRY(check_given(p, step->label, step, step->n_out ? step->out_args : NULL));
+  if (step->n_in > 0)
+    GA_TRY(check_given(p, step->label, step->in_args, step->ins));
   for (unsigned int i = 0; i < step->n_in; i++)
     GA_TRY(check_value(p, step->label, step->ins[i],
                        (step->in_args[i].flags & GE_SCALAR) != 0));
   for (unsigned int i = 0; i < step->n_out; i++) {
-    int over = step->inplace[i];
+    int over = step->inplace ? step->inplace[i] : -1;
     if (over >= (int)step->n_in)
       return GA_FAIL(GA_INVALID_ERROR,
                      "plan %s, %s: output %u in place of input %d of %u", p->name,
-                     step->label, i, over, step->n_in);
+                     named(step->label), i, over, step->n_in);
     if (over >= 0 && step->in_args[over].typecode != step->out_args[i].typecode)
       return GA_FAIL(GA_INVALID_ERROR,
                      "plan %s, %s: output %u is %s and cannot take over %s memory",
-                     p->name, step->label, i,
+                     p->name, named(step->label), i,
                      ga__dtype_name(step->out_args[i].typecode),
                      ga__dtype_name(step->in_args[over].typecode));
   }
@@ -245,6 +273,7 @@ static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
 }
 
 int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *step) {
+  GA_TRY(check_given(p, "elementwise", outs, step));
   GA_TRY(check_elemwise(p, step));
   unsigned int n = step->n_out + step->n_in;
   unsigned int nd = joint_rank(p, step->n_in, step->ins);
@@ -256,8 +285,10 @@ int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *ste
   int status = GA_MEMORY_ERROR;
   if (args != NULL && results != NULL && s.stretch != NULL && s.inplace != NULL) {
     memcpy(args, step->out_args, step->n_out * sizeof *args);
-    memcpy(args + step->n_out, step->in_args, step->n_in * sizeof *args);
-    memcpy(s.inplace, step->inplace, step->n_out * sizeof *s.inplace);
+    if (step->n_in > 0)
+      memcpy(args + step->n_out, step->in_args, step->n_in * sizeof *args);
+    for (unsigned int i = 0; i < step->n_out; i++)
+      s.inplace[i] = step->inplace ? step->inplace[i] : -1;
     for (unsigned int i = 0; i < step->n_out; i++)
       results[i] = array_value(step->out_args[i].typecode, nd);
     status = ga__elemwise_new(&s.elemwise, p->context, step->preamble, step->expr, n,
@@ -283,12 +314,15 @@ static unsigned int bits(unsigned int mask) {
 int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
                    const gpureduction_spec *spec, const unsigned int *ins,
                    const unsigned int *stretch, unsigned int axes) {
+  GA_TRY(check_given(p, label, outs, spec));
+  if (spec->n > 0)
+    GA_TRY(check_given(p, label, ins, spec->inputs));
   for (unsigned int i = 0; i < spec->n; i++)
     GA_TRY(check_value(p, label, ins[i], (spec->inputs[i].flags & GE_SCALAR) != 0));
   unsigned int nd = joint_rank(p, spec->n, ins);
   if (nd < GA_MAX_NDIM && axes >> nd != 0)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: axes %#x of an array of %u axes",
-                   p->name, label, axes, nd);
+                   p->name, named(label), axes, nd);
   int status = GA_NO_ERROR;
   ga_step s = {.kind = GA_STEP_REDUCE, .axes = axes};
   s.reduction = GpuReduction_new(p->context, spec, &status);
@@ -317,6 +351,7 @@ static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step
                        unsigned int c, int inplace) {
   unsigned int ins[3] = {a, b, c};
   unsigned int n_in = s.beta == 0.0 ? 2 : 3;
+  GA_TRY(check_given(p, label, out, out));
   GA_TRY(check_rank(p, label, a, 2));
   for (unsigned int i = 1; i < n_in; i++)
     GA_TRY(check_rank(p, label, ins[i], rank));
@@ -345,10 +380,12 @@ int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
 
 int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
                        unsigned int nd, const int *pattern) {
+  GA_TRY(check_given(p, label, out, nd > 0 ? (const void *)pattern : out));
   GA_TRY(check_value(p, label, a, false));
   GA_TRY(check_axes(p, label, nd));
   ga_step s = {.kind = GA_STEP_DIMSHUFFLE, .nd = nd};
-  memcpy(s.pattern, pattern, nd * sizeof *pattern);
+  if (nd > 0)
+    memcpy(s.pattern, pattern, nd * sizeof *pattern);
   ga_value result = array_value(p->values[a].typecode, nd);
   return add_step(p, s, label, 1, &a, 1, &result, out);
 }
@@ -358,6 +395,7 @@ static int add_shaped(GpuPlan *p, unsigned int *out, const char *label,
                       enum ga_step_kind kind, unsigned int a, unsigned int nd,
                       const unsigned int *dims) {
   unsigned int ins[GA_MAX_NDIM + 1] = {a};
+  GA_TRY(check_given(p, label, out, nd > 0 ? dims : out));
   GA_TRY(check_value(p, label, a, false));
   GA_TRY(check_axes(p, label, nd));
   for (unsigned int i = 0; i < nd; i++) {
@@ -380,12 +418,14 @@ int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned
 }
 
 int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a) {
+  GA_TRY(check_given(p, label, out, out));
   GA_TRY(check_value(p, label, a, false));
   ga_value result = array_value(p->values[a].typecode, p->values[a].nd);
   return add_step(p, (ga_step){.kind = GA_STEP_COPY}, label, 1, &a, 1, &result, out);
 }
 
 int GpuPlan_output(GpuPlan *p, unsigned int value) {
+  GA_TRY(check_given(p, "output", p, p));
   GA_TRY(check_value(p, "output", value, false));
   GA_TRY(grow((void **)&p->outputs, &p->output_capacity, p->n_outputs,
               sizeof *p->outputs));
@@ -428,6 +468,7 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
 #define STEP_SOURCES 6 /* the most that one step has */
 
 int GpuPlan_prepare(GpuPlan *p) {
+  GA_TRY(check_given(p, "prepare", p, p));
   size_t room = (size_t)p->n_steps * STEP_SOURCES + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   const ga_source **list = ga__alloc(room, sizeof *list);

@@ -191,14 +191,28 @@ static int ready(GpuPlan *p, const GpuArray *const *ins) {
   GA_TRY(ga__context_check(p->context));
   if (p->signature == NULL)
     GA_TRY(settle(p));
+  if (p->n_inputs > 0 && ins == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "plan %s: got no list of its %u inputs", p->name,
+                   p->n_inputs);
   for (unsigned int i = 0; i < p->n_inputs; i++)
     GA_TRY(check_input(p, i, ins[i]));
+  return GA_NO_ERROR;
+}
+
+static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
+  if (p == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "plan run: no plan was given");
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    if (outs == NULL || outs[i] == NULL)
+      return GA_FAIL(GA_INVALID_ERROR, "plan %s: got no array for output %u of %u",
+                     p->name, i, p->n_outputs);
   return GA_NO_ERROR;
 }
 
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step) {
   int ignored;
+  GA_TRY(check_outputs(p, outs));
   if (failed_step == NULL)
     failed_step = &ignored;
   *failed_step = -1;

@@ -11,7 +11,7 @@
 #define N_CLASSES 400   /* up to 2^56 bytes */
 #define LARGEST_BITS 56 /* of a request */
 
-#define SCANNED 8       /* free blocks that are looked at for one of the same queue */
+#define SCANNED 8 /* free blocks that are looked at for one of the same queue */
 
 /* The backend itself where `given` has no functions. */
 struct ga_allocator {
@@ -29,9 +29,9 @@ struct ga_pool {
   void *device;
   int (*wait)(gpucontext *ctx);
   gpucontext *context;
-  ga_allocator own;                  /* the backend's memory */
-  ga_allocator *others;              /* every one that was ever set */
-  const ga_allocator *from;          /* of new blocks */
+  ga_allocator own;         /* the backend's memory */
+  ga_allocator *others;     /* every one that was ever set */
+  const ga_allocator *from; /* of new blocks */
   bool keeps_nothing;
   gpucontext_memory info;
   size_class classes[N_CLASSES];

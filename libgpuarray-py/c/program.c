@@ -270,7 +270,7 @@ static int compile(ga_program **out, gpucontext *ctx, const ga_key *k, const cha
     compile_failed(ctx, name, log.text, k->text.text + k->body_at, err_str);
   }
   ga__strbuf_clear(&log);
-  GA_TRY(status);
+  GA_TRY(ga__context_status(ctx, status));
   store_program(ctx, &k->text, compiled);
   return add_program(out, ctx, k->text.text, k->text.length, compiled);
 }
@@ -348,7 +348,7 @@ static void run_jobs(job *jobs, unsigned int n) {
 /* Keeps what a job compiled; hands its failure on. */
 static int take_job(ga_program **out, job *j) {
   if (j->status != GA_NO_ERROR)
-    return GA_FAIL(j->status, "%s", j->text);
+    return ga__context_status(j->ctx, GA_FAIL(j->status, "%s", j->text));
   store_program(j->ctx, &j->key->text, j->compiled);
   return add_program(out, j->ctx, j->key->text.text, j->key->text.length, j->compiled);
 }

@@ -275,8 +275,8 @@ int gpuevent_seconds(double *seconds, gpuevent *start, gpuevent *end) {
                    ctx->name, end->queue->context->name);
   GA_TRY(gpuevent_wait(start));
   GA_TRY(gpuevent_wait(end));
-  return ga__context_status(ctx, ctx->backend->event_seconds(seconds, ctx->device,
-                                                             start->event, end->event));
+  return ga__context_status(
+      ctx, ctx->backend->event_seconds(seconds, ctx->device, start->event, end->event));
 }
 
 void gpuevent_release(gpuevent *e) {

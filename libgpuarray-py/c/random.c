@@ -9,7 +9,8 @@
 #include "c/random_source.h"
 
 void gpurandom_init(gpurandom *g, uint64_t seed, uint64_t stream) {
-  *g = (gpurandom){sizeof *g, seed, stream, 0};
+  if (g)
+    *g = (gpurandom){sizeof *g, seed, stream, 0};
 }
 
 /* ---- arguments ---- */
@@ -119,8 +120,8 @@ static void set_geometry(ga_launch *l, const gpucontext *ctx, const gpukernel *k
   while (threads > ga__kernel_threads(kernel))
     threads /= 2;
   const size_t blocks = (chunks - 1) / threads + 1;
-  const size_t most =
-      ctx->info.is_cpu ? 16 * (size_t)ctx->info.processors : ctx->info.max_grid[0];
+  /* What is the same for all chunks of an item is computed once. */
+  const size_t most = (ctx->info.is_cpu ? 16 : 128) * (size_t)ctx->info.processors;
   l->nd = 1;
   l->grid[0] = blocks < most ? blocks : most;
   l->block[0] = threads;

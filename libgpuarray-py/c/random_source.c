@@ -47,6 +47,125 @@ unsigned int ga__random_words(enum ga_random_kind kind, int typecode) {
   }
 }
 
+/* Logarithm, root, sine and cosine, for the numbers that come up here alone: no
+ * special cases, and of a turn all bits. Coefficients from Cephes (float) and fdlibm,
+ * and of the float logarithm a fit to atanh. */
+static const char float_functions[] =
+    "#ifndef GA_ONCE_RANDOM_FLOAT\n"
+    "#define GA_ONCE_RANDOM_FLOAT\n"
+    "#ifdef __CUDACC__\n"
+    "GA_INLINE ga_uint ga_random_bits(ga_float f) { return __float_as_uint(f); }\n"
+    "GA_INLINE ga_float ga_random_float(ga_uint b) { return __uint_as_float(b); }\n"
+    "GA_INLINE ga_float ga_random_root(ga_float x) {\n"
+    "  ga_float r;\n"
+    "  asm(\"sqrt.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n"
+    "  return r;\n"
+    "}\n"
+    "GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {\n"
+    "  ga_float r;\n"
+    "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(d));\n"
+    "  return x * r;\n"
+    "}\n"
+    "#else\n"
+    "GA_INLINE ga_uint ga_random_bits(ga_float f) { return as_uint(f); }\n"
+    "GA_INLINE ga_float ga_random_float(ga_uint b) { return as_float(b); }\n"
+    "GA_INLINE ga_float ga_random_root(ga_float x) { return sqrt(x); }\n"
+    "GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) "
+    "{ return x / d; }\n"
+    "#endif\n"
+    /* -log(u) of 0 < u <= 1. */
+    "GA_INLINE ga_float ga_random_wait(ga_float u) {\n"
+    "  const ga_uint bits = ga_random_bits(u);\n"
+    "  const ga_uint power = (bits - 0x3f3504f3u) & 0xff800000u;\n"
+    "  const ga_float m = ga_random_float(bits - power);\n"
+    "  const ga_float s = ga_random_share_float(m - 1.0f, m + 1.0f), z = s * s;\n"
+    "  ga_float y = fma(0.295814479f, z, 0.399887398f);\n"
+    "  y = fma(y, z, 0.666666852f);\n"
+    "  y = s * fma(y, z, 2.0f);\n"
+    "  return -fma((ga_float)(ga_int)power, 8.262958295e-8f, y);\n"
+    "}\n"
+    /* Of a turn of 2^32: bit 31 of q is the half, bit 30 the quarter of the half. */
+    "GA_INLINE void ga_random_turn(ga_uint w, ga_float *c, ga_float *s) {\n"
+    "  const ga_uint q = w + 0x20000000u;\n"
+    "  const ga_float x = (ga_float)(ga_int)(w << 2) * 3.657295198167899e-10f;\n"
+    "  const ga_float z = x * x;\n"
+    "  ga_float a = fma(-1.9515295891e-4f, z, 8.3321608736e-3f);\n"
+    "  a = fma(a, z, -1.6666654611e-1f);\n"
+    "  a = fma(a, z * x, x);\n"
+    "  ga_float b = fma(2.443315711809948e-5f, z, -1.388731625493765e-3f);\n"
+    "  b = fma(b, z, 4.166664568298827e-2f);\n"
+    "  b = fma(b, z, -0.5f);\n"
+    "  b = fma(b, z, 1.0f);\n"
+    "  const ga_uint at = ga_random_bits(a), bt = ga_random_bits(b);\n"
+    "  const ga_int is_side = (q & 0x40000000u) != 0;\n"
+    "  *c = ga_random_float((is_side ? at : bt) ^ ((q + 0x40000000u) & "
+    "0x80000000u));\n"
+    "  *s = ga_random_float((is_side ? bt : at) ^ (q & 0x80000000u));\n"
+    "}\n"
+    "#endif\n";
+
+static const char double_functions[] =
+    "#ifndef GA_ONCE_RANDOM_DOUBLE\n"
+    "#define GA_ONCE_RANDOM_DOUBLE\n"
+    "#ifdef __CUDACC__\n"
+    "GA_INLINE ga_ulong ga_random_word(ga_double f) {\n"
+    "  return (ga_ulong)__double_as_longlong(f);\n"
+    "}\n"
+    "GA_INLINE ga_double ga_random_double(ga_ulong b) {\n"
+    "  return __longlong_as_double((long long)b);\n"
+    "}\n"
+    /* x / d, of 1 < d < 3. */
+    "GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {\n"
+    "  ga_double r;\n"
+    "  asm(\"rcp.approx.ftz.f64 %0, %1;\" : \"=d\"(r) : \"d\"(d));\n"
+    "  r = fma(fma(-d, r, 1.0), r, r);\n"
+    "  r = fma(fma(-d, r, 1.0), r, r);\n"
+    "  return x * r;\n"
+    "}\n"
+    "#else\n"
+    "GA_INLINE ga_ulong ga_random_word(ga_double f) { return as_ulong(f); }\n"
+    "GA_INLINE ga_double ga_random_double(ga_ulong b) { return as_double(b); }\n"
+    "GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) "
+    "{ return x / d; }\n"
+    "#endif\n"
+    "GA_INLINE ga_double ga_random_wait_double(ga_double u) {\n"
+    "  const ga_ulong bits = ga_random_word(u);\n"
+    "  const ga_int e = (ga_int)((ga_uint)(bits >> 32) - 0x3fe6a09eu) >> 20;\n"
+    "  const ga_double f = ga_random_double(bits - ((ga_ulong)(ga_long)e << 52)) - "
+    "1.0;\n"
+    "  const ga_double n = (ga_double)e, s = ga_random_share(f, 2.0 + f);\n"
+    "  const ga_double z = s * s, h = 0.5 * f * f;\n"
+    "  ga_double r = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);\n"
+    "  r = fma(r, z, 1.818357216161805012e-01);\n"
+    "  r = fma(r, z, 2.222219843214978396e-01);\n"
+    "  r = fma(r, z, 2.857142874366239149e-01);\n"
+    "  r = fma(r, z, 3.999999999940941908e-01);\n"
+    "  r = fma(r, z, 6.666666666666735130e-01);\n"
+    "  r = fma(s, fma(r, z, h), n * 1.90821492927058770002e-10);\n"
+    "  return fma(n, -6.93147180369123816490e-01, (h - r) - f);\n"
+    "}\n"
+    "GA_INLINE void ga_random_turn_double(ga_ulong w, ga_double *c, ga_double *s) {\n"
+    "  const ga_ulong q = (w + ((ga_ulong)1 << 61)) >> 62;\n"
+    "  const ga_double x = (ga_double)(ga_long)(w << 2) * 8.515303950216386e-20;\n"
+    "  const ga_double z = x * x;\n"
+    "  ga_double a = fma(1.58969099521155010221e-10, z, -2.50507602534068634195e-08);\n"
+    "  a = fma(a, z, 2.75573137070700676789e-06);\n"
+    "  a = fma(a, z, -1.98412698298579493134e-04);\n"
+    "  a = fma(a, z, 8.33333333332248946124e-03);\n"
+    "  a = fma(a, z, -1.66666666666666324348e-01);\n"
+    "  a = fma(a, z * x, x);\n"
+    "  ga_double b = fma(-1.13596475577881948265e-11, z, 2.08757232129817482790e-09);\n"
+    "  b = fma(b, z, -2.75573143513906633035e-07);\n"
+    "  b = fma(b, z, 2.48015872894767294178e-05);\n"
+    "  b = fma(b, z, -1.38888888888741095749e-03);\n"
+    "  b = fma(b, z, 4.16666666666666019037e-02);\n"
+    "  b = fma(b, z, -0.5);\n"
+    "  b = fma(b, z, 1.0);\n"
+    "  *c = ga_random_double(ga_random_word(q & 1 ? a : b) ^ ((q + 1) & 2) << 62);\n"
+    "  *s = ga_random_double(ga_random_word(q & 1 ? b : a) ^ (q & 2) << 62);\n"
+    "}\n"
+    "#endif\n";
+
 static unsigned int per_count(const ga_random_spec *s) {
   return 4 / ga__random_words((enum ga_random_kind)s->kind, s->typecode);
 }
@@ -100,30 +219,30 @@ static void add_positive(ga_strbuf *t, const ga_random_spec *s, const char *e) {
                     e);
 }
 
-/* The first word of a pair gives the radius, the second the angle, in half turns. */
+/* Two numbers, `v` and `other`: the first word of the pair gives the radius, the
+ * second the angle, both words of 64 bits for double. */
 static void add_normal(ga_strbuf *t, const ga_random_spec *s) {
-  const char *type = work_type(s);
-  ga__strbuf_addf(t, "const ga_uint even = e & ~%uu;\n", is_double(s) ? 3u : 1u);
-  add_positive(t, s, "even");
+  add_positive(t, s, "e");
   if (is_double(s))
-    ga__strbuf_add(t, "const ga_double turn = "
-                      "(ga_double)(((ga_ulong)w[even + 3] << 32 | w[even + 2]) >> 11) "
-                      "* 2.220446049250313e-16;\n");
+    ga__strbuf_add(t, "const ga_double radius = p1 * sqrt(2.0 * "
+                      "ga_random_wait_double(u));\n"
+                      "ga_random_turn_double((ga_ulong)w[e + 3] << 32 | w[e + 2], &v, "
+                      "&other);\n");
   else
-    ga__strbuf_add(t, "const ga_float turn = (ga_float)(w[even + 1] >> 8) * "
-                      "1.1920928955078125e-7f;\n");
-  ga__strbuf_addf(
-      t,
-      "const %s radius = sqrt((%s)-2 * log(u));\n"
-      "v = fma(p1, radius * (e == even ? cospi(turn) : sinpi(turn)), p0);\n",
-      type, type);
+    ga__strbuf_add(t, "const ga_float radius = p1 * 1.41421356f * "
+                      "ga_random_root(ga_random_wait(u));\n"
+                      "ga_random_turn(w[e + 1], &v, &other);\n");
+  ga__strbuf_add(t, "v = fma(radius, v, p0);\n"
+                    "other = fma(radius, other, p0);\n");
 }
 
 /* floor(r * count / 2^64) of two words, or with 2^128 of four. */
 static void add_integer(ga_strbuf *t, const ga_random_spec *s) {
   if (s->kind == GA_RANDOM_INTEGERS)
-    ga__strbuf_add(t,
-                   "const ga_ulong r = (w[e + 1] * p1 + (w[e] * p1 >> 32)) >> 32;\n");
+    /* p1 is 2^32 where its lower half is 0. */
+    ga__strbuf_add(t, "const ga_uint p = (ga_uint)p1;\n"
+                      "const ga_ulong r = p == 0 ? w[e + 1] : ((ga_ulong)w[e + 1] * p "
+                      "+ ((ga_ulong)w[e] * p >> 32)) >> 32;\n");
   else
     ga__strbuf_add(t, "const ga_ulong r0 = (ga_ulong)w[1] << 32 | w[0];\n"
                       "const ga_ulong r1 = (ga_ulong)w[3] << 32 | w[2];\n"
@@ -151,7 +270,8 @@ static void add_value(ga_strbuf *t, const ga_random_spec *s) {
     return;
   case GA_RANDOM_EXPONENTIAL:
     add_positive(t, s, "e");
-    ga__strbuf_add(t, "v = p0 * -log(u);\n");
+    ga__strbuf_addf(t, "v = p0 * ga_random_wait%s(u);\n",
+                    is_double(s) ? "_double" : "");
     return;
   case GA_RANDOM_INTEGERS:
   case GA_RANDOM_WIDE_INTEGERS:
@@ -163,12 +283,16 @@ static void add_value(ga_strbuf *t, const ga_random_spec *s) {
   }
 }
 
-static void add_stored(ga_strbuf *t, const ga_random_spec *s) {
+/* Makes `v`, of the work type, an element of the chunk. */
+static void add_stored(ga_strbuf *t, const ga_random_spec *s, const char *v,
+                       unsigned int behind) {
+  ga__strbuf_addf(t, "made.at[m * %u + k + %u] = ", per_count(s), behind);
   for (const char *c = ga__dtype_store(s->typecode); *c != 0; c++)
     if (*c == '%')
-      ga__strbuf_add(t, "v");
+      ga__strbuf_add(t, v);
     else
       ga__strbuf_addn(t, c, 1);
+  ga__strbuf_add(t, ";\n");
 }
 
 /* ---- kernels ---- */
@@ -226,26 +350,36 @@ static const char *vector_type(const ga_random_spec *s) {
 
 static void add_body(ga_strbuf *t, const ga_random_spec *s) {
   const unsigned int chunk = ga__random_chunk(s), per = per_count(s);
-  const char *vector = vector_type(s);
+  const bool is_pair = s->kind == GA_RANDOM_NORMAL;
+  const char *vector = vector_type(s), *work = work_type(s);
   ga__strbuf_addf(t,
-                  "  for (ga_ulong c = GID_0 * LDIM_0 + LID_0; c * %u < n; "
+                  "  const ga_ulong chunks = n / %u + (n %% %u != 0);\n"
+                  "  for (ga_ulong c = GID_0 * LDIM_0 + LID_0; c < chunks; "
                   "c += GDIM_0 * LDIM_0) {\n"
                   "    const ga_ulong i = c * %u;\n"
                   "    union { %s at[%u]; %s whole; } made;\n"
                   "    for (ga_uint m = 0; m < %u; m++) {\n"
                   "      ga_uint w[4];\n"
                   "      ga_philox(w, position + c * %u + m, stream, seed);\n"
-                  "      for (ga_uint k = 0; k < %u; k++) {\n"
+                  "      for (ga_uint k = 0; k < %u; k += %d) {\n"
                   "        const ga_uint e = k * %u;\n"
-                  "        %s v;\n        (void)e;\n",
-                  chunk, chunk, gpuarray_get_type(s->typecode)->cluda_name, chunk,
-                  vector, counts(s), counts(s), per, 4 / per, work_type(s));
+                  "        %s v%s;\n        (void)e;\n",
+                  chunk, chunk, chunk, gpuarray_get_type(s->typecode)->cluda_name,
+                  chunk, vector, counts(s), counts(s), per, is_pair ? 2 : 1, 4 / per,
+                  work, is_pair ? ", other" : "");
   add_value(t, s);
-  ga__strbuf_addf(t, "        made.at[m * %u + k] = ", per);
-  add_stored(t, s);
-  ga__strbuf_add(t, ";\n      }\n    }\n");
+  add_stored(t, s, "v", 0);
+  if (is_pair)
+    add_stored(t, s, "other", 1);
+  ga__strbuf_add(t, "      }\n    }\n");
   add_store(t, s, vector);
   ga__strbuf_add(t, "  }\n}\n");
+}
+
+static const char *functions(const ga_random_spec *s) {
+  if (s->kind != GA_RANDOM_NORMAL && s->kind != GA_RANDOM_EXPONENTIAL)
+    return "";
+  return is_double(s) ? double_functions : float_functions;
 }
 
 int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -257,7 +391,7 @@ int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   int status = ga__strbuf_status(&text);
   if (status == GA_NO_ERROR) {
     ga__kernel_name(out->name, "random", text.text);
-    ga__strbuf_addf(&out->body, "%sKERNEL void %s", philox, out->name);
+    ga__strbuf_addf(&out->body, "%s%sKERNEL void %s", philox, functions(s), out->name);
     ga__strbuf_addn(&out->body, text.text, text.length);
     status = ga__strbuf_status(&out->body);
   }

@@ -242,13 +242,17 @@ static int check_arguments(const GpuReduction *gr, unsigned int nk, unsigned int
 }
 
 /* `out` are the finished arrays; there are results and elements to reduce. */
-static int reduce_problem(GpuReduction *gr, const GpuArray *out,
-                          const ga_reduce_problem *p, void *const *ins, unsigned int nk,
-                          unsigned int nr) {
+static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_problem *p,
+                          void *const *ins, unsigned int nk, unsigned int nr) {
   gpucontext *ctx = gr->context;
   GA_TRY(check_arguments(gr, nk, nr));
   const size_t inner = p->inner.dims[p->inner.nd - 1];
   const enum ga_reduce_kind kind = ga__reduce_choose_kind(p, ctx->info.is_cpu);
+  /* Packets are read forwards, whichever way the positions of one array go. */
+  const bool is_packed = kind == GA_REDUCE_ROWS && p->n == 1 && !ctx->info.is_cpu &&
+                         ga__reduce_mode(p, &p->inner) & GA_REDUCE_PACKED;
+  if ((gr->spec.flags & GA_REDUCTION_FIRST) && !is_packed)
+    ga__reduce_face_positions(p);
   const bool is_wide =
       p->results >= NARROW || p->reduced >= NARROW || p->results * p->reduced >= NARROW;
   const ga_reduce_variant wanted = {

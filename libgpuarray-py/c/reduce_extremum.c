@@ -3,84 +3,51 @@
 
 #include "c/reduction.h"
 
-/* Whether `a` goes before `b`, of one type, and whether they are level. */
-typedef struct order {
-  const char *before, *level;
-} order;
+/* Whether `a` goes before `b`, of one type; `@` stands for the comparison, `#` for the
+ * one that also holds of equals turned round. No branches, so that compilers make
+ * vectors of it. */
+static const char order_of_integers[] = "a @ b";
+static const char order_of_floats[] = "!(a # b) & (b == b)"; /* a nan is not # either */
+#define IS_NAN(v) "((" v ".x != " v ".x) | (" v ".y != " v ".y))"
+static const char order_of_complex[] =
+    "!" IS_NAN("b") " & (" IS_NAN("a") " | (a.x @ b.x) | ((a.x == b.x) & (a.y @ b.y)))";
 
-#define IS_NAN(v) "(" v " != " v ")"
-#define IS_CNAN(v) "((" v ".x != " v ".x) | (" v ".y != " v ".y))"
-
-/* `@` stands for the comparison. No branches, so that compilers make vectors of it. */
-static const order of_integers = {"a @ b", "a == b"};
-static const order of_floats = {"(a @ b) | (" IS_NAN("a") " & (b == b))",
-                                "(a == b) | (" IS_NAN("a") " & " IS_NAN("b") ")"};
-static const order of_complex = {
-    "!" IS_CNAN("b") " & (" IS_CNAN(
-        "a") " | (a.x @ b.x) | ((a.x == b.x) & (a.y @ b.y)))",
-    "((a.x == b.x) & (a.y == b.y)) | (" IS_CNAN("a") " & " IS_CNAN("b") ")"};
-
-/* What goes before nothing: an expression, for the type that is computed in. */
-static const char *loser(int typecode, bool smallest) {
-  switch (typecode) {
-  case GA_BOOL:
-  case GA_UBYTE:
-  case GA_USHORT:
-  case GA_UINT:
-  case GA_ULONG:
-    return smallest ? "~(ga_ulong)0" : "0";
-  case GA_BYTE:
-    return smallest ? "127" : "-128";
-  case GA_SHORT:
-    return smallest ? "32767" : "-32768";
-  case GA_INT:
-    return smallest ? "2147483647" : "-2147483647 - 1";
-  case GA_LONG:
-    return smallest ? "9223372036854775807L" : "-9223372036854775807L - 1";
-  case GA_CFLOAT:
-    return smallest ? "ga_complex((ga_float)INFINITY, (ga_float)INFINITY)"
-                    : "ga_complex(-(ga_float)INFINITY, -(ga_float)INFINITY)";
-  case GA_CDOUBLE:
-    return smallest ? "ga_complex((ga_double)INFINITY, (ga_double)INFINITY)"
-                    : "ga_complex(-(ga_double)INFINITY, -(ga_double)INFINITY)";
-  default:
-    return smallest ? "INFINITY" : "-INFINITY";
-  }
-}
-
-/* `text` with `sign` for "@". */
-static void add_order(char *to, const char *text, char sign) {
+/* `text` with its comparisons. */
+static void add_order(char *to, const char *text, bool smallest) {
   for (; *text != '\0'; text++)
-    *to++ = *text == '@' ? sign : *text;
+    if (*text == '#') {
+      *to++ = smallest ? '>' : '<';
+      *to++ = '=';
+    } else {
+      *to++ = *text != '@' ? *text : smallest ? '<' : '>';
+    }
   *to = '\0';
 }
 
-/* ga_greatest_<type>(a, b) or ga_least_<type>: whether a goes before b;
- * ga_level_<type>: whether the two are level. */
+/* ga_greatest_<type>(a, b) or ga_least_<type>: whether a goes before b. */
 static void write_preamble(char *to, size_t size, const char *name, int typecode,
                            bool smallest) {
   const char kind = ga__dtype_kind(typecode);
-  const order *by = kind == 'c' ? &of_complex : kind == 'f' ? &of_floats : &of_integers;
   const char *type = gpuarray_get_type(typecode)->cluda_name;
   char before[160];
-  add_order(before, by->before, smallest ? '<' : '>');
+  add_order(before,
+            kind == 'c'   ? order_of_complex
+            : kind == 'f' ? order_of_floats
+                          : order_of_integers,
+            smallest);
   snprintf(to, size,
            "#ifndef GA_ONCE_%s_%s\n#define GA_ONCE_%s_%s\n"
-           "GA_INLINE int ga_%s_%s(%s a, %s b) {\n  return %s;\n}\n#endif\n"
-           "#ifndef GA_ONCE_level_%s\n#define GA_ONCE_level_%s\n"
-           "GA_INLINE int ga_level_%s(%s a, %s b) {\n  return %s;\n}\n#endif",
-           name, type, name, type, name, type, type, type, before, type, type, type,
-           type, type, by->level);
+           "GA_INLINE int ga_%s_%s(%s a, %s b) {\n  return %s;\n}\n#endif",
+           name, type, name, type, name, type, type, type, before);
 }
 
-/* The earlier position stays where the values are level. */
+/* The lower position stays where the values are level. */
 static void write_combine(char *to, size_t size, const char *name, int typecode,
                           bool with_position) {
   const char *type = gpuarray_get_type(typecode)->cluda_name;
   if (with_position)
-    snprintf(to, size,
-             "(ga_%s_%s(a0, b0) | (ga_level_%s(a0, b0) & (a1 <= b1))) ? a : b", name,
-             type, type);
+    snprintf(to, size, "(a1 <= b1 ? !ga_%s_%s(b0, a0) : ga_%s_%s(a0, b0)) ? a : b",
+             name, type, name, type);
   else
     snprintf(to, size, "ga_%s_%s(a, b) ? a : b", name, type);
 }
@@ -99,22 +66,23 @@ int ga__extremum_spec(ga_extremum *out, int typecode, bool smallest, int results
   write_preamble(out->preamble, sizeof out->preamble, name, work, smallest);
   write_combine(out->combine, sizeof out->combine, name, work, position);
   out->input = (gpuelemwise_arg){.name = "x", .typecode = typecode, .flags = GE_READ};
-  out->components[0] =
-      (gpureduction_component){"x", out->combine, loser(work, smallest), work};
+  out->components[0] = (gpureduction_component){
+      "x", out->combine, ga__dtype_extreme(work, smallest), work};
   out->components[1] = (gpureduction_component){"i", out->combine, "-1", GA_SIZE};
   out->results[0] = (gpureduction_result){"v0", typecode};
   out->results[value] =
       position ? (gpureduction_result){"v1", GA_LONG} : out->results[value];
-  out->spec = (gpureduction_spec){.size = sizeof out->spec,
-                                  .preamble = out->preamble,
-                                  .n = 1,
-                                  .inputs = &out->input,
-                                  .flags = GA_REDUCTION_NEEDS_ELEMENTS |
-                                           (position ? GA_REDUCTION_INDEX : 0),
-                                  .n_components = position ? 2 : 1,
-                                  .components = out->components,
-                                  .n_results = value && position ? 2 : 1,
-                                  .results = out->results};
+  out->spec = (gpureduction_spec){
+      .size = sizeof out->spec,
+      .preamble = out->preamble,
+      .n = 1,
+      .inputs = &out->input,
+      .flags = GA_REDUCTION_NEEDS_ELEMENTS |
+               (position ? GA_REDUCTION_INDEX | GA_REDUCTION_FIRST : 0),
+      .n_components = position ? 2 : 1,
+      .components = out->components,
+      .n_results = value && position ? 2 : 1,
+      .results = out->results};
   return GA_NO_ERROR;
 }
 

@@ -55,17 +55,21 @@ static size_t largest_item(const ga_reduce_spec *spec) {
 ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind kind) {
   const size_t acc = ga__reduce_size(spec);
   const unsigned int most = power_below(64 / acc);
+  if (spec->is_cpu && kind == GA_REDUCE_ROWS && ga__reduce_is_pick(spec))
+    return (ga_reduce_shape){1, 64, 1, true};
   if (spec->is_cpu)
-    return (ga_reduce_shape){.width = spec->n_components > 1 ? 4 : 16};
+    return (ga_reduce_shape){spec->n_components > 1 ? 4 : 16, 0, 0, false};
   if (spec->is_parts || spec->n > GA_REDUCE_PACKED_INPUTS)
-    return (ga_reduce_shape){.width = most < 4 ? most : 4};
+    return (ga_reduce_shape){most < 4 ? most : 4, 0, 0, false};
   const size_t largest = largest_item(spec);
   unsigned int vector = (unsigned int)(16 / largest);
+  if (kind == GA_REDUCE_ROWS && ga__reduce_is_pick(spec))
+    return (ga_reduce_shape){most < 4 ? most : 4, vector, 4, false};
   if (kind == GA_REDUCE_ROWS)
-    return (ga_reduce_shape){most < 8 ? most : 8, vector, spec->n > 2 ? 2 : 4};
+    return (ga_reduce_shape){most < 8 ? most : 8, vector, spec->n > 2 ? 2 : 4, false};
   vector = vector > most ? most : vector > 8 ? 8 : vector;
   unsigned int unroll = vector * largest < 16 ? 8 : 4;
-  return (ga_reduce_shape){vector, vector, spec->n > 2 ? 2 : unroll};
+  return (ga_reduce_shape){vector, vector, spec->n > 2 ? 2 : unroll, false};
 }
 
 /* ---- pieces of text ---- */
@@ -230,8 +234,26 @@ static void add_results(ga_strbuf *sb, const ga_reduce_spec *spec) {
   }
 }
 
+static void add_pick(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  ga__strbuf_addf(sb,
+                  "#define RD_KEY %s\n#define RD_ACC_KEY(acc) (acc).v0\n"
+                  "GA_INLINE int RD_PASSES(RD_KEY a, RD_KEY b) {\n"
+                  "  RD_ACC one, two;\n  one.v0 = a; one.v1 = 0;\n"
+                  "  two.v0 = b; two.v1 = 1;\n"
+                  "  return RD_COMBINE(one, two).v1 != 0;\n}\n"
+                  "GA_INLINE RD_ACC RD_JOIN(RD_ACC a, RD_ACC b, int fresh) {\n"
+                  "  const int take = fresh | RD_PASSES(a.v0, b.v0);\n"
+                  "  RD_ACC r_;\n  r_.v0 = take ? b.v0 : a.v0;\n"
+                  "  r_.v1 = take ? b.v1 : a.v1;\n  return r_;\n}\n",
+                  component_type(spec, 0));
+}
+
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
   add_accumulator(sb, spec);
   add_functions(sb, spec);
+  if (ga__reduce_is_pick(spec))
+    add_pick(sb, spec);
+  else
+    ga__strbuf_add(sb, "#define RD_JOIN(a, b, fresh) RD_COMBINE(a, b)\n");
   add_results(sb, spec);
 }

@@ -122,6 +122,19 @@ enum ga_reduce_kind ga__reduce_choose_kind(const ga_reduce_problem *p, bool is_c
              : GA_REDUCE_COLUMNS;
 }
 
+void ga__reduce_face_positions(ga_reduce_problem *p) {
+  const unsigned int last = p->inner.nd - 1;
+  const size_t steps = p->inner.dims[last] - 1;
+  if (p->inner.strides[p->n][last] >= 0)
+    return;
+  p->position += steps * (size_t)p->inner.strides[p->n][last];
+  for (unsigned int i = 0; i <= p->n; i++) {
+    if (i < p->n)
+      p->offsets[i] += steps * (size_t)p->inner.strides[i][last];
+    p->inner.strides[i][last] = -p->inner.strides[i][last];
+  }
+}
+
 int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g) {
   const unsigned int last = g->nd - 1;
   int repeated = 0, arrays = 0, unit = 0;
@@ -187,6 +200,8 @@ void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_ou
  * items that share a row as long as each has two. */
 #define GPU_STEPS 16
 #define GPU_ROW_LANES 8
+/* Threads of a block of short rows, whose items wait for one another often. */
+#define GPU_SHORT_BLOCK 128
 
 /* Blocks of as many rows as fit, each shared by a few items that fill memory
  * transactions, as long as that keeps the processors busy. */
@@ -202,6 +217,8 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
   while (g->lanes < threads && g->lanes < packets && results * g->lanes < busy)
     g->lanes *= 2;
   g->lanes_outer = 1;
+  if (g->lanes <= GPU_ROW_LANES)
+    threads = smaller(threads, GPU_SHORT_BLOCK);
   while (g->lanes * g->lanes_outer < threads && g->lanes_outer < g->outer &&
          results * g->lanes * g->lanes_outer < busy)
     g->lanes_outer *= 2;
@@ -243,24 +260,30 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
 
 #define CPU_GRAIN 16384 /* elements for which another work-group pays */
 #define CPU_SPLIT 8     /* grains for which a second launch pays */
+/* Rows of which a group reads all its columns, in the order of memory, before it goes
+ * on to those below. */
+#define CPU_BAND 32
 
 /* A few groups, each with a run of tiles. */
 static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
-                         size_t results, size_t across, size_t width) {
+                         size_t results, size_t across, ga_reduce_shape shape) {
+  const size_t width = shape.width;
   const size_t side_by_side = smaller(power_above(device->warp), GA_REDUCE_BLOCK);
   const bool rows = g->kind == GA_REDUCE_ROWS;
   /* Items side by side must be folded in the end, which short rows do not pay. */
   const bool is_short =
       g->inner < 2 * side_by_side || g->outer * g->inner < 64 * side_by_side;
-  g->lanes = rows && is_short ? 1 : side_by_side;
+  g->lanes = rows && (is_short || shape.is_alone) ? 1 : side_by_side;
   g->items = g->lanes_outer = 1;
   g->tiles = rows ? results : results / across * ga__ceil_div(across, g->lanes * width);
   size_t work = results * g->outer * g->inner;
   size_t groups = smaller(work / CPU_GRAIN + 1, 4 * (size_t)device->processors);
   g->groups = smaller(groups, g->tiles);
-  bool split = work / CPU_GRAIN >= CPU_SPLIT && g->tiles < groups;
-  ga__reduce_set_splits(g, split ? groups / g->tiles : 1, 1,
-                        rows ? g->lanes * width : 1);
+  bool is_large = work / CPU_GRAIN >= CPU_SPLIT;
+  size_t splits = is_large && g->tiles < groups ? groups / g->tiles : 1;
+  if (!rows && is_large && g->outer * g->inner / CPU_BAND > splits)
+    splits = g->outer * g->inner / CPU_BAND;
+  ga__reduce_set_splits(g, splits, 1, rows ? g->lanes * width : 1);
 }
 
 ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
@@ -269,7 +292,7 @@ ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
                                        size_t outer, size_t inner) {
   ga_reduce_geometry g = {.kind = kind, .outer = outer, .inner = inner};
   if (device->is_cpu)
-    cpu_geometry(&g, device, results, across, shape.width);
+    cpu_geometry(&g, device, results, across, shape);
   else if (kind == GA_REDUCE_ROWS)
     gpu_rows(&g, device, threads, results, shape);
   else

@@ -42,6 +42,8 @@ void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *
                            unsigned int n, const unsigned int *list);
 /* Neighbouring items walk where memory is contiguous, unless that axis is too short. */
 enum ga_reduce_kind ga__reduce_choose_kind(const ga_reduce_problem *p, bool is_cpu);
+/* Turns the innermost reduced axis, if need be, so that positions ascend along it. */
+void ga__reduce_face_positions(ga_reduce_problem *p);
 /* GA_REDUCE_UNIT, or GA_REDUCE_PACKED with its bits, or both, or 0, where neighbours
  * walk along the innermost axis of the group. */
 int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g);

@@ -17,7 +17,10 @@ static const char tail[] =
     "#undef RD_INNER_POINTERS\n#undef RD_RESULT_STRIDE\n#undef RD_ELEMENT\n"
     "#undef RD_VECTOR\n#undef RD_UNROLL\n#undef RD_HEADS\n"
     "#undef RD_PACKET_POINTERS\n#undef RD_COLUMN_POINTERS\n#undef RD_ALIGNED\n"
-    "#undef RD_PACKETS\n#undef RD_FETCH\n#undef RD_PACKED\n";
+    "#undef RD_PACKETS\n#undef RD_FETCH\n#undef RD_PACKED\n#undef RD_JOIN\n"
+    "#undef RD_KEY\n#undef RD_ACC_KEY\n#undef RD_PASSES\n#undef RD_KEPT\n"
+    "#undef RD_KEEP\n#undef RD_KEPT_AT\n#undef RD_POSITION_STEP\n"
+    "#undef RD_RESULTS_ALIGNED\n#undef RD_RESULT_PACKETS\n";
 
 static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
   return spec->is_parts ? "RD_ACC" : ga__reduce_type(spec->inputs[i].typecode);
@@ -154,14 +157,18 @@ static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const cha
 /* ---- packets ---- */
 
 /* The unsigned type of a packet's bytes. */
-static const char *packet_type(const ga_reduce_spec *spec, unsigned int i,
-                               unsigned int vector) {
-  size_t bytes = gpuarray_get_elsize(spec->inputs[i].typecode) * vector;
+static const char *packet_of(int typecode, unsigned int vector) {
+  size_t bytes = gpuarray_get_elsize(typecode) * vector;
   return bytes >= 16  ? "ga_uint4"
          : bytes == 8 ? "ga_uint2"
          : bytes == 4 ? "ga_uint"
          : bytes == 2 ? "ga_ushort"
                       : "ga_ubyte";
+}
+
+static const char *packet_type(const ga_reduce_spec *spec, unsigned int i,
+                               unsigned int vector) {
+  return packet_of(spec->inputs[i].typecode, vector);
 }
 
 /* As add_arrays, with the packet's type for "$". */
@@ -222,6 +229,22 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
   ga__strbuf_add(sb, "\n");
 }
 
+/* Of a pick: RD_KEPT, a packet of each array to keep, RD_KEEP(u), that it is packet u,
+ * and RD_KEPT_AT(v, q), the map of its elements v, which are q of the row. */
+static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
+                             unsigned int vector) {
+  ga__strbuf_addf(sb, "#define RD_POSITION_STEP rp%u\n#define RD_KEPT ", nr - 1);
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__reduce_is_array(&spec->inputs[i]))
+      ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; } kept%u; ",
+                      packet_type(spec, i, vector), input_type(spec, i), i);
+  ga__strbuf_add(sb, "\n#define RD_KEEP(u) ");
+  add_arrays(sb, spec, "kept@.v = p@[u].v; ", 0);
+  ga__strbuf_add(sb, "\n#define RD_KEPT_AT(v, q) ");
+  add_map(sb, spec, "kept@.e[v]", 0, "q", nr - 1);
+  ga__strbuf_add(sb, "\n");
+}
+
 /* RD_ALIGNED: whether every packet of a tile is aligned. */
 static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
                                unsigned int nk, unsigned int nr, unsigned int vector) {
@@ -246,6 +269,32 @@ static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "\n");
 }
 
+/* RD_RESULT_PACKETS(at): stores the results of neighbouring columns, RD_WIDTH from
+ * index `at` on, in packets; RD_RESULTS_ALIGNED(at): whether it may. */
+static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
+                               unsigned int width) {
+  ga__strbuf_add(sb, "#define RD_RESULTS_ALIGNED(at) true");
+  for (unsigned int m = 0; m < spec->n_results; m++)
+    ga__reduce_add_form(sb, " && ((ga_size)(out@ + at) & (sizeof($) - 1)) == 0", m,
+                        packet_of(spec->results[m].typecode, width), 0);
+  ga__strbuf_add(sb, "\n#define RD_RESULT_PACKETS(at)");
+  for (unsigned int m = 0; m < spec->n_results; m++) {
+    const int typecode = spec->results[m].typecode;
+    const size_t bytes = gpuarray_get_elsize(typecode) * width;
+    const char *packet = packet_of(typecode, width);
+    ga__strbuf_addf(sb, " { union { %s v[%zu]; %s e[RD_WIDTH]; } r_; ", packet,
+                    bytes > 16 ? bytes / 16 : 1, ga__reduce_type(typecode));
+    ga__reduce_add_form(sb,
+                        "for (int v = 0; v < RD_WIDTH; v++) "
+                        "r_.e[v] = RD_FINISH(@)(acc[v], reduced); ",
+                        m, "", 0);
+    ga__strbuf_addf(sb, "for (int q = 0; q < %zu; q++) ", bytes > 16 ? bytes / 16 : 1);
+    ga__reduce_add_form(sb, "((GLOBAL_MEM $ *)(out@ + at))[q] = r_.v[q]; }", m, packet,
+                        0);
+  }
+  ga__strbuf_add(sb, "\n");
+}
+
 /* ---- the kernels ---- */
 
 #define STRIDED(pointer, stride)                                                       \
@@ -258,6 +307,14 @@ static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
                               unsigned int nr) {
   ga__strbuf_add(sb, "      if (mode & 1) {\n");
   add_row_element(sb, spec, "y@[p]", nr);
+  if (ga__reduce_is_pick(spec)) {
+    ga__strbuf_add(sb, ga__rows_pick_loop);
+    ga__strbuf_add(sb, "      } else {\n");
+    add_row_element(sb, spec, STRIDED("y", "r"), nr);
+    ga__strbuf_add(sb, ga__rows_pick_loop);
+    ga__strbuf_add(sb, "      }\n");
+    return;
+  }
   ga__strbuf_add(sb, "      if (lanes == 1) {\n"
                      "#define RD_LANES 1\n#define RD_LANE 0\n");
   ga__strbuf_add(sb, ga__rows_loop);
@@ -276,7 +333,11 @@ static void add_gpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
   add_row_element(sb, spec, STRIDED("y", "r"), nr);
   if (vector > 0) {
     add_row_packets(sb, spec, nr, vector);
+    if (ga__reduce_is_pick(spec))
+      add_kept_packets(sb, spec, nr, vector);
     ga__strbuf_add(sb, ga__rows_packets);
+    ga__strbuf_add(sb, ga__reduce_is_pick(spec) ? ga__rows_picks : ga__rows_runs);
+    ga__strbuf_add(sb, ga__rows_rest);
   }
   ga__strbuf_add(sb, ga__rows_loop);
 }
@@ -315,6 +376,8 @@ static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
     add_column_packets(sb, spec, nk, nr, vector);
   else
     ga__strbuf_add(sb, "#define RD_ALIGNED false\n");
+  if (!spec->is_cpu)
+    add_result_packets(sb, spec, ga__reduce_shape(spec, GA_REDUCE_COLUMNS).width);
   ga__strbuf_add(sb, ga__columns_begin);
   add_arrays(sb, spec, "    c@ += first * k@_#;\n", nk - 1);
   if (spec->is_cpu) {
@@ -375,6 +438,9 @@ static void finish(ga_source *out, ga_strbuf *body, const ga_reduce_spec *spec,
                   "#define RD_COMBINE %s_combine\n#define RD_NOTHING %s_nothing\n"
                   "#define RD_FINISH(m) %s_finish##m\n",
                   name, name, name, name, name);
+  if (ga__reduce_is_pick(spec))
+    ga__strbuf_addf(body, "#define RD_PASSES %s_passes\n#define RD_JOIN %s_join\n",
+                    name, name);
   if (spec->n_components > 1)
     ga__strbuf_addf(body, "#define RD_ACC %s_acc\n", name);
   ga__strbuf_add(body, text);

@@ -33,6 +33,7 @@ typedef struct ga_reduce_shape {
   unsigned int width;  /* accumulators, a power of 2 */
   unsigned int vector; /* elements of a packet, a power of 2; 0: there are none */
   unsigned int unroll; /* packets in flight */
+  bool is_alone;       /* no other walks along the same row */
 } ga_reduce_shape;
 ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind kind);
 /* Bytes of an accumulator. */

@@ -37,7 +37,9 @@ static int check_components(gpucontext *ctx, const gpureduction_spec *spec) {
 }
 
 static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
-  if (spec->n == 0 || spec->n > GA_REDUCE_INPUTS || spec->inputs == NULL)
+  if (spec->n > 0 && spec->inputs == NULL)
+    return GA_FAIL(GA_INVALID_ERROR, "reduction: got no list of its %u inputs", spec->n);
+  if (spec->n == 0 || spec->n > GA_REDUCE_INPUTS)
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "reduction: got %u inputs, expected 1 to %d",
                    spec->n, GA_REDUCE_INPUTS);
   for (unsigned int i = 0; i < spec->n; i++) {
@@ -57,8 +59,21 @@ static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
   return GA_NO_ERROR;
 }
 
+static int check_pick(const gpureduction_spec *spec) {
+  if (!(spec->flags & GA_REDUCTION_INDEX) || spec->n_components != 2 ||
+      spec->components[1].typecode != GA_SIZE ||
+      strcmp(spec->components[1].map, "i") != 0)
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "reduction: GA_REDUCTION_FIRST with %u components, expected two, the "
+        "second of which is \"i\" of GA_SIZE, and GA_REDUCTION_INDEX",
+        spec->n_components);
+  return GA_NO_ERROR;
+}
+
 static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
-  const unsigned int known = GA_REDUCTION_INDEX | GA_REDUCTION_NEEDS_ELEMENTS;
+  const unsigned int known =
+      GA_REDUCTION_INDEX | GA_REDUCTION_NEEDS_ELEMENTS | GA_REDUCTION_FIRST;
   if (spec->flags & ~known)
     return GA_FAIL(GA_INVALID_ERROR,
                    "reduction: flags 0x%x, of which 0x%x mean nothing", spec->flags,
@@ -75,7 +90,8 @@ static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
                    "reduction: %u components and %u results, of which one list is NULL",
                    spec->n_components, spec->n_results);
   GA_TRY(check_inputs(ctx, spec));
-  return check_components(ctx, spec);
+  GA_TRY(check_components(ctx, spec));
+  return spec->flags & GA_REDUCTION_FIRST ? check_pick(spec) : GA_NO_ERROR;
 }
 
 /* ---- its copy ---- */

@@ -6,9 +6,14 @@
 /* What all kernels begin with. */
 extern const char ga__reduce_head[];
 
-/* Along rows: the block, the loop over elements one by one, the packets of a GPU before
- * it, the end. */
-extern const char ga__rows_begin[], ga__rows_loop[], ga__rows_packets[], ga__rows_end[];
+/* Along rows: the block, the loop over elements one by one, also that of a pick on a
+ * CPU, the end. */
+extern const char ga__rows_begin[], ga__rows_loop[], ga__rows_pick_loop[],
+    ga__rows_end[];
+/* The packets of a GPU before the loop: `runs`, or `picks` with GA_REDUCTION_FIRST,
+ * between the others. */
+extern const char ga__rows_packets[], ga__rows_runs[], ga__rows_picks[],
+    ga__rows_rest[];
 
 /* Across columns. A GPU has the packets or else the loop; a CPU the loop for a full
  * tile, and for lines of one result an item. */

@@ -12,6 +12,10 @@ static inline bool ga__reduce_has_index(const ga_reduce_spec *spec) {
   return (spec->flags & GA_REDUCTION_INDEX) && !spec->is_parts;
 }
 
+static inline bool ga__reduce_is_pick(const ga_reduce_spec *spec) {
+  return (spec->flags & GA_REDUCTION_FIRST) && !spec->is_parts;
+}
+
 static inline const char *ga__reduce_type(int typecode) {
   return gpuarray_get_type(typecode)->cluda_name;
 }
@@ -23,7 +27,10 @@ void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
 
 /* Adds RD_ACC, RD_MAP, RD_COMBINE, RD_NOTHING and, for each result m, RD_FINISH(m): the
  * accumulator's type, the map of one element of each input, the combination of two
- * accumulators, that of no elements, and what is stored of one. */
+ * accumulators, that of no elements, and what is stored of one. Of a pick also RD_KEY,
+ * RD_ACC_KEY(acc), the first component's type and value, and RD_PASSES(a, b), whether
+ * the value b of a later element is picked. RD_JOIN(a, b, fresh) combines with a later
+ * element; a pick's takes it if it is `fresh`. */
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec);
 
 #endif

@@ -49,8 +49,7 @@ static int open_reports(gpucontext *ctx) {
   ga_reports *r = ga__alloc(1, sizeof *r);
   if (r == NULL)
     return GA_MEMORY_ERROR;
-  int status =
-      open_buffer(&r->word, ctx, N_WORDS * sizeof(uint32_t), GA_BUFFER_WORD);
+  int status = open_buffer(&r->word, ctx, N_WORDS * sizeof(uint32_t), GA_BUFFER_WORD);
   if (status != GA_NO_ERROR) {
     ga__free(r);
     return status;
@@ -103,9 +102,9 @@ int ga__report_user_buffer(gpudata **out, gpucontext *ctx) {
 /* The number of a site; its place in the table, which it keeps. */
 static unsigned int number_site(ga_reports *r, const char *operation,
                                 const char *label) {
-  unsigned int at = (unsigned int)(((uintptr_t)operation >> 4) * 31 +
-                                   ((uintptr_t)label >> 4)) %
-                    (N_SITES - 1);
+  unsigned int at =
+      (unsigned int)(((uintptr_t)operation >> 4) * 31 + ((uintptr_t)label >> 4)) %
+      (N_SITES - 1);
   unsigned int found = N_SITES - 1;
   pthread_mutex_lock(&r->lock);
   for (unsigned int i = 0; i < N_SITES - 1; i++) {

@@ -134,6 +134,15 @@ unsigned int ga__scan_tile_items(const GpuScan *gs, enum ga_scan_kind kind) {
   return ga__scan_items(&gs->spec, kind);
 }
 
+unsigned int ga__scan_tile_room(const GpuScan *gs) {
+  return ga__scan_room(&gs->spec);
+}
+
+size_t ga__scan_tile_alignment(const GpuScan *gs, int which) {
+  const int typecode = which == 0 ? gs->spec.input.typecode : gs->spec.out;
+  return ga__scan_alignment(&gs->spec, typecode);
+}
+
 /* ---- kernels ---- */
 
 static int compile(gpukernel **out, const GpuScan *gs, const variant *v) {

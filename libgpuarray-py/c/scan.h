@@ -15,6 +15,10 @@ gpucontext *ga__scan_context(const GpuScan *gs);
 int ga__scan_acc(const GpuScan *gs);
 /* Elements of an item in a GPU's tile. */
 unsigned int ga__scan_tile_items(const GpuScan *gs, enum ga_scan_kind kind);
+/* Elements that a group of short rows has room for. */
+unsigned int ga__scan_tile_room(const GpuScan *gs);
+/* Bytes that a pack's place in the array, or for 1 in the result, is a multiple of. */
+size_t ga__scan_tile_alignment(const GpuScan *gs, int which);
 /* A kernel, made when it is first asked for. `is_parts`: of chunks' totals, which are
  * of the type that is combined. */
 int ga__scan_kernel(gpukernel **out, GpuScan *gs, enum ga_scan_kind kind, bool is_parts,

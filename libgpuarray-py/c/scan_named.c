@@ -36,39 +36,6 @@ static const char *combine_text(enum operation operation, int acc) {
   }
 }
 
-/* What every value of the type replaces. */
-static const char *lowest_text(int acc) {
-  switch (acc) {
-  case GA_BYTE:
-    return "-128";
-  case GA_SHORT:
-    return "-32768";
-  case GA_INT:
-    return "-2147483647 - 1";
-  case GA_LONG:
-    return "-9223372036854775807L - 1";
-  default:
-    return ga__dtype_kind(acc) == 'f' ? "-INFINITY" : "0";
-  }
-}
-
-static const char *highest_text(int acc) {
-  switch (acc) {
-  case GA_BOOL:
-    return "1";
-  case GA_BYTE:
-    return "127";
-  case GA_SHORT:
-    return "32767";
-  case GA_INT:
-    return "2147483647";
-  case GA_LONG:
-    return "9223372036854775807L";
-  default:
-    return ga__dtype_kind(acc) == 'f' ? "INFINITY" : "~(ga_ulong)0";
-  }
-}
-
 static const char *identity_text(enum operation operation, int acc) {
   if (acc == GA_CFLOAT)
     return operation == SUM ? "ga_complex(0.0f, 0.0f)" : "ga_complex(1.0f, 0.0f)";
@@ -81,9 +48,9 @@ static const char *identity_text(enum operation operation, int acc) {
   case PRODUCT:
     return "1";
   case MAXIMUM:
-    return lowest_text(acc);
+    return ga__dtype_extreme(acc, false);
   default:
-    return highest_text(acc);
+    return ga__dtype_extreme(acc, true);
   }
 }
 

@@ -154,6 +154,16 @@ static void cut_cpu(scan_geometry *g, const scan_task *t, const ga_device_info *
   cut(g, t->length, wanted, 8, rows ? 8192 : 1024);
 }
 
+/* As many rows as there is room for, each with a place more if its length is even. */
+static void cut_short(scan_geometry *g, const scan_task *t, size_t threads,
+                      size_t room) {
+  g->lanes = threads;
+  g->slots = 1;
+  g->chunk = smaller(threads, room / (t->length | 1));
+  g->chunks = 1;
+  g->blocks = ceil_div(t->rows, g->chunk);
+}
+
 /* A tile's elements of a line must fit what is counted with an int. */
 static void cut_gpu(scan_geometry *g, const scan_task *t, const ga_device_info *info,
                     size_t threads, size_t items) {
@@ -248,15 +258,53 @@ static void cut_task(scan_geometry *g, const scan_task *t, GpuScan *gs,
   *g = (scan_geometry){.radix = 1};
   if (info->is_cpu)
     cut_cpu(g, t, info, info->warp > 1 ? 16 : 1);
+  else if (t->kind == GA_SCAN_SHORT)
+    cut_short(g, t, block_threads(kernel, t->kind), ga__scan_tile_room(gs));
   else
     cut_gpu(g, t, info, block_threads(kernel, t->kind),
             ga__scan_tile_items(gs, t->kind));
 }
 
-/* Both arrays lie side by side in the direction that a CPU's inner loop walks. */
+/* Both arrays lie side by side in the direction that an inner loop walks. */
 static bool is_unit(const scan_task *t, const size_t *sizes) {
   const ssize_t *strides = t->kind == GA_SCAN_ROWS ? t->along : t->beside;
   return strides[0] == (ssize_t)sizes[0] && strides[1] == (ssize_t)sizes[1];
+}
+
+/* A GPU's short rows, each of which begins where another ends. */
+static bool is_short(const scan_task *t, const ga_device_info *info,
+                     const size_t *sizes) {
+  if (info->is_cpu || t->kind != GA_SCAN_ROWS || t->length > GA_SCAN_SHORTEST ||
+      t->rows < 64 || !is_unit(t, sizes))
+    return false;
+  for (int i = 0; i < 2; i++)
+    if (t->dims[0] != t->rows || t->strides[i][0] != (ssize_t)(t->length * sizes[i]))
+      return false;
+  return true;
+}
+
+/* Takes packs if every row begins at a pack's place and there are tiles enough. */
+static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int mode) {
+  const size_t chunk =
+      ga__scan_block(GA_SCAN_PACKS) * (size_t)ga__scan_tile_items(gs, GA_SCAN_PACKS);
+  const size_t chunks = ceil_div(t->length, chunk);
+  if (t->kind != GA_SCAN_ROWS || !(mode & GA_SCAN_UNIT) ||
+      t->rows * chunks < (size_t)4 * ga__scan_context(gs)->info.processors)
+    return;
+  for (int i = 0; i < 2; i++) {
+    const size_t alignment = ga__scan_tile_alignment(gs, i);
+    if (t->offset[i] % alignment != 0)
+      return;
+    for (unsigned int k = 0; k < t->nk; k++)
+      if (magnitude(t->strides[i][k]) % alignment != 0)
+        return;
+  }
+  t->kind = GA_SCAN_PACKS;
+  g->lanes = ga__scan_block(GA_SCAN_PACKS);
+  g->slots = 1;
+  g->blocks = t->rows;
+  g->chunk = chunk;
+  g->chunks = chunks;
 }
 
 /* One pass: every tile finds its prefix itself. */
@@ -322,9 +370,13 @@ int ga__scan_run(GpuScan *gs, const GpuArray *out, const GpuArray *a, unsigned i
   const size_t sizes[2] = {GpuArray_ITEMSIZE(a), GpuArray_ITEMSIZE(out)};
   const int mode = ((flags & GA_SCAN_EXCLUSIVE) ? GA_SCAN_SHIFT : 0) |
                    (is_unit(&t, sizes) ? GA_SCAN_UNIT : 0);
+  if (is_short(&t, &ga__scan_context(gs)->info, sizes))
+    t.kind = GA_SCAN_SHORT;
   GA_TRY(ga__scan_kernel(&kernel, gs, t.kind, false, is_wide, false, t.nk));
   cut_task(&g, &t, gs, kernel);
-  if (g.looks_back)
+  if (g.looks_back) {
+    choose_packs(&t, &g, gs, mode);
     return run_looking_back(gs, &t, &g, is_wide, mode);
+  }
   return run_chunks(gs, &t, &g, kernel, is_wide, mode);
 }

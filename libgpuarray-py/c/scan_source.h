@@ -5,9 +5,10 @@
 #include "c/kernel.h"
 #include <gpuarray/scan.h>
 
-/* What a group's items own: neighbouring elements along the axis, or neighbouring lines
- * of which each walks along the axis. */
-enum ga_scan_kind { GA_SCAN_ROWS, GA_SCAN_COLUMNS };
+/* What a group's items own: neighbouring elements along the axis; neighbouring lines
+ * of which each walks along the axis; of short rows that lie one after the other, a row
+ * each; or of long rows packs of neighbours. */
+enum ga_scan_kind { GA_SCAN_ROWS, GA_SCAN_COLUMNS, GA_SCAN_SHORT, GA_SCAN_PACKS };
 
 /* What a kernel computes. Nothing here is owned. */
 typedef struct ga_scan_spec {
@@ -26,7 +27,13 @@ typedef struct ga_scan_spec {
 unsigned int ga__scan_block(enum ga_scan_kind kind);
 unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind);
 #define GA_SCAN_STRIP 64
-#define GA_SCAN_RADIX 128 /* tiles of a group, of rows */
+#define GA_SCAN_RADIX 64  /* tiles of a group, of rows */
+#define GA_SCAN_ROUNDS 8u /* packs of an item in a tile */
+/* Bytes that a pack's place in an array of the type is a multiple of. */
+size_t ga__scan_alignment(const ga_scan_spec *spec, int typecode);
+/* Elements that a group of SHORT has room for, and of a row at most. */
+unsigned int ga__scan_room(const ga_scan_spec *spec);
+#define GA_SCAN_SHORTEST 64
 
 /* Bits of the kernel's `mode`. */
 #define GA_SCAN_SHIFT 1  /* exclusive */
@@ -45,8 +52,9 @@ unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind);
  * is zeroed: a word of 64 bits to count with, then as many for each value as it has of
  * 32 bits; a row has a value for each chunk and each group of them. The grid is (rows
  * of blocks, or of columns' tiles) * chunks; blocks are lanes by slots: ROWS give lanes
- * to a row, COLUMNS to neighbouring columns. On a CPU ROWS have one item. The caller
- * clears out->body. */
+ * to a row, COLUMNS to neighbouring columns. On a CPU ROWS have one item. SHORT has no
+ * strides: a group of lanes by 1 takes `chunk` rows. PACKS looks back and is contiguous
+ * along the axis; every row begins at a pack's place. The caller clears out->body. */
 int ga__scan_source(ga_source *out, const ga_scan_spec *spec, enum ga_scan_kind kind,
                     unsigned int nk);
 

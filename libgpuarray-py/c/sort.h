@@ -17,6 +17,8 @@ typedef struct ga_sort_task {
   int typecode;
   size_t rows, n;
   bool descending;
+  unsigned int key_bits; /* of unsigned keys: how many from the lowest on count; 0: all.
+                            A hint: more of them may be looked at */
   ga_sort_place keys, out_keys;
   int value_size; /* bytes of a value; 0: none */
   ga_sort_place values, out_values;

@@ -201,6 +201,13 @@ static int moves_of(moves *m, const passes *p, const ga_sort_task *t, unsigned i
   return mode;
 }
 
+/* Digits of keys that are sorted by. */
+static unsigned int count_passes(const ga_sort_task *t, const ga_sort_spec *spec) {
+  const unsigned int all = ga__sort_passes(spec), bits = (unsigned int)spec->bits;
+  const unsigned int some = (t->key_bits + bits - 1) / bits;
+  return some > 0 && some < all ? some : all;
+}
+
 /* ---- one sweep for each digit ---- */
 
 static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
@@ -252,12 +259,12 @@ static int sort_sweeping(const ga_sort_task *t) {
   const bool is_large = t->n >= (size_t)1 << 30;
   const int moved = t->out_indices.data ? 4 : t->value_size;
   const ga_sort_spec spec = spec_of(t, moved, 8);
-  const unsigned int n = ga__sort_passes(&spec);
+  const unsigned int n = ga__sort_passes(&spec); /* all are counted */
   const size_t word = is_large ? 8 : 4, tiles = ceil_div(t->n, ga__sort_tile(&spec));
   const size_t state_size = 8 + t->rows * tiles * 256 * word;
   gpudata *bins = NULL, *state = NULL;
   passes p;
-  GA_TRY(open_passes(&p, t, n));
+  GA_TRY(open_passes(&p, t, count_passes(t, &spec)));
   int status = new_zeros(&bins, t->context, t->rows * n * 256 * word);
   if (status == GA_NO_ERROR) {
     status = count_digits(bins, t, is_large, n);
@@ -315,7 +322,7 @@ static int sort_chunks(const ga_sort_task *t) {
   const ga_sort_spec spec = spec_of(t, 0, bits);
   gpudata *counts;
   passes p;
-  GA_TRY(open_passes(&p, t, ga__sort_passes(&spec)));
+  GA_TRY(open_passes(&p, t, count_passes(t, &spec)));
   int status = ga__buffer_new(&counts, t->context,
                               t->rows * (size_t)radix * chunks * sizeof(uint32_t));
   if (status == GA_NO_ERROR) {

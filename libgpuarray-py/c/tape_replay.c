@@ -238,6 +238,8 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
   GA_TRY(ga__queue_begin(&device, ctx, n, tape->uses));
   note_launches(tape);
   int status = ctx->backend->graph_launch(device, known->handle);
+  if (status == GA_NO_ERROR)
+    status = ga__launches_mark(ga__queue_current(ctx), tape->n_commands);
   if (tape->reports)
     atomic_store(&ga__queue_current(ctx)->reports, true);
   ga__queue_end(ctx, n, tape->uses);

@@ -76,6 +76,15 @@ static gpukernel *new_kernel(unsigned int n_args, const int *typecodes) {
   return k;
 }
 
+/* A vendor that is handed too few arguments may read beyond them. */
+static void count_parameters(gpukernel *k) {
+  const ga_backend *backend = k->context->backend;
+  if (backend->kernel_parameters == NULL ||
+      backend->kernel_parameters(&k->n_parameters, k->context->device, k->kernel) !=
+          GA_NO_ERROR)
+    k->n_parameters = k->n_args;
+}
+
 /* Compiles `body` and takes `name` from it. */
 static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
                         const char *name, char **err_str) {
@@ -89,8 +98,10 @@ static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
     status = ga__program_get(&p, &origin, ctx, &text, name, err_str);
     if (status == GA_NO_ERROR)
       status = ga__kernel_open(k, ctx, p, name);
-    if (status == GA_NO_ERROR)
+    if (status == GA_NO_ERROR) {
       ga__program_count(ctx, origin, 1);
+      count_parameters(k);
+    }
     pthread_mutex_unlock(&ctx->slow_lock);
   }
   ga__key_clear(&text);
@@ -227,6 +238,10 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
                    size_t shared, void **args) {
   GA_TRY(check_kernel(k, __func__));
   GA_TRY(check_geometry(k, n, gs, ls, shared));
+  if (k->n_args != k->n_parameters)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "kernel %s: it has %u parameters, and was made for %u arguments",
+                   k->name, k->n_parameters, k->n_args);
   ga_arg given[GA_MAX_ARGS];
   ga_launch launch = {.nd = n, .shared = shared, .n_args = k->n_args, .args = given};
   for (unsigned int i = 0; i < k->n_args; i++) {

@@ -29,12 +29,13 @@ int gpuarray_type_flags(int init, ...) {
 
 int gpuarray_type_flagsa(unsigned int n, gpuelemwise_arg *arg) {
   int flags = 0;
-  for (unsigned int i = 0; i < n; i++)
+  for (unsigned int i = 0; arg && i < n; i++)
     flags |= flags_of(arg[i].typecode);
   return flags;
 }
 
 void gpuarray_elemwise_collapse(unsigned int n, unsigned int *nd, size_t *dim,
                                 ssize_t **strs) {
-  ga__shape_collapse(n, nd, dim, strs);
+  if (nd && dim && (strs || n == 0))
+    ga__shape_collapse(n, nd, dim, strs);
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 /* Makes `made`, whose metadata is ready, a view of its buffer in *r. */
-static int give_view(GpuArray *r, GpuArray *made) {
+static int give_view(GpuArray *r, GpuArray *made, const char *operation) {
+  if (r == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got no array to fill in", operation);
   GpuArray_fix_flags(made);
   gpudata_retain(made->data);
   *r = *made;
@@ -87,7 +89,7 @@ int GpuArray_index(GpuArray *r, const GpuArray *a, const ssize_t *starts,
                    const ssize_t *stops, const ssize_t *steps) {
   GpuArray made;
   GA_TRY(index_metadata(&made, a, starts, stops, steps));
-  return give_view(r, &made);
+  return give_view(r, &made, "index");
 }
 
 int GpuArray_index_inplace(GpuArray *a, const ssize_t *starts, const ssize_t *stops,
@@ -158,7 +160,7 @@ int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
   bool fits = false;
   GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
   if (fits)
-    return give_view(res, &made);
+    return give_view(res, &made, "reshape");
   if (nocopy)
     return refuse_copy(a);
   GA_TRY(GpuArray_copy(&copy, a, ord));
@@ -232,7 +234,7 @@ static int transpose_metadata(GpuArray *made, const GpuArray *a,
 int GpuArray_transpose(GpuArray *res, const GpuArray *a, const unsigned int *new_axes) {
   GpuArray made;
   GA_TRY(transpose_metadata(&made, a, new_axes));
-  return give_view(res, &made);
+  return give_view(res, &made, "transpose");
 }
 
 int GpuArray_transpose_inplace(GpuArray *a, const unsigned int *new_axes) {
@@ -248,7 +250,7 @@ int GpuArray_dimshuffle(GpuArray *res, const GpuArray *a, unsigned int nd,
   GpuArray made;
   GA_TRY(ga__array_check(a, "dimshuffle"));
   GA_TRY(shuffle_metadata(&made, a, nd, pattern, "dimshuffle"));
-  return give_view(res, &made);
+  return give_view(res, &made, "dimshuffle");
 }
 
 int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
@@ -283,5 +285,5 @@ int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
     made.dimensions[i] = dims[i];
     made.strides[i] = own != dims[i] || i < added ? 0 : a->strides[i - added];
   }
-  return give_view(res, &made);
+  return give_view(res, &made, "broadcast");
 }

@@ -39,6 +39,7 @@ const ga_backend ga__cuda_backend = {
     .kernel = ga__cuda_kernel,
     .kernel_free = ga__cuda_kernel_free,
     .kernel_threads = ga__cuda_kernel_threads,
+    .kernel_parameters = ga__cuda_kernel_parameters,
     .launch = ga__cuda_launch,
 
     .wait = ga__cuda_wait,

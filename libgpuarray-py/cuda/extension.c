@@ -101,8 +101,8 @@ static int record_after(gpudata *b, int flags) {
 /* ---- other processes ---- */
 
 static int no_ipc(const char *operation) {
-  return GA_FAIL(GA_DEVSUP_ERROR,
-                 "%s: this driver shares no memory between processes", operation);
+  return GA_FAIL(GA_DEVSUP_ERROR, "%s: this driver shares no memory between processes",
+                 operation);
 }
 
 static int get_ipc_handle(gpudata *b, GpuArrayIpcMemHandle *handle) {

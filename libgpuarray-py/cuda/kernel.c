@@ -143,6 +143,21 @@ int ga__cuda_kernel_threads(size_t *out, void *device, void *kernel) {
   return GA_NO_ERROR;
 }
 
+int ga__cuda_kernel_parameters(unsigned int *out, void *device, void *kernel) {
+  const ga_cuda_device *d = device;
+  CUcontext previous;
+  size_t offset, size;
+  unsigned int n = 0;
+  if (ga__cuda.cuFuncGetParamInfo == NULL)
+    return GA_FAIL(GA_DEVSUP_ERROR, "the driver does not tell a kernel's parameters");
+  GA_TRY(ga__cuda_enter(&previous, d));
+  while (ga__cuda.cuFuncGetParamInfo(kernel, n, &offset, &size) == CUDA_SUCCESS)
+    n++;
+  ga__cuda_leave(d, previous);
+  *out = n;
+  return GA_NO_ERROR;
+}
+
 static int allow_shared(const ga_cuda_device *d, CUfunction function, size_t bytes) {
   CUDA_RETURN(d, cuFuncSetAttribute, function, FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes);
 }

@@ -23,6 +23,7 @@ void ga__cuda_unload(void *device, void *program);
 int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name);
 void ga__cuda_kernel_free(void *device, void *kernel);
 int ga__cuda_kernel_threads(size_t *out, void *device, void *kernel);
+int ga__cuda_kernel_parameters(unsigned int *out, void *device, void *kernel);
 int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch);
 
 #endif

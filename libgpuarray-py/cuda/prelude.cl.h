@@ -222,7 +222,9 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 }
 
 /* Warps: the lanes for which `yes` is not 0; a barrier of a warp, for local memory; how
- * many bits are set. */
+ * many bits are set; a ga_uint of the lane so many below, or of a lane. */
 #define ga_ballot(yes) __ballot_sync(0xffffffffu, yes)
 #define ga_warp_barrier() __syncwarp()
 #define ga_popcount(bits) __popc(bits)
+#define ga_shuffle_up(value, by) __shfl_up_sync(0xffffffffu, (ga_uint)(value), by)
+#define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)

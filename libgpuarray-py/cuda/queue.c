@@ -78,8 +78,7 @@ static uint32_t *progress_word(ga_cuda_device *d) {
   pthread_mutex_lock(&d->writes.lock);
   word = atomic_load(&d->progress);
   void *memory;
-  if (word == NULL &&
-      ga__cuda.cuMemAllocHost(&memory, sizeof *word) == CUDA_SUCCESS) {
+  if (word == NULL && ga__cuda.cuMemAllocHost(&memory, sizeof *word) == CUDA_SUCCESS) {
     word = memory;
     *word = 0;
     atomic_store(&d->progress, word);

@@ -70,6 +70,7 @@ from gpuarray.errors import (
 )
 from gpuarray.kernel import GpuKernel
 from gpuarray.linalg import (
+    allow_tf32,
     dot,
     gemm,
     gemm_bias,
@@ -91,6 +92,7 @@ from gpuarray.picking import (
     put_along_axis,
     take,
     take_along_axis,
+    where,
 )
 from gpuarray.reduction import (
     all,
@@ -115,7 +117,7 @@ GpuContext = Context
 GpuArrayException = GpuArrayError
 UnsupportedException = Unsupported
 
-globals().update(FUNCTIONS)
+globals().update(FUNCTIONS | {"where": where})
 
 __all__ = [
     "SIZE",
@@ -152,6 +154,7 @@ __all__ = [
     "__version__",
     "add_at",
     "all",
+    "allow_tf32",
     "any",
     "arange",
     "argmax",

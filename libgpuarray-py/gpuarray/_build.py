@@ -200,7 +200,8 @@ def builder(include: Path) -> FFI:
         ffi.cdef(declarations(header))
     ffi.cdef(HELPERS_CDEF)
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
-    source = "\n".join(["#define GPUARRAY_NO_CUDA", "#include <stdlib.h>", *lines, HELPERS])
+    head = ["#define GPUARRAY_NO_CUDA", "#include <stdlib.h>"]
+    source = "\n".join([*head, *lines, HELPERS])
     ffi.set_source("gpuarray._gpuarray", source)
     return ffi
 

@@ -75,12 +75,16 @@ def put_at(
 
 
 def add_to(
-    array: BaseArray, indices: Sequence[BaseArray], first: int, value: BaseArray
+    array: BaseArray,
+    indices: Sequence[BaseArray],
+    first: int,
+    value: BaseArray,
+    mode: int = 0,
 ) -> None:
     """Add to what the index arrays lead to, once for each time."""
     check(
         lib.GpuArray_add_at(
-            array._struct, len(indices), _list(indices), first, value._struct, 0
+            array._struct, len(indices), _list(indices), first, value._struct, mode
         )
     )
 

@@ -15,6 +15,8 @@ import numpy as np
 from gpuarray._native import check, ffi, lib
 from gpuarray.base import BaseArray
 from gpuarray.codegen import convert, scalar_expression
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
 from gpuarray.dtypes import result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
 from gpuarray.reduction import Part, apply_reduction, make_reduction
@@ -382,3 +384,12 @@ def gemm_bias(
     operands = a.struct, b.struct, bias.struct, activation, out.struct
     check(lib.GpuArray_gemm_bias(ta, tb, *operands, 0), "gemm_bias")
     return out
+
+
+def allow_tf32(on: bool, context: Context | str | None = None) -> None:
+    """Whether products of float32 on a context may round their factors to tf32.
+
+    Tensor cores are then several times as fast, with 10 bits of mantissa instead of 23.
+    Off at first; a plan keeps what held when it was bound.
+    """
+    check(lib.gpucontext_set_tf32(find_context(context).pointer, on), "allow_tf32")

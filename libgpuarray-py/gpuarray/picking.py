@@ -9,6 +9,7 @@ import numpy as np
 
 from gpuarray._native import check, ffi, lib
 from gpuarray.base import BaseArray, axis_number
+from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly
 from gpuarray.fancy import (
     INT64,
@@ -92,7 +93,13 @@ def take(
 
 
 def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Set elements of the raveled array; ``v`` is repeated as often as it takes."""
+    """Set elements of the raveled array; ``v`` is repeated as often as it takes.
+
+    Where an index is repeated the last value wins, on every device; ``array[i] = v``
+    does the same along an axis. Indices on a device that are out of bounds raise
+    BadIndex when the context is next waited for, and set nothing; ``mode`` 'wrap'
+    counts them round and round, 'clip' stops at the ends.
+    """
     target = _writeable(array, "put")
     number = _mode(mode, "put")
     chosen = _index_array(ind, target, 0, target.size, mode, "put").ravel()
@@ -144,11 +151,12 @@ def put_along_axis(array: Any, indices: Any, values: Any, axis: int = -1) -> Non
     put_at(target, picked, 0, as_values(target, values, "put_along_axis"))
 
 
-def add_at(array: Any, indices: Any, values: Any) -> None:
+def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) -> None:
     """``array[indices] += values`` along the first axis, repeated indices summed up.
 
     ``indices`` is an array or a tuple of arrays, for the first axes. What belongs to
-    one place is added one after another, in order: the same bits each time.
+    one place is summed up in an order that the indices tell: the same bits each time.
+    With ``any_order`` float32 and float64 are added as it comes, which is faster.
     """
     target = _writeable(array, "add_at")
     listed = indices if isinstance(indices, tuple) else (indices,)
@@ -160,7 +168,8 @@ def add_at(array: Any, indices: Any, values: Any) -> None:
         _index_array(given, target, axis, target.shape[axis], "raise", "add_at")
         for axis, given in enumerate(listed)
     ]
-    add_to(target, picked, 0, as_values(target, values, "add_at"))
+    mode = lib.GA_ADD_AT_ANY_ORDER if any_order else 0
+    add_to(target, picked, 0, as_values(target, values, "add_at"), mode)
 
 
 def _writeable(array: Any, operation: str) -> BaseArray:
@@ -214,6 +223,16 @@ def nonzero(array: Any) -> tuple[Any, ...]:
 def flatnonzero(array: Any) -> Any:
     """Where elements of the raveled array are not zero; waits."""
     return nonzero(_require(array, "flatnonzero").ravel())[0]
+
+
+def where(condition: Any, *choices: Any, out: Any = None) -> Any:
+    """``where(condition, x, y)``: elements of x where it is not zero, else of y.
+
+    Of the condition alone, its ``nonzero()``: where it is not zero, for each axis.
+    """
+    if choices or out is not None:
+        return FUNCTIONS["where"](condition, *choices, out=out)
+    return nonzero(_require(condition, "where"))
 
 
 def argwhere(array: Any) -> Any:

@@ -22,11 +22,13 @@ import numpy.typing as npt
 
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.base import as_shape
+from gpuarray.base import as_shape, axis_number
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, ReadOnly
+from gpuarray.fancy import take_at
+from gpuarray.sorting import argsort
 
 __all__ = ["Generator", "default_rng"]
 
@@ -207,6 +209,49 @@ class Generator:
         """Ones with probability ``p``, else zeros."""
         made = self._target("bernoulli", size, dtype, out)
         return self._fill(lib.GpuArray_random_bernoulli, made, float(p))
+
+    def permutation(self, x: int | Array, axis: int = 0) -> Array:
+        """The integers below ``x`` in random order, or an array's parts along ``axis``.
+
+        Random numbers of 64 bits are sorted: the order is the same on every device.
+        """
+        if isinstance(x, Array):
+            order, at = self._order(x, axis, "permutation")
+            made: Array = take_at(x, [order], at)
+            return made
+        length = operator.index(x)
+        if length < 0:
+            raise BadValue(f"permutation: got {length}, expected 0 or more")
+        return self._places(length)
+
+    def shuffle(self, x: Array, axis: int = 0) -> None:
+        """Bring the parts of an array along ``axis`` into random order, in place."""
+        if not isinstance(x, Array):
+            raise BadType(
+                f"shuffle: got {type(x).__name__}, expected a gpuarray array; use "
+                "gpuarray.asarray(x)"
+            )
+        if not x.flags.writeable:
+            raise ReadOnly("shuffle: the array is read-only, as broadcast views are")
+        order, at = self._order(x, axis, "shuffle")
+        moved = take_at(x, [order], at)
+        check(lib.GpuArray_move(x._struct, moved._struct), "shuffle")
+
+    def _order(self, x: Array, axis: int, operation: str) -> tuple[Array, int]:
+        """Places along ``axis`` in random order, and the axis from the first on."""
+        if x.context is not self._context:
+            raise BadValue(
+                f"{operation}: the array is on {x.context.name}, the generator on "
+                f"{self._context.name}; use x.transfer(rng.context)"
+            )
+        if x.ndim == 0:
+            raise BadValue(f"{operation}: a 0-d array has no axis to be reordered")
+        at = axis_number(axis, x.ndim, operation)
+        return self._places(x.shape[at]), at
+
+    def _places(self, length: int) -> Array:
+        places: Array = argsort(self.bits(length, np.uint64))
+        return places
 
     def bytes(self, length: int) -> bytes:
         """``length`` random bytes on the host; waits for them."""

@@ -1,4 +1,5 @@
-/* The "cl_" functions of gpuarray/extension.h: what OpenCL programs share with the library.
+/* The "cl_" functions of gpuarray/extension.h: what OpenCL programs share with the
+ * library.
  */
 #include "opencl/extension.h"
 

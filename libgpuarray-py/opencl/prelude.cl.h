@@ -98,6 +98,10 @@ GA_INLINE ga_float ga_half2float(ga_half h) {
 
 /* Rounds to the nearest, ties to even. */
 GA_INLINE ga_half ga_float2half(ga_float f) {
+  ga_half h;
+#ifdef __NV_CL_C_VERSION
+  vstore_half_rte(f, 0, (half *)&h.data);
+#else
   uint bits = as_uint(f), magnitude = bits & 0x7fffffffu;
   uint normal = (magnitude - (112u << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
   uint subnormal = as_uint(as_float(magnitude) + 0.5f) - as_uint(0.5f);
@@ -105,8 +109,8 @@ GA_INLINE ga_half ga_float2half(ga_float f) {
   uint out = magnitude >= 0x47800000u  ? special
              : magnitude < 0x38800000u ? subnormal
                                        : normal;
-  ga_half h;
   h.data = (ushort)(out | (bits >> 16 & 0x8000));
+#endif
   return h;
 }
 
@@ -238,7 +242,8 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 }
 
 /* On NVIDIA's devices, warps: the lanes for which `yes` is not 0; a barrier of a warp,
- * for local memory; how many bits are set. */
+ * for local memory; how many bits are set; a ga_uint of the lane so many below, or of
+ * a lane. */
 #ifdef GA_HAS_PTX
 GA_INLINE ga_uint ga_ballot(int yes) {
   ga_uint lanes;
@@ -250,4 +255,18 @@ GA_INLINE ga_uint ga_ballot(int yes) {
 }
 #define ga_warp_barrier() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #define ga_popcount(bits) ((int)popcount(bits))
+GA_INLINE ga_uint ga_shuffle_up(ga_uint value, int by) {
+  ga_uint other;
+  asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
+               : "=r"(other)
+               : "r"(value), "r"(by));
+  return other;
+}
+GA_INLINE ga_uint ga_shuffle(ga_uint value, int lane) {
+  ga_uint other;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
+               : "=r"(other)
+               : "r"(value), "r"(lane));
+  return other;
+}
 #endif

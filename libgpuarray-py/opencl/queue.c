@@ -1,7 +1,6 @@
 /* The queue of an OpenCL device: waiting and events. */
 #include "opencl/device.h"
 
-
 int ga__opencl_wait(void *device) {
   ga_opencl_device *d = device;
   unsigned long queued = atomic_load_explicit(&d->queued, memory_order_acquire);

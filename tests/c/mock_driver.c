@@ -121,9 +121,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active) {
+  mock_lock();
   *flags = 0;
   *active = contexts[device].references > 0;
-  return CUDA_SUCCESS;
+  return mock_end(CUDA_SUCCESS);
 }
 
 CUresult cuCtxGetCurrent(CUcontext *context) {
@@ -132,10 +133,11 @@ CUresult cuCtxGetCurrent(CUcontext *context) {
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
+  mock_lock();
   if (context && context->references == 0)
-    return INVALID_CONTEXT;
+    return mock_end(INVALID_CONTEXT);
   mock_current = context;
-  return CUDA_SUCCESS;
+  return mock_end(CUDA_SUCCESS);
 }
 
 CUresult cuCtxGetDevice(CUdevice *device) {
@@ -479,6 +481,13 @@ CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
   return mock_end(result);
 }
 
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
+                            size_t *size) {
+  *offset = 8 * index;
+  *size = 8;
+  return index < function->n_args ? CUDA_SUCCESS : INVALID_VALUE;
+}
+
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   CUresult result = mock_begin();
   if (result == CUDA_SUCCESS && attribute == MAX_DYNAMIC_SHARED)
@@ -516,8 +525,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     return INVALID_VALUE;
   for (unsigned int i = 0; i < l.n_args; i++)
     memcpy(&l.args[i], arguments[i], sizeof l.args[i]);
+  mock_lock();
   mock_state.queued = l;
   memcpy(mock_state.queued.name, function->name, sizeof function->name);
+  mock_end(CUDA_SUCCESS);
   return mock_push(stream,
                    &(command){.run = run_kernel, .function = function, .launch = l});
 }

@@ -193,6 +193,130 @@ static void test_threads(gpucontext *ctx) {
   CHECK(atomic_load(&ctx->references) == 1);
 }
 
+static int released;
+
+static void note_release(void *owner) {
+  released += *(int *)owner;
+}
+
+/* Memory of someone else is handed back once, when its last reference goes and the work
+ * on it is done. */
+static void test_memory_of_others(gpucontext *ctx) {
+  char memory[32] = "theirs";
+  int one = 1, status = GA_NO_ERROR;
+  gpucontext_memory before, now;
+  gpudata *b = NULL, *part = NULL;
+  CHECK_OK(gpucontext_memory_info(ctx, &before));
+  CHECK_OK(ga__buffer_wrap(&b, ctx, memory, sizeof memory, note_release, &one));
+  CHECK_OK(ga__buffer_wrap(&part, ctx, memory + 16, 8, NULL, NULL));
+  CHECK(gpudata_share(b, part, &status) == 1);
+  CHECK_OK(gpucontext_memory_info(ctx, &now));
+  CHECK(now.live == before.live); /* not the pool's */
+  CHECK_OK(gpudata_memset(part, 0, 7));
+  CHECK(memory[16] == 7 && memory[15] == 0);
+  gpudata_retain(b);
+  gpudata_release(b);
+  CHECK(released == 0);
+  gpudata_release(b);
+  gpudata_release(part);
+  CHECK(released == 1 && strcmp(memory, "theirs") == 0);
+  b = NULL;
+  ga__alloc_fail_at(0);
+  status = ga__buffer_wrap(&b, ctx, memory, sizeof memory, note_release, &one);
+  ga__alloc_fail_at(-1);
+  CHECK(status == GA_NO_ERROR || (status == GA_MEMORY_ERROR && b == NULL));
+  gpudata_release(b);
+  CHECK_STATUS(GA_INVALID_ERROR, ga__buffer_wrap(&b, NULL, memory, 8, NULL, NULL));
+}
+
+static void test_memory_of_the_host(gpucontext *ctx) {
+  char text[8] = "content", *host = NULL;
+  gpudata *b = gpudata_alloc(ctx, 8, text, GA_BUFFER_HOST | GA_BUFFER_INIT, NULL);
+  CHECK_OK(gpudata_property(b, GA_BUFFER_PROP_HOST, &host));
+  CHECK(strcmp(host, "content") == 0);
+  gpudata_release(b);
+  b = gpudata_alloc(ctx, 8, NULL, 0, NULL);
+  CHECK_STATUS(GA_DEVSUP_ERROR, gpudata_property(b, GA_BUFFER_PROP_HOST, &host));
+  gpudata_release(b);
+  hooked.host_alloc = NULL;
+  check_refused(ctx, GA_BUFFER_HOST, GA_DEVSUP_ERROR);
+  CHECK_TEXT("GA_BUFFER_HOST");
+  hooked.host_alloc = ga__null_backend.host_alloc;
+}
+
+/* Running out of memory tells who holds it. */
+static void test_holders(void) {
+  gpucontext *ctx = open_null();
+  gpudata *held[6];
+  int status = GA_NO_ERROR;
+  CHECK_OK(gpucontext_set_limit(ctx, 1 << 20));
+  for (int i = 0; i < 6; i++) {
+    CHECK_OK(gpuarray_set_label(i == 0 ? "weights, line 2" : i < 4 ? "x = a @ b" : ""));
+    held[i] = gpudata_alloc(ctx, 131072, NULL, 0, &status);
+  }
+  CHECK_OK(gpuarray_set_label(NULL));
+  CHECK(gpudata_alloc(ctx, 1 << 20, NULL, 0, &status) == NULL);
+  CHECK(status == GA_MEMORY_ERROR);
+  CHECK_TEXT("null: 1048576 bytes of device memory were asked for");
+  CHECK_TEXT("live 786432 bytes in 6 buffers");
+  CHECK_TEXT("most is held by x = a @ b (393216 bytes in 3), what has no label (262144 "
+             "bytes in 2), weights, line 2 (131072 bytes in 1); the largest buffer has "
+             "131072 bytes");
+  for (int i = 0; i < 6; i++)
+    gpudata_release(held[i]);
+  gpucontext_deref(ctx);
+}
+
+static int n_given;
+
+static int give(void *user, size_t size, void **memory) {
+  (void)user;
+  *memory = malloc(size);
+  n_given++;
+  return *memory == NULL;
+}
+
+static void take_back(void *user, void *memory, size_t size) {
+  (void)user, (void)size;
+  free(memory);
+  n_given--;
+}
+
+static void test_allocators(void) {
+  gpucontext *ctx = open_null();
+  gpuarray_allocator a = {.struct_size = sizeof a, .alloc = give, .free = take_back};
+  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_set_allocator(NULL, &a));
+  a.struct_size = 3;
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_set_allocator(ctx, &a));
+  a.struct_size = offsetof(gpuarray_allocator, in_order); /* of an older header */
+  CHECK_OK(gpucontext_set_allocator(ctx, &a));
+  gpudata *b = gpudata_alloc(ctx, 100, NULL, 0, NULL);
+  CHECK(n_given == 1);
+  CHECK_OK(gpudata_memset(b, 0, 1));
+  CHECK_OK(gpucontext_set_allocator(ctx, NULL));
+  gpudata *c = gpudata_alloc(ctx, 100, NULL, 0, NULL);
+  gpudata_release(c);
+  CHECK(n_given == 1);
+  gpudata_release(b);
+  CHECK(n_given == 0);
+  a.free = NULL;
+  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_set_allocator(ctx, &a));
+  gpucontext_deref(ctx);
+}
+
+static void test_a_pool_that_keeps_nothing(void) {
+  gpucontext_props *p;
+  gpucontext *ctx = NULL;
+  gpucontext_memory info;
+  CHECK_OK(gpucontext_props_new(&p));
+  CHECK_OK(gpucontext_props_alloc_cache(p, 0, 0));
+  CHECK_OK(gpucontext_init(&ctx, "null", p));
+  gpudata_release(gpudata_alloc(ctx, 100, NULL, 0, NULL));
+  CHECK_OK(gpucontext_memory_info(ctx, &info));
+  CHECK(info.cached == 0 && info.live == 0 && info.limit == 0 && info.peak == 512);
+  gpucontext_deref(ctx);
+}
+
 int main(void) {
   setenv("GPUARRAY_CACHE_DIR", "", 1);
   gpucontext *ctx = open_null();
@@ -204,6 +328,11 @@ int main(void) {
   test_transfer(ctx);
   test_memory_info(ctx);
   test_threads(ctx);
+  test_memory_of_others(ctx);
+  test_memory_of_the_host(ctx);
   gpucontext_deref(ctx);
+  test_holders();
+  test_allocators();
+  test_a_pool_that_keeps_nothing();
   return check_result("buffer");
 }

@@ -341,10 +341,10 @@ static void test_events(void) {
   void *start = NULL, *end = NULL;
   double seconds = 0;
   gpudata *b = gpudata_alloc(ctx, 8, NULL, 0, NULL);
-  CHECK_OK(cuda->event(&start, ctx->device));
+  CHECK_OK(cuda->event(&start, ctx->device, true));
   CHECK_OK(gpudata_memset(b, 0, 1));
   CHECK_OK(gpudata_memset(b, 0, 2));
-  CHECK_OK(cuda->event(&end, ctx->device));
+  CHECK_OK(cuda->event(&end, ctx->device, true));
   CHECK_STATUS(GA_IMPL_ERROR, cuda->event_seconds(&seconds, ctx->device, start, end));
   CHECK_OK(cuda->event_wait(ctx->device, end));
   CHECK_OK(cuda->event_seconds(&seconds, ctx->device, start, end));

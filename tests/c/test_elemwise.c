@@ -1,6 +1,5 @@
-/* Elementwise expressions and conversions on a device: argv[1], else GPUARRAY_DEVICE,
- * else "opencl". */
-#include "check.h"
+/* Elementwise expressions and conversions on a device. */
+#include "device_context.h"
 
 #include "c/array.h"
 #include <gpuarray/elemwise.h>
@@ -400,13 +399,8 @@ static void test_many_axes(gpucontext *ctx) {
   GpuElemwise_free(ge);
 }
 
-int main(int argc, char **argv) {
-  const char *device = argc > 1 ? argv[1] : getenv("GPUARRAY_DEVICE");
-  gpucontext *ctx;
-  if (gpucontext_open(&ctx, device != NULL ? device : "opencl") != GA_NO_ERROR) {
-    printf("%s: no device: %s\n", argv[0], gpuarray_error_text());
-    return 77; /* skipped */
-  }
+int main(void) {
+  gpucontext *ctx = open_device();
   test_orders(ctx);
   test_mixed_matrices(ctx);
   test_offset(ctx);
@@ -425,5 +419,5 @@ int main(int argc, char **argv) {
   test_many_axes(ctx);
   CHECK_OK(gpucontext_sync(ctx));
   gpucontext_deref(ctx);
-  return check_result(argv[0]);
+  return check_result("test_elemwise");
 }

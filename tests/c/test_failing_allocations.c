@@ -3,6 +3,7 @@
 #include "null_context.h"
 
 #include <gpuarray/kernel.h>
+#include <gpuarray/queue.h>
 
 #include "c/dynload.h"
 #include "c/kernel.h"
@@ -24,6 +25,33 @@ static int use_buffers(gpucontext *ctx, gpucontext *other) {
   gpudata_release(b);
   gpudata_release(c);
   gpudata_release(far);
+  return status;
+}
+
+static int use_queues(gpucontext *ctx) {
+  gpuqueue *q = NULL;
+  gpuevent *e = NULL;
+  gpudata *b = NULL, *word = NULL, *host = NULL;
+  int status = gpuqueue_new(&q, ctx);
+  if (status == GA_NO_ERROR)
+    status = gpucontext_use_queue(ctx, q);
+  if (status == GA_NO_ERROR)
+    b = gpudata_alloc(ctx, 100, NULL, 0, &status);
+  if (status == GA_NO_ERROR)
+    host = gpudata_alloc(ctx, 100, NULL, GA_BUFFER_HOST, &status);
+  if (status == GA_NO_ERROR)
+    status = gpudata_memset(b, 0, 1);
+  if (status == GA_NO_ERROR)
+    status = gpucontext_property(ctx, GA_CTX_PROP_ERRBUF, &word);
+  if (status == GA_NO_ERROR)
+    status = gpuevent_record(&e, q);
+  if (status == GA_NO_ERROR)
+    status = gpuevent_wait(e);
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  gpuevent_release(e);
+  gpuqueue_release(q);
+  gpudata_release(b);
+  gpudata_release(host);
   return status;
 }
 
@@ -78,6 +106,8 @@ static int scenario(void) {
     status = gpucontext_open(&other, "null");
   if (status == GA_NO_ERROR)
     status = use_buffers(ctx, other);
+  if (status == GA_NO_ERROR)
+    status = use_queues(ctx);
   if (status == GA_NO_ERROR)
     status = use_kernels(ctx);
   if (status == GA_NO_ERROR)

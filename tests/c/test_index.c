@@ -209,6 +209,23 @@ static void test_stand_ins(fixture *f) {
   ga__tape_free(tape);
 }
 
+/* More indices than places, and than are summed up at once. */
+static int put_and_add_many(fixture *f) {
+  GpuArray many, values = {0};
+  GA_TRY(GpuArray_empty(&many, f->ctx, GA_LONG, 1, SHAPE(70), GA_C_ORDER));
+  int status = GpuArray_empty(&values, f->ctx, GA_FLOAT, 2, SHAPE(70, 3), GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_put(&f->a, 1, INDICES(&many), 0, &values, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_add_at(&f->a, 1, INDICES(&many), 0, &values, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_add_at(&f->a, 1, INDICES(&many), 0, &values,
+                             GA_INDEX_WRAP | GA_ADD_AT_ANY_ORDER);
+  GpuArray_clear(&many);
+  GpuArray_clear(&values);
+  return status;
+}
+
 /* Each allocation fails in turn; nothing leaks and `out` stays as it was. */
 static int scenario(fixture *f) {
   GpuArray out;
@@ -217,6 +234,7 @@ static int scenario(fixture *f) {
   GA_TRY(GpuArray_put(&f->a, 1, INDICES(&f->i), 0, &f->v, 0));
   GA_TRY(GpuArray_add_at(&f->a, 1, INDICES(&f->i), 0, &f->v, 0));
   GA_TRY(GpuArray_add_at(&f->i, 1, INDICES(&f->i), 0, &f->i, 0));
+  GA_TRY(put_and_add_many(f));
   return GpuArray_put_mask(&f->a, &f->mask, &f->bad);
 }
 

@@ -72,6 +72,9 @@ static void check_wrong_lists(gpucontext *ctx) {
   spec = moments_spec();
   spec.results = strange;
   check_refused(ctx, &spec, GA_VALUE_ERROR, "reduction");
+  spec = moments_spec();
+  spec.flags = GA_REDUCTION_INDEX | GA_REDUCTION_FIRST;
+  check_refused(ctx, &spec, GA_INVALID_ERROR, "the second of which is \"i\"");
 }
 
 static void check_wrong_specs(gpucontext *ctx) {
@@ -88,7 +91,7 @@ static void check_wrong_specs(gpucontext *ctx) {
   check_refused(ctx, &spec, GA_UNSUPPORTED_ERROR, "got 0 inputs");
   spec = sum_spec();
   spec.inputs = NULL;
-  check_refused(ctx, &spec, GA_UNSUPPORTED_ERROR, "expected 1 to 32");
+  check_refused(ctx, &spec, GA_INVALID_ERROR, "got no list of its 1 inputs");
   const gpuelemwise_arg nameless = {NULL, GA_FLOAT, GE_READ};
   spec = sum_spec();
   spec.inputs = &nameless;

@@ -176,8 +176,13 @@ def test_values_are_converted_as_numpy_does(context):
 # ---- masks ----
 
 
-@pytest.mark.parametrize("layout", HAVE_AXES)
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("layout", "share"),
+    [
+        *((layout, 0.3) for layout in HAVE_AXES),
+        *((layout, share) for layout in ("c_order", "permuted") for share in (0, 1)),
+    ],
+)
 def test_masks_of_every_rank_get_and_set(context, layout, share):
     rng = np.random.default_rng(6)
     host, device = pair(layout, "float32", context)
@@ -221,7 +226,9 @@ def test_masks_beside_other_indices(context):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_what_is_not_zero_is_counted_and_listed(context, dtype):
-    for shape in ((3000,), (70, 5, 9), (1,), (0, 4)):
+    # Shapes are walked alike in every dtype: one of them has them all.
+    one_of_all = [(70, 5, 9)]
+    for shape in [(3000,), (1,), (0, 4), *one_of_all] if dtype == "f4" else one_of_all:
         host = values(dtype, shape)
         host = np.where(values("float32", shape, seed=1) > 0, host, host * 0)
         host = host.astype(dtype)
@@ -310,7 +317,10 @@ def test_compress_and_extract(context):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_adding_sums_what_belongs_to_one_place_in_order(context, dtype):
+def test_adding_sums_what_belongs_to_one_place(context, dtype):
+    def eighths(x):  # sums of these are exact in any order
+        return (np.round(x * 8) / 8).astype(dtype) if x.dtype.kind in "fVc" else x
+
     rng = np.random.default_rng(10)
     cases = [
         ((10,), (rng.integers(-10, 10, 200),)),
@@ -318,7 +328,8 @@ def test_adding_sums_what_belongs_to_one_place_in_order(context, dtype):
         ((5, 6, 3), (rng.integers(0, 5, (40, 1)), rng.integers(0, 6, 2))),
     ]
     for shape, index in cases:
-        host, new = values(dtype, shape), values(dtype, np.zeros(shape)[index].shape, 1)
+        host = eighths(values(dtype, shape))
+        new = eighths(values(dtype, np.zeros(shape)[index].shape, 1))
         device, again = on(context, host), on(context, host)
         gpuarray.add_at(device, to_device(context, index), on(context, new))
         gpuarray.add_at(again, to_device(context, index), on(context, new))
@@ -330,6 +341,70 @@ def test_adding_sums_what_belongs_to_one_place_in_order(context, dtype):
         else:
             np.add.at(host, index, new)
         assert_same(device, host, exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_adding_far_more_often_than_there_are_places(context, dtype):
+    rng = np.random.default_rng(11)
+    for length, count in ((1, 33), (2, 5000), (300, 5000), (20000, 3000)):
+        index, new = rng.integers(0, length, count), rng.random(count).astype(dtype)
+        wanted = np.zeros(length, new.dtype if new.dtype.kind == "c" else float)
+        np.add.at(wanted, index, new)
+        made = []
+        for any_order in (False, False, True):
+            device = gpuarray.zeros(length, dtype, context)
+            there = on(context, index), on(context, new)
+            gpuarray.add_at(device, *there, any_order=any_order)
+            assert_same(device, wanted.astype(dtype), rtol=1e-4)
+            made.append(np.asarray(device).tobytes())
+        assert made[0] == made[1]
+    rows = rng.random((90, 3)).astype(dtype)
+    device = gpuarray.zeros((3, 4), dtype, context)[:, 1:]
+    gpuarray.add_at(device, on(context, np.full(90, -1)), on(context, rows))
+    assert_same(device, np.stack([0 * rows[0], 0 * rows[0], rows.sum(0)]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
+def test_the_last_of_many_values_for_a_place_wins(context, dtype):
+    rng = np.random.default_rng(12)
+    for length, count in ((3, 700), (900, 700), (9000, 700), (900, 3)):
+        index, new = rng.integers(-length, length, count), values(dtype, (count, 2))
+        host = np.zeros((length, 5), dtype)
+        device = on(context, host)
+        host[index, 1::2] = new
+        device[:, 1::2][on(context, index)] = on(context, new)
+        assert_same(device, host, exact=True)
+    wrong, device = np.array([1, 7, 1, 2, 0, -1]), gpuarray.zeros(5, context=context)
+    device[on(context, wrong)] = on(context, np.arange(1.0, 7))
+    with pytest.raises(IndexError, match=r"put.*7 is out of bounds.*length 5"):
+        context.sync()
+    assert_same(device, np.array([5.0, 3, 4, 0, 6]))
+
+
+@pytest.mark.parametrize("count", [1, 15, 16, 4096, 4097, 70_001])
+def test_masks_of_any_length_and_layout(context, count):
+    rng = np.random.default_rng(count)
+    mask, host = rng.random(2 * count) < 0.4, rng.integers(0, 3, 2 * count)
+    there, device = on(context, mask), on(context, host)
+    for part in (np.s_[:count], np.s_[::2], np.s_[::-1], np.s_[1:]):
+        assert gpuarray.count_nonzero(there[part]) == np.count_nonzero(mask[part])
+        assert gpuarray.count_nonzero(device[part]) == np.count_nonzero(host[part])
+        assert_same(device[part][there[part]], host[part][mask[part]], exact=True)
+        assert_same(gpuarray.where(device[part])[0], np.where(host[part])[0])
+        assert_same(gpuarray.where(there[part])[0], np.where(mask[part])[0])
+
+
+def test_picking_by_masks_that_lie_otherwise(context):
+    for dtype in ("bool", "float16", "complex128"):
+        host = values(dtype, (6, 5, 8))
+        mask = host.real > host.real.mean() if dtype != "bool" else host
+        device, there = on(context, host), on(context, mask)
+        for part in (np.s_[:], np.s_[::-2, 1:], np.s_[..., ::3]):
+            assert_same(device[part].T[there[part].T], host[part].T[mask[part].T])
+            packed = np.ascontiguousarray(mask[part])
+            assert_same(device[part][on(context, packed)], host[part][packed])
+        for got, wanted in zip(gpuarray.where(there), np.where(mask), strict=True):
+            assert_same(got, wanted, exact=True)
 
 
 # ---- failures ----
@@ -411,4 +486,10 @@ def test_what_the_kernels_do_stays_in_bounds(context):
     mask = host > 0
     assert_same(on(context, host)[on(context, mask)], host[mask])
     gpuarray.add_at(device, on(context, picks), 1.0)
+    assert_same(
+        on(context, host)[:, ::2][on(context, mask)[:, ::2]], host[:, ::2][mask[:, ::2]]
+    )
+    many = np.arange(70) % 4
+    gpuarray.add_at(device, on(context, many), 1.0)
+    device[on(context, many)] = on(context, values("float32", (70, 7)))
     context.sync()

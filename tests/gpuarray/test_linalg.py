@@ -237,10 +237,11 @@ def test_batches(context, dtype):
         assert_near(got, -0.5 * want)
 
 
-def test_large_tiles_of_every_layout(context):
+@pytest.mark.parametrize(("m", "n"), [(1664, 1668), (2304, 2308)])
+def test_large_tiles_of_every_layout(context, m, n):
     """Sizes from which a GPU takes its large tiles, whole ones and not."""
     rng = np.random.default_rng(0)
-    m, n, k = 1664, 1668, 44
+    k = 44
     for dtype in ("float32", "float16", "complex64"):
         a = rng.standard_normal((k, m)).astype(dtype)
         b = rng.standard_normal((k, n)).astype(dtype)
@@ -283,6 +284,15 @@ def test_what_is_not_read_may_be_nan(context):
     y = gpuarray.full((3,), np.nan, "float32", context=context)
     gpuarray.gemv(1, x[:, :0], x[0, :0], 0, y, overwrite_y=True)
     assert_same(y, np.zeros(3, "f4"))
+
+
+def test_tf32_is_a_choice(context):
+    """Whole numbers below 1024 are exact in tf32 too."""
+    host = np.arange(64, dtype="f4").reshape(8, 8)
+    x = gpuarray.asarray(host, context=context)
+    for on in (True, False):
+        gpuarray.allow_tf32(on, context)
+        assert_same(x @ x, host @ host)
 
 
 def test_inputs_that_overlap_the_output(context):

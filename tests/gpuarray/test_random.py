@@ -205,6 +205,26 @@ def test_a_number_of_no_axes(context):
     assert rng(context).integers(0, 1, 3, bool, endpoint=True).dtype == np.bool_
 
 
+def test_permutations_have_everything_once_and_are_the_same_everywhere(context):
+    for n in (0, 1, 2, 1000):
+        keys = pairs(n) if n else np.zeros(0, np.uint64)
+        assert_same(rng(context).permutation(n), np.argsort(keys), exact=True)
+    order = np.argsort(pairs(6))
+    host = np.arange(6 * 5 * 2, dtype=np.float32).reshape(5, 6, 2)
+    device = gpuarray.asarray(host, context=context)
+    assert_same(rng(context).permutation(device, axis=1), host[:, order], exact=True)
+    rng(context).shuffle(device.transpose(1, 0, 2))
+    assert_same(device, host[:, order], exact=True)
+    assert rng(context).permutation(device, axis=-1).shape == host.shape
+
+
+def test_shuffling_evens_out(context):
+    generator = default_rng(13, context)
+    first = [int(np.asarray(generator.permutation(4))[0]) for _ in range(400)]
+    counts = np.bincount(first, minlength=4)
+    assert ((counts - 100) ** 2 / 100).sum() < 25
+
+
 def test_wrong_arguments_leave_array_and_generator_alone(context):
     generator, out = rng(context), gpuarray.zeros(3, context=context)
     calls = [
@@ -226,6 +246,15 @@ def test_wrong_arguments_leave_array_and_generator_alone(context):
             lambda: generator.random(out=out.broadcast_to((2, 3))),
         ),
         (ValueError, "seed", lambda: Generator(2**64, context)),
+        (ValueError, "0 or more", lambda: generator.permutation(-1)),
+        (TypeError, "asarray", lambda: generator.shuffle([1, 2])),
+        (ValueError, "0-d", lambda: generator.shuffle(out[0, ...])),
+        (ValueError, "axis", lambda: generator.permutation(out, axis=2)),
+        (
+            ValueError,
+            "read-only",
+            lambda: generator.shuffle(out.broadcast_to((2, 3))),
+        ),
     ]
     for error, text, call in calls:
         with pytest.raises(error, match=text):

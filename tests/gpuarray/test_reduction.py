@@ -240,6 +240,59 @@ def test_positions_among_many_elements(context, shape):
         assert_same(kept, host.argmin(axis, keepdims=True))
 
 
+# Chunks whose greatest values are compared first are 4 to 16 elements long on a GPU and
+# 2048 on a CPU.
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize("columns", [3, 16, 67, 2048, 4099])
+def test_ties_within_and_between_chunks(context, dtype, columns):
+    places = np.random.default_rng(columns).integers(0, 5, (9, columns))
+    for host in (np.minimum(places, 3), np.zeros_like(places), places // 4):
+        host = host.astype(dtype)
+        device = gpuarray.asarray(host, context=context)
+        views = np.s_[:], np.s_[:, ::-1], np.s_[1:, 1:], np.s_[::-1, ::2]
+        for view, axis in itertools.product(views, (None, 0, 1)):
+            assert_same(device[view].argmax(axis), host[view].argmax(axis))
+            assert_same(device[view].T.argmin(axis), host[view].T.argmin(axis))
+
+
+@pytest.mark.parametrize("place", [0, 1, 15, 16, 2047, 2048, 5000, 6999])
+def test_a_nan_anywhere_goes_first(context, place):
+    host = values("float32", (2, 7000))
+    host[1, place] = np.nan
+    host[1, 6999] = np.nan
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        assert_same(device.argmax(axis), host.argmax(axis))
+        assert_same(device[:, ::-1].argmin(axis), host[:, ::-1].argmin(axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "bool"])
+def test_the_place_among_elements_that_nothing_goes_before(context, dtype):
+    if dtype == "bool":
+        limits = (False, True)
+    elif dtype.startswith("f"):
+        limits = (-np.inf, np.inf)
+    else:
+        limits = (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for value in limits:
+        host = np.full((3, 5000), value, dtype)
+        host[2, 4000] = limits[0] if value == limits[1] else limits[1]
+        device = gpuarray.asarray(host, context=context)
+        for axis in (None, 0, 1):
+            assert_same(device.argmax(axis), host.argmax(axis))
+            assert_same(device.argmin(axis), host.argmin(axis))
+
+
+def test_zeros_of_both_signs_are_level(context):
+    host = np.zeros((3, 3000), "float32")
+    host[:, ::3] = -0.0
+    host[1, 0] = host[2, 7] = 0.0
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        assert_same(device.argmax(axis), host.argmax(axis))
+        assert_same(device.argmin(axis), host.argmin(axis))
+
+
 def test_positions_take_one_axis(context):
     device = gpuarray.asarray(values("float32", (4, 5)), context=context)
     with pytest.raises(TypeError, match="argmax: axis"):

@@ -52,8 +52,8 @@ int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
 /* The same, with every element 0. */
 int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
                    const size_t *dims, ga_order ord);
-/* A view of `data`, which is retained. GA_VALUE_ERROR if it reaches outside the buffer.
- */
+/* A view of `data`, which is retained; `strides` NULL: C-contiguous. GA_VALUE_ERROR if it
+ * reaches outside the buffer. */
 int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
                       unsigned int nd, const size_t *dims, const ssize_t *strides,
                       int writeable);
@@ -111,9 +111,9 @@ gpucontext *GpuArray_context(const GpuArray *a);
 /* Elements of `src` into `dst` of the same shape, converted as NumPy's astype does. The
  * two may overlap. */
 int GpuArray_move(GpuArray *dst, const GpuArray *src);
-/* `n` points along `axis` cut `a` into n + 1 views, written to the structs *rs[i], which
- * the caller has; view i reaches from point i - 1 up to point i. GA_VALUE_ERROR, with no
- * view made, unless the points ascend and none is beyond the axis. */
+/* `n` points along `axis` cut `a` into n + 1 views, written to the structs *rs[i],
+ * which the caller has; view i reaches from point i - 1 up to point i. GA_VALUE_ERROR,
+ * with no view made, unless the points ascend and none is beyond the axis. */
 int GpuArray_split(GpuArray **rs, const GpuArray *a, size_t n, size_t *p,
                    unsigned int axis);
 /* A new C-contiguous array of the `n` arrays, side by side along `axis`, converted to
@@ -135,21 +135,21 @@ int GpuArray_copy(GpuArray *res, const GpuArray *a, ga_order order);
 int GpuArray_astype(GpuArray *res, const GpuArray *a, int typecode, ga_order order);
 /* Elements of `a`, of any context, into `res` of the same shape and typecode. */
 int GpuArray_transfer(GpuArray *res, const GpuArray *a);
-/* The greatest elements of `src` over the `reduxLen` axes of `reduxList` into dstMax, and
- * where they are into dstArgmax (int64 or uint64): the position among the reduced
+/* The greatest elements of `src` over the `reduxLen` axes of `reduxList` into dstMax,
+ * and where they are into dstArgmax (int64 or uint64): the position among the reduced
  * elements, counted in the order of the list, of the first maximum. A nan is greater
  * than every number. Both results are the caller's, of any strides, with the shape of
- * `src` without these axes; dstMax has its type. GA_INVALID_ERROR for axes that are none,
- * repeated or missing; GA_VALUE_ERROR for results that do not fit and for maxima of no
- * elements. On failure the results keep their elements. Does not wait. */
+ * `src` without these axes; dstMax has its type. GA_INVALID_ERROR for axes that are
+ * none, repeated or missing; GA_VALUE_ERROR for results that do not fit and for maxima
+ * of no elements. On failure the results keep their elements. Does not wait. */
 int GpuArray_maxandargmax(GpuArray *dstMax, GpuArray *dstArgmax, const GpuArray *src,
                           unsigned int reduxLen, const unsigned int *reduxList);
 /* The text of the last failure on this thread; both arguments are there for libgpuarray
  * 0.7. */
 const char *GpuArray_error(const GpuArray *a, int err);
 
-/* Writes what the array is, in a few lines: type, shape, strides, flags, place. Does not
- * look at elements. NULL and cleared arrays are written as such. */
+/* Writes what the array is, in a few lines: type, shape, strides, flags, place. Does
+ * not look at elements. NULL and cleared arrays are written as such. */
 void GpuArray_fprintf(FILE *fd, const GpuArray *a);
 /* Writes the elements, in C order, a line "[i, j] = value" each; any type and layout.
  * Waits for them. GA_SYS_ERROR if the file refuses. */

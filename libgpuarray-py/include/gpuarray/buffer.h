@@ -213,12 +213,15 @@ gpucontext *gpudata_context(gpudata *b);
 
 /* ---- kernels ---- */
 
-#define GA_USE_SMALL 0x02
-#define GA_USE_DOUBLE 0x04
-#define GA_USE_COMPLEX 0x08
-#define GA_USE_HALF 0x10
-#define GA_USE_CUDA 0x2000
-#define GA_USE_OPENCL 0x4000
+/* What a kernel's source needs; GA_DEVSUP_ERROR where the device has it not. */
+typedef enum _ga_usefl {
+  GA_USE_SMALL = 0x02,    /* types of less than 32 bits */
+  GA_USE_DOUBLE = 0x04,   /* float64 */
+  GA_USE_COMPLEX = 0x08,  /* complex numbers */
+  GA_USE_HALF = 0x10,     /* float16 */
+  GA_USE_CUDA = 0x2000,   /* the source is CUDA C++ */
+  GA_USE_OPENCL = 0x4000  /* the source is OpenCL C */
+} ga_usefl;
 
 /* Compiles CLUDA source and takes the kernel `fname` from it. `typecodes` has GA_BUFFER
  * for a pointer. On a compile failure *err_str, if wanted, is the log and the numbered

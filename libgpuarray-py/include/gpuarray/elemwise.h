@@ -3,8 +3,8 @@
  * Ownership: an object holds its context, copies of its texts and the kernels it made;
  * it holds no array. Waiting: a call queues work and does not wait, but the first one
  * of a layout compiles a kernel. Failure: a call that fails changes neither its outputs
- * nor the object, which serves the next call as before. Threads: an object may be called
- * from several at once; it keeps nothing between calls. */
+ * nor the object, which serves the next call as before. Threads: an object may be
+ * called from several at once; it keeps nothing between calls. */
 #ifndef GPUARRAY_ELEMWISE_H
 #define GPUARRAY_ELEMWISE_H
 
@@ -25,12 +25,12 @@ typedef struct _gpuelemwise_arg {
 #define GE_READ 0x0002
 #define GE_WRITE 0x0004
 
-#define GE_NOADDR64 0x0001    /* accepted; kernels are made when needed */
+#define GE_NOADDR64 0x0001 /* accepted; kernels are made when needed */
 /* half and bfloat16 are float in the expression, else structs it can only hand on */
 #define GE_CONVERT_F16 0x0002
-#define GE_BROADCAST 0x0100   /* inputs of length 1 stretch */
-#define GE_NOCOLLAPSE 0x0200  /* accepted; layout never changes a result */
-#define GE_PADSHAPE 0x0400    /* lower ranks get leading axes of length 1 */
+#define GE_BROADCAST 0x0100  /* inputs of length 1 stretch */
+#define GE_NOCOLLAPSE 0x0200 /* accepted; layout never changes a result */
+#define GE_PADSHAPE 0x0400   /* lower ranks get leading axes of length 1 */
 
 /* `expr` is C statements (or one expression) in which each argument is a scalar
  * variable of its type: ga_float, ga_cfloat with fields x and y, ... `preamble` (may be
@@ -54,11 +54,11 @@ int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
 void GpuElemwise_free(GpuElemwise *ge);
 /* `args[i]` is a GpuArray *, or a pointer to the value of a scalar (of a half, its 16
  * bits). The first array that is GE_WRITE gives the shape; outputs never stretch, and
- * inputs do with GE_BROADCAST (axes of length 1) and GE_PADSHAPE (missing leading axes).
- * Arrays of zero elements are a success without a launch. Outputs that overlap an input
- * in another layout are handled, by way of a copy of the input; what two outputs that
- * overlap have in common is undefined. GA_VALUE_ERROR for shapes that do not fit, an
- * array of another context, an output that is read-only, no output at all;
+ * inputs do with GE_BROADCAST (axes of length 1) and GE_PADSHAPE (missing leading
+ * axes). Arrays of zero elements are a success without a launch. Outputs that overlap
+ * an input in another layout are handled, by way of a copy of the input; what two
+ * outputs that overlap have in common is undefined. GA_VALUE_ERROR for shapes that do
+ * not fit, an array of another context, an output that is read-only, no output at all;
  * GA_INVALID_ERROR for NULL and for an array of another type; GA_UNALIGNED_ERROR. */
 int GpuElemwise_call(GpuElemwise *ge, void **args, int flags);
 

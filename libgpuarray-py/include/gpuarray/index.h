@@ -39,10 +39,16 @@ int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
  * and more indices at once, unless `v` is the same for all of them. */
 int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,
                  unsigned int first_axis, const GpuArray *v, int mode);
-/* a[..., i, ...] += v, in which what belongs to a repeated index is summed up: in C
- * order, one after another, beginning with the element, so that floats have the same
- * bits each time. `v` is converted to the type of `a` first; float16 and bfloat16 are
- * summed in float32 and rounded once. Fails as GpuArray_put. */
+/* Beside a mode of add_at: float32 and float64 are added in any order, which is faster
+ * and gives other last bits each time. */
+#define GA_ADD_AT_ANY_ORDER 0x10
+
+/* a[..., i, ...] += v, in which what belongs to a repeated index is summed up: in an
+ * order that the indices tell, so that floats have the same bits each time. `v` is
+ * converted to the type of `a` first; float16 and bfloat16 are summed in float32 and
+ * rounded once. `mode` may have GA_ADD_AT_ANY_ORDER. Fails as GpuArray_put, and with
+ * GA_XLARGE_ERROR for nearly 2^32 and more indices at once, unless integers of 32 or 64
+ * bits are added. */
 int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,
                     unsigned int first_axis, const GpuArray *v, int mode);
 

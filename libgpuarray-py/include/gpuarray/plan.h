@@ -53,7 +53,8 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
 
 /* Elementwise: outputs outs[i] named out_args[i] (GE_WRITE), inputs ins[j] named
  * in_args[j]. A host integer may stand for a GE_SCALAR of typecode GA_LONG. inplace[i]
- * is the index of the input whose memory output i takes over, or -1. */
+ * is the index of the input whose memory output i takes over, or -1; without the list
+ * none does. Without `stretch` no axis stretches. */
 typedef struct _gpuplan_elemwise {
   size_t size; /* sizeof(gpuplan_elemwise) */
   const char *label;
@@ -72,7 +73,8 @@ typedef struct _gpuplan_elemwise {
 int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *step);
 
 /* A reduction of the axes set in `axes`; dimensions as GpuReduction_apply without
- * keepdims. Writes a value for each of its results. */
+ * keepdims. Writes a value for each of its results. Without `stretch` no axis
+ * stretches. */
 int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
                    const gpureduction_spec *spec, const unsigned int *ins,
                    const unsigned int *stretch, unsigned int axes);

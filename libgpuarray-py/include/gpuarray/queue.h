@@ -62,8 +62,8 @@ int gpuevent_query(gpuevent *e, int *done);
 int gpuevent_seconds(double *seconds, gpuevent *start, gpuevent *end);
 /* Frees the event. NULL is fine. */
 void gpuevent_release(gpuevent *e);
-/* What is queued on `q` from now on waits, on the device, for the event; of any queue of
- * the same context. */
+/* What is queued on `q` from now on waits, on the device, for the event; of any queue
+ * of the same context. */
 int gpuqueue_wait_event(gpuqueue *q, gpuevent *e);
 
 /* ---- what was launched ---- */

@@ -42,6 +42,12 @@ typedef struct _gpureduction_result {
 #define GA_REDUCTION_INDEX 1
 /* Reducing no elements fails (GA_VALUE_ERROR). */
 #define GA_REDUCTION_NEEDS_ELEMENTS 2
+/* The reduction picks an element: there are two components, the second is the position
+ * (map "i", GA_SIZE; with GA_REDUCTION_INDEX), and `combine` gives back that one of `a`
+ * and `b` whose first component goes before the other's, or, where the two are level,
+ * whose position is lower. Then most elements need no position, and the result is the
+ * same but sooner. */
+#define GA_REDUCTION_FIRST 4
 
 /* Half and bfloat16 values are float in all expressions; complex ones have fields x and
  * y. */

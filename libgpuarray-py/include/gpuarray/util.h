@@ -95,4 +95,6 @@ static inline ga_bfloat16_t ga_float2bfloat16(float f) {
 
 GPUARRAY_END_DECLS
 
+#include <gpuarray/elemwise.h> /* last: that header needs this one */
+
 #endif

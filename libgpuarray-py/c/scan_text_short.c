@@ -1,0 +1,53 @@
+/* The text of scans of short rows that lie one after the other. */
+#include "c/scan_text.h"
+
+/* A group takes `chunk` rows: as they lie to local memory, there a row by each item,
+ * and back. Rows begin an odd number of elements apart, so that items meet in few
+ * banks. What an item moves is counted on without divisions. */
+const char ga__scan_short_begin[] =
+    "#define SC_STEP \\\n"
+    "  { row += rows_on; at += on; if (at >= n) { at -= n; row++; } }\n"
+    "#define SC_LOADS 4\n";
+const char ga__scan_short_body[] =
+    "  LOCAL_MEM SC_ACC tile[SC_ROOM];\n"
+    "  const int lane = (int)LID_0, lanes = (int)LDIM_0, n = (int)length;\n"
+    "  const SC_INT first = (SC_INT)GID_0 * chunk;\n"
+    "  const int have = (int)(rows - first < chunk ? rows - first : chunk);\n"
+    "  const int pitch = n | 1, count = have * n;\n"
+    "  const int rows_on = lanes / n, on = lanes - rows_on * n;\n"
+    "  const int first_row = lane / n, first_at = lane - first_row * n;\n"
+    "  const ga_ssize begin = (ga_ssize)first * n;\n"
+    "  GLOBAL_MEM const SC_IN *xp =\n"
+    "      (GLOBAL_MEM const SC_IN *)((GLOBAL_MEM const char *)x + x_off) + begin;\n"
+    "  GLOBAL_MEM SC_OUT *op =\n"
+    "      (GLOBAL_MEM SC_OUT *)((GLOBAL_MEM char *)out + out_off) + begin;\n"
+    "  int row = first_row, at = first_at;\n"
+    "  for (int i = lane; i < count; i += SC_LOADS * lanes) {\n"
+    "    SC_ACC values[SC_LOADS];\n"
+    "    for (int v = 0; v < SC_LOADS; v++)\n"
+    "      if (i + v * lanes < count) values[v] = SC_LOAD(xp + i + v * lanes);\n"
+    "    for (int v = 0; v < SC_LOADS; v++) {\n"
+    "      if (i + v * lanes < count) tile[row * pitch + at] = values[v];\n"
+    "      SC_STEP\n"
+    "    }\n"
+    "  }\n"
+    "  local_barrier();\n"
+    "  for (int r = lane; r < have; r += lanes) {\n"
+    "    LOCAL_MEM_ARG SC_ACC *own = tile + r * pitch;\n"
+    "    SC_ACC carry = own[0];\n"
+    "    if (mode & 1) own[0] = SC_IDENTITY;\n"
+    "    for (int p = 1; p < n; p++) {\n"
+    "      const SC_ACC before = carry;\n"
+    "      carry = SC_COMBINE(carry, own[p]);\n"
+    "      own[p] = mode & 1 ? before : carry;\n"
+    "    }\n"
+    "  }\n"
+    "  local_barrier();\n"
+    "  row = first_row;\n"
+    "  at = first_at;\n"
+    "  for (int i = lane; i < count; i += lanes) {\n"
+    "    SC_STORE(op + i, tile[row * pitch + at]);\n"
+    "    SC_STEP\n"
+    "  }\n"
+    "}\n"
+    "#undef SC_STEP\n#undef SC_LOADS\n#undef SC_ROOM\n";

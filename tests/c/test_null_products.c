@@ -1,0 +1,194 @@
+/* NULL for each pointer of each product of matrices, and of each function of a plan;
+ * see test_null_arguments.c. */
+#include "null_arguments.h"
+
+#include <gpuarray/blas.h>
+#include <gpuarray/buffer_blas.h>
+#include <gpuarray/plan.h>
+
+/* ---- buffers ---- */
+
+static gpudata *x, *y, *z;
+static gpudata *xs[1], *ys[1], *zs[1], *no_buffers[1];
+static size_t offsets[1];
+
+/* The functions of one type: `factor` stands for alpha and beta. */
+#define PRODUCTS(letter, factor)                                                       \
+  do {                                                                                 \
+    REFUSES(gpublas_##letter##dot(2, P(x), 0, 1, P(y), 0, 1, P(z), 0));                \
+    REFUSES(gpublas_##letter##gemv(cb_row, cb_no_trans, 2, 2, factor, P(x), 0, 2,      \
+                                   P(y), 0, 1, factor, P(z), 0, 1));                   \
+    REFUSES(gpublas_##letter##gemm(cb_row, cb_no_trans, cb_no_trans, 2, 2, 2, factor,  \
+                                   P(x), 0, 2, P(y), 0, 2, factor, P(z), 0, 2));       \
+    REFUSES(gpublas_##letter##ger(cb_row, 2, 2, factor, P(x), 0, 1, P(y), 0, 1, P(z),  \
+                                  0, 2));                                              \
+    REFUSES(gpublas_##letter##gemm3D(cb_row, cb_no_trans, cb_no_trans, 2, 2, 2,        \
+                                     factor, P(x), 0, 2, 4, P(y), 0, 2, 4, factor,     \
+                                     P(z), 0, 2, 4, 1, 0));                            \
+    REFUSES(gpublas_##letter##gemmBatch(                                               \
+        cb_row, cb_no_trans, cb_no_trans, 2, 2, 2, factor, EACH(xs), P(offsets), 2,    \
+        EACH(ys), P(offsets), 2, factor, EACH(zs), P(offsets), 2, 1, 0));              \
+    REFUSES(gpublas_##letter##gemvBatch(cb_row, cb_no_trans, 2, 2, factor, EACH(xs),   \
+                                        P(offsets), 2, EACH(ys), P(offsets), 1,        \
+                                        factor, EACH(zs), P(offsets), 1, 1, 0));       \
+    REFUSES(gpublas_##letter##gerBatch(cb_row, 2, 2, factor, EACH(xs), P(offsets), 1,  \
+                                       EACH(ys), P(offsets), 1, EACH(zs), P(offsets),  \
+                                       2, 1, 0));                                      \
+  } while (0)
+
+/* A list of buffers, and one in which a buffer is NULL. */
+#define EACH(list) EITHER(no_buffers, P(list))
+
+static void test_buffers(void) {
+  int status = GA_NO_ERROR;
+  const float f[2] = {1, 0};
+  const double d[2] = {1, 0};
+  xs[0] = x = gpudata_alloc(ctx, 256, NULL, 0, &status);
+  ys[0] = y = gpudata_alloc(ctx, 256, NULL, 0, &status);
+  zs[0] = z = gpudata_alloc(ctx, 256, NULL, 0, &status);
+  CHECK_OK(status);
+  REFUSES(gpublas_setup(P(ctx)));
+  gpublas_teardown(NULL);
+  CHECK(gpublas_error(NULL) != NULL);
+  PRODUCTS(h, 1);
+  PRODUCTS(b, 1);
+  PRODUCTS(s, 1);
+  PRODUCTS(d, 1);
+  PRODUCTS(c, P(f));
+  PRODUCTS(z, P(d));
+  gpudata_release(x);
+  gpudata_release(y);
+  gpudata_release(z);
+}
+
+/* ---- arrays ---- */
+
+static void test_arrays(void) {
+  const size_t dims[3] = {2, 2, 2};
+  const double one[2] = {1, 0};
+  GpuArray a, b, c, v, w, dot, m, n, k;
+  GpuArray *made[] = {&a, &b, &c, &v, &w, &dot, &m, &n, &k};
+  const unsigned int ranks[] = {2, 2, 2, 1, 1, 0, 3, 3, 3};
+  const cb_transpose no = cb_no_trans;
+  for (int i = 0; i < 9; i++)
+    CHECK_OK(GpuArray_zeros(made[i], ctx, GA_FLOAT, ranks[i], dims, GA_C_ORDER));
+  REFUSES(GpuArray_rdot(P(&v), P(&w), P(&dot), 0));
+  REFUSES(GpuArray_rdotc(P(&v), P(&w), P(&dot), 0));
+  REFUSES(GpuArray_rgemv(no, 1, P(&a), P(&v), 0, P(&w), 0));
+  REFUSES(GpuArray_rgemm(no, no, 1, P(&a), P(&b), 0, P(&c), 0));
+  REFUSES(GpuArray_rger(1, P(&v), P(&w), P(&a), 0));
+  REFUSES(GpuArray_rgemmBatch_3d(no, no, 1, P(&m), P(&n), 0, P(&k), 0));
+  REFUSES(GpuArray_cgemv(no, P(one), P(&a), P(&v), P(one), P(&w), 0));
+  REFUSES(GpuArray_cgemm(no, no, P(one), P(&a), P(&b), P(one), P(&c), 0));
+  REFUSES(GpuArray_cgeru(P(one), P(&v), P(&w), P(&a), 0));
+  REFUSES(GpuArray_cgerc(P(one), P(&v), P(&w), P(&a), 0));
+  REFUSES(GpuArray_cgemmBatch_3d(no, no, P(one), P(&m), P(&n), P(one), P(&k), 0));
+  REFUSES(
+      GpuArray_gemm_bias(no, no, P(&a), P(&b), P(&v), GA_ACTIVATION_NONE, P(&c), 0));
+  for (int i = 0; i < 9; i++)
+    GpuArray_clear(made[i]);
+}
+
+/* ---- plans ---- */
+
+static gpuelemwise_arg result = {"y", GA_FLOAT, GE_WRITE};
+static gpuelemwise_arg input = {"x", GA_FLOAT, GE_READ};
+static const gpuelemwise_arg nameless = {NULL, GA_FLOAT, GE_READ};
+
+/* An elementwise step of which each pointer in turn is NULL. */
+static int add_elemwise(GpuPlan *p, unsigned int in) {
+  unsigned int made = 7;
+  gpuplan_elemwise step = {.size = sizeof step,
+                           .expr = P("y = x"),
+                           .n_out = 1,
+                           .out_args = P(&result),
+                           .n_in = 1,
+                           .in_args = EITHER(&nameless, P(&input)),
+                           .ins = P(&in)};
+  int status = GpuPlan_elemwise(p, &made, &step);
+  CHECK(status == GA_NO_ERROR || made == 7);
+  return status;
+}
+
+static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
+  unsigned int value = 7, dim = 0, dims[2];
+  const int order[2] = {1, 0};
+  gpuplan_elemwise step = {.size = sizeof step,
+                           .expr = "y = x",
+                           .n_out = 1,
+                           .out_args = &result,
+                           .n_in = 1,
+                           .in_args = &input,
+                           .ins = &in};
+  gpureduction_spec spec = {.size = sizeof spec,
+                            .map = "x",
+                            .combine = "a + b",
+                            .identity = "0",
+                            .acc_typecode = GA_FLOAT,
+                            .out_typecode = GA_FLOAT,
+                            .n = 1,
+                            .inputs = &input};
+  CHECK_OK(GpuPlan_dim(p, &dim, in, 0));
+  dims[0] = dims[1] = dim;
+  REFUSES(GpuPlan_input(P(p), P(&value), GA_FLOAT, 2, 0));
+  REFUSES(GpuPlan_constant(P(p), P(&value), P(a)));
+  REFUSES(GpuPlan_int(P(p), P(&value), 3));
+  REFUSES(GpuPlan_dim(P(p), P(&value), in, 0));
+  REFUSES(GpuPlan_int_op(P(p), P(&value), GP_INT_ADD, dim, dim));
+  REFUSES(GpuPlan_elemwise(P(p), P(&value), P(&step)));
+  REFUSES(add_elemwise(p, in));
+  REFUSES(GpuPlan_reduce(P(p), P(&value), "r", P(&spec), P(&in), NULL, 1));
+  REFUSES(GpuPlan_gemv(P(p), P(&value), "v", 1, in, cb_no_trans, in, 0, in, 0));
+  REFUSES(GpuPlan_gemm(P(p), P(&value), "m", 1, in, cb_no_trans, in, cb_no_trans, 0, in,
+                       0));
+  REFUSES(GpuPlan_dimshuffle(P(p), P(&value), "d", in, 2, P(order)));
+  REFUSES(GpuPlan_reshape(P(p), P(&value), "r", in, 2, P(dims)));
+  REFUSES(GpuPlan_broadcast(P(p), P(&value), "b", in, 2, P(dims)));
+  REFUSES(GpuPlan_copy(P(p), P(&value), "c", in));
+  REFUSES(GpuPlan_output(P(p), in));
+  CHECK(value == 7);
+}
+
+static void test_plans(void) {
+  const size_t dims[2] = {2, 2};
+  GpuArray a;
+  GpuPlan *p = NULL, *other = NULL;
+  unsigned int in, copy, nd;
+  gpuplan_info info;
+  GpuArray *outs[1] = {&out}, *no_outs[1] = {NULL};
+  const GpuArray *ins[1] = {&a}, *no_ins[1] = {NULL};
+  CHECK_OK(GpuArray_zeros(&a, ctx, GA_FLOAT, 2, dims, GA_C_ORDER));
+  REFUSES(GpuPlan_new(P(&other), P(ctx), P("p")));
+  REFUSES(GpuPlan_load(P(&other), P(ctx), P("/nowhere")));
+  CHECK_OK(GpuPlan_new(&p, ctx, "p"));
+  CHECK_OK(GpuPlan_input(p, &in, GA_FLOAT, 2, 0));
+  test_building(p, &a, in);
+  CHECK_OK(GpuPlan_copy(p, &copy, NULL, in));
+  CHECK_OK(GpuPlan_output(p, copy));
+  REFUSES(GpuPlan_prepare(P(p)));
+  REFUSES(GpuPlan_run(P(p), P(outs), P(ins), NULL));
+  REFUSES(GpuPlan_run(p, EITHER(no_outs, outs), ins, NULL));
+  REFUSES(GpuPlan_run(p, outs, EITHER(no_ins, ins), NULL));
+  REFUSES(GpuPlan_bind(P(p), P(ins), NULL));
+  REFUSES(GpuPlan_bind(p, EITHER(no_ins, ins), NULL));
+  REFUSES(GpuPlan_save(P(p), P("/nowhere/at/all")));
+  REFUSES(GpuPlan_input_type(P(p), 0, NULL, &nd, NULL));
+  REFUSES(GpuPlan_output_type(P(p), 0, NULL, &nd));
+  REFUSES(GpuPlan_info(P(p), P(&info)));
+  CHECK_OK(GpuPlan_input_type(p, 0, NULL, NULL, NULL));
+  CHECK_OK(GpuPlan_output_type(p, 0, NULL, NULL));
+  CHECK(other == NULL);
+  GpuPlan_free(p);
+  GpuPlan_free(NULL);
+  GpuArray_clear(&a);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  open_untouched();
+  test_buffers();
+  test_arrays();
+  test_plans();
+  gpucontext_deref(ctx);
+  return check_result(argv[0]);
+}

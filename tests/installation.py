@@ -1,0 +1,81 @@
+"""libgpuarray installed as users install it: built with CMake, optimised, strict.
+
+What the tests of the installed library share: the fixture ``installed`` and how to run
+the programs that use it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CC = os.environ.get("CC", "cc")
+CXX = os.environ.get("CXX", "c++")
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+STRICT = ["-std=c11", *WARNINGS]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where things were installed."""
+
+    prefix: Path
+    libraries: Path
+
+    @property
+    def pkg_config(self):
+        return self.libraries / "pkgconfig" / "libgpuarray.pc"
+
+
+def run(*command, **variables):
+    """The output of a command that must succeed."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def cmake(*arguments):
+    """CMake as the extra [test] installs it, else the system's."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    found = shutil.which("cmake", path=path)
+    assert found, "CMake is missing; it is of the extra [test]: pip install '.[test]'"
+    return run(found, *arguments)
+
+
+def flags(installed):
+    """What pkg-config says; where there is none, what its file says."""
+    if shutil.which("pkg-config"):
+        folder = str(installed.pkg_config.parent)
+        command = "pkg-config", "--cflags", "--libs", "libgpuarray"
+        return run(*command, PKG_CONFIG_PATH=folder).split()
+    known = {"pcfiledir": str(installed.pkg_config.parent)}
+    found = {}
+    for line in installed.pkg_config.read_text().splitlines():
+        name, sign, value = re.fullmatch(r"(\w*)([=:]?)\s*(.*)", line).groups()
+        value = re.sub(r"\$\{(\w+)\}", lambda match: known[match[1]], value)
+        (known if sign == "=" else found)[name] = value
+    return [*found["Cflags"].split(), *found["Libs"].split()]
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The library, built and installed once."""
+    build = tmp_path_factory.mktemp("build")
+    prefix = tmp_path_factory.mktemp("prefix")
+    cmake("-S", ROOT, "-B", build, "-DGPUARRAY_WERROR=ON")
+    cmake("--build", build, "--parallel", "2")
+    cmake("--install", build, "--prefix", prefix)
+    (library,) = prefix.rglob("libgpuarray.so")
+    return Installation(prefix, library.parent)
