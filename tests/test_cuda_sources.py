@@ -113,7 +113,8 @@ def failures(paths, architecture):
 
 def kernel_name(text):
     """The name of the one kernel of a source, which may stand in a macro."""
-    (name,) = re.findall(r"^KERNEL(?:_OF\(.*\))? void (\w+)\(", text, re.MULTILINE)
+    pattern = r"^(?:S[CO]_)?KERNEL(?:_(?:OF|SIZED)\(.*\))? void (\w+)\("
+    (name,) = re.findall(pattern, text, re.MULTILINE)
     return dict(re.findall(r"#define (\w+) (\w+)", text)).get(name, name)
 
 

@@ -4,10 +4,10 @@
  * The caller has checked every argument. `device`, `memory`, `program`, `kernel` and
  * `event` are the vendor's. An entry may be NULL only where it is marked (optional).
  * Every device has an in-order queue; "queued" means on it. What queue_new gives stands
- * for another queue of the device wherever a device is expected. Functions may be called
- * from several threads at once; a backend locks what its vendor does not. A vendor's
- * failure is GA_IMPL_ERROR with the call, its name and its text; running out of memory
- * is GA_MEMORY_ERROR; a failed build is GA_COMPILE_ERROR. */
+ * for another queue of the device wherever a device is expected. Functions may be
+ * called from several threads at once; a backend locks what its vendor does not. A
+ * vendor's failure is GA_IMPL_ERROR with the call, its name and its text; running out
+ * of memory is GA_MEMORY_ERROR; a failed build is GA_COMPILE_ERROR. */
 #ifndef GA_C_BACKEND_H
 #define GA_C_BACKEND_H
 
@@ -172,8 +172,9 @@ typedef struct ga_backend {
 
   int (*open)(void **device, ga_device_info *info, unsigned int platform,
               unsigned int index);
-  /* (optional) Opens a device in a context of the vendor's that an application made, and
-   * says which device that is. The application keeps the context until it is closed. */
+  /* (optional) Opens a device in a context of the vendor's that an application made,
+   * and says which device that is. The application keeps the context until it is
+   * closed. */
   int (*adopt)(void **device, ga_device_info *info, unsigned int *platform,
                unsigned int *index, void *native);
   /* Waits, then frees everything. */
@@ -195,8 +196,8 @@ typedef struct ga_backend {
               size_t size);
   int (*fill)(void *device, void *memory, size_t offset, unsigned char byte,
               size_t size);
-  /* (optional) Memory of the host that the device reaches. *host is where the host does,
-   * or stays NULL where only kernels and copies may touch it. */
+  /* (optional) Memory of the host that the device reaches. *host is where the host
+   * does, or stays NULL where only kernels and copies may touch it. */
   int (*host_alloc)(void **memory, void **host, void *device, size_t size);
   void (*host_free)(void *device, void *memory, void *host);
   /* (optional) Memory of someone else, which was used here, may be gone. */
@@ -230,8 +231,8 @@ typedef struct ga_backend {
    * freed, when it is idle, before the device is closed. */
   int (*queue_new)(void **queue, void *device);
   void (*queue_free)(void *queue);
-  /* (optional, both or none) Queues a mark, which is not 0; and the latest mark that was
-   * passed, 0 at first: for telling how far a failed queue came. */
+  /* (optional, both or none) Queues a mark, which is not 0; and the latest mark that
+   * was passed, 0 at first: for telling how far a failed queue came. */
   int (*mark)(void *device, uint32_t mark);
   void (*progress)(uint32_t *mark, void *device);
 

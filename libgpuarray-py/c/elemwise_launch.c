@@ -11,7 +11,7 @@
 #define LEAST_VECTORS 4 /* of a row, to cut it where it is not aligned */
 #define CPU_GROUP_WORK 8192
 #define CPU_ROW_PIECE 4096 /* of a row along which all arrays lie */
-#define CPU_PIECE 64 /* of any other: as many cache lines, used by rows to come */
+#define CPU_PIECE 64       /* of any other: as many cache lines, used by rows to come */
 
 /* One-dimensional geometry: enough blocks of `per_thread` elements a thread for `n`.
  * Kernels repeat where the device takes fewer blocks. */

@@ -40,14 +40,17 @@ unsigned int ga__elem_tile_threads(const ga_elem_spec *spec) {
   return ga__elem_tile_vector(spec) > 1 && tile_lanes(spec) == 32 ? 256 : 128;
 }
 
-/* Blocks for which a processor shall have registers, or 0. Of few arrays, vectors of 4
- * bytes leave enough on their way only if more blocks run than compilers make room for;
- * of many arrays that would cost registers they need. */
+/* Blocks for which a processor shall have registers, or 0. Few arrays of small
+ * elements have enough on their way only if more blocks run than compilers make room
+ * for; many would lack the registers. */
 static unsigned int least_blocks(const ga_elem_spec *spec) {
   unsigned int n = 0;
   for (unsigned int i = 0; i < spec->n; i++)
     n += ga__elem_is_array(&spec->args[i]);
-  return n <= 3 && ga__elem_tile_vector(spec) * ga__elem_largest(spec) == 4 ? 5 : 0;
+  size_t size = ga__elem_largest(spec);
+  if (n > 3 || size > 2 || smallest(spec) != size)
+    return 0;
+  return size == 2 ? 5 : 4;
 }
 
 /* Vectors from a row to the next in local memory: one more than they have, so that
@@ -271,7 +274,7 @@ static void add_whole(ga_strbuf *sb, const tiling *t, const char *any_turned_out
 static void add_elements(ga_strbuf *sb, const tiling *t, const char *text,
                          unsigned int i) {
   ga__strbuf_addf(sb,
-                  "#pragma unroll 4\n"
+                  "#pragma unroll 1\n"
                   "      for (int ga_i_s = (int)LID_0; ga_i_s < %u; ga_i_s += %u) {\n"
                   "        const int ga_i_b = ga_i_s / %u, ga_i_w = ga_i_s %% %u;\n",
                   t->tile * t->tile, t->threads, t->tile, t->tile);

@@ -34,7 +34,8 @@ bool ga__walk_is_unit(const ga_walk *w);
 uint64_t ga__walk_vectors(const ga_walk *w, unsigned int axis, unsigned int vector);
 /* A bit for each argument that has one element along the last axis. */
 uint64_t ga__walk_ones(const ga_walk *w);
-/* Whether each array's neighbours, or what is nearest to that, are along the last axis. */
+/* Whether each array's neighbours, or what is nearest to that, are along the last axis.
+ */
 bool ga__walk_follows_rows(const ga_walk *w);
 /* Whether 32 bits are too few for positions, with room for a block beyond the end. */
 bool ga__walk_is_large(const ga_walk *w);

@@ -38,7 +38,8 @@ static int check_components(gpucontext *ctx, const gpureduction_spec *spec) {
 
 static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
   if (spec->n > 0 && spec->inputs == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "reduction: got no list of its %u inputs", spec->n);
+    return GA_FAIL(GA_INVALID_ERROR, "reduction: got no list of its %u inputs",
+                   spec->n);
   if (spec->n == 0 || spec->n > GA_REDUCE_INPUTS)
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "reduction: got %u inputs, expected 1 to %d",
                    spec->n, GA_REDUCE_INPUTS);

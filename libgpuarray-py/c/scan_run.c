@@ -289,7 +289,7 @@ static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int 
       ga__scan_block(GA_SCAN_PACKS) * (size_t)ga__scan_tile_items(gs, GA_SCAN_PACKS);
   const size_t chunks = ceil_div(t->length, chunk);
   if (t->kind != GA_SCAN_ROWS || !(mode & GA_SCAN_UNIT) ||
-      t->rows * chunks < (size_t)4 * ga__scan_context(gs)->info.processors)
+      t->rows * chunks < (size_t)2 * ga__scan_context(gs)->info.processors)
     return;
   for (int i = 0; i < 2; i++) {
     const size_t alignment = ga__scan_tile_alignment(gs, i);
@@ -374,6 +374,9 @@ int ga__scan_run(GpuScan *gs, const GpuArray *out, const GpuArray *a, unsigned i
     t.kind = GA_SCAN_SHORT;
   GA_TRY(ga__scan_kernel(&kernel, gs, t.kind, false, is_wide, false, t.nk));
   cut_task(&g, &t, gs, kernel);
+  if (t.kind == GA_SCAN_ROWS && g.slots == 1 && g.lanes == ga__scan_block(t.kind) &&
+      !g.looks_back)
+    GA_TRY(ga__scan_kernel(&kernel, gs, GA_SCAN_WHOLE, false, is_wide, false, t.nk));
   if (g.looks_back) {
     choose_packs(&t, &g, gs, mode);
     return run_looking_back(gs, &t, &g, is_wide, mode);

@@ -24,7 +24,7 @@ static const char *type_name(int typecode) {
 }
 
 unsigned int ga__scan_block(enum ga_scan_kind kind) {
-  return kind == GA_SCAN_COLUMNS ? 512 : 256;
+  return kind == GA_SCAN_COLUMNS || kind == GA_SCAN_PACKS ? 512 : 256;
 }
 
 /* Neighbours of which an item's accumulators take 16 bytes. */
@@ -44,7 +44,7 @@ unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind) {
   const size_t size = gpuarray_get_elsize(spec->acc);
   if (kind == GA_SCAN_PACKS)
     return GA_SCAN_ROUNDS * pack_length(spec);
-  if (kind == GA_SCAN_ROWS)
+  if (kind != GA_SCAN_COLUMNS)
     return size <= 4 ? 19 : size == 8 ? 11 : 5;
   return size <= 4 ? 48 : size == 8 ? 24 : 12;
 }
@@ -69,9 +69,12 @@ static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind
                   "#define SC_LANES %u\n",
                   spec->is_wide ? "ga_ssize" : "ga_int", type_name(spec->acc),
                   type_name(spec->input.typecode), type_name(spec->out),
-                  spec->looks_back, kind == GA_SCAN_ROWS, ga__scan_block(kind),
+                  spec->looks_back, kind != GA_SCAN_COLUMNS, ga__scan_block(kind),
                   ga__scan_items(spec, kind), GA_SCAN_STRIP, spec->lanes);
   const size_t size = gpuarray_get_elsize(spec->acc);
+  const bool is_whole =
+      kind == GA_SCAN_WHOLE || (kind == GA_SCAN_ROWS && spec->looks_back);
+  ga__strbuf_addf(sb, "#define SC_WHOLE %d\n", is_whole);
   ga__strbuf_addf(sb,
                   "#define SC_WARPS %d\n#define SC_PART %s\n#define SC_WORDS %zu\n"
                   "#define SC_EACH %d\n#define SC_KERNEL %s\n"
@@ -79,7 +82,9 @@ static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind
                   spec->has_warps, spec->looks_back ? "ga_ulong" : "SC_ACC",
                   size < 4 ? 1 : size / 4, GA_SCAN_RADIX / 32,
                   spec->is_cpu              ? "KERNEL"
+                  : kind == GA_SCAN_PACKS   ? "KERNEL_SIZED(SC_BLOCK, 1)"
                   : kind == GA_SCAN_COLUMNS ? "KERNEL_OF(SC_BLOCK, 1)"
+                  : is_whole                ? "KERNEL_SIZED(SC_BLOCK, 4)"
                                             : "KERNEL_OF(SC_BLOCK, 4)",
                   ga__dtype_kind(spec->acc) == 'c' ? "" : "(SC_ACC)", spec->identity);
 }
@@ -248,7 +253,7 @@ static int finish(ga_source *out, const char *stem, const char *preamble,
 
 int ga__scan_source(ga_source *out, const ga_scan_spec *spec, enum ga_scan_kind kind,
                     unsigned int nk) {
-  const bool rows = kind == GA_SCAN_ROWS;
+  const bool rows = kind != GA_SCAN_COLUMNS;
   ga_strbuf text = {0};
   add_types(&text, spec, kind);
   add_functions(&text, spec);
@@ -263,7 +268,7 @@ int ga__scan_source(ga_source *out, const ga_scan_spec *spec, enum ga_scan_kind 
     add_tiles(&text, spec, rows);
   ga__strbuf_add(&text, ga__scan_tail);
   static const char *const stems[] = {"scan_rows", "scan_columns", "scan_short",
-                                      "scan_packs"};
+                                      "scan_packs", "scan_rows"};
   int status = finish(out, stems[kind], spec->preamble, &text);
   ga__strbuf_clear(&text);
   return status;

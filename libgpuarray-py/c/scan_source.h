@@ -7,8 +7,14 @@
 
 /* What a group's items own: neighbouring elements along the axis; neighbouring lines
  * of which each walks along the axis; of short rows that lie one after the other, a row
- * each; or of long rows packs of neighbours. */
-enum ga_scan_kind { GA_SCAN_ROWS, GA_SCAN_COLUMNS, GA_SCAN_SHORT, GA_SCAN_PACKS };
+ * each; or of long rows packs of neighbours. WHOLE is ROWS of which a group has one. */
+enum ga_scan_kind {
+  GA_SCAN_ROWS,
+  GA_SCAN_COLUMNS,
+  GA_SCAN_SHORT,
+  GA_SCAN_PACKS,
+  GA_SCAN_WHOLE
+};
 
 /* What a kernel computes. Nothing here is owned. */
 typedef struct ga_scan_spec {
@@ -27,8 +33,8 @@ typedef struct ga_scan_spec {
 unsigned int ga__scan_block(enum ga_scan_kind kind);
 unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind);
 #define GA_SCAN_STRIP 64
-#define GA_SCAN_RADIX 64  /* tiles of a group, of rows */
-#define GA_SCAN_ROUNDS 8u /* packs of an item in a tile */
+#define GA_SCAN_RADIX 64   /* tiles of a group, of rows */
+#define GA_SCAN_ROUNDS 16u /* packs of an item in a tile */
 /* Bytes that a pack's place in an array of the type is a multiple of. */
 size_t ga__scan_alignment(const ga_scan_spec *spec, int typecode);
 /* Elements that a group of SHORT has room for, and of a row at most. */

@@ -88,5 +88,5 @@ const char ga__scan_packs_store[] =
     "        if (SC_AT(r, v) < count) ot[SC_AT(r, v)] = pack.e[v];\n"
     "  }\n"
     "}\n"
-    "#undef SC_I\n#undef SC_AT\n#undef SC_PACK_IN\n#undef SC_PACK_OUT\n#undef SC_PACK\n"
+    "#undef SC_I\n#undef SC_AT\n#undef SC_PACK\n"
     "#undef SC_ROUNDS\n#undef SC_ALIGN_IN\n#undef SC_ALIGN_OUT\n";

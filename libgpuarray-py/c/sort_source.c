@@ -34,7 +34,7 @@ static unsigned int sweep_items(const ga_sort_spec *spec) {
   const size_t size =
       gpuarray_get_elsize(spec->typecode) + (unsigned int)spec->value_size;
   if (size <= 4)
-    return spec->value_size > 0 ? 15 : 23;
+    return spec->value_size > 0 ? 15 : 25;
   return size <= 8 ? 13 : size <= 12 ? 9 : size <= 16 ? 7 : 4;
 }
 
@@ -107,7 +107,7 @@ static void add_keys(ga_strbuf *sb, int typecode) {
 static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
   const unsigned int value = (unsigned int)spec->value_size;
   ga__strbuf_add(sb, spec->kind == GA_SORT_SWEEP
-                         ? "#define SO_KERNEL KERNEL_OF(SO_THREADS, 4)\n"
+                         ? "#define SO_KERNEL KERNEL_SIZED(SO_THREADS, 4)\n"
                          : "#define SO_KERNEL KERNEL\n");
   ga__strbuf_addf(sb,
                   "#define SO_BITS %d\n#define SO_RADIX %u\n#define SO_PASSES %u\n"

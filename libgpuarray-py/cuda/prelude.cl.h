@@ -3,6 +3,8 @@
 #define KERNEL extern "C" __global__
 /* A kernel whose registers leave room for so many blocks of so many threads. */
 #define KERNEL_OF(threads, blocks) KERNEL __launch_bounds__(threads, blocks)
+/* The same, of blocks of just so many threads by 1. */
+#define KERNEL_SIZED(threads, blocks) KERNEL_OF(threads, blocks)
 #define WITHIN_KERNEL static __device__
 #define GA_INLINE static __device__ __forceinline__
 #define GLOBAL_MEM

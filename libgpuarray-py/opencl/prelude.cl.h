@@ -9,6 +9,8 @@
 
 #define KERNEL __kernel
 #define KERNEL_OF(threads, blocks) __kernel
+#define KERNEL_SIZED(threads, blocks)                                                  \
+  __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
 #define WITHIN_KERNEL static
 #define GA_INLINE static inline __attribute__((overloadable, always_inline))
 #define GLOBAL_MEM __global

@@ -125,6 +125,30 @@ def test_many_short_rows(context):
     assert_same(device.cumsum(0), host.cumsum(0))
 
 
+@pytest.mark.parametrize("length", [1, 2, 7, 31, 32, 63, 64, 65])
+def test_contiguous_short_rows(context, length):
+    for rows in (64, 127, 1000):
+        host = values("int16", (rows, length))
+        device = gpuarray.asarray(host, context=context)
+        for how in ({}, {"exclusive": True}):
+            expected = directed(host, 1, False, bool(how))
+            assert_same(device.cumsum(1, **how), expected)
+        device.cumsum(1, out=device, dtype="int16")
+        assert_same(device, host.cumsum(1, dtype="int16"))
+
+
+@pytest.mark.parametrize("more", [-1, 0, 5])
+def test_tiles_that_are_just_full(context, more):
+    """Above 2^23 elements, aligned and not, a device may take larger tiles."""
+    host = values("int16", (300 * 2**15 + more,))
+    device = gpuarray.asarray(host, context=context)
+    for start in (0, 1):
+        sums = host[start:].cumsum(dtype="int32")
+        assert_same(device[start:].cumsum(dtype="int32"), sums)
+        exclusive = device[start:].cumsum(dtype="int32", exclusive=True)
+        assert_same(exclusive, np.concatenate(([0], sums[:-1])).astype("int32"))
+
+
 def test_sums_of_floats_are_close_and_the_same_bits_each_time(context):
     host = values("float32", (2_000_003,)) + 1
     device = gpuarray.asarray(host, context=context)

@@ -52,8 +52,8 @@ int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
 /* The same, with every element 0. */
 int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
                    const size_t *dims, ga_order ord);
-/* A view of `data`, which is retained; `strides` NULL: C-contiguous. GA_VALUE_ERROR if it
- * reaches outside the buffer. */
+/* A view of `data`, which is retained; `strides` NULL: C-contiguous. GA_VALUE_ERROR if
+ * it reaches outside the buffer. */
 int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
                       unsigned int nd, const size_t *dims, const ssize_t *strides,
                       int writeable);

@@ -136,9 +136,9 @@ int gpucontext_trim(gpucontext *ctx);
 int gpucontext_set_limit(gpucontext *ctx, size_t bytes);
 
 /* Where the memory of a context comes from, in place of its backend: device addresses
- * on CUDA, cl_mem on OpenCL. The pool keeps blocks for reuse and gives them back when it
- * is trimmed, unless `in_order` is set. The functions are called one at a time, and must
- * not call this library on the same context. */
+ * on CUDA, cl_mem on OpenCL. The pool keeps blocks for reuse and gives them back when
+ * it is trimmed, unless `in_order` is set. The functions are called one at a time, and
+ * must not call this library on the same context. */
 typedef struct _gpuarray_allocator {
   size_t struct_size; /* sizeof(gpuarray_allocator) */
   /* Writes `size` bytes of device memory, aligned to 256, to *memory; returns 0, or
@@ -180,10 +180,11 @@ int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res);
 
 /* Allocates `sz` bytes (0 is legal). NULL on failure, and then the status in *ret. The
  * content is undefined unless GA_BUFFER_INIT asks to copy it from `data`.
- * GA_BUFFER_HOST: memory of the host that the device reaches, pinned where there is such
- * a thing; the property GA_BUFFER_PROP_HOST is its address, of which the host may make
- * use while no queued work does (gpudata_sync waits), or GA_DEVSUP_ERROR on a device
- * that lets only kernels and copies touch it. Its release waits for the work on it. */
+ * GA_BUFFER_HOST: memory of the host that the device reaches, pinned where there is
+ * such a thing; the property GA_BUFFER_PROP_HOST is its address, of which the host may
+ * make use while no queued work does (gpudata_sync waits), or GA_DEVSUP_ERROR on a
+ * device that lets only kernels and copies touch it. Its release waits for the work on
+ * it. */
 gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *ret);
 /* One more reference to the buffer. NULL is fine. */
 void gpudata_retain(gpudata *b);
@@ -215,12 +216,12 @@ gpucontext *gpudata_context(gpudata *b);
 
 /* What a kernel's source needs; GA_DEVSUP_ERROR where the device has it not. */
 typedef enum _ga_usefl {
-  GA_USE_SMALL = 0x02,    /* types of less than 32 bits */
-  GA_USE_DOUBLE = 0x04,   /* float64 */
-  GA_USE_COMPLEX = 0x08,  /* complex numbers */
-  GA_USE_HALF = 0x10,     /* float16 */
-  GA_USE_CUDA = 0x2000,   /* the source is CUDA C++ */
-  GA_USE_OPENCL = 0x4000  /* the source is OpenCL C */
+  GA_USE_SMALL = 0x02,   /* types of less than 32 bits */
+  GA_USE_DOUBLE = 0x04,  /* float64 */
+  GA_USE_COMPLEX = 0x08, /* complex numbers */
+  GA_USE_HALF = 0x10,    /* float16 */
+  GA_USE_CUDA = 0x2000,  /* the source is CUDA C++ */
+  GA_USE_OPENCL = 0x4000 /* the source is OpenCL C */
 } ga_usefl;
 
 /* Compiles CLUDA source and takes the kernel `fname` from it. `typecodes` has GA_BUFFER
