@@ -186,7 +186,7 @@ static int open_queue(ga_opencl_device *d) {
   if (d->queue == NULL)
     return ga__opencl_fail(code, "clCreateCommandQueue");
   pthread_mutex_init(&d->staging.lock, NULL);
-  pthread_rwlock_init(&d->queue_lock, NULL);
+  pthread_mutex_init(&d->queue_lock, NULL);
   return GA_NO_ERROR;
 }
 
@@ -194,7 +194,7 @@ static void close_queue(ga_opencl_device *d) {
   d->api->clFinish(d->queue);
   ga__opencl_staging_close(d);
   pthread_mutex_destroy(&d->staging.lock);
-  pthread_rwlock_destroy(&d->queue_lock);
+  pthread_mutex_destroy(&d->queue_lock);
   d->api->clReleaseCommandQueue(d->queue);
 }
 

@@ -39,20 +39,22 @@ typedef struct ga_opencl_device {
   atomic_ulong frees;
   ga_opencl_staging staging;
   /* Keeping the times of commands costs GPUs some us a transfer, so that their queue is
-   * replaced by one that does when the first event asks for it: under the lock, which
-   * all who use the queue share. Elsewhere it costs nothing, and nobody locks. */
+   * replaced by one that does when the first event asks for it. Elsewhere it costs
+   * nothing. */
   bool keeps_times;
-  pthread_rwlock_t queue_lock;
+  /* Of a GPU's queue: one thread uses it at a time, also while it is replaced. NVIDIA's
+   * driver (580) crashes when two threads queue commands at once. */
+  pthread_mutex_t queue_lock;
 } ga_opencl_device;
 
-/* The queue stays what it is between the two. */
+/* The queue is this thread's between the two. */
 static inline void ga__opencl_enter(ga_opencl_device *device) {
   if (device->is_gpu)
-    pthread_rwlock_rdlock(&device->queue_lock);
+    pthread_mutex_lock(&device->queue_lock);
 }
 static inline void ga__opencl_leave(ga_opencl_device *device) {
   if (device->is_gpu)
-    pthread_rwlock_unlock(&device->queue_lock);
+    pthread_mutex_unlock(&device->queue_lock);
 }
 
 /* To be called after a command was queued. */

@@ -19,7 +19,7 @@ int ga__opencl_settle(ga_opencl_device *device) {
   return ga__opencl_is_idle(device) ? GA_NO_ERROR : ga__opencl_wait(device);
 }
 
-/* The lock is held for writing. */
+/* The lock is held. */
 static cl_int replace_queue(ga_opencl_device *d) {
   cl_int code = CL_SUCCESS;
   if (d->keeps_times)
@@ -36,9 +36,9 @@ static cl_int replace_queue(ga_opencl_device *d) {
 }
 
 static int keep_times(ga_opencl_device *d) {
-  pthread_rwlock_wrlock(&d->queue_lock);
+  pthread_mutex_lock(&d->queue_lock);
   cl_int code = replace_queue(d);
-  pthread_rwlock_unlock(&d->queue_lock);
+  pthread_mutex_unlock(&d->queue_lock);
   return code == CL_SUCCESS ? GA_NO_ERROR
                             : ga__opencl_fail(code, "clCreateCommandQueue");
 }

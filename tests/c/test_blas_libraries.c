@@ -97,7 +97,7 @@ static gpudata *buffer_of(gpucontext *ctx, int typecode, const double *values) {
 static void test_clblast(void) {
   gpucontext *ctx = open_null();
   ga_opencl_device device = {.is_gpu = true};
-  pthread_rwlock_init(&device.queue_lock, NULL);
+  pthread_mutex_init(&device.queue_lock, NULL);
   CHECK_OK(ga__clblast_open(&device));
   for (int t = 0; t < 4; t++)
     for (size_t batch = 1; batch <= 2; batch++) {
@@ -125,7 +125,7 @@ static void test_clblast(void) {
       gpudata_release(b);
       gpudata_release(c);
     }
-  pthread_rwlock_destroy(&device.queue_lock);
+  pthread_mutex_destroy(&device.queue_lock);
   gpucontext_deref(ctx);
 }
 
