@@ -5,17 +5,18 @@
 
 #include "c/context.h"
 
-#define GA_BUFFER_WORD 0x10000 /* a flag of our own: report.c's, on every queue at once */
+#define GA_BUFFER_WORD                                                                 \
+  0x10000 /* a flag of our own: report.c's, on every queue at once */
 
 struct _gpudata {
   void *memory; /* CUdeviceptr or cl_mem */
   gpucontext *context;
   atomic_uint references;
   int flags;
-  struct ga_tape *tape;     /* not NULL: a stand-in of a plan that is being bound; has no
-                               memory */
-  size_t size;              /* bytes asked for */
-  size_t block_size;        /* bytes the pool gave */
+  struct ga_tape *tape; /* not NULL: a stand-in of a plan that is being bound; has no
+                           memory */
+  size_t size;          /* bytes asked for */
+  size_t block_size;    /* bytes the pool gave */
   const ga_allocator *from; /* NULL: not the pool's */
   ga_uses uses;             /* the latest, where the context has several queues */
   const char *label;        /* of the thread that made it */

@@ -36,25 +36,25 @@ struct _gpucontext {
   bool is_blocking;       /* each launch waits */
   ga_launches launches;
   _Atomic(struct ga_reports *) reports; /* report.c's, made when needed */
-  ga_programs *programs; /* compiled in this process, by content */
-  ga_kernels *kernels;   /* of them, by source */
-  _Atomic(ga_casts *) casts; /* that convert arrays, made when needed */
-  _Atomic(ga_scans *) scans; /* cumulative sums and their like */
-  _Atomic(ga_extrema *) extrema; /* reductions that find them */
-  _Atomic(ga_kept *) kept;   /* kernels by what they are made of */
-  gpucontext_cache cache;    /* counters */
-  char *cache_folder;        /* of compiled programs; NULL: not kept on disk */
-  atomic_int blas_state;     /* 0 not tried, 1 the vendor's where it is faster, 2
-                                wherever it serves, -1 our own kernels */
+  ga_programs *programs;                /* compiled in this process, by content */
+  ga_kernels *kernels;                  /* of them, by source */
+  _Atomic(ga_casts *) casts;            /* that convert arrays, made when needed */
+  _Atomic(ga_scans *) scans;            /* cumulative sums and their like */
+  _Atomic(ga_extrema *) extrema;        /* reductions that find them */
+  _Atomic(ga_kept *) kept;              /* kernels by what they are made of */
+  gpucontext_cache cache;               /* counters */
+  char *cache_folder;    /* of compiled programs; NULL: not kept on disk */
+  atomic_int blas_state; /* 0 not tried, 1 the vendor's where it is faster, 2
+                            wherever it serves, -1 our own kernels */
   /* Products of our own, of `kernels`, by kind and type; or NULL. */
   _Atomic(gpukernel *) blas_kernels[GA_BLAS_KINDS][GA_BLAS_TYPES];
-  atomic_bool is_tf32; /* products of float32 may use tensor cores in tf32 */
-  _Atomic(char *) lost;      /* the first cause once the device failed, else NULL */
-  pthread_mutex_t lock;      /* of pool, spare, live, kernels and cache; held for
-                                moments */
+  atomic_bool is_tf32;        /* products of float32 may use tensor cores in tf32 */
+  _Atomic(char *) lost;       /* the first cause once the device failed, else NULL */
+  pthread_mutex_t lock;       /* of pool, spare, live, kernels and cache; held for
+                                 moments */
   pthread_mutex_t queue_lock; /* of queues and of the uses of buffers; taken last */
-  pthread_mutex_t slow_lock; /* of programs; held while something is compiled or
-                                opened; taken before `lock` */
+  pthread_mutex_t slow_lock;  /* of programs; held while something is compiled or
+                                 opened; taken before `lock` */
 };
 
 /* GA_LOST_ERROR or GA_FORK_ERROR if the context cannot be used any more,

@@ -1,5 +1,5 @@
-/* An open CUDA device: its context, queue, memory and events. Another queue of it is the
- * same struct with a stream, staging and handles of its own. */
+/* An open CUDA device: its context, queue, memory and events. Another queue of it is
+ * the same struct with a stream, staging and handles of its own. */
 #ifndef GA_CUDA_DEVICE_H
 #define GA_CUDA_DEVICE_H
 

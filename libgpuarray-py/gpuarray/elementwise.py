@@ -321,22 +321,30 @@ def _named(method: Method, row: Scalar, what: str) -> Method:
     return method
 
 
+def _number_kernel(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:
+    """The kernel of an array and a number such as ``value``; None for no number."""
+    operand = number_operand(value)
+    if isinstance(value, np.ndarray):
+        raise _host_array(row, array._context, value)
+    if operand is None:
+        return None
+    both, is_array = [array._dtype, operand], [True, False]
+    if reflected:
+        both.reverse()
+        is_array.reverse()
+    return make_kernel(array._context, row, both, is_array)
+
+
 def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:
     """The result of an array and a number; NotImplemented for what is no number."""
     context = array._context
     key = row.name, array._typecode, value.__class__, reflected
     kernel = context.kernels.get(key)
     if kernel is None:
-        operand = number_operand(value)
-        if isinstance(value, np.ndarray):
-            raise _host_array(row, context, value)
-        if operand is None:
+        kernel = _number_kernel(row, array, value, reflected)
+        if kernel is None:
             return NotImplemented
-        both, is_array = [array._dtype, operand], [True, False]
-        if reflected:
-            both.reverse()
-            is_array.reverse()
-        kernel = context.kernels[key] = make_kernel(context, row, both, is_array)
+        context.kernels[key] = kernel
     (number,) = kernel.numbers
     if number.kind == "f":
         if number.is_rounded:

@@ -136,8 +136,7 @@ int ga__opencl_device_of(cl_device_id *out, cl_context context) {
   cl_device_id *list = ga__alloc(size + 1, 1);
   if (list == NULL)
     return GA_MEMORY_ERROR;
-  cl_int code =
-      own.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, list, NULL);
+  cl_int code = own.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, list, NULL);
   if (code == CL_SUCCESS && size >= sizeof *list)
     *out = list[0];
   ga__free(list);

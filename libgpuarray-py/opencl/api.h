@@ -111,8 +111,8 @@ typedef struct ga_opencl_api {
 int ga__opencl_load(ga_opencl_api *api, cl_platform_id **ids, cl_uint *n,
                     void *library);
 
-/* The first device of a context that someone else made, asked by way of the context's own
- * driver. */
+/* The first device of a context that someone else made, asked by way of the context's
+ * own driver. */
 int ga__opencl_device_of(cl_device_id *out, cl_context context);
 
 /* The status of a failed call, with a text of what was called and the error's name. */

@@ -203,8 +203,8 @@ static int take_context(ga_opencl_device *d, cl_context given) {
   cl_int code = CL_SUCCESS;
   if (given)
     OPENCL_TRY(d->api, clRetainContext, given);
-  d->context = given ? given
-                     : d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
+  d->context =
+      given ? given : d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
   return d->context ? GA_NO_ERROR : ga__opencl_fail(code, "clCreateContext");
 }
 
@@ -371,7 +371,8 @@ int ga__opencl_host_alloc(void **memory, void **host, void *device, size_t size)
   }
   *memory = d->api->clCreateBuffer(
       d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
-  if (*memory == NULL && (code == CL_INVALID_BUFFER_SIZE || code == CL_OUT_OF_RESOURCES))
+  if (*memory == NULL &&
+      (code == CL_INVALID_BUFFER_SIZE || code == CL_OUT_OF_RESOURCES))
     code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   return *memory ? GA_NO_ERROR : ga__opencl_fail(code, "clCreateBuffer");
 }

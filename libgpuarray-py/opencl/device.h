@@ -1,5 +1,5 @@
-/* An open OpenCL device: its context, queue, memory and events. Another queue of it is the
- * same struct with a queue and staging of its own. */
+/* An open OpenCL device: its context, queue, memory and events. Another queue of it is
+ * the same struct with a queue and staging of its own. */
 #ifndef GA_OPENCL_DEVICE_H
 #define GA_OPENCL_DEVICE_H
 

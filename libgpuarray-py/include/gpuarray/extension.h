@@ -13,8 +13,8 @@
  *                     a buffer on memory that the library never frees
  *   size_t cuda_get_sz(gpudata *)                  its bytes
  *   int cuda_wait(gpudata *, int flags)            before, and
- *   int cuda_record(gpudata *, int flags)          after work of one's own on the buffer
- *                     in this thread's queue: flags are GPUARRAY_CUDA_WAIT_READ and
+ *   int cuda_record(gpudata *, int flags)          after work of one's own on it in
+ *                     this thread's queue: flags are GPUARRAY_CUDA_WAIT_READ and
  *                     GPUARRAY_CUDA_WAIT_WRITE
  *   int cuda_get_ipc_handle(gpudata *, GpuArrayIpcMemHandle *)
  *   gpudata *cuda_open_ipc_handle(gpucontext *, GpuArrayIpcMemHandle *, size_t)
@@ -29,10 +29,10 @@
  *                     cl_context
  *   cl_mem cl_get_buf(gpudata *)                   borrowed
  *
- * Ownership: as said of each. Waiting: none, but for cuda_get_ipc_handle and what closes
- * a device. Failure: what returns a pointer gives NULL, with gpuarray_error_text().
- * Threads: every function may be called from several at once; cuda_enter and cuda_exit
- * concern the calling thread. */
+ * Ownership: as said of each. Waiting: none, but for cuda_get_ipc_handle and what
+ * closes a device. Failure: what returns a pointer gives NULL, with
+ * gpuarray_error_text(). Threads: every function may be called from several at once;
+ * cuda_enter and cuda_exit concern the calling thread. */
 #ifndef GPUARRAY_EXTENSION_H
 #define GPUARRAY_EXTENSION_H
 
