@@ -67,6 +67,27 @@ def compile_times(context: str) -> dict[str, dict[str, float]]:
         }
 
 
+def launch_times() -> dict[str, float]:
+    """Microseconds of a launch from C, ours and the CUDA driver's own.
+
+    Empty, with a note on the error, where it cannot be built or run.
+    """
+    folder = Path(gpuarray.__file__).parent
+    include = ROOT / "libgpuarray-py" / "include"
+    with tempfile.TemporaryDirectory() as place:
+        program = str(Path(place) / "launch")
+        build = [os.environ.get("CC", "cc"), "-O2", str(ROOT / "benchmarks/launch.c")]
+        build += [f"-I{include}", f"-L{folder}", f"-Wl,-rpath,{folder}", "-lgpuarray"]
+        try:
+            subprocess.run([*build, "-ldl", "-o", program], check=True)
+            done = subprocess.run([program], check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"launch: {error}", file=sys.stderr)
+            return {}
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
 def output_of(*command: str) -> str:
     """What a program prints; empty if there is no such program."""
     try:
@@ -125,14 +146,16 @@ def main(
             size = "small" if small else "large"
             results[library] = measured("worker", library, size, context)
     compiling = compile_times(context)
+    launching = launch_times() if context.startswith("cuda") else {}
     print(table(results))
-    print(json.dumps(compiling, indent=2))
+    print(json.dumps({"compile": compiling, "launch": launching}, indent=2))
     if output is not None:
         report: dict[str, Any] = {
             **machine(context, commit),
             "units": UNITS,
             "rows": results,
             "compile": compiling,
+            "launch": launching,
         }
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps(report, indent=2) + "\n")
