@@ -52,7 +52,7 @@ static int check_output(const GpuArray *c, const GpuArray *first, const char *op
   GA_TRY(check_array(c, first, operation, name, nd));
   GA_TRY(ga__array_writeable(c, operation));
   for (unsigned int i = 0; i < nd; i++)
-    if (c->dimensions[i] > 1 && c->strides[i] == 0)
+    if (c->dimensions[i] > 1 && c->strides[i] == 0 && ga__array_count(c) > 0)
       return GA_FAIL(GA_VALUE_ERROR,
                      "%s: the output %s, %s, repeats its elements along axis %u",
                      operation, name, ga__array_text(text, c), i);

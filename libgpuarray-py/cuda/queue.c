@@ -106,6 +106,6 @@ int ga__cuda_mark(void *device, uint32_t mark) {
 
 void ga__cuda_progress(uint32_t *mark, void *device) {
   const ga_cuda_device *d = device;
-  const volatile uint32_t *word = atomic_load(&d->progress);
-  *mark = word ? *word : 0; /* the device writes to it */
+  const uint32_t *word = atomic_load(&d->progress);
+  *mark = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0; /* the device writes it */
 }

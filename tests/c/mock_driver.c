@@ -353,7 +353,7 @@ CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char byte, size_t size,
 
 static void run_mark(command *c, CUstream stream) {
   (void)stream;
-  *(volatile uint32_t *)c->to = (uint32_t)c->size;
+  __atomic_store_n((uint32_t *)c->to, (uint32_t)c->size, __ATOMIC_RELEASE);
 }
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value,

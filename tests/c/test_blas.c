@@ -227,6 +227,26 @@ static void check_vectors_of_buffers(gpucontext *ctx) {
   gpudata_release(a);
 }
 
+/* Results and sums of no elements; an array without elements has strides of 0. */
+static void check_nothing(gpucontext *ctx) {
+  const size_t a_dims[2] = {3, 2}, b_dims[2] = {2, 0}, c_dims[2] = {3, 0};
+  const size_t square[2] = {3, 3};
+  GpuArray a = make_empty(ctx, GA_FLOAT, 2, a_dims);
+  GpuArray b = make_empty(ctx, GA_FLOAT, 2, b_dims);
+  GpuArray c = make_empty(ctx, GA_FLOAT, 2, c_dims);
+  GpuArray d = make_empty(ctx, GA_FLOAT, 2, square);
+  float sums[9];
+  CHECK_OK(GpuArray_rgemm(cb_no_trans, cb_no_trans, 1, &a, &b, 0, &c, 1));
+  CHECK_OK(GpuArray_rgemm(cb_no_trans, cb_trans, 1, &c, &c, 0, &d, 1));
+  CHECK_OK(GpuArray_read(sums, sizeof sums, &d));
+  for (int i = 0; i < 9; i++)
+    CHECK(sums[i] == 0);
+  GpuArray_clear(&a);
+  GpuArray_clear(&b);
+  GpuArray_clear(&c);
+  GpuArray_clear(&d);
+}
+
 /* ---- failures ---- */
 
 static void test_failures(void) {
@@ -384,6 +404,7 @@ int main(void) {
   check_batch(ctx, GA_C_ORDER, 1);
   check_batch(ctx, GA_F_ORDER, 0);
   check_strides(ctx);
+  check_nothing(ctx);
   for (int way = 0; way < 8; way++)
     check_gemm_of(ctx, way & 1 ? cb_row : cb_column, way & 2 ? cb_trans : cb_no_trans,
                   way & 4 ? cb_trans : cb_no_trans);
