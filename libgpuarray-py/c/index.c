@@ -3,6 +3,7 @@
 
 #include "c/index_walk.h"
 #include "c/kept.h"
+#include "c/kernel_text.h"
 
 /* ---- operands ---- */
 
@@ -131,14 +132,7 @@ static int make_last(ga_source *out, const gpucontext *ctx, const void *spec) {
   const char *type = gpuarray_get_type(*(const int *)spec)->cluda_name;
   ga_strbuf text = {0};
   ga__strbuf_addf(&text, last_text, type, type, type);
-  int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, "index_last", text.text);
-    ga__strbuf_addf(&out->body, "KERNEL void %s%s", out->name, text.text);
-    status = ga__strbuf_status(&out->body);
-  }
-  ga__strbuf_clear(&text);
-  return status;
+  return ga__text_finish(out, "index_last", NULL, &text);
 }
 
 static int queue_last(const GpuArray *out, const GpuArray *slot) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "c/dtype.h"
+#include "c/kernel_text.h"
 
 static const char *element_type(const ga_order_spec *s) {
   return s->put == 0   ? gpuarray_get_type(s->typecode)->cluda_name
@@ -32,15 +33,6 @@ static const char *count_type(const ga_order_spec *s) {
 
 /* ---- arguments ---- */
 
-static void add_array(ga_strbuf *t, ga_strbuf *starts, bool is_read, const char *type,
-                      const char *name) {
-  const char *read = is_read ? "const " : "";
-  ga__strbuf_addf(t, "GLOBAL_MEM %s%s *%s, ga_size %s_off, ", read, type, name, name);
-  ga__strbuf_addf(starts,
-                  "  %s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off);\n",
-                  name, read, type, read, name, name);
-}
-
 static void add_list(ga_strbuf *t, const char *type, const char *name,
                      unsigned int from, unsigned int to) {
   for (unsigned int k = from; k < to; k++)
@@ -50,14 +42,14 @@ static void add_list(ga_strbuf *t, const char *type, const char *name,
 static int add_arguments(ga_strbuf *t, const ga_order_spec *s) {
   ga_strbuf starts = {0};
   ga__strbuf_add(t, "(");
-  add_array(t, &starts, false, element_type(s), "x");
-  add_array(t, &starts, true, s->first ? element_type(s) : work_type(s), "v");
-  add_array(t, &starts, true, slot_type(s), "slot");
+  ga__text_array(t, &starts, false, element_type(s), "x");
+  ga__text_array(t, &starts, true, s->first ? element_type(s) : work_type(s), "v");
+  ga__text_array(t, &starts, true, slot_type(s), "slot");
   if (s->first && !s->put)
-    add_array(t, &starts, true, "ga_long", "order");
+    ga__text_array(t, &starts, true, "ga_long", "order");
   if (!s->last) {
-    add_array(t, &starts, false, slot_type(s), "next_slot");
-    add_array(t, &starts, false, work_type(s), "next");
+    ga__text_array(t, &starts, false, slot_type(s), "next_slot");
+    ga__text_array(t, &starts, false, work_type(s), "next");
   }
   ga__strbuf_add(t, "ga_ulong count, ga_ulong others");
   add_list(t, count_type(s), "il", 1, s->n);
@@ -254,13 +246,7 @@ int ga__order_source(ga_source *out, const gpucontext *ctx, const void *spec) {
       add_put(&text, s);
     else
       add_body(&text, s);
-    status = ga__strbuf_status(&text);
-  }
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, s->put ? "index_put" : "index_add", text.text);
-    ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
-    ga__strbuf_addn(&out->body, text.text, text.length);
-    status = ga__strbuf_status(&out->body);
+    return ga__text_finish(out, s->put ? "index_put" : "index_add", NULL, &text);
   }
   ga__strbuf_clear(&text);
   return status;

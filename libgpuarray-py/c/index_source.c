@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "c/dtype.h"
+#include "c/kernel_text.h"
 
 static const char *c_type(int typecode) {
   return gpuarray_get_type(typecode)->cluda_name;
@@ -356,13 +357,5 @@ int ga__index_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   else
     add_flat_items(&text, s);
   ga__strbuf_add(&text, "}\n");
-  int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, "index", text.text);
-    ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
-    ga__strbuf_addn(&out->body, text.text, text.length);
-    status = ga__strbuf_status(&out->body);
-  }
-  ga__strbuf_clear(&text);
-  return status;
+  return ga__text_finish(out, "index", NULL, &text);
 }

@@ -2,6 +2,7 @@
 #include "c/mask_source.h"
 
 #include "c/dtype.h"
+#include "c/kernel_text.h"
 
 /* The value `sum` of each item becomes the sum of those before it, and `total` that of
  * all. */
@@ -68,15 +69,6 @@ static const char *word_type(unsigned int bytes) {
                       : "ga_ulong2";
 }
 
-static void add_array(ga_strbuf *t, ga_strbuf *starts, bool is_read, const char *type,
-                      const char *name) {
-  const char *read = is_read ? "const " : "";
-  ga__strbuf_addf(t, "GLOBAL_MEM %s%s *%s, ga_size %s_off, ", read, type, name, name);
-  ga__strbuf_addf(starts,
-                  "  %s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off);\n",
-                  name, read, type, read, name, name);
-}
-
 static void add_strides(ga_strbuf *t, const ga_mask_spec *s, const char *name) {
   for (unsigned int axis = 0; axis < s->nd; axis++)
     ga__strbuf_addf(t, ", %s %s%u", position_type(s), name, axis);
@@ -85,13 +77,13 @@ static void add_strides(ga_strbuf *t, const ga_mask_spec *s, const char *name) {
 static int add_arguments(ga_strbuf *t, const ga_mask_spec *s) {
   ga_strbuf starts = {0};
   ga__strbuf_add(t, "(");
-  add_array(t, &starts, s->kind != GA_MASK_COUNT, "ga_ulong", "count");
-  add_array(t, &starts, true, gpuarray_get_type(s->typecode)->cluda_name, "x");
+  ga__text_array(t, &starts, s->kind != GA_MASK_COUNT, "ga_ulong", "count");
+  ga__text_array(t, &starts, true, gpuarray_get_type(s->typecode)->cluda_name, "x");
   if (s->kind == GA_MASK_LIST)
-    add_array(t, &starts, false, "ga_long", "out");
+    ga__text_array(t, &starts, false, "ga_long", "out");
   if (s->kind == GA_MASK_PICK) {
-    add_array(t, &starts, false, word_type(s->word), "out");
-    add_array(t, &starts, true, word_type(s->word), "from");
+    ga__text_array(t, &starts, false, word_type(s->word), "out");
+    ga__text_array(t, &starts, true, word_type(s->word), "from");
   }
   ga__strbuf_addf(t, "ga_ulong n, ga_ulong block%s",
                   s->kind == GA_MASK_LIST ? ", ga_ulong apart" : "");
@@ -302,13 +294,7 @@ int ga__mask_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   else
     status = add_elements(&text, s);
   if (status == GA_NO_ERROR)
-    status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, "mask", text.text);
-    ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
-    ga__strbuf_addn(&out->body, text.text, text.length);
-    status = ga__strbuf_status(&out->body);
-  }
+    return ga__text_finish(out, "mask", NULL, &text);
   ga__strbuf_clear(&text);
   return status;
 }

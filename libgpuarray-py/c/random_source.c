@@ -3,6 +3,7 @@
 #include "c/random_source.h"
 
 #include "c/dtype.h"
+#include "c/kernel_text.h"
 
 static const char philox[] =
     "#ifndef GA_ONCE_PHILOX\n"
@@ -388,13 +389,6 @@ int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   (void)ctx;
   add_arguments(&text, s);
   add_body(&text, s);
-  int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, "random", text.text);
-    ga__strbuf_addf(&out->body, "%s%sKERNEL void %s", philox, functions(s), out->name);
-    ga__strbuf_addn(&out->body, text.text, text.length);
-    status = ga__strbuf_status(&out->body);
-  }
-  ga__strbuf_clear(&text);
-  return status;
+  ga__strbuf_add(&out->body, philox);
+  return ga__text_finish(out, "random", functions(s), &text);
 }

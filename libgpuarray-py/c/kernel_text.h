@@ -1,0 +1,18 @@
+/* What the texts of generated kernels have in common. Pure. */
+#ifndef GA_C_KERNEL_TEXT_H
+#define GA_C_KERNEL_TEXT_H
+
+#include "c/kernel.h"
+
+/* Adds an array's parameters, a pointer and a byte offset, to `text`, and to `starts`
+ * the statement that moves the pointer to where the array begins. */
+void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
+                    const char *name);
+
+/* Names a kernel by `text`, which is the kernel from its parameters on, and writes it
+ * to out->body behind `functions` (or NULL), which the text decides. Clears `text` in
+ * every case. */
+int ga__text_finish(ga_source *out, const char *stem, const char *functions,
+                    ga_strbuf *text);
+
+#endif
