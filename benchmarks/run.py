@@ -106,7 +106,7 @@ def machine(context: str, commit: str) -> dict[str, str]:
     return {
         "context": ctx.name,
         "device": ctx.device_name,
-        "driver": output_of("nvidia-smi", *query),
+        "driver": output_of("nvidia-smi", *query).partition("\n")[0],
         "commit": commit or output_of("git", "rev-parse", "--short", "HEAD"),
         "date": time.strftime("%Y-%m-%d"),
     }

@@ -148,6 +148,19 @@ static int order_queues(const ga_cuda_device *waiting, const ga_cuda_device *fir
   return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, call);
 }
 
+/* Lets one device reach the other's memory by the shortest way between them. Refused
+ * where there is none: the driver then passes the bytes through host memory. Asking
+ * again costs nothing. */
+static int reach_peer(const ga_cuda_device *device, const ga_cuda_device *peer) {
+  if (device->context == peer->context || ga__cuda.cuCtxEnablePeerAccess == NULL)
+    return GA_NO_ERROR;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, device));
+  ga__cuda.cuCtxEnablePeerAccess(peer->context, 0);
+  ga__cuda_leave(device, previous);
+  return GA_NO_ERROR;
+}
+
 static int queue_copy_peer(const ga_cuda_device *to_device, CUdeviceptr to,
                            const ga_cuda_device *from_device, CUdeviceptr from,
                            size_t size) {
@@ -157,6 +170,7 @@ static int queue_copy_peer(const ga_cuda_device *to_device, CUdeviceptr to,
 
 int ga__cuda_copy_peer(void *to_device, void *to, size_t to_offset, void *from_device,
                        void *from, size_t from_offset, size_t size) {
+  GA_TRY(reach_peer(to_device, from_device));
   GA_TRY(order_queues(to_device, from_device));
   GA_TRY(queue_copy_peer(to_device, address(to, to_offset), from_device,
                          address(from, from_offset), size));

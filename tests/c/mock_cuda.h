@@ -45,6 +45,7 @@ typedef struct mock_cuda {
   mock_launch queued; /* the last launch that was queued */
   mock_product asked;
   long launches, graph_launches, peer_copies, compilations, products;
+  const void *reached;   /* the context that another was last given access to */
   char architecture[32]; /* of the last compilation */
 } mock_cuda;
 

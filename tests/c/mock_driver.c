@@ -336,6 +336,14 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size,
   return push_copy(host(to), host(from), size, stream);
 }
 
+/* As the driver does, it refuses what it has done before; nobody is to mind. */
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  if (flags || mock_state.reached == peer)
+    return INVALID_VALUE;
+  mock_state.reached = peer;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                            CUcontext from_context, size_t size, CUstream stream) {
   if (to_context == from_context)

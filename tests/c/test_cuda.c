@@ -191,6 +191,8 @@ static void test_two_devices(void) {
   for (int i = 0; i < 99; i++)
     same = same && got[i] == 7;
   CHECK(same && mock->peer_copies == copies + 1);
+  CHECK(mock->reached != NULL); /* the shortest way was asked for */
+  CHECK_OK(gpudata_transfer(to, 0, from, 0, 1));
   CHECK_OK(gpudata_read(got, from, 0, 1));
   CHECK(got[0] == 9);
   gpudata_release(from);
