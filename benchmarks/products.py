@@ -1,18 +1,25 @@
-"""Products beside PyTorch's, which are cuBLAS called directly: one line for each.
+"""Products beside PyTorch's, which are cuBLAS called directly; prints a table.
 
-Run as ``python benchmarks/products.py <context> [torch]``: every type of matrix
-product, batches, a matrix by a vector, a bias, and what a small call costs.
+Run as ``python benchmarks/products.py cuda0 opencl0:0 torch --output products.json``:
+every type of matrix product, batches, a matrix by a vector, and a bias.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gpuarray
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.run import machine, table
 
 NAMES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
@@ -106,32 +113,55 @@ def rows() -> list[tuple[str, str, tuple[int, ...], tuple[int, ...], float]]:
     return found
 
 
-def report(who: Any, title: str) -> None:
-    """A line for each row."""
+def products(who: Any) -> dict[str, float]:
+    """TFLOP/s of matrix products; GB/s of a matrix by a vector.
+
+    What a library cannot do is left out, with a note on the error.
+    """
+    found = {}
     for what, name, left, right, work in rows():
         try:
             a, b = who.random(left, name), who.random(right, name)
             took = seconds(who.product(a, b), who.wait, 0.1)
         except (gpuarray.GpuArrayError, RuntimeError, TypeError) as error:
-            print(f"{title} {what} {name}: {error}")
+            print(f"{what} {name}: {str(error).splitlines()[:1]}", file=sys.stderr)
             continue
-        rate = f"{work / took / 1e12:.2f} TFLOP/s"
         if len(right) == 1:
-            rate = f"{work / 2 * a.dtype.itemsize / took / 1e9:.0f} GB/s"
-        print(f"{title} {what} {name}: {took * 1e6:.1f} us, {rate}", flush=True)
+            size = a.dtype.itemsize
+            found[f"{what} {name}, GB/s"] = work / 2 * size / took / 1e9
+        else:
+            found[f"{what} {name}, TFLOP/s"] = work / took / 1e12
+    return found
+
+
+def biases(who: Any) -> dict[str, float]:
+    """Microseconds of a product, a bias and a cut at 0."""
+    found = {}
     for name in ("float32", "float16"):
         for m, k, n in ((60, 784, 500), (512, 512, 512), (4096, 784, 500), (4096,) * 3):
             a, b, v = (who.random(s, name) for s in ((m, k), (k, n), (n,)))
-            both = seconds(who.product(a, b), who.wait, 0.05)
             took = seconds(who.bias(a, b, v), who.wait, 0.05)
-            print(
-                f"{title} bias+relu {m}x{k}x{n} {name}: {took * 1e6:.1f} us, "
-                f"the product alone {both * 1e6:.1f}",
-                flush=True,
-            )
+            found[f"bias, relu {m}x{k}x{n} {name}, us"] = took * 1e6
+    return found
+
+
+def main() -> None:
+    """Every one of the contexts and libraries that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="+", help="contexts, and torch")
+    parser.add_argument("--output", type=Path, help="a JSON file")
+    parser.add_argument("--commit", default="", help="where the tree has no git")
+    options = parser.parse_args()
+    results = {}
+    for name in options.names:
+        print(f"{name} ...", file=sys.stderr)
+        who = Torch() if name == "torch" else Ours(name)
+        results[name] = products(who) | biases(who)
+    print(table(results))
+    if options.output:
+        kept = {**machine(options.names[0], options.commit), "rows": results}
+        options.output.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    report(Ours(sys.argv[1]), sys.argv[1])
-    if "torch" in sys.argv[2:]:
-        report(Torch(), "torch")
+    main()
