@@ -31,10 +31,18 @@ GpuArray *array_apply_float(GpuElemwise *ge, const GpuArray *a, double value,
 GpuArray *array_apply_complex(GpuElemwise *ge, const GpuArray *a, double real,
                               double imaginary, int typecode);
 GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long value);
+int array_call(GpuElemwise *ge, GpuArray *out, const GpuArray *a, const GpuArray *b);
+int array_call_number(GpuElemwise *ge, GpuArray *out, const GpuArray *a, double real,
+                      double imaginary, long long whole, int typecode);
+GpuArray *array_index(const GpuArray *a, unsigned int n, const ssize_t *starts,
+                      const ssize_t *stops, const ssize_t *steps);
+GpuArray *array_index1(const GpuArray *a, ssize_t start, ssize_t stop, ssize_t step);
+GpuArray *array_transpose(const GpuArray *a);
 int last_status(void);
 void host_free(void *block);
 void dlpack_capsule_free(void *capsule);
 const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor);
+DLManagedTensorVersioned *dlpack_lent(void *owner, int nd);
 """
 HELPERS = """
 static _Thread_local int status;
@@ -109,6 +117,72 @@ static GpuArray *array_apply_int(GpuElemwise *ge, const GpuArray *a, long long v
   return apply_number(ge, a, &value);
 }
 
+/* The same into an output that is given; `b` may be NULL. */
+static int array_call(GpuElemwise *ge, GpuArray *out, const GpuArray *a,
+                      const GpuArray *b) {
+  void *args[3] = {out, (void *)a, (void *)b};
+  return GpuElemwise_call(ge, args, GE_BROADCAST | GE_PADSHAPE);
+}
+
+/* The number is `whole` where the kernel takes GA_LONG. */
+static int array_call_number(GpuElemwise *ge, GpuArray *out, const GpuArray *a,
+                             double real, double imaginary, long long whole,
+                             int typecode) {
+  double wide[2] = {real, imaginary};
+  float narrow[2] = {(float)real, (float)imaginary};
+  void *value = typecode == GA_LONG ? (void *)&whole : (void *)wide;
+  if (typecode == GA_FLOAT || typecode == GA_CFLOAT)
+    value = narrow;
+  void *args[3] = {out, (void *)a, value};
+  return GpuElemwise_call(ge, args, GE_BROADCAST | GE_PADSHAPE);
+}
+
+/* A bound of a slice, between the lowest and the highest that its direction has. */
+static ssize_t bound(ssize_t value, ssize_t length, ssize_t step) {
+  ssize_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? length - 1 : length;
+  if (value < 0)
+    value += length;
+  return value < lowest ? lowest : value > highest ? highest : value;
+}
+
+/* a[start:stop:step, ...] as Python counts: `n` entries for the first axes, step 0 for
+ * an integer. NULL with GA_INDEX_ERROR for what is no index of this array. */
+static GpuArray *array_index(const GpuArray *a, unsigned int n, const ssize_t *starts,
+                             const ssize_t *stops, const ssize_t *steps) {
+  ssize_t from[GA_MAX_NDIM], to[GA_MAX_NDIM], by[GA_MAX_NDIM];
+  status = GA_INDEX_ERROR;
+  if (n > a->nd)
+    return NULL;
+  for (unsigned int i = 0; i < a->nd; i++) {
+    ssize_t length = (ssize_t)a->dimensions[i], step = i < n ? steps[i] : 1;
+    from[i] = i < n ? starts[i] : 0;
+    to[i] = i < n ? stops[i] : length;
+    by[i] = step;
+    if (step == 0) {
+      from[i] += from[i] < 0 ? length : 0;
+      if (from[i] < 0 || from[i] >= length)
+        return NULL;
+      continue;
+    }
+    from[i] = bound(from[i], length, step);
+    to[i] = bound(to[i], length, step);
+    if (step < 0 ? to[i] >= from[i] : from[i] >= to[i])
+      from[i] = to[i] = 0, by[i] = 1;
+  }
+  GpuArray *out = new_struct();
+  return out ? finish(out, GpuArray_index(out, a, from, to, by)) : NULL;
+}
+
+static GpuArray *array_index1(const GpuArray *a, ssize_t start, ssize_t stop,
+                              ssize_t step) {
+  return array_index(a, 1, &start, &stop, &step);
+}
+
+static GpuArray *array_transpose(const GpuArray *a) {
+  GpuArray *out = new_struct();
+  return out ? finish(out, GpuArray_transpose(out, a, NULL)) : NULL;
+}
+
 /* For texts that the library allocates for its caller. */
 static void host_free(void *block) { free(block); }
 
@@ -153,6 +227,33 @@ static int dlpack_to_object(DLManagedTensorVersioned *tensor, void **out) {
   *out = PyObject_CallFunctionObjArgs(dlpack_from_tensor, address, NULL);
   Py_DECREF(address);
   return *out ? 0 : -1;
+}
+
+/* Memory of a Python object, which the tensor keeps alive. */
+static void dlpack_lent_free(DLManagedTensorVersioned *t) {
+  if (Py_IsInitialized()) { /* else the process ends, and the memory with it */
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF((PyObject *)t->manager_ctx);
+    PyGILState_Release(state);
+  }
+  free(t);
+}
+
+/* A tensor to be filled, with room for the shape and the strides of `nd` axes. */
+static DLManagedTensorVersioned *dlpack_lent(void *owner, int nd) {
+  DLManagedTensorVersioned *t = calloc(1, sizeof *t + 2 * (size_t)nd * sizeof(int64_t));
+  if (t == NULL)
+    return NULL;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_INCREF((PyObject *)owner);
+  PyGILState_Release(state);
+  t->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  t->manager_ctx = owner;
+  t->deleter = dlpack_lent_free;
+  t->dl_tensor.ndim = nd;
+  t->dl_tensor.shape = (int64_t *)(t + 1);
+  t->dl_tensor.strides = t->dl_tensor.shape + nd;
+  return t;
 }
 
 static const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor) {
@@ -200,7 +301,7 @@ def builder(include: Path) -> FFI:
         ffi.cdef(declarations(header))
     ffi.cdef(HELPERS_CDEF)
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
-    head = ["#define GPUARRAY_NO_CUDA", "#include <stdlib.h>"]
+    head = ["#define GPUARRAY_NO_CUDA", "#include <stdbool.h>", "#include <stdlib.h>"]
     source = "\n".join([*head, *lines, HELPERS])
     ffi.set_source("gpuarray._gpuarray", source)
     return ffi

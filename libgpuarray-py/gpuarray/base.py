@@ -196,6 +196,15 @@ class BaseArray:
     def _like(self, struct: Any) -> Self:
         return self.wrap(struct, self._context, self._dtype, self._typecode)
 
+    def _made(self, struct: Any) -> Self:
+        """The array of a struct that a helper of the binding made, else like this."""
+        array: Self = object.__new__(self.__class__)
+        array._struct = struct
+        array._context = self._context
+        array._dtype = self._dtype
+        array._typecode = self._typecode
+        return array
+
     # ---- what it is ----
 
     @property
@@ -319,7 +328,10 @@ class BaseArray:
     @property
     def T(self) -> Self:
         """A view with its axes reversed."""
-        return self.transpose()
+        struct = lib.array_transpose(self._struct)
+        if not struct:
+            check(lib.last_status(), "transpose")
+        return self._made(struct)
 
     def dimshuffle(self, *pattern: int | Literal["x"]) -> Self:
         """A view whose axis i is axis ``pattern[i]``.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import EllipsisType
+import operator
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray._native import check, lib
 from gpuarray.base import BaseArray
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
 from gpuarray.fancy import (
@@ -27,6 +29,8 @@ def get(array: BaseArray, index: Any) -> Any:
     An index on a device that is out of bounds raises BadIndex when the context is next
     waited for.
     """
+    if index.__class__ is slice or index.__class__ is int:
+        return _along_first(array, index)
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
         return view_of(array, index)
@@ -76,71 +80,114 @@ def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
     return value
 
 
+_PLAIN = {int, type(None)}
+
+
+def _along_first(array: BaseArray, index: Any) -> Any:
+    """``view_of`` for an integer or a slice, the usual ones of them without detours."""
+    try:
+        if index.__class__ is int:
+            struct = lib.array_index1(array._struct, index, 0, 0)
+        else:
+            start, stop, step = index.start, index.stop, index.step
+            if step is not None or not {start.__class__, stop.__class__} <= _PLAIN:
+                return view_of(array, index)
+            start = 0 if start is None else start
+            stop = sys.maxsize if stop is None else stop
+            struct = lib.array_index1(array._struct, start, stop, 1)
+    except OverflowError:
+        return view_of(array, index)
+    return array._made(struct) if struct else view_of(array, index)
+
+
 def view_of(array: BaseArray, index: Any) -> Any:
     """``array[index]``, a view; BadIndex for what is no basic index."""
-    entries = _expand(array, index if isinstance(index, tuple) else (index,))
-    starts, stops, steps = _bounds(array, [e for e in entries if e is not None])
-    struct = ffi.new(ARRAY)
-    check(lib.GpuArray_index(struct, array._struct, starts, stops, steps), "index")
-    result = array._like(struct)
-    if None not in entries:
-        return result
-    return result.dimshuffle(*_pattern(entries))
+    entries = index if index.__class__ is tuple else (index,)
+    added: tuple[Any, ...] = ()
+    if None in entries or Ellipsis in entries:
+        added = _expand(array, entries)
+        entries = tuple(entry for entry in added if entry is not None)
+    steps = [_steps(entry) for entry in entries]
+    try:
+        struct = _index(array, steps)
+    except OverflowError:
+        struct = _index(array, [tuple(map(_within, entry)) for entry in steps])
+    if not struct:
+        if lib.last_status() == lib.GA_INDEX_ERROR:
+            raise _no_index(array, entries)
+        check(lib.last_status(), "index")
+    result = array._made(struct)
+    return result.dimshuffle(*_pattern(added)) if None in added else result
 
 
-def _expand(array: BaseArray, index: tuple[Any, ...]) -> list[Any]:
+def _index(array: BaseArray, steps: Sequence[tuple[int, ...]]) -> Any:
+    """The struct of a view; NULL where there is none."""
+    if len(steps) == 1:
+        return lib.array_index1(array._struct, *steps[0])
+    columns = zip(*steps, strict=True) if steps else ((), (), ())
+    return lib.array_index(array._struct, len(steps), *columns)
+
+
+def _steps(entry: Any) -> tuple[int, int, int]:
+    """Where an entry starts and stops, and its step, which is 0 for an integer."""
+    if entry.__class__ is int:
+        return entry, 0, 0
+    if entry.__class__ is not slice:
+        if hasattr(entry, "__index__"):
+            return entry.__index__(), 0, 0
+        raise BadIndex(
+            f"index: got {type(entry).__name__}; expected integers, slices, Ellipsis, "
+            "None, or arrays of integers or bools"
+        )
+    start, stop, step = entry.start, entry.stop, entry.step
+    try:
+        step = 1 if step is None else operator.index(step)
+        if start is None:
+            start = 0 if step > 0 else sys.maxsize
+        if stop is None:
+            stop = sys.maxsize if step > 0 else -sys.maxsize
+        start, stop = operator.index(start), operator.index(stop)
+    except TypeError as error:
+        raise BadIndex(f"index: {entry}: {error}") from None
+    if step == 0:
+        raise BadIndex(f"index: {entry}: slice step cannot be zero")
+    return start, stop, step
+
+
+def _within(number: int) -> int:
+    """The nearest integer that an axis could count to."""
+    return max(-sys.maxsize, min(number, sys.maxsize))
+
+
+def _no_index(array: BaseArray, entries: tuple[Any, ...]) -> BadIndex:
+    if len(entries) > array.ndim:
+        return BadIndex(
+            f"index: {len(entries)} indices for an array of {array.ndim} axes"
+        )
+    axis, place, length = next(
+        (axis, entry.__index__(), length)
+        for axis, (entry, length) in enumerate(zip(entries, array.shape, strict=False))
+        if not isinstance(entry, slice) and not -length <= entry.__index__() < length
+    )
+    return BadIndex(
+        f"index: {place} is out of bounds for axis {axis} of length {length}"
+    )
+
+
+def _expand(array: BaseArray, index: tuple[Any, ...]) -> tuple[Any, ...]:
     """The entries with Ellipsis written out: one per axis, and None for new axes."""
-    given = sum(1 for e in index if e is not None and not isinstance(e, EllipsisType))
-    gaps = [i for i, e in enumerate(index) if isinstance(e, EllipsisType)]
+    given = sum(1 for e in index if e is not None and e is not Ellipsis)
+    gaps = [i for i, e in enumerate(index) if e is Ellipsis]
     missing = array.ndim - given
     if missing < 0:
         raise BadIndex(f"index: {given} indices for an array of {array.ndim} axes")
     if len(gaps) > 1:
         raise BadIndex("index: only one Ellipsis may stand in an index")
     place = gaps[0] if gaps else len(index)
-    fill = [slice(None)] * missing
-    return [*index[:place], *fill, *index[place + 1 :]]
+    return *index[:place], *[slice(None)] * missing, *index[place + 1 :]
 
 
-def _bounds(
-    array: BaseArray, entries: list[Any]
-) -> tuple[list[int], list[int], list[int]]:
-    """What GpuArray_index takes: step 0 picks an element and drops the axis."""
-    starts, stops, steps = [], [], []
-    for axis, (entry, length) in enumerate(zip(entries, array.shape, strict=True)):
-        if isinstance(entry, slice):
-            start, stop, step = _slice(entry, length)
-        else:
-            start, stop, step = _integer(entry, axis, length), 0, 0
-        starts.append(start)
-        stops.append(stop)
-        steps.append(step)
-    return starts, stops, steps
-
-
-def _slice(entry: slice, length: int) -> tuple[int, int, int]:
-    try:
-        bounds = entry.indices(length)
-        return bounds if range(*bounds) else (0, 0, 1)
-    except (TypeError, ValueError) as error:
-        raise BadIndex(f"index: {entry}: {error}") from None
-
-
-def _integer(entry: Any, axis: int, length: int) -> int:
-    if not hasattr(entry, "__index__"):
-        raise BadIndex(
-            f"index: got {type(entry).__name__}; expected integers, slices, Ellipsis, "
-            "None, or arrays of integers or bools"
-        )
-    number: int = entry.__index__()
-    if not -length <= number < length:
-        raise BadIndex(
-            f"index: {number} is out of bounds for axis {axis} of length {length}"
-        )
-    return number % length
-
-
-def _pattern(entries: list[Any]) -> list[Any]:
+def _pattern(entries: tuple[Any, ...]) -> list[Any]:
     """The dimshuffle that adds the new axes after integers have dropped theirs."""
     pattern: list[Any] = []
     kept = 0

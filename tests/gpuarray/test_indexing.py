@@ -1,5 +1,7 @@
 """Indexing by arrays and masks, and the functions that pick; NumPy is the judge."""
 
+import itertools
+
 import gpuarray
 import numpy as np
 import pytest
@@ -493,3 +495,21 @@ def test_what_the_kernels_do_stays_in_bounds(context):
     gpuarray.add_at(device, on(context, many), 1.0)
     device[on(context, many)] = on(context, values("float32", (70, 7)))
     context.sync()
+
+
+def test_a_slice_is_bounded_as_python_bounds_it(context):
+    ends = [None, -(10**30), -9, -4, -1, 0, 1, 3, 4, 9, 10**30, np.int8(2)]
+    host = np.arange(8.0, dtype="float32").reshape(4, 2)
+    device = on(context, host)
+    for start, stop in itertools.product(ends, ends):
+        for step in (None, 1, 2, 10**30, -1, -3, -(10**30)):
+            where = slice(start, stop, step)
+            view, expected = device[where], host[where]
+            assert view.shape == expected.shape
+            if expected.size:
+                assert view.offset == expected.ctypes.data - host.ctypes.data
+            if len(expected) > 1:
+                assert view.strides == expected.strides
+    for bad in (4, -5, 10**30, slice(0, 1, 0), slice("a"), slice(1.5, None)):
+        with pytest.raises(IndexError):
+            device[bad]
