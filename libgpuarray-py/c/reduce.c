@@ -124,9 +124,10 @@ static int plan_work(work *w, GpuReduction *gr, const ga_reduce_variant *wanted,
   w->shape = ga__reduce_shape(&w->spec, wanted->kind);
   if (wanted->kind == GA_REDUCE_ROWS && !(w->mode & GA_REDUCE_PACKED))
     w->shape.vector = 0; /* it goes element by element */
-  w->geometry =
-      ga__reduce_geometry(&gr->context->info, wanted->kind, w->shape,
-                          block_threads(w->kernel), results, across, outer, inner);
+  const size_t slack = w->mode & GA_REDUCE_SHIFTED ? w->shape.width - 1 : 0;
+  w->geometry = ga__reduce_geometry(&gr->context->info, wanted->kind, w->shape,
+                                    block_threads(w->kernel), results, across, slack,
+                                    outer, inner);
   w->results = results;
   w->across = across;
   return GA_NO_ERROR;
@@ -259,6 +260,8 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
       .kind = kind, .is_wide = is_wide, .nk = nk, .nr = nr};
   work w = {.mode = ga__reduce_mode(p, kind == GA_REDUCE_ROWS ? &p->inner : &p->kept),
             .reduced = p->reduced};
+  if (kind == GA_REDUCE_COLUMNS && ga__reduce_is_shifted(p))
+    w.mode |= GA_REDUCE_SHIFTED;
   GA_TRY(plan_work(&w, gr, &wanted, p->results, p->kept.dims[p->kept.nd - 1],
                    p->reduced / inner, inner));
   const size_t splits = w.geometry.splits;
@@ -312,7 +315,7 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
   *nd = 0;
   for (unsigned int i = 0; i < p->n; i++) {
     if (ins[i] == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "reduction: input `%s` is NULL",
+      return GA_FAIL(GA_VALUE_ERROR, "reduction: input `%s` is NULL",
                      gr->spec.inputs[i].name);
     p->arrays[i] = NULL;
     p->offsets[i] = 0;
@@ -414,7 +417,7 @@ int GpuReduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
                        unsigned int axes, int keepdims) {
   unsigned int list[GA_MAX_NDIM], n = 0;
   if (gr == NULL || out == NULL || ins == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "reduction: needs a reduction, a result and inputs; got NULL");
   for (unsigned int axis = 0; axis < GA_MAX_NDIM; axis++)
     if ((axes >> axis) & 1)

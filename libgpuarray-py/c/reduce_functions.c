@@ -39,6 +39,9 @@ static unsigned int power_below(size_t n) {
   return power;
 }
 
+/* Bytes of the accumulators of a CPU's tile of columns. */
+#define CPU_TILE 8192
+
 static size_t largest_item(const ga_reduce_spec *spec) {
   size_t largest = 1;
   for (unsigned int i = 0; i < spec->n; i++) {
@@ -57,6 +60,8 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
   const unsigned int most = power_below(64 / acc);
   if (spec->is_cpu && kind == GA_REDUCE_ROWS && ga__reduce_is_pick(spec))
     return (ga_reduce_shape){1, 64, 1, true};
+  if (spec->is_cpu && kind == GA_REDUCE_COLUMNS)
+    return (ga_reduce_shape){power_below(CPU_TILE / acc), 0, 0, true};
   if (spec->is_cpu)
     return (ga_reduce_shape){spec->n_components > 1 ? 4 : 16, 0, 0, false};
   if (spec->is_parts || spec->n > GA_REDUCE_PACKED_INPUTS)
@@ -75,7 +80,7 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
 /* ---- pieces of text ---- */
 
 /* Of component `k`, whose positions have a width of their own. */
-static const char *component_type(const ga_reduce_spec *spec, unsigned int k) {
+const char *ga__reduce_component_type(const ga_reduce_spec *spec, unsigned int k) {
   int typecode = spec->components[k].typecode;
   return typecode == GA_SIZE ? "RD_INDEX" : ga__reduce_type(typecode);
 }
@@ -121,7 +126,7 @@ static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) 
 /* RD_ACC: the component, or a struct of them without padding of the compiler's. */
 static void add_accumulator(ga_strbuf *sb, const ga_reduce_spec *spec) {
   if (spec->n_components == 1) {
-    ga__strbuf_addf(sb, "#define RD_ACC %s\n", component_type(spec, 0));
+    ga__strbuf_addf(sb, "#define RD_ACC %s\n", ga__reduce_component_type(spec, 0));
     return;
   }
   ga__strbuf_add(sb, "typedef struct RD_ACC {");
@@ -131,7 +136,7 @@ static void add_accumulator(ga_strbuf *sb, const ga_reduce_spec *spec) {
     if (place > end)
       ga__strbuf_addf(sb, " ga_ubyte gap%u[%zu];", k, place - end);
     if (k < spec->n_components) {
-      ga__strbuf_addf(sb, " %s v%u;", component_type(spec, k), k);
+      ga__strbuf_addf(sb, " %s v%u;", ga__reduce_component_type(spec, k), k);
       end = place + component_size(spec, k);
     }
   }
@@ -152,7 +157,7 @@ static void add_components(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "  RD_ACC r_;\n");
   for (unsigned int k = 0; k < spec->n_components; k++) {
     ga__strbuf_add(sb, "  { ");
-    ga__reduce_add_form(sb, before, 0, component_type(spec, k), k);
+    ga__reduce_add_form(sb, before, 0, ga__reduce_component_type(spec, k), k);
     ga__strbuf_addf(sb, "r_.v%u = ", k);
     add_conversion(sb, spec->components[k].typecode, text(&spec->components[k]));
     ga__strbuf_add(sb, "; }\n");
@@ -192,7 +197,7 @@ static void add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
                   single ? "a" : "a_", single ? "b" : "b_");
   for (unsigned int k = 0; k < spec->n_components && !single; k++)
     ga__reduce_add_form(sb, "  const $ a# = a_.v#, b# = b_.v#; (void)a#; (void)b#;\n",
-                        0, component_type(spec, k), k);
+                        0, ga__reduce_component_type(spec, k), k);
   add_components(sb, spec, combine_text, "const $ a = a#, b = b#; (void)a; (void)b; ");
   ga__strbuf_add(sb, "}\nGA_INLINE RD_ACC RD_NOTHING(void) {\n");
   add_components(sb, spec, identity_text, "");
@@ -226,9 +231,9 @@ static void add_results(ga_strbuf *sb, const ga_reduce_spec *spec) {
       ga__reduce_add_form(sb,
                           single ? "  const $ v# = v_; (void)v#;\n"
                                  : "  const $ v# = v_.v#; (void)v#;\n",
-                          0, component_type(spec, k), k);
+                          0, ga__reduce_component_type(spec, k), k);
     ga__strbuf_addf(sb, "  const %s v = v%u;\n  (void)v; (void)n;\n  return ",
-                    component_type(spec, own), own);
+                    ga__reduce_component_type(spec, own), own);
     add_epilogue(sb, spec, m, own);
     ga__strbuf_add(sb, ";\n}\n");
   }
@@ -245,7 +250,7 @@ static void add_pick(ga_strbuf *sb, const ga_reduce_spec *spec) {
                   "  const int take = fresh | RD_PASSES(a.v0, b.v0);\n"
                   "  RD_ACC r_;\n  r_.v0 = take ? b.v0 : a.v0;\n"
                   "  r_.v1 = take ? b.v1 : a.v1;\n  return r_;\n}\n",
-                  component_type(spec, 0));
+                  ga__reduce_component_type(spec, 0));
 }
 
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {

@@ -156,6 +156,24 @@ int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g) {
   return unit > 0 && p->n <= GA_REDUCE_PACKED_INPUTS ? GA_REDUCE_PACKED | repeated : 0;
 }
 
+/* The bytes of a packet at most, and what a device's buffers are aligned to at least.
+ */
+#define PACKET 16
+
+bool ga__reduce_is_shifted(const ga_reduce_problem *p) {
+  const unsigned int last = p->kept.nd - 1;
+  for (unsigned int i = 0; i < p->n; i++) {
+    size_t begin = p->offsets[i];
+    if (p->arrays[i] == NULL || p->kept.strides[i][last] == 0)
+      continue;
+    for (unsigned int k = 0; k < last; k++)
+      begin |= (size_t)p->kept.strides[i][k];
+    if (begin % PACKET != 0)
+      return true;
+  }
+  return false;
+}
+
 /* ---- the geometry ---- */
 
 static size_t smaller(size_t a, size_t b) {
@@ -193,9 +211,10 @@ void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_ou
 #define GPU_SPLIT_FROM 32768
 
 /* Blocks of a processor, over which a few results are spread; and most of them, before
- * each takes several tiles. */
+ * each takes several tiles of few packets along the rows. */
 #define GPU_BLOCKS 8
 #define GPU_TURNS 128
+#define GPU_TILE_PACKETS 512
 /* Steps of an item along a row, for which sharing the row out further does not pay; and
  * items that share a row as long as each has two. */
 #define GPU_STEPS 16
@@ -213,7 +232,7 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
   const size_t packets = ga__ceil_div(g->inner, packet);
   g->lanes = smaller(threads, power_above(ga__ceil_div(g->inner, GPU_STEPS * step)));
   if (g->lanes < GPU_ROW_LANES)
-    g->lanes = smaller(GPU_ROW_LANES, power_above(ga__ceil_div(g->inner, 2 * step)));
+    g->lanes = smaller(GPU_ROW_LANES, power_above(ga__ceil_div(g->inner, step)));
   while (g->lanes < threads && g->lanes < packets && results * g->lanes < busy)
     g->lanes *= 2;
   g->lanes_outer = 1;
@@ -229,7 +248,10 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
     slots /= 2;
   g->items = g->lanes_outer * slots;
   g->tiles = ga__ceil_div(results, slots);
-  g->groups = smaller(g->tiles, GPU_TURNS * processors);
+  /* Blocks of little work take several tiles. */
+  g->groups = g->tiles;
+  if (slots * g->outer * packets < GPU_TILE_PACKETS)
+    g->groups = smaller(g->tiles, GPU_TURNS * processors);
   size_t reduced = g->outer * g->inner;
   size_t parts = reduced < GPU_SPLIT_FROM ? 1 : reduced / GPU_SPLIT;
   size_t wanted = smaller(GPU_BLOCKS * processors / g->tiles, parts);
@@ -237,7 +259,8 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
 }
 
 static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
-                        size_t threads, size_t results, size_t across, size_t width) {
+                        size_t threads, size_t results, size_t across, size_t slack,
+                        size_t width) {
   const size_t processors = device->processors, reduced = g->outer * g->inner;
   const size_t enough = power_above(ga__ceil_div(across, width));
   g->lanes = smaller(32, enough);
@@ -252,50 +275,48 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
   size_t items_inner = smaller(items, power_above(g->inner));
   g->lanes_outer = smaller(items / items_inner, power_above(g->outer));
   g->items = items_inner * g->lanes_outer;
-  g->tiles = g->groups = results / across * ga__ceil_div(across, g->lanes * width);
-  size_t wanted =
-      smaller(GPU_BLOCKS * processors / g->tiles, reduced / (g->items * 16));
+  g->tiles = g->groups =
+      results / across * ga__ceil_div(across + slack, g->lanes * width);
+  /* The blocks at the edge take longer where packets begin before it. */
+  const size_t blocks = (slack > 0 ? 2U : 1U) * GPU_BLOCKS * processors;
+  size_t wanted = smaller(blocks / g->tiles, reduced / (g->items * 16));
   ga__reduce_set_splits(g, wanted, g->lanes_outer, items_inner);
 }
 
 #define CPU_GRAIN 16384 /* elements for which another work-group pays */
 #define CPU_SPLIT 8     /* grains for which a second launch pays */
-/* Rows of which a group reads all its columns, in the order of memory, before it goes
- * on to those below. */
-#define CPU_BAND 32
 
 /* A few groups, each with a run of tiles. */
 static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
                          size_t results, size_t across, ga_reduce_shape shape) {
-  const size_t width = shape.width;
   const size_t side_by_side = smaller(power_above(device->warp), GA_REDUCE_BLOCK);
   const bool rows = g->kind == GA_REDUCE_ROWS;
   /* Items side by side must be folded in the end, which short rows do not pay. */
   const bool is_short =
       g->inner < 2 * side_by_side || g->outer * g->inner < 64 * side_by_side;
-  g->lanes = rows && (is_short || shape.is_alone) ? 1 : side_by_side;
-  g->items = g->lanes_outer = 1;
-  g->tiles = rows ? results : results / across * ga__ceil_div(across, g->lanes * width);
+  const size_t across_tiles = ga__ceil_div(across, shape.width);
+  g->lanes = is_short || shape.is_alone ? 1 : side_by_side;
+  g->items = 1;
+  g->lanes_outer = rows ? 1 : ga__ceil_div(across, across_tiles);
+  g->tiles = rows ? results : results / across * across_tiles;
   size_t work = results * g->outer * g->inner;
   size_t groups = smaller(work / CPU_GRAIN + 1, 4 * (size_t)device->processors);
   g->groups = smaller(groups, g->tiles);
   bool is_large = work / CPU_GRAIN >= CPU_SPLIT;
   size_t splits = is_large && g->tiles < groups ? groups / g->tiles : 1;
-  if (!rows && is_large && g->outer * g->inner / CPU_BAND > splits)
-    splits = g->outer * g->inner / CPU_BAND;
-  ga__reduce_set_splits(g, splits, 1, rows ? g->lanes * width : 1);
+  ga__reduce_set_splits(g, splits, 1, rows ? g->lanes * shape.width : 8);
 }
 
 ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
                                        enum ga_reduce_kind kind, ga_reduce_shape shape,
                                        size_t threads, size_t results, size_t across,
-                                       size_t outer, size_t inner) {
+                                       size_t slack, size_t outer, size_t inner) {
   ga_reduce_geometry g = {.kind = kind, .outer = outer, .inner = inner};
   if (device->is_cpu)
     cpu_geometry(&g, device, results, across, shape);
   else if (kind == GA_REDUCE_ROWS)
     gpu_rows(&g, device, threads, results, shape);
   else
-    gpu_columns(&g, device, threads, results, across, shape.width);
+    gpu_columns(&g, device, threads, results, across, slack, shape.width);
   return g;
 }

@@ -26,7 +26,7 @@ typedef struct ga_reduce_problem {
 } ga_reduce_problem;
 
 /* How the work is cut. Blocks are `lanes` by `items`; there are `groups` by `splits` of
- * them. */
+ * them. Across columns on a CPU, `lanes_outer` are those of a tile. */
 typedef struct ga_reduce_geometry {
   enum ga_reduce_kind kind;
   size_t lanes, items, lanes_outer;
@@ -47,12 +47,14 @@ void ga__reduce_face_positions(ga_reduce_problem *p);
 /* GA_REDUCE_UNIT, or GA_REDUCE_PACKED with its bits, or both, or 0, where neighbours
  * walk along the innermost axis of the group. */
 int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g);
+/* Whether packets across columns begin before those of an array do. */
+bool ga__reduce_is_shifted(const ga_reduce_problem *p);
 /* For kernels of `shape`, with blocks of at most `threads`; `results` in lines of
- * `across`. */
+ * `across`, with room for `slack` more. */
 ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
                                        enum ga_reduce_kind kind, ga_reduce_shape shape,
                                        size_t threads, size_t results, size_t across,
-                                       size_t outer, size_t inner);
+                                       size_t slack, size_t outer, size_t inner);
 /* Cuts the reduced elements into at most `wanted` splits, along the outer axes first; a
  * split of the inner axis is a multiple of `grain`. */
 void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_outer,

@@ -1,6 +1,7 @@
 /* The kernel texts of a reduction: what the words of reduce_text.c stand for. */
 #include "c/reduce_source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "c/dtype.h"
@@ -16,11 +17,15 @@ static const char tail[] =
     "#undef RD_BEGIN\n#undef RD_KEPT_OFFSETS\n#undef RD_OUTER_POINTERS\n"
     "#undef RD_INNER_POINTERS\n#undef RD_RESULT_STRIDE\n#undef RD_ELEMENT\n"
     "#undef RD_VECTOR\n#undef RD_UNROLL\n#undef RD_HEADS\n"
-    "#undef RD_PACKET_POINTERS\n#undef RD_COLUMN_POINTERS\n#undef RD_ALIGNED\n"
+    "#undef RD_PACKET_POINTERS\n#undef RD_COLUMN_POINTERS\n"
     "#undef RD_PACKETS\n#undef RD_FETCH\n#undef RD_PACKED\n#undef RD_JOIN\n"
     "#undef RD_KEY\n#undef RD_ACC_KEY\n#undef RD_PASSES\n#undef RD_KEPT\n"
     "#undef RD_KEEP\n#undef RD_KEPT_AT\n#undef RD_POSITION_STEP\n"
-    "#undef RD_RESULTS_ALIGNED\n#undef RD_RESULT_PACKETS\n";
+    "#undef RD_RESULTS_ALIGNED\n#undef RD_RESULT_PACKETS\n#undef RD_RUN\n"
+    "#undef RD_RUN_NOTHING\n#undef RD_RUN_ADD\n#undef RD_RUN_END\n#undef RD_WORD\n"
+    "#undef RD_MORE\n#undef RD_SHIFTED\n#undef RD_ALIGN\n"
+    "#undef RD_TOTALS\n#undef RD_LOAD_TOTAL\n#undef RD_KEEP_TOTAL\n#undef RD_ROWS\n"
+    "#undef RD_STRIP\n";
 
 static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
   return spec->is_parts ? "RD_ACC" : ga__reduce_type(spec->inputs[i].typecode);
@@ -44,6 +49,8 @@ static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_addf(sb, "#define RD_WIDTH %u\n#define RD_BLOCK %d\n#define RD_CPU %d\n",
                   shape->width, GA_REDUCE_BLOCK, spec->is_cpu);
   ga__strbuf_add(sb, "#define RD_IDENTITY RD_NOTHING()\n");
+  if (spec->is_cpu)
+    ga__strbuf_add(sb, "#define RD_ROWS 8\n#define RD_STRIP 16\n");
   if (shape->vector > 0)
     ga__strbuf_addf(sb, "#define RD_VECTOR %u\n#define RD_UNROLL %u\n", shape->vector,
                     shape->unroll);
@@ -183,12 +190,18 @@ static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
  * or packet q; `place` is where an array has it, `one` an element of a repeated one. */
 static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                       const char *place, const char *one, unsigned int axis) {
+  const bool words = ga__reduce_has_words(spec);
   unsigned int arrays = 0;
   ga__strbuf_add(sb, "#define RD_PACKETS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && ++arrays)
-      ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; } p%u[RD_UNROLL]; ",
-                      packet_type(spec, i, vector), input_type(spec, i), i);
+    if (ga__reduce_is_array(&spec->inputs[i]) && ++arrays) {
+      ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; ",
+                      packet_type(spec, i, vector), input_type(spec, i));
+      if (words)
+        ga__strbuf_addf(sb, "ga_uint w[%zu]; ",
+                        vector * gpuarray_get_elsize(spec->inputs[i].typecode) / 4);
+      ga__strbuf_addf(sb, "} p%u[RD_UNROLL]; ", i);
+    }
   ga__strbuf_add(sb, "\n#define RD_FETCH(u, q) ");
   for (unsigned int i = 0; i < spec->n; i++) {
     if (!ga__reduce_is_array(&spec->inputs[i]))
@@ -245,18 +258,27 @@ static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned
   ga__strbuf_add(sb, "\n");
 }
 
-/* RD_ALIGNED: whether every packet of a tile is aligned. */
+/* RD_ALIGN: `packed` stays where packets are aligned, `shift` columns before the tile's
+ * first. */
 static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
                                unsigned int nk, unsigned int nr, unsigned int vector) {
-  ga__strbuf_add(sb, "#define RD_ALIGNED true");
+  ga__strbuf_add(sb, "#define RD_ALIGN ");
   for (unsigned int i = 0; i < spec->n; i++) {
     if (!ga__reduce_is_array(&spec->inputs[i]))
       continue;
-    ga__strbuf_addf(sb, " && ((mode & %d) || (((ga_size)x%u + (ga_size)c%u",
-                    GA_REDUCE_REPEATED << i, i, i);
+    const char *packet = packet_type(spec, i, vector);
+    ga__strbuf_addf(sb, "if (!(mode & %d)) { packed &= ((0", GA_REDUCE_REPEATED << i);
     for (unsigned int k = 0; k < nr; k++)
       ga__strbuf_addf(sb, " | (ga_size)r%u_%u", i, k);
-    ga__strbuf_addf(sb, ") & (sizeof(%s) - 1)) == 0)", packet_type(spec, i, vector));
+    ga__strbuf_addf(sb, ") & (sizeof(%s) - 1)) == 0; ", packet);
+    ga__reduce_add_form(sb,
+                        "const RD_INT before = (RD_INT)((((ga_size)x@ + (ga_size)c@) & "
+                        "(sizeof($) - 1))",
+                        i, packet, 0);
+    ga__strbuf_addf(sb,
+                    " / sizeof(%s)); packed &= shift < 0 || shift == before; "
+                    "shift = before; } ",
+                    input_type(spec, i));
   }
   ga__strbuf_add(sb, "\n#define RD_COLUMN_POINTERS ");
   add_arrays(sb, spec,
@@ -286,7 +308,7 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
                     bytes > 16 ? bytes / 16 : 1, ga__reduce_type(typecode));
     ga__reduce_add_form(sb,
                         "for (int v = 0; v < RD_WIDTH; v++) "
-                        "r_.e[v] = RD_FINISH(@)(acc[v], reduced); ",
+                        "r_.e[v] = RD_FINISH(@)(RD_TOTAL(v), reduced); ",
                         m, "", 0);
     ga__strbuf_addf(sb, "for (int q = 0; q < %zu; q++) ", bytes > 16 ? bytes / 16 : 1);
     ga__reduce_add_form(sb, "((GLOBAL_MEM $ *)(out@ + at))[q] = r_.v[q]; }", m, packet,
@@ -318,12 +340,15 @@ static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "      if (lanes == 1) {\n"
                      "#define RD_LANES 1\n#define RD_LANE 0\n");
   ga__strbuf_add(sb, ga__rows_loop);
+  ga__strbuf_add(sb, ga__rows_loop_end);
   ga__strbuf_add(sb, "      } else {\n#undef RD_LANES\n#undef RD_LANE\n"
                      "#define RD_LANES lanes\n#define RD_LANE lane\n");
   ga__strbuf_add(sb, ga__rows_loop);
+  ga__strbuf_add(sb, ga__rows_loop_end);
   ga__strbuf_add(sb, "      }\n      } else {\n");
   add_row_element(sb, spec, STRIDED("y", "r"), nr);
   ga__strbuf_add(sb, ga__rows_loop);
+  ga__strbuf_add(sb, ga__rows_loop_end);
   ga__strbuf_add(sb, "      }\n");
 }
 
@@ -340,6 +365,9 @@ static void add_gpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
     ga__strbuf_add(sb, ga__rows_rest);
   }
   ga__strbuf_add(sb, ga__rows_loop);
+  if (ga__reduce_is_pick(spec))
+    ga__strbuf_add(sb, "#pragma unroll 4\n");
+  ga__strbuf_add(sb, ga__rows_loop_end);
 }
 
 /* The walk over the tile's columns as `form` has their elements. */
@@ -349,24 +377,64 @@ static void add_column_loop(ga_strbuf *sb, const ga_reduce_spec *spec, const cha
   add_map(sb, spec, form, nk - 1, "i", nr - 1);
   ga__strbuf_add(sb, "\n");
   ga__strbuf_add(sb, ga__columns_loop);
-  if (!spec->is_cpu)
-    ga__strbuf_add(sb, "#pragma unroll 4\n");
+  ga__strbuf_add(sb, "#pragma unroll 2\n");
   ga__strbuf_add(sb, ga__columns_loop_end);
+}
+
+/* The accumulators of a CPU's tile: a list for each component, of which compilers make
+ * vectors. RD_TOTALS declares them, RD_LOAD_TOTAL(c) declares `total`, that of column
+ * c, RD_KEEP_TOTAL(c, a) sets it. */
+static void add_totals(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  if (spec->n_components == 1) {
+    ga__strbuf_add(sb, "#define RD_TOTALS RD_ACC totals[RD_WIDTH];\n"
+                       "#define RD_LOAD_TOTAL(c) const RD_ACC total = totals[c];\n"
+                       "#define RD_KEEP_TOTAL(c, a) totals[c] = a;\n");
+    return;
+  }
+  ga__strbuf_add(sb, "#define RD_TOTALS");
+  for (unsigned int k = 0; k < spec->n_components; k++)
+    ga__reduce_add_form(sb, " $ totals#[RD_WIDTH];", 0,
+                        ga__reduce_component_type(spec, k), k);
+  ga__strbuf_add(sb, "\n#define RD_LOAD_TOTAL(c) RD_ACC total;");
+  for (unsigned int k = 0; k < spec->n_components; k++)
+    ga__reduce_add_form(sb, " total.v# = totals#[c];", 0, "", k);
+  ga__strbuf_add(sb, "\n#define RD_KEEP_TOTAL(c, a) { const RD_ACC kept_ = a;");
+  for (unsigned int k = 0; k < spec->n_components; k++)
+    ga__reduce_add_form(sb, " totals#[c] = kept_.v#;", 0, "", k);
+  ga__strbuf_add(sb, " }\n");
+}
+
+/* The walk over a CPU's tile, of which element p of line q of array i is `place` from
+ * that line on. */
+static void add_cpu_columns(ga_strbuf *sb, const ga_reduce_spec *spec,
+                            const char *place, unsigned int nk, unsigned int nr) {
+  char form[160];
+  snprintf(form, sizeof form,
+           "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_%u + %s)",
+           nr - 1, place);
+  ga__strbuf_add(sb, "#undef RD_ELEMENT\n#define RD_ELEMENT(q, p) ");
+  add_map(sb, spec, form, nk - 1, "q", nr - 1);
+  ga__strbuf_add(sb, "\n");
+  ga__strbuf_add(sb, ga__columns_cpu_loop);
 }
 
 static void add_cpu_column_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
                                  unsigned int nk, unsigned int nr) {
+  ga__strbuf_add(sb, ga__columns_cpu);
   ga__strbuf_add(sb, "      if (mode & 1) {\n");
-  add_column_loop(sb, spec, "z@[p]", nk, nr);
+  add_cpu_columns(sb, spec, "(ga_ssize)(p) * (ga_ssize)sizeof($)", nk, nr);
   ga__strbuf_add(sb, "      } else {\n");
-  add_column_loop(sb, spec, STRIDED("z", "k"), nk, nr);
+  add_cpu_columns(sb, spec, "(p) * k@_#", nk, nr);
   ga__strbuf_add(sb, "      }\n");
+  ga__strbuf_add(sb, ga__columns_cpu_end);
 }
 
 static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
                         unsigned int nr, unsigned int vector) {
-  ga__strbuf_addf(sb, "#define RD_RESULT_STRIDE ko%u\n#define RD_INNER_POINTERS ",
-                  nk - 1);
+  ga__strbuf_addf(sb,
+                  "#define RD_SHIFTED %d\n#define RD_RESULT_STRIDE ko%u\n"
+                  "#define RD_INNER_POINTERS ",
+                  GA_REDUCE_SHIFTED, nk - 1);
   add_arrays(sb, spec,
              "GLOBAL_MEM const $ *z@ = "
              "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + i * r@_#); ",
@@ -375,18 +443,15 @@ static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
   if (vector > 0)
     add_column_packets(sb, spec, nk, nr, vector);
   else
-    ga__strbuf_add(sb, "#define RD_ALIGNED false\n");
-  if (!spec->is_cpu)
+    ga__strbuf_add(sb, "#define RD_ALIGN packed = false;\n");
+  if (spec->is_cpu)
+    add_totals(sb, spec);
+  else
     add_result_packets(sb, spec, ga__reduce_shape(spec, GA_REDUCE_COLUMNS).width);
   ga__strbuf_add(sb, ga__columns_begin);
   add_arrays(sb, spec, "    c@ += first * k@_#;\n", nk - 1);
   if (spec->is_cpu) {
-    ga__strbuf_add(sb, ga__columns_full);
     add_cpu_column_loops(sb, spec, nk, nr);
-    ga__strbuf_add(sb, ga__columns_full_end);
-    ga__strbuf_add(sb, ga__columns_line);
-    add_cpu_column_loops(sb, spec, nk, nr);
-    ga__strbuf_add(sb, ga__columns_line_end);
   } else {
     ga__strbuf_add(sb, ga__columns_gpu);
     if (vector > 0)
@@ -406,6 +471,8 @@ static void add_kernel(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__reduce_add_functions(sb, spec);
   add_parameters(sb, spec, nk, nr);
   add_addresses(sb, spec, rows ? nk : nk - 1, nr);
+  if (shape.vector > 0)
+    ga__reduce_add_run(sb, spec, kind, nr);
   ga__strbuf_add(sb, ga__reduce_head);
   if (rows) {
     ga__strbuf_add(sb, ga__rows_begin);

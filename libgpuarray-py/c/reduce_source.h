@@ -66,5 +66,7 @@ int ga__reduce_source(ga_source *out, const ga_reduce_spec *spec,
 #define GA_REDUCE_PACKED 4
 #define GA_REDUCE_REPEATED 8
 #define GA_REDUCE_PACKED_INPUTS 16
+/* Across columns: packets may begin before the first column. */
+#define GA_REDUCE_SHIFTED (1 << 20)
 
 #endif

@@ -24,7 +24,7 @@ static int check_components(gpucontext *ctx, const gpureduction_spec *spec) {
     const gpureduction_component *c = &spec->components[k];
     if (c->map == NULL || c->combine == NULL || c->identity == NULL)
       return GA_FAIL(
-          GA_INVALID_ERROR,
+          GA_VALUE_ERROR,
           "reduction: map, combine and identity are needed; one of component "
           "%u is NULL",
           k);
@@ -38,15 +38,14 @@ static int check_components(gpucontext *ctx, const gpureduction_spec *spec) {
 
 static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
   if (spec->n > 0 && spec->inputs == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "reduction: got no list of its %u inputs",
-                   spec->n);
+    return GA_FAIL(GA_VALUE_ERROR, "reduction: got no list of its %u inputs", spec->n);
   if (spec->n == 0 || spec->n > GA_REDUCE_INPUTS)
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "reduction: got %u inputs, expected 1 to %d",
                    spec->n, GA_REDUCE_INPUTS);
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->inputs[i];
     if (arg->name == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "reduction: input %u has no name", i);
+      return GA_FAIL(GA_VALUE_ERROR, "reduction: input %u has no name", i);
     if ((spec->flags & GA_REDUCTION_INDEX) && strcmp(arg->name, "i") == 0)
       return GA_FAIL(GA_INVALID_ERROR,
                      "reduction: input %u is called `i`, which is the position here; "
@@ -87,7 +86,7 @@ static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
         spec->n_components, spec->n_results, GA_REDUCE_VALUES);
   if ((spec->n_components > 0 && spec->components == NULL) ||
       (spec->n_results > 0 && spec->results == NULL))
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "reduction: %u components and %u results, of which one list is NULL",
                    spec->n_components, spec->n_results);
   GA_TRY(check_inputs(ctx, spec));
@@ -215,7 +214,7 @@ static int make(GpuReduction *gr, gpucontext *ctx, const gpureduction_spec *spec
 int ga__reduction_new(GpuReduction **out, gpucontext *ctx,
                       const gpureduction_spec *spec, bool borrowed) {
   if (ctx == NULL || spec == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "reduction: needs a context and a spec; got NULL");
+    return GA_FAIL(GA_VALUE_ERROR, "reduction: needs a context and a spec; got NULL");
   GpuReduction *gr = ga__alloc(1, sizeof *gr);
   if (gr == NULL)
     return GA_MEMORY_ERROR;

@@ -25,6 +25,9 @@ static inline const char *ga__reduce_type(int typecode) {
 void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
                          const char *type, unsigned int axis);
 
+/* Of component `k`, whose positions have a width of their own. */
+const char *ga__reduce_component_type(const ga_reduce_spec *spec, unsigned int k);
+
 /* Adds RD_ACC, RD_MAP, RD_COMBINE, RD_NOTHING and, for each result m, RD_FINISH(m): the
  * accumulator's type, the map of one element of each input, the combination of two
  * accumulators, that of no elements, and what is stored of one. Of a pick also RD_KEY,
@@ -32,5 +35,14 @@ void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
  * the value b of a later element is picked. RD_JOIN(a, b, fresh) combines with a later
  * element; a pick's takes it if it is `fresh`. */
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec);
+
+/* Adds RD_RUN, the type of what a run of packets is accumulated in, RD_RUN_NOTHING,
+ * RD_RUN_ADD(run, u, v, q, fresh, ordinal), with element v of packet u, which is q of
+ * the reduced axis, and RD_RUN_END(run), the accumulator. `ordinal` counts the packets
+ * of a column. */
+void ga__reduce_add_run(ga_strbuf *sb, const ga_reduce_spec *spec,
+                        enum ga_reduce_kind kind, unsigned int nr);
+/* Whether that reads packets in words of 32 bits, p<i>[u].w. */
+bool ga__reduce_has_words(const ga_reduce_spec *spec);
 
 #endif

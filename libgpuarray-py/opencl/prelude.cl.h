@@ -40,6 +40,13 @@
 #define NULL 0
 #endif
 
+/* Whether the compiler makes vectors of straight lines rather than of loops: PoCL's. */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define GA_STRAIGHT_VECTORS 1
+#else
+#define GA_STRAIGHT_VECTORS 0
+#endif
+
 typedef uchar ga_bool;
 typedef char ga_byte;
 typedef uchar ga_ubyte;

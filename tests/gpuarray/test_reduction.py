@@ -367,3 +367,53 @@ def test_sums_of_small_integers_at_their_limits(context, dtype):
         device = gpuarray.asarray(host, context=context)
         for axis in (None, 0, 1):
             assert_same(device.sum(axis), host.sum(axis))
+
+
+# ---- packets of small elements, and tiles of columns ----
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("shape", [(300, 67), (1100, 130), (9, 5000)])
+def test_small_integers_in_runs_of_packets(context, dtype, shape):
+    whole = np.random.default_rng(shape[1]).integers(-40, 40, shape)
+    host = (whole > 38 if dtype == "bool" else whole * 7).astype(dtype)
+    device = gpuarray.asarray(host, context=context)
+    for view in (np.s_[:], np.s_[1:, 3:], np.s_[:, ::-1], np.s_[::-1, :-1]):
+        for name in ("argmax", "argmin", "max", "min", "sum", "any", "all"):
+            for axis in (0, 1):
+                expected = reduced(name, host[view], axis=axis)
+                assert_same(reduced(name, device[view], axis=axis), expected)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_columns_from_any_offset(context, dtype):
+    host = values(dtype, (37, 3, 203))
+    device = gpuarray.asarray(host, context=context)
+    for start in (1, 2, 5, 15, 16, 17):
+        for stop in (start + 1, start + 15, 203):
+            cut = np.s_[..., start:stop]
+            assert_same(device[cut].max(0), host[cut].max(0))
+            assert_same(device[cut].argmax(1), host[cut].argmax(1))
+
+
+@pytest.mark.parametrize("shape", [(20, 5001), (3, 70, 2049), (5, 9, 17), (4000, 7)])
+def test_tiles_of_columns(context, shape):
+    host = values("float32", shape)
+    device = gpuarray.asarray(host, context=context)
+    for axis in range(len(shape) - 1):
+        assert_same(device.sum(axis), host.sum(axis), rtol=1e-4)
+        assert_same(device.argmin(axis), host.argmin(axis))
+        assert_same(np.ptp(device, axis), np.ptp(host, axis))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint32"])
+def test_a_mean_of_integers_is_of_their_exact_sum(context, dtype):
+    if not context.has_double:
+        pytest.skip("the mean of integers is float64, which the device lacks")
+    top = True if dtype == "bool" else np.iinfo(dtype).max
+    host = np.full((3, 70000), top, dtype)
+    host[1, ::3] = 0
+    device = gpuarray.asarray(host, context=context)
+    for axis in (None, 0, 1):
+        assert_same(device.mean(axis), host.mean(axis))
