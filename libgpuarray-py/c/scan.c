@@ -24,7 +24,7 @@ struct _GpuScan {
 
 static int check_spec(gpucontext *ctx, const gpuscan_spec *spec) {
   if (ctx == NULL || spec == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "scan: needs a context and a spec; got NULL");
+    return GA_FAIL(GA_VALUE_ERROR, "scan: needs a context and a spec; got NULL");
   if (spec->size != sizeof *spec)
     return GA_FAIL(GA_INVALID_ERROR,
                    "scan: the spec's size is %zu, expected %zu; set it to "
@@ -32,8 +32,8 @@ static int check_spec(gpucontext *ctx, const gpuscan_spec *spec) {
                    spec->size, sizeof *spec);
   if (spec->map == NULL || spec->combine == NULL || spec->identity == NULL ||
       spec->input.name == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "scan: map, combine, identity and the input's "
-                                     "name are needed; one is NULL");
+    return GA_FAIL(GA_VALUE_ERROR, "scan: map, combine, identity and the input's "
+                                   "name are needed; one is NULL");
   if (spec->input.flags & (GE_SCALAR | GE_WRITE))
     return GA_FAIL(GA_INVALID_ERROR,
                    "scan: the input `%s` is an array that is only read; its flags are "
@@ -217,7 +217,7 @@ int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int fl
   unsigned int at = 0;
   char given[GA_ARRAY_TEXT], expected[GA_ARRAY_TEXT];
   if (gs == NULL || out == NULL || a == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "scan: needs a scan, a result and an array; got NULL");
   GA_TRY(ga__context_check(gs->context));
   GA_TRY(check_array(gs, a, gs->spec.input.typecode, "array"));

@@ -289,7 +289,7 @@ static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int 
       ga__scan_block(GA_SCAN_PACKS) * (size_t)ga__scan_tile_items(gs, GA_SCAN_PACKS);
   const size_t chunks = ceil_div(t->length, chunk);
   if (t->kind != GA_SCAN_ROWS || !(mode & GA_SCAN_UNIT) ||
-      t->rows * chunks < (size_t)2 * ga__scan_context(gs)->info.processors)
+      2 * t->rows * chunks < (size_t)3 * ga__scan_context(gs)->info.processors)
     return;
   for (int i = 0; i < 2; i++) {
     const size_t alignment = ga__scan_tile_alignment(gs, i);

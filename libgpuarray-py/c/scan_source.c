@@ -33,6 +33,11 @@ static unsigned int pack_length(const ga_scan_spec *spec) {
   return size <= 4 ? 4 : size == 8 ? 2 : 1;
 }
 
+/* Packs of an item in a tile: as many as its registers hold, with a total of each. */
+static unsigned int pack_rounds(const ga_scan_spec *spec) {
+  return gpuarray_get_elsize(spec->acc) == 4 ? 20 : 16;
+}
+
 size_t ga__scan_alignment(const ga_scan_spec *spec, int typecode) {
   const size_t size = pack_length(spec) * gpuarray_get_elsize(typecode);
   return size < 16 ? size : 16;
@@ -43,7 +48,7 @@ size_t ga__scan_alignment(const ga_scan_spec *spec, int typecode) {
 unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind) {
   const size_t size = gpuarray_get_elsize(spec->acc);
   if (kind == GA_SCAN_PACKS)
-    return GA_SCAN_ROUNDS * pack_length(spec);
+    return pack_rounds(spec) * pack_length(spec);
   if (kind != GA_SCAN_COLUMNS)
     return size <= 4 ? 19 : size == 8 ? 11 : 5;
   return size <= 4 ? 48 : size == 8 ? 24 : 12;
@@ -139,7 +144,7 @@ static void add_packs(ga_strbuf *sb, const ga_scan_spec *spec) {
   ga__strbuf_addf(sb,
                   "#define SC_PACK %u\n#define SC_ROUNDS %u\n"
                   "#define SC_ALIGN_IN %zu\n#define SC_ALIGN_OUT %zu\n",
-                  pack_length(spec), GA_SCAN_ROUNDS,
+                  pack_length(spec), pack_rounds(spec),
                   ga__scan_alignment(spec, spec->input.typecode),
                   ga__scan_alignment(spec, spec->out));
   ga__strbuf_add(sb, ga__scan_packs_begin);

@@ -33,8 +33,7 @@ typedef struct ga_scan_spec {
 unsigned int ga__scan_block(enum ga_scan_kind kind);
 unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind);
 #define GA_SCAN_STRIP 64
-#define GA_SCAN_RADIX 64   /* tiles of a group, of rows */
-#define GA_SCAN_ROUNDS 16u /* packs of an item in a tile */
+#define GA_SCAN_RADIX 64 /* tiles of a group, of rows */
 /* Bytes that a pack's place in an array of the type is a multiple of. */
 size_t ga__scan_alignment(const ga_scan_spec *spec, int typecode);
 /* Elements that a group of SHORT has room for, and of a row at most. */

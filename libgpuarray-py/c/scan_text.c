@@ -98,13 +98,13 @@ const char ga__scan_load_rows[] =
     "      GLOBAL_MEM const SC_IN *xu = (GLOBAL_MEM const SC_IN *)xt + lane;\n"
     "      for (int v = 0; v < SC_ITEMS; v++) {\n"
     "        acc[v] = SC_IDENTITY;\n"
-    "        if (v * lanes + lane < count) acc[v] = SC_LOAD(xu + v * lanes);\n"
+    "        if (v * lanes + lane < count && valid) acc[v] = SC_LOAD(xu + v * lanes);\n"
     "      }\n"
     "    } else {\n"
     "      xt += (ga_ssize)lane * xs;\n"
     "      for (int v = 0; v < SC_ITEMS; v++, xt += (ga_ssize)lanes * xs) {\n"
     "        acc[v] = SC_IDENTITY;\n"
-    "        if (v * lanes + lane < count) acc[v] = SC_LOAD(xt);\n"
+    "        if (v * lanes + lane < count && valid) acc[v] = SC_LOAD(xt);\n"
     "      }\n"
     "    }\n"
     "    for (int v = 0; v < SC_ITEMS; v++)\n"
@@ -117,7 +117,7 @@ const char ga__scan_load_columns[] =
     "    GLOBAL_MEM const char *xt = xp + ((ga_ssize)start + own) * xs;\n"
     "    for (int v = 0; v < SC_ITEMS; v++) {\n"
     "      acc[v] = SC_IDENTITY;\n"
-    "      if (own + v < count) acc[v] = SC_LOAD(xt + v * xs);\n"
+    "      if (own + v < count && valid) acc[v] = SC_LOAD(xt + v * xs);\n"
     "    }\n";
 
 /* A scan of one value of each item, in one half of `sums`. */

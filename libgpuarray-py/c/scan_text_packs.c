@@ -3,12 +3,15 @@
 
 /* A warp's elements lie side by side: in each of SC_ROUNDS rounds a lane has SC_PACK of
  * them, which it reads and writes at once. So nothing is turned in local memory, and a
- * tile is as large as the registers of a group. */
+ * tile is as large as the registers of a group. The alignment stands before the name:
+ * of one behind the braces NVRTC takes no notice, and moves element by element. */
 const char ga__scan_packs_begin[] =
-    "typedef struct SC_PACK_IN { SC_IN e[SC_PACK]; }\n"
-    "    __attribute__((aligned(SC_ALIGN_IN))) SC_PACK_IN;\n"
-    "typedef struct SC_PACK_OUT { SC_OUT e[SC_PACK]; }\n"
-    "    __attribute__((aligned(SC_ALIGN_OUT))) SC_PACK_OUT;\n";
+    "typedef struct __attribute__((aligned(SC_ALIGN_IN))) SC_PACK_IN {\n"
+    "  SC_IN e[SC_PACK];\n"
+    "} SC_PACK_IN;\n"
+    "typedef struct __attribute__((aligned(SC_ALIGN_OUT))) SC_PACK_OUT {\n"
+    "  SC_OUT e[SC_PACK];\n"
+    "} SC_PACK_OUT;\n";
 const char ga__scan_packs_place[] =
     "#define SC_I id\n"
     "  LOCAL_MEM SC_ACC sums[SC_BLOCK / 32];\n"
@@ -24,37 +27,48 @@ const char ga__scan_packs_place[] =
     "  const int count = (int)(length - from < chunk ? length - from : chunk);\n"
     "  const int first = (warp * (32 * SC_ROUNDS) + lane) * SC_PACK;\n"
     "#define SC_AT(r, v) (first + (r) * (32 * SC_PACK) + (v))\n";
+/* Loops over registers are unrolled: some compiler leaves one that is long. */
 const char ga__scan_packs_load[] =
     "  GLOBAL_MEM const SC_IN *xt = (GLOBAL_MEM const SC_IN *)xp + from;\n"
     "  GLOBAL_MEM SC_OUT *ot = (GLOBAL_MEM SC_OUT *)op + from;\n"
     "  SC_ACC acc[SC_ROUNDS][SC_PACK], sum[SC_ROUNDS];\n"
     "  if (count == SC_BLOCK * SC_ROUNDS * SC_PACK) {\n"
+    "#pragma unroll\n"
     "    for (int r = 0; r < SC_ROUNDS; r++) {\n"
     "      const SC_PACK_IN pack = *(GLOBAL_MEM const SC_PACK_IN *)(xt + SC_AT(r, "
     "0));\n"
+    "#pragma unroll\n"
     "      for (int v = 0; v < SC_PACK; v++) acc[r][v] = SC_READ(pack.e[v]);\n"
     "    }\n"
     "  } else {\n"
-    "    for (int r = 0; r < SC_ROUNDS; r++)\n"
+    "#pragma unroll\n"
+    "    for (int r = 0; r < SC_ROUNDS; r++) {\n"
+    "#pragma unroll\n"
     "      for (int v = 0; v < SC_PACK; v++) {\n"
     "        acc[r][v] = SC_IDENTITY;\n"
     "        if (SC_AT(r, v) < count) acc[r][v] = SC_LOAD(xt + SC_AT(r, v));\n"
     "      }\n"
+    "    }\n"
     "  }\n";
 /* sum[r] becomes what comes before a pack in its warp. */
 const char ga__scan_packs_scan[] =
+    "#pragma unroll\n"
     "  for (int r = 0; r < SC_ROUNDS; r++) {\n"
+    "#pragma unroll\n"
     "    for (int v = 1; v < SC_PACK; v++)\n"
     "      acc[r][v] = SC_COMBINE(acc[r][v - 1], acc[r][v]);\n"
     "    sum[r] = acc[r][SC_PACK - 1];\n"
     "  }\n"
-    "  for (int s = 1; s < 32; s <<= 1)\n"
+    "  for (int s = 1; s < 32; s <<= 1) {\n"
+    "#pragma unroll\n"
     "    for (int r = 0; r < SC_ROUNDS; r++) {\n"
     "      const SC_ACC other = SC_UP(sum[r], s);\n"
     "      if (lane >= s) sum[r] = SC_COMBINE(other, sum[r]);\n"
     "    }\n"
+    "  }\n"
     "  SC_ACC total = SC_IDENTITY, carry = total, before = total;\n"
     "  int has_carry = 0;\n"
+    "#pragma unroll\n"
     "  for (int r = 0; r < SC_ROUNDS; r++) {\n"
     "    const SC_ACC all = SC_FROM(sum[r], 31), other = SC_UP(sum[r], 1);\n"
     "    sum[r] = r == 0 ? other : lane > 0 ? SC_COMBINE(total, other) : total;\n"
@@ -69,23 +83,29 @@ const char ga__scan_packs_scan[] =
 const char ga__scan_packs_store[] =
     "  const int has_warp = has_carry || warp > 0;\n"
     "  if (has_carry) before = warp > 0 ? SC_COMBINE(carry, before) : carry;\n"
+    "#pragma unroll\n"
     "  for (int r = 0; r < SC_ROUNDS; r++) {\n"
     "    const int has_own = r > 0 || lane > 0, has = has_own || has_warp;\n"
     "    SC_ACC base = before;\n"
     "    if (has_own) base = has_warp ? SC_COMBINE(before, sum[r]) : sum[r];\n"
     "    SC_PACK_OUT pack;\n"
+    "#pragma unroll\n"
     "    for (int v = 0; v < SC_PACK; v++)\n"
     "      if (has) acc[r][v] = SC_COMBINE(base, acc[r][v]);\n"
     "    if (mode & 1) {\n"
+    "#pragma unroll\n"
     "      for (int v = SC_PACK - 1; v > 0; v--) acc[r][v] = acc[r][v - 1];\n"
     "      acc[r][0] = has ? base : SC_IDENTITY;\n"
     "    }\n"
+    "#pragma unroll\n"
     "    for (int v = 0; v < SC_PACK; v++) pack.e[v] = SC_KEEP(acc[r][v]);\n"
-    "    if (SC_AT(r, SC_PACK - 1) < count)\n"
+    "    if (SC_AT(r, SC_PACK - 1) < count) {\n"
     "      *(GLOBAL_MEM SC_PACK_OUT *)(ot + SC_AT(r, 0)) = pack;\n"
-    "    else\n"
+    "    } else {\n"
+    "#pragma unroll\n"
     "      for (int v = 0; v < SC_PACK; v++)\n"
     "        if (SC_AT(r, v) < count) ot[SC_AT(r, v)] = pack.e[v];\n"
+    "    }\n"
     "  }\n"
     "}\n"
     "#undef SC_I\n#undef SC_AT\n#undef SC_PACK\n"

@@ -58,7 +58,7 @@ static int check_result(const GpuArray *out, const GpuArray *like, int typecode,
 static int check_keys(unsigned int *at, const GpuArray *a, int axis,
                       const char *operation) {
   if (a == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: the array is NULL", operation);
+    return ga__fail_null(operation, "array");
   GA_TRY(ga__array_check(a, operation));
   GA_TRY(ga__context_check(GpuArray_context(a)));
   GA_TRY(check_array(a, a, a->typecode, operation, "array"));
@@ -72,8 +72,7 @@ static int check_keys(unsigned int *at, const GpuArray *a, int axis,
 }
 
 static int check_given(const void *p, const char *operation, const char *role) {
-  return p ? GA_NO_ERROR
-           : GA_FAIL(GA_INVALID_ERROR, "%s: the %s is NULL", operation, role);
+  return p ? GA_NO_ERROR : ga__fail_null(operation, role);
 }
 
 static int check_flags(int flags, const char *operation) {
@@ -292,9 +291,8 @@ static int top(const GpuArray *const *results, const GpuArray *a, size_t k,
     task.keys = place_of(&in);
     task.out_keys = place_of(&out[0]);
     task.out_indices = place_of(&out[1]);
-    status = 4 * k > task.n || task.n <= ga__sort_room(task.typecode) / 4
-                 ? sort_and_cut(&task, &in.rows, out, k)
-                 : ga__select_rows(&task, k);
+    status = ga__select_serves(&task, k) ? ga__select_rows(&task, k)
+                                         : sort_and_cut(&task, &in.rows, out, k);
   }
   for (int i = 0; i < 2 && status == GA_NO_ERROR; i++)
     status = finish_result(&out[i]);
@@ -310,7 +308,7 @@ int GpuArray_topk(GpuArray *values, GpuArray *indices, const GpuArray *a, size_t
   (void)sorted; /* results always are */
   GA_TRY(check_keys(&at, a, axis, "topk"));
   if (values == NULL && indices == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "topk: neither values nor indices are asked for");
+    return GA_FAIL(GA_VALUE_ERROR, "topk: neither values nor indices are asked for");
   if (k > a->dimensions[at])
     return GA_FAIL(GA_VALUE_ERROR, "topk: k is %zu, and axis %u has %zu elements", k,
                    at, a->dimensions[at]);

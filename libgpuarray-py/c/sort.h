@@ -29,7 +29,10 @@ typedef struct ga_sort_task {
  * are; results overlap nothing else. */
 int ga__sort_rows(const ga_sort_task *task);
 
-/* The first `k` of each of `rows` rows of `n`, in order. `out_keys` may be missing. */
+/* Whether ga__select_rows is the way to the first `k`, and not a sort of all. */
+bool ga__select_serves(const ga_sort_task *task, size_t k);
+/* The first `k` of each of `rows` rows of `n`, in order, where it serves. `out_keys` or
+ * `out_indices` may be missing. */
 int ga__select_rows(const ga_sort_task *task, size_t k);
 
 /* Elements along an axis at most. */

@@ -1,7 +1,8 @@
 /* Sorts of rows: which way, and the launches. */
+#include "c/sort_run.h"
+
 #include <string.h>
 
-#include "c/sort.h"
 #include <gpuarray/scan.h>
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -23,8 +24,8 @@ static int chunk_bits(const ga_device_info *info) {
   return info->is_cpu ? 11 : 4;
 }
 
-static int get_kernel(gpukernel **out, gpucontext *ctx, int kind, int typecode,
-                      int value_size, bool is_large) {
+int ga__sort_kernel(gpukernel **out, gpucontext *ctx, int kind, int typecode,
+                    int value_size, bool is_large) {
   ga_sort_spec spec;
   memset(&spec, 0, sizeof spec);
   spec.kind = kind;
@@ -42,18 +43,13 @@ static ga_sort_spec spec_of(const ga_sort_task *t, int value_size, int bits) {
       .typecode = t->typecode, .value_size = value_size, .bits = bits};
 }
 
-static void add_place(ga_args *args, ga_sort_place p, gpudata *otherwise) {
+void ga__sort_add_place(ga_args *args, ga_sort_place p, gpudata *otherwise) {
   gpudata *data = p.data ? p.data : otherwise;
   ga__args_buffer(args, data);
   ga__args_offset(args, data, p.data ? p.offset : 0);
 }
 
-/* What a launch reads and writes; where nothing is, anything is passed. */
-typedef struct moves {
-  ga_sort_place in, out, vin, vout, indices;
-} moves;
-
-static void add_moves(ga_args *args, const moves *m) {
+void ga__sort_add_moves(ga_args *args, const ga_sort_moves *m) {
   args->n = 0;
   ga__args_input(args, m->in.data);
   ga__args_offset(args, m->in.data, m->in.offset);
@@ -61,14 +57,14 @@ static void add_moves(ga_args *args, const moves *m) {
                  : m->indices.data ? m->indices.data
                  : m->vout.data    ? m->vout.data
                                    : m->in.data;
-  add_place(args, m->out, any);
-  add_place(args, m->vin, any);
-  add_place(args, m->vout, any);
-  add_place(args, m->indices, any);
+  ga__sort_add_place(args, m->out, any);
+  ga__sort_add_place(args, m->vin, any);
+  ga__sort_add_place(args, m->vout, any);
+  ga__sort_add_place(args, m->indices, any);
 }
 
-static int launch(gpukernel *kernel, const ga_args *args, size_t groups, size_t items,
-                  size_t slots) {
+int ga__sort_launch(gpukernel *kernel, const ga_args *args, size_t groups, size_t items,
+                    size_t slots) {
   const ga_launch l = {.nd = 2,
                        .grid = {groups, 1, 1},
                        .block = {items, slots, 1},
@@ -100,9 +96,10 @@ static int new_zeros(gpudata **out, gpucontext *ctx, size_t size) {
 static int sort_blocks(const ga_sort_task *t) {
   const ga_device_info *info = &t->context->info;
   gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, t->context, GA_SORT_BLOCK, t->typecode, t->value_size,
-                    false));
-  const moves m = {t->keys, t->out_keys, t->values, t->out_values, t->out_indices};
+  GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_BLOCK, t->typecode, t->value_size,
+                         false));
+  const ga_sort_moves m = {t->keys, t->out_keys, t->values, t->out_values,
+                           t->out_indices};
   const int mode = (t->out_keys.data ? GA_SORT_KEYS : 0) |
                    (t->out_indices.data ? GA_SORT_LONG : 0) |
                    (t->descending ? GA_SORT_FLIP : 0);
@@ -120,12 +117,12 @@ static int sort_blocks(const ga_sort_task *t) {
   size_t groups = ceil_div(t->rows, slots);
   groups = smaller(groups, info->is_cpu ? 32 * info->processors : (size_t)1 << 20);
   ga_args args;
-  add_moves(&args, &m);
+  ga__sort_add_moves(&args, &m);
   ga__args_u64(&args, t->rows);
   ga__args_u64(&args, t->n);
   ga__args_u64(&args, power);
   ga__args_i32(&args, mode);
-  return launch(kernel, &args, groups, lanes, slots);
+  return ga__sort_launch(kernel, &args, groups, lanes, slots);
 }
 
 /* ---- passes ---- */
@@ -178,11 +175,12 @@ static ga_sort_place place_of(gpudata *own, ga_sort_place result) {
 }
 
 /* What pass `i` moves, and its mode. */
-static int moves_of(moves *m, const passes *p, const ga_sort_task *t, unsigned int i) {
+static int moves_of(ga_sort_moves *m, const passes *p, const ga_sort_task *t,
+                    unsigned int i) {
   const bool is_first = i == 0, is_last = i + 1 == p->n;
   const int to = (p->n - 1 - i) % 2 == 0, from = !to;
   int mode = t->descending ? GA_SORT_FLIP : 0;
-  *m = (moves){.in = t->keys, .vin = t->values};
+  *m = (ga_sort_moves){.in = t->keys, .vin = t->values};
   if (!is_first) {
     m->in = place_of(p->keys[from], t->out_keys);
     m->vin = place_of(p->values[from], t->out_values);
@@ -213,34 +211,35 @@ static unsigned int count_passes(const ga_sort_task *t, const ga_sort_spec *spec
 static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
                         unsigned int n_passes) {
   gpukernel *kernel;
-  const moves m = {.in = t->keys};
+  const ga_sort_moves m = {.in = t->keys};
   const size_t wanted = (size_t)8 * t->context->info.processors;
   size_t blocks = ceil_div(t->n, (size_t)4 * GA_SORT_THREADS * 4);
   blocks = smaller(blocks, ceil_div(wanted, t->rows));
-  GA_TRY(get_kernel(&kernel, t->context, GA_SORT_HISTOGRAM, t->typecode, 0, is_large));
+  GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_HISTOGRAM, t->typecode, 0,
+                         is_large));
   ga_args args;
-  add_moves(&args, &m);
+  ga__sort_add_moves(&args, &m);
   ga__args_buffer(&args, bins);
   ga__args_offset(&args, bins, 0);
   ga__args_u64(&args, t->rows);
   ga__args_u64(&args, t->n);
   ga__args_u64(&args, blocks);
   ga__args_i32(&args, t->descending ? GA_SORT_FLIP : 0);
-  GA_TRY(launch(kernel, &args, t->rows * blocks, GA_SORT_THREADS, 1));
+  GA_TRY(ga__sort_launch(kernel, &args, t->rows * blocks, GA_SORT_THREADS, 1));
   return sum_up(bins, is_large ? GA_ULONG : GA_UINT, t->rows * n_passes, 256);
 }
 
 static int sweep(const ga_sort_task *t, const passes *p, gpudata *bins, gpudata *state,
                  size_t state_size, size_t tiles, bool is_large) {
   gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, t->context, GA_SORT_SWEEP, t->typecode, p->value_size,
-                    is_large));
+  GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_SWEEP, t->typecode, p->value_size,
+                         is_large));
   for (unsigned int i = 0; i < p->n; i++) {
-    moves m;
+    ga_sort_moves m;
     const int mode = moves_of(&m, p, t, i);
     ga_args args;
     GA_TRY(ga__buffer_fill(state, 0, 0, state_size));
-    add_moves(&args, &m);
+    ga__sort_add_moves(&args, &m);
     ga__args_buffer(&args, bins);
     ga__args_offset(&args, bins, 0);
     ga__args_buffer(&args, state);
@@ -250,7 +249,7 @@ static int sweep(const ga_sort_task *t, const passes *p, gpudata *bins, gpudata 
     ga__args_u64(&args, tiles);
     ga__args_i32(&args, (int32_t)i);
     ga__args_i32(&args, mode);
-    GA_TRY(launch(kernel, &args, t->rows * tiles, GA_SORT_THREADS, 1));
+    GA_TRY(ga__sort_launch(kernel, &args, t->rows * tiles, GA_SORT_THREADS, 1));
   }
   return GA_NO_ERROR;
 }
@@ -287,14 +286,14 @@ static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
   const size_t items = info->is_cpu ? 1 : 64;
   const size_t work = ceil_div(t->rows * chunks, items);
   const size_t groups = smaller(work, info->is_cpu ? 32 * info->processors : work);
-  moves m;
+  ga_sort_moves m;
   const int mode = moves_of(&m, p, t, i);
   for (int kind = GA_SORT_COUNT; kind <= GA_SORT_SCATTER; kind++) {
     gpukernel *kernel;
     ga_args args;
-    GA_TRY(get_kernel(&kernel, t->context, kind, t->typecode,
-                      kind == GA_SORT_COUNT ? 0 : p->value_size, false));
-    add_moves(&args, &m);
+    GA_TRY(ga__sort_kernel(&kernel, t->context, kind, t->typecode,
+                           kind == GA_SORT_COUNT ? 0 : p->value_size, false));
+    ga__sort_add_moves(&args, &m);
     ga__args_buffer(&args, counts);
     ga__args_offset(&args, counts, 0);
     ga__args_u64(&args, t->rows);
@@ -303,7 +302,7 @@ static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
     ga__args_u64(&args, chunks);
     ga__args_i32(&args, (int32_t)i);
     ga__args_i32(&args, mode);
-    GA_TRY(launch(kernel, &args, groups, items, 1));
+    GA_TRY(ga__sort_launch(kernel, &args, groups, items, 1));
     if (kind == GA_SORT_COUNT)
       GA_TRY(sum_up(counts, GA_UINT, t->rows, (size_t)radix * chunks));
   }
@@ -338,98 +337,4 @@ int ga__sort_rows(const ga_sort_task *t) {
   if (t->n <= ga__sort_room(t->typecode))
     return sort_blocks(t);
   return t->context->info.has_progress ? sort_sweeping(t) : sort_chunks(t);
-}
-
-/* ---- the first k ---- */
-
-static int select_once(const ga_sort_task *t, size_t k, size_t chunk, bool is_given,
-                       ga_sort_place from, ga_sort_place keys, ga_sort_place indices) {
-  const ga_device_info *info = &t->context->info;
-  const size_t chunks = ceil_div(t->n, chunk);
-  gpukernel *kernel;
-  GA_TRY(get_kernel(&kernel, t->context, GA_SORT_SELECT, t->typecode, 0, false));
-  const moves m = {.in = t->keys, .out = keys, .indices = indices};
-  ga_args args;
-  add_moves(&args, &m);
-  add_place(&args, from, indices.data);
-  ga__args_u64(&args, t->rows);
-  ga__args_u64(&args, t->n);
-  ga__args_u64(&args, chunk);
-  ga__args_u64(&args, chunks);
-  ga__args_u64(&args, k);
-  ga__args_i32(&args,
-               (t->descending ? GA_SORT_FLIP : 0) | (is_given ? GA_SORT_GIVEN : 0));
-  const size_t most = info->is_cpu ? 32 * info->processors : (size_t)1 << 20;
-  size_t items = 1;
-  while (!info->is_cpu &&
-         2 * items <= smaller(GA_SORT_THREADS, ga__kernel_threads(kernel)))
-    items *= 2;
-  return launch(kernel, &args, smaller(t->rows * chunks, most), items, 1);
-}
-
-/* Elements of a chunk of which k are kept. The last chunk has k at least. */
-static size_t choose_chunk(const ga_sort_task *t, size_t k) {
-  const size_t wanted =
-      (size_t)(t->context->info.is_cpu ? 4 : 8) * t->context->info.processors;
-  size_t chunk = ceil_div(t->n, ceil_div(wanted, t->rows));
-  const size_t least = smaller(t->n, 16 * k < 16384 ? 16384 : 16 * k);
-  if (chunk < least)
-    chunk = least;
-  while (chunk < t->n && t->n % chunk != 0 && t->n % chunk < k)
-    chunk++;
-  return smaller(chunk, t->n);
-}
-
-/* The first k, as they lie; then, of all chunks' ones, the first k. */
-static int select_chunks(ga_sort_task *t, size_t k, gpudata **keys, gpudata **indices) {
-  const size_t chunk = choose_chunk(t, k), chunks = ceil_div(t->n, chunk);
-  const size_t count = t->rows * chunks * k;
-  gpudata *some[2] = {NULL, NULL};
-  GA_TRY(ga__buffer_new(&some[0], t->context, count * key_size(t)));
-  int status = ga__buffer_new(&some[1], t->context, count * 8);
-  if (status == GA_NO_ERROR)
-    status = select_once(t, k, chunk, false, (ga_sort_place){NULL, 0},
-                         (ga_sort_place){some[0], 0}, (ga_sort_place){some[1], 0});
-  if (status == GA_NO_ERROR && chunks == 1) {
-    *keys = some[0];
-    *indices = some[1];
-    return GA_NO_ERROR;
-  }
-  ga_sort_task rest = *t;
-  rest.keys = (ga_sort_place){some[0], 0};
-  rest.n = chunks * k;
-  gpudata *final[2] = {NULL, NULL};
-  if (status == GA_NO_ERROR)
-    status = ga__buffer_new(&final[0], t->context, t->rows * k * key_size(t));
-  if (status == GA_NO_ERROR)
-    status = ga__buffer_new(&final[1], t->context, t->rows * k * 8);
-  if (status == GA_NO_ERROR)
-    status = select_once(&rest, k, rest.n, true, (ga_sort_place){some[1], 0},
-                         (ga_sort_place){final[0], 0}, (ga_sort_place){final[1], 0});
-  gpudata_release(some[0]);
-  gpudata_release(some[1]);
-  if (status != GA_NO_ERROR) {
-    gpudata_release(final[0]);
-    gpudata_release(final[1]);
-    return status;
-  }
-  *keys = final[0];
-  *indices = final[1];
-  return GA_NO_ERROR;
-}
-
-int ga__select_rows(const ga_sort_task *task, size_t k) {
-  ga_sort_task t = *task;
-  gpudata *keys, *indices;
-  GA_TRY(select_chunks(&t, k, &keys, &indices));
-  t.keys = (ga_sort_place){keys, 0};
-  t.values = (ga_sort_place){indices, 0};
-  t.out_values = t.out_indices;
-  t.out_indices = (ga_sort_place){NULL, 0};
-  t.value_size = 8;
-  t.n = k;
-  int status = ga__sort_rows(&t);
-  gpudata_release(keys);
-  gpudata_release(indices);
-  return status;
 }

@@ -46,6 +46,10 @@ unsigned int ga__sort_room(int typecode) {
   return gpuarray_get_elsize(typecode) <= 4 ? 2048 : 1024;
 }
 
+unsigned int ga__sort_pick_items(int typecode) {
+  return gpuarray_get_elsize(typecode) <= 4 ? 16 : 8;
+}
+
 static const char *unsigned_name(unsigned int size) {
   return size == 1   ? "ga_ubyte"
          : size == 2 ? "ga_ushort"
@@ -108,6 +112,8 @@ static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
   const unsigned int value = (unsigned int)spec->value_size;
   ga__strbuf_add(sb, spec->kind == GA_SORT_SWEEP
                          ? "#define SO_KERNEL KERNEL_SIZED(SO_THREADS, 4)\n"
+                     : spec->kind == GA_SORT_PICK && !spec->is_cpu
+                         ? "#define SO_KERNEL KERNEL_OF(SO_PICK_WARPS * 32, 1)\n"
                          : "#define SO_KERNEL KERNEL\n");
   ga__strbuf_addf(sb,
                   "#define SO_BITS %d\n#define SO_RADIX %u\n#define SO_PASSES %u\n"
@@ -144,14 +150,47 @@ static void add_body(ga_strbuf *sb, const char *text) {
 
 static const char *stem_of(int kind) {
   static const char *const stems[] = {"sort_block", "sort_histogram", "sort_sweep",
-                                      "sort_count", "sort_scatter",   "sort_select"};
+                                      "sort_count", "sort_scatter",   "sort_select",
+                                      "sort_pick"};
   return stems[kind];
+}
+
+static void add_pick(ga_strbuf *sb, const ga_sort_spec *spec) {
+  ga__strbuf_add(sb, "#define SO_ALL (~(SO_CODE)0 >> (8 * sizeof(SO_CODE) - "
+                     "SO_WIDTH))\n");
+  if (spec->is_cpu) {
+    ga__strbuf_addf(sb, "#define SO_HELD %d\n", GA_SORT_HELD);
+    ga__strbuf_add(sb, ga__sort_head);
+    add_body(sb, ga__sort_hold_begin);
+    ga__strbuf_add(sb, ga__sort_hold_cut);
+    ga__strbuf_add(sb, ga__sort_hold_end);
+    return;
+  }
+  ga__strbuf_addf(
+      sb, "#define SO_OWN %u\n#define SO_PICK_WARPS %d\n#define SO_RANKED %d\n",
+      ga__sort_pick_items(spec->typecode), GA_SORT_PICK_THREADS / 32, GA_SORT_RANKED);
+  ga__strbuf_add(sb, ga__sort_head);
+  add_body(sb, ga__sort_pick_begin);
+  ga__strbuf_add(sb, ga__sort_pick_place);
+  ga__strbuf_add(sb, ga__sort_pick_end);
+}
+
+/* What a CPU sorts in local memory. */
+static void add_slots(ga_strbuf *sb, int typecode) {
+  const bool pairs = is_complex(typecode);
+  ga__strbuf_add(sb, pairs                                ? ga__sort_slot_struct
+                     : gpuarray_get_elsize(typecode) <= 4 ? ga__sort_slot_packed
+                                                          : ga__sort_slot_coded);
+  ga__strbuf_add(sb, pairs ? ga__sort_run_inserted : ga__sort_run_ranked);
 }
 
 static void add_kernel(ga_strbuf *sb, const ga_sort_spec *spec) {
   if (spec->kind == GA_SORT_BLOCK && spec->is_cpu)
-    ga__strbuf_add(sb, gpuarray_get_elsize(spec->typecode) <= 4 ? ga__sort_slot_packed
-                                                                : ga__sort_slot_struct);
+    add_slots(sb, spec->typecode);
+  if (spec->kind == GA_SORT_PICK) {
+    add_pick(sb, spec);
+    return;
+  }
   ga__strbuf_add(sb, ga__sort_head);
   switch (spec->kind) {
   case GA_SORT_BLOCK:

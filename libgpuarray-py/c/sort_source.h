@@ -10,7 +10,8 @@ enum ga_sort_kind {
   GA_SORT_SWEEP,     /* one digit, in one pass, where groups may wait for each other */
   GA_SORT_COUNT,     /* of one digit in each chunk */
   GA_SORT_SCATTER,   /* one digit, after COUNT */
-  GA_SORT_SELECT     /* the first k of a row, unsorted */
+  GA_SORT_SELECT,    /* the first k of a row, unsorted */
+  GA_SORT_PICK /* the same, of chunks read once: on CPUs, and where there are warps */
 };
 
 /* What a kernel is made for; compared by its bytes, so zeroed before it is filled. */
@@ -31,12 +32,21 @@ unsigned int ga__sort_tile(const ga_sort_spec *spec);
 /* Keys that BLOCK has room for, a power of 2. */
 unsigned int ga__sort_room(int typecode);
 
+/* Keys that an item of PICK holds; items of its groups at most, a multiple of 32; keys
+ * that PICK may leave in order. */
+unsigned int ga__sort_pick_items(int typecode);
+#define GA_SORT_PICK_THREADS 1024
+#define GA_SORT_RANKED 256
+/* Keys that PICK holds on a CPU, of which k are at most a half. */
+#define GA_SORT_HELD 2048
+
 /* Bits of `mode`. */
 #define GA_SORT_KEYS 1   /* keys are stored */
 #define GA_SORT_IOTA 2   /* a key's value is its place in the row; none are read */
 #define GA_SORT_LONG 4   /* values are stored as ga_long, to `indices` */
 #define GA_SORT_FLIP 8   /* descending */
-#define GA_SORT_GIVEN 16 /* SELECT: places in the row are read from `from` */
+#define GA_SORT_GIVEN 16 /* SELECT, PICK: places in the row are read from `from` */
+#define GA_SORT_ORDER 32 /* PICK: in order */
 
 /* Arguments: every buffer is followed by its offset in bytes. Rows of keys and values
  * lie one after the other.
@@ -48,10 +58,13 @@ unsigned int ga__sort_room(int typecode);
  *   COUNT, SCATTER: counts[row][digit][chunk], summed up for SCATTER; rows, n, chunk,
  *     chunks; pass; mode;
  *   SELECT: from, places of the keys; rows, length of a row, of a chunk, chunks, k;
- *     mode. Each chunk's first k go to out[row][chunk][k], in the order they lie in.
- * Counts are 64-bit. Groups are GA_SORT_THREADS by 1 items, or for BLOCK lanes by
- * slots of a row each; on a CPU one item, and groups of BLOCK, COUNT, SCATTER and
- * SELECT share what there is. The caller clears out->body. */
+ *     mode. Each chunk's first k go to out[row][chunk][k], in the order they lie in;
+ *   PICK: as SELECT; `chunk` is the least length of a chunk, and the first chunks have
+ *     one more until none is left. KEYS and LONG say what is stored. Groups are
+ *     multiples of 32 by 1 items, with a chunk each.
+ * Counts are 64-bit. Other groups are GA_SORT_THREADS by 1 items, or for BLOCK lanes by
+ * slots of a row each; on a CPU one item, and groups of BLOCK, COUNT, SCATTER,
+ * SELECT and PICK share what there is. The caller clears out->body. */
 int ga__sort_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

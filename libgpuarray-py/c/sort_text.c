@@ -99,20 +99,67 @@ const char ga__sort_block[] =
     "  }\n"
     "}\n";
 
-/* The same on a CPU, an item a row: runs of 8 are merged. A slot is a key's code and
- * place in one number where that fits, so slots are compared at once. */
+/* The same on a CPU, an item a row: sorted runs are merged. A slot is a key's code and
+ * place, in one number where that fits; of a complex key it is the key and its place.
+ * Of slots in two runs SO_LESS is asked only whether the later one comes first. */
 const char ga__sort_slot_packed[] =
     "#define SO_SLOT ga_ulong\n"
     "#define SO_MAKE(s, key, place)                                               \\\n"
     "  s = (ga_ulong)(ga_uint)(SO_ENCODE(key) ^ (mode & 8 ? ~0u : 0u)) << 32 | "
     "(place)\n"
     "#define SO_LESS(a, b) ((a) < (b))\n"
-    "#define SO_SLOT_PLACE(s) ((ga_uint)(s))\n";
+    "#define SO_SLOT_PLACE(s) ((ga_uint)(s))\n"
+    "#define SO_WORD(s) (s)\n";
+const char ga__sort_slot_coded[] =
+    "typedef struct SO_SLOT { ga_ulong code; ga_uint place; } SO_SLOT;\n"
+    "#define SO_MAKE(s, k, p)                                                      \\\n"
+    "  { (s).code = SO_ENCODE(k) ^ (mode & 8 ? ~(ga_ulong)0 : 0); (s).place = (p); }\n"
+    "#define SO_LESS(a, b) ((a).code < (b).code)\n"
+    "#define SO_SLOT_PLACE(s) ((s).place)\n"
+    "#define SO_WORD(s) ((s).code)\n";
 const char ga__sort_slot_struct[] =
     "typedef struct SO_SLOT { SO_KEY key; ga_uint place; } SO_SLOT;\n"
     "#define SO_MAKE(s, k, p) { (s).key = (k); (s).place = (p); }\n"
     "#define SO_LESS(a, b) SO_BEFORE((a).key, (a).place, (b).key, (b).place, mode)\n"
     "#define SO_SLOT_PLACE(s) ((s).place)\n";
+
+/* A run from `start` on. Each slot goes after as many as come before it: that is more
+ * comparisons than any sort needs, but vector units do them. */
+const char ga__sort_run_ranked[] =
+    "#define SO_RUN 32\n"
+    "#define SO_SORT_RUN                                                           \\\n"
+    "  {                                                                           \\\n"
+    "    SO_SLOT run[SO_RUN];                                                      \\\n"
+    "    ga_ulong words[SO_RUN];                                                   \\\n"
+    "    const int have = n - start < SO_RUN ? n - start : SO_RUN;                 \\\n"
+    "    const int padded = (have + 7) & ~7;                                       \\\n"
+    "    for (int i = 0; i < padded; i++) words[i] = ~(ga_ulong)0;                 \\\n"
+    "    for (int i = 0; i < have; i++) {                                          \\\n"
+    "      SO_MAKE(run[i], in[at + start + i], (ga_uint)(start + i));              \\\n"
+    "      words[i] = SO_WORD(run[i]);                                             \\\n"
+    "    }                                                                         \\\n"
+    "    for (int i = 0; i < have; i++) {                                          \\\n"
+    "      const ga_ulong own = words[i];                                          \\\n"
+    "      ga_long rank = 0;                                                       \\\n"
+    "      for (int j = 0; j < padded; j++)                                        \\\n"
+    "        rank += (words[j] < own) | ((words[j] == own) & (j < i));             \\\n"
+    "      slots[start + rank] = run[i];                                           \\\n"
+    "    }                                                                         \\\n"
+    "  }\n";
+const char ga__sort_run_inserted[] =
+    "#define SO_RUN 8\n"
+    "#define SO_SORT_RUN                                                           \\\n"
+    "  {                                                                           \\\n"
+    "    const int end = n - start < SO_RUN ? n : start + SO_RUN;                  \\\n"
+    "    for (int i = start; i < end; i++) {                                       \\\n"
+    "      SO_SLOT slot;                                                           \\\n"
+    "      SO_MAKE(slot, in[at + i], (ga_uint)i);                                  \\\n"
+    "      int j = i;                                                              \\\n"
+    "      for (; j > start && SO_LESS(slot, slots[j - 1]); j--)                   \\\n"
+    "        slots[j] = slots[j - 1];                                              \\\n"
+    "      slots[j] = slot;                                                        \\\n"
+    "    }                                                                         \\\n"
+    "  }\n";
 const char ga__sort_merging[] =
     "    ga_ulong rows, ga_ulong n_, ga_ulong m_, ga_int mode) {\n"
     "  LOCAL_MEM SO_SLOT slots[2 * SO_ROOM];\n"
@@ -121,18 +168,8 @@ const char ga__sort_merging[] =
     "  for (ga_size row = GID_0; row < rows; row += GDIM_0) {\n"
     "    const ga_size at = row * n;\n"
     "    int from = 0;\n"
-    "    for (int start = 0; start < n; start += 8) {\n"
-    "      const int end = n - start < 8 ? n : start + 8;\n"
-    "      for (int i = start; i < end; i++) {\n"
-    "        SO_SLOT slot;\n"
-    "        SO_MAKE(slot, in[at + i], (ga_uint)i);\n"
-    "        int j = i;\n"
-    "        for (; j > start && SO_LESS(slot, slots[j - 1]); j--)\n"
-    "          slots[j] = slots[j - 1];\n"
-    "        slots[j] = slot;\n"
-    "      }\n"
-    "    }\n"
-    "    for (int width = 8; width < n; width *= 2) {\n"
+    "    for (int start = 0; start < n; start += SO_RUN) SO_SORT_RUN\n"
+    "    for (int width = SO_RUN; width < n; width *= 2) {\n"
     "      const int to = SO_ROOM - from;\n"
     "      for (int start = 0; start < n; start += 2 * width) {\n"
     "        int i = start, end_i = start + width < n ? start + width : n;\n"
@@ -298,5 +335,6 @@ const char ga__sort_tail[] =
     "#undef SO_PASSES\n#undef SO_COUNT\n#undef SO_PREFIX\n#undef SO_TOTAL\n"
     "#undef SO_ADD\n#undef SO_THREADS\n#undef SO_WARPS\n#undef SO_ITEMS\n"
     "#undef SO_TILE\n#undef SO_ROOM\n#undef SO_INDEX\n#undef SO_NUMBER\n"
+    "#undef SO_RUN\n#undef SO_SORT_RUN\n#undef SO_WORD\n"
     "#undef SO_SLOT\n#undef SO_MAKE\n#undef SO_LESS\n#undef SO_SLOT_PLACE\n"
     "#undef SO_KERNEL\n#undef SO_COUNT_LOCAL\n#undef SO_LOOK\n";

@@ -28,14 +28,14 @@ static void check_refused(gpucontext *ctx, gpuscan_spec spec, int status) {
 static void specs_that_are_wrong(gpucontext *ctx) {
   gpuscan_spec spec = spec_of_sum();
   int status = GA_NO_ERROR;
-  CHECK(GpuScan_new(NULL, &spec, &status) == NULL && status == GA_INVALID_ERROR);
-  CHECK(GpuScan_new(ctx, NULL, &status) == NULL && status == GA_INVALID_ERROR);
+  CHECK(GpuScan_new(NULL, &spec, &status) == NULL && status == GA_VALUE_ERROR);
+  CHECK(GpuScan_new(ctx, NULL, &status) == NULL && status == GA_VALUE_ERROR);
   CHECK(GpuScan_new(ctx, NULL, NULL) == NULL);
   spec.size = 1;
   check_refused(ctx, spec, GA_INVALID_ERROR);
   spec = spec_of_sum();
   spec.map = NULL;
-  check_refused(ctx, spec, GA_INVALID_ERROR);
+  check_refused(ctx, spec, GA_VALUE_ERROR);
   CHECK_TEXT("one is NULL");
   spec = spec_of_sum();
   spec.input.flags = GE_WRITE;
@@ -62,9 +62,9 @@ static void arguments_that_are_wrong(gpucontext *ctx, gpucontext *other) {
   fixed.flags &= ~GA_WRITEABLE;
 
   CHECK_OK(GpuScan_call(gs, &out, &a, -2, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuScan_call(NULL, &out, &a, 0, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuScan_call(gs, NULL, &a, 0, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuScan_call(gs, &out, NULL, 0, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuScan_call(NULL, &out, &a, 0, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuScan_call(gs, NULL, &a, 0, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuScan_call(gs, &out, NULL, 0, 0));
   CHECK_STATUS(GA_INVALID_ERROR, GpuScan_call(gs, &out, &a, 0, 8));
   CHECK_STATUS(GA_VALUE_ERROR, GpuScan_call(gs, &out, &a, 2, 0));
   CHECK_TEXT("axis 2 of 2 axes; expected -2 to 1");

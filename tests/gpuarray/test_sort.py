@@ -177,6 +177,32 @@ def test_top_k_of_long_rows(context, k):
         assert_same(got, np.take_along_axis(host, expected, 1), exact=True)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float16", "int64", "float64"])
+@pytest.mark.parametrize("shape", [(40, 33), (9, 129), (3, 20_003)])
+def test_top_k_of_many_lengths(context, dtype, shape):
+    need_double(context, dtype)
+    host = special(dtype, shape)
+    device = gpuarray.asarray(host, context=context)
+    for k, largest in ((1, True), (8, False), (257, True), (2000, False)):
+        if k <= shape[1]:
+            got, places = device.topk(k, largest=largest)
+            expected = first_k(host, k, 1, largest)
+            assert_same(places, expected)
+            assert_same(got, np.take_along_axis(host, expected, 1), exact=True)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("ordered", [-1, 1])
+def test_top_k_of_ordered_rows(context, ordered):
+    host = np.arange(0, ordered * 3000, ordered, dtype="int32")[None] // 2
+    device = gpuarray.asarray(host, context=context)
+    for k, largest in ((3, True), (3, False), (300, True), (300, False)):
+        got, places = device.topk(k, largest=largest)
+        expected = first_k(host, k, 1, largest)
+        assert_same(places, expected)
+        assert_same(got, np.take_along_axis(host, expected, 1), exact=True)
+
+
 def test_functions_and_mistakes(context):
     host, device = pair("row", "float32", context)
     assert_same(gpuarray.argsort(device, 0), np.argsort(host, 0, kind="stable"))

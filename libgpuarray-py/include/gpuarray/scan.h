@@ -32,15 +32,15 @@ typedef struct _gpuscan_spec {
 #define GA_SCAN_REVERSE 0x2   /* from the axis's end: the last element comes first */
 
 /* Everything in `spec` is copied. NULL on failure, and then the status in *ret (which
- * may be NULL): GA_INVALID_ERROR for a NULL or a wrong size, GA_DEVSUP_ERROR for a type
- * that the device lacks. The object keeps `ctx` alive. */
+ * may be NULL): GA_VALUE_ERROR for a NULL, GA_INVALID_ERROR for a wrong size,
+ * GA_DEVSUP_ERROR for a type that the device lacks. The object keeps `ctx` alive. */
 GpuScan *GpuScan_new(gpucontext *ctx, const gpuscan_spec *spec, int *ret);
 /* Frees the object; calls that are queued run to their end. NULL is fine. */
 void GpuScan_free(GpuScan *gs);
 /* Element i of `out` along `axis` (negative: from the last) becomes the combination of
  * the elements 0 to i of `a`. `out` has the shape of `a` and any layout that writes no
  * element twice; the two may overlap. Arrays of no elements are a success. Failures,
- * with `out` untouched: GA_INVALID_ERROR (NULL, typecodes, contexts, flags),
+ * with `out` untouched: GA_INVALID_ERROR (typecodes, contexts, flags),
  * GA_VALUE_ERROR (another shape, no such axis, 0-d, a read-only `out`),
  * GA_UNALIGNED_ERROR, GA_MEMORY_ERROR. */
 int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int flags);

@@ -7,7 +7,7 @@
  *
  * Ownership: arrays are borrowed; new ones are the caller's. Waiting: nothing waits.
  * Threads: functions may be called from several at once. Failure: with every result
- * untouched, GA_INVALID_ERROR (NULL, typecodes, contexts, flags), GA_VALUE_ERROR
+ * untouched, GA_INVALID_ERROR (typecodes, contexts, flags), GA_VALUE_ERROR
  * (shapes, no such axis, 0-d, a read-only result), GA_UNALIGNED_ERROR, GA_DEVSUP_ERROR,
  * GA_MEMORY_ERROR. */
 #ifndef GPUARRAY_SORT_H
