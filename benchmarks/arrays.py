@@ -41,6 +41,8 @@ class Library:
     """n new random float32."""
     products: tuple[str, ...] = ("float32", "float16")
     """The dtypes of matrix products; NumPy has no fast one for float16."""
+    reverse: Callable[[Any], Any] = lambda a: a[:, ::-1]
+    """The rows of a matrix from their ends."""
     prepare: Callable[..., Call] = lambda function, *args: lambda: function(*args)
     """A call of a function; a library that compiles functions does it here."""
 
@@ -98,6 +100,11 @@ def layouts(lib: Library, side: int) -> dict[str, float]:
         "a + column": (lib.prepare(add, a, column), 8),
         "a + b.T": (lib.prepare(lambda a, b: a + b.T, a, b), 12),
         "copy of a.T": (lib.prepare(lambda a: lib.copy(a.T), a), 8),
+        "a + b[:, ::-1]": (lib.prepare(lambda a, b: a + lib.reverse(b), a, b), 12),
+        "a[:, ::2] + b[:, ::2]": (
+            lib.prepare(lambda a, b: a[:, ::2] + b[:, ::2], a, b),
+            6,
+        ),
         "take of rows": (lib.prepare(lib.take, a, order), 8),
     }
     return {

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ UNITS = (
     "GB/s of the bytes that must move, unless the row says otherwise; steps, exp and "
     "10 floats: microseconds; compile: seconds"
 )
+TIMES = ("a + a, 10 floats", "exp ", "logistic ")
+"""How the names of rows in microseconds begin; the others are rates."""
 
 
 def measured(module: str, *args: str, **environment: str) -> dict[str, float]:
@@ -51,6 +53,16 @@ def measured(module: str, *args: str, **environment: str) -> dict[str, float]:
         print(f"{module} {args}: {lines[-1:]}", file=sys.stderr)
         return {}
     found: dict[str, float] = json.loads(lines[-1])
+    return found
+
+
+def best_of(runs: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The best figure of each row."""
+    found: dict[str, float] = {}
+    for rows in runs:
+        for name, figure in rows.items():
+            better = min if name.startswith(TIMES) else max
+            found[name] = better(found.get(name, figure), figure)
     return found
 
 
@@ -128,7 +140,12 @@ def options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--context", default="")
-    parser.add_argument("--small", action="store_true", help="sizes for a processor")
+    parser.add_argument(
+        "--passes",
+        type=int,
+        default=1,
+        help="runs of every library, in turns, of which the best figures count",
+    )
     parser.add_argument("--output", type=Path)
     parser.add_argument("--commit", default="", help="where the tree has no git")
     parser.add_argument("--only", nargs="*", choices=LIBRARIES, default=[*LIBRARIES])
@@ -136,15 +153,17 @@ def options() -> argparse.Namespace:
 
 
 def main(
-    context: str, small: bool, only: list[str], output: Path | None, commit: str
+    context: str, passes: int, only: list[str], output: Path | None, commit: str
 ) -> None:
-    """Measure, print and keep."""
-    results = {}
-    for library in only:
-        if importlib.util.find_spec(LIBRARIES[library]) is not None:
+    """Measure, print and keep. A processor gets small sizes."""
+    size = "small" if gpuarray.context(context or None).is_cpu else "large"
+    found = [name for name in only if importlib.util.find_spec(LIBRARIES[name])]
+    runs: dict[str, list[dict[str, float]]] = {library: [] for library in found}
+    for _ in range(passes):
+        for library in found:
             print(f"{library} ...", file=sys.stderr)
-            size = "small" if small else "large"
-            results[library] = measured("worker", library, size, context)
+            runs[library].append(measured("worker", library, size, context))
+    results = {library: best_of(rows) for library, rows in runs.items()}
     compiling = compile_times(context)
     launching = launch_times() if context.startswith("cuda") else {}
     print(table(results))

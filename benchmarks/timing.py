@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 ROUNDS = 5
+LONGEST = 0.15  # seconds of a round, as far as the number of calls decides it
 
 Array = np.ndarray[Any, Any]
 
@@ -33,10 +34,18 @@ SIZES = {
 def seconds(
     call: Callable[[], Any], wait: Callable[[], Any], calls: int, rounds: int = ROUNDS
 ) -> float:
-    """Seconds a call: the best round of ``calls`` and one wait, after a warm-up."""
-    for _ in range(3):
+    """Seconds a call: the best round of ``calls`` and one wait, after a warm-up.
+
+    Fewer calls where they would make a round too long.
+    """
+    for _ in range(2):
         call()
     wait()
+    start = time.perf_counter()
+    call()
+    wait()
+    once = time.perf_counter() - start
+    calls = max(1, min(calls, int(LONGEST / max(once, 1e-9))))
     best = float("inf")
     for _ in range(rounds):
         start = time.perf_counter()

@@ -9,7 +9,7 @@
 /* ---- life ---- */
 
 static bool is_identifier(const char *name) {
-  if (name == NULL || !(isalpha((unsigned char)name[0]) || name[0] == '_'))
+  if (!(isalpha((unsigned char)name[0]) || name[0] == '_'))
     return false;
   for (const char *c = name; *c; c++)
     if (!isalnum((unsigned char)*c) && *c != '_')
@@ -19,11 +19,13 @@ static bool is_identifier(const char *name) {
 
 static int check_arg(gpucontext *ctx, const gpuelemwise_arg *args, unsigned int i) {
   const gpuelemwise_arg *arg = &args[i];
+  if (arg->name == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "elemwise: argument %u has no name", i);
   if (!is_identifier(arg->name))
     return GA_FAIL(GA_INVALID_ERROR,
                    "elemwise: argument %u is named '%s', expected a C identifier that "
                    "does not begin with " GA_ELEM_PREFIX,
-                   i, arg->name == NULL ? "" : arg->name);
+                   i, arg->name);
   for (unsigned int k = 0; k < i; k++)
     if (strcmp(arg->name, args[k].name) == 0)
       return GA_FAIL(GA_INVALID_ERROR, "elemwise: two arguments are named '%s'",
@@ -76,10 +78,9 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                      const char *expr, unsigned int n, const gpuelemwise_arg *args,
                      int flags, bool borrowed) {
   if (ctx == NULL || expr == NULL || (n > 0 && args == NULL))
-    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
-                   ctx == NULL    ? "context"
-                   : expr == NULL ? "expression"
-                                  : "arguments");
+    return ga__fail_null("elemwise", ctx == NULL    ? "context"
+                                     : expr == NULL ? "expression"
+                                                    : "arguments");
   if (n == 0 || n > GA_ELEM_MAX_ARGS)
     return GA_FAIL(GA_INVALID_ERROR, "elemwise: got %u arguments, expected 1 to %d", n,
                    GA_ELEM_MAX_ARGS);
@@ -118,7 +119,7 @@ int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                        const char *expr, unsigned int n, const gpuelemwise_arg *args,
                        int flags) {
   if (out == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no place for the object");
+    return ga__fail_null("elemwise", "place for the object");
   if (flags & ~(GE_NOADDR64 | GE_CONVERT_F16))
     return GA_FAIL(
         GA_INVALID_ERROR,
@@ -214,14 +215,13 @@ static unsigned int common_rank(const GpuElemwise *ge, void *const *args,
 
 int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
   if (ge == NULL || args == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
-                   ge == NULL ? "object" : "arguments");
+    return ga__fail_null("elemwise", ge == NULL ? "object" : "arguments");
   GA_TRY(ga__context_check(ge->context));
   const GpuArray *first = NULL;
   for (unsigned int i = 0; i < ge->n; i++) {
     if (ga__elemwise_is_scalar(ge, i)) {
       if (args[i] == NULL)
-        return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no value for '%s'",
+        return GA_FAIL(GA_VALUE_ERROR, "elemwise: got no value for '%s'",
                        ge->args[i].name);
       continue;
     }
@@ -279,7 +279,7 @@ static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
 static int check_inputs(GpuElemwise *ge, void *const *args) {
   for (unsigned int i = ge->n_out; i < ge->n; i++) {
     if (args[i] == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "elemwise: got nothing for '%s'",
+      return GA_FAIL(GA_VALUE_ERROR, "elemwise: got nothing for '%s'",
                      ge->args[i].name);
     if (ga__elemwise_is_scalar(ge, i))
       continue;
@@ -321,14 +321,13 @@ static int apply_list(GpuElemwise *ge, GpuArray *const *outs, void **args) {
 
 static int check_outputs(const GpuElemwise *ge, GpuArray *const *outs) {
   if (ge == NULL || outs == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no %s",
-                   ge == NULL ? "object" : "outputs");
+    return ga__fail_null("elemwise", ge == NULL ? "object" : "outputs");
   if (ge->n_out == 0)
     return GA_FAIL(GA_VALUE_ERROR, "elemwise: no argument is GE_WRITE only and first, "
                                    "so there is no output to make");
   for (unsigned int i = 0; i < ge->n_out; i++)
     if (outs[i] == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no array for output '%s'",
+      return GA_FAIL(GA_VALUE_ERROR, "elemwise: got no array for output '%s'",
                      ge->args[i].name);
   return GA_NO_ERROR;
 }
@@ -338,7 +337,7 @@ int GpuElemwise_apply(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) 
   void *args[GA_ELEM_MAX_ARGS];
   if (ge->n > ge->n_out) {
     if (ins == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "elemwise: got no inputs");
+      return ga__fail_null("elemwise", "inputs");
     memcpy(args + ge->n_out, ins, (ge->n - ge->n_out) * sizeof *args);
   }
   return apply_list(ge, outs, args);

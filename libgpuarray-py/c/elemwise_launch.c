@@ -1,6 +1,7 @@
 /* Launches of elementwise kernels: geometry and arguments. */
 #include "c/elemwise_launch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "c/half.h"
@@ -149,13 +150,25 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
 
 /* ---- strided ---- */
 
+/* Elements of a piece of a row, so that positions in it take 31 bits in every array. */
+static size_t piece_length(const ga_walk *w, bool unit) {
+  unsigned int last = w->nd - 1;
+  size_t piece = unit || ga__walk_follows_rows(w) ? CPU_ROW_PIECE : CPU_PIECE;
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    size_t step = (size_t)labs(w->strides[k][last]) / w->itemsize[k];
+    if (step > INT32_MAX / piece)
+      piece = step > INT32_MAX / 2 ? 1 : INT32_MAX / step;
+  }
+  return piece;
+}
+
 static int launch_strided_cpu(GpuElemwise *ge, ga_elem_variant *v, gpukernel *k,
                               const ga_walk *w, void *const *args) {
   ga_args list;
   list.n = 0;
   size_t row = w->dims[w->nd - 1];
   bool unit = ga__walk_is_unit(w);
-  size_t piece = unit || ga__walk_follows_rows(w) ? CPU_ROW_PIECE : CPU_PIECE;
+  size_t piece = piece_length(w, unit);
   ga__args_u64(&list, w->n / row);
   ga__args_u64(&list, (row - 1) / piece + 1);
   ga__args_u64(&list, piece);
@@ -173,6 +186,8 @@ static size_t row_vectors(const GpuElemwise *ge, const ga_walk *w) {
   unsigned int last = w->nd - 1;
   size_t row = w->dims[last], vector = ge->vector;
   uint64_t leader = (uint64_t)1 << w->arg[w->leader];
+  if (w->gap > 1)
+    return w->gap;
   if (vector == 1 || !(ga__walk_vectors(w, last, 1) & leader))
     return 0;
   if (ga__walk_vectors(w, last, ge->vector) & leader)
@@ -198,7 +213,8 @@ int ga__launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
   list.n = 0;
   ga__args_u32(&list, (uint32_t)n);
   ga__args_u32(&list, vectors > 0 ? (uint32_t)row : 0);
-  ga__args_u64(&list, ga__walk_vectors(w, last, 1));
+  ga__args_u32(&list, w->gap);
+  ga__args_u64(&list, w->gap > 1 ? 0 : ga__walk_vectors(w, last, 1));
   ga__args_u64(&list, ga__walk_ones(w));
   add_axes(&list, v, w->nd, dims, false);
   add_arrays(&list, ge, v->nd, w, v->wide, args);

@@ -104,6 +104,26 @@ static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   return GA_NO_ERROR;
 }
 
+/* Launches a walk of few elements along one axis, in pieces along the other. */
+static int try_narrow(bool *done, GpuElemwise *ge, const ga_walk *w,
+                      void *const *args) {
+  size_t piece = (size_t)GA_WALK_GAP * ge->vector;
+  *done = w->nd < ge->max_nd && ga__elem_takes_gaps(&ge->spec) &&
+          ga__walk_is_narrow(w, piece);
+  if (!*done)
+    return GA_NO_ERROR;
+  unsigned int axis = w->nd - 2;
+  size_t length = w->dims[axis], whole = length - length % piece;
+  ga_walk part;
+  ga__walk_part(&part, w, axis, 0, whole);
+  ga__walk_cut(&part, ge->vector);
+  GA_TRY(launch_walk(ge, &part, args));
+  if (whole == length)
+    return GA_NO_ERROR;
+  ga__walk_part(&part, w, axis, whole, length - whole);
+  return launch_walk(ge, &part, args);
+}
+
 /* ---- tiled ---- */
 
 /* Local memory that turned arrays may take: with more, too few blocks run at once. */
@@ -158,6 +178,8 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
     GA_TRY(try_flat(&done, ge, args, n, single, make, &w));
   } else if (!ge->spec.is_cpu) {
     GA_TRY(try_tiled(&done, ge, &w, args));
+    if (!done)
+      GA_TRY(try_narrow(&done, ge, &w, args));
   }
   if (done)
     return GA_NO_ERROR;

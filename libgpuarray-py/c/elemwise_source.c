@@ -13,6 +13,11 @@ unsigned int ga__elem_vector(const ga_elem_spec *spec) {
   return (unsigned int)(16 / ga__elem_largest(spec));
 }
 
+bool ga__elem_takes_gaps(const ga_elem_spec *spec) {
+  unsigned int vector = ga__elem_vector(spec);
+  return vector > 1 && vector <= 8;
+}
+
 unsigned int ga__elem_leader(const ga_elem_spec *spec) {
   for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_written(&spec->args[i]))
@@ -112,8 +117,7 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
 /* ---- strided, GPU ---- */
 
 /* The vector of array i: whole where it lies so, else its elements. */
-static void add_vector_load(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int last,
-                            unsigned int i) {
+static void add_vector_load(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i) {
   const char *vector = vector_type(spec, i), *type = ga__elem_stored(&spec->args[i]);
   unsigned int n = ga__elem_vector(spec);
   ga__strbuf_addf(
@@ -128,13 +132,12 @@ static void add_vector_load(ga_strbuf *sb, const ga_elem_spec *spec, unsigned in
       "        } else {\n"
       "#pragma unroll\n"
       "          for (int ga_i_k = 0; ga_i_k < %u; ga_i_k++)\n"
-      "            ga_i_v%u.e[ga_i_k] = ga_i_a%u[ga_i_k * ga_i_t%u_%u];\n"
+      "            ga_i_v%u.e[ga_i_k] = ga_i_a%u[ga_i_k * ga_i_j%u];\n"
       "        }\n",
-      i, i, vector, i, vector, i, i, type, i, n, i, n, i, i, i, last);
+      i, i, vector, i, vector, i, i, type, i, n, i, n, i, i, i);
 }
 
-static void add_vector_store(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int last,
-                             unsigned int i) {
+static void add_vector_store(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i) {
   const char *vector = vector_type(spec, i);
   ga__strbuf_addf(
       sb,
@@ -143,25 +146,28 @@ static void add_vector_store(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
       "        } else {\n"
       "#pragma unroll\n"
       "          for (int ga_i_k = 0; ga_i_k < %u; ga_i_k++)\n"
-      "            ga_i_a%u[ga_i_k * ga_i_t%u_%u] = ga_i_v%u.e[ga_i_k];\n"
+      "            ga_i_a%u[ga_i_k * ga_i_j%u] = ga_i_v%u.e[ga_i_k];\n"
       "        }\n",
-      i, i, vector, vector, i, i, ga__elem_vector(spec), i, i, last, i);
+      i, i, vector, vector, i, i, ga__elem_vector(spec), i, i, i);
 }
 
 /* The vector that begins at position ga_i_x of a row. */
-static void add_vector(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int last) {
+static void add_vector(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int last,
+                       const char *position) {
   unsigned int vector = ga__elem_vector(spec);
   for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_array(&spec->args[i]))
       ga__strbuf_addf(sb,
                       "        union { %s v; %s e[%u]; } ga_i_v%u;\n"
                       "        GLOBAL_MEM %s *ga_i_a%u = ga_i_%u + (ga_i_p%u + ga_i_x "
-                      "* ga_i_t%u_%u);\n",
+                      "* ga_i_t%u_%u);\n"
+                      "        const %s ga_i_j%u = (%s)ga_i_gap * ga_i_t%u_%u;\n",
                       vector_type(spec, i), ga__elem_stored(&spec->args[i]), vector, i,
-                      ga__elem_stored(&spec->args[i]), i, i, i, i, last);
+                      ga__elem_stored(&spec->args[i]), i, i, i, i, last, position, i,
+                      position, i, last);
   for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_read(&spec->args[i]))
-      add_vector_load(sb, spec, last, i);
+      add_vector_load(sb, spec, i);
   ga__strbuf_addf(sb,
                   "#pragma unroll\n"
                   "        for (int ga_i_k = 0; ga_i_k < %u; ga_i_k++) {\n",
@@ -171,12 +177,12 @@ static void add_vector(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int las
   ga__strbuf_add(sb, "        }\n");
   for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_written(&spec->args[i]))
-      add_vector_store(sb, spec, last, i);
+      add_vector_store(sb, spec, i);
 }
 
 /* A thread takes a vector of a row: one split of its number gives the row's place in
  * every array. Vectors begin where the leader's do in memory, so that the first and the
- * last of a row may be cut short. */
+ * last of a row may be cut short. Or it takes as many elements apart, of whole rows. */
 static void add_rows_gpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
                          const char *position) {
   unsigned int vector = ga__elem_vector(spec), last = nd - 1;
@@ -197,12 +203,12 @@ static void add_rows_gpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int n
   }
   ga__strbuf_addf(
       sb,
-      "      const %s ga_i_x = ga_i_x%u * %u\n"
+      "      const %s ga_i_x = ga_i_gap > 1 ? ga_i_x%u : ga_i_x%u * %u\n"
       "          - (%s)((ga_size)(ga_i_%u + ga_i_p%u) / sizeof(%s) %% %u);\n"
-      "      if (ga_i_x >= 0 && ga_i_x + %u <= (%s)ga_i_row) {\n",
-      position, last, vector, position, leader, leader,
+      "      if (ga_i_gap > 1 || (ga_i_x >= 0 && ga_i_x + %u <= (%s)ga_i_row)) {\n",
+      position, last, last, vector, position, leader, leader,
       ga__elem_stored(&spec->args[leader]), vector, vector, position);
-  add_vector(sb, spec, last);
+  add_vector(sb, spec, last, position);
   ga__strbuf_addf(sb,
                   "      } else {\n"
                   "#pragma unroll 1\n"
@@ -270,14 +276,16 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   ga_strbuf text = {0};
   ga__strbuf_add(
       &text,
-      "(ga_uint ga_i_n, ga_uint ga_i_row, ga_ulong ga_i_units, ga_ulong ga_i_ones");
+      "(ga_uint ga_i_n, ga_uint ga_i_row, ga_uint ga_i_apart, ga_ulong ga_i_units, "
+      "ga_ulong ga_i_ones");
   for (unsigned int k = 1; k < nd; k++)
     ga__strbuf_addf(&text, ", ga_uint ga_i_d%u, ga_uint ga_i_m%u, ga_uint ga_i_h%u", k,
                     k, k);
   ga__elem_add_parameters(&text, spec, nd, position, "");
   ga__elem_add_pointers(&text, spec, 0);
   if (ga__elem_vector(spec) > 1) {
-    ga__strbuf_add(&text, "  if (ga_i_row) {\n");
+    ga__strbuf_addf(&text, "  const ga_uint ga_i_gap = %s;\n  if (ga_i_row) {\n",
+                    ga__elem_takes_gaps(spec) ? "ga_i_apart" : "1");
     add_rows_gpu(&text, spec, nd, position);
     ga__strbuf_add(&text, "    return;\n  }\n");
   }
@@ -288,22 +296,79 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
 
 /* ---- strided, CPU ---- */
 
-/* The elements of a piece of a row. */
-static void add_row(ga_strbuf *sb, const ga_elem_spec *spec, const char *from,
-                    const char *to) {
-  ga__strbuf_add(sb, "      for (ga_ssize ga_i_u = ga_i_from; ga_i_u < ga_i_to;\n"
-                     "           ga_i_u += (ga_ssize)LDIM_0) {\n"
-                     "        const ga_ssize ga_i_x = ga_i_u + (ga_ssize)LID_0;\n"
-                     "        if (ga_i_x < ga_i_to) {\n");
-  ga__elem_add_body(sb, spec, 0, "          ", from, to);
+/* The elements of a piece of a row; `body` with ga_i_x for each. */
+static void add_row(ga_strbuf *sb, const ga_strbuf *body) {
+  ga__strbuf_add(sb, "      for (ga_int ga_i_u = 0; ga_i_u < ga_i_length;\n"
+                     "           ga_i_u += (ga_int)LDIM_0) {\n"
+                     "        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;\n"
+                     "        if (ga_i_x < ga_i_length) {\n");
+  if (ga__strbuf_status(body) == GA_NO_ERROR)
+    ga__strbuf_add(sb, body->text);
+  else
+    sb->failed = true;
   ga__strbuf_add(sb, "        }\n      }\n");
+}
+
+/* Strides of 0 and 1: what has stride 0 is loaded before the row, else the compiler
+ * would gather it. */
+static void add_unit_row(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int last) {
+  ga_strbuf body = {0};
+  char from[64];
+  snprintf(from, sizeof from, "(ga_i_t@_%u ? ga_i_a@[ga_i_x] : ga_i_f@)", last);
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_read(&spec->args[i]))
+      ga__strbuf_addf(sb, "      const %s ga_i_f%u = *ga_i_a%u;\n",
+                      ga__elem_stored(&spec->args[i]), i, i);
+  ga__elem_add_body(&body, spec, 0, "          ", from, "ga_i_a@[ga_i_x]");
+  add_row(sb, &body);
+  ga__strbuf_clear(&body);
+}
+
+/* An element of array i into ga_i_e, or back. Strides of 1 and -1 are told apart, once
+ * for all lanes of a vector, since others are gathered and scattered. */
+static void add_strided_element(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
+                                bool load) {
+  static const char load_text[] = "          %s ga_i_e@;\n"
+                                  "          if (ga_i_s@ == 1)\n"
+                                  "            ga_i_e@ = ga_i_a@[ga_i_x];\n"
+                                  "          else if (ga_i_s@ == -1)\n"
+                                  "            ga_i_e@ = ga_i_a@[-ga_i_x];\n"
+                                  "          else\n"
+                                  "            ga_i_e@ = ga_i_a@[ga_i_x * ga_i_s@];\n";
+  static const char store_text[] = "          if (ga_i_s@ == 1)\n"
+                                   "            ga_i_a@[ga_i_x] = ga_i_e@;\n"
+                                   "          else\n"
+                                   "            ga_i_a@[ga_i_x * ga_i_s@] = ga_i_e@;\n";
+  char text[400];
+  snprintf(text, sizeof text, load_text, ga__elem_stored(&spec->args[i]));
+  ga__elem_add_place(sb, load ? text : store_text, i);
+}
+
+static void add_strided_row(ga_strbuf *sb, const ga_elem_spec *spec,
+                            unsigned int last) {
+  ga_strbuf body = {0};
+  for (unsigned int i = 0; i < spec->n; i++) {
+    if (!ga__elem_is_array(&spec->args[i]))
+      continue;
+    ga__strbuf_addf(sb, "      const ga_int ga_i_s%u = (ga_int)ga_i_t%u_%u;\n", i, i,
+                    last);
+    if (ga__elem_is_read(&spec->args[i]))
+      add_strided_element(&body, spec, i, true);
+    else
+      ga__strbuf_addf(&body, "          %s ga_i_e%u;\n",
+                      ga__elem_stored(&spec->args[i]), i);
+  }
+  ga__elem_add_body(&body, spec, 0, "          ", "ga_i_e@", "ga_i_e@");
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_written(&spec->args[i]))
+      add_strided_element(&body, spec, i, false);
+  add_row(sb, &body);
+  ga__strbuf_clear(&body);
 }
 
 /* Each group walks a run of pieces of rows, its items side by side; pieces that follow
  * each other are below each other, so that short ones make a transposition go block by
- * block. Where the strides along the row are 0 and 1 only, loads and stores of a group
- * are whole vectors; what has stride 0 is loaded before the row, else the compiler
- * would gather it. */
+ * block. Positions within a piece take 32 bits, which makes gathers twice as fast. */
 static void add_strided_cpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd) {
   unsigned int last = nd - 1;
   ga__strbuf_addf(sb,
@@ -313,34 +378,26 @@ static void add_strided_cpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned in
                   "  const ga_size ga_i_end = ga_i_start + ga_i_run < ga_i_n\n"
                   "      ? ga_i_start + ga_i_run : ga_i_n;\n"
                   "  for (ga_size ga_i_i = ga_i_start; ga_i_i < ga_i_end; ga_i_i++) {\n"
-                  "    const ga_ssize ga_i_from =\n"
-                  "        (ga_ssize)(ga_i_i / ga_i_rows * ga_i_piece);\n"
-                  "    const ga_ssize ga_i_to =\n"
-                  "        ga_i_from + (ga_ssize)ga_i_piece < (ga_ssize)ga_i_d%u\n"
-                  "        ? ga_i_from + (ga_ssize)ga_i_piece : (ga_ssize)ga_i_d%u;\n"
+                  "    const ga_size ga_i_from = ga_i_i / ga_i_rows * ga_i_piece;\n"
+                  "    const ga_ssize ga_i_x%u = (ga_ssize)ga_i_from;\n"
+                  "    const ga_int ga_i_length = (ga_int)(ga_i_d%u - ga_i_from < "
+                  "ga_i_piece\n"
+                  "        ? ga_i_d%u - ga_i_from : ga_i_piece);\n"
                   "    ga_size ga_i_r = ga_i_i %% ga_i_rows;\n",
-                  last, last);
+                  last, last, last);
   ga__elem_add_split(sb, last, "    ", "ga_size", "ga_ssize", "ga_i_r / ga_i_d@");
   for (unsigned int i = 0; i < spec->n; i++) {
     if (!ga__elem_is_array(&spec->args[i]))
       continue;
-    ga__strbuf_addf(sb, "    const ga_ssize ga_i_p%u = ", i);
-    ga__elem_add_sum(sb, last, i);
-    ga__strbuf_add(sb, ";\n");
+    ga__strbuf_addf(sb, "    GLOBAL_MEM %s *ga_i_a%u = ga_i_%u + (",
+                    ga__elem_stored(&spec->args[i]), i, i);
+    ga__elem_add_sum(sb, nd, i);
+    ga__strbuf_add(sb, ");\n");
   }
-  char from[96], to[64];
-  snprintf(to, sizeof to, "ga_i_@[ga_i_p@ + ga_i_x]");
-  snprintf(from, sizeof from, "(ga_i_t@_%u ? ga_i_@[ga_i_p@ + ga_i_x] : ga_i_f@)",
-           last);
   ga__strbuf_add(sb, "    if (ga_i_unit) {\n");
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__elem_is_read(&spec->args[i]))
-      ga__strbuf_addf(sb, "      const %s ga_i_f%u = ga_i_%u[ga_i_p%u];\n",
-                      ga__elem_stored(&spec->args[i]), i, i, i);
-  add_row(sb, spec, from, to);
-  snprintf(to, sizeof to, "ga_i_@[ga_i_p@ + ga_i_x * ga_i_t@_%u]", last);
+  add_unit_row(sb, spec, last);
   ga__strbuf_add(sb, "    } else {\n");
-  add_row(sb, spec, to, to);
+  add_strided_row(sb, spec, last);
   ga__strbuf_add(sb, "    }\n  }\n}\n");
 }
 

@@ -22,6 +22,9 @@ typedef struct ga_elem_spec {
 unsigned int ga__elem_vector(const ga_elem_spec *spec);
 /* The argument whose order is followed: the first that is written. */
 unsigned int ga__elem_leader(const ga_elem_spec *spec);
+/* Whether the strided GPU kernel takes elements apart instead of vectors where asked.
+ * Where vectors are of bytes it would lack the registers. */
+bool ga__elem_takes_gaps(const ga_elem_spec *spec);
 /* Elements that a thread of the strided GPU kernel takes where it takes no vectors. */
 #define GA_ELEM_APART 4
 
@@ -35,14 +38,16 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
  * threads. The arguments end as in the flat kernel, each array followed by its strides,
  * in elements.
  *
- * On a GPU they begin with ga_uint n, ga_uint row, ga_ulong units, ga_ulong ones and,
+ * On a GPU they begin with ga_uint n, row and gap, ga_ulong units, ga_ulong ones and,
  * for each axis but the first, its length and the factor and shift that divide by it.
  * Where `row` is 0, n counts elements. Where it is the length of the last axis, n
  * counts vectors, and so does the last axis: rows are cut into vectors at whole
  * multiples of a vector of the leader, so that a row may need one more than it is long;
  * vectors of argument i are moved whole, where they happen to be aligned, if bit i of
  * `units` says that its elements are neighbours; bit i of `ones` says that it has one
- * element along a row. n is below 2^31; `wide` is for strides and positions beyond.
+ * element along a row. Where `gap` is not 1, and gaps are taken, rows are `gap` vectors
+ * long, whose elements are `gap` apart, and `units` is 0. n is below 2^31; `wide` is
+ * for strides and positions beyond.
  *
  * On a CPU all is 64-bit: rows, pieces of a row, elements of a piece, whether the last
  * axis has strides 0 and 1 only (ga_uint), and the lengths of all axes but the first

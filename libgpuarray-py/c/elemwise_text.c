@@ -1,6 +1,7 @@
 /* The parts that the kernel texts of an elementwise expression have in common. */
 #include "c/elemwise_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "c/dtype.h"
@@ -175,6 +176,7 @@ int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
   }
   if (status == GA_NO_ERROR) {
     ga__kernel_name(out->name, "elem", out->body.text);
+    snprintf(out->title, sizeof out->title, "%s", spec->expr);
     ga__strbuf_clear(&out->body);
     if (preamble)
       ga__strbuf_addf(&out->body, "%s\n", spec->preamble);

@@ -65,6 +65,7 @@ static void add_array(ga_walk *w, const GpuElemwise *ge, const GpuArray *a,
 void ga__walk_plan(ga_walk *w, const GpuElemwise *ge, void *const *args,
                    unsigned int nd, const size_t *dims, size_t n) {
   w->n = n;
+  w->gap = 1;
   w->nd = w->n_arrays = w->leader = 0;
   for (unsigned int axis = 0; axis < nd; axis++)
     if (dims[axis] != 1)
@@ -215,6 +216,25 @@ bool ga__walk_turns(uint64_t *turned, ga_walk *w) {
       *turned |= (uint64_t)1 << w->arg[k];
   move_back(w, axis, last - 1);
   return true;
+}
+
+bool ga__walk_is_narrow(const ga_walk *w, size_t piece) {
+  unsigned int last = w->nd - 1;
+  return w->nd >= 2 && w->n >= LEAST_TILED && w->dims[last] < LEAST_SIDE &&
+         w->dims[last - 1] >= piece &&
+         w->strides[w->leader][last - 1] == (ssize_t)w->itemsize[w->leader];
+}
+
+void ga__walk_cut(ga_walk *w, unsigned int vector) {
+  unsigned int last = w->nd++;
+  size_t piece = (size_t)GA_WALK_GAP * vector;
+  w->gap = GA_WALK_GAP;
+  w->dims[last] = piece;
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    w->strides[k][last] = w->strides[k][last - 2];
+    w->strides[k][last - 2] *= (ssize_t)piece;
+  }
+  w->dims[last - 2] /= piece;
 }
 
 /* ---- parts ---- */

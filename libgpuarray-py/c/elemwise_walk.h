@@ -9,6 +9,7 @@
 typedef struct ga_walk {
   unsigned int nd, n_arrays;
   unsigned int leader; /* the first output: the order of the axes is its order */
+  unsigned int gap;    /* between the elements of a thread along the last axis */
   size_t n;            /* elements */
   size_t dims[GA_MAX_NDIM];
   bool is_input[GA_ELEM_MAX_ARGS];
@@ -47,6 +48,16 @@ void ga__walk_lengthen_rows(ga_walk *w, size_t least);
  * these are the last two, and *turned has a bit for each argument whose neighbours are
  * along the last but one. If not, the walk may have been put in a better order. */
 bool ga__walk_turns(uint64_t *turned, ga_walk *w);
+
+/* Whether the order that ga__walk_turns has left has few elements along the last axis,
+ * the neighbours of the leader along the one before, and there at least `piece`. */
+bool ga__walk_is_narrow(const ga_walk *w, size_t piece);
+/* Walks such an order, whose last axis but one has a multiple of GA_WALK_GAP * vector
+ * elements, in pieces of so many: all that lies in memory between the elements of a
+ * piece is used before the next, and neighbouring threads take neighbouring elements,
+ * `vector` of them each. */
+#define GA_WALK_GAP 128
+void ga__walk_cut(ga_walk *w, unsigned int vector);
 
 /* The part of `w` from `from` on, `length` long, along `axis`. */
 void ga__walk_part(ga_walk *part, const ga_walk *w, unsigned int axis, size_t from,

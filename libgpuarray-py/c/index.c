@@ -4,6 +4,7 @@
 #include "c/index_walk.h"
 #include "c/kept.h"
 #include "c/kernel_text.h"
+#include "c/sort.h"
 
 /* ---- operands ---- */
 
@@ -101,6 +102,10 @@ int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   size_t slots;
   GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
   const size_t count = ga__index_count(&w);
+  if (count > GA_SORT_LONGEST) /* slots are made to be sorted */
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "%s: %zu indices at once, at most %zu are offered; do it in parts",
+                   ix->operation, count, GA_SORT_LONGEST);
   const int typecode = slots < UINT32_MAX ? GA_UINT : GA_ULONG;
   GA_TRY(GpuArray_empty(&made, w.context, typecode, 1, &count, GA_C_ORDER));
   w.op = GA_INDEX_SLOT;

@@ -225,14 +225,9 @@ static int add_entries(const addition *p, entries *from) {
 }
 
 /* The slots and numbers of the indices, in order. */
-static int sort_entries(entries *out, const GpuArray *slot, size_t slots,
-                        const char *operation) {
+static int sort_entries(entries *out, const GpuArray *slot, size_t slots) {
   const size_t count = slot->dimensions[0];
   gpucontext *ctx = slot->data->context;
-  if (count > GA_SORT_LONGEST)
-    return GA_FAIL(GA_XLARGE_ERROR,
-                   "%s: %zu indices at once, at most %zu are offered; do it in parts",
-                   operation, count, GA_SORT_LONGEST);
   *out = (entries){.count = count};
   int status =
       ga__buffer_new(&out->slots, ctx, count * gpuarray_get_elsize(slot->typecode));
@@ -269,7 +264,7 @@ int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArr
   addition p;
   plan_addition(&p, &w, a, ix, slot.dimensions[0]);
   p.slot_type = slot.typecode;
-  int status = sort_entries(&e, &slot, product(&p.indexed), ix->operation);
+  int status = sort_entries(&e, &slot, product(&p.indexed));
   GpuArray_clear(&slot);
   return status == GA_NO_ERROR ? add_entries(&p, &e) : status;
 }

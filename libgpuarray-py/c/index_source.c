@@ -342,6 +342,84 @@ static void add_tall_items(ga_strbuf *t, const ga_index_spec *s) {
   ga__strbuf_add(t, "  }\n");
 }
 
+/* ---- processors ---- */
+
+/* The item at xk of the row; its index is looked up unless the row has one for all. */
+static void add_item(ga_strbuf *t, const ga_index_spec *s) {
+  ga_index_spec one = *s;
+  one.per = 1;
+  ga__strbuf_add(t, "    const ga_int k = 0;\n");
+  add_locals(t, &one);
+  ga__strbuf_add(t, "      live[k] = 1;\n");
+  if (!s->uniform) {
+    ga__strbuf_addf(t, "    %s place = 0;\n    ga_int ok = 1; (void)ok;\n",
+                    position_type(s));
+    add_place(t, s, "xk");
+  }
+  add_positions(t, s);
+  add_finish(t, &one);
+}
+
+/* Signed positions and one loop: compilers make vectors of no other. */
+static void add_piece(ga_strbuf *t, const ga_index_spec *s) {
+  ga__strbuf_add(t, "    for (ga_int u = from; u < to; u += (ga_int)LDIM_0) {\n"
+                    "    const ga_int xk = u + (ga_int)LID_0;\n"
+                    "    if (xk < to) {\n");
+  add_item(t, s);
+  ga__strbuf_add(t, "    }\n    }\n");
+}
+
+/* A group walks a run of pieces of rows, its items side by side. Where rows lie one
+ * after the other the strides are constants, else compilers gather. */
+static void add_pieces(ga_strbuf *t, const ga_index_spec *s) {
+  const unsigned int x = s->nd - 1;
+  ga__strbuf_add(t, "  const ga_size n = (ga_size)ny * height;\n"
+                    "  const ga_size run = (n + GDIM_0 - 1) / GDIM_0;\n"
+                    "  const ga_size end = (GID_0 + 1) * run < n ? (GID_0 + 1) * run "
+                    ": n;\n"
+                    "  for (ga_size piece = GID_0 * run; piece < end; piece++) {\n"
+                    "    const ga_uint y = (ga_uint)(piece / height);\n"
+                    "    const ga_int from = (ga_int)(piece % height * width);\n"
+                    "    const ga_int to = nx - (ga_uint)from < width ? (ga_int)nx : "
+                    "from + (ga_int)width;\n");
+  add_row(t, s);
+  if (s->uniform) {
+    ga__strbuf_addf(t, "    %s place = 0;\n    ga_int ok = 1; (void)ok;\n",
+                    position_type(s));
+    add_place(t, s, NULL);
+  }
+  if (s->uniform && has_source(s)) {
+    ga__strbuf_addf(t,
+                    "    if (dst_s%u == 1 && src_s%u == 1) {\n"
+                    "    const %s dst_s%u = 1, src_s%u = 1;\n",
+                    x, x, position_type(s), x, x);
+    add_piece(t, s);
+    ga__strbuf_add(t, "    continue;\n    }\n");
+  }
+  add_piece(t, s);
+  ga__strbuf_add(t, "  }\n");
+}
+
+/* Short rows: each item walks rows of its own. */
+static void add_whole_rows(ga_strbuf *t, const ga_index_spec *s) {
+  ga__strbuf_add(t, "  const ga_size n = ((ga_size)ny + LDIM_0 - 1) / LDIM_0;\n"
+                    "  const ga_size run = (n + GDIM_0 - 1) / GDIM_0;\n"
+                    "  const ga_size end = (GID_0 + 1) * run < n ? (GID_0 + 1) * run "
+                    ": n;\n"
+                    "  for (ga_size step = GID_0 * run; step < end; step++) {\n"
+                    "    const ga_uint y = (ga_uint)(step * LDIM_0 + LID_0);\n"
+                    "    if (y < ny) {\n");
+  add_row(t, s);
+  if (s->uniform) {
+    ga__strbuf_addf(t, "    %s place = 0;\n    ga_int ok = 1; (void)ok;\n",
+                    position_type(s));
+    add_place(t, s, NULL);
+  }
+  ga__strbuf_add(t, "    for (ga_int xk = 0; xk < (ga_int)nx; xk++) {\n");
+  add_item(t, s);
+  ga__strbuf_add(t, "    }\n    }\n  }\n");
+}
+
 int ga__index_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_index_spec *s = spec;
   ga_strbuf text = {0};
@@ -350,9 +428,14 @@ int ga__index_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   add_arguments(&text, s);
   ga__strbuf_add(&text, ") {\n");
   add_starts(&text, s);
-  ga__strbuf_add(&text,
-                 "  const ga_uint x = (ga_uint)GID_0 * width + (ga_uint)LID_0;\n");
-  if (s->tall)
+  if (s->per > 0)
+    ga__strbuf_add(&text,
+                   "  const ga_uint x = (ga_uint)GID_0 * width + (ga_uint)LID_0;\n");
+  if (s->per == 0 && s->tall)
+    add_whole_rows(&text, s);
+  else if (s->per == 0)
+    add_pieces(&text, s);
+  else if (s->tall)
     add_tall_items(&text, s);
   else
     add_flat_items(&text, s);

@@ -30,19 +30,19 @@ typedef struct ga_index_spec {
   unsigned char wide;     /* whether offsets take 64 bits */
   unsigned char uniform;  /* whether indices are the same along the last axis */
   unsigned char tall;     /* whether a thread's items lie below each other */
-  unsigned char per;      /* items of a thread */
-  unsigned char nd;       /* axes, at least 1 */
-  unsigned char n;        /* index arrays */
+  unsigned char per; /* items of a thread; 0: for processors, as many as there are */
+  unsigned char nd;  /* axes, at least 1 */
+  unsigned char n;   /* index arrays */
   unsigned char types[GA_MAX_NDIM]; /* their typecodes */
 } ga_index_spec;
 
 /* The last axis is x; all others together, in C order, are y. Arguments: dst, src (not
  * of OWN and SLOT), keep (if kept) and each index array with their byte offsets; each
  * index array's length (ga_long) and step of the place; the report's (of RAISE); as
- * ga_uint the numbers of x and y, a block's width and height, and the lengths of the
- * axes but the first and the last; for each array, in the same order, its strides in
- * units of what it holds. Offsets and strides are ga_int, or ga_long if wide. A
- * ga_make_source. */
+ * ga_uint the numbers of x and y, a block's width and height (for processors: how many
+ * pieces of that width a row has), and the lengths of the axes but the first and the
+ * last; for each array, in the same order, its strides in units of what it holds.
+ * Offsets and strides are ga_int, or ga_long if wide. A ga_make_source. */
 int ga__index_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

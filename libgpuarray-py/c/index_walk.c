@@ -235,7 +235,8 @@ static void choose_word(ga_index_walk *w) {
   w->dst.unit = w->src.unit = 1;
   if (w->dst.strides[last] != 1 || w->src.strides[last] != 1)
     return; /* single bytes, no two of them neighbours in both */
-  size_t bits = 16 | w->dims[last] | place_bits(&w->dst, w) | place_bits(&w->src, w);
+  const size_t most = w->context->info.is_cpu ? 8 : 16; /* its vectors hold several */
+  size_t bits = most | w->dims[last] | place_bits(&w->dst, w) | place_bits(&w->src, w);
   for (unsigned int k = 0; k < w->n; k++)
     bits |= (size_t)w->index[k].step;
   const size_t word = bits & (~bits + 1);
@@ -302,6 +303,9 @@ static size_t power_from(size_t n, size_t most) {
 }
 
 #define THREADS 256
+#define CPU_SHORT_ROW 16
+#define CPU_PIECE 4096
+#define CPU_GROUP_WORK 4096 /* items of a group, to be worth its start */
 
 /* A spec is compared by bytes: all of them are set. */
 static void fill_spec(ga_index_spec *s, ga_index_walk *w, size_t nx, size_t ny) {
@@ -318,8 +322,9 @@ static void fill_spec(ga_index_spec *s, ga_index_walk *w, size_t nx, size_t ny) 
     s->uniform = s->uniform && w->index[k].at.strides[w->nd - 1] == 0;
     s->types[k] = (unsigned char)w->index[k].typecode;
   }
-  s->per = w->context->info.is_cpu ? 16 : 4;
-  s->tall = nx <= THREADS && ny >= s->per;
+  const bool is_cpu = w->context->info.is_cpu;
+  s->per = is_cpu ? 0 : 4;
+  s->tall = is_cpu ? nx < CPU_SHORT_ROW && ny > nx : nx <= THREADS && ny >= s->per;
   s->nd = (unsigned char)w->nd;
   s->n = (unsigned char)w->n;
 }
@@ -366,18 +371,45 @@ static void add_strides(ga_args *args, ga_index_walk *w, const ga_index_spec *s)
       add_position(args, s->wide, list[k]->strides[axis], list[k]->unit);
 }
 
+/* Few groups that walk long runs; *width, *height: a piece of a row, and how many.
+ * Items side by side make vectors; where each has an index of its own, one does as
+ * well. */
+static ga_launch cpu_geometry(size_t *width, size_t *height, const ga_index_walk *w,
+                              const ga_index_spec *s, size_t nx, size_t ny) {
+  const size_t items = nx * ny, most = 4 * (size_t)w->context->info.processors;
+  const size_t groups = ceil_div(items, CPU_GROUP_WORK);
+  *width = nx < CPU_PIECE ? nx : CPU_PIECE;
+  *height = ceil_div(nx, *width);
+  return (ga_launch){.nd = 1,
+                     .grid = {groups < most ? groups : most},
+                     .block = {s->uniform && !s->tall ? w->context->info.warp : 1}};
+}
+
+/* Blocks of threads on items of a row, or, of short rows, on several rows. */
+static ga_launch gpu_geometry(size_t *width, size_t *height, const ga_index_walk *w,
+                              const ga_index_spec *s, size_t nx, size_t ny,
+                              size_t threads) {
+  const size_t bx = power_from(s->tall ? nx : ceil_div(nx, s->per), threads);
+  const size_t by = power_from(ny, threads / bx);
+  *width = s->tall ? bx : bx * s->per;
+  *height = s->tall ? by * s->per : by;
+  const size_t tall = ceil_div(ny, *height), most = w->context->info.max_grid[1];
+  return (ga_launch){.nd = 2,
+                     .grid = {ceil_div(nx, *width), tall < most ? tall : most, 1},
+                     .block = {bx, by, 1}};
+}
+
 static int launch(ga_index_walk *w) {
   const size_t nx = w->dims[w->nd - 1], ny = count_rows(w);
   ga_index_spec s;
   gpukernel *kernel;
   fill_spec(&s, w, nx, ny);
   GA_TRY(ga__kernel_kept(&kernel, w->context, ga__index_source, &s, sizeof s));
-  size_t threads = power_from(THREADS, w->context->info.max_threads);
+  size_t width, height, threads = power_from(THREADS, w->context->info.max_threads);
   while (threads > ga__kernel_threads(kernel))
     threads /= 2;
-  const size_t bx = power_from(s.tall ? nx : ceil_div(nx, s.per), threads);
-  const size_t by = power_from(ny, threads / bx);
-  const size_t width = s.tall ? bx : bx * s.per, height = s.tall ? by * s.per : by;
+  ga_launch l = s.per == 0 ? cpu_geometry(&width, &height, w, &s, nx, ny)
+                           : gpu_geometry(&width, &height, w, &s, nx, ny, threads);
   ga_args args;
   args.n = 0;
   GA_TRY(add_arguments(&args, w, &s));
@@ -386,12 +418,8 @@ static int launch(ga_index_walk *w) {
   ga__args_u32(&args, (uint32_t)width);
   ga__args_u32(&args, (uint32_t)height);
   add_strides(&args, w, &s);
-  const size_t tall = ceil_div(ny, height), most = w->context->info.max_grid[1];
-  const ga_launch l = {.nd = 2,
-                       .grid = {ceil_div(nx, width), tall < most ? tall : most, 1},
-                       .block = {bx, by, 1},
-                       .n_args = args.n,
-                       .args = args.list};
+  l.n_args = args.n;
+  l.args = args.list;
   return ga__kernel_launch(kernel, &l);
 }
 

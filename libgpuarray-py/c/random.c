@@ -20,10 +20,13 @@ static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds
   char text[GA_ARRAY_TEXT];
   GA_TRY(ga__array_check(a, operation));
   GA_TRY(ga__context_check(a->data->context));
-  if (g == NULL || g->size != sizeof *g)
+  if (g == NULL)
+    return ga__fail_null(operation, "generator");
+  if (g->size != sizeof *g)
     return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: got %s, expected a generator that gpurandom_init has filled",
-                   operation, g == NULL ? "NULL" : "a generator of another size");
+                   "%s: got a generator of another size, expected one that "
+                   "gpurandom_init has filled",
+                   operation);
   GA_TRY(ga__array_writeable(a, operation));
   if (strchr(kinds, ga__dtype_kind(a->typecode)) == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, expected %s", operation,
@@ -116,7 +119,7 @@ static void add_layout(ga_args *args, const target *t, const ga_random_spec *s) 
 
 static void set_geometry(ga_launch *l, const gpucontext *ctx, const gpukernel *kernel,
                          size_t chunks) {
-  size_t threads = ctx->info.is_cpu ? 64 : 256;
+  size_t threads = !ctx->info.is_cpu ? 256 : ctx->info.warp == 1 ? 1 : 64;
   while (threads > ga__kernel_threads(kernel))
     threads /= 2;
   const size_t blocks = (chunks - 1) / threads + 1;
@@ -146,6 +149,7 @@ static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
   s.nd = (unsigned char)(t.is_block ? 0 : t.nd);
   s.wide = !t.is_block && t.wide;
   gpucontext *ctx = a->data->context;
+  s.in_loops = ctx->info.is_cpu && ctx->info.warp == 1;
   gpukernel *kernel;
   GA_TRY(ga__kernel_kept(&kernel, ctx, ga__random_source, &s, sizeof s));
   ga_args args;

@@ -13,6 +13,7 @@ static const char philox[] =
     "  ga_uint c0 = (ga_uint)position, c1 = (ga_uint)(position >> 32);\n"
     "  ga_uint c2 = (ga_uint)stream, c3 = (ga_uint)(stream >> 32);\n"
     "  ga_uint k0 = (ga_uint)seed, k1 = (ga_uint)(seed >> 32);\n"
+    "#pragma unroll\n"
     "  for (ga_int round = 0; round < 10; round++) {\n"
     "    const ga_ulong p0 = (ga_ulong)0xD2511F53u * c0;\n"
     "    const ga_ulong p1 = (ga_ulong)0xCD9E8D57u * c2;\n"
@@ -171,8 +172,12 @@ static unsigned int per_count(const ga_random_spec *s) {
   return 4 / ga__random_words((enum ga_random_kind)s->kind, s->typecode);
 }
 
-/* Counts of an item: enough for 16 bytes, four at most. */
+#define CPU_COUNTS 64 /* more than compilers unroll before they make vectors */
+
+/* Counts of an item at once: enough for 16 bytes, four at most. */
 static unsigned int counts(const ga_random_spec *s) {
+  if (s->in_loops)
+    return CPU_COUNTS;
   const size_t bytes = per_count(s) * gpuarray_get_elsize(s->typecode);
   return bytes >= 16 || s->nd > 0 ? 1 : bytes == 8 ? 2 : 4;
 }
@@ -322,6 +327,14 @@ static void add_arguments(ga_strbuf *t, const ga_random_spec *s) {
 /* Stores the chunk's elements from `i` on, as many as there are. */
 static void add_store(ga_strbuf *t, const ga_random_spec *s, const char *vector) {
   const unsigned int chunk = ga__random_chunk(s);
+  if (s->nd == 0 && s->in_loops) {
+    ga__strbuf_addf(t,
+                    "    const ga_int most = n - i < %u ? (ga_int)(n - i) : %u;\n"
+                    "    for (ga_int k = 0; k < most; k++) x[i + k] = made.at[k];\n"
+                    "    (void)aligned;\n",
+                    chunk, chunk);
+    return;
+  }
   if (s->nd == 0) {
     ga__strbuf_addf(t,
                     "    if (aligned && i + %u <= n)\n"
@@ -349,6 +362,27 @@ static const char *vector_type(const ga_random_spec *s) {
   return bytes >= 16 ? "ga_uint4" : bytes == 8 ? "ga_ulong" : "ga_uint";
 }
 
+/* `w`: the words of count m of the chunk. In loops, all words come first: compilers
+ * make vectors of short loops. */
+static void add_words(ga_strbuf *t, const ga_random_spec *s) {
+  const unsigned int n = counts(s);
+  if (s->in_loops)
+    ga__strbuf_addf(t,
+                    "    ga_uint words[4 * %u];\n"
+                    "    for (ga_int m = 0; m < %u; m++)\n"
+                    "      ga_philox(words + 4 * m, position + c * %u + (ga_ulong)m, "
+                    "stream, seed);\n"
+                    "    for (ga_int m = 0; m < %u; m++) {\n"
+                    "      const ga_uint *w = words + 4 * m;\n",
+                    n, n, n, n);
+  else
+    ga__strbuf_addf(t,
+                    "    for (ga_uint m = 0; m < %u; m++) {\n"
+                    "      ga_uint w[4];\n"
+                    "      ga_philox(w, position + c * %u + m, stream, seed);\n",
+                    n, n);
+}
+
 static void add_body(ga_strbuf *t, const ga_random_spec *s) {
   const unsigned int chunk = ga__random_chunk(s), per = per_count(s);
   const bool is_pair = s->kind == GA_RANDOM_NORMAL;
@@ -358,16 +392,16 @@ static void add_body(ga_strbuf *t, const ga_random_spec *s) {
                   "  for (ga_ulong c = GID_0 * LDIM_0 + LID_0; c < chunks; "
                   "c += GDIM_0 * LDIM_0) {\n"
                   "    const ga_ulong i = c * %u;\n"
-                  "    union { %s at[%u]; %s whole; } made;\n"
-                  "    for (ga_uint m = 0; m < %u; m++) {\n"
-                  "      ga_uint w[4];\n"
-                  "      ga_philox(w, position + c * %u + m, stream, seed);\n"
+                  "    union { %s at[%u]; %s whole; } made;\n",
+                  chunk, chunk, chunk, gpuarray_get_type(s->typecode)->cluda_name,
+                  chunk, vector);
+  add_words(t, s);
+  ga__strbuf_addf(t,
+                  "#pragma unroll\n"
                   "      for (ga_uint k = 0; k < %u; k += %d) {\n"
                   "        const ga_uint e = k * %u;\n"
                   "        %s v%s;\n        (void)e;\n",
-                  chunk, chunk, chunk, gpuarray_get_type(s->typecode)->cluda_name,
-                  chunk, vector, counts(s), counts(s), per, is_pair ? 2 : 1, 4 / per,
-                  work, is_pair ? ", other" : "");
+                  per, is_pair ? 2 : 1, 4 / per, work, is_pair ? ", other" : "");
   add_value(t, s);
   add_stored(t, s, "v", 0);
   if (is_pair)

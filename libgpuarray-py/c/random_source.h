@@ -20,6 +20,7 @@ typedef struct ga_random_spec {
   unsigned char typecode; /* no complex one */
   unsigned char nd;       /* axes that are walked; 0: one block in C order */
   unsigned char wide;     /* whether offsets take 64 bits; of one block: 0 */
+  unsigned char in_loops; /* a processor whose compiler makes vectors of loops alone */
 } ga_random_spec;
 
 /* Words that an element takes. */

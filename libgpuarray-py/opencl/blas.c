@@ -122,7 +122,7 @@ static int host_call(ga_opencl_device *d, const ga_blas_call *call) {
     return GA_NO_ERROR;
   }
   OPENCL_QUEUE_TRY(d, clEnqueueNativeKernel, run_product, &p, sizeof p, 0, NULL, NULL,
-                   0, NULL, NULL);
+                   0, NULL, ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }
 

@@ -130,8 +130,8 @@ static void run_layout(gpucontext *ctx, GpuElemwise *ge, const int *typecodes,
 
 /* Two outputs and two inputs, in sizes beyond which tiles are used, with edges. */
 static void test_layouts(gpucontext *ctx) {
-  static const size_t shapes[][ND] = {
-      {3, 150, 160}, {64, 8, 130}, {5, 7, 2000}, {90, 3, 256}, {1, 1, 70001}};
+  static const size_t shapes[][ND] = {{3, 150, 160}, {64, 8, 130},  {5, 7, 2000},
+                                      {90, 3, 256},  {1, 1, 70001}, {5, 1, 20001}};
   for (size_t t = 0; t < 5; t += 2) {
     int of[4];
     for (size_t i = 0; i < 4; i++)

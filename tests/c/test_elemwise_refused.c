@@ -28,21 +28,21 @@ static void test_making(gpucontext *ctx) {
   gpuelemwise_arg args[65];
   for (int i = 0; i < 65; i++)
     args[i] = (gpuelemwise_arg){"a", GA_FLOAT, GE_WRITE};
-  CHECK_STATUS(GA_INVALID_ERROR, create(NULL, "a = 1", 1, args, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, create(ctx, NULL, 1, args, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 1, NULL, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, create(NULL, "a = 1", 1, args, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, create(ctx, NULL, 1, args, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, create(ctx, "a = 1", 1, NULL, 0));
   CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 0, args, 0));
   CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 65, args, 0));
   CHECK_TEXT("65");
   CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 2, args, 0)); /* twice "a" */
   CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 1, args, GE_BROADCAST));
   CHECK_TEXT("0x100");
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                GpuElemwise_create(NULL, ctx, NULL, "a = 1", 1, args, 0));
   args[0].name = "a b";
   CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 1, args, 0));
   args[0].name = NULL;
-  CHECK_STATUS(GA_INVALID_ERROR, create(ctx, "a = 1", 1, args, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, create(ctx, "a = 1", 1, args, 0));
   args[0] = (gpuelemwise_arg){"a", GA_SIZE, GE_WRITE};
   CHECK_STATUS(GA_VALUE_ERROR, create(ctx, "a = 1", 1, args, 0));
   args[0].typecode = 9999;
@@ -64,10 +64,10 @@ static void test_calls(gpucontext *ctx) {
   GpuArray ints = empty(ctx, GA_INT, 2, SHAPE(2, 3)), cleared = {0}, odd;
   int32_t one = 1;
   void *list[] = {&c, &a, &one};
-  CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_call(NULL, list, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_call(ge, NULL, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuElemwise_call(NULL, list, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuElemwise_call(ge, NULL, 0));
   list[2] = NULL;
-  CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_call(ge, list, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuElemwise_call(ge, list, 0));
   CHECK_TEXT("'s'");
   list[2] = &one;
   list[1] = NULL;
@@ -106,8 +106,8 @@ static void test_calls(gpucontext *ctx) {
   GpuArray *outs[] = {&made};
   void *ins[] = {&far, &one};
   CHECK_STATUS(GA_VALUE_ERROR, GpuElemwise_apply(ge, outs, ins));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_apply(ge, outs, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_apply(ge, NULL, ins));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuElemwise_apply(ge, outs, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuElemwise_apply(ge, NULL, ins));
   CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_apply1(ge, &made, &a));
   CHECK(memcmp(&made, &untouched, sizeof made) == 0);
   GpuElemwise_free(ge);

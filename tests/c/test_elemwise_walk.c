@@ -90,6 +90,16 @@ static void test_turned(void) {
   w = plan(2, DIMS(3, 100000), STRIDES(400000, 4), STRIDES(4, 12), STRIDES(1, 3));
   CHECK(!ga__walk_turns(&turned, &w));
   CHECK(w.dims[1] == 3 && w.strides[1][1] == 4 && w.strides[0][1] == 400000);
+  /* In pieces: one of each plane, then the next. */
+  const size_t piece = 4 * GA_WALK_GAP;
+  CHECK(ga__walk_is_narrow(&w, piece) && !ga__walk_is_narrow(&w, 100001));
+  ga_walk part;
+  ga__walk_part(&part, &w, 0, 0, 195 * piece);
+  ga__walk_cut(&part, 4);
+  CHECK(part.nd == 3 && part.gap == GA_WALK_GAP && part.n == 195 * piece * 3);
+  CHECK(part.dims[0] == 195 && part.dims[1] == 3 && part.dims[2] == piece);
+  CHECK(part.strides[0][0] == 4 * (ssize_t)piece && part.strides[0][1] == 400000);
+  CHECK(part.strides[1][0] == 12 * (ssize_t)piece && part.strides[1][2] == 12);
 }
 
 static void test_large(void) {
