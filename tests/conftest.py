@@ -8,12 +8,14 @@ that none of the dtypes and layouts is left out everywhere. What depends on the 
 own compiler is marked ``every_case`` and has all of them everywhere. Without any device
 the tests run that need no kernel, on the null device, as they do in any case.
 
-``--context oclgrind`` is the simulator that finds what kernels do out of bounds;
-``-m oclgrind`` picks the tests that it is fast enough for.
+``--context oclgrind`` is the simulator that finds what kernels do out of bounds, which
+the library takes for a processor, ``--context oclgrind-gpu`` the same that says it is a
+GPU; ``-m oclgrind`` picks the tests that it is fast enough for.
 """
 
 import os
 import shutil
+import subprocess
 import tempfile
 import zlib
 from pathlib import Path
@@ -61,15 +63,33 @@ def pytest_unconfigure(config):
 
 
 def _named(names):
-    if "oclgrind" not in names:
+    if not {"oclgrind", "oclgrind-gpu"} & set(names):
         return names
     if len(names) > 1:
         raise pytest.UsageError("--context oclgrind stands alone: it is a library")
-    os.environ["GPUARRAY_OPENCL"] = OCLGRIND
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        os.environ["GPUARRAY_OPENCL"] = OCLGRIND
+        if names == ["oclgrind-gpu"]:
+            os.environ["GPUARRAY_OPENCL"] = _simulated_gpu()
+            # More makes integers of 128 bits, which it cannot run.
+            os.environ["OCLGRIND_BUILD_OPTIONS"] = "-O1"
     log = Path(os.environ["GPUARRAY_CACHE_DIR"], f"log-{os.getpid()}")
     os.environ["OCLGRIND_LOG"] = str(log)
     os.environ["OCLGRIND_DATA_RACES"] = "1"
     return ["opencl0:0"]
+
+
+def _simulated_gpu():
+    """The simulator under the library that says it is a GPU."""
+    folder = Path(os.environ["GPUARRAY_CACHE_DIR"])
+    library = folder / "simulated_gpu.so"
+    simulator = folder / "libOpenCL.so"  # its own name for itself
+    simulator.symlink_to(OCLGRIND)
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library]
+    command += [Path(__file__).parent / "c" / "simulated_gpu.c", "-Wl,--no-as-needed"]
+    command += [simulator, "-Wl,-rpath,$ORIGIN", "-ldl"]
+    subprocess.run(command, check=True)
+    return str(library)
 
 
 def _found():
@@ -77,6 +97,12 @@ def _found():
 
     cuda, opencl = devices("cuda")[0], devices("opencl")[0]
     return [*cuda, *opencl] or ["null"]
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out what is of no use without the simulator."""
+    on_device = "OCLGRIND_LOG" not in os.environ
+    return True if on_device and collection_path.name == "test_simulator.py" else None
 
 
 def pytest_report_header(config):
@@ -143,7 +169,8 @@ def simulator():
     yield
     name = os.environ.get("OCLGRIND_LOG")
     if name and (log := Path(name)).exists() and (said := log.read_text()):
-        log.write_text("")
+        log.write_text("")  # it goes on where it was: zeros stand before what comes
+        said = said.lstrip("\0")[:4000]
         pytest.fail(f"Oclgrind: {said}", pytrace=False)
 
 

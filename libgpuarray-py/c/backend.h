@@ -113,6 +113,75 @@ typedef struct ga_blas {
   int (*call)(void *device, const ga_blas_call *call);
 } ga_blas;
 
+/* What a solver of dense matrices is asked for. */
+enum ga_solver_routine {
+  GA_SOLVER_CHOLESKY,
+  GA_SOLVER_LU,
+  GA_SOLVER_LU_SOLVE,
+  GA_SOLVER_QR,
+  GA_SOLVER_QR_VECTORS,
+  GA_SOLVER_SVD,
+  GA_SOLVER_EIGH,
+  GA_SOLVER_EIG
+};
+
+/* A factorization of each matrix of a batch, or what is solved with one, as data.
+ * Matrices are column-major and overwritten, as by LAPACK's routine of the same
+ * meaning. `values` has a vector for each matrix. Operands that a routine has no use
+ * for are zero.
+ * CHOLESKY: a (n, n). LU: a (m, n), values: pivots, GA_LONG counted from 1.
+ * LU_SOLVE: a (n, n) and pivots of LU, b (n, k). QR: a (m, n), values: tau.
+ * QR_VECTORS: a (m, n) from its first k columns and tau. SVD: a (m, n) with m >= n,
+ * values: singular values; b: U, c: V^H, both only with has_vectors, square if is_full.
+ * EIGH: a (n, n), values; a becomes the vectors. EIG: a (n, n) complex, values, b: the
+ * vectors. */
+typedef struct ga_solver_call {
+  enum ga_solver_routine routine;
+  int typecode; /* of a */
+  bool is_upper, has_vectors, is_full;
+  bool is_narrow;     /* pivots are GA_INT */
+  cb_transpose trans; /* of LU_SOLVE */
+  size_t m, n, k, batch;
+  ga_blas_operand a, b, c, values;
+  ga_blas_operand info; /* GA_INT, one for each matrix: 0 is success */
+  gpudata *work;        /* what `workspace` asked for; NULL for 0 bytes */
+  size_t work_size;
+} ga_solver_call;
+
+/* A vendor's library of factorizations. */
+typedef struct ga_solver {
+  /* Opens the library: GA_LOAD_ERROR if it is missing. Cheap when it is open. */
+  int (*open)(void *device);
+  bool (*serves)(void *device, const ga_solver_call *call);
+  /* Whether a call for LU or LU_SOLVE is to have is_narrow. */
+  bool (*narrows)(void *device, const ga_solver_call *call);
+  /* Bytes that `call` needs to work in. */
+  int (*workspace)(size_t *out, void *device, const ga_solver_call *call);
+  /* Queued, but for EIG, which may wait. No size is 0. */
+  int (*call)(void *device, const ga_solver_call *call);
+} ga_solver;
+
+/* Discrete Fourier transforms of a batch of C-contiguous arrays of 1 to 3 axes, as
+ * data. Real elements are those of the smaller side: its last axis has n elements where
+ * the complex side's has n / 2 + 1. Nothing is scaled. */
+typedef struct ga_fft_call {
+  int from_type, to_type; /* of the elements */
+  bool is_inverse;        /* the sign of the exponent is + */
+  unsigned int rank;
+  size_t n[3], batch; /* lengths of the transform */
+  ga_blas_operand from, to;
+  gpudata *work;
+  size_t work_size;
+} ga_fft_call;
+
+/* A vendor's library of Fourier transforms. */
+typedef struct ga_fft {
+  int (*open)(void *device); /* as ga_solver's */
+  int (*workspace)(size_t *out, void *device, const ga_fft_call *call);
+  /* Queued. A complex input of real results is overwritten. */
+  int (*call)(void *device, const ga_fft_call *call);
+} ga_fft;
+
 /* How other libraries of the process share a device's memory and order their work with
  * its queue. A `stream` is what DLPack's consumers and producers name so (see
  * gpuarray/dlpack.h), not -1. */
@@ -246,6 +315,15 @@ typedef struct ga_backend {
   /* Seconds of device time between two events that are done. */
   int (*event_seconds)(double *out, void *device, void *start, void *end);
   void (*event_free)(void *device, void *event);
+  /* (optional, all or none) Commands that have events of their own. `watch` asks for
+   * that of what this thread queues from now on; `watched` ends it and gives the latest
+   * command's, or NULL where the host did the work itself. event_span tells when the
+   * device did it, in seconds from the event `origin` on. Without these a command is
+   * timed by an event before and one after it. */
+  void (*watch)(void *device);
+  void *(*watched)(void *device);
+  int (*event_span)(double *start, double *end, void *device, void *origin,
+                    void *event);
 
   /* (optional, all or none) Work recorded once and queued again as one. What this
    * thread launches, copies, fills and multiplies between begin and end is recorded and
@@ -260,6 +338,8 @@ typedef struct ga_backend {
    */
   int (*blas_open)(void *device);
   const ga_blas *blas;
+  const ga_solver *solver; /* (optional) */
+  const ga_fft *fft;       /* (optional) */
 
   const ga_extension *extensions;    /* (optional) */
   const ga_sharing *sharing;         /* (optional) */

@@ -190,20 +190,22 @@ int ga__backend_device(ga_address *out, const char *name) {
                  name);
 }
 
-static int find_by_name(const ga_backend **out, const char *name) {
+static int find_by_name(const ga_backend **out, const char *name,
+                        const char *operation) {
+  if (name == NULL)
+    return ga__fail_null(operation, "name of a backend");
   *out = ga__backend_find(name);
   if (*out == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "\"%s\" is no backend; there are %s",
-                   name ? name : "", ga__backend_names());
+    return GA_FAIL(GA_INVALID_ERROR, "%s: \"%s\" is no backend; there are %s",
+                   operation, name, ga__backend_names());
   return GA_NO_ERROR;
 }
 
 int gpu_get_platform_count(const char *name, unsigned int *platcount) {
   const ga_backend *backend;
-  GA_TRY(find_by_name(&backend, name));
+  GA_TRY(find_by_name(&backend, name, __func__));
   if (platcount == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "gpu_get_platform_count: nowhere to put the count");
+    return ga__fail_null(__func__, "place for the count");
   return ga__backend_advise(backend->platform_count(platcount));
 }
 
@@ -211,9 +213,9 @@ int gpu_get_device_count(const char *name, unsigned int platform,
                          unsigned int *devcount) {
   const ga_backend *backend;
   unsigned int platforms;
-  GA_TRY(find_by_name(&backend, name));
+  GA_TRY(find_by_name(&backend, name, __func__));
   if (devcount == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpu_get_device_count: nowhere to put the count");
+    return ga__fail_null(__func__, "place for the count");
   int status = backend->platform_count(&platforms);
   if (status == GA_NO_ERROR && platform >= platforms)
     status = GA_FAIL(GA_NODEV_ERROR, "there are %u platforms of %s, so none is %u",
@@ -227,7 +229,7 @@ const char *gpuarray_search_report(const char *name) {
   static _Thread_local char text[8192];
   const ga_backend *backend;
   ga_strbuf report = {0};
-  if (find_by_name(&backend, name) != GA_NO_ERROR)
+  if (find_by_name(&backend, name, __func__) != GA_NO_ERROR)
     return strcpy(text, "");
   backend->report(&report);
   snprintf(text, sizeof text, "%s", report.text ? report.text : "");

@@ -70,7 +70,7 @@ static int check_transpose(cb_transpose t, const char *operation) {
 static int check_factors(const double *alpha, const double *beta, int typecode,
                          const char *operation) {
   if (alpha == NULL || beta == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: alpha and beta must not be NULL", operation);
+    return ga__fail_null(operation, "alpha or beta");
   if (ga__dtype_kind(typecode) != 'c' && (alpha[1] != 0 || beta[1] != 0))
     return GA_FAIL(GA_VALUE_ERROR,
                    "%s: a factor has an imaginary part and the arrays are %s",

@@ -62,8 +62,7 @@ static int check_place(const request *r, const stored *s, size_t i) {
   gpudata *const buffer = s->buffers[s->is_listed ? i : 0];
   ptrdiff_t before, behind;
   if (buffer == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: a buffer of %s is NULL", r->operation,
-                   s->name);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: a buffer of %s is NULL", r->operation, s->name);
   if (gpudata_context(buffer) != gpudata_context(r->c.buffers[0]))
     return GA_FAIL(GA_VALUE_ERROR, "%s: %s and %s are of different contexts",
                    r->operation, s->name, r->c.name);
@@ -88,7 +87,7 @@ static int check_place(const request *r, const stored *s, size_t i) {
 
 static int check_stored(const request *r, const stored *s) {
   if (s->buffers == NULL || s->offsets == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: %s is NULL", r->operation, s->name);
+    return ga__fail_null(r->operation, s->name);
   if (s->ld < s->length)
     return GA_FAIL(GA_VALUE_ERROR,
                    "%s: the leading dimension of %s is %zu, expected at least %zu",
@@ -105,9 +104,9 @@ static int check_request(const request *r) {
     return GA_FAIL(GA_INVALID_ERROR, "%s: flags are %d, expected 0", r->operation,
                    r->flags);
   if (r->lacks_factor)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: alpha or beta is NULL", r->operation);
+    return ga__fail_null(r->operation, "alpha or beta");
   if (r->c.buffers == NULL || r->c.buffers[0] == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: %s is NULL", r->operation, r->c.name);
+    return ga__fail_null(r->operation, r->c.name);
   gpucontext *ctx = gpudata_context(r->c.buffers[0]);
   GA_TRY(ga__context_check(ctx));
   GA_TRY(ga__context_supports(ctx, r->typecode, r->operation));
@@ -360,7 +359,7 @@ static int any_gemm_batch(int typecode, cb_order order, cb_transpose ta,
   const size_t *const given[] = {offa, offb, offc};
   GA_TRY(check_enums("gemmBatch", order, ta, tb));
   if (batch > 0 && (offa == NULL || offb == NULL || offc == NULL))
-    return GA_FAIL(GA_INVALID_ERROR, "gemmBatch: a list of offsets is NULL");
+    return ga__fail_null("gemmBatch", "list of offsets");
   size_t *bytes = ga__alloc(batch > 0 ? batch : 1, 3 * sizeof *bytes);
   if (bytes == NULL)
     return GA_MEMORY_ERROR;

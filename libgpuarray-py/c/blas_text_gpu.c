@@ -82,8 +82,9 @@ const char ga__blas_gemm_gpu[] =
     "  const int place = group - first * across;\n"
     "  const ga_ssize top = (ga_ssize)(first + place % height) * BL_BM;\n"
     "  const ga_ssize left = (ga_ssize)(place / height) * BL_BN;\n"
-    "  const int a_turned = (ai < 0 ? -ai : ai) < (ak < 0 ? -ak : ak);\n"
-    "  const int b_turned = (bj < 0 ? -bj : bj) < (bk < 0 ? -bk : bk);\n"
+    /* Whether |ai| < |ak|, and |bj| < |bk|. */
+    "  const int a_turned = (ai < ak) != (ai < -ak);\n"
+    "  const int b_turned = (bj < bk) != (bj < -bk);\n"
     "  BL_T acc[BL_TM][BL_TN], next_a[BL_NA], next_b[BL_NB];\n"
     "  ga_ssize from = 0;\n"
     "  int side = 0;\n"

@@ -288,7 +288,7 @@ gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *r
 
 int gpudata_share(gpudata *a, gpudata *b, int *ret) {
   if (a == NULL || b == NULL) {
-    int status = GA_FAIL(GA_INVALID_ERROR, "gpudata_share: two buffers are needed");
+    int status = GA_FAIL(GA_VALUE_ERROR, "gpudata_share: two buffers are needed");
     if (ret)
       *ret = status;
     return -1;
@@ -306,8 +306,7 @@ int gpudata_share(gpudata *a, gpudata *b, int *ret) {
 
 int gpudata_property(gpudata *buf, int prop_id, void *res) {
   if (buf == NULL || res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "gpudata_property: a buffer and a place for the answer are needed");
+    return ga__fail_null(__func__, "buffer, or no place for the answer");
   if (prop_id < GA_BUFFER_PROP_START)
     return gpucontext_property(buf->context, prop_id, res);
   switch (prop_id) {

@@ -40,7 +40,7 @@ int gpucomm_new(gpucomm **comm, gpucontext *ctx, gpucommCliqueId comm_id, int nd
                 int rank) {
   const ga_collectives *collectives;
   if (comm == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpucomm_new: got no place for the communicator");
+    return ga__fail_null(__func__, "place for the communicator");
   *comm = NULL;
   GA_TRY(collectives_of(&collectives, ctx, GA_UNSUPPORTED_ERROR, "gpucomm_new"));
   if (ndev < 1 || rank < 0 || rank >= ndev)
@@ -87,7 +87,7 @@ int gpucomm_gen_clique_id(gpucontext *ctx, gpucommCliqueId *comm_id) {
   gpucommCliqueId made;
   GA_TRY(collectives_of(&collectives, ctx, GA_DEVSUP_ERROR, __func__));
   if (comm_id == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the id", __func__);
+    return ga__fail_null(__func__, "place for the id");
   GA_TRY(collectives->unique_id(made.internal));
   *comm_id = made;
   return GA_NO_ERROR;
@@ -97,8 +97,7 @@ static int check_question(const gpucomm *comm, const int *answer,
                           const char *operation) {
   if (comm && answer)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_INVALID_ERROR, "%s: got no %s", operation,
-                 comm ? "place for the answer" : "communicator");
+  return ga__fail_null(operation, comm ? "place for the answer" : "communicator");
 }
 
 int gpucomm_get_count(gpucomm *comm, int *devcount) {
@@ -209,8 +208,7 @@ static int check_words(const call *c) {
 static int check(call *c) {
   size_t itemsize = gpuarray_get_elsize(c->typecode);
   if (c->comm == NULL || c->parts[0].data == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: got no %s", c->operation,
-                   c->comm ? "buffer" : "communicator");
+    return ga__fail_null(c->operation, c->comm ? "buffer" : "communicator");
   for (int i = 0; i < 2; i++)
     GA_TRY(check_size(c, &c->parts[i], itemsize));
   for (int i = 0; i < 2; i++)
@@ -228,7 +226,7 @@ static int check(call *c) {
 static int check_destination(const call *c) {
   if (c->parts[1].data)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_INVALID_ERROR, "%s: got no destination, and this rank receives",
+  return GA_FAIL(GA_VALUE_ERROR, "%s: got no destination, and this rank receives",
                  c->operation);
 }
 

@@ -23,8 +23,7 @@ static int check_writeable(const GpuArray *a, const char *operation) {
 }
 
 static int check_comm(const gpucomm *comm, const char *operation) {
-  return comm ? GA_NO_ERROR
-              : GA_FAIL(GA_INVALID_ERROR, "%s: got no communicator", operation);
+  return comm ? GA_NO_ERROR : ga__fail_null(operation, "communicator");
 }
 
 /* `src` must have `per_src` times as many elements as there are in `per_dest` times

@@ -99,6 +99,10 @@ GA_INLINE GA_PAIR ga_clog(GA_PAIR z) {
 }
 /* exp(z) - 1 and log(1 + z), whose parts keep their digits near 0. */
 GA_INLINE GA_PAIR ga_cexpm1(GA_PAIR z) {
+  if (z.y == 0)
+    return ga_complex(z.x == 0 ? (GA_REAL)0 : expm1(z.x), z.y);
+  if (fabs(z.x) == INFINITY && !(fabs(z.y) < INFINITY))
+    return ga_complex(expm1(z.x), z.x < 0 ? (GA_REAL)0 : (GA_REAL)NAN);
   const GA_REAL s = sin(z.y / 2);
   return ga_complex(expm1(z.x) * cos(z.y) - 2 * s * s, exp(z.x) * sin(z.y));
 }
@@ -184,8 +188,7 @@ GA_INLINE GA_PAIR ga_ctanh(GA_PAIR z) {
     return ga_complex(tanh(z.x), z.y);
   if (fabs(z.x) == INFINITY)
     return ga_complex(copysign((GA_REAL)1, z.x),
-                      fabs(z.y) < INFINITY ? copysign((GA_REAL)0, sin(2 * z.y))
-                                           : (GA_REAL)0);
+                      fabs(z.y) < INFINITY ? copysign((GA_REAL)0, z.y) : (GA_REAL)0);
   if (z.x == 0)
     return ga_complex(z.x, tan(z.y));
   if (fabs(z.x) > 20 && fabs(z.y) < INFINITY)
@@ -240,6 +243,8 @@ GA_INLINE GA_PAIR ga_cacos(GA_PAIR z) {
                     copysign(asinh(b.x * a.y - b.y * a.x), -z.y));
 }
 GA_INLINE GA_PAIR ga_catanh(GA_PAIR z) {
+  if (z.x != z.x && fabs(z.y) < INFINITY)
+    return ga_complex(z.x, z.x);
   if (ga_cisfar(z)) {
     const GA_REAL part = z.x / hypot(z.x, z.y) / hypot(z.x, z.y);
     return ga_complex(fabs(z.y) == INFINITY || fabs(z.x) == INFINITY

@@ -34,7 +34,7 @@ static char no_cause[] = "the device failed, and the host had no memory for the 
 
 int ga__context_check(gpucontext *ctx) {
   if (ctx == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "no context was given");
+    return GA_FAIL(GA_VALUE_ERROR, "no context was given");
   const char *cause = atomic_load_explicit(&ctx->lost, memory_order_acquire);
   if (cause)
     return GA_FAIL(GA_LOST_ERROR,
@@ -116,7 +116,12 @@ int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
                    call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
                                                  : "gemv of the vendor's library",
                    q->place);
+  ga_span span = ga__profile_begin(ctx, device);
   int status = blas->call(device, call);
+  ga__profile_end(&span,
+                  call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
+                                                : "gemv of the vendor's library",
+                  GPUARRAY_SPAN_LIBRARY, 0);
   if (status == GA_NO_ERROR && ctx->is_blocking)
     status = ga__queue_wait(q);
   ga__queue_end(ctx, 4, uses);
@@ -145,7 +150,7 @@ struct _gpucontext_props {
 
 int gpucontext_props_new(gpucontext_props **res) {
   if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpucontext_props_new: nowhere to put it");
+    return ga__fail_null(__func__, "place for the properties");
   gpucontext_props *p = ga__alloc(1, sizeof *p);
   if (p == NULL)
     return GA_MEMORY_ERROR;
@@ -157,7 +162,7 @@ int gpucontext_props_new(gpucontext_props **res) {
 
 static int check_props(const gpucontext_props *p, const char *operation) {
   if (p == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no properties were given", operation);
+    return ga__fail_null(operation, "properties");
   return GA_NO_ERROR;
 }
 
@@ -337,11 +342,13 @@ int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
 /* The device that a backend's name and properties mean. */
 static int find_device(ga_address *out, const char *name,
                        const gpucontext_props *props) {
+  if (name == NULL)
+    return ga__fail_null("gpucontext_init", "name of a backend");
   const ga_backend *backend = ga__backend_find(name);
   if (backend == NULL)
     return GA_FAIL(GA_INVALID_ERROR,
-                   "gpucontext_init: \"%s\" is no backend; there are %s",
-                   name ? name : "", ga__backend_names());
+                   "gpucontext_init: \"%s\" is no backend; there are %s", name,
+                   ga__backend_names());
   if (props == NULL || props->device < 0)
     return ga__backend_device(out, name);
   if (props->platform < 0)
@@ -358,7 +365,7 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
   ga_address address;
   int status = GA_NO_ERROR;
   if (res == NULL)
-    status = GA_FAIL(GA_INVALID_ERROR, "gpucontext_init: nowhere to put the context");
+    status = ga__fail_null(__func__, "place for the context");
   if (status == GA_NO_ERROR)
     status = find_device(&address, name, props);
   if (status == GA_NO_ERROR)
@@ -370,7 +377,7 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
 int gpucontext_open(gpucontext **res, const char *name) {
   ga_address address;
   if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpucontext_open: nowhere to put the context");
+    return ga__fail_null(__func__, "place for the context");
   if (name && *name) {
     int status = ga__backend_device(&address, name);
     if (status != GA_NO_ERROR)

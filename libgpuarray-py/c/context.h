@@ -8,6 +8,7 @@
 #include "c/backends.h"
 #include "c/launches.h"
 #include "c/pool.h"
+#include "c/profile.h"
 #include "c/queue.h"
 
 typedef struct ga_programs ga_programs; /* program.c's */
@@ -35,6 +36,8 @@ struct _gpucontext {
   bool is_single;         /* there shall be no other queue */
   bool is_blocking;       /* each launch waits */
   ga_launches launches;
+  atomic_size_t waits;           /* of the host for the device, so far */
+  _Atomic(gpuprofile *) profile; /* that is running, or NULL; set with queue_lock */
   _Atomic(struct ga_reports *) reports; /* report.c's, made when needed */
   ga_programs *programs;                /* compiled in this process, by content */
   ga_kernels *kernels;                  /* of them, by source */
@@ -58,7 +61,7 @@ struct _gpucontext {
 };
 
 /* GA_LOST_ERROR or GA_FORK_ERROR if the context cannot be used any more,
- * GA_INVALID_ERROR for NULL; cheap, for every entry point. */
+ * GA_VALUE_ERROR for NULL; cheap, for every entry point. */
 int ga__context_check(gpucontext *ctx);
 /* Passes a status on; GA_RUN_ERROR marks the context as lost. */
 int ga__context_status(gpucontext *ctx, int status);
@@ -67,6 +70,10 @@ int ga__context_status(gpucontext *ctx, int status);
 int ga__context_waited(gpucontext *ctx, int status);
 /* Waits for the work of every queue, and for what it reports. */
 int ga__context_wait(gpucontext *ctx);
+/* Counts a wait of the host, for GA_CTX_PROP_WAITS. */
+static inline void ga__context_note_wait(gpucontext *ctx) {
+  atomic_fetch_add_explicit(&ctx->waits, 1, memory_order_relaxed);
+}
 /* Opens a context in one of the vendor's that an application made, and keeps until
  * this one is closed. `props` may be NULL, and stays the caller's. */
 int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,

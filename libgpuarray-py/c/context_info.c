@@ -31,9 +31,7 @@ static int unknown_property(int id) {
 
 int gpucontext_property(gpucontext *ctx, int prop_id, void *res) {
   if (ctx == NULL || res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "gpucontext_property: a context and a place for the answer are "
-                   "needed");
+    return ga__fail_null(__func__, "context, or no place for the answer");
   const ga_device_info *info = &ctx->info;
   switch (prop_id) {
   case GA_CTX_PROP_DEVNAME:
@@ -86,6 +84,9 @@ int gpucontext_property(gpucontext *ctx, int prop_id, void *res) {
   case GA_CTX_PROP_IS_CPU:
     *(int *)res = info->is_cpu;
     break;
+  case GA_CTX_PROP_WAITS:
+    *(size_t *)res = atomic_load(&ctx->waits);
+    break;
   default:
     return unknown_property(prop_id);
   }
@@ -100,7 +101,7 @@ const char *gpucontext_error(gpucontext *ctx, int err) {
 /* For calls that only look at what the host knows. */
 static int check_answer(gpucontext *ctx, const void *res, const char *operation) {
   if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: nowhere to put the answer", operation);
+    return ga__fail_null(operation, "place for the answer");
   return ga__context_check(ctx);
 }
 
@@ -153,8 +154,7 @@ int gpucontext_set_allocator(gpucontext *ctx, const gpuarray_allocator *allocato
                      size, sizeof given);
     memcpy(&given, allocator, size);
     if (given.alloc == NULL || given.free == NULL)
-      return GA_FAIL(GA_INVALID_ERROR,
-                     "gpucontext_set_allocator: alloc and free are both needed");
+      return ga__fail_null(__func__, "function for one of alloc and free");
   }
   pthread_mutex_lock(&ctx->lock);
   int status = ga__pool_set_allocator(ctx->pool, allocator ? &given : NULL);

@@ -76,7 +76,7 @@ int gpucontext_dlpack_device(gpucontext *ctx, DLDevice *out) {
   const ga_sharing *sharing = NULL;
   GA_TRY(sharing_of(&sharing, ctx, __func__));
   if (out == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the device", __func__);
+    return ga__fail_null(__func__, "place for the device");
   out->device_type = (DLDeviceType)sharing->device_type;
   out->device_id = device_id(ctx);
   return GA_NO_ERROR;
@@ -86,7 +86,7 @@ int gpucontext_dlpack_stream(gpucontext *ctx, intptr_t *out) {
   const ga_sharing *sharing = NULL;
   GA_TRY(sharing_of(&sharing, ctx, __func__));
   if (out == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the stream", __func__);
+    return ga__fail_null(__func__, "place for the stream");
   intptr_t stream = -1;
   if (sharing->stream)
     GA_TRY(sharing->stream(&stream, ga__queue_device(ctx)));
@@ -203,7 +203,7 @@ static int lend(loan *l, DLTensor *out, const GpuArray *a, intptr_t stream,
 static int check_export(const void *out, const GpuArray *a, const char *operation) {
   const ga_sharing *sharing;
   if (out == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: got no place for the tensor", operation);
+    return ga__fail_null(operation, "place for the tensor");
   GA_TRY(ga__array_check(a, operation));
   if (a->data->tape)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
@@ -416,8 +416,7 @@ static int check_import(const GpuArray *out, const void *tensor,
                         const char *operation) {
   if (out && tensor)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_INVALID_ERROR, "%s: got no %s", operation,
-                 out ? "tensor" : "array to fill in");
+  return ga__fail_null(operation, out ? "tensor" : "array to fill in");
 }
 
 int GpuArray_from_dlpack(GpuArray *out, gpucontext *ctx, DLManagedTensorVersioned *t,

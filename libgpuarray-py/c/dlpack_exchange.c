@@ -115,15 +115,12 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out) {
   gpucontext *ctx = NULL;
   GpuArray made;
   if (tensor == NULL || out == NULL) {
-    GA_FAIL(GA_INVALID_ERROR,
-            "DLPack's table: got no tensor, or no place for an array");
+    ga__fail_null("DLPack's table", "tensor, or no place for an array");
     return -1;
   }
-  GpuArray *kept = malloc(sizeof *kept); /* the caller frees it with free() */
-  if (kept == NULL) {
-    GA_FAIL(GA_MEMORY_ERROR, "DLPack's table: the host has no memory for an array");
+  GpuArray *kept = ga__alloc(1, sizeof *kept); /* the caller frees it with free() */
+  if (kept == NULL)
     return -1;
-  }
   if (context_of_tensor(&ctx, tensor) != GA_NO_ERROR ||
       GpuArray_from_dlpack(&made, ctx, tensor, -1) != GA_NO_ERROR) {
     free(kept);

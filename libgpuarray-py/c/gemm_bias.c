@@ -53,8 +53,11 @@ int GpuArray_gemm_bias(cb_transpose transA, cb_transpose transB, GpuArray *A,
   p.bias = (ga_factor){.data = bias->data, .offset = bias->offset};
   const bool is_plain =
       bias->dimensions[0] == 1 || bias->strides[0] == (ssize_t)GpuArray_ITEMSIZE(bias);
-  if (is_plain && !GpuArray_share(bias, C) && ga__product_fuses(&p))
-    return ga__product(&p, nocopy);
+  if (is_plain && !GpuArray_share(bias, C) && ga__product_fuses(&p)) {
+    int status = ga__product(&p, nocopy);
+    if (status != GA_DEVSUP_ERROR) /* the library may know no way for these operands */
+      return status;
+  }
   if (GpuArray_share(bias, C))
     return GA_FAIL(GA_COPY_ERROR, "gemm_bias: bias overlaps the output C; copy it");
   p.epilogue = GA_BLAS_PLAIN;

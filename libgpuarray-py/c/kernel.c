@@ -100,6 +100,21 @@ int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
 
 /* ---- kernels that the context keeps ---- */
 
+/* Where a source says what it computes, that is shown behind the stem of the name and
+ * some of its hash; without memory for that the name serves. */
+static void show_title(gpukernel *k, const ga_source *source) {
+  enum { SHORT_HASH = 6 };
+  char text[GA_KERNEL_NAME + sizeof source->title];
+  const char *hash = strrchr(source->name, '_');
+  if (source->title[0] == '\0' || hash == NULL)
+    return;
+  snprintf(text, sizeof text, "%.*s: %s", (int)(hash - source->name) + 1 + SHORT_HASH,
+           source->name, source->title);
+  const char *shown = ga__intern(text);
+  if (shown)
+    k->shown = shown;
+}
+
 /* Adds the kernel of `source`, which `p` contains. slow_lock is held. */
 static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
                      const ga_program *p) {
@@ -115,6 +130,7 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
     return status;
   }
   e->kernel.of_context = true;
+  show_title(&e->kernel, source);
   pthread_mutex_lock(&ctx->lock);
   entry **bucket = entry_bucket(ctx->kernels, source->name);
   e->next = *bucket;
@@ -301,7 +317,9 @@ static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
     GA_TRY(ga__queue_begin_launch(&device, ctx, launch));
   }
   ga__launches_add(&ctx->launches, k->shown, q->place);
+  ga_span span = ga__profile_begin(ctx, device);
   int status = ctx->backend->launch(device, k->kernel, launch);
+  ga__profile_end(&span, k->shown, GPUARRAY_SPAN_LAUNCH, 0);
   if (status == GA_NO_ERROR && (reports || ctx->is_blocking || ctx->backend->mark))
     status = note_launch(ctx, q, reports);
   if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire))

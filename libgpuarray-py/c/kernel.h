@@ -27,6 +27,7 @@ struct _gpukernel {
  * one program. Starts zeroed. Bodies whose preambles clash are compiled apart. */
 typedef struct ga_source {
   char name[GA_KERNEL_NAME];
+  char title[64]; /* what it computes, for people; or "" */
   ga_strbuf body;
 } ga_source;
 

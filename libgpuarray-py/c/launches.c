@@ -47,9 +47,9 @@ static void read_progress(unsigned long *done, gpucontext *ctx) {
 int gpucontext_launches(gpucontext *ctx, unsigned int capacity, gpulaunch *list,
                         unsigned int *count) {
   if (ctx == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpucontext_launches: no context was given");
+    return ga__fail_null(__func__, "context");
   if (count == NULL || (list == NULL && capacity > 0))
-    return GA_FAIL(GA_INVALID_ERROR, "gpucontext_launches: nowhere to put the answer");
+    return ga__fail_null(__func__, "place for the answer");
   unsigned long done[GPUARRAY_MAX_QUEUES];
   unsigned long newest = atomic_load(&ctx->launches.count);
   read_progress(done, ctx);

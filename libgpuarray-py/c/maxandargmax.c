@@ -7,7 +7,9 @@ static int check_axes(const GpuArray *src, unsigned int n, const unsigned int *l
   if (src->nd == 0)
     return GA_FAIL(GA_INVALID_ERROR,
                    "maxandargmax: an array of no axes, expected at least one");
-  if (n == 0 || n > src->nd || list == NULL)
+  if (list == NULL)
+    return ga__fail_null("maxandargmax", "list of axes");
+  if (n == 0 || n > src->nd)
     return GA_FAIL(GA_INVALID_ERROR,
                    "maxandargmax: got %u axes to reduce of %s, expected 1 to %u", n,
                    ga__array_text(text, src), src->nd);
@@ -69,7 +71,7 @@ int GpuArray_maxandargmax(GpuArray *dstMax, GpuArray *dstArgmax, const GpuArray 
                           unsigned int reduxLen, const unsigned int *reduxList) {
   GpuArray shape, made[2];
   if (dstMax == NULL || dstArgmax == NULL || src == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "maxandargmax: needs two results and an array; got NULL");
   GA_TRY(ga__array_check(src, "maxandargmax"));
   GA_TRY(ga__context_check(GpuArray_context(src)));

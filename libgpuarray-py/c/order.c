@@ -9,6 +9,10 @@ void ga__queue_record(bool on) {
   is_recording = on;
 }
 
+bool ga__queue_is_recording(void) {
+  return is_recording;
+}
+
 static bool has_queues(gpucontext *ctx) {
   return atomic_load_explicit(&ctx->has_queues, memory_order_acquire);
 }
@@ -67,8 +71,11 @@ static void note_read(gpuqueue *q, ga_uses *uses, uint64_t ticket) {
   } else {
     ga_last_use *old = &uses->last[place];
     writes = old->writes;
-    if (wait_for(q, q->context->queues[old->queue], old->ticket, false) != GA_NO_ERROR)
+    if (wait_for(q, q->context->queues[old->queue], old->ticket, false) !=
+        GA_NO_ERROR) {
+      ga__context_note_wait(q->context);
       q->context->backend->wait(q->context->queues[old->queue]->device);
+    }
   }
   uses->last[place] = (ga_last_use){(unsigned char)q->place, writes, ticket};
 }
@@ -144,6 +151,7 @@ static int wait_queue(gpucontext *ctx, gpuqueue *q) {
   pthread_mutex_lock(&ctx->queue_lock);
   uint64_t ticket = q->ticket;
   pthread_mutex_unlock(&ctx->queue_lock);
+  ga__context_note_wait(ctx);
   GA_TRY(ctx->backend->wait(q->device));
   pthread_mutex_lock(&ctx->queue_lock);
   if (q->done < ticket)

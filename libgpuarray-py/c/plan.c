@@ -23,7 +23,7 @@ static int grow(void **list, unsigned int *capacity, unsigned int count, size_t 
 
 int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
   if (res == NULL || ctx == NULL || name == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "plan: needs a place, a context and a name; got NULL");
   GA_TRY(ga__context_check(ctx));
   GpuPlan *p = ga__alloc(1, sizeof *p);
@@ -94,13 +94,13 @@ static const char *named(const char *label) {
   return label ? label : "step";
 }
 
-/* GA_INVALID_ERROR if one of the pointers is NULL: the plan, where its result goes,
+/* GA_VALUE_ERROR if one of the pointers is NULL: the plan, where its result goes,
  * what it is made of. */
 static int check_given(const GpuPlan *p, const char *step, const void *place,
                        const void *parts) {
   if (p && place && parts)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: %s is NULL", p ? p->name : "?",
+  return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %s is NULL", p ? p->name : "?",
                  named(step),
                  !p       ? "the plan"
                  : !place ? "the place for the result"
@@ -492,7 +492,7 @@ int GpuPlan_prepare(GpuPlan *p) {
 
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
   if (p == NULL || res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "plan info: needs a plan and a place; got NULL");
+    return GA_FAIL(GA_VALUE_ERROR, "plan info: needs a plan and a place; got NULL");
   pthread_mutex_lock(&p->lock);
   *res = p->info;
   res->n_inputs = p->n_inputs;

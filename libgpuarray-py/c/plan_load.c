@@ -376,7 +376,7 @@ int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
   char *bytes = NULL;
   size_t size = 0;
   if (res == NULL || ctx == NULL || path == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "plan load: needs a place, a context and a path; got NULL");
   GA_TRY(ga__context_check(ctx));
   GA_TRY(read_file(&bytes, &size, path));

@@ -8,7 +8,7 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   const ga_value *v = &p->values[p->inputs[i]];
   char text[GA_ARRAY_TEXT];
   if (a == NULL || a->data == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: input %u is no array", p->name, i);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is no array", p->name, i);
   if (a->typecode != v->typecode || a->nd != v->nd)
     return GA_FAIL(GA_INVALID_ERROR, "%s: input %u is %s, expected %s of %u axes",
                    p->name, i, ga__array_text(text, a), ga__dtype_name(v->typecode),
@@ -192,7 +192,7 @@ static int ready(GpuPlan *p, const GpuArray *const *ins) {
   if (p->signature == NULL)
     GA_TRY(settle(p));
   if (p->n_inputs > 0 && ins == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "plan %s: got no list of its %u inputs", p->name,
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no list of its %u inputs", p->name,
                    p->n_inputs);
   for (unsigned int i = 0; i < p->n_inputs; i++)
     GA_TRY(check_input(p, i, ins[i]));
@@ -201,10 +201,10 @@ static int ready(GpuPlan *p, const GpuArray *const *ins) {
 
 static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
   if (p == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "plan run: no plan was given");
+    return ga__fail_null("plan run", "plan");
   for (unsigned int i = 0; i < p->n_outputs; i++)
     if (outs == NULL || outs[i] == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "plan %s: got no array for output %u of %u",
+      return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no array for output %u of %u",
                      p->name, i, p->n_outputs);
   return GA_NO_ERROR;
 }
@@ -229,7 +229,7 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   int ignored;
   ga_bound *bound;
   if (p == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "plan bind: no plan was given");
+    return ga__fail_null("plan bind", "plan");
   if (failed_step == NULL)
     failed_step = &ignored;
   *failed_step = -1;

@@ -199,7 +199,7 @@ static int write_file(const char *path, const ga_strbuf *head, const ga_strbuf *
 
 int GpuPlan_save(GpuPlan *p, const char *path) {
   if (p == NULL || path == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "plan save: needs a plan and a path; got NULL");
+    return GA_FAIL(GA_VALUE_ERROR, "plan save: needs a plan and a path; got NULL");
   ga_strbuf head = {0}, body = {0};
   pthread_mutex_lock(&p->lock);
   int status = put_plan(&body, p);

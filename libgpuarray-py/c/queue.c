@@ -127,7 +127,7 @@ static int add_queue(gpuqueue *q) {
 int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpuqueue_new: nowhere to put the queue");
+    return ga__fail_null(__func__, "place for the queue");
   if (ctx->is_single || ctx->backend->queue_new == NULL)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    ctx->is_single
@@ -188,7 +188,9 @@ void gpuqueue_release(gpuqueue *q) {
     return;
   if (!ga__context_is_ours(ctx))
     return;
+  ga__context_note_wait(ctx);
   ga__context_status(ctx, ctx->backend->wait(q->device));
+  ga__profile_settle(ctx);
   remove_queue(q);
   if (q->event)
     ctx->backend->event_free(q->device, q->event);
@@ -199,7 +201,7 @@ void gpuqueue_release(gpuqueue *q) {
 
 static int check_queue(const gpuqueue *q, const char *operation) {
   if (q == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no queue was given", operation);
+    return ga__fail_null(operation, "queue");
   return ga__context_check(q->context);
 }
 
@@ -222,14 +224,14 @@ struct _gpuevent {
 
 static int check_event(const gpuevent *e, const char *operation) {
   if (e == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no event was given", operation);
+    return ga__fail_null(operation, "event");
   return ga__context_check(e->queue->context);
 }
 
 int gpuevent_record(gpuevent **res, gpuqueue *q) {
   GA_TRY(check_queue(q, __func__));
   if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpuevent_record: nowhere to put the event");
+    return ga__fail_null(__func__, "place for the event");
   gpuevent *e = ga__alloc(1, sizeof *e);
   if (e == NULL)
     return GA_MEMORY_ERROR;
@@ -247,6 +249,7 @@ int gpuevent_record(gpuevent **res, gpuqueue *q) {
 int gpuevent_wait(gpuevent *e) {
   GA_TRY(check_event(e, __func__));
   gpucontext *ctx = e->queue->context;
+  ga__context_note_wait(ctx);
   GA_TRY(ga__context_waited(ctx, ctx->backend->event_wait(e->queue->device, e->event)));
   return ga__report_check(e->queue);
 }
@@ -254,7 +257,7 @@ int gpuevent_wait(gpuevent *e) {
 int gpuevent_query(gpuevent *e, int *done) {
   GA_TRY(check_event(e, __func__));
   if (done == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpuevent_query: nowhere to put the answer");
+    return ga__fail_null(__func__, "place for the answer");
   gpucontext *ctx = e->queue->context;
   bool is_done = false;
   GA_TRY(ga__context_waited(
@@ -268,7 +271,7 @@ int gpuevent_seconds(double *seconds, gpuevent *start, gpuevent *end) {
   GA_TRY(check_event(end, __func__));
   gpucontext *ctx = start->queue->context;
   if (seconds == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpuevent_seconds: nowhere to put the answer");
+    return ga__fail_null(__func__, "place for the answer");
   if (ctx != end->queue->context)
     return GA_FAIL(GA_INVALID_ERROR,
                    "gpuevent_seconds: the events are of two contexts, %s and %s",

@@ -63,6 +63,7 @@ void ga__queue_end_launch(gpucontext *ctx, const ga_launch *launch);
 
 /* While a thread records a graph the two do nothing; the graph is ordered as one. */
 void ga__queue_record(bool on);
+bool ga__queue_is_recording(void);
 
 /* The queue at a place, with a reference but for the default one, which lives with the
  * context; NULL if there is none. */

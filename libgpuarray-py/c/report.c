@@ -1,5 +1,5 @@
-/* Wrong indices that kernels report: a word on the device, looked at by the next wait.
- */
+/* Wrong indices and failed factorizations that kernels report: a word on the device,
+ * looked at by the next wait. */
 #include "c/report.h"
 
 #include <stdio.h>
@@ -138,9 +138,22 @@ static int64_t join(const uint32_t *halves) {
   return (int64_t)((uint64_t)halves[1] << 32 | halves[0]);
 }
 
+/* A matrix of a stack. */
+static int fail_matrix(const site *s, const uint32_t *word) {
+  char more[64] = "";
+  if (word[COUNT] > 1)
+    snprintf(more, sizeof more, ", one of %u", word[COUNT]);
+  return GA_FAIL(GA_LINALG_ERROR, "%s (matrix %lld of the stack%s)%s%s",
+                 s->operation ? s->operation : "a factorization failed",
+                 (long long)join(word + INDEX), more, s->label && *s->label ? ": " : "",
+                 s->label ? s->label : "");
+}
+
 static int fail_report(const ga_reports *r, const uint32_t *word) {
   const site *s = &r->sites[word[SITE] < N_SITES ? word[SITE] : N_SITES - 1];
   char more[64] = "";
+  if (join(word + LENGTH) < 0)
+    return fail_matrix(s, word);
   if (word[COUNT] > 1)
     snprintf(more, sizeof more, ", the first of %u that were", word[COUNT]);
   return GA_FAIL(GA_INDEX_ERROR,
@@ -172,7 +185,8 @@ int ga__report_check(gpuqueue *q) {
   pthread_mutex_lock(&r->lock);
   int status = look(r, q);
   pthread_mutex_unlock(&r->lock);
-  return status == GA_INDEX_ERROR ? status : ga__context_status(q->context, status);
+  const bool is_report = status == GA_INDEX_ERROR || status == GA_LINALG_ERROR;
+  return is_report ? status : ga__context_status(q->context, status);
 }
 
 int ga__report_check_all(gpucontext *ctx) {

@@ -1,7 +1,9 @@
-/* Wrong indices that kernels report: a word on the device, looked at by the next wait.
+/* Wrong indices and failed factorizations that kernels report: a word on the device,
+ * looked at by the next wait.
  *
  * The word is six ga_uint: how many were reported, and of the first one its site, index
- * and length, the latter two in halves, low first. */
+ * and length, the latter two in halves, low first. A negative length tells of a matrix
+ * at `index` of a stack, whose factorization failed. */
 #ifndef GA_C_REPORT_H
 #define GA_C_REPORT_H
 
@@ -9,8 +11,8 @@
 
 typedef struct ga_reports ga_reports;
 
-/* To be called after a wait on a queue: GA_INDEX_ERROR, once, if a launch on it has
- * reported something. Cheap where no launch could have. */
+/* To be called after a wait on a queue: GA_INDEX_ERROR or GA_LINALG_ERROR, once, if a
+ * launch on it has reported something. Cheap where no launch could have. */
 int ga__report_check(gpuqueue *q);
 /* The same for every queue of the context. */
 int ga__report_check_all(gpucontext *ctx);

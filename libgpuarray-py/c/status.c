@@ -38,6 +38,7 @@ static const char *const names[] = {
     [GA_LOST_ERROR] = "The context failed earlier",
     [GA_FORK_ERROR] = "The context was opened before a fork",
     [GA_INDEX_ERROR] = "An index out of bounds",
+    [GA_LINALG_ERROR] = "A matrix without the solution asked for",
 };
 
 const char *gpuarray_error_str(int err) {
@@ -65,6 +66,10 @@ int ga__fail(int status, const char *format, ...) {
   va_end(args);
   strcpy(message, text);
   return status;
+}
+
+int ga__fail_null(const char *operation, const char *what) {
+  return GA_FAIL(GA_VALUE_ERROR, "%s: got no %s", operation, what);
 }
 
 int ga__fail_within(int status, const char *format, ...) {

@@ -19,6 +19,9 @@
 int ga__fail(int status, const char *format, ...) GA_PRINTF(2, 3);
 #define GA_FAIL(...) ga__fail(__VA_ARGS__)
 
+/* A pointer that a function needs is NULL: GA_VALUE_ERROR, "operation: got no what". */
+int ga__fail_null(const char *operation, const char *what);
+
 /* Puts `prefix: ` before the thread's message, for a caller that knows more. */
 int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
 

@@ -247,7 +247,8 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
 }
 
 static int queue(ga_tape *tape, const ga_binding *bindings) {
-  if (!tape->without_graphs) {
+  /* A profile times each command by itself. */
+  if (!tape->without_graphs && atomic_load(&tape->context->profile) == NULL) {
     graph *known = find_graph(tape, bindings);
     if (known != NULL)
       return ga__context_status(tape->context, queue_graph(tape, known, bindings));

@@ -11,7 +11,7 @@
 static int check_range(const gpudata *b, size_t offset, size_t size,
                        const char *operation) {
   if (b == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no buffer was given", operation);
+    return ga__fail_null(operation, "buffer");
   if (offset > b->size || size > b->size - offset)
     return GA_FAIL(GA_VALUE_ERROR,
                    "%s: %zu bytes at offset %zu do not fit a buffer of %zu bytes",
@@ -29,7 +29,7 @@ static int check_host_range(const gpudata *b, size_t offset, size_t size,
                    "yet",
                    operation);
   if (host == NULL && size != 0)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no host memory was given", operation);
+    return ga__fail_null(operation, "host memory");
   return GA_NO_ERROR;
 }
 
@@ -50,7 +50,9 @@ static int copy_bytes(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
   ga_use uses[2] = {{dst, true}, {src, false}};
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 2, uses)));
+  ga_span span = ga__profile_begin(ctx, device);
   int status = ctx->backend->copy(device, dst->memory, dstoff, src->memory, srcoff, sz);
+  ga__profile_end(&span, "copy", GPUARRAY_SPAN_COPY, sz);
   ga__queue_end(ctx, 2, uses);
   return ga__context_status(ctx, status);
 }
@@ -108,8 +110,10 @@ static int transfer_peer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcof
   void *to_device, *from_device;
   GA_TRY(ga__context_status(to, ga__queue_begin(&to_device, to, 1, &writes)));
   GA_TRY(ga__context_status(from, ga__queue_begin(&from_device, from, 1, &reads)));
+  ga_span span = ga__profile_begin(to, to_device);
   int status = to->backend->copy_peer(to_device, dst->memory, dstoff, from_device,
                                       src->memory, srcoff, sz);
+  ga__profile_end(&span, "copy between devices", GPUARRAY_SPAN_COPY, sz);
   ga__queue_end(to, 1, &writes);
   ga__queue_end(from, 1, &reads);
   return status == GA_DEVSUP_ERROR ? status : ga__context_status(to, status);
@@ -140,7 +144,10 @@ int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
   ga_use use = {src, false};
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
+  ga__context_note_wait(ctx);
+  ga_span span = ga__profile_begin(ctx, device);
   int status = ctx->backend->read(device, dst, src->memory, srcoff, sz);
+  ga__profile_end(&span, "read", GPUARRAY_SPAN_READ, sz);
   ga__queue_end(ctx, 1, &use);
   return ga__context_status(ctx, status);
 }
@@ -166,7 +173,9 @@ int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz) {
   ga_use use = {dst, true};
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
+  ga_span span = ga__profile_begin(ctx, device);
   int status = ctx->backend->write(device, dst->memory, dstoff, src, sz);
+  ga__profile_end(&span, "write", GPUARRAY_SPAN_WRITE, sz);
   ga__queue_end(ctx, 1, &use);
   return ga__context_status(ctx, status);
 }
@@ -181,7 +190,9 @@ int ga__buffer_fill(gpudata *buffer, size_t offset, unsigned char byte, size_t s
   ga_use use = {buffer, true};
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
+  ga_span span = ga__profile_begin(ctx, device);
   int status = ctx->backend->fill(device, buffer->memory, offset, byte, size);
+  ga__profile_end(&span, "fill", GPUARRAY_SPAN_FILL, size);
   ga__queue_end(ctx, 1, &use);
   return ga__context_status(ctx, status);
 }

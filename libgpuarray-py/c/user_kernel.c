@@ -16,7 +16,7 @@ static int check_types(unsigned int n, const int *typecodes) {
         "gpukernel_init: %u arguments are more than the %d a kernel may have", n,
         GA_MAX_ARGS);
   if (n > 0 && typecodes == NULL)
-    return GA_FAIL(GA_INVALID_ERROR,
+    return GA_FAIL(GA_VALUE_ERROR,
                    "gpukernel_init: the types of %u arguments are "
                    "missing",
                    n);
@@ -43,7 +43,7 @@ static int join(ga_strbuf *body, unsigned int count_, const char *const *strings
                 const size_t *lengths) {
   for (unsigned int i = 0; i < count_; i++) {
     if (strings[i] == NULL)
-      return GA_FAIL(GA_INVALID_ERROR, "gpukernel_init: text %u of %u is missing", i,
+      return GA_FAIL(GA_VALUE_ERROR, "gpukernel_init: text %u of %u is missing", i,
                      count_);
     ga__strbuf_addn(body, strings[i],
                     lengths && lengths[i] ? lengths[i] : strlen(strings[i]));
@@ -186,7 +186,7 @@ static int read_arg(ga_arg *arg, const gpukernel *k, unsigned int i, void *a) {
 
 static int check_kernel(const gpukernel *k, const char *operation) {
   if (k == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no kernel was given", operation);
+    return ga__fail_null(operation, "kernel");
   return GA_NO_ERROR;
 }
 
@@ -261,7 +261,7 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
 int gpukernel_property(gpukernel *k, int prop_id, void *res) {
   GA_TRY(check_kernel(k, __func__));
   if (res == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "gpukernel_property: nowhere to put the answer");
+    return ga__fail_null(__func__, "place for the answer");
   if (prop_id < GA_BUFFER_PROP_START)
     return gpucontext_property(k->context, prop_id, res);
   switch (prop_id) {
@@ -296,7 +296,7 @@ int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char
                    const int *types, int flags, char **err_str) {
   gpukernel *kernel;
   if (k == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "GpuKernel_init: nowhere to put the kernel");
+    return ga__fail_null(__func__, "place for the kernel");
   k->k = NULL;
   k->args = NULL;
   GA_TRY(init_kernel(&kernel, ctx, count, strs, lens, name, argcount, types, flags,
@@ -331,7 +331,7 @@ static size_t smaller(size_t a, size_t b) {
 int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls) {
   GA_TRY(check_kernel(k ? k->k : NULL, __func__));
   if (gs == NULL || ls == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "GpuKernel_sched: nowhere to put the answer");
+    return ga__fail_null(__func__, "place for the answer");
   const ga_device_info *info = &k->k->context->info;
   size_t warp = info->warp > 0 ? info->warp : 1;
   size_t most_threads = smaller(k->k->threads, info->max_block[0]);

@@ -1,5 +1,4 @@
-/* NVIDIA's driver, NVRTC and cuBLAS, opened at run time into one struct of functions.
- */
+/* NVIDIA's driver and libraries, opened at run time into one struct of functions. */
 #include "cuda/api.h"
 
 #include <pthread.h>
@@ -33,6 +32,9 @@ typedef struct entry {
 #define CUBLASLT NONE
 #define NCCL NONE
 #define NCCL_OPTIONAL NONE
+#define CUSOLVER NONE
+#define CUSOLVER_OPTIONAL NONE
+#define CUFFT NONE
 static const entry driver_entries[] = {
 #include "cuda/api.def"
     {NULL, 0, false}};
@@ -73,6 +75,26 @@ static const entry cublaslt_entries[] = {
 static const entry nccl_entries[] = {
 #include "cuda/api.def"
     {NULL, 0, false}};
+#undef NCCL
+#undef NCCL_OPTIONAL
+#undef CUSOLVER
+#undef CUSOLVER_OPTIONAL
+#define NCCL NONE
+#define NCCL_OPTIONAL NONE
+#define CUSOLVER MUST
+#define CUSOLVER_OPTIONAL MAY
+static const entry cusolver_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
+#undef CUSOLVER
+#undef CUSOLVER_OPTIONAL
+#undef CUFFT
+#define CUSOLVER NONE
+#define CUSOLVER_OPTIONAL NONE
+#define CUFFT MUST
+static const entry cufft_entries[] = {
+#include "cuda/api.def"
+    {NULL, 0, false}};
 
 enum state { UNTRIED, OPEN, FAILED };
 
@@ -81,6 +103,7 @@ typedef struct library {
   const char *variable;       /* of the environment: the one path to try */
   const char *file;           /* "libnvrtc.so", or NULL: the loader alone finds it */
   const char *wheel;          /* the folder of its wheel up to CUDA 12 */
+  int behind;                 /* by how much its number is less than CUDA's */
   const char *const *sonames; /* newest first */
   const entry *entries;
   atomic_int state;
@@ -133,6 +156,26 @@ static library nccl = {
     .sonames = (const char *const[]){"libnccl.so.2", "libnccl.so", NULL},
     .entries = nccl_entries};
 
+static library cusolver = {
+    .title = "cuSOLVER (factorizations)",
+    .advice = "pip install nvidia-cusolver (CUDA 13) or nvidia-cusolver-cu12",
+    .variable = "GPUARRAY_CUSOLVER",
+    .file = "libcusolver.so",
+    .wheel = "cusolver",
+    .behind = 1,
+    .sonames = (const char *const[]){"libcusolver.so.12", "libcusolver.so.11", NULL},
+    .entries = cusolver_entries};
+
+static library cufft = {
+    .title = "cuFFT (Fourier transforms)",
+    .advice = "pip install nvidia-cufft (CUDA 13) or nvidia-cufft-cu12",
+    .variable = "GPUARRAY_CUFFT",
+    .file = "libcufft.so",
+    .wheel = "cufft",
+    .behind = 1,
+    .sonames = (const char *const[]){"libcufft.so.12", "libcufft.so.11", NULL},
+    .entries = cufft_entries};
+
 /* Guards what is not atomic in them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -149,7 +192,7 @@ static void drop_too_new(library *lib) {
   int most = driver_version() / 1000;
   char **kept = lib->candidates;
   for (char **path = lib->candidates; path && *path; path++) {
-    if (most != 0 && ga__cuda_file_major(*path) > most) {
+    if (most != 0 && ga__cuda_file_major(*path) + lib->behind > most) {
       ga__strbuf_addf(&lib->report, "%s: passed over: the driver is of CUDA %d\n",
                       *path, most);
       ga__free(*path);
@@ -287,6 +330,17 @@ int ga__cuda_need_cublaslt(void) {
   return need(&cublaslt);
 }
 
+int ga__cuda_need_cusolver(void) {
+  (void)need(&driver);
+  (void)need(&cublas); /* which it is linked to */
+  return need(&cusolver);
+}
+
+int ga__cuda_need_cufft(void) {
+  (void)need(&driver);
+  return need(&cufft);
+}
+
 int ga__cuda_need_nccl(void) {
   (void)need(&driver);
   return need(&nccl);
@@ -344,6 +398,8 @@ void ga__cuda_report(ga_strbuf *out) {
   report_library(out, &nvrtc);
   report_library(out, &cublas);
   report_library(out, &cublaslt);
+  report_library(out, &cusolver);
+  report_library(out, &cufft);
   report_library(out, &nccl);
 }
 

@@ -1,4 +1,4 @@
-/* NVIDIA's driver, NVRTC and cuBLAS, opened at run time into one struct of functions.
+/* NVIDIA's driver and libraries, opened at run time into one struct of functions.
  *
  * Types and functions are declared here; no vendor header is needed. Each library is
  * opened on first need, once in a process, under a lock. */
@@ -26,6 +26,11 @@ typedef int nvrtcResult;
 typedef struct ga_nvrtc_program_ *nvrtcProgram;
 typedef int cublasStatus;
 typedef struct ga_cublas_handle_ *cublasHandle;
+typedef int cusolverStatus;
+typedef struct ga_cusolver_handle_ *cusolverHandle;
+typedef struct ga_cusolver_params_ *cusolverParams;
+typedef int cufftResult;
+typedef int cufftPlan;
 typedef int ncclResult;
 typedef struct ga_nccl_comm_ *ncclComm;
 typedef struct ncclUniqueId {
@@ -83,6 +88,9 @@ typedef struct ga_cuda_api {
 #define NCCL FIELD
 #define NCCL_OPTIONAL FIELD
 #define CUBLASLT FIELD
+#define CUSOLVER FIELD
+#define CUSOLVER_OPTIONAL FIELD
+#define CUFFT FIELD
 #include "cuda/api.def"
 #undef DRIVER
 #undef DRIVER_OPTIONAL
@@ -92,6 +100,9 @@ typedef struct ga_cuda_api {
 #undef NCCL
 #undef NCCL_OPTIONAL
 #undef CUBLASLT
+#undef CUSOLVER
+#undef CUSOLVER_OPTIONAL
+#undef CUFFT
 #undef FIELD
 } ga_cuda_api;
 extern ga_cuda_api ga__cuda;
@@ -103,6 +114,8 @@ int ga__cuda_need_nvrtc(void);
 int ga__cuda_need_cublas(void);
 int ga__cuda_need_nccl(void);
 int ga__cuda_need_cublaslt(void);
+int ga__cuda_need_cusolver(void);
+int ga__cuda_need_cufft(void);
 
 /* Writes which NVRTC will compile, to tell its binaries from another's: the name of the
  * file that would be opened first, its size and a hash of its head, which holds the

@@ -2,10 +2,12 @@
 #include "cuda/blas.h"
 #include "cuda/device.h"
 #include "cuda/extension.h"
+#include "cuda/fft.h"
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/nccl.h"
 #include "cuda/share.h"
+#include "cuda/solver.h"
 #include "cuda/transfer.h"
 
 const ga_backend ga__cuda_backend = {
@@ -61,6 +63,8 @@ const ga_backend ga__cuda_backend = {
 
     .blas_open = ga__cuda_blas_open,
     .blas = &ga__cuda_blas,
+    .solver = &ga__cuda_solver,
+    .fft = &ga__cuda_fft,
 
     .extensions = ga__cuda_extensions,
     .sharing = &ga__cuda_sharing,

@@ -51,10 +51,12 @@ static int add_log(ga_strbuf *log, nvrtcProgram program) {
                      : nvrtc_fail(result, "nvrtcGetProgramLog");
 }
 
-/* `quick`: the code need not be good. */
-static int build(nvrtcProgram program, const char *arch, bool quick, ga_strbuf *log) {
+/* `quick`: the code need not be good. A source with OpenCL's words for it is compiled
+ * without making one operation of a product and a sum; CUDA has no words of its own. */
+static int build(nvrtcProgram program, const char *source, const char *arch, bool quick,
+                 ga_strbuf *log) {
   char architecture[64];
-  const char *options[6] = {architecture, "--std=c++17",
+  const char *options[7] = {architecture, "--std=c++17",
                             "--device-as-default-execution-space",
                             "--disable-warnings"};
   int n = 4, major = 0, minor = 0;
@@ -65,6 +67,8 @@ static int build(nvrtcProgram program, const char *arch, bool quick, ga_strbuf *
     options[n++] = "--minimal";
   if (quick && major >= 13)
     options[n++] = "--Ofast-compile=max";
+  if (strstr(source, "#pragma OPENCL FP_CONTRACT OFF"))
+    options[n++] = "--fmad=false";
   nvrtcResult result = ga__cuda.nvrtcCompileProgram(program, n, options);
   if (result == 0)
     return GA_NO_ERROR;
@@ -104,7 +108,7 @@ int ga__cuda_compile_for(const char *source, const char *arch, void **bytes,
                    arch);
   GA_TRY(ga__cuda_need_nvrtc());
   NVRTC_TRY(nvrtcCreateProgram, &program, source, "kernel", 0, NULL, NULL);
-  int status = build(program, arch, bytes == NULL, log);
+  int status = build(program, source, arch, bytes == NULL, log);
   if (status == GA_NO_ERROR && bytes != NULL)
     status = take_bytes(bytes, size, program, arch[0] == 'c');
   ga__cuda.nvrtcDestroyProgram(&program);

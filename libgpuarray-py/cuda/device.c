@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cuda/blas.h"
+#include "cuda/fft.h"
+#include "cuda/solver.h"
 #include "cuda/transfer.h"
 
 /* Attributes of devices, by the driver's numbers. */
@@ -146,6 +148,8 @@ static void close_device(ga_cuda_device *d) {
   if (d->context && ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
     if (d->stream)
       ga__cuda.cuStreamSynchronize(d->stream);
+    ga__cuda_fft_close(d);
+    ga__cuda_solver_close(d);
     ga__cuda_blas_close(d);
     ga__cuda_staging_close(&d->writes);
     ga__cuda_staging_close(&d->reads);

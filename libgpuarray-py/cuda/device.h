@@ -32,10 +32,12 @@ typedef struct ga_cuda_device {
   int capability; /* 90 for sm_90 */
   /* Apart, for a read holds its own while it waits for the queue. */
   ga_cuda_staging writes, reads;
-  cublasHandle blas;         /* NULL until blas_open */
-  struct ga_cuda_lt *lt;     /* cuBLASLt's, blaslt.c's; NULL until first needed */
-  pthread_mutex_t blas_lock; /* of the handles and their stream */
-  CUstream capture;          /* what a graph is recorded on; NULL until first needed */
+  cublasHandle blas;             /* NULL until blas_open */
+  struct ga_cuda_lt *lt;         /* cuBLASLt's, blaslt.c's; NULL until first needed */
+  struct ga_cuda_solver *solver; /* cuSOLVER's, solver.c's; likewise */
+  struct ga_cuda_plans *plans;   /* cuFFT's, fft.c's; likewise */
+  pthread_mutex_t blas_lock;     /* of the handles and their stream */
+  CUstream capture; /* what a graph is recorded on; NULL until first needed */
   _Atomic(uint32_t *) progress; /* pinned: the mark last passed; NULL until needed */
   atomic_bool without_marks;    /* the driver has none */
 } ga_cuda_device;

@@ -16,7 +16,9 @@ static ga_cuda_device *device_of(gpucontext *ctx, const char *operation) {
 }
 
 static int check_buffer(const gpudata *b, const char *operation) {
-  if (b == NULL || b->context->backend != &ga__cuda_backend || b->tape)
+  if (b == NULL)
+    return ga__fail_null(operation, "buffer");
+  if (b->context->backend != &ga__cuda_backend || b->tape)
     return GA_FAIL(GA_INVALID_ERROR, "%s: no buffer of CUDA was given", operation);
   return ga__context_check(b->context);
 }
@@ -52,7 +54,7 @@ static void leave(gpucontext *ctx) {
 static gpucontext *make_ctx(CUcontext native, gpucontext_props *props) {
   gpucontext *ctx = NULL;
   if (native == NULL) {
-    ga__fail(GA_INVALID_ERROR, "cuda_make_ctx: no CUcontext was given");
+    ga__fail_null("cuda_make_ctx", "CUcontext");
     return NULL;
   }
   if (ga__context_adopt(&ctx, &ga__cuda_backend, native, props) != GA_NO_ERROR)
@@ -98,6 +100,21 @@ static int record_after(gpudata *b, int flags) {
   return GA_NO_ERROR;
 }
 
+static int get_device(CUdeviceptr address, int *number) {
+  enum { DEVICE_ORDINAL = 9 };
+  if (number == NULL)
+    return ga__fail_null("cuda_get_device", "place for the number");
+  GA_TRY(ga__cuda_need_driver());
+  if (ga__cuda.cuPointerGetAttribute == NULL)
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda_get_device: this driver does not tell");
+  CUresult result = ga__cuda.cuPointerGetAttribute(number, DEVICE_ORDINAL, address);
+  if (result == CUDA_SUCCESS)
+    return GA_NO_ERROR;
+  ga__cuda_fail(result, "cuPointerGetAttribute");
+  return ga__fail_within(GA_VALUE_ERROR, "cuda_get_device: 0x%llx is no memory of CUDA",
+                         address);
+}
+
 /* ---- other processes ---- */
 
 static int no_ipc(const char *operation) {
@@ -108,7 +125,7 @@ static int no_ipc(const char *operation) {
 static int get_ipc_handle(gpudata *b, GpuArrayIpcMemHandle *handle) {
   GA_TRY(check_buffer(b, "cuda_get_ipc_handle"));
   if (handle == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "cuda_get_ipc_handle: nowhere to put the handle");
+    return ga__fail_null("cuda_get_ipc_handle", "place for the handle");
   if (ga__cuda.cuIpcGetMemHandle == NULL)
     return no_ipc("cuda_get_ipc_handle");
   const ga_cuda_device *d = b->context->device;
@@ -144,7 +161,7 @@ static gpudata *open_ipc_handle(gpucontext *ctx, GpuArrayIpcMemHandle *handle,
   if (device_of(ctx, "cuda_open_ipc_handle") == NULL)
     return NULL;
   if (handle == NULL) {
-    ga__fail(GA_INVALID_ERROR, "cuda_open_ipc_handle: no handle was given");
+    ga__fail_null("cuda_open_ipc_handle", "handle");
     return NULL;
   }
   if (ga__cuda.cuIpcOpenMemHandle == NULL || ga__cuda.cuIpcCloseMemHandle == NULL) {
@@ -177,6 +194,7 @@ const ga_extension ga__cuda_extensions[] = {
     ENTRY("cuda_get_sz", get_sz),
     ENTRY("cuda_wait", wait_before),
     ENTRY("cuda_record", record_after),
+    ENTRY("cuda_get_device", get_device),
     ENTRY("cuda_get_ipc_handle", get_ipc_handle),
     ENTRY("cuda_open_ipc_handle", open_ipc_handle),
     {NULL, NULL},

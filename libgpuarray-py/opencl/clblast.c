@@ -134,13 +134,14 @@ static complex_double wide_complex_of(const double factor[2]) {
 #define CALL(one, many, factor)                                                        \
   (g->batch == 1 ? clblast.one(COLUMN_MAJOR, ta, tb, g->m, g->n, g->k,                 \
                                factor(g->alpha), a, a_at, lda, b, b_at, ldb,           \
-                               factor(g->beta), out, c_at, ldc, queue, NULL)           \
+                               factor(g->beta), out, c_at, ldc, queue, event)          \
                  : clblast.many(COLUMN_MAJOR, ta, tb, g->m, g->n, g->k,                \
                                 factor(g->alpha), a, a_at, lda, (size_t)g->a.step, b,  \
                                 b_at, ldb, (size_t)g->b.step, factor(g->beta), out,    \
-                                c_at, ldc, (size_t)g->c.step, g->batch, queue, NULL))
+                                c_at, ldc, (size_t)g->c.step, g->batch, queue, event))
 
-static int call_library(cl_command_queue *queue, const ga_blas_call *g) {
+static int call_library(cl_command_queue *queue, cl_event *event,
+                        const ga_blas_call *g) {
   const size_t itemsize = gpuarray_get_elsize(g->typecode);
   const int ta = NO_TRANS + (int)g->ta, tb = NO_TRANS + (int)g->tb;
   cl_mem a = ga__buffer_memory(g->a.buffer), b = ga__buffer_memory(g->b.buffer);
@@ -164,7 +165,7 @@ static int call_library(cl_command_queue *queue, const ga_blas_call *g) {
 
 int ga__clblast_product(ga_opencl_device *d, const ga_blas_call *call) {
   ga__opencl_enter(d);
-  int code = call_library(&d->queue, call);
+  int code = call_library(&d->queue, ga__opencl_event_place(d), call);
   ga__opencl_note(d);
   ga__opencl_leave(d);
   return code == 0 ? GA_NO_ERROR : GA_FAIL(GA_BLAS_ERROR, "CLBlast: error %d", code);

@@ -294,20 +294,21 @@ void ga__opencl_queue_free(void *queue) {
 
 /* ---- memory ---- */
 
-static int alloc_shared(void **memory, ga_opencl_device *d, size_t size) {
+static int alloc_shared(void **memory, void **host, ga_opencl_device *d, size_t size) {
   const cl_uint alignment = 128; /* bytes: the largest that a kernel's type asks for */
   cl_int code = CL_SUCCESS;
-  void *host = d->api->clSVMAlloc(
+  void *bytes = d->api->clSVMAlloc(
       d->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, size, alignment);
-  if (host == NULL)
+  if (bytes == NULL)
     return ga__opencl_fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc");
   cl_mem made = d->api->clCreateBuffer(
-      d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, host, &code);
+      d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, bytes, &code);
   if (made == NULL) {
-    d->api->clSVMFree(d->context, host);
+    d->api->clSVMFree(d->context, bytes);
     return ga__opencl_fail(code, "clCreateBuffer");
   }
   *memory = made;
+  *host = bytes;
   return GA_NO_ERROR;
 }
 
@@ -316,8 +317,9 @@ int ga__opencl_alloc(void **memory, void *device, size_t size) {
   cl_int code = CL_SUCCESS;
   if (size == 0)
     size = 1;
+  void *host;
   if (d->shares_memory)
-    return alloc_shared(memory, d, size);
+    return alloc_shared(memory, &host, d, size);
   cl_mem made =
       d->api->clCreateBuffer(d->context, CL_MEM_READ_WRITE, size, NULL, &code);
   /* A driver may put off allocating until the first use, where a launch would fail. */
@@ -363,12 +365,8 @@ int ga__opencl_host_alloc(void **memory, void **host, void *device, size_t size)
   cl_int code = CL_SUCCESS;
   if (size == 0)
     size = 1;
-  if (d->shares_memory) {
-    GA_TRY(alloc_shared(memory, d, size));
-    OPENCL_TRY(d->api, clGetMemObjectInfo, *memory, CL_MEM_HOST_PTR, sizeof *host, host,
-               NULL);
-    return GA_NO_ERROR;
-  }
+  if (d->shares_memory)
+    return alloc_shared(memory, host, d, size);
   *memory = d->api->clCreateBuffer(
       d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);
   if (*memory == NULL &&

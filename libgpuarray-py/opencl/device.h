@@ -45,6 +45,7 @@ typedef struct ga_opencl_device {
   /* Of a GPU's queue: one thread uses it at a time, also while it is replaced. NVIDIA's
    * driver (580) crashes when two threads queue commands at once. */
   pthread_mutex_t queue_lock;
+  atomic_bool is_lent; /* others queue on it too: it is never known to be idle */
 } ga_opencl_device;
 
 /* The queue is this thread's between the two. */
@@ -82,8 +83,9 @@ static inline void ga__opencl_note(ga_opencl_device *device) {
 
 /* Whether nothing that any thread has queued so far is still to be done. */
 static inline bool ga__opencl_is_idle(const ga_opencl_device *device) {
-  return atomic_load_explicit(&device->done, memory_order_acquire) ==
-         atomic_load_explicit(&device->queued, memory_order_acquire);
+  return !atomic_load_explicit(&device->is_lent, memory_order_relaxed) &&
+         atomic_load_explicit(&device->done, memory_order_acquire) ==
+             atomic_load_explicit(&device->queued, memory_order_acquire);
 }
 
 /* Waits if the queue is not known to be idle. */
@@ -106,8 +108,16 @@ void ga__opencl_host_free(void *device, void *memory, void *host);
 void ga__opencl_forget(void *device);
 int ga__opencl_queue_new(void **queue, void *device);
 void ga__opencl_queue_free(void *queue);
-/* The queue, which is not replaced from now on: for others to hold. */
+/* The queue, which is not replaced from now on: for others to hold, and to queue on. */
 int ga__opencl_fixed_queue(cl_command_queue *out, ga_opencl_device *device);
+/* Replaces the queue, which has nothing to do, by one of the application's. */
+int ga__opencl_take_queue(ga_opencl_device *device, cl_command_queue queue);
+/* Where a command's event is to be put; NULL if nobody asked for it. */
+cl_event *ga__opencl_event_place(const ga_opencl_device *device);
+void ga__opencl_watch(void *device);
+void *ga__opencl_watched(void *device);
+int ga__opencl_event_span(double *start, double *end, void *device, void *origin,
+                          void *event);
 int ga__opencl_wait(void *device);
 int ga__opencl_event(void **event, void *device, bool timed);
 int ga__opencl_event_order(void *device, void *event);

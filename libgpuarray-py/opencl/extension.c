@@ -18,7 +18,7 @@ static ga_opencl_device *device_of(gpucontext *ctx, const char *operation) {
 static gpucontext *make_ctx(cl_context native, gpucontext_props *props) {
   gpucontext *ctx = NULL;
   if (native == NULL) {
-    ga__fail(GA_INVALID_ERROR, "cl_make_ctx: no cl_context was given");
+    ga__fail_null("cl_make_ctx", "cl_context");
     return NULL;
   }
   if (ga__context_adopt(&ctx, &ga__opencl_backend, native, props) != GA_NO_ERROR)
@@ -32,6 +32,17 @@ static cl_command_queue get_stream(gpucontext *ctx) {
   if (d && ga__opencl_fixed_queue(&queue, d) != GA_NO_ERROR)
     return NULL;
   return queue;
+}
+
+static int use_stream(gpucontext *ctx, cl_command_queue queue) {
+  ga_opencl_device *d = device_of(ctx, "cl_use_stream");
+  if (d == NULL)
+    return GA_INVALID_ERROR;
+  if (queue == NULL)
+    return ga__fail_null("cl_use_stream", "queue");
+  GA_TRY(gpucontext_sync(ctx));
+  int status = ga__opencl_take_queue(ctx->device, queue);
+  return status == GA_NO_ERROR ? status : ga__fail_within(status, "cl_use_stream");
 }
 
 /* A reference to memory of the application. */
@@ -80,7 +91,7 @@ static gpudata *make_buf(gpucontext *ctx, cl_mem memory) {
   if (device_of(ctx, "cl_make_buf") == NULL)
     return NULL;
   if (memory == NULL) {
-    ga__fail(GA_INVALID_ERROR, "cl_make_buf: no cl_mem was given");
+    ga__fail_null("cl_make_buf", "cl_mem");
     return NULL;
   }
   return wrap(&buffer, ctx, memory) == GA_NO_ERROR ? buffer : NULL;
@@ -95,9 +106,7 @@ static cl_mem get_buf(gpudata *b) {
 
 #define ENTRY(name, function) {name, (void (*)(void))(function)}
 const ga_extension ga__opencl_extensions[] = {
-    ENTRY("cl_make_ctx", make_ctx),
-    ENTRY("cl_get_stream", get_stream),
-    ENTRY("cl_make_buf", make_buf),
-    ENTRY("cl_get_buf", get_buf),
-    {NULL, NULL},
+    ENTRY("cl_make_ctx", make_ctx),     ENTRY("cl_get_stream", get_stream),
+    ENTRY("cl_use_stream", use_stream), ENTRY("cl_make_buf", make_buf),
+    ENTRY("cl_get_buf", get_buf),       {NULL, NULL},
 };

@@ -208,7 +208,7 @@ static int queue_launch(ga_opencl_device *d, const kernel *k, const ga_launch *l
   for (unsigned int i = 0; i < launch->nd; i++)
     global[i] = launch->grid[i] * launch->block[i];
   OPENCL_QUEUE_TRY(d, clEnqueueNDRangeKernel, k->handle, launch->nd, NULL, global,
-                   launch->block, 0, NULL, NULL);
+                   launch->block, 0, NULL, ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }
 

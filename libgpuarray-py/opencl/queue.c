@@ -46,7 +46,41 @@ static int keep_times(ga_opencl_device *d) {
 int ga__opencl_fixed_queue(cl_command_queue *out, ga_opencl_device *device) {
   if (device->is_gpu)
     GA_TRY(keep_times(device));
+  atomic_store(&device->is_lent, true);
   *out = device->queue;
+  return GA_NO_ERROR;
+}
+
+static int check_queue(cl_ulong *properties, const ga_opencl_device *d,
+                       cl_command_queue queue) {
+  cl_context context = NULL;
+  cl_device_id id = NULL;
+  OPENCL_TRY(d->api, clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context,
+             &context, NULL);
+  OPENCL_TRY(d->api, clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE, sizeof id, &id,
+             NULL);
+  OPENCL_TRY(d->api, clGetCommandQueueInfo, queue, CL_QUEUE_PROPERTIES,
+             sizeof *properties, properties, NULL);
+  if (context != d->context || id != d->id)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "the queue is of another cl_context or device than this context");
+  if (*properties & CL_QUEUE_OUT_OF_ORDER)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "the queue is out of order; expected one that does its commands in "
+                   "the order of the calls");
+  return GA_NO_ERROR;
+}
+
+int ga__opencl_take_queue(ga_opencl_device *d, cl_command_queue queue) {
+  cl_ulong properties = 0;
+  GA_TRY(check_queue(&properties, d, queue));
+  OPENCL_TRY(d->api, clRetainCommandQueue, queue);
+  ga__opencl_enter(d);
+  d->api->clReleaseCommandQueue(d->queue);
+  d->queue = queue;
+  d->keeps_times = true; /* as far as it does: it is not replaced */
+  atomic_store(&d->is_lent, true);
+  ga__opencl_leave(d);
   return GA_NO_ERROR;
 }
 
@@ -108,4 +142,46 @@ void ga__opencl_event_free(void *device, void *event) {
   ga_opencl_device *d = device;
   if (event)
     d->api->clReleaseEvent(event);
+}
+
+/* ---- the events of commands ---- */
+
+static _Thread_local bool watches;
+static _Thread_local cl_event seen; /* of the latest command since */
+
+cl_event *ga__opencl_event_place(const ga_opencl_device *d) {
+  if (!watches)
+    return NULL;
+  if (seen)
+    d->api->clReleaseEvent(seen);
+  seen = NULL;
+  return &seen;
+}
+
+/* What fails here is told by the command itself, which has no event then. */
+void ga__opencl_watch(void *device) {
+  ga_opencl_device *d = device;
+  seen = NULL;
+  watches = !d->is_gpu || keep_times(d) == GA_NO_ERROR;
+}
+
+void *ga__opencl_watched(void *device) {
+  (void)device;
+  watches = false;
+  return seen;
+}
+
+int ga__opencl_event_span(double *start, double *end, void *device, void *origin,
+                          void *event) {
+  ga_opencl_device *d = device;
+  cl_ulong zero = 0, from = 0, to = 0; /* nanoseconds */
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, origin, CL_PROFILING_COMMAND_END,
+             sizeof zero, &zero, NULL);
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, event, CL_PROFILING_COMMAND_START,
+             sizeof from, &from, NULL);
+  OPENCL_TRY(d->api, clGetEventProfilingInfo, event, CL_PROFILING_COMMAND_END,
+             sizeof to, &to, NULL);
+  *start = from > zero ? (double)(from - zero) * 1e-9 : 0.0;
+  *end = *start + (to > from ? (double)(to - from) * 1e-9 : 0.0);
+  return GA_NO_ERROR;
 }

@@ -14,6 +14,8 @@ static int stream_of(intptr_t *out, void *device) {
 /* What is queued on `second` from now on runs after all that is queued on `first`. */
 static int order(ga_opencl_device *d, cl_command_queue first, cl_command_queue second) {
   cl_event event = NULL;
+  if (first == second)
+    return GA_NO_ERROR;
   cl_int code = d->api->clEnqueueMarkerWithWaitList(first, 0, NULL, &event);
   if (code != CL_SUCCESS)
     return ga__opencl_fail(code, "clEnqueueMarkerWithWaitList");

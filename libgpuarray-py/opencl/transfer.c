@@ -44,7 +44,8 @@ static void run_write(void *argument) {
 static int queue_task(ga_opencl_device *d, void (*function)(void *), task *t,
                       size_t n_bytes) {
   OPENCL_QUEUE_TRY(d, clEnqueueNativeKernel, function, t,
-                   offsetof(task, bytes) + n_bytes, 0, NULL, NULL, 0, NULL, NULL);
+                   offsetof(task, bytes) + n_bytes, 0, NULL, NULL, 0, NULL,
+                   ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }
 
@@ -158,7 +159,7 @@ int ga__opencl_read(void *device, void *host, void *memory, size_t offset,
     return GA_NO_ERROR;
   }
   OPENCL_QUEUE_TRY(d, clEnqueueReadBuffer, memory, 1, offset, size, host, 0, NULL,
-                   NULL);
+                   ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }
 
@@ -177,7 +178,7 @@ int ga__opencl_write(void *device, void *memory, size_t offset, const void *host
     return status;
   }
   OPENCL_QUEUE_TRY(d, clEnqueueWriteBuffer, memory, 1, offset, size, host, 0, NULL,
-                   NULL);
+                   ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }
 
@@ -195,7 +196,7 @@ int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
     }
   }
   OPENCL_QUEUE_TRY(d, clEnqueueCopyBuffer, from, to, from_offset, to_offset, size, 0,
-                   NULL, NULL);
+                   NULL, ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }
 
@@ -214,6 +215,6 @@ int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byt
                                                        : 1;
   memset(pattern, byte, sizeof pattern);
   OPENCL_QUEUE_TRY(d, clEnqueueFillBuffer, memory, pattern, width, offset, size, 0,
-                   NULL, NULL);
+                   NULL, ga__opencl_event_place(d));
   return GA_NO_ERROR;
 }

@@ -28,6 +28,8 @@ static inline void open_mock(void) {
   setenv("GPUARRAY_CUBLAS", path, 1);
   setenv("GPUARRAY_CUBLASLT", path, 1);
   setenv("GPUARRAY_NCCL", path, 1);
+  setenv("GPUARRAY_CUSOLVER", path, 1);
+  setenv("GPUARRAY_CUFFT", path, 1);
   setenv("GPUARRAY_CACHE_DIR", "", 1);
 }
 

@@ -1,4 +1,4 @@
-/* A mock of NVIDIA's driver, NVRTC and cuBLAS: what tests tell it, and what it saw. */
+/* A mock of NVIDIA's driver and libraries: what tests tell it, and what it saw. */
 #ifndef MOCK_CUDA_H
 #define MOCK_CUDA_H
 
@@ -45,8 +45,11 @@ typedef struct mock_cuda {
   mock_launch queued; /* the last launch that was queued */
   mock_product asked;
   long launches, graph_launches, peer_copies, compilations, products;
-  const void *reached;   /* the context that another was last given access to */
-  char architecture[32]; /* of the last compilation */
+  long factorizations, batches; /* cuSOLVER's, of one matrix and of several */
+  long plans, transforms;       /* cuFFT's */
+  int direction;                /* of the last transform */
+  const void *reached;          /* the context that another was last given access to */
+  char architecture[32];        /* of the last compilation */
 } mock_cuda;
 
 /* The state; the library exports it under this name. */

@@ -372,6 +372,16 @@ CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t val
 }
 
 /* A handle is the address; what was opened is counted as pinned. */
+/* What was allocated lies on device 0, but for the first page of the process. */
+CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS && (attribute != 9 || address < 4096))
+    result = 1; /* CUDA_ERROR_INVALID_VALUE */
+  if (result == CUDA_SUCCESS)
+    *(int *)value = 0;
+  return mock_end(result);
+}
+
 CUresult cuIpcGetMemHandle(void *handle, CUdeviceptr memory) {
   CUresult result = mock_begin();
   if (result == CUDA_SUCCESS)

@@ -10,9 +10,6 @@ enum { INVALID_ARGUMENT = 7 /* cuBLAS's */ };
 struct ga_nvrtc_program_ {
   char *source, log[128], architecture[32];
 };
-struct ga_cublas_handle_ {
-  CUstream stream;
-};
 
 /* ---- NVRTC ---- */
 

@@ -12,10 +12,13 @@
 #define DRIVER_OPTIONAL MOCK
 #define NVRTC MOCK
 #define CUBLAS MOCK
-#define CUBLAS_OPTIONAL(...)
+#define CUBLAS_OPTIONAL MOCK
 #define CUBLASLT MOCK
 #define NCCL MOCK
 #define NCCL_OPTIONAL MOCK
+#define CUSOLVER MOCK
+#define CUSOLVER_OPTIONAL MOCK
+#define CUFFT MOCK
 #include "cuda/api.def"
 
 enum {
@@ -66,6 +69,9 @@ struct ga_cuda_stream_ {
   size_t done;
   CUgraph graph; /* that it records, or NULL */
   CUstream next; /* of those that are gone */
+};
+struct ga_cublas_handle_ {
+  CUstream stream;
 };
 struct ga_cuda_graph_ {
   command_list commands;

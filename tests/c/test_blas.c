@@ -286,7 +286,7 @@ static void test_failures(void) {
   const double imaginary[2] = {0, 1}, none[2] = {0, 0};
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_cgemm(no, no, imaginary, &a, &b, none, &c, 0));
   CHECK_TEXT("imaginary part");
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_cgemm(no, no, NULL, &a, &b, none, &c, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_cgemm(no, no, NULL, &a, &b, none, &c, 0));
   CHECK_OK(GpuArray_view(&view, &c));
   view.flags &= ~GA_WRITEABLE;
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_rgemm(no, no, 1, &a, &b, 0, &view, 0));
@@ -318,7 +318,7 @@ static void test_failures_of_buffers(void) {
   size_t zero[] = {0}, two[] = {2};
   const cb_transpose no = cb_no_trans;
   CHECK_OK(gpublas_setup(ctx));
-  CHECK_STATUS(GA_INVALID_ERROR, gpublas_setup(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpublas_setup(NULL));
   gpublas_teardown(ctx);
   CHECK_STATUS(GA_INVALID_ERROR, gpublas_sgemm((cb_order)5, no, no, 2, 2, 2, 1, x, 0, 2,
                                                x, 4, 2, 0, x, 8, 2));
@@ -332,8 +332,8 @@ static void test_failures_of_buffers(void) {
   CHECK_STATUS(GA_VALUE_ERROR, gpublas_sgemm(cb_row, no, no, 2, 2, 2, 1, far, 0, 2, x,
                                              4, 2, 0, x, 8, 2));
   CHECK_TEXT("different contexts");
-  CHECK_STATUS(GA_INVALID_ERROR, gpublas_sdot(2, none, 0, 1, x, 0, 1, x, 8));
-  CHECK_STATUS(GA_INVALID_ERROR, gpublas_sdot(2, x, 0, 1, x, 0, 1, none, 8));
+  CHECK_STATUS(GA_VALUE_ERROR, gpublas_sdot(2, none, 0, 1, x, 0, 1, x, 8));
+  CHECK_STATUS(GA_VALUE_ERROR, gpublas_sdot(2, x, 0, 1, x, 0, 1, none, 8));
   CHECK_STATUS(GA_INVALID_ERROR, gpublas_sgemvBatch(cb_row, no, 2, 2, 1, &x, zero, 2,
                                                     &x, zero, 1, 1, &x, zero, 1, 1, 3));
   CHECK_TEXT("flags are 3");
@@ -342,10 +342,10 @@ static void test_failures_of_buffers(void) {
                                   zero, 1, 1, 0));
   CHECK_OK(gpublas_sgemvBatch(cb_row, no, 2, 2, 1, NULL, NULL, 2, NULL, NULL, 1, 1,
                               NULL, NULL, 1, 0, 0));
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                gpublas_sgemmBatch(cb_row, no, no, 2, 2, 2, 1, NULL, zero, 2, &x, zero,
                                   2, 0, &x, zero, 2, 1, 0));
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                gpublas_sgemmBatch(cb_row, no, no, 2, 2, 2, 1, &x, NULL, 2, &x, zero, 2,
                                   0, &x, zero, 2, 1, 0));
   gpudata_release(x);

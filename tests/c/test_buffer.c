@@ -40,7 +40,7 @@ static void test_flags(gpucontext *ctx) {
   check_refused(ctx, GA_BUFFER_READ_ONLY | GA_BUFFER_WRITE_ONLY, GA_VALUE_ERROR);
   check_refused(ctx, GA_BUFFER_INIT, GA_VALUE_ERROR);
   check_refused(ctx, 0x40, GA_VALUE_ERROR);
-  check_refused(NULL, 0, GA_INVALID_ERROR);
+  check_refused(NULL, 0, GA_VALUE_ERROR);
   char text[8] = "content", back[8];
   gpudata *b = gpudata_alloc(ctx, 8, text, GA_BUFFER_INIT | GA_BUFFER_READ_ONLY, NULL);
   CHECK_OK(gpudata_read(back, b, 0, 8));
@@ -56,7 +56,7 @@ static void test_share(gpucontext *ctx) {
   CHECK(gpudata_share(a, b, &status) == 0);
   CHECK(gpudata_share(a, a, &status) == 1);
   CHECK(status == GA_NO_ERROR);
-  CHECK(gpudata_share(a, NULL, &status) == -1 && status == GA_INVALID_ERROR);
+  CHECK(gpudata_share(a, NULL, &status) == -1 && status == GA_VALUE_ERROR);
   gpudata_release(a);
   gpudata_release(b);
 }
@@ -110,11 +110,11 @@ static void test_bounds(gpucontext *ctx) {
   CHECK_TEXT("source: 9 bytes");
   CHECK_STATUS(GA_VALUE_ERROR, gpudata_memset(a, 9, 0));
   CHECK_STATUS(GA_VALUE_ERROR, ga__buffer_fill(a, 0, 0, 9));
-  CHECK_STATUS(GA_INVALID_ERROR, gpudata_read(NULL, a, 0, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, gpudata_read(NULL, a, 0, 1));
   CHECK_OK(gpudata_read(NULL, a, 0, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, gpudata_read(host, NULL, 0, 1));
-  CHECK_STATUS(GA_INVALID_ERROR, gpudata_move(NULL, 0, a, 0, 1));
-  CHECK_STATUS(GA_INVALID_ERROR, gpudata_sync(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpudata_read(host, NULL, 0, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, gpudata_move(NULL, 0, a, 0, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, gpudata_sync(NULL));
   CHECK_STATUS(GA_INVALID_ERROR, gpudata_property(a, 600, host));
   CHECK_STATUS(GA_VALUE_ERROR, gpudata_property(a, GA_KERNEL_PROP_NUMARGS, host));
   gpudata_release(a);
@@ -226,7 +226,7 @@ static void test_memory_of_others(gpucontext *ctx) {
   ga__alloc_fail_at(-1);
   CHECK(status == GA_NO_ERROR || (status == GA_MEMORY_ERROR && b == NULL));
   gpudata_release(b);
-  CHECK_STATUS(GA_INVALID_ERROR, ga__buffer_wrap(&b, NULL, memory, 8, NULL, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, ga__buffer_wrap(&b, NULL, memory, 8, NULL, NULL));
 }
 
 static void test_memory_of_the_host(gpucontext *ctx) {
@@ -285,7 +285,7 @@ static void take_back(void *user, void *memory, size_t size) {
 static void test_allocators(void) {
   gpucontext *ctx = open_null();
   gpuarray_allocator a = {.struct_size = sizeof a, .alloc = give, .free = take_back};
-  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_set_allocator(NULL, &a));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_set_allocator(NULL, &a));
   a.struct_size = 3;
   CHECK_STATUS(GA_VALUE_ERROR, gpucontext_set_allocator(ctx, &a));
   a.struct_size = offsetof(gpuarray_allocator, in_order); /* of an older header */
@@ -300,7 +300,7 @@ static void test_allocators(void) {
   gpudata_release(b);
   CHECK(n_given == 0);
   a.free = NULL;
-  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_set_allocator(ctx, &a));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_set_allocator(ctx, &a));
   gpucontext_deref(ctx);
 }
 

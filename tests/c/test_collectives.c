@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "c/array.h"
+#include "c/tape.h"
 
 #define RANKS 2
 #define SHAPE(...)                                                                     \
@@ -55,8 +56,8 @@ static void test_questions(const rank *r) {
   CHECK(count == RANKS && number == r->number);
   CHECK(gpucomm_context(r->comm) == r->ctx);
   CHECK(*(gpucontext **)(void *)r->comm == r->ctx);
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_get_count(NULL, &count));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_get_rank(r->comm, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_get_count(NULL, &count));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_get_rank(r->comm, NULL));
   CHECK(gpucomm_context(NULL) == NULL);
 }
 
@@ -180,14 +181,24 @@ static void test_refused_buffers(const rank *r) {
   CHECK_STATUS(GA_VALUE_ERROR,
                gpucomm_all_reduce(src, 0, src, 4, 2, GA_INT, GA_SUM, c));
   CHECK_TEXT("overlap");
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                gpucomm_all_reduce(src, 0, NULL, 0, 1, GA_INT, GA_SUM, c));
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                gpucomm_all_reduce(NULL, 0, dest, 0, 1, GA_INT, GA_SUM, c));
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                gpucomm_all_reduce(src, 0, dest, 0, 1, GA_INT, GA_SUM, NULL));
   CHECK_STATUS(GA_INVALID_ERROR,
                gpucomm_all_reduce(src, 0, dest, 0, 1, GA_CFLOAT, GA_SUM, c));
+  ga_tape *tape;
+  GpuArray planned = {0};
+  CHECK_OK(ga__tape_new(&tape, r->ctx));
+  ga__tape_set_current(tape);
+  CHECK_OK(GpuArray_empty(&planned, r->ctx, GA_INT, 1, SHAPE(4), GA_C_ORDER));
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR, GpuArray_broadcast(&planned, 0, c));
+  CHECK_TEXT("a plan does not hold collectives");
+  ga__tape_set_current(NULL);
+  GpuArray_clear(&planned);
+  ga__tape_free(tape);
   CHECK_STATUS(GA_XLARGE_ERROR,
                gpucomm_reduce_scatter(src, 0, dest, 0, SIZE_MAX, GA_INT, GA_SUM, c));
   CHECK_STATUS(GA_VALUE_ERROR,
@@ -223,7 +234,7 @@ static void test_refused_arrays(const rank *r) {
   odd.flags &= ~GA_ALIGNED;
   CHECK_STATUS(GA_UNALIGNED_ERROR, GpuArray_all_reduce(&a, &odd, GA_SUM, c));
   CHECK_STATUS(GA_UNALIGNED_ERROR, GpuArray_reduce_from(&odd, GA_SUM, 0, c));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_all_reduce(&a, &b, GA_SUM, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_reduce(&a, &b, GA_SUM, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_reduce(&a, NULL, GA_SUM, c));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast(NULL, 0, c));
   GpuArray_clear(&a);
@@ -314,9 +325,9 @@ static void test_alone(void) {
   CHECK(comm == NULL);
   CHECK_STATUS(GA_VALUE_ERROR, gpucomm_new(&comm, ctx, id, 0, 0));
   CHECK_STATUS(GA_VALUE_ERROR, gpucomm_new(&comm, ctx, id, 1, -1));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_new(NULL, ctx, id, 1, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_new(&comm, NULL, id, 1, 0));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_gen_clique_id(ctx, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_new(NULL, ctx, id, 1, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_new(&comm, NULL, id, 1, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_gen_clique_id(ctx, NULL));
   CHECK_STATUS(GA_COMM_ERROR, gpucomm_new(&comm, ctx, id, 9, 0));
   CHECK_TEXT("gpucomm_new, rank 0 of 9: ncclCommInitRank: invalid argument");
   ga__alloc_fail_at(0);

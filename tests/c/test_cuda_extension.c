@@ -44,7 +44,7 @@ static void test_names(void) {
       "cuda_enter",          "cuda_exit",   "cuda_make_ctx", "cuda_get_stream",
       "cuda_make_buf",       "cuda_get_sz", "cuda_wait",     "cuda_record",
       "cuda_get_ipc_handle", "cl_make_ctx", "cl_get_stream", "cuda_open_ipc_handle",
-      "cl_make_buf",         "cl_get_buf"};
+      "cl_make_buf",         "cl_get_buf",  "cl_use_stream", "cuda_get_device"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     CHECK(gpuarray_get_extension(names[i]) != NULL);
   CHECK(gpuarray_get_extension("cuda_fly") == NULL);
@@ -53,7 +53,7 @@ static void test_names(void) {
   setup_ext_cuda();
   CHECK(cuda_enter && cuda_exit && cuda_make_ctx && cuda_get_stream && cuda_make_buf &&
         cuda_get_sz && cuda_wait && cuda_record && cuda_get_ipc_handle &&
-        cuda_open_ipc_handle);
+        cuda_open_ipc_handle && cuda_get_device);
 }
 
 /* Work of one's own on the library's stream, on memory of one's own. */
@@ -95,11 +95,25 @@ static void test_views_of_the_same_memory(gpucontext *ctx) {
   gpudata *again = cuda_open_ipc_handle(ctx, &handle, 64);
   CHECK(again != NULL && gpudata_share(whole, again, &status) == 1);
   CHECK_OK(gpudata_memset(again, 0, 3));
-  CHECK_STATUS(GA_INVALID_ERROR, cuda_get_ipc_handle(whole, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, cuda_get_ipc_handle(NULL, &handle));
+  CHECK_STATUS(GA_VALUE_ERROR, cuda_get_ipc_handle(whole, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, cuda_get_ipc_handle(NULL, &handle));
   CHECK(cuda_open_ipc_handle(ctx, NULL, 64) == NULL);
   gpudata_release(again);
   gpudata_release(whole);
+}
+
+static void test_the_device_of_an_address(gpucontext *ctx) {
+  CUdeviceptr memory = 0;
+  int number = -1;
+  cuda_enter(ctx);
+  CHECK(mem_alloc(&memory, 16) == 0);
+  CHECK_OK(cuda_get_device(memory, &number));
+  CHECK(number == 0);
+  CHECK(mem_free(memory) == 0);
+  CHECK_STATUS(GA_VALUE_ERROR, cuda_get_device(memory, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, cuda_get_device(16, &number));
+  CHECK_TEXT("0x10 is no memory of CUDA");
+  cuda_exit(ctx);
 }
 
 /* A context of the program's own, which outlives ours. */
@@ -151,6 +165,7 @@ int main(void) {
     return 1;
   test_work_of_ones_own(ctx);
   test_views_of_the_same_memory(ctx);
+  test_the_device_of_an_address(ctx);
   gpucontext_deref(ctx);
   test_adopted_contexts();
   test_other_contexts();

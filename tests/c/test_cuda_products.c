@@ -253,7 +253,7 @@ static void test_routes(void) {
       CHECK_OK(gpucontext_set_tf32(ctx, 0));
     }
   CHECK(mock->launches == 0);
-  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_set_tf32(NULL, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_set_tf32(NULL, 1));
   gpucontext_deref(ctx);
   check_given_back();
 }

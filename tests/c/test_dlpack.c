@@ -98,7 +98,7 @@ static void test_empty_and_scalar(gpucontext *ctx) {
 static void test_refused_out(gpucontext *ctx) {
   GpuArray a = numbers(ctx, 1, SHAPE(5)), cleared = {0};
   DLManagedTensorVersioned *t = NULL;
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_to_dlpack(NULL, &a, -1));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_to_dlpack(NULL, &a, -1));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_to_dlpack(&t, &cleared, -1));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_to_dlpack(&t, NULL, -1));
   GpuArray odd = a;
@@ -228,9 +228,9 @@ static void test_refused_in(gpucontext *ctx) {
   static int64_t huge[2] = {INT64_MAX / 2, 3}, negative[2] = {-1, 3};
   GpuArray out;
   DLManagedTensorVersioned ok = foreign();
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_from_dlpack(&out, ctx, NULL, -1));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_from_dlpack(NULL, ctx, &ok, -1));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_from_dlpack(&out, NULL, &ok, -1));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_from_dlpack(&out, ctx, NULL, -1));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_from_dlpack(NULL, ctx, &ok, -1));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_from_dlpack(&out, NULL, &ok, -1));
   REFUSED(ctx, GA_INVALID_ERROR, "DLPack 2.0", t.version.major = 2);
   REFUSED(ctx, GA_INVALID_ERROR, "(10, 0)", t.dl_tensor.device.device_type = kDLROCM);
   REFUSED(ctx, GA_INVALID_ERROR, "(1, 1)", t.dl_tensor.device.device_id = 1);
@@ -368,9 +368,9 @@ static void test_devices(void) {
   DLDevice device;
   CHECK_OK(gpucontext_dlpack_device(ctx, &device));
   CHECK(device.device_type == kDLCUDA && device.device_id == 1);
-  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_dlpack_device(ctx, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_dlpack_device(NULL, &device));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucontext_dlpack_stream(ctx, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_dlpack_device(ctx, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_dlpack_device(NULL, &device));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_dlpack_stream(ctx, NULL));
   DLManagedTensorVersioned t = foreign();
   refused(ctx, GA_INVALID_ERROR, t, "the context cuda1 is (2, 1)");
   gpucontext_deref(ctx);

@@ -245,7 +245,7 @@ static void test_refused_kernels(void) {
   check_refused(ctx, GA_INVALID_ERROR, 2, 2, GA_CQUAD, 0);
   check_refused(ctx, GA_DEVSUP_ERROR, 2, 0, 0, GA_USE_CUDA);
   check_refused(ctx, GA_DEVSUP_ERROR, 2, 0, 0, GA_USE_OPENCL);
-  check_refused(NULL, GA_INVALID_ERROR, 2, 0, 0, 0);
+  check_refused(NULL, GA_VALUE_ERROR, 2, 0, 0, 0);
   ctx->info.has_double = false;
   check_refused(ctx, GA_DEVSUP_ERROR, 2, 0, 0, GA_USE_DOUBLE);
   CHECK_TEXT("has no double precision");
@@ -307,7 +307,7 @@ static void test_arguments(void) {
   GpuKernel_clear(&k);
   GpuKernel_clear(&k);
   GpuKernel_clear(&twin);
-  CHECK_STATUS(GA_INVALID_ERROR, GpuKernel_call(&k, 1, grid, block, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 1, grid, block, 0, NULL));
 }
 
 static void check_geometry(gpukernel *k, int wanted, unsigned int n, size_t g0,

@@ -1,8 +1,8 @@
 /* NULL, for each pointer of each public function in turn, everything else being valid:
- * a status and a text, and outputs as they were. A pointer that may be NULL, as its
- * header says, is not tried; what takes nothing but such pointers is called at the end.
- * test_null_products.c has products and plans, test_collectives.c communicators that
- * exist.
+ * GA_VALUE_ERROR and a text, and outputs as they were. A pointer that may be NULL, as
+ * its header says, is not tried; what takes nothing but such pointers is called at the
+ * end. test_null_products.c has products and plans, test_collectives.c communicators
+ * that exist.
  */
 #include "null_arguments.h"
 
@@ -12,6 +12,7 @@
 #include <gpuarray/ext_cuda.h>
 #include <gpuarray/index.h>
 #include <gpuarray/kernel.h>
+#include <gpuarray/profile.h>
 #include <gpuarray/random.h>
 #include <gpuarray/reduction.h>
 #include <gpuarray/scan.h>
@@ -223,7 +224,7 @@ static void test_picking_and_sorting(void) {
   REFUSES(GpuArray_argsort(P(&places), P(&a), 0, 0));
   REFUSES(GpuArray_sort_pairs(P(&b), P(&places), P(&a), P(&places), 0, 0));
   REFUSES(GpuArray_topk(&b, &places, P(&a), 4, 0, 1, 1));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_topk(NULL, NULL, &a, 4, 0, 1, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_topk(NULL, NULL, &a, 4, 0, 1, 1));
   REFUSES(GpuArray_cumsum(P(&b), P(&a), 0, 0));
   REFUSES(GpuArray_cumprod(P(&b), P(&a), 0, 0));
   REFUSES(GpuArray_cummax(P(&b), P(&a), 0, 0));
@@ -288,11 +289,11 @@ static void test_reductions_and_scans(void) {
   without[0].map = without[1].combine = without[2].identity = NULL;
   without[3].inputs = NULL;
   for (int i = 0; i < 4; i++)
-    CHECK_STATUS(GA_INVALID_ERROR, STATUS_OF(GpuReduction_new(ctx, &without[i], &ret)));
+    CHECK_STATUS(GA_VALUE_ERROR, STATUS_OF(GpuReduction_new(ctx, &without[i], &ret)));
   gpuscan_spec lacks[4] = {scan, scan, scan, scan};
   lacks[0].map = lacks[1].combine = lacks[2].identity = lacks[3].input.name = NULL;
   for (int i = 0; i < 4; i++)
-    CHECK_STATUS(GA_INVALID_ERROR, STATUS_OF(GpuScan_new(ctx, &lacks[i], &ret)));
+    CHECK_STATUS(GA_VALUE_ERROR, STATUS_OF(GpuScan_new(ctx, &lacks[i], &ret)));
   GpuReduction_free(gr);
   GpuScan_free(gs);
 }
@@ -346,6 +347,20 @@ static void test_queues(void) {
   gpuqueue_release(q);
 }
 
+static void test_profiles(void) {
+  gpuprofile *p = NULL, *made = NULL;
+  gpuspan span;
+  size_t count, total;
+  CHECK_OK(gpuprofile_start(&p, ctx, 0));
+  CHECK_OK(gpuprofile_stop(p));
+  REFUSES(gpuprofile_start(P(&made), P(ctx), 0));
+  REFUSES(gpuprofile_stop(P(p)));
+  REFUSES(gpuprofile_spans(P(p), 0, 1, P(&span), P(&count), P(&total), NULL));
+  CHECK(made == NULL);
+  gpuprofile_release(p);
+  gpuprofile_release(NULL);
+}
+
 /* There is no clique without a device, so that there is only NULL for one. */
 static void test_communicators(void) {
   gpucommCliqueId id = {{0}};
@@ -356,20 +371,18 @@ static void test_communicators(void) {
   REFUSES(gpucomm_get_count(P((gpucomm *)NULL), P(&n)));
   REFUSES(gpucomm_get_rank(P((gpucomm *)NULL), P(&n)));
   gpudata *x = a.data, *y = b.data;
-  CHECK_STATUS(GA_INVALID_ERROR,
-               gpucomm_reduce(x, 0, y, 0, 1, GA_INT, GA_SUM, 0, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR,
-               gpucomm_all_reduce(x, 0, y, 0, 1, GA_INT, GA_SUM, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_reduce(x, 0, y, 0, 1, GA_INT, GA_SUM, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_all_reduce(x, 0, y, 0, 1, GA_INT, GA_SUM, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR,
                gpucomm_reduce_scatter(x, 0, y, 0, 1, GA_INT, GA_SUM, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_broadcast(x, 0, 1, GA_INT, 0, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, gpucomm_all_gather(x, 0, y, 0, 1, GA_INT, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_reduce_from(&a, GA_SUM, 0, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_reduce(&a, &b, GA_SUM, 0, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_all_reduce(&a, &b, GA_SUM, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_reduce_scatter(&a, &b, GA_SUM, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_broadcast(&a, 0, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_all_gather(&a, &b, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_broadcast(x, 0, 1, GA_INT, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_all_gather(x, 0, y, 0, 1, GA_INT, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_reduce_from(&a, GA_SUM, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_reduce(&a, &b, GA_SUM, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_reduce(&a, &b, GA_SUM, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_reduce_scatter(&a, &b, GA_SUM, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast(&a, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_gather(&a, &b, NULL));
 }
 
 /* What takes NULL, and what has no status to give. */
@@ -426,6 +439,7 @@ int main(int argc, char **argv) {
   test_random_numbers();
   test_tensors();
   test_queues();
+  test_profiles();
   test_communicators();
   test_what_takes_null();
   GpuArray_clear(&a);

@@ -1,10 +1,12 @@
-/* NULL for each pointer of each product of matrices, and of each function of a plan;
+/* NULL for each pointer of each product, solver and plan;
  * see test_null_arguments.c. */
 #include "null_arguments.h"
 
 #include <gpuarray/blas.h>
 #include <gpuarray/buffer_blas.h>
+#include <gpuarray/fft.h>
 #include <gpuarray/plan.h>
+#include <gpuarray/solver.h>
 
 /* ---- buffers ---- */
 
@@ -87,6 +89,25 @@ static void test_arrays(void) {
       GpuArray_gemm_bias(no, no, P(&a), P(&b), P(&v), GA_ACTIVATION_NONE, P(&c), 0));
   for (int i = 0; i < 9; i++)
     GpuArray_clear(made[i]);
+}
+
+static void test_solvers(void) {
+  const size_t dims[2] = {2, 2};
+  GpuArray a, v;
+  CHECK_OK(GpuArray_zeros(&a, ctx, GA_CFLOAT, 2, dims, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&v, ctx, GA_CFLOAT, 1, dims, GA_C_ORDER));
+  CHECK(gpuarray_solves(NULL) == 0 && gpuarray_transforms(NULL) == 0);
+  REFUSES(GpuArray_fft(P(&a), P(&a), 1, 0));
+  REFUSES(GpuArray_cholesky(P(&a), cb_upper, NULL));
+  REFUSES(GpuArray_lu(P(&a), P(&v), NULL));
+  REFUSES(GpuArray_lu_solve(cb_no_trans, P(&a), P(&v), P(&a)));
+  REFUSES(GpuArray_qr(P(&a), P(&v)));
+  REFUSES(GpuArray_qr_vectors(P(&a), P(&v)));
+  REFUSES(GpuArray_svd(P(&a), P(&v), NULL, NULL, NULL));
+  REFUSES(GpuArray_eigh(P(&a), cb_upper, 0, P(&v), NULL));
+  REFUSES(GpuArray_eig(P(&a), P(&v), NULL, NULL));
+  GpuArray_clear(&a);
+  GpuArray_clear(&v);
 }
 
 /* ---- plans ---- */
@@ -188,6 +209,7 @@ int main(int argc, char **argv) {
   open_untouched();
   test_buffers();
   test_arrays();
+  test_solvers();
   test_plans();
   gpucontext_deref(ctx);
   return check_result(argv[0]);

@@ -148,8 +148,8 @@ static void test_in_place_takes_over_an_input(gpucontext *ctx) {
   CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&result}, (const GpuArray *[]){&a, &b}, NULL));
   CHECK(result.data == a.data);
   GpuArray_clear(&result);
-  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_run(p, (GpuArray *[]){&result},
-                                             (const GpuArray *[]){NULL, &b}, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_run(p, (GpuArray *[]){&result},
+                                           (const GpuArray *[]){NULL, &b}, NULL));
   /* The same array as both inputs: the one that is only read is copied first. */
   CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&result}, (const GpuArray *[]){&a, &a}, NULL));
   CHECK(result.data == a.data);
@@ -241,7 +241,7 @@ static void test_errors(gpucontext *ctx) {
   CHECK_STATUS(GA_INVALID_ERROR,
                GpuPlan_run(p, results, (const GpuArray *[]){&w, &w}, &step));
   CHECK_TEXT("expected float32 of 2 axes");
-  CHECK_STATUS(GA_INVALID_ERROR,
+  CHECK_STATUS(GA_VALUE_ERROR,
                GpuPlan_run(p, results, (const GpuArray *[]){&x, NULL}, &step));
   CHECK_TEXT("input 1 is no array");
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_output(p, 99));

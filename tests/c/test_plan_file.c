@@ -186,15 +186,15 @@ static void test_damage(gpucontext *ctx) {
 static void test_refusals(gpucontext *ctx) {
   GpuPlan *p = NULL;
   CHECK_OK(build(&p, ctx));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_save(NULL, path));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_save(p, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_save(NULL, path));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_save(p, NULL));
   CHECK_STATUS(GA_SYS_ERROR, GpuPlan_save(p, "/nowhere/at/all"));
   CHECK_TEXT("/nowhere/at/all");
-  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_load(NULL, ctx, path));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_load(&p, NULL, path));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_load(NULL, ctx, path));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_load(&p, NULL, path));
   GpuPlan *none = NULL;
   CHECK_STATUS(GA_SYS_ERROR, GpuPlan_load(&none, ctx, "/nowhere/at/all"));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_bind(NULL, NULL, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_bind(NULL, NULL, NULL));
   CHECK(none == NULL);
   GpuPlan_free(p);
 }

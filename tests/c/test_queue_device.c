@@ -146,11 +146,38 @@ static gpucontext *(*cl_make_ctx)(void *context, gpucontext_props *props);
 static void *(*cl_get_stream)(gpucontext *ctx);
 static gpudata *(*cl_make_buf)(gpucontext *ctx, void *memory);
 static void *(*cl_get_buf)(gpudata *b);
+static int (*cl_use_stream)(gpucontext *ctx, void *queue);
 
 static void find(void *out, const char *name) {
   void *function = gpuarray_get_extension(name);
   CHECK(function != NULL);
   memcpy(out, &function, sizeof function);
+}
+
+/* A context on the queue of another is in order with it, and nobody waits. */
+static void test_one_queue_for_two(gpucontext *ctx) {
+  unsigned char bytes[16] = {0};
+  const ga_opencl_device *device = ctx->device;
+  find(&cl_use_stream, "cl_use_stream");
+  gpucontext *apart = NULL, *other = cl_make_ctx(device->context, NULL);
+  CHECK_OK(gpucontext_open(&apart, gpucontext_name(ctx)));
+  CHECK_STATUS(GA_VALUE_ERROR, cl_use_stream(other, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, cl_use_stream(other, cl_get_stream(apart)));
+  CHECK_TEXT("of another cl_context or device");
+  CHECK_OK(cl_use_stream(other, cl_get_stream(ctx)));
+  CHECK(cl_get_stream(other) == cl_get_stream(ctx));
+  gpudata *a = gpudata_alloc(ctx, 16, bytes, GA_BUFFER_INIT, NULL);
+  gpudata *b = cl_make_buf(other, cl_get_buf(a));
+  for (unsigned char i = 1; i < 100; i++) {
+    CHECK_OK(gpudata_memset(a, 0, 2 * i));
+    CHECK_OK(gpudata_memset(b, 8, 2 * i + 1));
+    CHECK_OK(gpudata_read(bytes, i % 2 ? a : b, 0, 16));
+    CHECK(bytes[0] == 2 * i && bytes[15] == 2 * i + 1);
+  }
+  gpudata_release(b);
+  gpudata_release(a);
+  gpucontext_deref(other);
+  gpucontext_deref(apart);
 }
 
 /* A second buffer on the memory of the first, which may go before it. */
@@ -180,6 +207,7 @@ static void test_memory_of_others(gpucontext *ctx) {
   gpucontext *other = cl_make_ctx(device->context, NULL); /* on what is ours here */
   CHECK(other != NULL && strcmp(gpucontext_name(other), gpucontext_name(ctx)) == 0);
   a = gpudata_alloc(ctx, 16, bytes, GA_BUFFER_INIT, NULL);
+  CHECK_OK(gpudata_sync(a));
   b = cl_make_buf(other, cl_get_buf(a)); /* which shares memory with it */
   CHECK(b != NULL);
   CHECK_OK(gpudata_memset(b, 0, 9));
@@ -189,6 +217,7 @@ static void test_memory_of_others(gpucontext *ctx) {
   gpudata_release(b);
   gpudata_release(a);
   gpucontext_deref(other);
+  test_one_queue_for_two(ctx);
 }
 
 int main(void) {

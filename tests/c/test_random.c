@@ -31,7 +31,7 @@ static void test_failures(gpucontext *ctx) {
 
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_random_bits(NULL, &g));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_random_bits(&none, &g));
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_random_bits(&i, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_random_bits(&i, NULL));
   CHECK_STATUS(GA_INVALID_ERROR, GpuArray_random_bits(&i, &odd));
   CHECK_TEXT("gpurandom_init");
   CHECK_STATUS(GA_INVALID_ERROR, GpuArray_random_bits(&f, &g));

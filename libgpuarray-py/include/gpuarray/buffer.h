@@ -97,6 +97,7 @@ const char *gpucontext_name(const gpucontext *ctx);
 #define GA_CTX_PROP_LARGEST_MEMBLOCK 20
 #define GA_CTX_PROP_HAS_DOUBLE 21 /* int: whether the device computes in float64 */
 #define GA_CTX_PROP_IS_CPU 22     /* int: whether the device is the host's processor */
+#define GA_CTX_PROP_WAITS 23      /* size_t: how often the host waited for the device */
 #define GA_BUFFER_PROP_START 512
 #define GA_BUFFER_PROP_CTX 512
 #define GA_BUFFER_PROP_REFCNT 513

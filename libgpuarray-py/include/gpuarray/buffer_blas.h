@@ -13,9 +13,9 @@
  * overlap an output are copied. Batches are done as if one after the other, so that
  * several may add to the same output; those that lie at even distances in one buffer
  * are one call of the vendor's library. Threads: they may be called from several at
- * once. Failure: GA_INVALID_ERROR for NULL, for numbers that are no enum's and for
- * flags that are not 0, GA_VALUE_ERROR for what reaches outside a buffer or does not
- * fit, GA_DEVSUP_ERROR for types that the device has not; nothing is changed then. */
+ * once. Failure: GA_INVALID_ERROR for numbers that are no enum's and for flags that are
+ * not 0, GA_VALUE_ERROR for NULL and for what reaches outside a buffer or does not fit,
+ * GA_DEVSUP_ERROR for types that the device has not; nothing is changed then. */
 #ifndef GPUARRAY_BUFFER_BLAS_H
 #define GPUARRAY_BUFFER_BLAS_H
 

@@ -58,8 +58,8 @@ void GpuElemwise_free(GpuElemwise *ge);
  * axes). Arrays of zero elements are a success without a launch. Outputs that overlap
  * an input in another layout are handled, by way of a copy of the input; what two
  * outputs that overlap have in common is undefined. GA_VALUE_ERROR for shapes that do
- * not fit, an array of another context, an output that is read-only, no output at all;
- * GA_INVALID_ERROR for NULL and for an array of another type; GA_UNALIGNED_ERROR. */
+ * not fit, an array of another context, an output that is read-only, no output at all,
+ * NULL; GA_INVALID_ERROR for an array of another type; GA_UNALIGNED_ERROR. */
 int GpuElemwise_call(GpuElemwise *ge, void **args, int flags);
 
 /* Makes the outputs: those arguments that are GE_WRITE only must come first; they are

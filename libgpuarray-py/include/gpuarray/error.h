@@ -3,7 +3,8 @@
  * Every function that can fail returns one of these codes (0 is success), or gives it
  * through an `int *ret`. The text of a failure names the operation, what was given and
  * what was expected, and stays until the next failure on that thread. A success does
- * not clear it. Ownership: texts belong to the library. Waiting: none. Failure: none.
+ * not clear it. NULL where a pointer is needed is GA_VALUE_ERROR, in every function.
+ * Ownership: texts belong to the library. Waiting: none. Failure: none.
  * Threads: each has the text of its own failures. */
 #ifndef GPUARRAY_ERROR_H
 #define GPUARRAY_ERROR_H
@@ -36,7 +37,9 @@ enum ga_error {
   GA_COMPILE_ERROR = 19, /* a kernel does not compile; the text has log and source */
   GA_LOST_ERROR = 20,    /* the context failed earlier; the text has the first cause */
   GA_FORK_ERROR = 21,    /* the context was opened before a fork */
-  GA_INDEX_ERROR = 22    /* an index out of bounds, seen while a kernel ran */
+  GA_INDEX_ERROR = 22,   /* an index out of bounds, seen while a kernel ran */
+  GA_LINALG_ERROR = 23   /* a matrix that is singular or not positive definite, or an
+                            iteration that does not converge */
 };
 
 /* The name of a status in words; "Unknown GA error" for what is not one. Static. */

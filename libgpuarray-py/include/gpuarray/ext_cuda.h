@@ -56,6 +56,7 @@ GPUARRAY_MAYBE_UNUSED static gpudata *(*cuda_make_buf)(gpucontext *ctx, CUdevice
 GPUARRAY_MAYBE_UNUSED static size_t (*cuda_get_sz)(gpudata *g);
 GPUARRAY_MAYBE_UNUSED static int (*cuda_wait)(gpudata *g, int flags);
 GPUARRAY_MAYBE_UNUSED static int (*cuda_record)(gpudata *g, int flags);
+GPUARRAY_MAYBE_UNUSED static int (*cuda_get_device)(CUdeviceptr p, int *number);
 GPUARRAY_MAYBE_UNUSED static int (*cuda_get_ipc_handle)(gpudata *g,
                                                         GpuArrayIpcMemHandle *h);
 GPUARRAY_MAYBE_UNUSED static gpudata *(*cuda_open_ipc_handle)(gpucontext *ctx,
@@ -74,6 +75,7 @@ GPUARRAY_MAYBE_UNUSED static void setup_ext_cuda(void) {
   GPUARRAY_FILL(cuda_get_sz);
   GPUARRAY_FILL(cuda_wait);
   GPUARRAY_FILL(cuda_record);
+  GPUARRAY_FILL(cuda_get_device);
   GPUARRAY_FILL(cuda_get_ipc_handle);
   GPUARRAY_FILL(cuda_open_ipc_handle);
 #undef GPUARRAY_FILL

@@ -16,6 +16,8 @@
  *   int cuda_record(gpudata *, int flags)          after work of one's own on it in
  *                     this thread's queue: flags are GPUARRAY_CUDA_WAIT_READ and
  *                     GPUARRAY_CUDA_WAIT_WRITE
+ *   int cuda_get_device(CUdeviceptr, int *)        the number of the device whose
+ *                     memory it is; GA_VALUE_ERROR where it is none of CUDA
  *   int cuda_get_ipc_handle(gpudata *, GpuArrayIpcMemHandle *)
  *   gpudata *cuda_open_ipc_handle(gpucontext *, GpuArrayIpcMemHandle *, size_t)
  *                     memory of another process on the same machine
@@ -25,6 +27,10 @@
  *   gpucontext *cl_make_ctx(cl_context, gpucontext_props *)   on its first device; the
  *                     cl_context is retained
  *   cl_command_queue cl_get_stream(gpucontext *)   this thread's queue
+ *   int cl_use_stream(gpucontext *, cl_command_queue)   makes it the default queue, in
+ *                     order with what others queue there; it is retained, must be of
+ *                     the same cl_context and device and not out of order. Waits; no
+ *                     other thread may use the context meanwhile
  *   gpudata *cl_make_buf(gpucontext *, cl_mem)     retains it; it must be of the same
  *                     cl_context
  *   cl_mem cl_get_buf(gpudata *)                   borrowed

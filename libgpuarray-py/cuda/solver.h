@@ -1,0 +1,15 @@
+/* cuSOLVER behind the backend's table; see c/backend.h. */
+#ifndef GA_CUDA_SOLVER_H
+#define GA_CUDA_SOLVER_H
+
+#include "cuda/device.h"
+
+extern const ga_solver ga__cuda_solver;
+
+/* The device's context is current and its queue empty. */
+void ga__cuda_solver_close(ga_cuda_device *device);
+
+/* The status of a failed call of cuSOLVER, with its text. */
+int ga__cuda_solver_fail(cusolverStatus result, const char *call);
+
+#endif
