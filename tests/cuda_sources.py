@@ -18,10 +18,12 @@ import logreg
 import numpy as np
 import simple
 from cases import CASES
+from gpuarray import fft_text
+from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
 from gpuarray.dtypes import DTYPES, as_dtype
-from gpuarray.elementwise import apply_row
-from gpuarray.errors import BadType
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import SCALARS
 
 MIXED = [
@@ -237,6 +239,60 @@ def numbers_at_random():
     rng.random(out=empty((2**20, 2**12), "float32")[:, ::2])
 
 
+def searches():
+    """Binary searches in vectors of every dtype, and the reductions of variances."""
+    for dtype in DTYPES:
+        for side in ("left", "right"):
+            gpuarray.searchsorted(empty(9, dtype), empty((2, 3), dtype), side)
+        for correction in (0, 1, 0.5):
+            gpuarray.std(empty((4, 5), dtype), axis=0, correction=correction)
+            gpuarray.var(empty((4, 5), dtype), correction=correction)
+
+
+def transforms():
+    """Passes of Fourier transforms of every radix and type, and their convolutions."""
+    for name, text in fft_text.sources():
+        gpuarray.GpuKernel(text, name, [], "null")
+
+
+def folds():
+    """Folds with every row of two operands, and what they do at repeated places."""
+    for row in SCALARS.values():
+        if row.arity != 2 or not isinstance(row.reference, np.ufunc):
+            continue
+        function = FUNCTIONS[row.name]
+        for dtype in ("int16", "float16", "float32", "complex64"):
+            a = empty((4, 5), dtype)
+            for call in (
+                lambda f=function, a=a: f.reduce(a),
+                lambda f=function, a=a: f.reduce(a, where=a != 0, initial=1),
+                lambda f=function, a=a: f.accumulate(a),
+                lambda f=function, a=a: f.reduceat(a, [0, 2]),
+                lambda f=function, a=a: f.at(a.copy(), [0, 0], a[:2]),
+            ):
+                try:
+                    call()
+                except (BadType, BadValue):
+                    continue
+
+
+def own():
+    """Masks, fused functions, and kernels of users' expressions."""
+    fused = gpuarray.fuse(
+        lambda x, y: (gpuarray.exp(x * y) + x * x, (x > y) * y, x.astype("float16"))
+    )
+    product = gpuarray.ElementwiseKernel("T x, T y", "T z", "T t = x; z = t", "own")
+    turned = gpuarray.ElementwiseKernel(
+        "raw T x, T y", "T z", "z = x[n - 1 - i]", "own"
+    )
+    norm = gpuarray.ReductionKernel("T x", "T y", "x", "a > b ? a : b", "y = a", "0")
+    for dtype in ("int8", "float16", "bfloat16", "float32", "float64"):
+        x, y = empty(12, dtype), empty(12, dtype)
+        fused(x, y), product(x, y), turned(x, y), norm(x)
+        gpuarray.add(x, y, where=x > y)
+        gpuarray.add(x, y, where=x > y, out=y)
+
+
 # ---- compiled functions ----
 
 
@@ -301,6 +357,10 @@ def main() -> None:
         sorts,
         picks,
         numbers_at_random,
+        searches,
+        transforms,
+        folds,
+        own,
     ):
         make()
     for float_dtype in ("float32", "float64"):

@@ -26,6 +26,8 @@ STEMS = {
     "elem",
     "rows",
     "columns",
+    "fold",
+    "own",
     "gemm",
     "gemv_rows",
     "gemv_columns",
@@ -56,6 +58,8 @@ STEMS = {
     "sort_histogram",
     "sort_sweep",
     "sort_select",
+    "sort_pick",
+    "searchsorted",
 }
 
 

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 Operand = DType | type[int] | type[float] | type[complex]
 
 
@@ -44,6 +45,13 @@ class Loop:
         """The key of ``Scalar.by_kind``: one letter, or one each if they differ."""
         kinds = "".join(kind_of(dtype) for dtype in self.operands)
         return kinds[0] if len(set(kinds)) == 1 else kinds
+
+    @property
+    def stored_kind(self) -> str:
+        """``f16`` or ``bf16`` where the result is stored narrower than computed."""
+        if work_dtype(self.result) == self.result:
+            return ""
+        return "f16" if self.result.kind == "f" else "bf16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,16 @@ class Expression:
 
 
 @cache
-def resolve(row: Scalar, operands: tuple[Operand, ...]) -> Loop:
+def resolve(
+    row: Scalar,
+    operands: tuple[Operand, ...],
+    dtype: DType | None = None,
+    casting: Casting = "same_kind",
+) -> Loop:
     """The loop that NumPy would run for these operands.
+
+    ``dtype`` chooses the result's, and ``casting`` says to which dtypes the operands
+    may be converted for it, as in a call of NumPy's ufunc.
 
     >>> from gpuarray.scalars import SCALARS
     >>> resolve(SCALARS["true_div"], (np.dtype("int8"), int)).result
@@ -76,12 +92,10 @@ def resolve(row: Scalar, operands: tuple[Operand, ...]) -> Loop:
     ufunc = row.loops
     try:
         if ufunc is None:
-            found = _joined(row, operands)
+            found = _joined(row, operands, dtype)
         elif ufunc.nin == len(operands):
-            known, back = as_numpy_knows(operands)
-            # NumPy's own types say weak; its annotations know dtypes only.
-            found = ufunc.resolve_dtypes((*known, None))
-            found = tuple(back.get(dtype, dtype) for dtype in found)
+            found = _ufunc_loop(ufunc, operands, dtype, casting)
+            found = (*found[: ufunc.nin], found[ufunc.nin + row.output])
         else:
             raise TypeError(f"{ufunc.__name__} takes {ufunc.nin} operands")
     except TypeError as error:
@@ -93,14 +107,35 @@ def resolve(row: Scalar, operands: tuple[Operand, ...]) -> Loop:
     return loop
 
 
+def _ufunc_loop(
+    ufunc: np.ufunc,
+    operands: tuple[Operand, ...],
+    dtype: DType | None,
+    casting: Casting,
+) -> tuple[DType, ...]:
+    """The dtypes of NumPy's loop, operands and results."""
+    outs = (None,) * ufunc.nout
+    chosen: dict[str, Any] = {}
+    given = operands if dtype is None else (*operands, dtype)
+    known, back = as_numpy_knows(given)
+    if dtype is not None:
+        chosen["signature"] = ((None,) * ufunc.nin) + (known[-1],) * ufunc.nout
+        chosen["casting"] = casting
+    # NumPy's own types say weak; its annotations know dtypes only.
+    found = ufunc.resolve_dtypes((*known[: ufunc.nin], *outs), **chosen)
+    return tuple(back.get(one, one) for one in found)
+
+
 def _no_loop(row: Scalar, operands: tuple[Operand, ...], why: str) -> BadType:
     names = ", ".join(_name(operand) for operand in operands)
     return BadType(f"{row.name}: no loop for ({names}): {why}")
 
 
-def _joined(row: Scalar, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+def _joined(
+    row: Scalar, operands: tuple[Operand, ...], dtype: DType | None
+) -> tuple[DType, ...]:
     """The loop of a row that promotes the operands in ``joins`` to its result."""
-    result = result_type(*(operands[i] for i in row.joins))
+    result = dtype or result_type(*(operands[i] for i in row.joins))
     loop = [
         result if i in row.joins else _as_condition(v) for i, v in enumerate(operands)
     ]
@@ -151,8 +186,9 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
     parts = parts_dtype(work)
     words = {"t": work_ctype(work), "f": "f" if parts == np.float32 else ""}
     words["p"] = work_ctype(parts)
-    text = row.c_text(loop.kind).format(*texts, r=result, **words)
-    support = row.support_text(loop.kind)
+    kind = loop.stored_kind if loop.stored_kind in row.by_kind else loop.kind
+    text = row.c_text(kind).format(*texts, r=result, **words)
+    support = row.support_text(kind)
     for word, meaning in words.items():
         support = support.replace(f"{{{word}}}", meaning)
     support = once(support) if support else ""
@@ -200,9 +236,12 @@ def identity_text(row: Scalar, dtype: DType) -> str:
     >>> identity_text(SCALARS["maximum"], np.dtype("uint8"))
     '(ga_ubyte)(0)'
     """
-    if row.identity is None:
+    given = row.identity
+    if given is None:  # NumPy's changes what it meets: hypot(0, -3) is 3
+        given = getattr(row.reference, "identity", None)
+    if given is None:
         raise BadValue(f"{row.name} has no identity")
-    value: float = row.identity
+    value: float = given
     if dtype.kind == "c" and np.isinf(value):
         return literal(complex(value, value), dtype)
     if dtype.kind == "b":

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,6 +22,9 @@ class Config:
     device: str = ""
     """GPUARRAY_DEVICE: the default context, such as ``cuda0``; empty: the best."""
 
+    implicit_conversion: bool = True
+    """GPUARRAY_IMPLICIT_CONVERSION: 0 forbids ``numpy.asarray(x)``, which copies."""
+
     def __post_init__(self) -> None:
         if self.device and not DEVICE_NAME.fullmatch(self.device):
             raise BadValue(
@@ -30,7 +35,12 @@ class Config:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Config:
         """The settings that environment variables give."""
-        return cls(device=environment.get("GPUARRAY_DEVICE", ""))
+        implicit = environment.get("GPUARRAY_IMPLICIT_CONVERSION", "1")
+        if implicit not in ("0", "1"):
+            raise BadValue(
+                f"GPUARRAY_IMPLICIT_CONVERSION={implicit!r}: expected 0 or 1"
+            )
+        return cls(environment.get("GPUARRAY_DEVICE", ""), implicit == "1")
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -55,3 +65,46 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
 def settings() -> Config:
     """The settings of this process, read from the environment on the first call."""
     return Config.from_environment(os.environ)
+
+
+# ---- whether numpy.asarray may copy to the host ----
+
+_chosen: dict[str, bool] = {}
+_within: ContextVar[bool | None] = ContextVar("implicit_conversion", default=None)
+
+
+def allows_implicit_conversion() -> bool:
+    """Whether ``numpy.asarray(x)`` and what else converts unasked may copy to the host.
+
+    What the innermost ``with implicit_conversion(...)`` says, else what
+    ``set_implicit_conversion`` set, else GPUARRAY_IMPLICIT_CONVERSION, else yes.
+    """
+    within = _within.get()
+    if within is not None:
+        return within
+    return _chosen.get("implicit", settings().implicit_conversion)
+
+
+def set_implicit_conversion(allowed: bool) -> None:
+    """Allow or forbid ``numpy.asarray(x)`` in the process.
+
+    Where it is forbidden it raises BadType; ``x.get()`` always copies to the host.
+    """
+    _chosen["implicit"] = bool(allowed)
+
+
+@contextmanager
+def implicit_conversion(allowed: bool) -> Iterator[None]:
+    """Allow or forbid ``numpy.asarray(x)`` within a ``with`` block of this thread.
+
+    >>> import gpuarray, numpy
+    >>> x = gpuarray.asarray(numpy.arange(3), context="null")
+    >>> with gpuarray.implicit_conversion(False):
+    ...     x.get()
+    array([0, 1, 2])
+    """
+    token = _within.set(bool(allowed))
+    try:
+        yield
+    finally:
+        _within.reset(token)

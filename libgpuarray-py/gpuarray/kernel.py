@@ -15,6 +15,7 @@ from gpuarray.dtypes import OF_TYPECODE, SIZE, SSIZE, dtype_to_typecode
 from gpuarray.errors import BadType, BadValue, KernelError
 
 _BUFFER = -1
+_FLAGS = {"have_double", "have_small", "have_complex", "have_half", "cuda", "opencl"}
 
 
 class GpuKernel:
@@ -23,7 +24,8 @@ class GpuKernel:
     ``types`` has, for each argument of the kernel, the class ``Array`` for a pointer,
     or a dtype, ``gpuarray.SIZE`` or ``gpuarray.SSIZE`` for a number. An array passes
     the pointer to its buffer: where arrays may be views, take their ``offset`` (bytes)
-    as a SIZE argument.
+    as a SIZE argument. libgpuarray 0.7's flags (``have_double=True``) are accepted, and
+    change nothing.
 
     Raises KernelError, with the compiler's log and the source, if it does not compile.
     """
@@ -32,11 +34,16 @@ class GpuKernel:
 
     def __init__(
         self,
-        source: str,
-        name: str,
+        source: str | bytes,
+        name: str | bytes,
         types: Sequence[Any],
         context: Context | str | None = None,
+        **flags: bool,
     ) -> None:
+        if not _FLAGS.issuperset(flags):
+            raise BadType(f"GpuKernel: got the options {sorted(flags)}, not all known")
+        source = source.decode() if isinstance(source, bytes) else source
+        name = name.decode() if isinstance(name, bytes) else name
         self.context = find_context(context)
         self.name = name
         self._codes = [_argument_code(given) for given in types]
@@ -72,11 +79,16 @@ class GpuKernel:
         blocks: int | Sequence[int] | None = None,
         threads: int | Sequence[int] | None = None,
         shared: int = 0,
+        gs: int | Sequence[int] | None = None,
+        ls: int | Sequence[int] | None = None,
     ) -> None:
         """Queue a launch: over ``n`` work items, or of ``blocks`` of ``threads`` each.
 
-        ``shared`` is the bytes of local memory that a LOCAL_MEM_ARG gets.
+        ``shared`` is the bytes of local memory that a LOCAL_MEM_ARG gets. ``gs`` and
+        ``ls`` are libgpuarray 0.7's names of ``blocks`` and ``threads``.
         """
+        blocks = gs if blocks is None else blocks
+        threads = ls if threads is None else threads
         if len(arguments) != len(self._codes):
             raise BadType(
                 f"kernel {self.name!r}: {len(arguments)} arguments, expected "
@@ -92,6 +104,11 @@ class GpuKernel:
             lib.GpuKernel_call(self._handle, len(grid), grid, block, shared, listed),
             f"kernel {self.name!r} on {self.context.name}",
         )
+
+    @property
+    def numargs(self) -> int:
+        """How many arguments the kernel takes."""
+        return len(self._codes)
 
     def _geometry(
         self, n: int | None, blocks: Any, threads: Any

@@ -31,6 +31,10 @@ from gpuarray.dtypes import (
     work_dtype,
 )
 from gpuarray.errors import BadType, BadValue, Unsupported
+from gpuarray.pygpu_reduction import ReductionKernel as ReductionKernel
+from gpuarray.pygpu_reduction import massage_op as massage_op
+from gpuarray.pygpu_reduction import parse_c_args as parse_c_args
+from gpuarray.pygpu_reduction import reduce1 as reduce1
 from gpuarray.scalars import SCALARS, Scalar
 
 DType = np.dtype[Any]
@@ -76,12 +80,15 @@ def make_reduction(
     parts: Sequence[Part],
     out: DType,
     epilogue: str | None = None,
+    *,
+    begins: bool = False,
 ) -> Reduction:
     """A reduction of one result over expressions of ``inputs`` by name.
 
     Without an ``epilogue`` the result is the first part; it is an expression of the
     parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``. Rows
-    of which NumPy reduces no elements fail where there are none.
+    of which NumPy reduces no elements fail where there are none, unless the caller
+    ``begins`` with a value of its own.
     """
     involved = [*(dtype for _, dtype in inputs), *(p.accumulator for p in parts), out]
     if not context.has_double and not DOUBLES.isdisjoint(involved):
@@ -100,7 +107,7 @@ def make_reduction(
     result.typecode = dtype_to_typecode(out)
     result.epilogue = ffi.NULL if epilogue is None else _text(epilogue, keep)
     spec.n_results, spec.results = 1, result
-    if builtins.any(needs_elements(part.row) for part in parts):
+    if not begins and builtins.any(needs_elements(part.row) for part in parts):
         spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS
     status = ffi.new("int *")
     handle = lib.GpuReduction_new(context.pointer, spec, status)
@@ -139,7 +146,7 @@ def _components(parts: Sequence[Part], keep: list[Any]) -> Any:
 
 def needs_elements(row: Scalar) -> bool:
     """Whether a reduction of no elements is an error: NumPy's ufunc has no identity."""
-    return row.identity is not None and bool(np.isinf(row.identity))
+    return getattr(row.reference, "identity", None) is None
 
 
 def apply_reduction(
@@ -251,7 +258,10 @@ def mean(
     out: None = None,
     keepdims: bool = False,
 ) -> Any:
-    """The mean over ``axis``; of integers in float64, of float16 by way of float32."""
+    """The mean over ``axis``; of float16 by way of float32.
+
+    Of integers it is float64, and the sum of those of 32 bits or less is exact.
+    """
     refuse_out(out)
     if dtype is not None:
         result = as_dtype(dtype, "mean")
@@ -267,6 +277,8 @@ def mean(
     per = f"({work_ctype(parts_dtype(work))})n"
     quotient = f"ga_complex(v.x / {per}, v.y / {per})"
     text = quotient if work.kind == "c" else f"v / {per}"
+    if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
+        work = _fitting_dtype(array, axis, _summed_dtype(array, None))
     return _reduce("mean", SCALARS["add"], array, axis, keepdims, work, result, text)
 
 

@@ -31,17 +31,19 @@ class Scalar:
     ``{f}``, the suffix that makes a literal of that type (``f`` or nothing); ``{p}``,
     the C type of the parts of a complex ``{t}``. ``by_kind`` overrides it for operands
     of a kind (``b i u f c``, NumPy's letters; ``iu`` where the operands are of two
-    kinds); a row is defined for complex numbers where it has a text for ``c``.
-    ``support`` is the text of the device functions the expression calls, by kind
-    (``""``: every kind), with ``{t}``, ``{p}`` and ``{f}`` as above; C's other braces
-    stand as they are.
+    kinds; ``f16`` and ``bf16`` where the stored type matters); a row is defined for
+    complex numbers where it has a text for ``c``. ``support`` is the text of the device
+    functions the expression calls, by kind (``""``: every kind), with ``{t}``, ``{p}``
+    and ``{f}`` as above; C's other braces stand as they are.
 
     Which dtypes come in and out is NumPy's to say: the loops of ``reference``, or of
     ``typed_as`` where the reference is no ufunc. Where there is neither, the operands
     in ``joins`` are promoted to the result's dtype and the others are taken as they
     come. ``gives_parts``: where that dtype is complex, the result has its parts' dtype.
+    ``output``: which of the ufunc's results this row is.
 
-    ``operator`` is the Python operator of this meaning (``add`` for ``__add__``).
+    ``operator`` is the Python operator of this meaning (``add`` for ``__add__``);
+    ``aliases`` are further names of the function, as in the array API standard.
     ``undone_by`` names the row that inverts this one for every input of its ``domain``,
     which is the interval in which all operands of a float op give a finite result and
     gradient. There is one row of a name: rows compare by identity, and a pickled row is
@@ -59,7 +61,9 @@ class Scalar:
     typed_as: np.ufunc | None = None
     joins: tuple[int, ...] = ()
     gives_parts: bool = False
+    output: int = 0
     operator: str | None = None
+    aliases: tuple[str, ...] = ()
     identity: float | None = None
     commutes: bool = False
     associates: bool = False
@@ -75,12 +79,26 @@ class Scalar:
         return self.support.get(kind, self.support.get("", ""))
 
     @property
+    def ufunc(self) -> np.ufunc | None:
+        """NumPy's ufunc that this row stands for, if there is one."""
+        known = self.reference, getattr(np, self.name, None)
+        return next((one for one in known if isinstance(one, np.ufunc)), None)
+
+    @property
     def loops(self) -> np.ufunc | None:
         """The ufunc whose loops say which dtypes this row takes and gives."""
         return self.reference if isinstance(self.reference, np.ufunc) else self.typed_as
 
     def __reduce__(self) -> tuple[Callable[[str], Scalar], tuple[str]]:
         return _row, (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A function of NumPy with two results, by the row of each."""
+
+    reference: np.ufunc
+    rows: tuple[Scalar, Scalar]
 
 
 SCALARS: dict[str, Scalar] = {}
@@ -167,6 +185,7 @@ def mul(m, g, y, a, b):
     kinds={"c": "ga_cdiv({0}, {1})"},
     result="float",
     operator="truediv",
+    aliases=("true_divide",),
 )
 def true_div(m, g, y, a, b):
     return g / b, -g * y / b
@@ -186,7 +205,7 @@ GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
 """
 FLOOR_DIVIDE_FLOAT = """
 GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
-  if (b == 0)
+  if (b == 0 || fabs(a) == INFINITY || fabs(b) == INFINITY)
     return a / b;
   {t} m = fmod(a, b);
   {t} q = (a - m) / b;
@@ -218,11 +237,21 @@ GA_INLINE {t} ga_mod({t} a, {t} b) {
 """
 
 
+def _floor_divide(a, b):
+    """NumPy's, but for infinite operands, where the array API standard divides."""
+    result = np.floor_divide(a, b)
+    if result.dtype.kind != "f":
+        return result
+    quotient = np.true_divide(a, b, dtype=result.dtype)
+    return np.where(np.isinf(a) | np.isinf(b), quotient, result)
+
+
 @scalar(
     "ga_floor_divide({0}, {1})",
-    np.floor_divide,
+    _floor_divide,
     kinds={"u": "{1} == 0 ? ({t})0 : ({t})({0} / {1})"},
     support={"i": FLOOR_DIVIDE, "f": FLOOR_DIVIDE_FLOAT},
+    typed_as=np.floor_divide,
     operator="floordiv",
 )
 def floor_divide(m, g, y, a, b):
@@ -238,6 +267,88 @@ def floor_divide(m, g, y, a, b):
 )
 def mod(m, g, y, a, b):
     return g, -g * m.floor_divide(a, b)
+
+
+# C's remainder has the sign of the first operand.
+FMOD = """
+GA_INLINE {t} ga_fmod({t} a, {t} b) {
+  return b == 0 || b == -1 ? ({t})0 : ({t})(a % b);
+}
+"""
+
+
+@scalar(
+    "fmod({0}, {1})",
+    np.fmod,
+    kinds={"i": "ga_fmod({0}, {1})", "u": "{1} == 0 ? ({t})0 : ({t})({0} % {1})"},
+    support={"i": FMOD},
+)
+def fmod(m, g, y, a, b):
+    return g, -g * m.trunc(a / b)
+
+
+# The greatest common divisor and the least common multiple, by Euclid; of the smallest
+# number, which has no opposite, it is the number itself, as in NumPy.
+GCD = """
+GA_INLINE {t} ga_gcd({t} a, {t} b) {
+  while (b != 0) {
+    const {t} rest = b == -1 ? ({t})0 : ({t})(a % b);
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? ({t})-a : a;
+}
+"""
+GCD_UNSIGNED = """
+GA_INLINE {t} ga_gcd({t} a, {t} b) {
+  while (b != 0) {
+    const {t} rest = ({t})(a % b);
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+"""
+LCM = """
+GA_INLINE {t} ga_lcm({t} a, {t} b) {
+  const {t} common = ga_gcd(a, b);
+  if (common == 0)
+    return 0;
+  a = a < 0 ? ({t})-a : a;
+  b = b < 0 ? ({t})-b : b;
+  return ({t})((ga_ulong)(a / common) * (ga_ulong)b);
+}
+"""
+LCM_UNSIGNED = """
+GA_INLINE {t} ga_lcm({t} a, {t} b) {
+  return a == 0 && b == 0 ? ({t})0 : ({t})(a / ga_gcd(a, b) * b);
+}
+"""
+
+
+@scalar(
+    "ga_gcd({0}, {1})",
+    np.gcd,
+    support={"i": GCD, "u": GCD_UNSIGNED},
+    commutes=True,
+    associates=True,
+)
+def gcd(m, g, y, a, b):
+    return None, None  # integers only
+
+
+@scalar(
+    "ga_lcm({0}, {1})",
+    np.lcm,
+    # Under another name, so that both rows' functions may stand in one program.
+    support={
+        kind: text.replace("ga_gcd", "ga_lcm_gcd")
+        for kind, text in (("i", GCD + LCM), ("u", GCD_UNSIGNED + LCM_UNSIGNED))
+    },
+    commutes=True,
+)
+def lcm(m, g, y, a, b):
+    return None, None  # integers only
 
 
 # By squaring, with wrap-around. NumPy refuses negative integer exponents; an array of
@@ -275,10 +386,16 @@ GA_INLINE {t} ga_power({t} a, {t} b) {
     kinds={"i|u": "ga_power({0}, {1})", "c": "ga_cpow({0}, {1})"},
     support={"i": POWER, "u": POWER_UNSIGNED},
     operator="pow",
+    aliases=("pow",),
 )
 def power(m, g, y, a, b):
     slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
     return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+
+
+@scalar("{0}", np.positive, kinds={"c": "{0}"}, operator="pos")
+def positive(m, g, y, x):
+    return g
 
 
 @scalar(
@@ -307,7 +424,8 @@ SIGN_COMPLEX = """
 GA_INLINE {t} ga_csign({t} z) {
   const {p} length = ga_cabs(z);
   if (length < INFINITY)
-    return length == 0 ? z : ga_complex(z.x / length, z.y / length);
+    return length == 0 ? ga_complex(({p})0, ({p})0)
+                       : ga_complex(z.x / length, z.y / length);
   if (length != length || fabs(z.x) == fabs(z.y))
     return ga_complex(({p})NAN, ({p})NAN);
   if (fabs(z.x) == INFINITY)
@@ -374,7 +492,36 @@ def reciprocal(m, g, y, x):
     return -g * y * y
 
 
-@scalar("hypot({0}, {1})", np.hypot, result="float", commutes=True)
+@scalar(
+    "pow({0}, {1})",
+    np.float_power,
+    kinds={"c": "ga_cpow({0}, {1})"},
+    result="float",
+    domain=(0, np.inf),
+)
+def float_power(m, g, y, a, b):
+    slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
+    return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+
+
+@scalar("cbrt({0})", np.cbrt, result="float", domain=(0, np.inf))
+def cbrt(m, g, y, x):
+    return g / (3 * y * y)
+
+
+@scalar("fabs({0})", np.fabs, result="float")
+def fabs(m, g, y, x):
+    return g * m.sign(x)
+
+
+@scalar(
+    "{0} != {0} ? {0} : {0} == 0 ? {1} : ({t})({0} > 0)", np.heaviside, result="float"
+)
+def heaviside(m, g, y, a, b):
+    return None, m.where(m.eq(a, 0), g, 0)
+
+
+@scalar("hypot({0}, {1})", np.hypot, result="float", commutes=True, associates=True)
 def hypot(m, g, y, a, b):
     return g * a / y, g * b / y
 
@@ -480,6 +627,29 @@ def logaddexp(m, g, y, a, b):
     return g * m.exp(a - y), g * m.exp(b - y)
 
 
+LOGADDEXP2 = """
+GA_INLINE {t} ga_logaddexp2({t} a, {t} b) {
+  if (a == b)
+    return a + 1;
+  const {t} more = log1p(exp2(-fabs(a - b)));
+  return (a > b ? a : b) + more * 1.44269504088896340735992468100{f};
+}
+"""
+
+
+@scalar(
+    "ga_logaddexp2({0}, {1})",
+    np.logaddexp2,
+    support=LOGADDEXP2,
+    result="float",
+    identity=-np.inf,
+    commutes=True,
+    associates=True,
+)
+def logaddexp2(m, g, y, a, b):
+    return g * m.exp2(a - y), g * m.exp2(b - y)
+
+
 # ---- trigonometry ----
 
 
@@ -505,6 +675,7 @@ def tan(m, g, y, x):
     result="float",
     undone_by="sin",
     domain=(-1, 1),
+    aliases=("asin",),
 )
 def arcsin(m, g, y, x):
     return g / m.sqrt(1 - x * x)
@@ -517,6 +688,7 @@ def arcsin(m, g, y, x):
     result="float",
     undone_by="cos",
     domain=(-1, 1),
+    aliases=("acos",),
 )
 def arccos(m, g, y, x):
     return -g / m.sqrt(1 - x * x)
@@ -528,12 +700,13 @@ def arccos(m, g, y, x):
     kinds={"c": "ga_catan({0})"},
     result="float",
     undone_by="tan",
+    aliases=("atan",),
 )
 def arctan(m, g, y, x):
     return g / (x * x + 1)
 
 
-@scalar("atan2({0}, {1})", np.arctan2, result="float")
+@scalar("atan2({0}, {1})", np.arctan2, result="float", aliases=("atan2",))
 def arctan2(m, g, y, a, b):
     scale = g / (a * a + b * b)
     return scale * b, -scale * a
@@ -572,6 +745,7 @@ def tanh(m, g, y, x):
     kinds={"c": "ga_casinh({0})"},
     result="float",
     undone_by="sinh",
+    aliases=("asinh",),
 )
 def arcsinh(m, g, y, x):
     return g / m.sqrt(x * x + 1)
@@ -584,6 +758,7 @@ def arcsinh(m, g, y, x):
     result="float",
     undone_by="cosh",
     domain=(1, np.inf),
+    aliases=("acosh",),
 )
 def arccosh(m, g, y, x):
     return g / (m.sqrt(x - 1) * m.sqrt(x + 1))
@@ -596,6 +771,7 @@ def arccosh(m, g, y, x):
     result="float",
     undone_by="tanh",
     domain=(-1, 1),
+    aliases=("atanh",),
 )
 def arctanh(m, g, y, x):
     return g / (1 - x * x)
@@ -606,6 +782,7 @@ def arctanh(m, g, y, x):
     np.deg2rad,
     result="float",
     undone_by="rad2deg",
+    aliases=("radians",),
 )
 def deg2rad(m, g, y, x):
     return g * (math.pi / 180)
@@ -616,6 +793,7 @@ def deg2rad(m, g, y, x):
     np.rad2deg,
     result="float",
     undone_by="deg2rad",
+    aliases=("degrees",),
 )
 def rad2deg(m, g, y, x):
     return g * (180 / math.pi)
@@ -1169,7 +1347,14 @@ def bitwise_xor(m, g, y, a, b):
     return None, None  # integers only
 
 
-@scalar("~{0}", np.invert, kinds={"b": "!{0}"}, operator="invert", undone_by="invert")
+@scalar(
+    "~{0}",
+    np.invert,
+    kinds={"b": "!{0}"},
+    operator="invert",
+    undone_by="invert",
+    aliases=("bitwise_invert", "bitwise_not"),
+)
 def invert(m, g, y, x):
     return None  # integers only
 
@@ -1181,6 +1366,7 @@ def invert(m, g, y, x):
     "(ga_ulong){1} < sizeof({t}) * 8 ? ({t})({0} << {1}) : ({t})0",
     np.left_shift,
     operator="lshift",
+    aliases=("bitwise_left_shift",),
 )
 def left_shift(m, g, y, a, b):
     return None, None  # integers only
@@ -1191,9 +1377,53 @@ def left_shift(m, g, y, a, b):
     np.right_shift,
     kinds={"u": "{1} < sizeof({t}) * 8 ? ({t})({0} >> {1}) : ({t})0"},
     operator="rshift",
+    aliases=("bitwise_right_shift",),
 )
 def right_shift(m, g, y, a, b):
     return None, None  # integers only
+
+
+# ---- neighbours of floats ----
+
+# Of the narrow types {bits} is the mantissa's, and {low} the smallest normal exponent.
+NEXT_NARROW = """
+GA_INLINE {t} ga_next_{name}({t} x, {t} to) {
+  if (x != x || to != to || x == to)
+    return x != x ? x : to;
+  if (x == 0)
+    return copysign(ldexp(({t})1, {low} - {bits}), to);
+  if (fabs(x) == INFINITY)
+    return copysign(ldexp(({t})2 - ldexp(({t})1, -{bits}), 1 - {low}), x);
+  int e;
+  const int outward = (x < to) == (x > 0);
+  const int inward = frexp(fabs(x), &e) == ({t})0.5 && !outward;
+  e -= 1 + inward;
+  const {t} step = ldexp(({t})1, (e < {low} ? {low} : e) - {bits});
+  return x < to ? x + step : x - step;
+}
+"""
+
+
+def _next(name, bits, low):
+    words = {"{name}": name, "{bits}": str(bits), "{low}": f"({low})"}
+    text = NEXT_NARROW
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return text
+
+
+@scalar(
+    "nextafter({0}, {1})",
+    np.nextafter,
+    kinds={"f16": "ga_next_half({0}, {1})", "bf16": "ga_next_bfloat16({0}, {1})"},
+    support={
+        "f16": _next("half", 10, -14),
+        "bf16": _next("bfloat16", 7, -126),
+    },
+    result="float",
+)
+def nextafter(m, g, y, a, b):
+    return g, None
 
 
 # ---- questions about floats ----
@@ -1254,7 +1484,13 @@ def imag(m, g, y, x):
     return None  # of a real number constant
 
 
-@scalar("{0}", np.conjugate, kinds={"c": "ga_conj({0})"}, undone_by="conjugate")
+@scalar(
+    "{0}",
+    np.conjugate,
+    kinds={"c": "ga_conj({0})"},
+    undone_by="conjugate",
+    aliases=("conj",),
+)
 def conjugate(m, g, y, x):
     return g
 
@@ -1282,3 +1518,59 @@ def where(m, g, y, condition, a, b):
 @scalar("{1}", lambda a, b: np.broadcast_arrays(a, b)[1].copy(), joins=(1,))
 def second(m, g, y, a, b):
     return None, g
+
+
+# ---- the parts of a number ----
+
+
+@scalar(
+    "fabs({0}) == INFINITY ? copysign(({t})0, {0}) : copysign({0} - trunc({0}), {0})",
+    lambda x: np.modf(x)[0],
+    typed_as=np.modf,
+)
+def fractional_part(m, g, y, x):
+    return g
+
+
+@scalar("trunc({0})", lambda x: np.modf(x)[1], typed_as=np.modf, output=1)
+def integral_part(m, g, y, x):
+    return None  # piecewise constant
+
+
+# x = mantissa * 2**exponent, with the mantissa's size from 1/2 to 1.
+FREXP = """
+GA_INLINE {t} ga_mantissa({t} x) {
+  int e;
+  return fabs(x) < INFINITY ? frexp(x, &e) : x;
+}
+GA_INLINE ga_int ga_exponent({t} x) {
+  int e = 0;
+  if (fabs(x) < INFINITY)
+    frexp(x, &e);
+  return e;
+}
+"""
+
+
+@scalar("ga_mantissa({0})", lambda x: np.frexp(x)[0], support=FREXP, typed_as=np.frexp)
+def mantissa(m, g, y, x):
+    return g * m.where(m.eq(x, 0), 1, y / x)
+
+
+@scalar(
+    "ga_exponent({0})",
+    lambda x: np.frexp(x)[1],
+    support=FREXP,
+    typed_as=np.frexp,
+    output=1,
+)
+def exponent(m, g, y, x):
+    return None  # piecewise constant
+
+
+PAIRS = (
+    Pair(np.divmod, (floor_divide, mod)),
+    Pair(np.modf, (fractional_part, integral_part)),
+    Pair(np.frexp, (mantissa, exponent)),
+)
+"""Functions with two results."""

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._native import check, lib
+from gpuarray._native import check, ffi, lib
 from gpuarray.base import BaseArray, axis_number
-from gpuarray.dtypes import as_dtype
+from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
 from gpuarray.errors import BadType
 from gpuarray.reduction import _summed_dtype
+from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]
 
@@ -112,3 +114,41 @@ def cummin(
     """The smallest element up to each one along ``axis``; nan from the first nan on."""
     function = lib.GpuArray_cummin
     return _scan("cummin", function, array, axis, array.dtype, out, reverse, False)
+
+
+# ---- any row that associates ----
+
+
+def scan(row: Scalar, array: BaseArray, axis: int, dtype: DType) -> Any:
+    """The elements up to each one along ``axis``, folded with ``row`` in ``dtype``."""
+    context = array._context
+    key = "scan", row.name, array._typecode, dtype
+    handle = context.kernels.get(key)
+    if handle is None:
+        handle = context.kernels[key] = _new_scan(row, array, dtype)
+    out = array.allocate(array.shape, dtype, context, operation=row.name)
+    check(
+        lib.GpuScan_call(handle, out._struct, array._struct, axis, 0),
+        f"{row.name}.accumulate of an array of {array.shape}",
+    )
+    return out
+
+
+def _new_scan(row: Scalar, array: BaseArray, dtype: DType) -> Any:
+    work = work_dtype(dtype)
+    combine = scalar_expression(row, [("a", work), ("b", work)])
+    given = combine.support, convert("x", array._dtype, work), combine.text
+    texts = [ffi.new("char[]", t.encode()) for t in (*given, identity_text(row, work))]
+    name = ffi.new("char[]", b"x")
+    spec = ffi.new("gpuscan_spec *")
+    spec.size = ffi.sizeof("gpuscan_spec")
+    spec.preamble, spec.map, spec.combine, spec.identity = texts
+    spec.acc_typecode = dtype_to_typecode(work)
+    spec.out_typecode = dtype_to_typecode(dtype)
+    spec.input.name, spec.input.typecode = name, array._typecode
+    spec.input.flags = lib.GE_READ
+    status = ffi.new("int *")
+    handle = lib.GpuScan_new(array._context.pointer, spec, status)
+    if not handle:
+        check(status[0], f"{row.name}.accumulate")
+    return ffi.gc(handle, lib.GpuScan_free)

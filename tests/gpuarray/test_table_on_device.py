@@ -9,6 +9,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.apply import new_elemwise
 from gpuarray.array import Array
 from gpuarray.codegen import resolve, scalar_expression
 from gpuarray.dtypes import (
@@ -20,7 +21,6 @@ from gpuarray.dtypes import (
     kind_of,
     work_dtype,
 )
-from gpuarray.elementwise import new_elemwise
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
 from judge import quietly

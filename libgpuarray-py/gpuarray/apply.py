@@ -1,0 +1,448 @@
+"""Rows of the table run on arrays and numbers: kernels, and one call that takes all.
+
+A kernel is made once for each context, row and combination of operand types, and kept
+in ``context.kernels``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import ARRAY, check, ffi, lib, library_text
+from gpuarray.base import BaseArray
+from gpuarray.codegen import (
+    Casting,
+    Operand,
+    convert,
+    literal,
+    resolve,
+    scalar_expression,
+)
+from gpuarray.context import Context
+from gpuarray.dtypes import (
+    DOUBLES,
+    as_dtype,
+    can_cast,
+    dtype_to_typecode,
+    kind_of,
+    work_ctype,
+    work_dtype,
+)
+from gpuarray.errors import (
+    BadType,
+    BadValue,
+    KernelError,
+    ReadOnly,
+    TooLarge,
+    Unsupported,
+)
+from gpuarray.scalars import Scalar
+
+DType = np.dtype[Any]
+
+_BOOL = np.dtype(np.bool_)
+_INFINITY = np.float32(np.inf)
+
+# Products and sums are rounded one by one, as NumPy does, and not made one operation:
+# a fused kernel then gives the same bits as the operations that it stands for.
+ROUNDED = "#pragma OPENCL FP_CONTRACT OFF\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """How a Python or NumPy number reaches a kernel that computes with it in ``dtype``.
+
+    Integers and truth values come as ``ga_long``, floats and complex numbers in the
+    type they are computed in. Any number has a truth value, a float too.
+    """
+
+    dtype: DType
+    kind: str
+    typecode: int
+    range: tuple[int, int]
+    refuses_negative: bool
+    is_rounded: bool
+
+    def pointer(self, value: Any) -> Any:
+        """A C pointer to the value, for one launch."""
+        if self.kind == "c":
+            ctype = "float[2]" if self.typecode == lib.GA_CFLOAT else "double[2]"
+            number = complex(value)
+            return ffi.new(ctype, (number.real, number.imag))
+        if self.kind == "f":
+            ctype = "float *" if self.typecode == lib.GA_FLOAT else "double *"
+            return ffi.new(ctype, self.float_value(value))
+        return ffi.new("long long *", self.int_value(value))
+
+    def float_value(self, value: Any) -> float:
+        """The value rounded to ``dtype``'s precision where the kernel would not."""
+        return float(self.dtype.type(value) if self.is_rounded else value)
+
+    def int_value(self, value: Any) -> int:
+        """The value's 64 bits as a signed number."""
+        whole = int(bool(value) if self.dtype == _BOOL else value)
+        return whole if whole < 2**63 else whole - 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A compiled elementwise operation: its result's type, and the numbers it takes.
+
+    Its arguments are the result, the operands that are arrays, the mask if it has one,
+    the operands that are numbers.
+    """
+
+    handle: Any
+    dtype: DType
+    typecode: int
+    numbers: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a row is applied beyond its operands, as NumPy's ufuncs let one choose.
+
+    ``out``: the dtype of an output that is given. ``masked``: whether a mask says which
+    elements are computed; the others stay as they are, or are 0 in a new array.
+    """
+
+    out: DType | None = None
+    masked: bool = False
+    dtype: DType | None = None
+    casting: Casting = "same_kind"
+
+
+PLAIN = Manner()
+
+
+def number_operand(number: Any) -> Operand | None:
+    """How NumPy sees a number: weak, or of a dtype; None if it is no number."""
+    if isinstance(number, bool):
+        return _BOOL
+    if isinstance(number, np.generic):
+        return number.dtype
+    if isinstance(number, int):
+        return int
+    if isinstance(number, float):
+        return float
+    return complex if isinstance(number, complex) else None
+
+
+def make_kernel(
+    context: Context,
+    row: Scalar,
+    operands: Sequence[Operand],
+    is_array: Sequence[bool],
+    manner: Manner = PLAIN,
+) -> Kernel:
+    """The kernel of ``row`` for these operands."""
+    context.pointer  # noqa: B018  (raises if the context is closed)
+    loop = resolve(row, tuple(operands), manner.dtype, manner.casting)
+    stored = _stored(row, loop.result, manner)
+    _require_double(context, row, (*loop.operands, loop.result))
+    texts: list[tuple[str, Operand]] = []
+    arrays: list[tuple[str, int, int]] = []
+    passed: list[tuple[str, int, int]] = []
+    numbers: list[Number] = []
+    for i, (operand, target) in enumerate(zip(operands, loop.operands, strict=True)):
+        name = f"a{i}"
+        if is_array[i]:
+            assert not isinstance(operand, type)
+            arrays.append((name, dtype_to_typecode(operand), lib.GE_READ))
+            texts.append((convert(name, operand, target), target))
+        else:
+            number = number_of(row, i, target)
+            numbers.append(number)
+            passed.append((name, number.typecode, lib.GE_SCALAR))
+            texts.append((number_text(number, name), target))
+    expression = scalar_expression(row, texts)
+    text = f"r = ({convert(expression.text, expression.dtype, stored)})"
+    typecode = dtype_to_typecode(stored)
+    flags = lib.GE_WRITE
+    if manner.masked:
+        arrays.append(("m", dtype_to_typecode(_BOOL), lib.GE_READ))
+        text = f"if (m) {{ {text}; }}"
+        if manner.out is None:
+            text += f" else {{ r = {literal(0, stored)}; }}"
+        else:
+            flags |= lib.GE_READ
+    handle = new_elemwise(
+        context,
+        ROUNDED + expression.support,
+        text,
+        [("r", typecode, flags), *arrays, *passed],
+        row.name,
+    )
+    return Kernel(handle, stored, typecode, tuple(numbers))
+
+
+def number_text(number: Number, name: str) -> str:
+    """C text of a number's argument, in the type that it is computed in."""
+    return name if number.kind == "c" else f"({work_ctype(number.dtype)}){name}"
+
+
+def _stored(row: Scalar, result: DType, manner: Manner) -> DType:
+    out = manner.out
+    if out is None:
+        return result
+    if not can_cast(result, out, manner.casting):
+        raise BadType(
+            f"{row.name}: a result of {result} cannot be stored as {out} by the rule "
+            f"{manner.casting!r}; make a new array, or convert with astype"
+        )
+    return out
+
+
+def _require_double(context: Context, row: Scalar, dtypes: Sequence[DType]) -> None:
+    if not context.has_double and not DOUBLES.isdisjoint(dtypes):
+        raise Unsupported(
+            f"{row.name}: these operands are computed in float64, which "
+            f"{context.device_name} ({context.name}) lacks; convert them with "
+            "a.astype('float32')"
+        )
+
+
+def number_of(row: Scalar | None, position: int, target: DType) -> Number:
+    """How a number reaches a kernel that takes it as operand ``position`` of ``row``.
+
+    ``target`` is the dtype that it is computed in; no row: in a text of the user's.
+    """
+    kind, work = kind_of(target), work_dtype(target)
+    if kind in "fc":
+        return Number(
+            target, kind, dtype_to_typecode(work), (0, 0), False, work != target
+        )
+    bounds = (0, 1)
+    if kind != "b":
+        bounds = int(np.iinfo(target).min), int(np.iinfo(target).max)
+    refuses = row is not None and _refuses_negative(row, position, target)
+    return Number(target, kind, lib.GA_LONG, bounds, refuses, False)
+
+
+def _refuses_negative(row: Scalar, position: int, target: DType) -> bool:
+    """Whether NumPy refuses a negative integer here, as it does for exponents."""
+    if target.kind != "i":
+        return False
+    sample: list[Any] = [np.ones(1, target)] * row.arity
+    sample[position] = -sample[position]
+    try:
+        row.reference(*sample)
+    except ValueError:
+        return True
+    return False
+
+
+def new_elemwise(
+    context: Context,
+    support: str,
+    expression: str,
+    arguments: Sequence[tuple[str, int, int]],
+    operation: str,
+) -> Any:
+    """A ``GpuElemwise *`` that is freed with its last reference.
+
+    ``arguments`` are (name, typecode, GE_ flags).
+    """
+    names = [ffi.new("char[]", name.encode()) for name, _, _ in arguments]
+    described = ffi.new("gpuelemwise_arg[]", len(names))
+    for slot, name, argument in zip(described, names, arguments, strict=True):
+        slot.name, slot.typecode, slot.flags = name, argument[1], argument[2]
+    handle = lib.GpuElemwise_new(
+        context.pointer,
+        support.encode(),
+        expression.encode(),
+        len(names),
+        described,
+        0,
+        lib.GE_CONVERT_F16,
+    )
+    if not handle:
+        raise KernelError(f"{operation}: {library_text()}")
+    return ffi.gc(handle, lib.GpuElemwise_free)
+
+
+# ---- what goes wrong ----
+
+
+def fail(status: int, name: str, context: Context, operands: Sequence[Any]) -> None:
+    """Raise what ``status`` means, with the operation, its operands and the device."""
+    given = ", ".join(
+        f"{x.dtype}{list(x.shape)}" if isinstance(x, BaseArray) else repr(x)
+        for x in operands
+    )
+    check(status, f"{name}({given}) on {context.name}")
+
+
+def other_context(name: str, a: BaseArray, b: BaseArray) -> BadValue:
+    """What to raise for operands of two contexts."""
+    return BadValue(
+        f"{name}: the operands are on {a.context.name} and {b.context.name}; bring "
+        f"one over first: b.transfer(gpuarray.context({a.context.name!r}))"
+    )
+
+
+def host_array(name: str, context: Context, host: Any) -> BadType:
+    """What to raise for an operand on the host."""
+    return BadType(
+        f"{name}: an operand is a NumPy array of shape {np.shape(host)}; put it on "
+        f"the device first: gpuarray.asarray(x, context={context.name!r})"
+    )
+
+
+def fitting_number(row: Scalar, number: Number, value: Any) -> Any:
+    """What to compute with for an integer, which the loop's dtype may not hold.
+
+    A comparison then sees an infinity of the same sign; anything else is refused, as is
+    a negative number where NumPy refuses it.
+    """
+    low, high = number.range
+    if number.dtype == _BOOL:
+        return value
+    if low <= value <= high:
+        if number.refuses_negative and value < 0:
+            raise BadValue(
+                f"{row.name}: integers to negative integer powers are not allowed; got "
+                f"{value}; convert with a.astype(float)"
+            )
+        return value
+    if row.result == "bool":
+        return _INFINITY if value > high else -_INFINITY
+    raise TooLarge(f"{row.name}: integer {value} is out of bounds for {number.dtype}")
+
+
+# ---- any mix of arrays and numbers ----
+
+
+def apply_row(
+    row: Scalar,
+    operands: Sequence[Any],
+    out: BaseArray | None = None,
+    *,
+    where: Any = True,
+    dtype: Any = None,
+    casting: Casting = "same_kind",
+) -> Any:
+    """``row`` of arrays and numbers, of which at least one is an array.
+
+    The result is a new array, or ``out``, which must have the shape that the operands
+    broadcast to, and whose dtype the rule ``casting`` lets the result be stored in.
+    Where the mask ``where`` is false, ``out`` stays as it is and a new array has 0.
+    """
+    if len(operands) != row.arity:
+        raise BadType(f"{row.name}: {len(operands)} operands, expected {row.arity}")
+    operands = [_unwrapped(x) for x in operands]
+    arrays = [x for x in operands if isinstance(x, BaseArray)]
+    context = _common_context(row, arrays, out)
+    mask = None if where is True else _mask(row, where, arrays[0])
+    manner = Manner(
+        None if out is None else out._dtype,
+        mask is not None,
+        None if dtype is None else as_dtype(dtype, row.name),
+        casting,
+    )
+    kernel, values = _kernel_for(row, context, operands, manner)
+    pointers = [n.pointer(v) for n, v in zip(kernel.numbers, values, strict=True)]
+    inputs = [array._struct for array in arrays]
+    if mask is not None:
+        inputs.append(mask._struct)
+    inputs += pointers
+    if out is not None:
+        status = call_elemwise(kernel.handle, [out._struct, *inputs])
+        if status:
+            fail(status, row.name, context, operands)
+        return out
+    struct = ffi.new(ARRAY)
+    outs = ffi.new("GpuArray *[1]", [struct])
+    status = lib.GpuElemwise_apply(kernel.handle, outs, ffi.new("void *[]", inputs))
+    if status:
+        fail(status, row.name, context, operands)
+    return arrays[0].wrap(struct, context, kernel.dtype, kernel.typecode)
+
+
+def call_elemwise(handle: Any, arguments: Sequence[Any]) -> int:
+    """Run a ``GpuElemwise`` into outputs that are given; inputs stretch."""
+    flags = lib.GE_BROADCAST | lib.GE_PADSHAPE
+    return int(lib.GpuElemwise_call(handle, ffi.new("void *[]", arguments), flags))
+
+
+def _unwrapped(value: Any) -> Any:
+    """The number in a NumPy array of no axes; anything else itself."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def _common_context(
+    row: Scalar, arrays: Sequence[BaseArray], out: BaseArray | None
+) -> Context:
+    if out is not None and not isinstance(out, BaseArray):
+        raise BadType(
+            f"{row.name}: out is {type(out).__name__}, expected a gpuarray array"
+        )
+    involved = [*arrays] if out is None else [*arrays, out]
+    if not arrays:
+        raise BadType(
+            f"{row.name}: no operand is a gpuarray array; use numpy.{row.name}, or "
+            "gpuarray.asarray(x)"
+        )
+    for array in involved:
+        if array._context is not arrays[0]._context:
+            raise other_context(row.name, arrays[0], array)
+    if out is not None and not out.flags.writeable:
+        raise ReadOnly(f"{row.name}: the output is read-only, as broadcast views are")
+    return arrays[0]._context
+
+
+def _mask(row: Scalar, where: Any, like: BaseArray) -> BaseArray:
+    """The mask as an array on the context of ``like``."""
+    if isinstance(where, bool | np.bool_):
+        return like.from_host(np.asarray(where), like._context)
+    if isinstance(where, BaseArray) and where._dtype == _BOOL:
+        if where._context is not like._context:
+            raise other_context(row.name, like, where)
+        return where
+    if isinstance(where, np.ndarray):
+        raise host_array(row.name, like._context, where)
+    given = where.dtype if isinstance(where, BaseArray) else type(where).__name__
+    raise BadType(f"{row.name}: where is of {given}, expected a gpuarray array of bool")
+
+
+def _kernel_for(
+    row: Scalar, context: Context, operands: Sequence[Any], manner: Manner
+) -> tuple[Kernel, list[Any]]:
+    """The kernel for these operands, and the numbers among them."""
+    values = [x for x in operands if not isinstance(x, BaseArray)]
+    types = tuple(
+        x._typecode if isinstance(x, BaseArray) else x.__class__ for x in operands
+    )
+    key = row.name, types, manner
+    kernel = context.kernels.get(key)
+    if kernel is None:
+        given = [_operand(row, context, x) for x in operands]
+        is_array = [isinstance(x, BaseArray) for x in operands]
+        kernel = make_kernel(context, row, given, is_array, manner)
+        context.kernels[key] = kernel
+    for number, value in zip(kernel.numbers, values, strict=True):
+        if number.kind in "fc":
+            continue
+        replaced = fitting_number(row, number, value)
+        if replaced is not value:
+            changed = [replaced if x is value else x for x in operands]
+            return _kernel_for(row, context, changed, manner)
+    return kernel, values
+
+
+def _operand(row: Scalar, context: Context, value: Any) -> Operand:
+    if isinstance(value, BaseArray):
+        return value._dtype
+    if isinstance(value, np.ndarray):
+        raise host_array(row.name, context, value)
+    operand = number_operand(value)
+    if operand is None:
+        raise BadType(
+            f"{row.name}: an operand is of {type(value).__name__}, expected a gpuarray "
+            "array or a number"
+        )
+    return operand

@@ -1,0 +1,34 @@
+"""libgpuarray 0.7's triangles of a matrix, which are made in place by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuarray import grids
+from gpuarray.base import require
+from gpuarray.errors import BadValue
+
+
+def _keep(operation: str, matrix: Any, inplace: bool) -> Any:
+    source = require(matrix, operation)
+    flags = source.flags
+    if source.ndim != 2 or not (flags.c_contiguous or flags.f_contiguous):
+        raise BadValue(
+            f"{operation}: got an array of shape {source.shape}, expected a contiguous "
+            "matrix"
+        )
+    result = getattr(grids, operation)(source)
+    if not inplace:
+        return result
+    source[...] = result
+    return source
+
+
+def triu(A: Any, inplace: bool = True) -> Any:
+    """The matrix with zeros below the diagonal; itself if ``inplace``."""
+    return _keep("triu", A, inplace)
+
+
+def tril(A: Any, inplace: bool = True) -> Any:
+    """The matrix with zeros above the diagonal; itself if ``inplace``."""
+    return _keep("tril", A, inplace)

@@ -1,0 +1,141 @@
+"""NumPy's protocols: its functions called with our arrays lead to ours of that name.
+
+``numpy.exp(x)``, ``numpy.add.reduce(x)``, ``numpy.sum(x)``, ``numpy.linalg.norm(x)``
+stay on the device. What there is no function for raises BadType: nothing is ever copied
+to the host unasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpuarray.apply import apply_row
+from gpuarray.base import BaseArray, may_share_memory
+from gpuarray.codegen import Casting
+from gpuarray.elementwise import BY_REFERENCE
+from gpuarray.errors import BadType
+from gpuarray.scalars import SCALARS
+
+_OURS: dict[str, Any] = {}
+
+
+def offer(namespace: Mapping[str, Any]) -> None:
+    """Say which functions there are, by NumPy's names; submodules by theirs."""
+    _OURS.update(namespace)
+
+
+def _missing(name: str) -> BadType:
+    return BadType(
+        f"numpy.{name} is not offered for gpuarray arrays; copy to the host with "
+        "numpy.asarray(x), or x.get()"
+    )
+
+
+# ---- ufuncs ----
+
+
+def _is_known(operand: Any) -> bool:
+    """Whether an operand is one that our functions take, or refuse with a reason."""
+    numbers = bool, int, float, complex, np.generic, np.ndarray
+    return isinstance(operand, (BaseArray, *numbers))
+
+
+def array_ufunc(
+    array: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+) -> Any:
+    """``__array_ufunc__``: the ufunc of the same name here."""
+    outs: tuple[Any, ...] = options.get("out") or ()
+    operands = inputs[:1] if method in ("at", "reduceat") else inputs
+    if not all(_is_known(x) for x in (*operands, *outs) if x is not None):
+        return NotImplemented
+    ours = BY_REFERENCE.get(ufunc)
+    if ours is not None:
+        if method == "__call__":
+            return ours(*inputs, **options)
+        return getattr(ours, method)(*inputs, **options)
+    composed = _OURS.get(ufunc.__name__)
+    if composed is None or method != "__call__":
+        name = ufunc.__name__
+        raise _missing(name if method == "__call__" else f"{name}.{method}")
+    if len(outs) == 1:
+        options["out"] = outs[0]
+    return composed(*inputs, **options)
+
+
+# ---- functions ----
+
+
+def array_function(
+    array: Any,
+    function: Callable[..., Any],
+    types: tuple[type, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """``__array_function__``: the function of the same name here."""
+    if not all(issubclass(kind, BaseArray | np.ndarray) for kind in types):
+        return NotImplemented
+    ours = _PLAIN.get(function)
+    if ours is None:
+        path = [*function.__module__.split(".")[1:], function.__name__]
+        ours = _found(path)
+        if ours is None:
+            raise _missing(".".join(path))
+    return ours(*args, **kwargs)
+
+
+def _found(path: list[str]) -> Any:
+    """What is offered by the name, which may begin with a submodule's."""
+    first, *rest = path
+    found = _OURS.get(first)
+    for name in rest:
+        listed = getattr(found, "__all__", None)
+        if listed is not None and name not in listed:
+            return None
+        found = getattr(found, name, None)
+    return found if callable(found) else None
+
+
+def _copyto(
+    dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True
+) -> None:
+    if not isinstance(dst, BaseArray):
+        raise BadType(
+            "numpy.copyto: an array of a device is not copied into one of the host; "
+            "use dst[...] = x.get()"
+        )
+    apply_row(SCALARS["second"], (dst, src), dst, where=where, casting=casting)
+
+
+def _length(array: Any, axis: Any = None) -> int:
+    if axis is None:
+        return int(array.size)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return int(np.prod([array.shape[i] for i in axes]))
+
+
+def _is_complex(array: Any) -> bool:
+    return bool(array.dtype.kind == "c")
+
+
+# What needs no element, or says how an array prints.
+_PLAIN: dict[Any, Callable[..., Any]] = {
+    np.shape: lambda array: array.shape,
+    np.ndim: lambda array: array.ndim,
+    np.size: _length,
+    np.iscomplexobj: _is_complex,
+    np.isrealobj: lambda array: not _is_complex(array),
+    np.may_share_memory: lambda a, b, *_, **__: _may_share(a, b),
+    np.shares_memory: lambda a, b, *_, **__: _may_share(a, b),
+    np.array_repr: lambda array, *_, **__: repr(array),
+    np.array_str: lambda array, *_, **__: str(array),
+    np.copyto: _copyto,
+}
+
+
+def _may_share(a: Any, b: Any) -> bool:
+    both = isinstance(a, BaseArray) and isinstance(b, BaseArray)
+    return both and may_share_memory(a, b)

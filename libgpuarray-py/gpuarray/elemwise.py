@@ -1,0 +1,215 @@
+"""libgpuarray 0.7's elementwise kernels: ``GpuElemwise`` and the helpers on top of it.
+
+A new expression is written for each call; what was compiled before is found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray._native import ffi, lib
+from gpuarray.apply import call_elemwise, fail, new_elemwise, number_of
+from gpuarray.array import Array
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.dtypes import (
+    as_dtype,
+    dtype_to_ctype,
+    dtype_to_typecode,
+    get_common_dtype,
+)
+from gpuarray.errors import BadType, BadValue
+from gpuarray.reducing import declared
+
+DType = np.dtype[Any]
+
+
+class arg:
+    """An argument of a ``GpuElemwise``: its name, its dtype, what is done with it."""
+
+    def __init__(
+        self,
+        name: str,
+        type: npt.DTypeLike,
+        read: bool = False,
+        write: bool = False,
+        scalar: bool = False,
+    ) -> None:
+        if not (read or write or scalar):
+            raise BadValue(f"arg {name!r}: none of read, write and scalar is set")
+        self.name = name
+        self.type = as_dtype(type, f"arg {name!r}")
+        self.read, self.write, self.scalar = bool(read), bool(write), bool(scalar)
+
+
+class GpuElemwise:
+    """C statements over arrays of any layout, where each argument is a variable.
+
+    Called with all arguments, those that are written too.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        expr: str | bytes,
+        args: Sequence[arg],
+        nd: int = 0,
+        preamble: str | bytes = "",
+        convert_f16: bool = False,
+    ) -> None:
+        if not all(isinstance(one, arg) for one in args):
+            raise BadType("GpuElemwise: args must be a list of elemwise.arg")
+        self.context = ctx
+        self.args = list(args)
+        self._numbers: list[Any] = [
+            number_of(None, 0, one.type) if one.scalar else None for one in args
+        ]
+        described, lines = [], []
+        for one, how in zip(self.args, self._numbers, strict=True):
+            if how is None:
+                flags = lib.GE_READ * one.read | lib.GE_WRITE * one.write
+                described.append((one.name, dtype_to_typecode(one.type), flags))
+            else:
+                described.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
+                lines.append(declared(one.name, how))
+        lines.append(_text(expr))
+        text = "\n".join(lines)
+        self._handle = new_elemwise(
+            ctx, _text(preamble), text, described, "GpuElemwise"
+        )
+
+    def __call__(
+        self, *args: Any, broadcast: bool = True, padshape: bool = True
+    ) -> None:
+        """Run it; ``broadcast`` lets inputs stretch, ``padshape`` lower their rank."""
+        if len(args) != len(self.args):
+            raise BadType(
+                f"GpuElemwise: {len(args)} arguments, expected {len(self.args)}"
+            )
+        listed = []
+        for one, how, value in zip(self.args, self._numbers, args, strict=True):
+            if how is not None:
+                listed.append(how.pointer(np.asarray(value).item()))
+            elif isinstance(value, BaseArray):
+                listed.append(value._struct)
+            else:
+                raise BadType(
+                    f"GpuElemwise: {one.name} is {type(value).__name__}, expected a "
+                    "gpuarray array"
+                )
+        if broadcast and padshape:
+            status = call_elemwise(self._handle, listed)
+        else:
+            flags = lib.GE_BROADCAST * broadcast | lib.GE_PADSHAPE * padshape
+            pointers = ffi.new("void *[]", listed)
+            status = lib.GpuElemwise_call(self._handle, pointers, flags)
+        if status:
+            fail(status, "GpuElemwise", self.context, args)
+
+
+def _text(given: str | bytes) -> str:
+    return given.decode() if isinstance(given, bytes) else given
+
+
+def as_argument(o: Any, name: str, read: bool = False, write: bool = False) -> arg:
+    """The argument that stands for an array or a number."""
+    if isinstance(o, BaseArray):
+        return arg(name, o.dtype, read=read, write=write)
+    return arg(name, np.asarray(o).dtype, scalar=True)
+
+
+def elemwise1(
+    a: Array,
+    op: str,
+    oper: str | None = None,
+    op_tmpl: str = "res = %(op)sa",
+    out: Array | None = None,
+    convert_f16: bool = True,
+) -> Array:
+    """C's operator ``op`` of each element of ``a``; ``oper`` is a whole statement."""
+    if out is None:
+        out = a.allocate(a.shape, a.dtype, a.context, operation="elemwise1")
+    args = [as_argument(out, "res", write=True), as_argument(a, "a", read=True)]
+    GpuElemwise(a.context, oper or op_tmpl % {"op": op}, args)(out, a)
+    return out
+
+
+def _operand(x: Any) -> Any:
+    """An array, or a number, which is weak if it is Python's."""
+    is_known = isinstance(x, BaseArray | bool | int | float | complex)
+    return x if is_known else np.asarray(x)[()]
+
+
+def _argument(x: Any, name: str, dtype: DType) -> arg:
+    """The argument of an operand; a Python number comes in the result's dtype."""
+    if isinstance(x, BaseArray | np.generic):
+        return as_argument(x, name, read=True)
+    return arg(name, dtype, scalar=True)
+
+
+def elemwise2(
+    a: Any,
+    op: str,
+    b: Any,
+    ary: Array,
+    odtype: npt.DTypeLike | None = None,
+    oper: str | None = None,
+    op_tmpl: str = "res = (%(out_t)s)a %(op)s (%(out_t)s)b",
+    broadcast: bool = False,
+    convert_f16: bool = True,
+) -> Array:
+    """C's operator ``op`` of ``a`` and ``b``, arrays or numbers; made like ``ary``."""
+    a, b = _operand(a), _operand(b)
+    dtype = get_common_dtype(a, b, True) if odtype is None else odtype
+    dtype = as_dtype(dtype, "elemwise2")
+    shapes = [x.shape for x in (a, b) if isinstance(x, BaseArray)]
+    shape = np.broadcast_shapes(*shapes) if broadcast else shapes[0]
+    out: Array = ary.allocate(shape, dtype, ary.context, operation="elemwise2")
+    args = [
+        arg("res", dtype, write=True),
+        _argument(a, "a", dtype),
+        _argument(b, "b", dtype),
+    ]
+    words = {"op": op, "out_t": dtype_to_ctype(dtype)}
+    kernel = GpuElemwise(ary.context, oper or op_tmpl % words, args)
+    kernel(out, a, b, broadcast=broadcast)
+    return out
+
+
+def ielemwise2(
+    a: Array,
+    op: str,
+    b: Any,
+    oper: str | None = None,
+    op_tmpl: str = "a = a %(op)s b",
+    broadcast: bool = False,
+    convert_f16: bool = True,
+) -> Array:
+    """C's operator ``op`` of ``a`` and ``b``, stored into ``a``, which is returned."""
+    b = _operand(b)
+    args = [as_argument(a, "a", read=True, write=True), _argument(b, "b", a.dtype)]
+    kernel = GpuElemwise(a.context, oper or op_tmpl % {"op": op}, args)
+    kernel(a, b, broadcast=broadcast)
+    return a
+
+
+def compare(
+    a: Array, op: str, b: Any, broadcast: bool = False, convert_f16: bool = True
+) -> Array:
+    """C's comparison ``op`` of ``a`` and ``b``: an array of bool."""
+    b = _operand(b)
+    dtype = get_common_dtype(a, b, True)
+    shape = b.shape if broadcast and isinstance(b, BaseArray) else a.shape
+    shape = np.broadcast_shapes(a.shape, shape)
+    out: Array = a.allocate(shape, np.dtype(np.bool_), a.context, operation="compare")
+    args = [
+        as_argument(out, "res", write=True),
+        _argument(a, "a", dtype),
+        _argument(b, "b", dtype),
+    ]
+    GpuElemwise(a.context, f"res = (a {op} b)", args)(out, a, b, broadcast=broadcast)
+    return out

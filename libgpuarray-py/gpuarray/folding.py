@@ -1,0 +1,455 @@
+"""Folds with any row of two operands: reduce, accumulate, reduceat, and at.
+
+Rows that associate are reduced and scanned by the library, in parallel. The others are
+folded from the left, as NumPy does, by one thread for each result; so are slices and
+what belongs to one place of ``at``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from functools import cache
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import check, lib
+from gpuarray.apply import ROUNDED, apply_row, number_operand
+from gpuarray.base import BaseArray, axis_number, require
+from gpuarray.codegen import convert, identity_text, resolve, scalar_expression
+from gpuarray.context import Context
+from gpuarray.dtypes import (
+    as_dtype,
+    as_numpy_knows,
+    can_cast,
+    dtype_to_ctype,
+    result_type,
+    work_dtype,
+)
+from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
+from gpuarray.fancy import INT64, take_at
+from gpuarray.indexing import get
+from gpuarray.kernel import GpuKernel
+from gpuarray.reduction import (
+    Part,
+    apply_reduction,
+    axes_mask,
+    make_reduction,
+)
+from gpuarray.scalars import Scalar
+from gpuarray.scanning import scan
+from gpuarray.sorting import argsort
+
+Axis = int | Sequence[int] | None
+DType = np.dtype[Any]
+
+
+# ---- dtypes ----
+
+
+@cache
+def _numpy_dtype(row: Scalar, array: DType, dtype: DType | None) -> DType:
+    """The dtype in which NumPy folds an array."""
+    ufunc = row.ufunc
+    if ufunc is None:
+        raise BadType(f"{row.name}: only NumPy's functions of two operands are folded")
+    (known, *chosen), back = as_numpy_knows(
+        (array,) if dtype is None else (array, dtype)
+    )
+    try:
+        with np.errstate(all="ignore"):
+            found = ufunc.reduce(np.ones(2, known), dtype=(*chosen, None)[0]).dtype
+    except TypeError as error:
+        raise BadType(f"{row.name}: {array} is not folded: {error}") from None
+    return as_dtype(back.get(found, found), row.name)
+
+
+def _fold_dtype(row: Scalar, array: BaseArray, dtype: Any, out: Any) -> DType:
+    if dtype is not None:
+        return _numpy_dtype(row, array._dtype, as_dtype(dtype, row.name))
+    if out is None:
+        return _numpy_dtype(row, array._dtype, None)
+    return resolve(row, (out._dtype, array._dtype)).result
+
+
+def _stored(row: Scalar, result: Any, out: Any) -> Any:
+    """The result, or ``out`` with its elements."""
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise BadValue(
+            f"{row.name}: out has shape {out.shape}, expected {result.shape}"
+        )
+    if not out.flags.writeable:
+        raise ReadOnly(f"{row.name}: the output is read-only, as broadcast views are")
+    check(lib.GpuArray_move(out._struct, result._struct), row.name)
+    return out
+
+
+def _output(row: Scalar, out: Any) -> Any:
+    """The output of a tuple of one; BadType for what is no array."""
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    return None if out is None else require(out, row.name)
+
+
+# ---- reduce ----
+
+
+def reduce(
+    row: Scalar,
+    array: Any,
+    axis: Axis,
+    dtype: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """``numpy.<row>.reduce``."""
+    operation = f"{row.name}.reduce"
+    source, out = require(array, operation), _output(row, out)
+    if source.ndim == 0 and axis in (0, -1):
+        axis = None
+    chosen = _fold_dtype(row, source, dtype, out)
+    identity = getattr(row.reference, "identity", None)
+    if where is not True and identity is None and initial is None:
+        raise BadValue(
+            f"{operation}: it has no identity, so with a mask give initial= as well"
+        )
+    if row.associates:
+        result = _monoid(row, source, axis, chosen, keepdims, initial, where)
+    else:
+        result = _left(row, source, axis, chosen, keepdims, initial, where)
+    return _stored(row, result, out)
+
+
+def _monoid(
+    row: Scalar,
+    array: BaseArray,
+    axis: Axis,
+    dtype: DType,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """Reduced by the library. Elements are first folded with the row's identity."""
+    context, masked = array._context, where is not True
+    key = "reduce", row.name, array._typecode, dtype, masked, initial is None
+    reduction = context.kernels.get(key)
+    if reduction is None:
+        reduction = _reduction(row, array, dtype, masked, initial is not None)
+        context.kernels[key] = reduction
+    operation = f"{row.name}.reduce"
+    mask = axes_mask(axis, array.ndim, operation)
+    arrays = [array]
+    if masked:
+        arrays.append(as_mask(where, array, operation).broadcast_to(array.shape))
+    result = apply_reduction(reduction, arrays, mask, keepdims, operation)
+    if initial is None:
+        return result
+    return _with_initial(row, initial, result)
+
+
+def _with_initial(row: Scalar, initial: Any, result: BaseArray) -> Any:
+    if number_operand(initial) is None:
+        raise BadType(
+            f"{row.name}.reduce: initial is {type(initial).__name__}, expected a number"
+        )
+    return apply_row(row, (initial, result), dtype=result._dtype, casting="unsafe")
+
+
+def _reduction(
+    row: Scalar, array: BaseArray, dtype: DType, masked: bool, begins: bool
+) -> Any:
+    work = work_dtype(dtype)
+    text = convert("x", array._dtype, work)
+    start = identity_text(row, work)
+    inputs = [("x", array._dtype)]
+    if row.identity is None:  # it changes what it meets: hypot(0, -3) is 3
+        text = scalar_expression(row, [(start, work), (f"({text})", work)]).text
+    if masked:
+        inputs.append(("m", np.dtype(np.bool_)))
+        text = f"m ? ({text}) : {start}"
+    return make_reduction(
+        array._context,
+        f"{row.name}.reduce",
+        inputs,
+        [Part(row, text, work)],
+        dtype,
+        begins=begins,
+    )
+
+
+def as_mask(where: Any, like: BaseArray, operation: str) -> Any:
+    """A bool array on the context of ``like``."""
+    if isinstance(where, bool | np.bool_):
+        return like.from_host(np.asarray(where), like._context)
+    mask = require(where, f"{operation}: where")
+    if mask.dtype != np.bool_:
+        raise BadType(f"{operation}: where is of {mask.dtype}, expected bool")
+    return mask
+
+
+# ---- from the left ----
+
+
+def _left(
+    row: Scalar,
+    array: BaseArray,
+    axis: Axis,
+    dtype: DType,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """A fold over one axis, element by element."""
+    operation = f"{row.name}.reduce"
+    listed = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    if axis is None:
+        listed = tuple(range(array.ndim))
+    if len(listed) != 1:
+        raise BadValue(
+            f"{operation}: its order cannot be changed, so give one axis; got {axis}"
+        )
+    if where is not True or initial is not None:
+        raise BadType(
+            f"{operation}: initial= and where= are offered for functions that "
+            "associate, such as add"
+        )
+    at = axis_number(listed[0], array.ndim, operation)
+    length = array.shape[at]
+    if length == 0:
+        raise BadValue(f"{operation}: no elements, and it has no identity")
+    starts = array.from_host(np.zeros(1, INT64), array._context)
+    result = _fold(row, array, starts, at, dtype)
+    kept = [1 if i == at else n for i, n in enumerate(array.shape)]
+    return result.reshape(*(n for i, n in enumerate(kept) if keepdims or i != at))
+
+
+# Slice k of a row of slices, at (outer, k, inner). One thread walks one slice from its
+# start to the next slice's, at least one element. A wrong index, which is reported
+# elsewhere, must not lead out of the array.
+FOLD = """
+KERNEL void $name(GLOBAL_MEM $t *y, ga_size y_off, GLOBAL_MEM $t *x, ga_size x_off,
+                  GLOBAL_MEM ga_long *s, ga_size s_off, ga_long n, ga_long m,
+                  ga_long inner, ga_long count) {
+  y = (GLOBAL_MEM $t *)((GLOBAL_MEM char *)y + y_off);
+  x = (GLOBAL_MEM $t *)((GLOBAL_MEM char *)x + x_off);
+  s = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)s + s_off);
+  const ga_long step = (ga_long)(GDIM_0 * LDIM_0);
+  for (ga_long t = (ga_long)(GID_0 * LDIM_0 + LID_0); t < count; t += step) {
+    const ga_long i = t % inner, k = t / inner % m, o = t / inner / m;
+    const ga_long next = k + 1 < m ? s[k + 1] : n, end = next < n ? next : n;
+    GLOBAL_MEM $t *at = x + o * n * inner + i;
+    ga_long j = s[k] >= 0 && s[k] < n ? s[k] : 0;
+    $t acc = at[j * inner];
+    $each
+    for (j++; j < end; j++) {
+      const $t v = at[j * inner];
+      acc = $next;
+      $each
+    }
+    $last
+  }
+}
+"""
+# Each place of `a` is one thread's: that of the first of its entries, which are sorted.
+AT = """
+KERNEL void $name(GLOBAL_MEM $t *a, ga_size a_off, GLOBAL_MEM ga_long *places,
+                  ga_size places_off, GLOBAL_MEM ga_long *order, ga_size order_off,
+                  GLOBAL_MEM $b *b, ga_size b_off, ga_long size, ga_long count) {
+  a = (GLOBAL_MEM $t *)((GLOBAL_MEM char *)a + a_off);
+  places = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)places + places_off);
+  order = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)order + order_off);
+  b = (GLOBAL_MEM $b *)((GLOBAL_MEM char *)b + b_off);
+  const ga_long step = (ga_long)(GDIM_0 * LDIM_0);
+  for (ga_long t = (ga_long)(GID_0 * LDIM_0 + LID_0); t < count; t += step) {
+    const ga_long place = places[t];
+    if ((t > 0 && places[t - 1] == place) || place < 0 || place >= size)
+      continue;
+    $t acc = a[place];
+    for (ga_long j = t; j < count && places[j] == place; j++) {
+      const $b v = b[order[j]];
+      acc = $next;
+    }
+    a[place] = acc;
+  }
+}
+"""
+
+
+def _kernel(
+    context: Context, template: str, words: dict[str, str], support: str
+) -> GpuKernel:
+    """The kernel of a template: arrays with their offsets, then numbers."""
+    digest = hashlib.blake2b(repr((template, words)).encode(), digest_size=8)
+    name = f"fold_{digest.hexdigest()}"
+    source = ROUNDED + support + Template(template).substitute(words, name=name)
+    types: list[Any] = [BaseArray, np.uint64] * template.count("_off,")
+    types += [np.int64] * (4 if template is FOLD else 2)
+    return GpuKernel(source, name, types, context)
+
+
+def _launch(
+    kernel: GpuKernel, arrays: Sequence[BaseArray], numbers: Sequence[int]
+) -> None:
+    """Over as many work items as the last number says."""
+    listed = [x for array in arrays for x in (array, array.offset)]
+    if numbers[-1]:
+        kernel(*listed, *numbers, n=numbers[-1])
+
+
+def _contiguous(array: BaseArray, dtype: DType) -> BaseArray:
+    source = array.astype(dtype, order="C", copy=False)
+    return source if source.flags.c_contiguous else source.copy()
+
+
+def _fold(
+    row: Scalar,
+    array: BaseArray,
+    starts: BaseArray,
+    axis: int,
+    dtype: DType,
+    running: bool = False,
+) -> Any:
+    """Folds of the slices that begin at ``starts``; ``running``: each step of one."""
+    context, work = array._context, work_dtype(dtype)
+    key = "fold", row.name, work, running
+    kernel = context.kernels.get(key)
+    if kernel is None:
+        step = scalar_expression(row, [("acc", work), ("v", work)])
+        words = {
+            "t": dtype_to_ctype(work),
+            "next": convert(f"({step.text})", step.dtype, work),
+            "each": "y[(o * n + j) * inner + i] = acc;" if running else "",
+            "last": "" if running else "y[t] = acc;",
+        }
+        kernel = _kernel(context, FOLD, words, step.support)
+        context.kernels[key] = kernel
+    n, m = array.shape[axis], starts.shape[0]
+    shape = list(array.shape)
+    if not running:
+        shape[axis] = m
+    result = array.allocate(tuple(shape), work, context, operation=row.name)
+    inner = math.prod(array.shape[axis + 1 :])
+    count = math.prod(array.shape[:axis]) * m * inner
+    arrays = result, _contiguous(array, work), starts
+    _launch(kernel, arrays, (n, m, inner, count))
+    return result.astype(dtype, copy=False)
+
+
+def accumulate(row: Scalar, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """``numpy.<row>.accumulate``."""
+    operation = f"{row.name}.accumulate"
+    source, out = require(array, operation), _output(row, out)
+    if source.ndim == 0:
+        raise BadType(f"{operation}: an array without axes is not accumulated")
+    if axis is None and source.ndim > 1:
+        raise BadValue(f"{operation}: give one axis; got None for {source.ndim} axes")
+    at = axis_number(0 if axis is None else axis, source.ndim, operation)
+    chosen = _fold_dtype(row, source, dtype, out)
+    if row.associates and row.identity is not None:
+        result = scan(row, source, at, chosen)
+    elif source.size == 0:
+        result = source.astype(chosen)
+    else:
+        starts = source.from_host(np.zeros(1, INT64), source._context)
+        result = _fold(row, source, starts, at, chosen, running=True)
+    return _stored(row, result, out)
+
+
+def reduceat(
+    row: Scalar, array: Any, indices: Any, axis: int, dtype: Any, out: Any
+) -> Any:
+    """``numpy.<row>.reduceat``."""
+    operation = f"{row.name}.reduceat"
+    source, out = require(array, operation), _output(row, out)
+    at = axis_number(axis, source.ndim, operation)
+    length, context = source.shape[at], source._context
+    if isinstance(indices, BaseArray):
+        # Taken from the numbers below the length, so that a wrong one is reported.
+        every = source.from_host(np.arange(length, dtype=INT64), context)
+        starts = take_at(every, [indices.astype(INT64, copy=False)], 0)
+    else:
+        host = np.asarray(indices)
+        host = host.astype(INT64) if host.size == 0 else host
+        if host.dtype.kind not in "iu":
+            raise BadType(f"{operation}: indices of {host.dtype} are no integers")
+        if host.size and not (host.min() >= 0 and host.max() < length):
+            raise BadIndex(
+                f"{operation}: indices from {host.min()} to {host.max()}, of an axis "
+                f"of length {length}"
+            )
+        starts = source.from_host(host.astype(INT64), context)
+    if starts.ndim != 1:
+        raise BadValue(f"{operation}: indices have {starts.ndim} axes, expected 1")
+    chosen = _fold_dtype(row, source, dtype, out)
+    return _stored(row, _fold(row, source, _packed(starts), at, chosen), out)
+
+
+def _packed(array: BaseArray) -> BaseArray:
+    return array if array.flags.c_contiguous else array.copy()
+
+
+# ---- at ----
+
+
+def at(row: Scalar, array: Any, indices: Any, b: Any) -> None:
+    """``numpy.<row>.at``."""
+    operation = f"{row.name}.at"
+    target = require(array, operation)
+    if not target.flags.writeable:
+        raise ReadOnly(f"{operation}: the array is read-only, as broadcast views are")
+    places = _places(target, indices)
+    dtype, given = target._dtype, 0 if b is None else b
+    values = given if isinstance(given, BaseArray) else as_values_of(target, given)
+    types = (dtype,) if b is None else (dtype, values._dtype)
+    stored = resolve(row, types).result
+    if not can_cast(stored, dtype):
+        raise BadType(f"{operation}: a result of {stored} cannot be stored as {dtype}")
+    values = values.broadcast_to(places.shape)
+    packed = _contiguous(target, work_dtype(dtype))
+    values = _contiguous(values, work_dtype(values._dtype)).reshape(-1)
+    _run_at(row, packed, _packed(places).reshape(-1), values, b is None)
+    if packed is not target:
+        check(lib.GpuArray_move(target._struct, packed._struct), operation)
+
+
+def as_values_of(target: BaseArray, given: Any) -> BaseArray:
+    """Numbers of the host as an array; a Python number takes the target's dtype."""
+    weak = number_operand(given)
+    if isinstance(weak, type):
+        weak = result_type(target._dtype, weak)
+    return target.from_host(np.asarray(given, weak), target._context)
+
+
+def _places(target: BaseArray, indices: Any) -> Any:
+    """Where the elements of ``target[indices]`` lie, counted in C order."""
+    every = np.arange(target.size, dtype=INT64).reshape(target.shape)
+    return get(target.from_host(every, target._context), indices)
+
+
+def _run_at(
+    row: Scalar, a: BaseArray, places: BaseArray, b: BaseArray, is_unary: bool
+) -> None:
+    context, work = a._context, a._dtype
+    key = "at", row.name, work, b._dtype
+    kernel = context.kernels.get(key)
+    if kernel is None:
+        operands = [("acc", work), ("v", b._dtype)][: 1 if is_unary else 2]
+        step = scalar_expression(row, operands)
+        words = {
+            "t": dtype_to_ctype(work),
+            "b": dtype_to_ctype(b._dtype),
+            "next": convert(f"({step.text})", step.dtype, work),
+        }
+        kernel = context.kernels[key] = _kernel(context, AT, words, step.support)
+    order = argsort(places)
+    arrays = a, take_at(places, [order], 0), order, b
+    _launch(kernel, arrays, (a.size, places.size))

@@ -1,0 +1,460 @@
+"""Kernels of one's own: from a whole source, or from an expression.
+
+One source in the kernel language (CLUDA) serves CUDA and OpenCL. A kernel is compiled
+when it is first called for the types at hand, and kept on disk as all kernels are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.apply import (
+    Number,
+    call_elemwise,
+    fail,
+    new_elemwise,
+    number_of,
+)
+from gpuarray.array import Array
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
+from gpuarray.errors import BadType, BadValue
+from gpuarray.kernel import GpuKernel
+from gpuarray.parameters import (
+    Parameter,
+    dtype_of,
+    of_kernel,
+    parse,
+    resolve_types,
+    with_types,
+)
+from gpuarray.reducing import as_argument, declared, only_context, unique_name
+
+DType = np.dtype[Any]
+
+
+# ---- a whole source ----
+
+
+class RawKernel:
+    """A kernel written in CLUDA: ``RawKernel(source, name)(x, y, n=x.size)``.
+
+    The types of the arguments are those of the kernel's parameters; a parameter of a
+    type of your own gets a NumPy scalar's. ``types`` says them instead, as for
+    GpuKernel. A parameter ``ga_size x_off`` behind an array ``x`` is given by the call:
+    the bytes from the start of the buffer to the array's first element. An array that
+    does not begin its buffer is refused where the kernel does not take that.
+
+    >>> from gpuarray import RawKernel
+    >>> RawKernel('''
+    ... KERNEL void twice(GLOBAL_MEM float *x, ga_size x_off, ga_uint n) {
+    ...   x = (GLOBAL_MEM float *)((GLOBAL_MEM char *)x + x_off);
+    ...   const ga_uint i = GID_0 * LDIM_0 + LID_0;
+    ...   if (i < n) x[i] *= 2;
+    ... }''', "twice")
+    <gpuarray kernel 'twice'>
+
+    Raises KernelError at the first call if it does not compile, with the vendor's log
+    and the numbered source.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        name: str,
+        types: Sequence[Any] | None = None,
+        context: Context | str | None = None,
+    ) -> None:
+        self.source = source
+        self.name = name
+        self.types = None if types is None else tuple(types)
+        self.context = None if context is None else find_context(context)
+        self._parameters = of_kernel(source, name)
+        self._kernels: dict[Any, GpuKernel] = {}
+
+    def __call__(
+        self,
+        *arguments: Any,
+        n: int | None = None,
+        blocks: int | Sequence[int] | None = None,
+        threads: int | Sequence[int] | None = None,
+        shared: int = 0,
+    ) -> None:
+        """Queue a launch over ``n`` work items, or of ``blocks`` of ``threads``."""
+        given = self._with_offsets(list(arguments))
+        arrays = [x for x in given if isinstance(x, BaseArray)]
+        if arrays:
+            context = only_context(self.name, arrays)
+        else:
+            context = find_context(None) if self.context is None else self.context
+        types = self.types or tuple(map(self._type, self._parameters, given))
+        key = context, types
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            made = GpuKernel(self.source, self.name, types, context)
+            kernel = self._kernels[key] = made
+        kernel(*given, n=n, blocks=blocks, threads=threads, shared=shared)
+
+    def _with_offsets(self, given: list[Any]) -> list[Any]:
+        """The arguments with the offsets that the call leaves out."""
+        parameters = self._parameters
+        if len(given) < len(parameters):
+            for i, one in enumerate(parameters):
+                before = parameters[i - 1] if i else None
+                if before and before.is_array and one.name == f"{before.name}_off":
+                    given.insert(i, getattr(given[i - 1], "offset", 0))
+        if len(given) != len(parameters):
+            names = ", ".join(one.name for one in parameters)
+            raise BadType(
+                f"{self.name}: {len(given)} arguments, expected {len(parameters)}: "
+                f"{names}"
+            )
+        for i, (one, value) in enumerate(zip(parameters, given, strict=True)):
+            rest = parameters[i + 1 : i + 2]
+            takes_offset = bool(rest) and not rest[0].is_array and rest[0].dtype == "u8"
+            offset = value.offset if isinstance(value, BaseArray) else 0
+            if one.is_array and not takes_offset and offset:
+                raise BadValue(
+                    f"{self.name}: {one.name} is a view that begins {offset} "
+                    f"bytes into its buffer; let the kernel take a ga_size "
+                    f"{one.name}_off behind it, or give {one.name}.copy()"
+                )
+        return given
+
+    def _type(self, one: Parameter, value: Any) -> Any:
+        if one.is_array:
+            return BaseArray
+        if one.dtype is not None:
+            return one.dtype
+        if isinstance(value, np.generic):
+            return value.dtype
+        raise BadType(
+            f"{self.name}: the type {one.generic!r} of {one.name} is not known; give a "
+            "NumPy scalar, such as numpy.int32(3), or say types="
+        )
+
+    def __repr__(self) -> str:
+        return f"<gpuarray kernel {self.name!r}>"
+
+
+# ---- expressions ----
+
+
+class ElementwiseKernel:
+    """A kernel of C statements for each element; CuPy's class, and PyCUDA's.
+
+    As CuPy's: ``ElementwiseKernel("T x, T y", "T z", "z = x * y", "product")``.
+    Parameters are dtypes or capital letters, which the arguments decide. Inputs
+    broadcast, numbers are taken for any of them; outputs that are not given are made.
+    ``raw T x`` is not broadcast, and the text indexes it: ``x[i]``, with ``i`` the
+    number of the element and ``n`` how many there are.
+
+    As PyCUDA's: ``ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i]",
+    "scale")``: pointers are arrays, contiguous and of the size of the first one.
+
+    >>> from gpuarray import ElementwiseKernel
+    >>> ElementwiseKernel("float32 x, T y", "T z", "z = x - y")
+    <gpuarray kernel 'kernel'>
+    """
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str | None = None,
+        name: str = "kernel",
+        preamble: str = "",
+        *,
+        no_return: bool = False,
+        return_tuple: bool = False,
+    ) -> None:
+        if "*" in in_params:
+            if operation is not None:
+                name = operation
+            in_params, out_params, operation = in_params, "", out_params
+            no_return = True
+        if operation is None:
+            raise BadType("ElementwiseKernel: no operation is given")
+        self.name = name
+        self.operation = operation
+        self.preamble = preamble
+        self._ins = parse(in_params, name)
+        self._outs = parse(out_params, name)
+        self._no_return = no_return
+        self._return_tuple = return_tuple
+        words = set(re.findall(r"\w+", operation))
+        every = [*self._ins, *self._outs]
+        is_indexed = "i" in words and all(one.name != "i" for one in every)
+        self._is_indexed = is_indexed or any(one.is_array for one in every)
+        self._kernels: dict[Any, Any] = {}
+
+    def __call__(self, *arguments: Any, size: int | None = None) -> Any:
+        """The outputs: one array, or a tuple of them."""
+        n = len(self._ins)
+        if len(arguments) not in (n, n + len(self._outs)):
+            raise BadType(
+                f"{self.name}: {len(arguments)} arguments, expected {n} inputs, and "
+                f"then no output or {len(self._outs)}"
+            )
+        ins = [as_argument(self.name, x) for x in arguments[:n]]
+        outs = list(arguments[n:])
+        arrays = [x for x in (*ins, *outs) if isinstance(x, BaseArray)]
+        if any(not isinstance(x, BaseArray) for x in outs):
+            raise BadType(f"{self.name}: an output is no gpuarray array")
+        context = only_context(self.name, arrays) if arrays else find_context(None)
+        types = self._types(ins, outs)
+        run = self._run_indexed if self._is_indexed else self._run
+        made = run(context, types, ins, outs, size)
+        if self._no_return:
+            return None
+        return made[0] if len(made) == 1 and not self._return_tuple else tuple(made)
+
+    def _types(self, ins: Sequence[Any], outs: Sequence[BaseArray]) -> dict[str, DType]:
+        given = [getattr(x, "dtype", None) for x in ins]
+        arrays = [
+            dtype if isinstance(x, BaseArray) else None
+            for dtype, x in zip(given, ins, strict=True)
+        ]
+        made: list[DType | None] = [x.dtype for x in outs]
+        made = made or [None] * len(self._outs)
+        types = resolve_types([*self._ins, *self._outs], [*arrays, *made], self.name)
+        for one, x in zip(self._ins, ins, strict=True):
+            if one.generic and one.generic not in types:
+                types[one.generic] = np.dtype(getattr(x, "dtype", type(x)))
+        return types
+
+    # By the library's elementwise machinery, for any layout.
+
+    def _run(
+        self,
+        context: Context,
+        types: dict[str, DType],
+        ins: list[Any],
+        outs: list[BaseArray],
+        size: int | None,
+    ) -> list[Any]:
+        is_array = tuple(isinstance(x, BaseArray) for x in ins)
+        if not any(is_array) and not outs:
+            outs = [self._output(context, types, one, (size,)) for one in self._outs]
+        key = context, tuple(types.values()), is_array, bool(outs)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._compile(context, types, is_array, bool(outs))
+            self._kernels[key] = kernel
+        handle, numbers = kernel
+        values = [x for x, array in zip(ins, is_array, strict=True) if not array]
+        inputs = [x._struct for x, array in zip(ins, is_array, strict=True) if array]
+        inputs += [how.pointer(x) for how, x in zip(numbers, values, strict=True)]
+        if outs:
+            status = call_elemwise(handle, [*(x._struct for x in outs), *inputs])
+            if status:
+                fail(status, self.name, context, ins)
+            return outs
+        structs = [ffi.new(ARRAY) for _ in self._outs]
+        listed = ffi.new("GpuArray *[]", structs)
+        status = lib.GpuElemwise_apply(handle, listed, ffi.new("void *[]", inputs))
+        if status:
+            fail(status, self.name, context, ins)
+        first = next(x for x in ins if isinstance(x, BaseArray))
+        dtypes = [dtype_of(one, types, self.name) for one in self._outs]
+        return [
+            first.wrap(struct, context, dtype, dtype_to_typecode(dtype))
+            for struct, dtype in zip(structs, dtypes, strict=True)
+        ]
+
+    def _output(
+        self,
+        context: Context,
+        types: dict[str, DType],
+        one: Parameter,
+        shape: tuple[int | None, ...],
+    ) -> Any:
+        if None in shape:
+            raise BadValue(
+                f"{self.name}: nothing says how many elements there are; give an "
+                "array, or size="
+            )
+        dtype = dtype_of(one, types, self.name)
+        lengths = tuple(length for length in shape if length is not None)
+        return Array.allocate(lengths, dtype, context, operation=self.name)
+
+    def _compile(
+        self,
+        context: Context,
+        types: dict[str, DType],
+        is_array: Sequence[bool],
+        are_given: bool,
+    ) -> tuple[Any, list[Number]]:
+        write = lib.GE_WRITE | (lib.GE_READ if are_given else 0)
+        arguments = []
+        for one in self._outs:
+            code = dtype_to_typecode(dtype_of(one, types, self.name))
+            arguments.append((one.name, code, write))
+        numbers, passed, lines = [], [], []
+        for one, array in zip(self._ins, is_array, strict=True):
+            dtype = dtype_of(one, types, self.name)
+            if array:
+                arguments.append((one.name, dtype_to_typecode(dtype), lib.GE_READ))
+                continue
+            how = number_of(None, 0, dtype)
+            numbers.append(how)
+            passed.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
+            lines.append(declared(one.name, how))
+        text = with_types(self.operation, types)
+        preamble = with_types(self.preamble, types)
+        expression = "\n".join([*lines, f"{text};"])
+        arguments += passed
+        handle = new_elemwise(context, preamble, expression, arguments, self.name)
+        return handle, numbers
+
+    # With positions: by a kernel over contiguous arrays.
+
+    def _run_indexed(
+        self,
+        context: Context,
+        types: dict[str, DType],
+        ins: list[Any],
+        outs: list[BaseArray],
+        size: int | None,
+    ) -> list[Any]:
+        shape = self._shape(ins, outs, size)
+        made: list[Any] = [
+            *outs,
+            *(
+                self._output(context, types, one, shape)
+                for one in self._outs[len(outs) :]
+            ),
+        ]
+        arguments: list[Any] = []
+        targets = []
+        for out in made:
+            packed = out if out.flags.c_contiguous else out.copy()
+            targets.append(packed)
+            arguments += [packed, packed.offset]
+        for one, x in zip(self._ins, ins, strict=True):
+            if not isinstance(x, BaseArray):
+                arguments.append(x)
+                continue
+            arguments += self._packed(one, x, shape)
+        count = int(np.prod([length for length in shape if length is not None]))
+        kernel = self._indexed(context, types, ins)
+        if count:
+            kernel(*arguments, count, n=count)
+        for out, packed in zip(made, targets, strict=True):
+            if out is not packed:
+                check(lib.GpuArray_move(out._struct, packed._struct), self.name)
+        return made
+
+    def _packed(
+        self, one: Parameter, x: BaseArray, shape: tuple[int | None, ...]
+    ) -> list[Any]:
+        if not one.is_array:
+            x = x.broadcast_to(tuple(length or 0 for length in shape))
+        elif one.is_raw:  # read in the type that is computed in
+            x = x.astype(work_dtype(x._dtype), copy=False)
+        if x.flags.c_contiguous:
+            return [x, x.offset]
+        if one.is_array and not one.is_raw:
+            raise BadValue(
+                f"{self.name}: {one.name} is not contiguous; give {one.name}.copy()"
+            )
+        copied = x.copy()
+        return [copied, copied.offset]
+
+    def _shape(
+        self, ins: Sequence[Any], outs: Sequence[BaseArray], size: int | None
+    ) -> tuple[int | None, ...]:
+        """The shape that is walked: of the outputs, else what the inputs make."""
+        if size is not None:
+            return (size,)
+        if outs:
+            return outs[0].shape
+        named = list(zip(self._ins, ins, strict=True))
+        arrays = [(one, x) for one, x in named if isinstance(x, BaseArray)]
+        broadcast = [x.shape for one, x in arrays if not one.is_array]
+        if broadcast:
+            return np.broadcast_shapes(*broadcast)
+        if not self._outs:  # PyCUDA's
+            return next((x.shape for one, x in arrays), (None,))
+        return (None,)
+
+    def _indexed(
+        self, context: Context, types: dict[str, DType], ins: Sequence[Any]
+    ) -> GpuKernel:
+        is_array = tuple(isinstance(x, BaseArray) for x in ins)
+        key = context, tuple(types.values()), is_array
+        kernel: GpuKernel | None = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self._write(context, types, is_array)
+        return kernel
+
+    def _write(
+        self, context: Context, types: dict[str, DType], is_array: Sequence[bool]
+    ) -> GpuKernel:
+        """The kernel of the text: one work item an element."""
+        head, before, after = [], [], []
+        kinds: list[Any] = []
+        moves = []
+        every = [*((one, True) for one in self._outs)]
+        every += list(zip(self._ins, is_array, strict=True))
+        for one, array in every:
+            dtype = dtype_of(one, types, self.name)
+            ctype = dtype_to_ctype(dtype)
+            name = one.name
+            if not array:
+                head.append(f"{ctype} {name}_given")
+                kinds.append(dtype)
+                value = _loaded(f"{name}_given", dtype)
+                moves.append(f"  const {work_ctype(dtype)} {name} = {value};")
+                continue
+            pointer = name if one.is_array else f"{name}_all"
+            ctype = work_ctype(dtype) if one.is_raw else ctype
+            head += [f"GLOBAL_MEM {ctype} *{pointer}", f"ga_size {pointer}_off"]
+            kinds += [BaseArray, np.uint64]
+            cast = f"(GLOBAL_MEM {ctype} *)((GLOBAL_MEM char *){pointer}"
+            moves.append(f"  {pointer} = {cast} + {pointer}_off);")
+            if not one.is_array:
+                value = _loaded(f"{pointer}[i]", dtype)
+                before.append(f"    {work_ctype(dtype)} {name} = {value};")
+                if one in self._outs:
+                    after.append(f"    {pointer}[i] = {_rounded(name, dtype)};")
+        text = with_types(self.operation, types)
+        body = "\n".join(
+            [
+                *moves,
+                "  for (ga_long i = (ga_long)(GID_0 * LDIM_0 + LID_0); i < n;",
+                "       i += (ga_long)(GDIM_0 * LDIM_0)) {",
+                *before,
+                f"    {text};",
+                *after,
+                "  }",
+                "}",
+            ]
+        )
+        preamble = with_types(self.preamble, types)
+        listed = ", ".join([*head, "ga_long n"])
+        name = unique_name(self.name, preamble + listed + body)
+        source = f"{preamble}\nKERNEL void {name}({listed}) {{\n{body}\n"
+        return GpuKernel(source, name, [*kinds, np.int64], context)
+
+    def __repr__(self) -> str:
+        return f"<gpuarray kernel {self.name!r}>"
+
+
+def _loaded(text: str, dtype: DType) -> str:
+    if work_dtype(dtype) == dtype:
+        return text
+    return f"{dtype_to_ctype(dtype)}2float({text})"
+
+
+def _rounded(text: str, dtype: DType) -> str:
+    if work_dtype(dtype) == dtype:
+        return text
+    return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"

@@ -1,0 +1,136 @@
+"""Parameters of kernels as users write them, in C's way or by the names of dtypes.
+
+``"float32 x, T y, raw T z"``, ``"float *x, ga_int n"`` and the list between the
+parentheses of a KERNEL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuarray.dtypes import NAME_TO_DTYPE, as_dtype, work_ctype
+from gpuarray.errors import BadType, BadValue
+
+DType = np.dtype[Any]
+
+_QUALIFIERS = re.compile(
+    r"\b(const|volatile|restrict|__restrict__|GA_RESTRICT|GLOBAL_MEM|__global|struct)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name and type, and whether it is an array.
+
+    ``dtype`` is None for a letter that stands for any type, which is in ``generic``.
+    ``is_raw``: the text indexes it itself.
+    """
+
+    name: str
+    dtype: DType | None
+    generic: str
+    is_array: bool
+    is_raw: bool
+
+
+def parse(text: str, operation: str) -> list[Parameter]:
+    """The parameters of a list with commas between them.
+
+    >>> [one.name for one in parse("float32 x, raw T y", "kernel")]
+    ['x', 'y']
+    """
+    listed = [one.strip() for one in text.split(",")]
+    if listed == [""]:
+        return []
+    found = [_parse_one(one, operation) for one in listed]
+    names = [one.name for one in found]
+    if len(set(names)) != len(names):
+        raise BadValue(f"{operation}: a name stands twice in {text!r}")
+    return found
+
+
+def _parse_one(text: str, operation: str) -> Parameter:
+    is_pointer = "*" in text or "[" in text
+    plain = _QUALIFIERS.sub(" ", re.sub(r"\*|\[\s*\d*\s*\]", " ", text))
+    words = plain.split()
+    is_raw = words[:1] == ["raw"]
+    words = words[is_raw:]
+    if len(words) < 2 or not words[-1].isidentifier():
+        raise BadValue(
+            f"{operation}: the parameter {text!r} is not understood; expected a type "
+            "and a name, such as 'float32 x'"
+        )
+    kind, name = " ".join(words[:-1]), words[-1]
+    dtype = NAME_TO_DTYPE.get(kind)
+    is_generic = dtype is None and len(kind) == 1 and kind.isupper()
+    if dtype is None and not is_generic:
+        raise BadValue(
+            f"{operation}: {kind!r} of the parameter {name!r} is no type; expected a "
+            "dtype such as float32, a type of C, or a capital letter for any type"
+        )
+    is_array = is_pointer or is_raw
+    return Parameter(name, dtype, kind if is_generic else "", is_array, is_raw)
+
+
+def resolve_types(
+    parameters: Sequence[Parameter],
+    dtypes: Sequence[DType | None],
+    operation: str,
+) -> dict[str, DType]:
+    """What each letter stands for, of arguments with these dtypes (None: a number)."""
+    found: dict[str, DType] = {}
+    for one, dtype in zip(parameters, dtypes, strict=True):
+        if dtype is None:
+            continue
+        expected = one.dtype if one.dtype is not None else found.get(one.generic)
+        if expected is None:
+            found[one.generic] = dtype
+        elif expected != dtype:
+            raise BadType(
+                f"{operation}: {one.name} is of {dtype}, expected {expected}; convert "
+                f"it with astype({str(expected)!r})"
+            )
+    return found
+
+
+def dtype_of(one: Parameter, types: dict[str, DType], operation: str) -> DType:
+    """The dtype of a parameter once the letters are known."""
+    dtype = one.dtype if one.dtype is not None else types.get(one.generic)
+    if dtype is None:
+        raise BadType(
+            f"{operation}: nothing says what {one.generic} is, the type of "
+            f"{one.name}; name a dtype, or give an array of it"
+        )
+    return as_dtype(dtype, operation)
+
+
+def with_types(text: str, types: dict[str, DType]) -> str:
+    """A text of C with the letters replaced by the types they stand for."""
+    for letter, dtype in types.items():
+        text = re.sub(rf"\b{letter}\b", work_ctype(dtype), text)
+    return text
+
+
+def of_kernel(source: str, name: str) -> list[Parameter]:
+    """The parameters of the kernel ``name`` in a source; a type may be unknown."""
+    bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
+    found = re.search(rf"\b{re.escape(name)}\s*\(([^)]*)\)\s*{{", bare)
+    if found is None:
+        raise BadValue(f"RawKernel: there is no kernel {name!r} in the source")
+    inside = " ".join(found.group(1).split())
+    if inside in ("", "void"):
+        return []
+    listed = []
+    for text in inside.split(","):
+        is_pointer = "*" in text
+        words = _QUALIFIERS.sub(" ", text.replace("*", " ")).split()
+        kind, named = " ".join(words[:-1]), words[-1]
+        listed.append(
+            Parameter(named, NAME_TO_DTYPE.get(kind), kind, is_pointer, is_pointer)
+        )
+    return listed

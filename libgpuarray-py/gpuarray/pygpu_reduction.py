@@ -1,0 +1,177 @@
+"""libgpuarray 0.7's reductions: ``reduction.ReductionKernel`` and what goes with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.apply import fail, number_of
+from gpuarray.base import BaseArray, require
+from gpuarray.context import Context
+from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
+from gpuarray.errors import BadType, BadValue
+from gpuarray.parameters import Parameter, parse
+from gpuarray.reducing import axes_bits, declared, new_reduction
+
+DType = np.dtype[Any]
+
+_INDEXED = re.compile(r"\b(\w+)\s*\[\s*i\s*\]")
+
+
+def massage_op(operation: str) -> str:
+    """An expression of elements ``x[i]`` as one of values ``x``.
+
+    >>> massage_op("a[i] * b[i]")
+    'a * b'
+    """
+    return _INDEXED.sub(r"\1", operation)
+
+
+def parse_c_args(arguments: str) -> list[Parameter]:
+    """The parameters of a C declaration: ``"float *x, int n"``."""
+    return parse(arguments, "ReductionKernel")
+
+
+class ReductionKernel:
+    """A reduction over the axes for which ``redux`` is true; libgpuarray 0.7's class.
+
+    ``reduce_expr`` combines ``a`` and ``b``; ``map_expr`` is of elements ``x[i]`` of
+    the ``arguments``, a C declaration. Called with the arguments, and ``out=``.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        dtype_out: npt.DTypeLike,
+        neutral: str | float,
+        reduce_expr: str,
+        redux: Sequence[bool],
+        map_expr: str | None = None,
+        arguments: str | Sequence[Parameter] | None = None,
+        preamble: str = "",
+        init_nd: int | None = None,
+    ) -> None:
+        self.context = context
+        self.redux = [bool(one) for one in redux]
+        if not any(self.redux):
+            raise BadValue("ReductionKernel: redux reduces no axis")
+        self.dtype_out = as_dtype(dtype_out, "ReductionKernel")
+        if arguments is None:
+            arguments = [Parameter("_reduce_input", self.dtype_out, "", True, False)]
+        elif isinstance(arguments, str):
+            arguments = parse_c_args(arguments)
+        self.arguments = list(arguments)
+        arrays = [one for one in self.arguments if one.is_array]
+        if not arrays:
+            raise BadValue("ReductionKernel: no argument is an array")
+        if map_expr is None:
+            if len(self.arguments) != 1:
+                raise BadValue("ReductionKernel: several arguments need a map_expr")
+            map_expr = f"{arrays[0].name}[i]"
+        self._numbers = [
+            number_of(None, 0, _known(one))
+            for one in self.arguments
+            if not one.is_array
+        ]
+        self._handle = self._compile(str(neutral), reduce_expr, map_expr, preamble)
+
+    def _compile(self, neutral: str, reduce_expr: str, mapped: str, before: str) -> Any:
+        inputs, lines, numbers = [], [], iter(self._numbers)
+        for one in self.arguments:
+            if one.is_array:
+                code = dtype_to_typecode(_known(one))
+                inputs.append((one.name, code, lib.GE_READ))
+            else:
+                how = next(numbers)
+                inputs.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
+                lines.append(declared(one.name, how))
+        texts = before, "\n".join(lines), massage_op(mapped), reduce_expr, neutral
+        return new_reduction(
+            self.context,
+            "ReductionKernel",
+            inputs,
+            texts,
+            dtype_to_typecode(work_dtype(self.dtype_out)),
+            dtype_to_typecode(self.dtype_out),
+            None,
+        )
+
+    def __call__(
+        self, *args: Any, broadcast: bool | None = None, out: BaseArray | None = None
+    ) -> Any:
+        """The reduction; inputs broadcast."""
+        if len(args) != len(self.arguments):
+            raise BadType(
+                f"ReductionKernel: {len(args)} arguments, expected "
+                f"{len(self.arguments)}"
+            )
+        arrays, listed, numbers = [], [], iter(self._numbers)
+        for one, value in zip(self.arguments, args, strict=True):
+            if one.is_array:
+                arrays.append(require(value, "ReductionKernel"))
+                listed.append(value._struct)
+            else:
+                listed.append(next(numbers).pointer(value))
+        ndim = max(x.ndim for x in arrays)
+        if ndim != len(self.redux):
+            raise BadValue(
+                f"ReductionKernel: arrays of {ndim} axes, expected {len(self.redux)}"
+            )
+        axes = [i for i, one in enumerate(self.redux) if one]
+        mask = axes_bits(axes, ndim, "ReductionKernel")
+        struct = ffi.new(ARRAY)
+        status = lib.GpuReduction_apply(
+            self._handle, struct, ffi.new("void *[]", listed), mask, 0
+        )
+        if status:
+            fail(status, "ReductionKernel", self.context, args)
+        code = dtype_to_typecode(self.dtype_out)
+        result = arrays[0].wrap(struct, self.context, self.dtype_out, code)
+        if out is None:
+            return result
+        if out.shape != result.shape or out.dtype != result.dtype:
+            raise BadType(
+                f"ReductionKernel: out is {out.dtype}{list(out.shape)}, expected "
+                f"{result.dtype}{list(result.shape)}"
+            )
+        check(lib.GpuArray_move(out._struct, result._struct), "ReductionKernel")
+        return out
+
+
+def _known(one: Parameter) -> DType:
+    if one.dtype is None:
+        raise BadValue(f"ReductionKernel: {one.generic!r} is no type of C")
+    return one.dtype
+
+
+def reduce1(
+    ary: Any,
+    op: str,
+    neutral: str | float,
+    out_type: npt.DTypeLike,
+    axis: int | Sequence[int] | None = None,
+    out: BaseArray | None = None,
+    oper: str | None = None,
+) -> Any:
+    """``ary`` folded over ``axis`` with C's operator ``op``, or the text ``oper``.
+
+    libgpuarray 0.7's.
+    """
+    source = require(ary, "reduce1")
+    mask = axes_bits(axis, source.ndim, "reduce1")
+    if not mask:
+        return source.copy()
+    kernel = ReductionKernel(
+        source.context,
+        out_type,
+        neutral,
+        f"a {op} b" if oper is None else oper,
+        [bool(mask >> i & 1) for i in range(source.ndim)],
+        arguments=[Parameter("x", source.dtype, "", True, False)],
+    )
+    return kernel(source, out=out)

@@ -1,0 +1,156 @@
+"""libgpuarray 0.7's tools for makers of kernels: arguments and how they are walked."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import BaseArray
+from gpuarray.dtypes import as_dtype, dtype_to_ctype
+from gpuarray.errors import BadType, BadValue
+
+
+def prod(iterable: Iterable[int]) -> int:
+    """The product of integers; 1 of none."""
+    return math.prod(iterable)
+
+
+def lru_cache(maxsize: int = 20) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that keeps the latest results: Python's own."""
+    return functools.lru_cache(maxsize)
+
+
+class Argument:
+    """An argument of a kernel: its name and its dtype."""
+
+    isarray = False
+
+    def __init__(self, dtype: npt.DTypeLike, name: str) -> None:
+        self.dtype = as_dtype(dtype, name)
+        self.name = name
+
+    def ctype(self) -> str:
+        """The name of the type in kernels."""
+        return dtype_to_ctype(self.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Argument) or type(self) is not type(other):
+            return False
+        return (self.name, self.dtype) == (other.name, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name, self.dtype))
+
+
+class ArrayArg(Argument):
+    """An argument that is an array."""
+
+    isarray = True
+
+    def decltype(self) -> str:
+        """The type of its declaration."""
+        return f"GLOBAL_MEM {self.ctype()} *"
+
+    def expr(self) -> str:
+        """An element of it in an expression."""
+        return f"{self.name}[i]"
+
+    def spec(self) -> type[BaseArray]:
+        """What ``GpuKernel`` is told of it."""
+        return BaseArray
+
+
+class ScalarArg(Argument):
+    """An argument that is a number."""
+
+    def decltype(self) -> str:
+        """The type of its declaration."""
+        return self.ctype()
+
+    def expr(self) -> str:
+        """It in an expression."""
+        return self.name
+
+    def spec(self) -> np.dtype[Any]:
+        """What ``GpuKernel`` is told of it."""
+        return self.dtype
+
+
+def as_argument(obj: Any, name: str) -> Argument:
+    """The argument that an array or a number is."""
+    if isinstance(obj, BaseArray):
+        return ArrayArg(obj.dtype, name)
+    return ScalarArg(np.asarray(obj).dtype, name)
+
+
+Walk = tuple[
+    int,
+    int,
+    tuple[int, ...],
+    tuple[tuple[int, ...] | None, ...],
+    tuple[int | None, ...],
+]
+
+
+def check_args(
+    args: Sequence[Any], collapse: bool | None = False, broadcast: bool = False
+) -> Walk:
+    """How arguments are walked together: (n, nd, dims, strides, offsets).
+
+    Strides and offsets are in bytes, and None for numbers. ``collapse`` (None: true)
+    merges axes that all arrays walk as one; ``broadcast`` lets axes of length 1
+    stretch. Raises BadValue for shapes that do not fit, BadType without an array.
+    """
+    arrays = [x for x in args if isinstance(x, BaseArray)]
+    if not arrays:
+        raise BadType("check_args: no argument is a gpuarray array")
+    ranks = {x.ndim for x in arrays}
+    if len(ranks) > 1:
+        raise BadValue(f"check_args: arrays of {sorted(ranks)} axes")
+    dims = tuple(
+        max(lengths) for lengths in zip(*(x.shape for x in arrays), strict=True)
+    )
+    for x in arrays:
+        stretches = all(a in (1, b) for a, b in zip(x.shape, dims, strict=True))
+        if x.shape != dims and not (broadcast and stretches):
+            raise BadValue(f"check_args: shapes {x.shape} and {dims} do not fit")
+    strides = [
+        tuple(
+            0 if a != b else stride
+            for a, b, stride in zip(x.shape, dims, x.strides, strict=True)
+        )
+        for x in arrays
+    ]
+    count = prod(dims)
+    if collapse or collapse is None:
+        dims, strides = _collapsed(dims, strides)
+    places = iter(strides)
+    strs = tuple(next(places) if isinstance(x, BaseArray) else None for x in args)
+    offsets = tuple(x.offset if isinstance(x, BaseArray) else None for x in args)
+    return count, len(dims), dims, strs, offsets
+
+
+def _collapsed(
+    dims: tuple[int, ...], strides: list[tuple[int, ...]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Axes without those of length 1, and neighbours that all walk as one merged."""
+    kept = [i for i, length in enumerate(dims) if length != 1]
+    lengths: list[int] = []
+    walked: list[list[int]] = [[] for _ in strides]
+    for i in kept:
+        if lengths and all(
+            w[-1] == s[i] * dims[i] for w, s in zip(walked, strides, strict=True)
+        ):
+            lengths[-1] *= dims[i]
+            for w, s in zip(walked, strides, strict=True):
+                w[-1] = s[i]
+            continue
+        lengths.append(dims[i])
+        for w, s in zip(walked, strides, strict=True):
+            w.append(s[i])
+    return tuple(lengths), [tuple(w) for w in walked]

@@ -1,0 +1,226 @@
+"""Kernels of one's own, from Python: whole sources, expressions, reductions."""
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray import ElementwiseKernel, RawKernel, ReductionKernel
+from gpuarray.errors import BadType, BadValue, KernelError
+from gpuarray.parameters import of_kernel, parse
+from judge import assert_same
+from layouts import LAYOUTS, pair, values
+
+SCALE = """
+KERNEL void scale(GLOBAL_MEM float *x, ga_size x_off, /* of x */ float a, ga_uint n) {
+  x = (GLOBAL_MEM float *)((GLOBAL_MEM char *)x + x_off);
+  const ga_uint i = GID_0 * LDIM_0 + LID_0;
+  if (i < n)
+    x[i] *= a;
+}
+"""
+
+
+def on(context, host):
+    return gpuarray.asarray(host, context=context)
+
+
+# ---- whole sources ----
+
+
+@pytest.mark.oclgrind
+def test_a_raw_kernel_takes_its_types_from_the_source(context):
+    host = values("float32", (9,))
+    device = on(context, host)
+    scale = RawKernel(SCALE, "scale")
+    scale(device, 2, 9, n=9)
+    assert_same(device, host * 2)
+    scale(device[3:], 0.5, 6, blocks=1, threads=8)  # the offset is given by the call
+    host[3:] *= 0.5
+    host[:3] *= 1
+    assert_same(device[3:], host[3:] * 2)
+    scale(device, device.offset, 3.0, 9, n=9)
+    assert_same(device[:3], host[:3] * 6)
+
+
+def test_types_of_one_s_own_come_from_the_call_or_are_declared(context):
+    source = """
+typedef float real;
+KERNEL void put(GLOBAL_MEM real *x, ga_size x_off, real a) {
+  x = (GLOBAL_MEM real *)((GLOBAL_MEM char *)x + x_off);
+  x[0] = a;
+}
+"""
+    x = gpuarray.zeros(2, "float32", context)
+    put = RawKernel(source, "put")
+    put(x, np.float32(2.5), n=1)
+    assert x.tolist() == [2.5, 0]
+    with pytest.raises(BadType, match="the type 'real' of a is not known"):
+        put(x, 2.5, n=1)
+    types = [gpuarray.Array, gpuarray.SIZE, "float32"]
+    RawKernel(source, "put", types)(x, 4.5, n=1)
+    assert x.tolist() == [4.5, 0]
+
+
+def test_bad_calls_of_a_raw_kernel(context):
+    x = gpuarray.zeros(4, "float32", context)
+    scale = RawKernel(SCALE, "scale")
+    with pytest.raises(BadType, match="2 arguments, expected 4: x, x_off, a, n"):
+        scale(x, n=4)
+    with pytest.raises(BadValue, match="there is no kernel 'other'"):
+        RawKernel(SCALE, "other")
+    first = RawKernel("KERNEL void f(GLOBAL_MEM float *x) { x[0] = 1; }", "f")
+    with pytest.raises(BadValue, match=r"4 bytes into its buffer.*x.copy\(\)"):
+        first(x[1:], n=1)
+
+
+def test_what_does_not_compile_shows_the_log_and_numbered_lines(context):
+    x = gpuarray.zeros(4, "float32", context)
+    bad = RawKernel(SCALE.replace("*= a", "*= nowhere"), "scale")
+    with pytest.raises(KernelError) as caught:
+        bad(x, 1, 4, n=4)
+    text = str(caught.value)
+    assert "scale" in text and context.name in text
+    assert "nowhere" in text.split("\n\n")[0]  # the vendor's log
+    assert "   6      x[i] *= nowhere;" in text
+    for kernel in (
+        ElementwiseKernel("T x", "T z", "z = nowhere(x)", "elem_bad"),
+        ReductionKernel("T x", "T z", "nowhere(x)", "a + b", "z = a", "0", "red_bad"),
+    ):
+        with pytest.raises(KernelError, match=f"{kernel.name}(.|\n)*nowhere"):
+            kernel(x)
+
+
+# ---- expressions ----
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_expression_of_every_layout(context, layout):
+    host, device = pair(layout, "float32", context)
+    kernel = ElementwiseKernel("T x, float32 a", "T z", "z = x * x + a", "poly")
+    assert_same(kernel(device, 2.5), host * host + np.float32(2.5))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32", "complex64"])
+def test_letters_stand_for_the_arguments_dtypes(context, dtype):
+    host = values(dtype, (3, 4))
+    device = on(context, host)
+    kernel = ElementwiseKernel("T x, S y", "T z, S w", "T t = x; z = t; w = y", "pass")
+    z, w = kernel(device, on(context, np.arange(4, dtype="int16")))
+    assert_same(z, host)
+    assert_same(w, np.broadcast_to(np.arange(4, dtype="int16"), (3, 4)))
+
+
+def test_outputs_may_be_given_and_read(context):
+    host = values("float32", (3, 4))
+    x, out = on(context, host), on(context, np.ones((4, 3), "float32")).T
+    add = ElementwiseKernel("T x", "T z", "z += x", "accumulate")
+    assert add(x, out) is out
+    assert_same(out, host + 1)
+    twice = ElementwiseKernel("T x", "T y, T z", "y = x; z = 2 * x", "twice")
+    assert isinstance(twice(x), tuple)
+    alone = ElementwiseKernel("T x", "T y", "y = x", "alone", return_tuple=True)
+    assert len(alone(x)) == 1
+
+
+def test_raw_parameters_are_indexed(context):
+    host = values("float32", (7,))
+    x = on(context, host)
+    kernel = ElementwiseKernel("raw T x, T y", "T z", "z = x[n - 1 - i] + y", "turned")
+    assert_same(kernel(x, x), host[::-1] + host)
+    assert_same(kernel(x[::-1], x), host + host)
+    count = ElementwiseKernel("T y", "T z", "z = y + i", "counted")
+    half = on(context, host.astype("float16").reshape(7, 1))
+    expected = host.astype("float16").reshape(7, 1) + np.arange(7).reshape(7, 1)
+    assert_same(count(half), expected.astype("float16"))
+    scaled = ElementwiseKernel("T y, T a", "T z", "z = a * i", "scaled")
+    assert_same(scaled(half[:, 0], 0.5), (np.arange(7) * 0.5).astype("float16"))
+    reversed_half = kernel(half[:, 0], half[:, 0])
+    assert_same(reversed_half, half.get()[::-1, 0] + half.get()[:, 0])
+    with context.as_default():
+        made = ElementwiseKernel("", "float32 z", "z = i * 2", "made")(size=5)
+    assert made.tolist() == [0, 2, 4, 6, 8]
+
+
+def test_pointers_as_in_pycuda(context):
+    host = values("float32", (2, 5))
+    x, y = on(context, host), gpuarray.zeros((2, 5), "float32", context)
+    kernel = ElementwiseKernel(
+        "float a, const float *x, float *y", "y[i] = a * x[i] + 1", "axpy"
+    )
+    assert kernel(2, x, y) is None
+    assert_same(y, host * 2 + 1)
+    kernel(3, x[1], y[0])
+    assert_same(y[0], host[1] * 3 + 1)
+    with pytest.raises(BadValue, match=r"x is not contiguous; give x.copy\(\)"):
+        kernel(3, x[:, 1], y[:, 1])
+
+
+def test_bad_expressions_and_arguments(context):
+    x = gpuarray.zeros(4, "float32", context)
+    kernel = ElementwiseKernel("T x, T y", "T z", "z = x * y", "product")
+    with pytest.raises(BadType, match="y is of int8, expected float32"):
+        kernel(x, x.astype("int8"))
+    with pytest.raises(BadType, match="1 arguments, expected 2 inputs"):
+        kernel(x)
+    with pytest.raises(BadType, match="argument is of ndarray"):
+        kernel(x, np.zeros(4))
+    with pytest.raises(BadType, match="an output is no gpuarray array"):
+        kernel(x, x, np.zeros(4))
+    with pytest.raises(ValueError):
+        kernel(x, x[:3])
+    with pytest.raises(BadValue, match="give an array, or size="):
+        ElementwiseKernel("", "float32 z", "z = i", "iota")()
+    with pytest.raises(BadType, match="nothing says what T is"):
+        ElementwiseKernel("", "T z", "z = i", "iota")(size=3)
+    with pytest.raises(BadValue, match="'foo' of the parameter 'x' is no type"):
+        ElementwiseKernel("foo x", "T z", "z = x")
+    with pytest.raises(BadValue, match="a name stands twice"):
+        ElementwiseKernel("T x, T x", "T z", "z = x")
+    with pytest.raises(BadValue, match="is not understood"):
+        ElementwiseKernel("x", "T z", "z = x")
+
+
+def test_parameters_are_read():
+    x, n = of_kernel("KERNEL void f(GLOBAL_MEM const ga_half *x,\n ga_uint n) {}", "f")
+    assert (x.name, x.dtype, x.is_array) == ("x", "float16", True)
+    assert (n.name, n.dtype, n.is_array) == ("n", "uint32", False)
+    raw, number = parse("raw T x, unsigned long long n", "test")
+    assert raw.is_raw and raw.generic == "T" and number.dtype == "uint64"
+
+
+# ---- reductions ----
+
+
+def norm():
+    return ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_reduction_of_every_layout(context, layout):
+    host, device = pair(layout, "float32", context)
+    assert_same(norm()(device), np.sqrt((host * host).sum()))
+    for axis in range(host.ndim):
+        expected = np.sqrt((host * host).sum(axis, keepdims=True))
+        assert_same(norm()(device, axis=axis, keepdims=True), expected)
+
+
+def test_a_reduction_of_several_inputs_and_the_count(context):
+    host, weights = values("float32", (6, 5)), np.abs(values("float32", (5,), seed=1))
+    x, w = on(context, host), on(context, weights)
+    mean = ReductionKernel(
+        "T x, T w", "float32 y", "x * w", "a + b", "y = a / _in_ind.size()", "0", "mean"
+    )
+    assert_same(mean(x, w, axis=1), (host * weights).mean(1))
+    assert_same(mean(x, 2.0), np.float32((host * 2).mean()))
+    largest = ReductionKernel(
+        "int8 x", "int8 y", "x", "a > b ? a : b", "y = a", "-128", reduce_type="int32"
+    )
+    small = values("int8", (40,))
+    assert_same(largest(on(context, small)), small.max())
+    out = gpuarray.empty(5, "float32", context)
+    assert norm()(x, axis=0, out=out) is out
+    assert_same(out, np.sqrt((host * host).sum(0)))
+    with pytest.raises(BadValue, match="out has shape"):
+        norm()(x, axis=1, out=out)
+    with pytest.raises(BadValue, match="raw parameters and pointers"):
+        ReductionKernel("raw T x", "T y", "x[i]", "a + b", "y = a", "0")
