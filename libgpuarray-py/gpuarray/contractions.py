@@ -1,0 +1,147 @@
+"""Products of vectors, matrices and stacks of them, made of matrix products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpuarray.base import require_all
+from gpuarray.blas import matmul
+from gpuarray.errors import BadValue, LinAlgError
+
+
+def inner(a: Any, b: Any, /) -> Any:
+    """The sum of products over the last axes of both; of a number, the product."""
+    a, b = require_all("inner", a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    length = a.shape[-1]
+    if b.shape[-1] != length:
+        raise BadValue(
+            f"inner: shapes {a.shape} and {b.shape} do not fit: their last axes must "
+            "be equally long"
+        )
+    if a.ndim == 1 and b.ndim == 1:
+        return matmul(a, b)
+    rows = a.reshape(math.prod(a.shape[:-1]), length)
+    columns = b.reshape(math.prod(b.shape[:-1]), length).transpose()
+    return matmul(rows, columns).reshape((*a.shape[:-1], *b.shape[:-1]))
+
+
+def outer(a: Any, b: Any, /) -> Any:
+    """All products of an element of ``a`` and one of ``b``, both as vectors."""
+    a, b = require_all("outer", a, b)
+    return a.reshape(a.size, 1) * b.reshape(1, b.size)
+
+
+def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+    """All products of an element of a vector and one of another; of nothing else."""
+    first, second = require_all("outer", x1, x2)
+    if first.ndim != 1 or second.ndim != 1:
+        raise BadValue(
+            f"outer: shapes {first.shape} and {second.shape}, expected two vectors; "
+            "gpuarray.outer takes any"
+        )
+    return outer(first, second)
+
+
+def kron(a: Any, b: Any, /) -> Any:
+    """Kronecker's product: each element of ``a`` times all of ``b``, as blocks."""
+    a, b = require_all("kron", a, b)
+    ndim = max(a.ndim, b.ndim)
+    left = (1,) * (ndim - a.ndim) + a.shape
+    right = (1,) * (ndim - b.ndim) + b.shape
+    blocks = [length for n in left for length in (n, 1)]
+    items = [length for n in right for length in (1, n)]
+    product = a.reshape(blocks) * b.reshape(items)
+    return product.reshape([m * n for m, n in zip(left, right, strict=True)])
+
+
+def _stack_and_vector(
+    operation: str, stack: Any, vector: Any, axis: int
+) -> tuple[Any, Any]:
+    stack, vector = require_all(operation, stack, vector)
+    if stack.ndim < 2 or vector.ndim < 1:
+        raise BadValue(
+            f"{operation}: shapes {stack.shape} and {vector.shape}, expected matrices "
+            "and vectors"
+        )
+    if stack.shape[axis] != vector.shape[-1]:
+        raise BadValue(
+            f"{operation}: matrices of shape {stack.shape} and vectors of shape "
+            f"{vector.shape} do not fit: {stack.shape[axis]} against "
+            f"{vector.shape[-1]} elements"
+        )
+    return stack, vector
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """The products of matrices and vectors, whose other axes broadcast."""
+    stack, vector = _stack_and_vector("matvec", x1, x2, -1)
+    if vector.ndim == 1:
+        return matmul(stack, vector)
+    return matmul(stack, vector[..., None])[..., 0]
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """The products of conjugated vectors and matrices, whose other axes broadcast."""
+    stack, vector = _stack_and_vector("vecmat", x2, x1, -2)
+    vector = vector.conj() if vector.dtype.kind == "c" else vector
+    if vector.ndim == 1:
+        return matmul(vector, stack)
+    return matmul(vector[..., None, :], stack)[..., 0, :]
+
+
+def _best_split(lengths: Sequence[int]) -> list[list[int]]:
+    """Where the product of matrices i to j is split at least cost.
+
+    Matrix i is (lengths[i], lengths[i + 1]). Cormen et al., Introduction to Algorithms,
+    section 15.2.
+    """
+    n = len(lengths) - 1
+    cost = [[0] * n for _ in range(n)]
+    split = [[0] * n for _ in range(n)]
+    for span in range(1, n):
+        for i in range(n - span):
+            j = i + span
+            ends = lengths[i] * lengths[j + 1]
+            cost[i][j], split[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + ends * lengths[k + 1], k)
+                for k in range(i, j)
+            )
+    return split
+
+
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """The product of several matrices, in the order that costs least.
+
+    The first and the last may be vectors.
+    """
+    given = require_all("multi_dot", *arrays)
+    if len(given) < 2:
+        raise BadValue(f"multi_dot: got {len(given)} arrays, expected at least 2")
+    first, last = given[0], given[-1]
+    chain = list(given)
+    if first.ndim == 1:
+        chain[0] = first[None, :]
+    if last.ndim == 1:
+        chain[-1] = last[:, None]
+    for array in chain:
+        if array.ndim != 2:
+            raise LinAlgError(
+                f"multi_dot: an array of shape {array.shape}, expected 2 axes"
+            )
+    lengths = [chain[0].shape[0], *(array.shape[1] for array in chain)]
+    split = _best_split(lengths)
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return chain[i]
+        k = split[i][j]
+        return matmul(product(i, k), product(k + 1, j))
+
+    result = product(0, len(chain) - 1)
+    if first.ndim == 1:
+        result = result[0]
+    return result[..., 0] if last.ndim == 1 else result

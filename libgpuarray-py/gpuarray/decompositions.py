@@ -1,0 +1,258 @@
+"""Factorizations of stacks of matrices, and what they solve, as ``numpy.linalg``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gpuarray import solvers
+from gpuarray.base import require, require_all
+from gpuarray.dtypes import kind_of, parts_dtype
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue, LinAlgError
+from gpuarray.solvers import factorizes, on_host, where
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues (..., n), and eigenvectors (..., n, n) as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    """Ascending eigenvalues (..., n), and eigenvectors (..., n, n) as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns, and an upper triangle."""
+
+    Q: Any
+    R: Any
+
+
+class SlogdetResult(NamedTuple):
+    """A sign, or a complex number on the unit circle, and a logarithm."""
+
+    sign: Any
+    logabsdet: Any
+
+
+class SVDResult(NamedTuple):
+    """Columns U, descending singular values S, and rows Vh."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+# ---- operands ----
+
+
+def as_floats(operation: str, x: Any) -> Any:
+    """An array of a dtype that is factorized: integers as float64.
+
+    BadType for float16 and bfloat16, as NumPy.
+    """
+    require(x, operation)
+    kind = kind_of(x.dtype)
+    if kind in "biu":
+        return x.astype(np.float64)
+    if x.dtype.itemsize == 2:
+        raise BadType(
+            f"{operation}: {x.dtype} is unsupported in linalg; convert it: "
+            "x.astype('float32')"
+        )
+    return x
+
+
+def as_matrices(operation: str, x: Any, square: bool = False) -> Any:
+    """As ``as_floats``; LinAlgError unless there are (square) matrices."""
+    if require(x, operation).ndim < 2:
+        raise LinAlgError(
+            f"{operation}: an array of shape {x.shape}, expected matrices in the last "
+            "two axes"
+        )
+    if square and x.shape[-1] != x.shape[-2]:
+        raise LinAlgError(
+            f"{operation}: matrices of {x.shape[-2:]}, expected square ones"
+        )
+    return as_floats(operation, x)
+
+
+def _is_upper(operation: str, uplo: str) -> bool:
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
+        raise BadValue(f"{operation}: UPLO is {uplo!r}, expected 'L' or 'U'")
+    return uplo.upper() == "U"
+
+
+# ---- factorizations ----
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The triangle L with ``L @ L.mT.conj()`` equal to ``a``; ``upper``: its adjoint.
+
+    Only one triangle of ``a`` is read. LinAlgError if it is not positive definite.
+    """
+    a = as_matrices("cholesky", a, square=True)
+    if not factorizes(a.context):
+        return on_host("cholesky", a, upper=upper)
+    return solvers.cholesky(a, upper)
+
+
+def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
+    """Q of orthonormal columns and the upper triangle R, whose product is ``a``.
+
+    "reduced" gives as many columns as the smaller side has, "complete" all, "r" only R,
+    "raw" LAPACK's reflectors h and tau.
+    """
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise BadValue(
+            f"qr: mode is {mode!r}, expected 'reduced', 'complete', 'r' or 'raw'"
+        )
+    a = as_matrices("qr", a)
+    if factorizes(a.context):
+        found = solvers.qr(a, mode)
+    else:
+        found = on_host("qr", a, mode=mode)
+    return QRResult(*found) if mode in ("reduced", "complete") else found
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+) -> Any:
+    """U, descending singular values S and Vh, with ``(U * S) @ Vh`` equal to ``a``.
+
+    Without ``compute_uv``, S alone. ``hermitian`` says that ``a`` is so, and lets NumPy
+    take a shorter way on the host.
+    """
+    a = as_matrices("svd", a, square=hermitian)
+    if factorizes(a.context):
+        found = solvers.svd(a, full_matrices, compute_uv)
+    else:
+        found = on_host(
+            "svd",
+            a,
+            full_matrices=full_matrices,
+            compute_uv=compute_uv,
+            hermitian=hermitian,
+        )
+    return SVDResult(*found) if compute_uv else found
+
+
+def svdvals(x: Any, /) -> Any:
+    """The singular values, in descending order."""
+    return svd(x, compute_uv=False)
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and eigenvectors of Hermitian matrices.
+
+    One triangle is read: the lower one, or the upper with ``UPLO="U"``.
+    """
+    upper = _is_upper("eigh", UPLO)
+    a = as_matrices("eigh", a, square=True)
+    if factorizes(a.context):
+        return EighResult(*solvers.eigh(a, upper, True))
+    return EighResult(*on_host("eigh", a, UPLO=UPLO))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of Hermitian matrices, in ascending order."""
+    upper = _is_upper("eigvalsh", UPLO)
+    a = as_matrices("eigvalsh", a, square=True)
+    if factorizes(a.context):
+        return solvers.eigh(a, upper, False)
+    return on_host("eigvalsh", a, UPLO=UPLO)
+
+
+def _as_complex(x: Any) -> Any:
+    return x if x.dtype.kind == "c" else x.astype(np.result_type(x.dtype, np.complex64))
+
+
+def eig(a: Any) -> EigResult:
+    """Eigenvalues and eigenvectors, complex whatever their values are."""
+    a = as_matrices("eig", a, square=True)
+    if factorizes(a.context):
+        return EigResult(*solvers.eig(_as_complex(a), True))
+    return EigResult(*(_as_complex(part) for part in on_host("eig", a)))
+
+
+def eigvals(a: Any) -> Any:
+    """The eigenvalues, complex whatever their values are."""
+    a = as_matrices("eigvals", a, square=True)
+    if factorizes(a.context):
+        return solvers.eig(_as_complex(a), False)
+    return _as_complex(on_host("eigvals", a))
+
+
+# ---- what they solve ----
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The ``x`` with ``a @ x`` equal to ``b``, a vector or matrices that broadcast.
+
+    LinAlgError if a matrix is singular.
+    """
+    a, b = require_all("solve", a, b)
+    a = as_matrices("solve", a, square=True)
+    b = as_floats("solve", b)
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    is_vector = b.ndim == 1
+    if b.ndim == 0:
+        raise LinAlgError("solve: b is 0-d, expected a vector or matrices")
+    right = b[:, None] if is_vector else b
+    if right.shape[-2] != a.shape[-1]:
+        raise BadValue(
+            f"solve: {a.shape[-1]} unknowns, but b has shape {b.shape}; expected as "
+            "many rows"
+        )
+    if not factorizes(a.context):
+        return on_host("solve", a, b)
+    batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    x = solvers.solve(
+        a.broadcast_to((*batch, *a.shape[-2:])),
+        right.broadcast_to((*batch, *right.shape[-2:])),
+    )
+    return x[..., 0] if is_vector else x
+
+
+def inv(a: Any) -> Any:
+    """The inverses. LinAlgError if a matrix is singular."""
+    a = as_matrices("inv", a, square=True)
+    return solvers.inverse(a) if factorizes(a.context) else on_host("inv", a)
+
+
+def det(a: Any) -> Any:
+    """The determinants."""
+    a = as_matrices("det", a, square=True)
+    if not factorizes(a.context):
+        return on_host("det", a)
+    diagonal, sign, is_zero = solvers.determinant_parts(a)
+    product = diagonal.prod(axis=-1) * sign
+    return where(is_zero, a.dtype.type(0), product)
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The determinants' signs and the logarithms of their absolute values.
+
+    Of a singular matrix they are 0 and -inf.
+    """
+    a = as_matrices("slogdet", a, square=True)
+    if not factorizes(a.context):
+        return SlogdetResult(*on_host("slogdet", a))
+    diagonal, sign, is_zero = solvers.determinant_parts(a)
+    size = abs(diagonal)
+    real = parts_dtype(a.dtype).type
+    log = where(is_zero, real(-np.inf), FUNCTIONS["log"](size).sum(axis=-1))
+    phases = diagonal / size if a.dtype.kind == "c" else FUNCTIONS["sign"](diagonal)
+    phase = where(is_zero, a.dtype.type(0), phases.prod(axis=-1) * sign)
+    return SlogdetResult(phase, log)

@@ -1,0 +1,357 @@
+"""``einsum``: sums of products by labelled axes.
+
+NumPy's ``einsum_path`` chooses the order of pairwise products. Each of them is one
+matrix product, or a batch of them: axes that both operands have and the result keeps
+are the batch, axes that both have and nothing else needs are summed over, the others
+are rows and columns. Views bring the axes into that order; a copy is made only where a
+matrix product cannot read what they give.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import require_all
+from gpuarray.blas import matmul
+from gpuarray.dtypes import as_dtype, can_cast, result_type
+from gpuarray.errors import BadType, BadValue
+from gpuarray.shaping import diagonal
+
+_DOTS = "."  # of an ellipsis: labels are pairs of it and a place, counted from the last
+Label = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What is summed: the labels of each operand's axes and of the result's."""
+
+    operands: tuple[tuple[Label, ...], ...]
+    result: tuple[Label, ...]
+
+
+# ---- subscripts ----
+
+
+def _expand(labels: Sequence[Any], ndim: int, position: int) -> tuple[Label, ...]:
+    """An operand's labels with those of an ellipsis, one for each axis."""
+    listed = list(labels)
+    if listed.count(Ellipsis) > 1:
+        raise BadValue(f"einsum: operand {position} has more than one ellipsis")
+    if Ellipsis not in listed:
+        if len(listed) != ndim:
+            raise BadValue(
+                f"einsum: operand {position} has {ndim} axes and {len(listed)} "
+                "subscripts; expected as many"
+            )
+        return tuple(listed)
+    at = listed.index(Ellipsis)
+    count = ndim - len(listed) + 1
+    if count < 0:
+        raise BadValue(
+            f"einsum: operand {position} has {ndim} axes and {len(listed) - 1} "
+            "subscripts beside an ellipsis; expected no more"
+        )
+    listed[at : at + 1] = _dots(count)
+    return tuple(listed)
+
+
+def _dots(count: int) -> list[Label]:
+    return [(_DOTS, place) for place in range(count, 0, -1)]
+
+
+def _characters(text: str) -> list[Any]:
+    """The labels of one operand's subscripts."""
+    listed: list[Any] = []
+    parts = text.replace(" ", "").split("...")
+    for i, part in enumerate(parts):
+        if i:
+            listed.append(Ellipsis)
+        for letter in part:
+            if not (letter.isascii() and letter.isalpha()):
+                raise BadValue(
+                    f"einsum: {letter!r} in the subscripts {text!r} is no letter"
+                )
+            listed.append(letter)
+    return listed
+
+
+def _from_text(text: str) -> tuple[list[list[Any]], list[Any] | None]:
+    left, arrow, right = text.partition("->")
+    result = _characters(right) if arrow else None
+    return [_characters(part) for part in left.split(",")], result
+
+
+def _from_lists(given: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any] | None]:
+    """Operands and labels of ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+    pairs = len(given) // 2
+    operands = [given[2 * i] for i in range(pairs)]
+    labels = [_integers(given[2 * i + 1]) for i in range(pairs)]
+    result = _integers(given[-1]) if len(given) % 2 else None
+    return operands, labels, result
+
+
+def _integers(labels: Any) -> list[Any]:
+    try:
+        return [
+            label if label is Ellipsis else operator.index(label) for label in labels
+        ]
+    except TypeError:
+        raise BadType(
+            f"einsum: subscripts {labels!r}; expected text or a list of integers"
+        ) from None
+
+
+def _order(label: Label) -> tuple[int, Any]:
+    return (1, label) if isinstance(label, str) else (0, label)
+
+
+def _implied(labels: Sequence[tuple[Label, ...]], dots: int) -> tuple[Label, ...]:
+    """The labels that are there once, in their order, behind an ellipsis."""
+    flat = [label for one in labels for label in one]
+    once = {label for label in flat if flat.count(label) == 1}
+    named = [label for label in once if not isinstance(label, tuple)]
+    return (*_dots(dots), *sorted(named, key=_order))
+
+
+def _parse(given: Sequence[Any]) -> tuple[list[Any], Sum]:
+    if not given:
+        raise BadValue("einsum: no subscripts and no operands are given")
+    if isinstance(given[0], str):
+        operands = list(given[1:])
+        listed, wanted = _from_text(given[0])
+    else:
+        operands, listed, wanted = _from_lists(given)
+    if not operands or len(listed) != len(operands):
+        raise BadValue(
+            f"einsum: subscripts of {len(listed)} operands for {len(operands)} arrays"
+        )
+    operands = require_all("einsum", *operands)
+    labels = tuple(
+        _expand(one, x.ndim, i)
+        for i, (one, x) in enumerate(zip(listed, operands, strict=True))
+    )
+    dots = max(sum(isinstance(label, tuple) for label in one) for one in labels)
+    if wanted is None:
+        return operands, Sum(labels, _implied(labels, dots))
+    result = _result(wanted, dots)
+    _check_result(result, labels)
+    return operands, Sum(labels, result)
+
+
+def _result(wanted: list[Any], dots: int) -> tuple[Label, ...]:
+    if Ellipsis not in wanted:
+        if dots:
+            raise BadValue(
+                "einsum: an operand has axes of an ellipsis that the result's "
+                "subscripts leave out; write them with '...'"
+            )
+        return tuple(wanted)
+    at = wanted.index(Ellipsis)
+    return (*wanted[:at], *_dots(dots), *wanted[at + 1 :])
+
+
+def _check_result(result: tuple[Label, ...], labels: Sequence[Any]) -> None:
+    known = {label for one in labels for label in one}
+    for label in result:
+        if label not in known:
+            raise BadValue(
+                f"einsum: the result has a subscript {label!r} of no operand"
+            )
+        if result.count(label) > 1:
+            raise BadValue(f"einsum: the result has the subscript {label!r} twice")
+
+
+def _lengths(operands: Sequence[Any], labels: Sequence[Any]) -> dict[Label, int]:
+    """How long the axis of each label is; an axis of length 1 broadcasts."""
+    lengths: dict[Label, int] = {}
+    for i, (x, one) in enumerate(zip(operands, labels, strict=True)):
+        for label, n in zip(one, x.shape, strict=True):
+            known = lengths.get(label, 1)
+            if known not in (1, n) and n != 1:
+                raise BadValue(
+                    f"einsum: operand {i} of shape {x.shape} has length {n} where "
+                    f"another has {known} for the subscript "
+                    f"{'...' if isinstance(label, tuple) else label!r}"
+                )
+            lengths[label] = n if known == 1 else known
+    return lengths
+
+
+# ---- one operand ----
+
+
+def _simplified(x: Any, labels: Sequence[Label], lengths: dict[Label, int]) -> Any:
+    """A view with each label once, and without axes that only broadcast."""
+    listed = list(labels)
+    keep = [lengths[label] == n for label, n in zip(listed, x.shape, strict=True)]
+    if not all(keep):
+        x = x[tuple(slice(None) if kept else 0 for kept in keep)]
+        listed = [label for label, kept in zip(listed, keep, strict=True) if kept]
+    for label in list(dict.fromkeys(listed)):
+        while listed.count(label) > 1:
+            first = listed.index(label)
+            second = listed.index(label, first + 1)
+            x = diagonal(x, 0, first, second)
+            del listed[second], listed[first]
+            listed.append(label)
+    return x, tuple(listed)
+
+
+def _summed(x: Any, labels: tuple[Label, ...], keep: set[Label]) -> Any:
+    """The sums over the axes whose labels nothing needs any more."""
+    axes = tuple(i for i, label in enumerate(labels) if label not in keep)
+    if not axes:
+        return x, labels
+    total = x.any(axis=axes) if x.dtype == np.bool_ else x.sum(axis=axes, dtype=x.dtype)
+    return total, tuple(label for label in labels if label in keep)
+
+
+def _arranged(x: Any, labels: tuple[Label, ...], order: Sequence[Label]) -> Any:
+    if tuple(order) == labels or x.ndim < 2:
+        return x
+    return x.transpose(*(labels.index(label) for label in order))
+
+
+# ---- two operands ----
+
+
+def _times(a: Any, la: Any, b: Any, lb: Any, keep: set[Label]) -> Any:
+    """The product of two operands, summed over what is not kept: array and labels."""
+    a, la = _summed(a, la, keep | set(lb))
+    b, lb = _summed(b, lb, keep | set(la))
+    batch = [label for label in la if label in lb and label in keep]
+    inner = [label for label in la if label in lb and label not in keep]
+    rows = [label for label in la if label not in lb]
+    columns = [label for label in lb if label not in la]
+    if not inner:
+        return _broadcast_product(a, la, b, lb, batch, rows, columns)
+    of = {**dict(zip(la, a.shape, strict=True)), **dict(zip(lb, b.shape, strict=True))}
+    batch_shape = [of[label] for label in batch]
+
+    def group(labels: Sequence[Label]) -> int:
+        return math.prod(of[label] for label in labels)
+
+    left = _arranged(a, la, [*batch, *rows, *inner])
+    right = _arranged(b, lb, [*batch, *inner, *columns])
+    left = left.reshape([*batch_shape, group(rows), group(inner)])
+    right = right.reshape([*batch_shape, group(inner), group(columns)])
+    labels = (*batch, *rows, *columns)
+    return matmul(left, right).reshape([of[label] for label in labels]), labels
+
+
+def _broadcast_product(
+    a: Any, la: Any, b: Any, lb: Any, batch: Any, rows: Any, columns: Any
+) -> Any:
+    left = _arranged(a, la, [*batch, *rows])
+    right = _arranged(b, lb, [*batch, *columns])
+    both, labels = len(batch), (*batch, *rows, *columns)
+    left = left.reshape((*left.shape, *(1 for _ in columns)))
+    right = right.reshape(
+        (*right.shape[:both], *(1 for _ in rows), *right.shape[both:])
+    )
+    return left * right, labels
+
+
+# ---- the whole ----
+
+
+def _path(what: Sum, lengths: dict[Label, int], optimize: Any) -> list[tuple[int, ...]]:
+    """The order of products, as NumPy chooses it for arrays of these shapes."""
+    if len(what.operands) <= 2 or optimize is False:
+        return [tuple(range(len(what.operands)))]
+    numbers = {label: i for i, label in enumerate(lengths)}
+    stand_ins: list[Any] = []
+    for labels in what.operands:
+        shape = [lengths[label] for label in labels]
+        stand_ins.append(np.broadcast_to(np.empty(()), shape))
+        stand_ins.append([numbers[label] for label in labels])
+    stand_ins.append([numbers[label] for label in what.result])
+    path: list[Any] = np.einsum_path(*stand_ins, optimize=optimize)[0]
+    return [tuple(step) for step in path[1:]]
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
+    """The order of products that ``einsum`` would take, and a text about it.
+
+    NumPy's ``einsum_path``, of which the shapes of the operands are all it looks at.
+    """
+    arrays, what = _parse(operands)
+    lengths = _lengths(arrays, what.operands)
+    numbers = {label: i for i, label in enumerate(lengths)}
+    listed: list[Any] = []
+    for x, labels in zip(arrays, what.operands, strict=True):
+        listed += [np.broadcast_to(np.empty(()), x.shape), [numbers[n] for n in labels]]
+    listed.append([numbers[label] for label in what.result])
+    path, text = np.einsum_path(*listed, optimize=optimize)
+    return path, text
+
+
+def _contracted(operands: list[Any], what: Sum, optimize: Any) -> Any:
+    lengths = _lengths(operands, what.operands)
+    terms = [
+        _simplified(x, labels, lengths)
+        for x, labels in zip(operands, what.operands, strict=True)
+    ]
+    result = set(what.result)
+    for step in _path(what, lengths, optimize):
+        picked = [terms[i] for i in step]
+        terms = [term for i, term in enumerate(terms) if i not in step]
+        x, labels = picked[0]
+        for i, (y, more) in enumerate(picked[1:], start=2):
+            rest = [*terms, *picked[i:]]
+            keep = result.union(*(others for _, others in rest))
+            x, labels = _times(x, labels, y, more, keep)
+        terms.append((x, labels))
+    x, labels = _summed(terms[0][0], terms[0][1], result)
+    shape = [lengths[label] for label in what.result]
+    kept = [label for label in what.result if label in labels]
+    x = _arranged(x, labels, kept)
+    if len(kept) < len(what.result):
+        x = x.reshape([lengths[n] if n in kept else 1 for n in what.result])
+        x = x.broadcast_to(shape)
+    return x
+
+
+def einsum(
+    *operands: Any,
+    out: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    casting: str = "safe",
+    optimize: Any = True,
+) -> Any:
+    """Sums of products over axes that subscripts name, as ``numpy.einsum``.
+
+    ``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. The
+    products are made pair by pair in the order that ``numpy.einsum_path`` gives for
+    ``optimize``; False takes them from the left. Where there is nothing to compute the
+    result is a view, as NumPy's.
+    """
+    arrays, what = _parse(operands)
+    target = result_type(*(x.dtype for x in arrays))
+    if dtype is not None:
+        target = as_dtype(dtype, "einsum")
+        for x in arrays:
+            if not can_cast(x.dtype, target, casting):
+                raise BadType(
+                    f"einsum: {x.dtype} cannot be cast to {target} by the rule "
+                    f"{casting!r}"
+                )
+    found = _contracted([x.astype(target, copy=False) for x in arrays], what, optimize)
+    if out is not None:
+        if out.shape != found.shape:
+            raise BadValue(f"einsum: out has shape {out.shape}, expected {found.shape}")
+        out[...] = found
+        return out
+    if order in ("C", "F"):
+        flags = found.flags
+        is_ordered = flags.c_contiguous if order == "C" else flags.f_contiguous
+        return found if is_ordered else found.copy(order)
+    return found

@@ -1,0 +1,47 @@
+"""Diagonals, traces and cross products as the array API's ``linalg`` has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray import shaping
+from gpuarray.base import axis_number, require_all
+from gpuarray.errors import BadValue
+from gpuarray.shaping import moveaxis
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """A view of the diagonals of the matrices in the last two axes."""
+    return shaping.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Any:
+    """The sums of the diagonals of the matrices in the last two axes."""
+    return shaping.trace(x, offset, -2, -1, dtype)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross products of vectors of 3 elements along ``axis``, which broadcast."""
+    x1, x2 = require_all("cross", x1, x2)
+    vectors = []
+    for x in (x1, x2):
+        number = axis_number(axis, x.ndim, "cross")
+        if x.shape[number] != 3:
+            raise BadValue(
+                f"cross: axis {axis} of shape {x.shape} has {x.shape[number]} "
+                "elements, expected 3"
+            )
+        vectors.append(moveaxis(x, number, -1))
+    a, b = vectors
+    parts = [
+        a[..., i] * b[..., j] - a[..., j] * b[..., i]
+        for i, j in ((1, 2), (2, 0), (0, 1))
+    ]
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    out = a.allocate(shape, parts[0].dtype, a.context, operation="cross")
+    for i, part in enumerate(parts):
+        out[..., i] = part
+    return moveaxis(out, -1, axis)

@@ -1,0 +1,251 @@
+"""Who factorizes: the vendor's library on the device, or NumPy on the host.
+
+The vendor's routines take column-major matrices, which they overwrite. The transposed
+view of a new C-contiguous array is such a matrix, so a copy in C order gives the
+transposed matrices at once, and often those serve as well.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpuarray._native import check, ffi, lib
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.creation import arange
+from gpuarray.dtypes import parts_dtype
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import HostNotice, LinAlgError
+
+where: Callable[..., Any] = FUNCTIONS["where"]
+
+_INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
+_told: set[str] = set()
+_lock = threading.Lock()
+
+
+def _asked(context: Context, name: str, question: Any) -> bool:
+    known = context.kernels.get(name)
+    if known is None:
+        known = context.kernels[name] = bool(question(context.pointer))
+    return bool(known)
+
+
+def factorizes(context: Context) -> bool:
+    """Whether the context's vendor has a library of factorizations."""
+    return _asked(context, "solver", lib.gpuarray_solves)
+
+
+def transforms(context: Context) -> bool:
+    """Whether the context's vendor has a library of Fourier transforms."""
+    return _asked(context, "fft", lib.gpuarray_transforms)
+
+
+# ---- on the host ----
+
+
+def tell(operation: str, context: Context) -> None:
+    """Say once for each operation that it is computed on the host."""
+    with _lock:
+        if operation in _told:
+            return
+        _told.add(operation)
+    warnings.warn(
+        f"{operation}: the vendor of {context.name} has no library for it here, so "
+        "NumPy computes it on the host; silence this with "
+        "warnings.filterwarnings('ignore', category=gpuarray.HostNotice)",
+        HostNotice,
+        stacklevel=_callers_level(),
+    )
+
+
+def _callers_level() -> int:
+    """How far up the stack the package's caller is, as ``warnings.warn`` counts."""
+    folder = str(Path(__file__).parent)
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def on_host(name: str, *operands: Any, **options: Any) -> Any:
+    """``numpy.linalg``'s function of this name; what it gives is put on the device."""
+    like = operands[0]
+    tell(name, like.context)
+    hosts = [operand._read() for operand in operands]
+    try:
+        with np.errstate(all="ignore"):
+            found = getattr(np.linalg, name)(*hosts, **options)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"{name}: {error}") from None
+    if isinstance(found, tuple):
+        return tuple(_back(part, like) for part in found)
+    return _back(found, like)
+
+
+def _back(found: Any, like: Any) -> Any:
+    return like.from_host(np.asarray(found), like.context)
+
+
+# ---- on the device ----
+
+
+def turned(x: Any) -> Any:
+    """A view with the last two axes exchanged."""
+    return x.transpose(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+
+
+def columns(x: Any) -> Any:
+    """A copy whose matrices are column-major."""
+    return turned(turned(x).copy("C"))
+
+
+def _call(operation: str, function: Any, *given: Any) -> None:
+    """Call the library; arrays pass their structs and None passes NULL."""
+    passed = [
+        ffi.NULL if x is None else x.struct if isinstance(x, BaseArray) else x
+        for x in given
+    ]
+    check(function(*passed), operation)
+
+
+def _new(like: Any, shape: Any, dtype: Any = None) -> Any:
+    dtype = like.dtype if dtype is None else dtype
+    return like.allocate(tuple(shape), dtype, like.context, operation="linalg")
+
+
+def _new_columns(like: Any, rows: int, count: int) -> Any:
+    """New column-major matrices of (rows, count), as many as ``like`` has."""
+    return turned(_new(like, (*like.shape[:-2], count, rows)))
+
+
+def triangle(x: Any, upper: bool) -> Any:
+    """The matrices with zeros below, or above, the diagonal."""
+    rows: Any = arange(x.shape[-2], context=x.context)[:, None]
+    steps: Any = arange(x.shape[-1], context=x.context)[None, :]
+    zero = x.dtype.type(0)
+    return where(rows <= steps if upper else rows >= steps, x, zero)
+
+
+def identity(like: Any, n: int) -> Any:
+    """Identity matrices, as many as ``like`` has and of its dtype."""
+    rows: Any = arange(n, context=like.context)
+    unit = (rows[:, None] == rows[None, :]).astype(like.dtype)
+    return unit.broadcast_to((*like.shape[:-2], n, n))
+
+
+def cholesky(x: Any, upper: bool) -> Any:
+    """The factor of matrices of which one triangle is read.
+
+    In column-major order a C-ordered Hermitian matrix is its conjugate, whose other
+    factor's transpose is the one asked for.
+    """
+    factor = x.copy("C")
+    uplo = lib.cb_lower if upper else lib.cb_upper
+    _call("cholesky", lib.GpuArray_cholesky, turned(factor), uplo, None)
+    return triangle(factor, upper)
+
+
+def lu(x: Any, info: Any = None) -> tuple[Any, Any]:
+    """LU factors of the transposed matrices, as column-major matrices, and pivots."""
+    factors = turned(x.copy("C"))
+    pivots = _new(x, (*x.shape[:-2], x.shape[-1]), _LONG)
+    _call("lu", lib.GpuArray_lu, factors, pivots, info)
+    return factors, pivots
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The solution of ``a @ x = b``, stacks of one shape."""
+    factors, pivots = lu(a)
+    x = columns(b)
+    _call("solve", lib.GpuArray_lu_solve, lib.cb_trans, factors, pivots, x)
+    return x
+
+
+def inverse(a: Any) -> Any:
+    """The inverses, in C order."""
+    factors, pivots = lu(a)
+    out = identity(a, a.shape[-1]).copy("C")
+    how = lib.cb_no_trans
+    _call("inv", lib.GpuArray_lu_solve, how, factors, pivots, turned(out))
+    return out
+
+
+def determinant_parts(a: Any) -> tuple[Any, Any, Any]:
+    """Pivots' diagonal, the exchanges' sign (of the real dtype), and where it is 0."""
+    info = _new(a, a.shape[:-2], _INT)
+    factors, pivots = lu(a, info)
+    n = a.shape[-1]
+    exchanged = pivots != arange(1, n + 1, context=a.context)
+    odd = exchanged.sum(axis=-1) % 2
+    sign = (1 - 2 * odd).astype(parts_dtype(a.dtype))
+    strides = factors.strides
+    diagonal = factors.strided(
+        (*a.shape[:-2], n), (*strides[:-2], strides[-2] + strides[-1])
+    )
+    return diagonal, sign, info != 0
+
+
+def qr(x: Any, mode: str) -> Any:
+    """(Q, R), R alone, or (h, tau) for the mode "raw"."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    a = columns(x)
+    tau = _new(x, (*x.shape[:-2], k))
+    _call("qr", lib.GpuArray_qr, a, tau)
+    if mode == "raw":
+        return turned(a), tau
+    rows = m if mode == "complete" else k
+    r = triangle(a[..., :rows, :], True)
+    if mode == "r":
+        return r
+    q = a[..., :, :k]
+    if rows > k:
+        q = _new_columns(x, m, m)
+        q[..., :, :k] = a
+    _call("qr", lib.GpuArray_qr_vectors, q, tau)
+    return q, r
+
+
+def svd(x: Any, full: bool, vectors: bool) -> Any:
+    """(U, S, Vh), or S alone. A wide matrix is decomposed by its transpose."""
+    is_wide = x.shape[-2] < x.shape[-1]
+    a = turned(x.copy("C")) if is_wide else columns(x)
+    m, n = a.shape[-2:]
+    s = _new(x, (*x.shape[:-2], n), parts_dtype(x.dtype))
+    if not vectors:
+        _call("svd", lib.GpuArray_svd, a, s, None, None, None)
+        return s
+    u = _new_columns(x, m, m if full else n)
+    vh = _new_columns(x, n, n)
+    if m == 0 or n == 0:
+        u[...] = identity(x, m)[..., :, : u.shape[-1]]
+    _call("svd", lib.GpuArray_svd, a, s, u, vh, None)
+    return (turned(vh), s, turned(u)) if is_wide else (u, s, vh)
+
+
+def eigh(x: Any, upper: bool, vectors: bool) -> Any:
+    """(eigenvalues, eigenvectors), or the values alone; one triangle is read."""
+    a = turned(x.copy("C"))
+    w = _new(x, x.shape[:-1], parts_dtype(x.dtype))
+    uplo = lib.cb_lower if upper else lib.cb_upper
+    _call("eigh", lib.GpuArray_eigh, a, uplo, vectors, w, None)
+    if not vectors:
+        return w
+    return w, a.conj() if x.dtype.kind == "c" else a
+
+
+def eig(x: Any, vectors: bool) -> Any:
+    """(eigenvalues, eigenvectors), or the values alone, of complex matrices."""
+    a = columns(x)
+    w = _new(x, x.shape[:-1])
+    v = _new_columns(x, x.shape[-1], x.shape[-1]) if vectors else None
+    _call("eig", lib.GpuArray_eig, a, w, v, None)
+    return w if v is None else (w, v)
