@@ -17,6 +17,7 @@ __all__ = [
     "capsule",
     "check",
     "exchange_capsule",
+    "extension",
     "ffi",
     "lib",
     "library_text",
@@ -50,6 +51,12 @@ def check(status: int, operation: str = "") -> None:
     raise OF_STATUS.get(status, GpuArrayError)(
         f"{operation}: {said}" if operation else said
     )
+
+
+@cache
+def extension(name: str, ctype: str) -> Any:
+    """A function that only one vendor has, of gpuarray/extension.h."""
+    return ffi.cast(ctype, lib.gpuarray_get_extension(name.encode()))
 
 
 def address(buffer: Any, *, writable: bool = False) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,9 +11,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from gpuarray._native import check, ffi, lib, prepare, text
+from gpuarray._native import check, extension, ffi, lib, library_text, prepare, text
 from gpuarray.config import settings
-from gpuarray.errors import BadType, BadValue, ContextClosed
+from gpuarray.errors import BadType, BadValue, ContextClosed, GpuArrayError
+from gpuarray.queues import Event, Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Context:
     It has state because a device has: its memory, its queue, its compiled kernels.
     """
 
-    __slots__ = ("__weakref__", "_pointer", "kernels", "name")
+    __slots__ = ("__dict__", "__weakref__", "_pointer", "kernels", "name")
 
     def __init__(self, pointer: Any) -> None:
         self._pointer = pointer
@@ -69,8 +72,8 @@ class Context:
         """Give the context up. Its arrays can still be read, but not computed with."""
         with _lock:
             pointer, self._pointer = self._pointer, None
-            for name in [name for name, opened in _opened.items() if opened is self]:
-                del _opened[name]
+            _drop(_opened, self)
+            _drop(_adopted, self)
             self.kernels.clear()
             if _process_default.get("context") is self:
                 del _process_default["context"]
@@ -80,6 +83,15 @@ class Context:
     def sync(self) -> None:
         """Wait until all work queued so far is done; raise what failed meanwhile."""
         check(lib.gpucontext_sync(self.pointer), f"sync of {self.name}")
+
+    @property
+    def waits(self) -> int:
+        """How often the host has waited for the device so far.
+
+        Reading values to the host, ``sync`` and what waits for an event count; queuing
+        work does not. For checking that a program waits only where it means to.
+        """
+        return int(self._property(lib.GA_CTX_PROP_WAITS, "size_t *")[0])
 
     def memory_info(self) -> MemoryInfo:
         """How much memory the context holds."""
@@ -156,6 +168,67 @@ class Context:
         """Threads of a block along its first axis at most."""
         return int(self._property(lib.GA_CTX_PROP_MAXLSIZE0, "size_t *")[0])
 
+    # libgpuarray's names
+
+    @property
+    def ptr(self) -> int:
+        """The address of the library's context."""
+        return int(ffi.cast("uintptr_t", self.pointer))
+
+    @property
+    def unique_id(self) -> str:
+        """The device's place on the bus; Unsupported where it does not tell."""
+        return text(self._property(lib.GA_CTX_PROP_UNIQUE_ID, "char[16]"))
+
+    @property
+    def bin_id(self) -> bytes:
+        """What compiled code depends on: the architecture and the compiler."""
+        value = self._property(lib.GA_CTX_PROP_BIN_ID, "char **")
+        return text(value[0]).encode()
+
+    @property
+    def largest_memblock(self) -> int:
+        """Bytes of the largest buffer."""
+        return self._size(lib.GA_CTX_PROP_LARGEST_MEMBLOCK)
+
+    @property
+    def maxlsize0(self) -> int:
+        """Threads of a block along its first axis at most."""
+        return self._size(lib.GA_CTX_PROP_MAXLSIZE0)
+
+    @property
+    def maxlsize1(self) -> int:
+        """Threads of a block along its second axis at most."""
+        return self._size(lib.GA_CTX_PROP_MAXLSIZE1)
+
+    @property
+    def maxlsize2(self) -> int:
+        """Threads of a block along its third axis at most."""
+        return self._size(lib.GA_CTX_PROP_MAXLSIZE2)
+
+    @property
+    def maxgsize0(self) -> int:
+        """Blocks along the first axis at most."""
+        return self._size(lib.GA_CTX_PROP_MAXGSIZE0)
+
+    @property
+    def maxgsize1(self) -> int:
+        """Blocks along the second axis at most."""
+        return self._size(lib.GA_CTX_PROP_MAXGSIZE1)
+
+    @property
+    def maxgsize2(self) -> int:
+        """Blocks along the third axis at most."""
+        return self._size(lib.GA_CTX_PROP_MAXGSIZE2)
+
+    def _size(self, number: int) -> int:
+        return int(self._property(number, "size_t *")[0])
+
+    lmemsize = local_memory
+    numprocs = processors
+    total_gmem = total_memory
+    free_gmem = free_memory
+
     @property
     def has_double(self) -> bool:
         """Whether the device computes in float64."""
@@ -166,14 +239,60 @@ class Context:
         """Whether the device is the host's processor."""
         return bool(self._property(lib.GA_CTX_PROP_IS_CPU, "int *")[0])
 
+    # ---- queues ----
+
+    def new_queue(self) -> Queue:
+        """Another queue; what is called within ``with queue:`` goes there."""
+        return Queue.make(self)
+
+    @property
+    def queue(self) -> Queue:
+        """The queue on which this thread's work goes now."""
+        return Queue.current(self)
+
+    def record(self) -> Event:
+        """An event behind all that this thread has queued so far."""
+        return self.queue.record()
+
+    @property
+    def stream(self) -> int:
+        """The vendor's handle of this thread's queue: a CUstream or a cl_command_queue.
+
+        What another library queues there runs in order with the context's work.
+        """
+        return self.queue.handle
+
+    # ---- the context of a block ----
+
+    def __enter__(self) -> Context:
+        """Make this the current context of this thread or task.
+
+        On CUDA its CUcontext becomes the thread's current one, for other libraries;
+        what was current before comes back at the end.
+        """
+        pointer = self.pointer
+        if self.kind == "cuda":
+            extension("cuda_enter", "void (*)(gpucontext *)")(pointer)
+        _current.set((*_current.get(), self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _current.set(_current.get()[:-1])
+        if self.kind == "cuda" and self._pointer is not None:
+            extension("cuda_exit", "void (*)(gpucontext *)")(self._pointer)
+
     @contextmanager
     def as_default(self) -> Iterator[Context]:
-        """Make this the default of this thread or task within a ``with`` block."""
-        token = _current.set(self)
+        """Make this the default of this thread or task within a ``with`` block.
+
+        Unlike ``with context:`` it leaves other libraries alone.
+        """
+        before = _current.get()
+        _current.set((*before, self))
         try:
             yield self
         finally:
-            _current.reset(token)
+            _current.set(before)
 
     def __repr__(self) -> str:
         if self.closed:
@@ -187,25 +306,32 @@ class Context:
 _lock = threading.Lock()
 _opened: dict[str, Context] = {}
 _process_default: dict[str, Context] = {}
-_current: ContextVar[Context | None] = ContextVar("gpuarray_context", default=None)
+_adopted: dict[int, Context] = {}  # by the vendor's context
+_current: ContextVar[tuple[Context, ...]] = ContextVar("gpuarray_context", default=())
 
 
-def context(name: str | Context | None = None) -> Context:
+def context(name: str | Context | Any = None) -> Context:
     """The open context of a device, which is opened if it is not.
 
     ``name`` is ``"cuda0"``, ``"cuda"`` (the first), ``"opencl0:1"`` (platform and
     device), ``"opencl"`` or ``"null"`` (host memory; runs no kernel); None: the default
-    context. A context stands for itself.
+    context. A context stands for itself. A ``pyopencl.CommandQueue`` gives a context
+    that works on that queue, in order with PyOpenCL's own work there; one that is in
+    the cl_context of an earlier one gives the same. A ``pyopencl.Context`` gives a
+    context that shares its memory and has a queue of its own.
     """
     if isinstance(name, Context):
         return name
     if name is None:
         return get_default_context()
-    if not isinstance(name, str):
-        raise BadType(
-            f"context: got {type(name).__name__}, expected a name such as 'cuda0'"
-        )
-    return _open(name)
+    if isinstance(name, str):
+        return _open(name)
+    if type(name).__module__.partition(".")[0] == "pyopencl":
+        return _adopt(name)
+    raise BadType(
+        f"context: got {type(name).__name__}, expected a name such as 'cuda0', or a "
+        "context or queue of PyOpenCL"
+    )
 
 
 def _open(name: str) -> Context:
@@ -226,19 +352,147 @@ def _open(name: str) -> Context:
         return found
 
 
-def init(name: str) -> Context:
-    """The context of a device: libgpuarray's name for ``context``."""
-    return context(name)
+def _drop(known: dict[Any, Context], closed: Context) -> None:
+    for key in [key for key, opened in known.items() if opened is closed]:
+        del known[key]
+
+
+def _adopt(given: Any) -> Context:
+    """The context in a cl_context that PyOpenCL made, itself or by its queue.
+
+    The first queue of a cl_context becomes that of our context.
+    """
+    kind = type(given).__name__
+    if kind not in ("Context", "CommandQueue"):
+        raise BadType(
+            f"context: got PyOpenCL's {kind}, expected its Context or CommandQueue"
+        )
+    native = given if kind == "Context" else given.context
+    key = native.int_ptr
+    with _lock:
+        found = _adopted.get(key)
+        if found is not None:
+            return found
+        prepare()
+        adopt = extension("cl_make_ctx", "gpucontext *(*)(void *, gpucontext_props *)")
+        pointer = adopt(ffi.cast("void *", key), ffi.NULL)
+        if not pointer:
+            raise BadValue(f"context: {library_text()}")
+        made = Context(pointer)
+        if native is not given:
+            _use_queue(made, given.int_ptr)
+        _adopted[key] = made
+        return made
+
+
+def _use_queue(made: Context, queue: int) -> None:
+    """Make a queue of PyOpenCL the context's; else give the context up."""
+    use = extension("cl_use_stream", "int (*)(gpucontext *, void *)")
+    try:
+        check(use(made.pointer, ffi.cast("void *", queue)), "context")
+    except GpuArrayError:
+        lib.gpucontext_deref(made.pointer)
+        raise
+
+
+def init(
+    dev: str,
+    sched: str = "default",
+    single_stream: bool = False,
+    kernel_cache_path: str | None = None,
+    max_cache_size: int = sys.maxsize,
+    initial_cache_size: int = 0,
+) -> Context:
+    """The context of a device: libgpuarray's name for ``context``, with its options.
+
+    ``sched`` is ``"default"``, ``"single"`` or ``"multi"``, a hint. ``single_stream``
+    forbids other queues. ``kernel_cache_path`` is the folder of compiled kernels.
+    The pool of memory begins with ``initial_cache_size`` bytes and never holds more
+    than ``max_cache_size``; with 0 it keeps nothing. BadValue where options are given
+    for a device that is open already.
+    """
+    if sched not in _SCHEDULES:
+        raise BadType(f"init: sched is {sched!r}, expected one of {list(_SCHEDULES)}")
+    chosen = (single_stream, kernel_cache_path, max_cache_size, initial_cache_size)
+    if chosen == (False, None, sys.maxsize, 0):
+        return context(dev)
+    if not isinstance(dev, str) or not _NUMBERED.fullmatch(dev):
+        raise BadValue(f"init: got {dev!r}, expected a name such as cuda0 or opencl0:0")
+    with _lock:
+        if dev in _opened:
+            raise BadValue(f"init: {dev} is open already; close it to open it anew")
+        made = _opened[dev] = _open_with(dev, _SCHEDULES[sched], *chosen)
+        return made
+
+
+_SCHEDULES = {
+    "default": lib.GA_CTX_SCHED_AUTO,
+    "single": lib.GA_CTX_SCHED_SINGLE,
+    "multi": lib.GA_CTX_SCHED_MULTI,
+}
+_NUMBERED = re.compile(r"cuda\d+|opencl\d+:\d+|null")
+
+
+def _open_with(
+    dev: str, schedule: int, single: bool, folder: str | None, most: int, first: int
+) -> Context:
+    """A context with these options."""
+    prepare()
+    made, opened = ffi.new("gpucontext_props **"), ffi.new("gpucontext **")
+    check(lib.gpucontext_props_new(made), "init")
+    props = made[0]
+    numbers = [int(number) for number in re.findall(r"\d+", dev)]
+    try:
+        if dev.startswith("cuda"):
+            check(lib.gpucontext_props_cuda_dev(props, *numbers), "init")
+        elif dev.startswith("opencl"):
+            check(lib.gpucontext_props_opencl_dev(props, *numbers), "init")
+        check(lib.gpucontext_props_sched(props, schedule), "init")
+        if single:
+            check(lib.gpucontext_props_set_single_stream(props), "init")
+        if folder is not None:
+            check(lib.gpucontext_props_kernel_cache(props, folder.encode()), "init")
+        limit = 2**64 - 1 if most == sys.maxsize else most  # SIZE_MAX: none
+        check(lib.gpucontext_props_alloc_cache(props, first, limit), "init")
+    except GpuArrayError:
+        lib.gpucontext_props_del(props)
+        raise
+    kind = dev.rstrip("0123456789:")
+    check(lib.gpucontext_init(opened, kind.encode(), props), "init")
+    return Context(opened[0])
+
+
+def count_platforms(kind: str) -> int:
+    """How many platforms a backend, ``"cuda"`` or ``"opencl"``, has."""
+    prepare()
+    count = ffi.new("unsigned int *")
+    check(lib.gpu_get_platform_count(kind.encode(), count), "count_platforms")
+    return int(count[0])
+
+
+def count_devices(kind: str, platform: int) -> int:
+    """How many devices a platform of a backend has."""
+    prepare()
+    count = ffi.new("unsigned int *")
+    status = lib.gpu_get_device_count(kind.encode(), platform, count)
+    check(status, "count_devices")
+    return int(count[0])
 
 
 def get_default_context() -> Context:
     """The context used where none is named.
 
-    That of the innermost ``with context.as_default()``, else what
+    That of the innermost ``with context:`` or ``with context.as_default():``, else what
     ``set_default_context`` set, else GPUARRAY_DEVICE, else the best device.
     """
-    chosen = _current.get() or _process_default.get("context")
+    chosen = current_context() or _process_default.get("context")
     return chosen if chosen is not None else _open(settings().device)
+
+
+def current_context() -> Context | None:
+    """The context of the innermost ``with context:`` of this thread or task, if any."""
+    inner = _current.get()
+    return inner[-1] if inner else None
 
 
 def set_default_context(chosen: Context | str | None) -> None:
@@ -247,3 +501,60 @@ def set_default_context(chosen: Context | str | None) -> None:
         _process_default.pop("context", None)
     else:
         _process_default["context"] = context(chosen)
+
+
+# ---- what there is ----
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device of this machine, or why it cannot be used.
+
+    ``context`` is the name for ``gpuarray.context``; ``kind`` is ``cuda`` or
+    ``opencl``; ``memory`` counts bytes; ``problem`` is empty if it opens.
+    """
+
+    context: str
+    name: str
+    kind: str
+    memory: int
+    is_cpu: bool
+    problem: str = ""
+
+
+def devices() -> list[Device]:
+    """The devices that were found on this machine; never fails.
+
+    Each is opened for it, as ``gpuarray.context`` does. Why something was not found:
+    ``python -m gpuarray.doctor``.
+    """
+    return [
+        _describe(name) for kind in ("cuda", "opencl") for name in device_names(kind)[0]
+    ]
+
+
+def _describe(name: str) -> Device:
+    kind = name.rstrip("0123456789:")
+    try:
+        found = context(name)
+        return Device(name, found.device_name, kind, found.total_memory, found.is_cpu)
+    except GpuArrayError as error:
+        return Device(name, "", kind, 0, False, str(error))
+
+
+def device_names(kind: str) -> tuple[list[str], str]:
+    """The names of a backend's contexts, and why there is none if so."""
+    prepare()
+    count = ffi.new("unsigned int *")
+    found: list[str] = []
+    try:
+        check(lib.gpu_get_platform_count(kind.encode(), count))
+        for number in range(count[0]):
+            check(lib.gpu_get_device_count(kind.encode(), number, count))
+            found += [
+                f"opencl{number}:{i}" if kind == "opencl" else f"{kind}{i}"
+                for i in range(count[0])
+            ]
+    except GpuArrayError as error:
+        return found, str(error)
+    return found, "" if found else "no device"

@@ -159,10 +159,8 @@ def take(
 
 
 def _import(cls: type[A], other: Any, context: Context) -> A:
-    stream = ffi.new("intptr_t *")
-    check(lib.gpucontext_dlpack_stream(context.pointer, stream), "from_dlpack")
-    given = _request(other, stream[0] if context.kind == "cuda" else None)
-    return adopt(cls, *open_capsule(given), context)
+    stream = context.stream if context.kind == "cuda" else None
+    return adopt(cls, *open_capsule(_request(other, stream)), context)
 
 
 def _request(other: Any, stream: int | None) -> Any:
@@ -178,14 +176,18 @@ def adopt(
     tensor: Any,
     kind: Literal["dltensor", "dltensor_versioned"],
     context: Context,
+    stream: int = _NO_ORDER,
 ) -> A:
-    """The array that takes a tensor of a capsule over; else its deleter is called."""
+    """The array that takes a tensor of a capsule over; else its deleter is called.
+
+    What ``stream`` has queued so far is done before what the context does from now on.
+    """
     struct = ffi.new("GpuArray *")
     old = kind == "dltensor"
     take_over = (
         lib.GpuArray_from_dlpack_unversioned if old else lib.GpuArray_from_dlpack
     )
-    status = take_over(struct, context.pointer, tensor, _NO_ORDER)
+    status = take_over(struct, context.pointer, tensor, stream)
     if status:
         try:
             check(status, "from_dlpack")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 import gpuarray
-from gpuarray._native import check, ffi, lib, prepare, text
+from gpuarray._native import lib, text
 from gpuarray.config import cache_folder, settings, variables
-from gpuarray.context import Context, context
+from gpuarray.context import Context, context, device_names
 from gpuarray.errors import GpuArrayError
 
 ADVICE = {
@@ -38,20 +38,7 @@ def versions() -> Iterator[str]:
 
 def devices(backend: str) -> tuple[list[str], str]:
     """The names of a backend's devices, and why there is none if so."""
-    prepare()
-    count = ffi.new("unsigned int *")
-    names = []
-    try:
-        check(lib.gpu_get_platform_count(backend.encode(), count))
-        for number in range(count[0]):
-            check(lib.gpu_get_device_count(backend.encode(), number, count))
-            names += [
-                f"opencl{number}:{i}" if backend == "opencl" else f"{backend}{i}"
-                for i in range(count[0])
-            ]
-    except GpuArrayError as error:
-        return names, str(error)
-    return names, "" if names else "no device"
+    return device_names(backend)
 
 
 def describe(found: Context) -> str:

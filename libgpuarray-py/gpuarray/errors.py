@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class GpuArrayError(Exception):
     """The base of every error of this package."""
@@ -55,6 +57,10 @@ class BadExchange(GpuArrayError, BufferError):
     """A tensor of DLPack cannot be given or taken as asked."""
 
 
+class Unshared(BadType, AttributeError):
+    """The array has no such handle for another library: it is on another vendor's."""
+
+
 class DeviceNotFound(GpuArrayError, LookupError):
     """There is no such device."""
 
@@ -83,6 +89,18 @@ class ForkedContext(GpuArrayError, RuntimeError):
     """The context was opened before a fork; start processes with spawn instead."""
 
 
+class LinAlgError(BadValue, np.linalg.LinAlgError):
+    """No square matrix, or one that lacks what was asked: an inverse, a factor.
+
+    On a device that factorizes itself a matrix without it is told of by the next wait,
+    since nothing else waits; what was computed from it is undefined.
+    """
+
+
+class HostNotice(UserWarning):
+    """A function is computed on the host, since the device's vendor lacks it."""
+
+
 # By the numbers of enum ga_error; a test holds the table against the header.
 OF_STATUS: dict[int, type[GpuArrayError]] = {
     1: OutOfMemory,
@@ -107,4 +125,5 @@ OF_STATUS: dict[int, type[GpuArrayError]] = {
     20: ContextLost,
     21: ForkedContext,
     22: BadIndex,
+    23: LinAlgError,
 }

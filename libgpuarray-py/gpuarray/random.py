@@ -255,7 +255,7 @@ class Generator:
 
     def bytes(self, length: int) -> bytes:
         """``length`` random bytes on the host; waits for them."""
-        words = np.asarray(self.bits(-(-length // 4)))
+        words = self.bits(-(-length // 4)).get()
         return words.astype("<u4", copy=False).tobytes()[:length]
 
     def _target(

@@ -1,0 +1,116 @@
+"""Arrays in files of NumPy's formats: .npy for one, .npz for several by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from gpuarray.array import Array
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.dtypes import as_dtype, bfloat16, kind_of
+from gpuarray.errors import BadType
+
+File = str | os.PathLike[str] | IO[bytes]
+Place = str | Context | None
+_UNNAMED = np.dtype("V2")  # what the formats make of bfloat16
+
+
+def _host(array: Any, operation: str) -> Any:
+    if not isinstance(array, BaseArray):
+        raise BadType(
+            f"{operation}: got {type(array).__name__}, expected an array of gpuarray; "
+            f"numpy.{operation} takes others"
+        )
+    host = array._read()
+    return host.view(_UNNAMED) if kind_of(host.dtype) != host.dtype.kind else host
+
+
+def _device(host: Any, operation: str, context: Context) -> Array:
+    if host.dtype == _UNNAMED:
+        host = host.view(bfloat16())
+    as_dtype(host.dtype, operation)
+    return Array.from_host(host, context)
+
+
+def save(file: File, arr: Array) -> None:
+    """Write an array to a .npy file, which ``numpy.load`` reads as well.
+
+    A name without ``.npy`` gets it. bfloat16, which the format has no name for, is
+    written as two bytes an element, and ``load`` takes such for bfloat16.
+    """
+    np.save(file, _host(arr, "save"), allow_pickle=False)
+
+
+def savez(file: File, *args: Array, **kwds: Array) -> None:
+    """Write arrays to a .npz file, under their keywords or ``arr_0``, ``arr_1``, ..."""
+    np.savez(file, *_hosts(args, "savez"), **_named(kwds, "savez"))
+
+
+def savez_compressed(file: File, *args: Array, **kwds: Array) -> None:
+    """As ``savez``, compressed."""
+    operation = "savez_compressed"
+    np.savez_compressed(file, *_hosts(args, operation), **_named(kwds, operation))
+
+
+def _hosts(arrays: tuple[Array, ...], operation: str) -> list[Any]:
+    return [_host(array, operation) for array in arrays]
+
+
+def _named(arrays: dict[str, Array], operation: str) -> dict[str, Any]:
+    return {name: _host(array, operation) for name, array in arrays.items()}
+
+
+class Archive(Mapping[str, Array]):
+    """The arrays of a .npz file by name, each read when it is asked for.
+
+    To be closed, or used in a ``with`` block.
+    """
+
+    def __init__(self, opened: Any, context: Context) -> None:
+        self._opened = opened
+        self.context = context
+
+    @property
+    def files(self) -> list[str]:
+        """The names."""
+        return list(self._opened.files)
+
+    def __getitem__(self, name: str) -> Array:
+        return _device(self._opened[name], "load", self.context)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._opened.files)
+
+    def __len__(self) -> int:
+        return len(self._opened.files)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._opened.close()
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<archive of {', '.join(self.files)} for {self.context.name!r}>"
+
+
+def load(file: File, context: Place = None) -> Array | Archive:
+    """The array of a .npy file, or the arrays of a .npz file by name, on a context.
+
+    Files that hold Python objects are refused, as ``numpy.load`` does by default.
+    """
+    place = find_context(context)
+    opened = np.load(Path(file) if isinstance(file, str) else file, allow_pickle=False)
+    if isinstance(opened, np.ndarray):
+        return _device(opened, "load", place)
+    return Archive(opened, place)
