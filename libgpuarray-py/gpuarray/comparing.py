@@ -1,0 +1,130 @@
+"""Comparisons of whole arrays, choices among arrays, and orders by several keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuarray.base import BaseArray, axis_number, require
+from gpuarray.dtypes import kind_of
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue
+from gpuarray.picking import take_along_axis
+from gpuarray.reduction import all as all_of
+from gpuarray.sorting import argsort, sort
+
+where = FUNCTIONS["where"]
+
+
+def isclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Whether ``|a - b| <= atol + rtol * |b|``, for each pair of elements.
+
+    Infinities are close to themselves alone; nan to nan only if ``equal_nan``.
+    """
+    if not isinstance(a, BaseArray) and not isinstance(b, BaseArray):
+        raise BadType("isclose: no operand is a gpuarray array; use numpy.isclose")
+    far = b
+    if isinstance(b, BaseArray) and kind_of(b.dtype) in "biu":
+        far = b.astype(np.float64)
+    size = FUNCTIONS["absolute"](far) if isinstance(far, BaseArray) else abs(far)
+    near = FUNCTIONS["absolute"](a - far) <= size * rtol + atol
+    finite = (
+        FUNCTIONS["isfinite"](far) if isinstance(far, BaseArray) else np.isfinite(b)
+    )
+    close = (near & finite) | (a == b)
+    if equal_nan:
+        close = close | ((a != a) & (b != b))
+    return close
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, by ``isclose``; waits for the answer."""
+    return bool(all_of(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether the shapes and all elements are equal; waits for the answer."""
+    first, second = require(a1, "array_equal"), require(a2, "array_equal")
+    if first.shape != second.shape:
+        return False
+    same = first == second
+    if equal_nan:
+        same = same | ((first != first) & (second != second))
+    return bool(all_of(same))
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether one, repeated to the shape of the other, equals it; waits."""
+    first, second = require(a1, "array_equiv"), require(a2, "array_equiv")
+    try:
+        np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        return False
+    return bool(all_of(first == second))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Elements of the first choice whose condition is true, else of ``default``."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise BadValue(
+            f"select: {len(condlist)} conditions and {len(choicelist)} choices, "
+            "expected one for each, and at least one"
+        )
+    result = default
+    pairs = zip(reversed(condlist), reversed(choicelist), strict=True)
+    for condition, choice in pairs:
+        if require(condition, "select").dtype.kind != "b":
+            raise BadType(f"select: a condition of {condition.dtype}, expected bool")
+        result = where(condition, choice, result)
+    return result
+
+
+# ---- orders ----
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The places (int64) that sort by the last key, among its equals by the one before.
+
+    ``keys`` is a sequence of arrays of one shape, or an array whose first axis they
+    are along.
+    """
+    listed = list(keys)
+    if not listed:
+        raise BadType("lexsort: no key is given")
+    at = axis_number(axis, require(listed[0], "lexsort").ndim, "lexsort")
+    order = argsort(listed[0], at)
+    for key in listed[1:]:
+        moved = take_along_axis(key, order, at)
+        order = take_along_axis(order, argsort(moved, at), at)
+    return order
+
+
+def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
+    """A copy in which the elements at ``kth`` stand where a sort would put them.
+
+    Those before are not greater, those behind not smaller. It is sorted as a whole.
+    """
+    _check_kth("partition", a, kth, axis)
+    return sort(a, axis)
+
+
+def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
+    """The places (int64) that ``partition`` would put the elements at."""
+    _check_kth("argpartition", a, kth, axis)
+    return argsort(a, axis)
+
+
+def _check_kth(operation: str, array: Any, kth: Any, axis: int | None) -> None:
+    source = require(array, operation)
+    length = source.size if axis is None else source.shape[axis]
+    places = np.atleast_1d(np.asarray(kth))
+    if places.dtype.kind not in "iu":
+        raise BadType(f"{operation}: kth of {places.dtype}, expected integers")
+    if ((places < -length) | (places >= length)).any():
+        raise BadValue(f"{operation}: kth {kth} is out of bounds for {length} elements")

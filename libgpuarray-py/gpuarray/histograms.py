@@ -1,0 +1,220 @@
+"""Counts: of integers, and of elements between edges in one or more dimensions.
+
+A place is looked up for each element, and what belongs to a place is summed up there;
+elements outside go to a place of their own, which is left out.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import BaseArray, asnumpy, require, require_all
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue, Unsupported
+from gpuarray.fancy import INT64
+from gpuarray.picking import add_at
+from gpuarray.reduction import max as largest
+from gpuarray.reduction import min as smallest
+from gpuarray.searching import searchsorted
+
+Edges = npt.NDArray[Any]
+Limits = tuple[float, float] | None
+
+where = FUNCTIONS["where"]
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each integer from 0 on occurs in a vector: int64.
+
+    With ``weights`` the sum of the weights of each: float64. Waits for the largest
+    element, which the length of the result depends on.
+    """
+    source = require(x, "bincount")
+    if source.ndim != 1:
+        raise BadValue(f"bincount: shape {source.shape}, expected a vector")
+    if not np.can_cast(source.dtype, np.int64, "safe") or source.dtype.kind == "f":
+        raise BadType(f"bincount: elements of {source.dtype}, expected integers")
+    if minlength < 0:
+        raise BadValue(f"bincount: minlength is {minlength}, expected 0 or more")
+    length = minlength
+    if not source.size:
+        return source.allocate((length,), INT64, source.context, zeroed=True)
+    if source.dtype.kind == "i" and int(smallest(source)) < 0:
+        raise BadValue("bincount: there is a negative element")
+    length = max(length, int(largest(source)) + 1)
+    return _counts(source.astype(INT64, copy=False), length, _doubles(weights, source))
+
+
+def _doubles(weights: Any, source: Any) -> Any:
+    if weights is None:
+        return None
+    given = weights
+    if not isinstance(weights, BaseArray):
+        given = source.from_host(np.asarray(weights), source.context)
+    require_all("bincount", source, given)
+    if given.shape != source.shape:
+        raise BadValue(
+            f"bincount: {given.shape} weights for elements of shape {source.shape}"
+        )
+    if not np.can_cast(given.dtype, np.float64, "safe"):
+        raise BadType(f"bincount: weights of {given.dtype} are not stored as float64")
+    return given.astype(np.float64, copy=False)
+
+
+def _counts(places: Any, length: int, weights: Any) -> Any:
+    """What belongs to each of ``length`` places: 1 for an element, or its weight."""
+    dtype = INT64 if weights is None else weights.dtype
+    out = places.allocate((length,), dtype, places.context, zeroed=True)
+    if places.size:
+        add_at(out, places, 1 if weights is None else weights)
+    return out
+
+
+def histogram_bin_edges(
+    a: Any, bins: int | Any = 10, range: Limits = None, weights: Any = None
+) -> Any:
+    """The edges of ``bins`` intervals of one width over ``range``.
+
+    None: from the smallest to the largest element, which are waited for. ``bins`` may
+    be the edges themselves.
+    """
+    source = require(a, "histogram_bin_edges")
+    edges = _edges("histogram_bin_edges", source, bins, range)
+    return source.from_host(edges, source.context)
+
+
+def _edges(operation: str, source: Any, bins: Any, limits: Limits) -> Edges:
+    """The edges on the host, as NumPy computes them from the two extremes."""
+    if isinstance(bins, str):
+        raise Unsupported(
+            f"{operation}: bins={bins!r} is not offered; give their number or edges"
+        )
+    given = asnumpy(bins)
+    extremes = np.empty(0, source.dtype)
+    if given.ndim == 0 and limits is None and source.size:
+        extremes = np.array([np.asarray(f(source)) for f in (smallest, largest)])
+    try:
+        return np.histogram_bin_edges(extremes, given if given.ndim else bins, limits)
+    except (TypeError, ValueError) as error:
+        wrong = BadType if isinstance(error, TypeError) else BadValue
+        raise wrong(f"{operation}: {error}") from None
+
+
+def _places(source: Any, edges: Edges) -> Any:
+    """Places from 1 on in the intervals; 0 and one more than there are: outside."""
+    found = searchsorted(source.from_host(edges, source.context), source, "right")
+    last = edges.dtype.type(edges[-1]).item()
+    return where(source == last, len(edges) - 1, found)
+
+
+def histogram(
+    a: Any,
+    bins: int | Any = 10,
+    range: Limits = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any]:
+    """How many elements lie in each interval, and the intervals' edges.
+
+    An interval has its left end, the last one both. ``weights`` are summed up instead;
+    ``density`` divides by the width and the total. Waits for the extremes unless
+    ``range`` or the edges are given.
+    """
+    source = require(a, "histogram").ravel()
+    if source.dtype.kind == "b":
+        source = source.astype(np.uint8)
+    edges = _edges("histogram", source, bins, range)
+    known = None if weights is None else _weights("histogram", weights, a).ravel()
+    counts = _counts(_places(source, edges), len(edges) + 1, known)[1:-1]
+    made = source.from_host(edges, source.context)
+    if density:
+        widths = source.from_host(np.diff(edges).astype(float), source.context)
+        return counts / widths / counts.sum(), made
+    return counts.copy(), made
+
+
+def _weights(operation: str, weights: Any, like: Any) -> Any:
+    given = require_all(operation, like, weights)[1]
+    if given.shape != like.shape:
+        raise BadValue(
+            f"{operation}: weights of shape {given.shape} for elements of shape "
+            f"{like.shape}"
+        )
+    return given
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Sequence[Limits] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, tuple[Any, ...]]:
+    """How many points, the rows of ``sample``, lie in each box, and the edges.
+
+    ``bins`` and ``range`` as of ``histogram``, one for all columns or for each.
+    float64.
+    """
+    points = require(sample, "histogramdd")
+    if points.ndim != 2:
+        raise BadValue(f"histogramdd: shape {points.shape}, expected rows of points")
+    columns = [points[:, i] for i in builtins.range(points.shape[1])]
+    listed = [bins] * len(columns) if np.ndim(bins) == 0 else list(bins)
+    limits = [None] * len(columns) if range is None else list(range)
+    if len(listed) != len(columns) or len(limits) != len(columns):
+        raise BadValue(
+            f"histogramdd: {len(listed)} bins and {len(limits)} ranges for points of "
+            f"{len(columns)} dimensions"
+        )
+    edges = [
+        _edges("histogramdd", column, *one)
+        for column, *one in zip(columns, listed, limits, strict=True)
+    ]
+    shape = [len(one) + 1 for one in edges]
+    flat: Any = 0
+    for column, one, length in zip(columns, edges, shape, strict=True):
+        flat = flat * length + _places(column, one)
+    known = None
+    if weights is not None:
+        known = _weights("histogramdd", weights, columns[0]).astype(np.float64)
+    counts = _counts(flat, math.prod(shape), known).reshape(*shape)
+    inner = counts[tuple(slice(1, -1) for _ in shape)].astype(np.float64)
+    made = tuple(points.from_host(one, points.context) for one in edges)
+    return (_density(inner, edges) if density else inner), made
+
+
+def _density(counts: Any, edges: Sequence[Edges]) -> Any:
+    total = counts.sum()
+    for axis, one in enumerate(edges):
+        shape = [1] * counts.ndim
+        shape[axis] = len(one) - 1
+        widths = np.diff(one).astype(float).reshape(shape)
+        counts = counts / counts.from_host(widths, counts.context)
+    return counts / total
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Sequence[Limits] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any, Any]:
+    """``histogramdd`` of the points (x, y): the counts and the edges of each."""
+    first, second = require_all("histogram2d", x, y)
+    points = first.allocate(
+        (first.size, 2), np.result_type(first.dtype, second.dtype), first.context
+    )
+    points[:, 0], points[:, 1] = first, second
+    pair = bins
+    if np.ndim(bins) == 1 and len(bins) not in (1, 2):
+        pair = [bins, bins]
+    counts, edges = histogramdd(points, pair, range, density, weights)
+    return counts, *edges

@@ -1,0 +1,397 @@
+"""Numerical functions of samples: gradients, integrals, interpolation, convolution,
+averages and covariances.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import (
+    BaseArray,
+    asnumpy,
+    axes_numbers,
+    axis_number,
+    require,
+    require_all,
+)
+from gpuarray.blas import matmul
+from gpuarray.dtypes import kind_of
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue
+from gpuarray.joining import concatenate
+from gpuarray.reduction import Axis, mean
+from gpuarray.reduction import sum as sum_of
+from gpuarray.searching import searchsorted
+from gpuarray.sorting import argsort
+
+where = FUNCTIONS["where"]
+
+
+def _at(axis: int, entry: Any) -> tuple[Any, ...]:
+    """An index of one axis."""
+    return (*(slice(None),) * axis, entry)
+
+
+def _floating(array: Any) -> Any:
+    """The array, or a float64 one of integers and truth values."""
+    return array.astype(np.float64) if kind_of(array.dtype) in "biu" else array
+
+
+# ---- differences and integrals ----
+
+
+def gradient(
+    f: Any, *varargs: Any, axis: Axis = None, edge_order: Literal[1, 2] = 1
+) -> Any:
+    """The derivative along each axis, by central differences; one-sided at the ends.
+
+    ``varargs`` are the distances of samples: one number for all axes, or for each axis
+    a number or the coordinates along it. A list of arrays for several axes.
+    """
+    source = require(f, "gradient")
+    every = tuple(range(source.ndim))
+    axes = every if axis is None else axes_numbers(axis, source.ndim, "gradient")
+    if edge_order not in (1, 2):
+        raise BadValue(f"gradient: edge_order is {edge_order}, expected 1 or 2")
+    spaces = _spaces(varargs, axes, source)
+    for one in axes:
+        if source.shape[one] < edge_order + 1:
+            raise BadValue(
+                f"gradient: axis {one} has {source.shape[one]} elements, expected "
+                f"{edge_order + 1} or more"
+            )
+    source = _floating(source)
+    found = [
+        _along(source, one, space, edge_order)
+        for one, space in zip(axes, spaces, strict=True)
+    ]
+    return found[0] if len(axes) == 1 else tuple(found)
+
+
+def _spaces(
+    given: Sequence[Any], axes: Sequence[int], source: Any
+) -> list[npt.NDArray[Any]]:
+    """The distance between neighbours along each axis: one number, or one for each."""
+    if not given:
+        return [np.ones(())] * len(axes)
+    if len(given) == 1 and np.ndim(given[0]) == 0:
+        return [np.asarray(given[0], float)] * len(axes)
+    if len(given) != len(axes):
+        raise BadType(f"gradient: {len(given)} distances for {len(axes)} axes")
+    found = []
+    for axis, one in zip(axes, given, strict=True):
+        space = asnumpy(one)
+        if space.ndim == 1:
+            if len(space) != source.shape[axis]:
+                raise BadValue(
+                    f"gradient: {len(space)} coordinates along axis {axis} of length "
+                    f"{source.shape[axis]}"
+                )
+            space = np.diff(space.astype(float))
+            space = space[0] if (space == space[0]).all() else space
+        elif space.ndim:
+            raise BadValue("gradient: distances are numbers or coordinates of one axis")
+        found.append(np.asarray(space, float))
+    return found
+
+
+def _along(source: Any, axis: int, space: npt.NDArray[Any], edge_order: int) -> Any:
+    out = source.allocate(source.shape, source.dtype, source.context)
+    x = [source[_at(axis, slice(i, source.shape[axis] - 2 + i))] for i in range(3)]
+    inner = _at(axis, slice(1, -1))
+    if space.ndim == 0:
+        h = float(space)
+        out[inner] = (x[2] - x[0]) / (2 * h)
+        before = after = (h, h)
+    else:
+        h1, h2 = space[:-1], space[1:]
+        weights = (-h2 / (h1 * (h1 + h2)), (h2 - h1) / (h1 * h2), h1 / (h2 * (h1 + h2)))
+        shape = [-1 if i == axis else 1 for i in range(source.ndim)]
+        total: Any = 0
+        for part, weight in zip(x, weights, strict=True):
+            host = weight.reshape(shape).astype(source.dtype)
+            total = total + part * source.from_host(host, source.context)
+        out[inner] = total
+        before = float(space[0]), float(space[min(1, len(space) - 1)])
+        after = float(space[-1]), float(space[max(len(space) - 2, 0)])
+    for start, sign, distances in ((0, 1, before), (-1, -1, after)):
+        values = [source[_at(axis, start + sign * i)] for i in range(edge_order + 1)]
+        out[_at(axis, start)] = _end(values, sign, distances)
+    return out
+
+
+def _end(values: Sequence[Any], sign: int, distances: tuple[float, float]) -> Any:
+    """The one-sided derivative at an end, from the elements that follow it."""
+    h1, h2 = distances
+    if len(values) == 2:
+        return (values[1] - values[0]) / (sign * h1)
+    a = -(2 * h1 + h2) / (h1 * (h1 + h2))
+    b = (h1 + h2) / (h1 * h2)
+    c = -h1 / (h2 * (h1 + h2))
+    return (values[0] * a + values[1] * b + values[2] * c) * float(sign)
+
+
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """The integral along ``axis`` by trapezia between samples.
+
+    The samples are ``dx`` apart, or at the coordinates ``x``, of the axis or of each.
+    """
+    source = require(y, "trapezoid")
+    at = axis_number(axis, source.ndim, "trapezoid")
+    apart: Any = dx
+    if x is not None:
+        places = require_all("trapezoid", source, x)[1]
+        own = 0 if places.ndim == 1 else at
+        apart = places[_at(own, slice(1, None))] - places[_at(own, slice(None, -1))]
+        if places.ndim == 1:
+            apart = apart.reshape(*(-1 if i == at else 1 for i in range(source.ndim)))
+    later, earlier = source[_at(at, slice(1, None))], source[_at(at, slice(None, -1))]
+    return sum_of(apart * (later + earlier) / 2.0, at)
+
+
+# ---- interpolation ----
+
+
+def interp(
+    x: Any,
+    xp: Any,
+    fp: Any,
+    left: float | None = None,
+    right: float | None = None,
+    period: float | None = None,
+) -> Any:
+    """The line through the points (``xp``, ``fp``), whose ``xp`` ascend, at ``x``.
+
+    Outside it is ``left`` and ``right``, else the first and last of ``fp``; with a
+    ``period`` it repeats. float64, or complex128 where ``fp`` is complex.
+    """
+    places, ends, values = require_all("interp", x, xp, fp)
+    if ends.ndim != 1 or ends.shape != values.shape or ends.size == 0:
+        raise BadValue(
+            f"interp: points of shapes {ends.shape} and {values.shape}, expected two "
+            "vectors of one length, not empty"
+        )
+    places, ends = places.astype(np.float64), ends.astype(np.float64)
+    values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    if period is not None:
+        places, ends, values = _wrapped(places, ends, values, float(period))
+        left = right = None
+    last = ends.size - 1
+    low = (searchsorted(ends, places, "right") - 1).clip(0, max(last - 1, 0))
+    high = (low + 1).clip(0, last)
+    x0, x1, y0, y1 = ends[low], ends[high], values[low], values[high]
+    slope = (y1 - y0) / (x1 - x0)
+    result = slope * (places - x0) + y0
+    result = where(places == x1, y1, where(x1 == x0, y0, result))
+    first = values[0] if left is None else left
+    result = where(places < ends[0], first, result)
+    result = where(
+        places > ends[last], values[last] if right is None else right, result
+    )
+    return where(FUNCTIONS["isnan"](places), places, result)
+
+
+def _wrapped(
+    places: Any, ends: Any, values: Any, period: float
+) -> tuple[Any, Any, Any]:
+    """The points of one period, with one more on either side."""
+    if period == 0:
+        raise BadValue("interp: the period is 0")
+    period = abs(period)
+    ends = ends % period
+    order = argsort(ends)
+    ends, values = ends[order], values[order]
+    ends = concatenate([ends[-1:] - period, ends, ends[:1] + period])
+    values = concatenate([values[-1:], values, values[:1]])
+    return places % period, ends, values
+
+
+# ---- convolution ----
+
+
+def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") -> Any:
+    """The convolution of two vectors: of lengths m and n, m + n - 1 elements.
+
+    'same' keeps the middle max(m, n) of them, 'valid' those where one vector lies
+    wholly in the other.
+    """
+    first, second = require_all("convolve", a, v)
+    first, second = first.reshape(-1), second.reshape(-1)
+    if first.size < second.size:
+        first, second = second, first
+    return _slid("convolve", first, second[::-1], mode)
+
+
+def correlate(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "valid") -> Any:
+    """The sums of products of ``a`` with the conjugate of ``v``, moved along it."""
+    first, second = require_all("correlate", a, v)
+    first, second = first.reshape(-1), second.reshape(-1).conj()
+    if first.size >= second.size:
+        return _slid("correlate", first, second, mode)
+    return _slid("correlate", second, first, mode)[::-1]
+
+
+def _slid(operation: str, long: Any, short: Any, mode: str) -> Any:
+    """The products of ``short`` with each window of ``long``, zeros beyond its ends."""
+    if short.size == 0:
+        raise BadValue(f"{operation}: a vector is empty")
+    n, k = long.size, short.size
+    before = {"full": k - 1, "same": k // 2, "valid": 0}.get(mode)
+    if before is None:
+        raise BadValue(
+            f"{operation}: got mode {mode!r}, expected 'full', 'same' or 'valid'"
+        )
+    count = {"full": n + k - 1, "same": n, "valid": n - k + 1}[mode]
+    dtype = np.result_type(long.dtype, short.dtype)
+    padded = long.allocate((count + k - 1,), dtype, long.context, zeroed=True)
+    padded[before : before + n] = long
+    step = padded.itemsize
+    windows = padded.strided((count, k), (step, step))
+    return matmul(windows, short.astype(dtype, copy=False))
+
+
+# ---- averages ----
+
+
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean over ``axis``, each element counted as often as its weight says.
+
+    ``weights`` have the shape of ``a``, or of the axis. ``returned`` gives the sum of
+    the weights as well.
+    """
+    source = require(a, "average")
+    if weights is None:
+        result = mean(source, axis, keepdims=keepdims)
+        count = source.size // max(result.size, 1)
+        total = result * 0 + float(count) if returned else None
+        return (result, total) if returned else result
+    known = _along_axes(source, axis, weights)
+    dtype = np.result_type(source.dtype, known.dtype)
+    if kind_of(dtype) in "biu" or kind_of(source.dtype) in "biu":
+        dtype = np.result_type(dtype, np.float64)
+    total = sum_of(known.astype(dtype), axis, keepdims=keepdims)
+    result = sum_of(source * known, axis, dtype, keepdims=keepdims) / total
+    return (result, total) if returned else result
+
+
+def _along_axes(source: Any, axis: Axis, weights: Any) -> Any:
+    """The weights in the shape of the array."""
+    given = weights
+    if not isinstance(weights, BaseArray):
+        given = source.from_host(np.asarray(weights), source.context)
+    require_all("average", source, given)
+    if given.shape == source.shape:
+        return given
+    if axis is None:
+        raise BadType(
+            f"average: weights of shape {given.shape} for an array of shape "
+            f"{source.shape} need an axis"
+        )
+    axes = axes_numbers(axis, source.ndim, "average")
+    if given.shape != tuple(source.shape[i] for i in axes):
+        raise BadValue(
+            f"average: weights of shape {given.shape} do not fit the axes {axes} of "
+            f"shape {source.shape}"
+        )
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    shape = [n if i in axes else 1 for i, n in enumerate(source.shape)]
+    return given.transpose(*order).reshape(*shape).broadcast_to(source.shape)
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+) -> Any:
+    """The covariances of variables, the rows of ``m`` and ``y``; columns are samples.
+
+    With ``rowvar`` False the other way round. Divided by the samples less ``ddof``,
+    by default 1, or 0 with ``bias``. ``fweights`` say how often a sample is counted,
+    ``aweights`` how much it weighs.
+    """
+    if ddof is not None and ddof != operator.index(ddof):
+        raise BadValue(f"cov: ddof is {ddof}, expected an integer")
+    source = _variables(require(m, "cov"), rowvar)
+    if y is not None:
+        source = concatenate([source, _variables(require(y, "cov"), rowvar)])
+    if dtype is None:
+        dtype = np.result_type(source.dtype, np.float64)
+    source = source.astype(dtype, copy=False)
+    less = (0 if bias else 1) if ddof is None else ddof
+    weights = _sample_weights(source, fweights, aweights)
+    count = float(source.shape[1])
+    if weights is None:
+        free = count - less
+        away = source - mean(source, 1, keepdims=True)
+        right = away
+    else:
+        middle, total = average(source, 1, weights, returned=True)
+        total = float(total[0])
+        free = total - less
+        if less and aweights is not None:
+            heavy = weights * _as_vector(source, aweights)
+            free = total - less * float(heavy.sum()) / total
+        away = source - middle[:, None]
+        right = away * weights
+    product = matmul(away, right.conj().T)
+    return (product / max(free, 0.0)).squeeze()
+
+
+def _variables(array: Any, rowvar: bool) -> Any:
+    if array.ndim > 2:
+        raise BadValue(f"cov: shape {array.shape}, expected at most 2 axes")
+    rows = array.reshape(1, -1) if array.ndim < 2 else array
+    return rows.T if not rowvar and rows.shape[0] != 1 else rows
+
+
+def _as_vector(source: Any, weights: Any) -> Any:
+    host = asnumpy(weights)
+    if host.shape != source.shape[1:]:
+        raise BadValue(
+            f"cov: weights of shape {host.shape} for {source.shape[1]} samples"
+        )
+    real = np.empty(0, source.dtype).real.dtype
+    return source.from_host(host.astype(real), source.context)
+
+
+def _sample_weights(source: Any, counts: Any, weights: Any) -> Any:
+    if counts is None and weights is None:
+        return None
+    found = [_as_vector(source, one) for one in (counts, weights) if one is not None]
+    return found[0] if len(found) == 1 else found[0] * found[1]
+
+
+def corrcoef(
+    x: Any, y: Any = None, rowvar: bool = True, *, dtype: npt.DTypeLike | None = None
+) -> Any:
+    """The correlations of variables: covariances over the deviations of both."""
+    found = cov(x, y, rowvar, dtype=dtype)
+    if found.ndim == 0:
+        return found / found
+    size = found.shape[0]
+    step = found.itemsize * (size + 1)
+    own = found.strided((size,), (step,)).real
+    deviation = FUNCTIONS["sqrt"](own)
+    found = found / deviation[:, None] / deviation[None, :]
+    if found.dtype.kind == "c":
+        found.real, found.imag = found.real.clip(-1, 1), found.imag.clip(-1, 1)
+        return found
+    return found.clip(-1, 1)

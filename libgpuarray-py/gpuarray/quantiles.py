@@ -1,0 +1,379 @@
+"""Quantiles: medians, percentiles, and the same of what is not nan.
+
+The array is sorted along the axis; a quantile lies at a place between two neighbours,
+which the method tells from the number of elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import BaseArray, asnumpy, axes_numbers, require
+from gpuarray.dtypes import kind_of
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue, Unsupported
+from gpuarray.fancy import INT64
+from gpuarray.joining import stack
+from gpuarray.picking import take_along_axis
+from gpuarray.reduction import Axis, mean, refuse_out
+from gpuarray.reduction import sum as sum_of
+from gpuarray.sorting import sort
+
+Place = Callable[[Any, Any], tuple[Any, Any]]
+
+where, isnan, clip = FUNCTIONS["where"], FUNCTIONS["isnan"], FUNCTIONS["clip"]
+
+
+def _either(name: str) -> Callable[..., Any]:
+    """A function of the table for arrays on the device, NumPy's for the host."""
+    ours, theirs = FUNCTIONS[name], getattr(np, name)
+
+    def apply(x: Any, *limits: Any) -> Any:
+        return (ours if isinstance(x, BaseArray) else theirs)(x, *limits)
+
+    return apply
+
+
+floor_any, ceil_any, rint_any = _either("floor"), _either("ceil"), _either("rint")
+clip_any = _either("clip")
+
+
+# ---- where a quantile lies: a place among n sorted elements, and what of the next ----
+
+
+def _between(alpha: float, beta: float) -> Place:
+    """The family of Hyndman and Fan that interpolates; linear is (1, 1)."""
+
+    def place(n: Any, q: Any) -> tuple[Any, Any]:
+        at = n * q + (alpha + q * (1 - alpha - beta)) - 1
+        at = clip_any(at, 0, n - 1)
+        return floor_any(at), at - floor_any(at)
+
+    return place
+
+
+def _rounded(how: Callable[[Any], Any]) -> Place:
+    """The element next to the place of the linear method."""
+
+    def place(n: Any, q: Any) -> tuple[Any, Any]:
+        at = how((n - 1) * q)
+        return at, at * 0
+
+    return place
+
+
+def _midpoint(n: Any, q: Any) -> tuple[Any, Any]:
+    at = (n - 1) * q
+    return floor_any(at), (ceil_any(at) - floor_any(at)) * 0.5
+
+
+def _inverted(n: Any, q: Any) -> tuple[Any, Any]:
+    at = clip_any(ceil_any(n * q) - 1, 0, n - 1)
+    return at, at * 0
+
+
+def _averaged(n: Any, q: Any) -> tuple[Any, Any]:
+    at = n * q - 1
+    is_step = (ceil_any(at) == at) & (at >= 0) & (at < n - 1)
+    return clip_any(ceil_any(at), 0, n - 1), is_step * 0.5
+
+
+def _closest(n: Any, q: Any) -> tuple[Any, Any]:
+    """The element whose step is nearest; of two as near the one of even rank."""
+    at = clip_any(rint_any(n * q) - 1, 0, n - 1)
+    return at, at * 0
+
+
+METHODS: dict[str, Place] = {
+    "linear": _between(1, 1),
+    "lower": _rounded(floor_any),
+    "higher": _rounded(ceil_any),
+    "nearest": _rounded(rint_any),
+    "midpoint": _midpoint,
+    "inverted_cdf": _inverted,
+    "averaged_inverted_cdf": _averaged,
+    "closest_observation": _closest,
+    "interpolated_inverted_cdf": _between(0, 1),
+    "hazen": _between(0.5, 0.5),
+    "weibull": _between(0, 0),
+    "median_unbiased": _between(1 / 3, 1 / 3),
+    "normal_unbiased": _between(3 / 8, 3 / 8),
+}
+
+
+# ---- the public functions ----
+
+
+def median(
+    array: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """The middle element over ``axis``, or the mean of the two; nan if there is one.
+
+    Of integers in float64, of floats in their dtype.
+    """
+    refuse_out(out)
+    rows, finish = _rows("median", array, axis, keepdims)
+    n = rows.shape[-1]
+    if n == 0:
+        return finish(mean(rows, -1))
+    ordered = sort(rows)
+    middle = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)
+    return finish(_nan_kept(middle, ordered))
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """The value below which a share ``q``, from 0 to 1, of the elements lies.
+
+    ``q`` may be an array, whose axes come first in the result. ``method`` says what is
+    taken between two elements, by NumPy's names. nan if there is one.
+    """
+    return _quantile("quantile", a, q, 1, axis, out, method, keepdims, weights)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """``quantile`` with ``q`` from 0 to 100."""
+    return _quantile("percentile", a, q, 100, axis, out, method, keepdims, weights)
+
+
+def nanmedian(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """``median`` of what is not nan; nan where nothing else is."""
+    refuse_out(out)
+    if kind_of(require(a, "nanmedian").dtype) not in "fc":
+        return median(a, axis, keepdims=keepdims)
+    rows, finish = _rows("nanmedian", a, axis, keepdims)
+    if rows.shape[-1] == 0:
+        return finish(mean(rows, -1))
+    ordered, count = sort(rows), _count(rows)
+    low = _at(ordered, (count - 1) // 2)
+    high = _at(ordered, count // 2)
+    return finish(mean(stack([low, high]), 0))
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """``quantile`` of what is not nan; nan where nothing else is."""
+    return _nanquantile("nanquantile", a, q, 1, axis, out, method, keepdims, weights)
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """``nanquantile`` with ``q`` from 0 to 100."""
+    return _nanquantile(
+        "nanpercentile", a, q, 100, axis, out, method, keepdims, weights
+    )
+
+
+# ---- how ----
+
+
+def _rows(
+    operation: str, array: Any, axis: Axis, keepdims: bool
+) -> tuple[Any, Callable[[Any], Any]]:
+    """The array with the axes raveled into a last one, and what shapes the result.
+
+    The result may have more axes in front.
+    """
+    source = require(array, operation)
+    every = tuple(range(source.ndim))
+    axes = every if axis is None else axes_numbers(axis, source.ndim, operation)
+    rest = [i for i in every if i not in axes]
+    lengths = [source.shape[i] for i in rest]
+    count = math.prod(source.shape[i] for i in axes)
+    rows = source.transpose(*rest, *axes).reshape(*lengths, count)
+    kept = [1 if i in axes else n for i, n in enumerate(source.shape)]
+
+    def finish(result: Any) -> Any:
+        if not keepdims:
+            return result
+        front = result.shape[: result.ndim - len(lengths)]
+        return result.reshape(*front, *kept)
+
+    return rows, finish
+
+
+def _shares(
+    operation: str, q: Any, scale: int, dtype: np.dtype[Any]
+) -> npt.NDArray[Any]:
+    """``q`` on the host, as shares from 0 to 1; a Python number takes a float dtype."""
+    is_weak = isinstance(q, int | float) and dtype.kind == "f"
+    shares = np.asarray(q, dtype) if is_weak else asnumpy(q)
+    if shares.dtype.kind not in "fiub":
+        raise BadType(f"{operation}: q of {shares.dtype}, expected real numbers")
+    shares = np.true_divide(shares, shares.dtype.type(scale)) if scale != 1 else shares
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise BadValue(f"{operation}: q is {q!r}, expected numbers from 0 to {scale}")
+    return shares
+
+
+def _chosen(operation: str, method: str, weights: Any) -> Place:
+    if weights is not None:
+        raise Unsupported(f"{operation}: weights are not offered; expected None")
+    if method not in METHODS:
+        raise BadValue(
+            f"{operation}: got method {method!r}, expected one of {', '.join(METHODS)}"
+        )
+    return METHODS[method]
+
+
+def _quantile(
+    operation: str,
+    array: Any,
+    q: Any,
+    scale: int,
+    axis: Axis,
+    out: None,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+) -> Any:
+    refuse_out(out)
+    place = _chosen(operation, method, weights)
+    if require(array, operation).dtype.kind in "cb":
+        raise BadType(f"{operation}: elements of {array.dtype}, expected real numbers")
+    rows, finish = _rows(operation, array, axis, keepdims)
+    shares = _shares(operation, q, scale, rows.dtype)
+    n = rows.shape[-1]
+    if n == 0:
+        raise BadValue(f"{operation}: there is no element to take")
+    ordered, found = sort(rows), []
+    for share in shares.ravel():
+        low, part = place(n, share)
+        first, part = int(low), shares.dtype.type(part)
+        after = ordered[..., min(first + 1, n - 1)]
+        one = ordered[..., first]
+        if part > 0:
+            one = _mixed(one, after, part, part >= 0.5)
+        found.append(_nan_kept(one, ordered))
+    return finish(_gathered(found, shares.shape, rows))
+
+
+def _nanquantile(
+    operation: str,
+    array: Any,
+    q: Any,
+    scale: int,
+    axis: Axis,
+    out: None,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+) -> Any:
+    if kind_of(require(array, operation).dtype) != "f":
+        return _quantile(
+            operation, array, q, scale, axis, out, method, keepdims, weights
+        )
+    refuse_out(out)
+    place = _chosen(operation, method, weights)
+    rows, finish = _rows(operation, array, axis, keepdims)
+    shares = _shares(operation, q, scale, rows.dtype)
+    if rows.shape[-1] == 0:
+        raise BadValue(f"{operation}: there is no element to take")
+    ordered, count, found = sort(rows), _count(rows), []
+    known = count.astype(np.result_type(shares.dtype, np.float32))
+    for share in shares.ravel():
+        low, part = place(known, known.dtype.type(share))
+        one, after = (
+            _at(ordered, low.astype(INT64)),
+            _at(ordered, low.astype(INT64) + 1),
+        )
+        if _interpolates(method):
+            part = part.astype(np.result_type(shares.dtype, rows.dtype))
+            near, far = (_mixed(one, after, part, end) for end in (False, True))
+            one = where(part > 0, where(part >= 0.5, far, near), one)
+        found.append(one)
+    return finish(_gathered(found, shares.shape, rows))
+
+
+def _interpolates(method: str) -> bool:
+    return method not in (
+        *("lower", "higher", "nearest"),
+        *("inverted_cdf", "closest_observation"),
+    )
+
+
+def _mixed(low: Any, high: Any, part: Any, from_high: bool) -> Any:
+    """``part`` of the way from one to the other, from the nearer end."""
+    apart = high - low
+    return high - apart * (1 - part) if from_high else low + apart * part
+
+
+def _nan_kept(result: Any, ordered: Any) -> Any:
+    """nan where the last of the sorted elements is nan."""
+    if kind_of(ordered.dtype) not in "fc":
+        return result
+    return where(isnan(ordered[..., -1]), math.nan, result)
+
+
+def _count(rows: Any) -> Any:
+    """How many elements of each row are not nan: int64."""
+    return sum_of(FUNCTIONS["logical_not"](isnan(rows)), -1)
+
+
+def _at(ordered: Any, place: Any) -> Any:
+    """The element of each row at a place; of places outside the last or first."""
+    inside = clip(place, 0, ordered.shape[-1] - 1)
+    return take_along_axis(ordered, inside[..., None], -1)[..., 0]
+
+
+def _gathered(found: list[Any], shape: tuple[int, ...], rows: Any) -> Any:
+    """The results of all shares, their axes in front."""
+    lengths = rows.shape[:-1]
+    if shape == ():
+        return found[0]
+    if not found:
+        dtype = np.result_type(rows.dtype, np.float64)
+        return rows.allocate((*shape, *lengths), dtype, rows.context)
+    return stack(found).reshape(*shape, *lengths)

@@ -1,0 +1,827 @@
+"""Cases for every function that NumPy has too: how their arguments are drawn.
+
+A case draws host arrays and options; the same call is then made with NumPy on the host
+and with the package on a device. What NumPy refuses must be refused, what it gives must
+be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+REAL = ("bool", *INTEGERS, *FLOATS)
+EVERY = (*REAL, *COMPLEX)
+
+
+class Draw:
+    """What a case draws its arguments from; the same seed draws the same."""
+
+    def __init__(self, seed: int, special: bool = True) -> None:
+        self.random = np.random.default_rng(seed)
+        self.special = special
+
+    def pick(self, *choices: Any) -> Any:
+        """One of the choices."""
+        return choices[int(self.random.integers(len(choices)))]
+
+    def number(self, low: int, high: int) -> int:
+        """An integer from ``low`` to ``high``, both included."""
+        return int(self.random.integers(low, high + 1))
+
+    def flag(self) -> bool:
+        """True or False."""
+        return bool(self.random.integers(2))
+
+    def shape(self, low: int = 0, high: int = 4, least: int = 0) -> tuple[int, ...]:
+        """A shape of ``low`` to ``high`` axes, most of them short."""
+        ndim = self.number(low, high)
+        longest = {0: 1, 1: 40, 2: 9}.get(ndim, 5)
+        shape = tuple(self.number(1, longest) for _ in range(ndim))
+        if ndim and least == 0 and self.number(0, 11) == 0:
+            place = self.number(0, ndim - 1)
+            shape = (*shape[:place], 0, *shape[place + 1 :])
+        return tuple(max(n, least) for n in shape)
+
+    def values(self, shape: tuple[int, ...], dtype: str, special: bool = True) -> Any:
+        """Elements of both signs, with what is peculiar to the dtype among them."""
+        kind = np.dtype(dtype)
+        if kind.kind == "b":
+            return self.random.integers(0, 2, shape).astype(bool)
+        if kind.kind in "iu":
+            limits = np.iinfo(kind)
+            low, high = max(limits.min, -30), min(limits.max, 30)
+            found = self.random.integers(low, high, shape, endpoint=True).astype(kind)
+            return self._sprinkled(found, (limits.min, limits.max, 0), special)
+        found = self.random.normal(0, 3, shape).round(2)
+        if kind.kind == "c":
+            found = found + 1j * self.random.normal(0, 3, shape).round(2)
+        found = np.asarray(found).astype(kind)
+        return self._sprinkled(found, (np.inf, -np.inf, np.nan, 0.0, -0.0), special)
+
+    def _sprinkled(self, found: Any, values: tuple[Any, ...], special: bool) -> Any:
+        if special and self.special and found.size and self.number(0, 3) == 0:
+            flat = found.reshape(-1)
+            for _ in range(self.number(1, 3)):
+                flat[self.number(0, flat.size - 1)] = self.pick(*values)
+        return found
+
+    def array(
+        self,
+        dtypes: tuple[str, ...] = EVERY,
+        low: int = 0,
+        high: int = 4,
+        least: int = 0,
+        special: bool = True,
+        shape: tuple[int, ...] | None = None,
+    ) -> Any:
+        """An array in one of many layouts."""
+        shape = self.shape(low, high, least) if shape is None else shape
+        return self.laid_out(self.values(shape, self.pick(*dtypes), special))
+
+    def laid_out(self, values: Any) -> Any:
+        """The same elements in another layout."""
+        how = self.number(0, 4)
+        if how == 0 or values.ndim == 0:
+            return values
+        if how == 1:
+            return np.asfortranarray(values)
+        if how == 2:
+            return np.ascontiguousarray(values[::-1])[::-1]
+        axis = self.number(0, values.ndim - 1)
+        wide = np.repeat(values, 2, axis)
+        wide = wide[(slice(None),) * axis + (slice(None, None, 2),)]
+        if how == 3:
+            return wide
+        order = self.random.permutation(values.ndim)
+        return np.ascontiguousarray(wide.transpose(order)).transpose(np.argsort(order))
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """A shape that broadcasts with ``shape``."""
+        short = tuple(1 if self.number(0, 4) == 0 else n for n in shape)
+        return short[self.number(0, len(short)) if self.flag() else 0 :]
+
+    def axis(self, array: Any, many: bool = True, none: bool = True) -> Any:
+        """An axis, several, or None; now and then one that is not there."""
+        if none and (self.number(0, 2) == 0 or array.ndim == 0):
+            return None
+        if self.number(0, 30) == 0:
+            return array.ndim + 1
+        if many and array.ndim and self.number(0, 2) == 0:
+            count = self.number(1, array.ndim)
+            chosen = self.random.permutation(array.ndim)[:count]
+            return tuple(int(axis) for axis in chosen)
+        return self.number(-array.ndim, array.ndim - 1) if array.ndim else 0
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function and how its arguments are drawn."""
+
+    name: str
+    draw: Callable[[Draw], Arguments]
+    rtol: float = 1.0
+    """How many times the usual tolerance of the result's dtype is allowed."""
+    waits: bool = False
+    """Whether the shape of the result, or an error, depends on values."""
+    judge: Callable[..., Any] | None = None
+    """Instead of NumPy's function of the name."""
+
+    def numpy(self) -> Callable[..., Any]:
+        """What judges."""
+        return self.judge or named(np, self.name)
+
+
+def named(module: Any, name: str) -> Any:
+    """``linalg.norm`` of a module."""
+    for part in name.split("."):
+        module = getattr(module, part)
+    return module
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(*names: str, **options: Any) -> Callable[[Any], Any]:
+    """The decorated function draws the arguments of these functions."""
+
+    def keep(draw: Any) -> Any:
+        for name in names:
+            CASES[name] = Case(name, draw, **options)
+        return draw
+
+    return keep
+
+
+# ---- elementwise: made from the table ----
+
+
+def elementwise(name: str, arity: int) -> Case:
+    """A row of the table: operands that broadcast."""
+
+    def draw(d: Draw) -> Arguments:
+        shape = d.shape()
+        shapes = [shape] + [d.broadcast_to(shape) for _ in range(arity - 1)]
+        dtypes = [d.pick(*EVERY) for _ in range(arity)]
+        if d.flag():
+            dtypes = dtypes[:1] * arity
+        special = name not in ("floor_divide", "divmod")  # ours divides infinities
+        operands = [
+            d.laid_out(d.values(shape, dtype, special))
+            for shape, dtype in zip(shapes, dtypes, strict=True)
+        ]
+        if arity > 1 and d.number(0, 3) == 0:
+            operands[-1] = d.pick(0, 1, 2, 3, 2.5, True)
+        if name in ("power", "pow") and np.result_type(operands[-1]).kind == "i":
+            operands[-1] = abs(operands[-1]) % 64  # NumPy looks at them: none below 0
+        if name == "reciprocal":
+            operands[0] = np.where(operands[0] == 0, operands[0] + 1, operands[0])
+        return tuple(operands), {}
+
+    return Case(name, draw, rtol=4)
+
+
+# ---- reductions, scans, orders ----
+
+
+@case("sum", "prod", "mean", "max", "min", "any", "all", "ptp", "nansum", "nanprod")
+@case("nanmax", "nanmin", "nanmean", "nanmedian", "median", rtol=20)
+@case("count_nonzero")
+def _(d):
+    a = d.array()
+    return (a,), {"axis": d.axis(a), "keepdims": d.flag()}
+
+
+@case("var", "std", "nanvar", "nanstd", rtol=50)
+def _(d):
+    a = d.array()
+    return (a,), {"axis": d.axis(a), "keepdims": d.flag(), "ddof": d.pick(0, 0, 1, 2)}
+
+
+@case("argmax", "argmin")
+@case("nanargmax", "nanargmin", waits=True)
+def _(d):
+    a = d.array(REAL)
+    return (a,), {"axis": d.axis(a, many=False), "keepdims": d.flag()}
+
+
+@case("cumsum", "cumprod", "nancumsum", "nancumprod", rtol=20)
+def _(d):
+    a = d.array(tuple(name for name in EVERY if name != "float16"), low=1)
+    return (a,), {"axis": d.axis(a, many=False)}
+
+
+@case("cumulative_sum", "cumulative_prod", rtol=20)
+def _(d):
+    a = d.array(low=1)
+    return (a,), {"axis": d.axis(a, many=False), "include_initial": d.flag()}
+
+
+@case("sort")
+def _(d):
+    a = d.array(low=1)
+    return (a,), {"axis": d.axis(a, many=False)}
+
+
+@case("argsort")
+def _(d):
+    a = d.array(low=1)
+    return (a,), {"axis": d.axis(a, many=False), "kind": "stable"}
+
+
+@case("lexsort")
+def _(d):
+    a = d.array(REAL, low=2, least=1)
+    return (a,), {}
+
+
+@case("searchsorted")
+def _(d):
+    a = np.sort(d.array(REAL, low=1, high=1, least=1))
+    v = d.array((a.dtype.name,))
+    return (a, v), {"side": d.pick("left", "right")}
+
+
+@case("digitize", waits=True)
+def _(d):
+    bins = np.sort(d.array(FLOATS, low=1, high=1, special=False))
+    return (d.array(FLOATS), bins[:: d.pick(1, -1)]), {"right": d.flag()}
+
+
+@case("quantile", "nanquantile", rtol=20)
+@case("percentile", "nanpercentile", rtol=20)
+def _(d):
+    a = d.array(FLOATS, least=1, special=False)
+    if a.ndim and d.number(0, 3) == 0:
+        a[..., -1] = np.nan
+    q = d.pick(0.5, 0, 1, 0.25, np.array([0.1, 0.9]))
+    methods = ("linear", "lower", "higher", "nearest", "midpoint", "hazen", "weibull")
+    others = ("inverted_cdf", "averaged_inverted_cdf", "median_unbiased")
+    method = d.pick("linear", *methods, *others)
+    return (a, q), {"axis": d.axis(a), "keepdims": d.flag(), "method": method}
+
+
+@case("unique", waits=True)
+def _(d):
+    options = {f"return_{name}": d.flag() for name in ("index", "inverse", "counts")}
+    return (d.array(REAL, low=1),), options
+
+
+@case("angle", rtol=4)
+def _(d):
+    return (d.array(FLOATS + COMPLEX),), {}
+
+
+@case("unique_all", "unique_counts", "unique_inverse", waits=True)
+@case("unique_values", waits=True, judge=np.unique)
+def _(d):
+    return (d.array(REAL, low=1, special=False),), {}
+
+
+@case("union1d", "intersect1d", "setdiff1d", "setxor1d", "isin", waits=True)
+def _(d):
+    dtype = d.pick(*REAL)
+    return (d.array((dtype,), low=1), d.array((dtype,), low=1)), {}
+
+
+# ---- shapes ----
+
+
+@case("reshape")
+def _(d):
+    a = d.array()
+    shape = d.pick((-1,), (a.size,), (1, -1), (*a.shape, 1), a.shape[::-1], (7, 3))
+    return (a, shape), {"order": d.pick("C", "C", "F")}
+
+
+@case("ravel", "transpose", "fliplr", "flipud", "atleast_1d", "atleast_2d")
+@case("atleast_3d", "matrix_transpose", "argwhere", "copy", "nan_to_num")
+@case("real", "imag", "ediff1d", "trim_zeros")
+def _(d):
+    return (d.array(),), {}
+
+
+for _name in ("argwhere", "nonzero", "flatnonzero", "trim_zeros"):
+    CASES[_name] = Case(_name, lambda d: ((d.array(low=1, high=1),), {}), waits=True)
+
+
+@case("squeeze", "flip")
+def _(d):
+    a = d.array()
+    return (a,), {"axis": d.axis(a)}
+
+
+@case("expand_dims")
+def _(d):
+    a = d.array(high=3)
+    return (a, d.number(-a.ndim - 2, a.ndim + 1)), {}
+
+
+@case("swapaxes", "moveaxis")
+def _(d):
+    a = d.array(low=1)
+    return (a, d.axis(a, False, False), d.axis(a, False, False)), {}
+
+
+@case("rollaxis")
+def _(d):
+    a = d.array(low=1)
+    return (a, d.axis(a, False, False), d.number(0, a.ndim)), {}
+
+
+@case("roll")
+def _(d):
+    a = d.array()
+    return (a, d.number(-7, 7)), {"axis": d.axis(a, many=False)}
+
+
+@case("rot90")
+def _(d):
+    return (d.array(low=2), d.number(-3, 5)), {}
+
+
+@case("repeat")
+def _(d):
+    a = d.array()
+    return (a, d.number(0, 3)), {"axis": d.axis(a, many=False)}
+
+
+@case("tile")
+def _(d):
+    return (d.array(), tuple(d.number(0, 2) for _ in range(d.number(0, 3)))), {}
+
+
+@case("resize")
+def _(d):
+    return (d.array(), d.shape()), {}
+
+
+@case("broadcast_to")
+def _(d):
+    shape = d.shape()
+    return (d.array(shape=d.broadcast_to(shape)), shape), {}
+
+
+@case("broadcast_arrays")
+def _(d):
+    shape = d.shape()
+    return (d.array(shape=shape), d.array(shape=d.broadcast_to(shape))), {}
+
+
+@case("concatenate", "concat", "stack", "hstack", "vstack", "dstack", "column_stack")
+def _(d):
+    shape = d.shape(low=1)
+    return ([d.array(shape=shape) for _ in range(d.number(1, 3))],), {}
+
+
+@case("append")
+def _(d):
+    a = d.array(low=1)
+    return (a, d.array(shape=a.shape)), {"axis": d.axis(a, many=False)}
+
+
+@case("split", "array_split")
+def _(d):
+    a = d.array(low=1)
+    return (a, d.pick(1, 2, 3, [1], [1, 3], [0, 2, 2])), {"axis": d.axis(a, 0, 0)}
+
+
+@case("hsplit", "vsplit", "dsplit")
+def _(d):
+    return (d.array(), d.pick(1, 2, [1, 2])), {}
+
+
+@case("unstack")
+def _(d):
+    a = d.array(low=1)
+    return (a,), {"axis": d.axis(a, False, False)}
+
+
+@case("pad")
+def _(d):
+    a = d.array(high=3)
+    modes = ("constant", "edge", "reflect", "symmetric", "wrap", "maximum", "mean")
+    return (a, d.pick(1, 2, (0, 2))), {"mode": d.pick(*modes)}
+
+
+@case("delete")
+def _(d):
+    a = d.array(low=1)
+    return (a, d.pick(0, -1, slice(1, 3), [0, 0])), {"axis": d.axis(a, many=False)}
+
+
+@case("insert")
+def _(d):
+    a = d.array(low=1)
+    return (a, d.pick(0, 1, -1), d.number(0, 9)), {"axis": d.axis(a, many=False)}
+
+
+@case("diagonal", "trace")
+def _(d):
+    return (d.array(low=2),), {"offset": d.number(-2, 2)}
+
+
+@case("diag", "tril", "triu")
+def _(d):
+    return (d.array(low=1, high=3), d.number(-2, 2)), {}
+
+
+@case("diagflat")
+def _(d):
+    return (d.array(high=2), d.number(-2, 2)), {}
+
+
+@case("vander")
+def _(d):
+    return (d.array(INTEGERS[4:] + FLOATS, low=1, high=1, special=False), 3), {}
+
+
+@case("meshgrid")
+def _(d):
+    vectors = [d.array(low=1, high=1) for _ in range(d.number(1, 3))]
+    return tuple(vectors), {"indexing": d.pick("xy", "ij")}
+
+
+# ---- picking ----
+
+
+@case("take")
+def _(d):
+    a = d.array(low=1, least=1)
+    axis = d.axis(a, many=False)
+    length = a.size if axis is None else (a.shape[axis] if axis < a.ndim else 1)
+    places = d.random.integers(-length, length, d.shape(high=2))
+    return (a, places), {"axis": axis}
+
+
+@case("take_along_axis")
+def _(d):
+    a = d.array(low=1, least=1)
+    axis = d.axis(a, many=False, none=False)
+    places = np.argsort(np.nan_to_num(a.real), axis=min(axis, a.ndim - 1))
+    return (a, places, axis), {}
+
+
+@case("compress", waits=True)
+def _(d):
+    a = d.array(low=1, least=1)
+    axis = d.axis(a, many=False, none=False)
+    length = a.shape[axis] if axis < a.ndim else 1
+    return (d.values((length,), "bool"), a), {"axis": axis}
+
+
+@case("extract", waits=True)
+def _(d):
+    a = d.array()
+    return (d.values(a.shape, "bool"), a), {}
+
+
+@case("where")
+def _(d):
+    shape = d.shape()
+    dtype = d.pick(*EVERY)
+    x, y = (d.array((dtype,), shape=d.broadcast_to(shape)) for _ in range(2))
+    return (d.array(("bool",), shape=shape), x, y), {}
+
+
+@case("select")
+def _(d):
+    shape, dtype = d.shape(), d.pick(*EVERY)
+    masks = [d.array(("bool",), shape=shape) for _ in range(2)]
+    return (masks, [d.array((dtype,), shape=shape) for _ in range(2)]), {}
+
+
+@case("partition", "argpartition", judge=None)
+def _(d):
+    a = d.array(REAL, low=1, least=1)
+    return (a, d.number(0, 0)), {"axis": d.axis(a, many=False)}
+
+
+# ---- numbers ----
+
+
+@case("round")
+def _(d):
+    return (d.array(FLOATS + INTEGERS, special=False), d.number(0, 2)), {}
+
+
+@case("clip")
+def _(d):
+    a = d.array(REAL[1:])
+    low, high = sorted((d.number(0, 20), d.number(0, 20)))
+    return (a, d.pick(low, None), d.pick(high, high)), {}
+
+
+@case("diff")
+def _(d):
+    a = d.array(low=1)
+    return (a,), {"n": d.number(0, 3), "axis": d.axis(a, many=False, none=False)}
+
+
+@case("gradient", rtol=50)
+def _(d):
+    a = d.array(FLOATS[1:], low=1, high=3, special=False)
+    axis = d.axis(a, many=False)
+    options = {"axis": axis, "edge_order": d.pick(1, 1, 2)}
+    if axis is not None and axis < a.ndim and d.flag():
+        return (a, np.cumsum(d.random.uniform(0.5, 1.5, a.shape[axis]))), options
+    return (a, d.pick(1.0, 0.5)), options
+
+
+@case("trapezoid", rtol=20)
+def _(d):
+    a = d.array(FLOATS[1:], low=1, special=False)
+    return (a,), {"dx": d.pick(1.0, 0.5), "axis": d.axis(a, False, False)}
+
+
+@case("interp", rtol=50)
+def _(d):
+    places = np.cumsum(d.random.uniform(0.1, 1.0, d.number(1, 12)))
+    values = d.values(places.shape, "float64", special=False)
+    x = d.random.uniform(-1, 8, d.shape(high=2))
+    return (x, places, values), d.pick({}, {"left": -1.0}, {"right": 2.0})
+
+
+@case("convolve", "correlate", rtol=50)
+def _(d):
+    one, other = (d.array(FLOATS + INTEGERS[4:], 1, 1, special=False) for _ in "ab")
+    return (one, other), {"mode": d.pick("full", "same", "valid")}
+
+
+@case("average", rtol=20)
+def _(d):
+    a = d.array(FLOATS[1:] + INTEGERS, least=1, special=False)
+    axis = d.axis(a)
+    weights = d.pick(None, d.random.uniform(0.5, 2, a.shape))
+    return (a,), {"axis": axis, "weights": weights}
+
+
+@case("cov", rtol=200)
+def _(d):
+    a = d.array(FLOATS[1:], low=1, high=2, least=3, special=False)
+    return (a,), {"rowvar": d.flag(), "bias": d.flag()}
+
+
+@case("corrcoef", rtol=500)
+def _(d):
+    a = d.array(FLOATS[1:], low=2, high=2, least=3, special=False)
+    return (a,), {"rowvar": d.flag()}
+
+
+@case("bincount", waits=True)
+def _(d):
+    a = d.random.integers(0, 9, d.number(0, 40)).astype(d.pick(*INTEGERS[:7]))
+    options = {"minlength": d.pick(0, 5, 20)}
+    if d.flag():
+        options["weights"] = d.random.normal(size=a.shape)
+    return (a,), options
+
+
+@case("histogram", waits=True, rtol=20)
+def _(d):
+    a = d.array(FLOATS[1:] + INTEGERS, special=False)
+    bins = d.pick(5, 10, np.array([-3.0, -1.0, 0.0, 2.0]))
+    return (a, bins), {"range": d.pick(None, (-2.0, 2.0)), "density": d.flag()}
+
+
+@case("histogram_bin_edges", waits=True)
+def _(d):
+    a = d.array(FLOATS[1:], special=False)
+    return (a, 7), {"range": d.pick(None, (-2.0, 2.0))}
+
+
+@case("histogram2d", waits=True)
+def _(d):
+    n = d.number(1, 30)
+    return tuple(d.values((n,), "float64", special=False) for _ in "xy"), {"bins": 4}
+
+
+@case("histogramdd", waits=True)
+def _(d):
+    return (d.values((d.number(1, 30), 3), "float64", special=False),), {"bins": 3}
+
+
+@case("isclose")
+@case("allclose", "array_equal", waits=True)
+def _(d):
+    a = d.array(FLOATS)
+    b = a if d.flag() else np.asarray(a + d.pick(0, 1e-7, 1e-3, 1))
+    return (a, b.astype(a.dtype)), {"equal_nan": d.flag()}
+
+
+@case("array_equiv", waits=True)
+def _(d):
+    a = d.array(REAL, low=1, least=1)
+    return (a, a[:1]), {}
+
+
+# ---- products ----
+
+
+def _factors(d, dtypes=FLOATS[1:] + COMPLEX):
+    dtype = d.pick(*dtypes)
+    m, k, n = (d.number(1, 6) for _ in range(3))
+    return dtype, m, k, n
+
+
+@case("matmul", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d, (*INTEGERS, *FLOATS, *COMPLEX))
+    stack = d.pick((), (3,), (2, 1))
+    left = d.pick((*stack, m, k), (m, k), (k,))
+    right = d.pick((k, n), (k,), (*stack, k, n))
+    one, other = (d.array((dtype,), shape=s, special=False) for s in (left, right))
+    return (one, other), {}
+
+
+@case("dot", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    left, right = d.pick(((m, k), (k, n)), ((k,), (k,)), ((m, k), (k,)), ((k,), (k, n)))
+    return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
+
+
+@case("vdot", "vecdot", "inner", rtol=50)
+def _(d):
+    dtype, _, k, _ = _factors(d)
+    return tuple(d.array((dtype,), shape=(k,), special=False) for _ in "ab"), {}
+
+
+@case("outer", "kron", rtol=50)
+def _(d):
+    dtype, m, _, n = _factors(d)
+    return tuple(d.array((dtype,), shape=(s,), special=False) for s in (m, n)), {}
+
+
+@case("tensordot", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    a = d.array((dtype,), shape=(m, k, n), special=False)
+    b = d.array((dtype,), shape=(k, n, m), special=False)
+    return (a, b), {"axes": d.pick(2, ([1, 2], [0, 1]), ([1], [0]), ([0], [2]))}
+
+
+@case("einsum", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    texts = ("ij,jk->ik", "ij,jk", "ij,jk->ki", "ij,jk->", "ij,jk->ijk")
+    a = d.array((dtype,), shape=(m, k), special=False)
+    b = d.array((dtype,), shape=(k, n), special=False)
+    return (d.pick(*texts), a, b), {}
+
+
+@case("linalg.cross", rtol=50)
+def _(d):
+    dtype = d.pick(*FLOATS[1:])
+    return tuple(d.array((dtype,), shape=(4, 3), special=False) for _ in "ab"), {}
+
+
+# ---- linear algebra: matrices far from singular ----
+
+
+def _matrix(d, rows=None, columns=None, dtypes=("float32", "float64", *COMPLEX)):
+    dtype, n = d.pick(*dtypes), d.number(1, 6)
+    stack = d.pick((), (), (3,), (2, 2))
+    shape = (*stack, n if rows is None else rows, n if columns is None else columns)
+    found = d.values(shape, dtype, special=False)
+    if shape[-1] == shape[-2]:
+        found = found + 12 * np.eye(shape[-1], dtype=dtype)
+    return found.astype(dtype)
+
+
+@case("linalg.inv", "linalg.det", "linalg.slogdet", "linalg.pinv", rtol=2000)
+@case("linalg.matrix_rank", "linalg.cond", "linalg.matrix_norm", rtol=2000)
+@case("linalg.svdvals", rtol=2000)
+def _(d):
+    return (_matrix(d),), {}
+
+
+@case("linalg.matrix_transpose", "linalg.diagonal", "linalg.trace", rtol=20)
+def _(d):
+    return (d.array(FLOATS, low=2, special=False),), {}
+
+
+@case("linalg.matmul", "linalg.outer", "linalg.vecdot", "matvec", "vecmat", rtol=50)
+def _(d):
+    dtype, m, _, _ = _factors(d)
+    shapes = {"a": d.pick((m,), (m, m)), "b": (m,)}
+    return tuple(
+        d.array((dtype,), shape=shape, special=False) for shape in shapes.values()
+    ), {}
+
+
+@case("linalg.tensordot", rtol=50)
+def _(d):
+    dtype, m, k, _ = _factors(d)
+    a, b = (d.array((dtype,), shape=s, special=False) for s in ((m, k), (k, m)))
+    return (a, b), {"axes": d.pick(1, 2, ([1], [0]))}
+
+
+@case("linalg.multi_dot", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    shapes = ((m, k), (k, n), (n, m))
+    return ([d.array((dtype,), shape=s, special=False) for s in shapes],), {}
+
+
+@case("linalg.tensorinv", rtol=2000)
+def _(d):
+    a = d.values((6, 2, 3), d.pick("float32", "float64"), special=False)
+    eye = np.eye(6, dtype=a.dtype).reshape(6, 2, 3)
+    return (a + 12 * eye,), {"ind": 1}
+
+
+@case("linalg.tensorsolve", rtol=2000)
+def _(d):
+    a = d.values((6, 2, 3), d.pick("float32", "float64"), special=False)
+    eye = np.eye(6, dtype=a.dtype).reshape(6, 2, 3)
+    return (a + 12 * eye, d.values((6,), a.dtype.name, special=False)), {}
+
+
+@case("linalg.lstsq", rtol=2000)
+def _(d):
+    a = _matrix(d, dtypes=("float32", "float64"))
+    a = a.reshape(-1, *a.shape[-2:])[0]
+    return (a, d.values(a.shape[:1], a.dtype.name, special=False)), {}
+
+
+def _restored(xp, name, a):
+    """The matrix again from its factors, which are not unique."""
+    if name == "qr":
+        q, r = xp.linalg.qr(a)
+        return q @ r
+    if name == "svd":
+        u, s, vh = xp.linalg.svd(a, full_matrices=False)
+        return (u * s[..., None, :]) @ vh
+    values, vectors = getattr(xp.linalg, name)(a)
+    if name == "eigh":
+        return (vectors * values[..., None, :]) @ xp.conj(vectors).mT
+    return a.astype(values.dtype) @ vectors - vectors * values[..., None, :]
+
+
+@case("linalg.cholesky", "linalg.eigvalsh", rtol=2000)
+def _(d):
+    a = _matrix(d)
+    return (a @ a.swapaxes(-1, -2).conj(),), {}
+
+
+@case("linalg.solve", rtol=2000)
+def _(d):
+    a = _matrix(d)
+    b = d.values((*a.shape[:-1], 2), a.dtype.name, special=False)
+    return (a, b), {}
+
+
+@case("linalg.matrix_power", rtol=2000)
+def _(d):
+    return (_matrix(d), d.pick(0, 1, 2, 3, -1)), {}
+
+
+@case("linalg.norm", rtol=200)
+def _(d):
+    a = d.array(FLOATS[1:] + COMPLEX, low=1, high=2, special=False, least=1)
+    return (a,), {"ord": d.pick(None, None, 1, np.inf, 2), "keepdims": d.flag()}
+
+
+@case("linalg.vector_norm", rtol=200)
+def _(d):
+    a = d.array(FLOATS[1:] + COMPLEX, low=1, special=False, least=1)
+    return (a,), {"axis": d.axis(a), "ord": d.pick(2, 1, 0, np.inf, 3)}
+
+
+# ---- Fourier transforms ----
+
+
+@case(*(f"fft.{name}" for name in ("fft", "ifft", "rfft", "hfft", "ihfft")), rtol=200)
+@case("fft.irfft", rtol=200)
+def _(d):
+    real = ("float32", "float64")
+    a = d.array(real, low=1, high=3, special=False, least=2)
+    options = {"axis": d.axis(a, False, False), "n": d.pick(None, None, 3, 8, 13)}
+    return (a,), {**options, "norm": d.pick(None, "ortho", "forward", "backward")}
+
+
+@case("fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", rtol=200)
+def _(d):
+    a = d.array(("float32", "float64"), low=1, high=3, special=False, least=2)
+    return (a,), {"norm": d.pick(None, "ortho", "forward")}
+
+
+@case("fft.fft2", "fft.ifft2", "fft.rfft2", "fft.irfft2", rtol=200)
+def _(d):
+    return (d.array(("float32", "float64"), 2, 3, least=2, special=False),), {}
+
+
+@case("fft.fftshift", "fft.ifftshift")
+def _(d):
+    a = d.array(low=1)
+    return (a,), {"axes": d.axis(a)}
