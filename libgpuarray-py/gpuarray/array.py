@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuarray import dlpack, linalg, picking, reduction, scanning, sorting
-from gpuarray.base import BaseArray
-from gpuarray.dtypes import kind_of
-from gpuarray.elementwise import (
-    apply_row,
-    binary_operator,
-    inplace_operator,
-    unary_operator,
+from gpuarray import (
+    blas,
+    dispatch,
+    dlpack,
+    info,
+    joining,
+    picking,
+    pickling,
+    reduction,
+    scanning,
+    searching,
+    shaping,
+    sharing,
+    sorting,
+    statistics,
 )
-from gpuarray.errors import BadType
+from gpuarray.base import BaseArray, Order
+from gpuarray.dtypes import kind_of
+from gpuarray.errors import BadType, BadValue
 from gpuarray.indexing import assign, get
+from gpuarray.operators import binary_operator, inplace_operator, unary_operator
 from gpuarray.scalars import SCALARS, Scalar
 
 
@@ -43,10 +55,32 @@ class Array(BaseArray):
     ptp = reduction.ptp
     any = reduction.any
     all = reduction.all
-    dot = linalg.dot
+    var = statistics.var
+    std = statistics.std
+    clip = statistics.clip
+    round = statistics.round
+    dot = blas.dot
+    squeeze = shaping.squeeze
+    swapaxes = shaping.swapaxes
+    diagonal = shaping.diagonal
+    trace = shaping.trace
+    repeat = joining.repeat
+    searchsorted = searching.searchsorted
     take = picking.take
     put = picking.put
     nonzero = picking.nonzero
+    __array_ufunc__ = dispatch.array_ufunc
+    __array_function__ = dispatch.array_function
+    __reduce_ex__ = pickling.reduce
+    __dask_tokenize__ = pickling.dask_token
+    __cuda_array_interface__ = property(sharing.cuda_interface)
+    gpudata = property(sharing.gpudata)
+    ptr = property(sharing.ptr)
+    base_data = property(sharing.base_data)
+    data = property(sharing.data)
+    cl_mem = property(sharing.cl_mem)
+    as_pyopencl = sharing.as_pyopencl
+    as_pycuda = sharing.as_pycuda
     __dlpack__ = dlpack.export
     __dlpack_device__ = dlpack.export_device
     cumsum = scanning.cumsum
@@ -80,6 +114,7 @@ class Array(BaseArray):
         __le__: Callable[[Any], Array]
         __gt__: Callable[[Any], Array]
         __ge__: Callable[[Any], Array]
+        __pos__: Callable[[], Array]
         __neg__: Callable[[], Array]
         __abs__: Callable[[], Array]
         __invert__: Callable[[], Array]
@@ -89,12 +124,12 @@ class Array(BaseArray):
     def __matmul__(self, other: Any) -> Any:
         if not isinstance(other, BaseArray | np.ndarray):
             return NotImplemented
-        return linalg.matmul(self, other)
+        return blas.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
         if not isinstance(other, np.ndarray):
             return NotImplemented
-        return linalg.matmul(other, self)
+        return blas.matmul(other, self)
 
     def __pow__(self, other: Any) -> Any:
         # NumPy takes these two exponents out of pow's hands as well.
@@ -104,19 +139,11 @@ class Array(BaseArray):
             return _sqrt(self)
         return _power(self, other)
 
-    def __pos__(self) -> Array:
-        return self.copy("K")
-
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
     def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
-
-    def clip(self, low: Any, high: Any) -> Array:
-        """Elements limited to the interval from ``low`` to ``high``."""
-        result: Array = apply_row(SCALARS["clip"], (self, low, high))
-        return result
 
     def __getitem__(self, index: Any) -> Array:
         result: Array = get(self, index)
@@ -162,9 +189,25 @@ class Array(BaseArray):
         result: Array = picking.compress(condition, self, axis)
         return result
 
-    def squeeze(self) -> Array:
-        """A view without the axes of length 1."""
-        return self.dimshuffle(*(i for i, n in enumerate(self.shape) if n != 1))
+    def flatten(self, order: Order = "C") -> Array:
+        """A copy of the elements in one axis."""
+        return self.reshape(self.size, order=order, copy=True)
+
+    def tobytes(self, order: Order = "C") -> bytes:
+        """The bytes of the elements, copied to the host."""
+        return self.get().tobytes(order)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """The package, whose functions are those of the Python array API standard."""
+        if api_version is not None and api_version not in info.VERSIONS:
+            raise BadValue(
+                f"__array_namespace__: version {api_version!r} of the array API is not "
+                f"offered, expected one of {info.VERSIONS}"
+            )
+        return import_module("gpuarray")
 
     def __repr__(self) -> str:
         values = _values_text(self, "array(")
@@ -223,7 +266,7 @@ def _values_text(array: Array, prefix: str, separator: str = ", ") -> str:
     if array.size == 0:
         return f"[], shape={array.shape}" if array.shape != (0,) else "[]"
     if array.size <= threshold:
-        host = np.asarray(array)
+        host = array.get()
     else:
         host, threshold = _edges(array, edge), 0
     return np.array2string(
@@ -248,5 +291,5 @@ def _edges(array: Array, edge: int) -> np.ndarray[Any, np.dtype[Any]]:
     host = np.empty(shape, array.dtype)
     for corner in itertools.product(*parts):
         here, there = zip(*corner, strict=True)
-        host[here] = np.asarray(array[there])
+        host[here] = array[there].get()
     return host

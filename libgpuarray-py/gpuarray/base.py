@@ -11,10 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._native import ARRAY, address, check, ffi, lib
+from gpuarray.config import allows_implicit_conversion
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, parts_dtype
-from gpuarray.errors import BadIndex, BadType, BadValue, NeedsCopy, OutOfMemory
+from gpuarray.errors import (
+    BadIndex,
+    BadType,
+    BadValue,
+    NeedsCopy,
+    OutOfMemory,
+    Unsupported,
+)
 
 Order = Literal["C", "F", "A", "K"]
 DType = np.dtype[Any]
@@ -23,7 +31,7 @@ DType = np.dtype[Any]
 class Flags:
     """The layout of an array: contiguous or not, aligned, writeable.
 
-    Also by NumPy's keys, as in ``a.flags["C_CONTIGUOUS"]``.
+    Also by NumPy's keys, as in ``a.flags["C_CONTIGUOUS"]``, with ``IS_`` before or not.
     """
 
     __slots__ = ("num",)
@@ -39,7 +47,7 @@ class Flags:
 
     def __getitem__(self, key: str) -> bool:
         for name, letter, bit in self._bits:
-            if key in (name, letter):
+            if key in (name, letter, f"IS_{name}"):
                 return bool(self.num & bit)
         raise KeyError(key)
 
@@ -118,10 +126,6 @@ class BaseArray:
         "_struct",
         "_typecode",
     )
-
-    # NumPy then leaves mixed expressions to us, and its ufuncs refuse our arrays:
-    # nothing is ever copied to the host unasked.
-    __array_ufunc__ = None
 
     _context: Context
     _dtype: DType
@@ -213,6 +217,23 @@ class BaseArray:
         return self._context
 
     @property
+    def device(self) -> Context:
+        """The context, by the array API standard's name."""
+        return self._context
+
+    def to_device(self, device: Context | str, /, *, stream: int | None = None) -> Self:
+        """The array on another context, or its name; itself if it is there already.
+
+        Each context orders its work itself, so there is no ``stream`` to give.
+        """
+        if stream is not None:
+            raise Unsupported(
+                f"to_device: got stream {stream!r}, expected None: transfers are "
+                "ordered by the contexts themselves"
+            )
+        return self.transfer(device)
+
+    @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
         return self._dtype
@@ -285,22 +306,27 @@ class BaseArray:
         check(lib.GpuArray_view(struct, self._struct))
         return self._like(struct)
 
-    def reshape(self, *shape: Any, order: Order = "C") -> Self:
+    def reshape(
+        self, *shape: Any, order: Order = "C", copy: bool | None = None
+    ) -> Self:
         """The elements in another shape: a view where strides permit, else a copy.
 
-        One length may be -1.
+        One length may be -1. ``copy=True`` always copies; ``copy=False`` raises
+        NeedsCopy rather than copy.
         """
         lengths = _known_shape(self, _spread(shape))
+        source = self.copy(order) if copy else self
         struct = ffi.new(ARRAY)
         check(
             lib.GpuArray_reshape(
                 struct,
-                self._struct,
+                source._struct,
                 len(lengths),
                 lengths,
                 order_code(order, self),
-                0,
-            )
+                int(copy is False),
+            ),
+            f"reshape of {self.shape} to {lengths}" if copy is False else "",
         )
         return self._like(struct)
 
@@ -332,6 +358,31 @@ class BaseArray:
         if not struct:
             check(lib.last_status(), "transpose")
         return self._made(struct)
+
+    @property
+    def mT(self) -> Self:
+        """A view of a matrix, or of a stack of them, with the last two axes swapped."""
+        if self.ndim < 2:
+            raise BadValue(f"mT: an array of shape {self.shape} is no matrix")
+        last = self.ndim - 1
+        return self.transpose(*range(last - 1), last, last - 1)
+
+    def strided(
+        self, shape: Sequence[int], strides: Sequence[int], offset: int = 0
+    ) -> Self:
+        """A view of the same buffer with another geometry, in bytes.
+
+        ``offset`` counts from the first element. The caller sees to it that the view
+        stays inside of the array.
+        """
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_view(struct, self._struct))
+        struct.nd = len(shape)
+        struct.dimensions[0 : len(shape)] = list(shape)
+        struct.strides[0 : len(shape)] = list(strides)
+        struct.offset += offset
+        lib.GpuArray_fix_flags(struct)
+        return self._like(struct)
 
     def dimshuffle(self, *pattern: int | Literal["x"]) -> Self:
         """A view whose axis i is axis ``pattern[i]``.
@@ -418,8 +469,18 @@ class BaseArray:
                 f"numpy.asarray(copy=False): the array is on {self._context.name}, so "
                 "its elements must be copied to the host"
             )
+        if not allows_implicit_conversion():
+            raise BadType(
+                f"numpy.asarray: copying an array of {self._context.name} to the host "
+                "unasked is forbidden by implicit_conversion; use x.get() or "
+                "gpuarray.asnumpy(x)"
+            )
         host = self._read()
         return host if dtype is None else host.astype(dtype, copy=False)
+
+    def get(self) -> npt.NDArray[Any]:
+        """A new NumPy array of the elements, on the host; waits for them."""
+        return self._read()
 
     def _read(self) -> npt.NDArray[Any]:
         flags = self._struct.flags
@@ -470,9 +531,6 @@ class BaseArray:
             )
         return bool(self._read().item())
 
-    def __reduce__(self) -> Any:
-        raise BadType("a device array cannot be pickled; pickle numpy.asarray(a)")
-
 
 def _spread(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """``f(2, 3)``, ``f((2, 3))`` and ``f(None)`` alike."""
@@ -508,6 +566,41 @@ def axis_number(axis: Any, ndim: int, operation: str) -> int:
             f"{operation}: axis {number} is out of bounds for {ndim} dimensions"
         )
     return int(number) % ndim
+
+
+def axes_numbers(axis: Any, ndim: int, operation: str) -> tuple[int, ...]:
+    """One axis or several, counted from the front; BadValue if one is given twice."""
+    listed = axis if isinstance(axis, list | tuple) else (axis,)
+    numbers = tuple(axis_number(one, ndim, operation) for one in listed)
+    if len(set(numbers)) != len(numbers):
+        raise BadValue(f"{operation}: an axis is given twice in {tuple(listed)}")
+    return numbers
+
+
+def require(array: Any, operation: str) -> Any:
+    """``array`` itself; BadType if it is none of ours."""
+    if not isinstance(array, BaseArray):
+        raise BadType(
+            f"{operation}: got {type(array).__name__}, expected a gpuarray array; use "
+            "gpuarray.asarray(x)"
+        )
+    return array
+
+
+def require_all(operation: str, *arrays: Any) -> list[Any]:
+    """The arrays, if all are ours and on one context."""
+    for array in arrays:
+        if require(array, operation)._context is not arrays[0]._context:
+            raise BadValue(
+                f"{operation}: the arrays are on {arrays[0].context.name} and "
+                f"{array.context.name}; bring one over first: b.transfer(a.context)"
+            )
+    return list(arrays)
+
+
+def asnumpy(array: Any) -> npt.NDArray[Any]:
+    """A NumPy array of the elements of ``array``, which may be on the host already."""
+    return array.get() if isinstance(array, BaseArray) else np.asarray(array)
 
 
 def may_share_memory(a: BaseArray, b: BaseArray) -> bool:

@@ -7,12 +7,14 @@ one, and without that package no array of it can be made here.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpuarray.errors import BadType, LibraryMissing
+from gpuarray.errors import BadType, BadValue, LibraryMissing
 
 try:
     from ml_dtypes import bfloat16 as _bfloat16
@@ -151,10 +153,12 @@ def result_type(*operands: Any) -> np.dtype[Any]:
     return back.get(found, found)
 
 
-def can_cast(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Whether NumPy's same-kind rule lets ``source`` be stored as ``target``."""
+def can_cast(
+    source: np.dtype[Any], target: np.dtype[Any], casting: Any = "same_kind"
+) -> bool:
+    """Whether NumPy's rule lets ``source`` be stored as ``target``."""
     source, target = (_HALF if x == _BFLOAT16 else x for x in (source, target))
-    return np.can_cast(source, target, "same_kind")
+    return np.can_cast(source, target, casting)
 
 
 def dtype_to_typecode(dtype: Any) -> int:
@@ -192,3 +196,90 @@ def work_ctype(dtype: Any) -> str:
     'ga_float'
     """
     return dtype_to_ctype(work_dtype(dtype))
+
+
+# ---- libgpuarray 0.7's names ----
+
+_SPELLINGS = {
+    "char": "int8",
+    "signed char": "int8",
+    "unsigned char": "uint8",
+    "short": "int16",
+    "unsigned short": "uint16",
+    "int": "int32",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+    "long": "int64",
+    "unsigned long": "uint64",
+    "long long": "int64",
+    "unsigned long long": "uint64",
+    "float": "float32",
+    "double": "float64",
+    "size_t": "uint64",
+    "ssize_t": "int64",
+    "ptrdiff_t": "int64",
+    "ga_size": "uint64",
+    "ga_ssize": "int64",
+}
+NAME_TO_DTYPE: dict[str, np.dtype[Any]] = {
+    **{row.c_name: row.dtype for row in TYPES},
+    **{str(row.dtype): row.dtype for row in TYPES},
+    **{name: np.dtype(dtype) for name, dtype in _SPELLINGS.items()},
+}
+"""The dtype of a type's name, as C, the kernel language or NumPy has it."""
+
+
+def get_np_obj(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    """A NumPy array of one element with the dtype of an array or a number.
+
+    >>> get_np_obj(np.float32(3)).dtype
+    dtype('float32')
+    """
+    return np.ones(1, obj.dtype if hasattr(obj, "dtype") else np.asarray(obj).dtype)
+
+
+def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
+    """The dtype of NumPy's sum of two arrays or numbers.
+
+    Without ``allow_double`` float64 becomes float32 and complex128 complex64.
+    """
+    weak = int, float, complex
+    operands = tuple(
+        type(x) if type(x) in weak else as_dtype(get_np_obj(x).dtype)
+        for x in (obj1, obj2)
+    )
+    found = result_type(*operands)
+    single = {"d": "float32", "D": "complex64"}
+    return found if allow_double else np.dtype(single.get(found.char, found))
+
+
+def upcast(*args: Any) -> np.dtype[Any]:
+    """The dtype that NumPy promotes dtypes to.
+
+    >>> upcast("int8", "uint8")
+    dtype('int16')
+    """
+    return result_type(*(as_dtype(one, "upcast") for one in args))
+
+
+def register_dtype(dtype: Any, c_names: Iterable[str]) -> None:
+    """Let a dtype be called by further names of C in declarations of arguments."""
+    found = as_dtype(dtype, "register_dtype")
+    NAME_TO_DTYPE.update(dict.fromkeys(c_names, found))
+
+
+def parse_c_arg_backend(
+    c_arg: str, scalar_arg_class: Callable[..., Any], vec_arg_class: Callable[..., Any]
+) -> Any:
+    """An argument of a C declaration: ``class(dtype, name)`` of one of two classes.
+
+    >>> parse_c_arg_backend("const float *x", list, lambda dtype, name: (name, dtype))
+    ('x', dtype('float32'))
+    """
+    is_array = "*" in c_arg or "[" in c_arg
+    plain = re.sub(r"[*]|\[\s*\]|\b(const|volatile)\b", " ", c_arg)
+    *words, name = plain.split() or [""]
+    dtype = NAME_TO_DTYPE.get(" ".join(words))
+    if dtype is None:
+        raise BadValue(f"{c_arg!r}: the type {' '.join(words)!r} is not known")
+    return (vec_arg_class if is_array else scalar_arg_class)(dtype, name)

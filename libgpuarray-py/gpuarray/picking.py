@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, lib
 from gpuarray.base import BaseArray, axis_number
+from gpuarray.base import require as _require
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly
 from gpuarray.fancy import (
@@ -23,15 +23,6 @@ from gpuarray.fancy import (
     upload_indices,
 )
 from gpuarray.indexing import as_values
-
-
-def _require(array: Any, operation: str) -> BaseArray:
-    if not isinstance(array, BaseArray):
-        raise BadType(
-            f"{operation}: got {type(array).__name__}, expected a gpuarray array; use "
-            "gpuarray.asarray(x)"
-        )
-    return array
 
 
 def _mode(mode: str, operation: str) -> int:
@@ -173,7 +164,7 @@ def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) ->
 
 
 def _writeable(array: Any, operation: str) -> BaseArray:
-    target = _require(array, operation)
+    target: BaseArray = _require(array, operation)
     if not target.flags.writeable:
         raise ReadOnly(f"{operation}: the array is read-only, as broadcast views are")
     return target
@@ -243,10 +234,6 @@ def argwhere(array: Any) -> Any:
 def count_nonzero(
     array: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Any:
-    """How many elements are not zero: a number, and waits; with ``axis``, an array."""
+    """How many elements over ``axis`` (None: all) are not zero: an array of int64."""
     source: Any = _require(array, "count_nonzero")
-    if axis is not None or keepdims:
-        return source.astype(np.bool_, copy=False).sum(axis=axis, keepdims=keepdims)
-    count = ffi.new("size_t *")
-    check(lib.GpuArray_count_nonzero(count, source._struct))
-    return operator.index(count[0])
+    return source.astype(np.bool_, copy=False).sum(axis=axis, keepdims=keepdims)

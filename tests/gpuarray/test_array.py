@@ -93,9 +93,8 @@ def test_functions_that_fill(context):
     assert_same(gpuarray.full(3, True, context=context), np.full(3, True))
     assert_same(gpuarray.arange(2, 9, 3, context=context), np.arange(2, 9, 3))
     assert_same(gpuarray.eye(3, 4, 1, "f4", context), np.eye(3, 4, 1, "f4"))
-    assert_same(
-        gpuarray.linspace(0, 1, 5, "f4", context), np.linspace(0, 1, 5, dtype="f4")
-    )
+    line = gpuarray.linspace(0, 1, 5, dtype="f4", context=context)
+    assert_same(line, np.linspace(0, 1, 5, dtype="f4"))
     empty = gpuarray.empty((2, 5), "float16", context, order="F")
     assert empty.flags.f_contiguous and empty.dtype == np.float16
     assert gpuarray.zeros(3, context="null").dtype == np.float64
@@ -334,12 +333,10 @@ def test_a_large_array_prints_as_numpy_s_and_transfers_only_its_edges(context, s
     assert sum(read) < host.size / 2
 
 
-def test_arrays_are_neither_hashed_nor_pickled(null):
+def test_what_arrays_and_contexts_refuse(null):
     device = on(null, [1.0])
     with pytest.raises(TypeError, match="unhashable"):
         hash(device)
-    with pytest.raises(TypeError, match=r"pickle numpy.asarray"):
-        pickle.dumps(device)
     with pytest.raises(TypeError, match="pickle its name"):
         pickle.dumps(null)
     with pytest.raises(TypeError, match="arrays are made by"):

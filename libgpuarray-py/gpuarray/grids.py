@@ -1,0 +1,204 @@
+"""Arrays of coordinates, triangles and diagonals."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.array import Array
+from gpuarray.base import BaseArray, as_shape, require, require_all
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.creation import arange, asarray, empty, zeros
+from gpuarray.dtypes import as_dtype, result_type
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue
+from gpuarray.fancy import INT64
+from gpuarray.shaping import broadcast_arrays, diagonal
+from gpuarray.statistics import cumulative_prod
+
+Place = str | Context | None
+
+# ---- coordinates ----
+
+
+def meshgrid(
+    *arrays: Any,
+    copy: bool = True,
+    sparse: bool = False,
+    indexing: Literal["xy", "ij"] = "xy",
+) -> tuple[Any, ...]:
+    """For vectors of coordinates, one array each with those of every point.
+
+    With ``indexing='xy'`` the first two axes are swapped. ``sparse`` leaves length 1
+    along the other axes; without ``copy`` the arrays are views.
+    """
+    if indexing not in ("xy", "ij"):
+        raise BadValue(f"meshgrid: indexing is {indexing!r}, expected 'xy' or 'ij'")
+    ndim = len(arrays)
+    shaped = []
+    for i, vector in enumerate(require_all("meshgrid", *arrays)):
+        if vector.ndim > 1:
+            raise BadValue(
+                f"meshgrid: an array of shape {vector.shape}, expected vectors"
+            )
+        place = 1 - i if indexing == "xy" and ndim > 1 and i < 2 else i
+        shape = [1] * ndim
+        shape[place] = -1
+        shaped.append(vector.reshape(shape))
+    grids = tuple(shaped) if sparse or not shaped else broadcast_arrays(*shaped)
+    return tuple(grid.copy() for grid in grids) if copy else grids
+
+
+def indices(
+    dimensions: Sequence[int],
+    dtype: npt.DTypeLike = int,
+    sparse: bool = False,
+    context: Place = None,
+) -> Any:
+    """The places of the elements of an array of this shape, along each of its axes.
+
+    One array with the axes along the first, or with ``sparse`` a tuple of arrays that
+    broadcast.
+    """
+    shape = as_shape(dimensions, "indices")
+    lines = []
+    for i, length in enumerate(shape):
+        line = [1] * len(shape)
+        line[i] = length
+        lines.append(arange(length, dtype=dtype, context=context).reshape(line))
+    if sparse:
+        return tuple(lines)
+    result = empty((len(shape), *shape), dtype, context)
+    for i, counts in enumerate(lines):
+        result[i] = counts
+    return result
+
+
+class _Grid:
+    """``mgrid`` and ``ogrid``: coordinates by slices in brackets, as NumPy's.
+
+    Their arrays are made on the default context.
+    """
+
+    __slots__ = ("_is_open",)
+
+    def __init__(self, is_open: bool) -> None:
+        self._is_open = is_open
+
+    def __getitem__(self, index: Any) -> Any:
+        made = (np.ogrid if self._is_open else np.mgrid)[index]
+        if isinstance(made, tuple | list):
+            return tuple(asarray(part) for part in made)
+        return asarray(made)
+
+
+mgrid = _Grid(False)
+ogrid = _Grid(True)
+
+
+def ix_(*sequences: Any) -> tuple[Any, ...]:
+    """Index arrays that pick, as one index, each element of the sequences' product.
+
+    At least one sequence is an array of the device, on which all results are; a mask
+    stands for the places where it is true.
+    """
+    like = next((one for one in sequences if isinstance(one, BaseArray)), None)
+    if like is None:
+        raise BadType("ix_: no sequence is a gpuarray array; use numpy.ix_")
+    result = []
+    for i, sequence in enumerate(sequences):
+        given = asarray(sequence, context=like.context)
+        if given.ndim != 1:
+            raise BadValue(f"ix_: a sequence of shape {given.shape}, expected a vector")
+        given = given.astype(INT64) if given.size == 0 else given
+        places = given.nonzero()[0] if given.dtype.kind == "b" else given
+        shape = [1] * len(sequences)
+        shape[i] = -1 if places.size else 0
+        result.append(places.reshape(shape))
+    return tuple(result)
+
+
+# ---- triangles ----
+
+
+def _below(rows: int, columns: int, k: int, context: Context) -> Any:
+    """A mask of the elements of a matrix that are not above its k-th diagonal."""
+    down: Any = arange(rows, dtype=INT64, context=context).reshape(rows, 1)
+    right = arange(-k, columns - k, dtype=INT64, context=context)
+    return down >= right
+
+
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: npt.DTypeLike = float,
+    context: Place = None,
+) -> Any:
+    """A matrix of ones on and below the k-th diagonal, and zeros above."""
+    width = N if M is None else M
+    below = _below(N, width, operator.index(k), find_context(context))
+    return below.astype(as_dtype(dtype, "tri"))
+
+
+def _triangle(operation: str, array: Any, k: int, is_upper: bool) -> Any:
+    source = require(array, operation)
+    if source.ndim == 0:
+        raise BadValue(f"{operation}: a 0-d array is no matrix")
+    rows, columns = source.shape[-2:] if source.ndim > 1 else source.shape * 2
+    below = _below(rows, columns, operator.index(k) - is_upper, source.context)
+    zero = zeros((), source.dtype, source.context)
+    where = FUNCTIONS["where"]
+    return where(below, zero, source) if is_upper else where(below, source, zero)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """The matrix, or stack of them, with zeros above the k-th diagonal."""
+    return _triangle("tril", m, k, False)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """The matrix, or stack of them, with zeros below the k-th diagonal."""
+    return _triangle("triu", m, k, True)
+
+
+# ---- diagonals ----
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """Of a vector the matrix with it on the k-th diagonal; of a matrix its diagonal."""
+    source = require(v, "diag")
+    if source.ndim == 2:
+        return diagonal(source, k)
+    if source.ndim != 1:
+        raise BadValue(f"diag: shape {source.shape}, expected a vector or a matrix")
+    length = source.size + abs(operator.index(k))
+    result: Array = zeros((length, length), source.dtype, source.context)
+    diagonal(result, k)[...] = source
+    return result
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with the raveled array on its k-th diagonal."""
+    return diag(require(v, "diagflat").ravel(), k)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of a vector's elements, a row for each: falling, if not told."""
+    source = require(x, "vander")
+    if source.ndim != 1:
+        raise BadValue(f"vander: shape {source.shape}, expected a vector")
+    columns = source.size if N is None else operator.index(N)
+    if columns < 0:
+        raise BadValue(f"vander: N is {columns}, expected 0 or more")
+    wide = source.astype(result_type(source.dtype, np.dtype(np.int64)), copy=False)
+    if columns == 0:
+        return wide.reshape(-1, 1)[:, :0]
+    repeated = wide.reshape(-1, 1).broadcast_to((source.size, columns - 1))
+    powers = cumulative_prod(repeated, axis=1, dtype=wide.dtype, include_initial=True)
+    return powers if increasing else powers[:, ::-1]

@@ -1,0 +1,276 @@
+"""What the package says of itself and of dtypes, by the array API standard's names."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray import dtypes
+from gpuarray.base import BaseArray
+from gpuarray.context import Context, device_names
+from gpuarray.context import context as find_context
+from gpuarray.dtypes import as_dtype, as_numpy_knows, kind_of, parts_dtype
+from gpuarray.errors import BadType, BadValue, GpuArrayError
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+"""The versions of the array API standard that the package follows."""
+DType = np.dtype[Any]
+Place = str | Context | None
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+_STANDARD = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
+    *("uint64", "float32", "float64", "complex64", "complex128"),
+)
+
+
+# ---- of dtypes ----
+
+
+@dataclass(frozen=True, slots=True)
+class FloatInfo:
+    """What ``finfo`` gives: the limits of a dtype of floats, as Python numbers."""
+
+    dtype: DType
+    bits: int
+    eps: float
+    epsneg: float
+    max: float
+    min: float
+    smallest_normal: float
+    smallest_subnormal: float
+    resolution: float
+    precision: int
+    nmant: int
+    nexp: int
+
+    @property
+    def tiny(self) -> float:
+        """The smallest normal number, by NumPy's older name."""
+        return self.smallest_normal
+
+
+def _dtype_of(given: Any, operation: str) -> DType:
+    return given.dtype if isinstance(given, BaseArray) else as_dtype(given, operation)
+
+
+def finfo(type: Any, /) -> FloatInfo:
+    """The limits of a dtype of floats, or of an array's; of a complex one's parts.
+
+    >>> finfo("float32").bits
+    32
+    """
+    dtype = _dtype_of(type, "finfo")
+    if kind_of(dtype) not in "fc":
+        raise BadValue(f"finfo: {dtype} is no dtype of floats; use iinfo")
+    dtype = parts_dtype(dtype)
+    found: Any = _ml_finfo(dtype) if dtype.kind != "f" else np.finfo(dtype)
+    return FloatInfo(
+        dtype=dtype,
+        bits=int(found.bits),
+        eps=float(found.eps),
+        epsneg=float(found.epsneg),
+        max=float(found.max),
+        min=float(found.min),
+        smallest_normal=float(found.smallest_normal),
+        smallest_subnormal=float(found.smallest_subnormal),
+        resolution=float(found.resolution),
+        precision=int(found.precision),
+        nmant=int(found.nmant),
+        nexp=int(found.nexp),
+    )
+
+
+def _ml_finfo(dtype: DType) -> Any:
+    from ml_dtypes import finfo as of_dtype
+
+    make: Any = of_dtype
+    return make(dtype)
+
+
+def iinfo(type: Any, /) -> np.iinfo[Any]:
+    """The limits of a dtype of integers, or of an array's.
+
+    >>> iinfo("int8").max
+    127
+    """
+    dtype = _dtype_of(type, "iinfo")
+    if dtype.kind not in "iu":
+        raise BadValue(f"iinfo: {dtype} is no dtype of integers; use finfo")
+    return np.iinfo(dtype)
+
+
+def isdtype(dtype: npt.DTypeLike, kind: Any) -> builtins.bool:
+    """Whether a dtype is of a kind, a name of the standard or a dtype, or one of many.
+
+    >>> isdtype("float32", ("integral", "real floating"))
+    True
+    """
+    given = as_dtype(dtype, "isdtype")
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(one, str) and one in _KINDS:
+            found = kind_of(given) in _KINDS[one]
+        else:
+            found = given == _named(one)
+        if found:
+            return True
+    return False
+
+
+def _named(kind: Any) -> DType:
+    try:
+        return as_dtype(kind, "isdtype")
+    except BadType:
+        names = ", ".join(map(repr, _KINDS))
+        raise BadValue(
+            f"isdtype: got {kind!r}, expected a dtype, or one of {names}"
+        ) from None
+
+
+def can_cast(from_: Any, to: npt.DTypeLike, casting: str = "safe") -> builtins.bool:
+    """Whether values of a dtype, or an array's, may be cast to another by a rule.
+
+    >>> can_cast("int32", "float64")
+    True
+    """
+    source, target = _dtype_of(from_, "can_cast"), as_dtype(to, "can_cast")
+    if source == target:
+        return True
+    known, back = as_numpy_knows((source, target))
+    if back or known != (source, target):
+        return _can_cast_bfloat16(source, target, casting)
+    return np.can_cast(source, target, casting)  # type: ignore[arg-type]
+
+
+def _can_cast_bfloat16(source: DType, target: DType, casting: str) -> builtins.bool:
+    """bfloat16 casts as float16 does, and safely to neither of the two."""
+    if casting == "same_kind":
+        return dtypes.can_cast(source, target)
+    if casting == "unsafe":
+        return True
+    half = np.dtype(np.float16)
+    if half in (source, target) or casting in ("no", "equiv"):
+        return False
+    source, target = (half if kind_of(x) != x.kind else x for x in (source, target))
+    return np.can_cast(source, target, "safe")
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """The dtype that an operation of arrays, dtypes and Python numbers gives.
+
+    >>> result_type("int32", "float32", 1.5)
+    dtype('float64')
+    """
+    if not arrays_and_dtypes:
+        raise BadValue("result_type: got nothing, expected arrays or dtypes")
+    return dtypes.result_type(*(_operand(one) for one in arrays_and_dtypes))
+
+
+def _operand(given: Any) -> Any:
+    if isinstance(given, BaseArray | np.ndarray | np.generic):
+        return given.dtype
+    if isinstance(given, builtins.bool):
+        return np.dtype(np.bool_)
+    for number in (int, float, complex):
+        if isinstance(given, number):
+            return number
+    return as_dtype(given, "result_type")
+
+
+def astype(
+    x: Any,
+    dtype: npt.DTypeLike,
+    *,
+    copy: builtins.bool = True,
+    device: Place = None,
+) -> Any:
+    """The elements converted, on another context if ``device`` names one.
+
+    The array itself if ``copy`` is false and nothing is to be done.
+    """
+    if not isinstance(x, BaseArray):
+        raise BadType(
+            f"astype: got {type(x).__name__}, expected a gpuarray array; use "
+            "gpuarray.asarray(x)"
+        )
+    made = x.astype(dtype, copy=copy)
+    return made if device is None else made.transfer(find_context(device))
+
+
+# ---- of the package ----
+
+
+class NamespaceInfo:
+    """What ``__array_namespace_info__()`` gives: devices, dtypes, capabilities."""
+
+    __module__ = "gpuarray"
+
+    def capabilities(self) -> dict[str, Any]:
+        """What the standard leaves to a library: masks as indices, and so on."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": 32,
+        }
+
+    def default_device(self) -> Context:
+        """The context where arrays are made if none is named."""
+        return find_context(None)
+
+    def devices(self) -> tuple[Context, ...]:
+        """The contexts of all devices found; they are opened."""
+        return tuple(dict.fromkeys((self.default_device(), *_opened())))
+
+    def default_dtypes(self, *, device: Place = None) -> dict[str, DType]:
+        """The dtypes of arrays that are made of no dtype, on a context."""
+        double = find_context(device).has_double
+        floats = np.dtype(np.float64 if double else np.float32)
+        return {
+            "real floating": floats,
+            "complex floating": np.result_type(floats, 1j),
+            "integral": np.dtype(np.int64),
+            "indexing": np.dtype(np.int64),
+        }
+
+    def dtypes(
+        self, *, device: Place = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """The standard's dtypes that a context holds, by name, of a kind if given."""
+        context = find_context(device)
+        held = {
+            name: np.dtype(name)
+            for name in _STANDARD
+            if context.has_double or np.dtype(name) not in dtypes.DOUBLES
+        }
+        if kind is None:
+            return held
+        return {name: dtype for name, dtype in held.items() if isdtype(dtype, kind)}
+
+
+def _opened() -> list[Context]:
+    """The contexts of the devices found, without those that do not open."""
+    found = []
+    for kind in ("cuda", "opencl"):
+        for name in device_names(kind)[0]:
+            try:
+                found.append(find_context(name))
+            except GpuArrayError:
+                continue
+    return found
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """What the package says of itself: its devices, dtypes and capabilities."""
+    return NamespaceInfo()

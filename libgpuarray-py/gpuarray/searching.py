@@ -1,0 +1,264 @@
+"""Places in sorted arrays, and places of raveled arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuarray.base import BaseArray, as_shape, asnumpy, require, require_all
+from gpuarray.codegen import once
+from gpuarray.context import Context
+from gpuarray.dtypes import SIZE, dtype_to_ctype, result_type, work_dtype
+from gpuarray.errors import BadType, BadValue
+from gpuarray.fancy import INT64, take_at
+from gpuarray.kernel import GpuKernel
+
+DType = np.dtype[Any]
+
+# NumPy's order: nan after all numbers, complex numbers by their parts.
+LESS = """
+GA_INLINE int ga_less_{t}({t} a, {t} b) {
+  return a < b || (b != b && a == a);
+}
+"""
+LESS_COMPLEX = """
+GA_INLINE int ga_less_{t}({t} a, {t} b) {
+  const int by_imag = a.y < b.y || (b.y != b.y && a.y == a.y);
+  if (a.x < b.x)
+    return a.y == a.y || b.y != b.y;
+  if (a.x > b.x)
+    return b.y != b.y && a.y == a.y;
+  if (a.x == b.x || (a.x != a.x && b.x != b.x))
+    return by_imag;
+  return b.x != b.x;
+}
+"""
+# A place of the sorter that is out of bounds counts as the last one.
+SEARCH = """
+KERNEL void {name}(GLOBAL_MEM const {t} *a, ga_size a_off,
+    ga_size n, GLOBAL_MEM const {t} *v, ga_size v_off, ga_size m,
+    GLOBAL_MEM const ga_long *order, ga_size order_off, ga_size has_order,
+    GLOBAL_MEM ga_long *out) {
+  a = (GLOBAL_MEM const {t} *)((GLOBAL_MEM const char *)a + a_off);
+  v = (GLOBAL_MEM const {t} *)((GLOBAL_MEM const char *)v + v_off);
+  order = (GLOBAL_MEM const ga_long *)((GLOBAL_MEM const char *)order + order_off);
+  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < m; i += GDIM_0 * LDIM_0) {
+    const {t} x = v[i];
+    ga_size low = 0, high = n;
+    while (low < high) {
+      const ga_size middle = low + (high - low) / 2;
+      ga_size at = has_order ? (ga_size)order[middle] : middle;
+      at = at < n ? at : n - 1;
+      const {t} y = a[at];
+      if ({below})
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    out[i] = (ga_long)low;
+  }
+}
+"""
+
+
+def _kernel(context: Context, dtype: DType, side: str) -> Any:
+    key = "searchsorted", dtype, side
+    kernel = context.kernels.get(key)
+    if kernel is None:
+        ctype = dtype_to_ctype(dtype)
+        name = f"searchsorted_{ctype.removeprefix('ga_')}{side}"
+        support = LESS_COMPLEX if dtype.kind == "c" else LESS
+        below = f"ga_less_{ctype}(y, x)"
+        if side == "right":
+            below = f"!ga_less_{ctype}(x, y)"
+        text = SEARCH.replace("{below}", below).replace("{name}", name)
+        source = once(support.replace("{t}", ctype)) + text.replace("{t}", ctype)
+        pointer = BaseArray
+        types = [pointer, SIZE, SIZE, pointer, SIZE, SIZE, pointer, SIZE, SIZE, pointer]
+        kernel = context.kernels[key] = GpuKernel(source, name, types, context)
+    return kernel
+
+
+def _values(array: BaseArray, values: Any) -> Any:
+    """What is looked for, on the context of ``array``; a Python number is weak."""
+    if isinstance(values, BaseArray):
+        return require_all("searchsorted", array, values)[1]
+    host = np.asarray(values)
+    is_weak = isinstance(values, int | float | complex)
+    if is_weak and not (host.dtype.kind in "iu" and array.dtype.kind in "iu"):
+        host = host.astype(result_type(array.dtype, type(values)))
+    return array.from_host(host, array.context)
+
+
+def searchsorted(
+    a: Any,
+    v: Any,
+    side: Literal["left", "right"] = "left",
+    sorter: Any = None,
+) -> Any:
+    """Where ``v`` would be put in a sorted vector so that it stays sorted: int64.
+
+    ``side`` 'left' gives the first such place, 'right' the last. ``sorter`` are places
+    that sort the vector, as from ``argsort``. nan comes after all numbers.
+
+    >>> import gpuarray
+    >>> a = gpuarray.asarray([1, 3, 5], context="opencl")  # doctest: +SKIP
+    >>> gpuarray.searchsorted(a, 3, side="right")  # doctest: +SKIP
+    array(2, dtype=int64, context='opencl0:0')
+    """
+    source = require(a, "searchsorted")
+    if source.ndim != 1:
+        raise BadValue(f"searchsorted: shape {source.shape}, expected a vector")
+    if side not in ("left", "right"):
+        raise BadValue(f"searchsorted: side is {side!r}, expected 'left' or 'right'")
+    wanted = _values(source, v)
+    dtype = work_dtype(result_type(source.dtype, wanted.dtype))
+    places = _sorter(source, sorter)
+    packed = source.astype(dtype, "C", copy=False)
+    packed = packed if packed.flags.c_contiguous else packed.copy()
+    wanted = wanted.astype(dtype, "C", copy=False)
+    wanted = wanted if wanted.flags.c_contiguous else wanted.copy()
+    context = source.context
+    out = source.allocate(wanted.shape, INT64, context, operation="searchsorted")
+    if out.size:
+        order = out if places is None else places
+        _kernel(context, dtype, side)(
+            *(packed, packed.offset, packed.size),
+            *(wanted, wanted.offset, wanted.size),
+            *(order, order.offset, int(places is not None)),
+            out,
+            n=out.size,
+        )
+    return out
+
+
+def _sorter(array: BaseArray, sorter: Any) -> Any:
+    if sorter is None:
+        return None
+    places = sorter
+    if not isinstance(sorter, BaseArray):
+        places = array.from_host(np.asarray(sorter), array.context)
+    require_all("searchsorted", array, places)
+    if places.dtype.kind not in "iu":
+        raise BadType(f"searchsorted: a sorter of {places.dtype}, expected integers")
+    if places.shape != array.shape:
+        raise BadValue(
+            f"searchsorted: a sorter of shape {places.shape} for a vector of "
+            f"{array.shape[0]} elements"
+        )
+    places = places.astype(INT64, copy=False)
+    return places if places.flags.c_contiguous else places.copy()
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """In which interval between ``bins`` each element lies: int64, 0 before the first.
+
+    The bins ascend or descend; an interval has its left end, or with ``right`` the
+    other one. Bins on the device are waited for, to see which way they go.
+    """
+    source = require(x, "digitize")
+    edges = asnumpy(bins)
+    if edges.ndim != 1:
+        raise BadValue(f"digitize: bins of shape {edges.shape}, expected a vector")
+    if source.dtype.kind == "c" or edges.dtype.kind == "c":
+        raise BadType("digitize: complex numbers lie in no intervals")
+    ascends = bool((edges[1:] >= edges[:-1]).all())
+    if not ascends and not (edges[1:] <= edges[:-1]).all():
+        raise BadValue("digitize: the bins must ascend or descend")
+    side: Literal["left", "right"] = "left" if right else "right"
+    bins = edges if ascends else edges[::-1]
+    found = searchsorted(source.from_host(bins, source.context), source, side)
+    return found if ascends else edges.size - found
+
+
+# ---- places of raveled arrays ----
+
+
+def _check_bounds(indices: Any, length: int) -> None:
+    """BadIndex at the next wait if an index is out of bounds; NumPy's below 0, too."""
+    zero = np.zeros((), np.bool_)
+    line = indices.from_host(zero, indices.context).broadcast_to((length,))
+    take_at(line, [indices], 0)
+
+
+def _integers(array: Any, operation: str) -> Any:
+    if require(array, operation).dtype.kind not in "iu":
+        raise BadType(f"{operation}: indices of {array.dtype}, expected integers")
+    return array.astype(INT64, copy=False)
+
+
+def unravel_index(
+    indices: Any, shape: int | Sequence[int], order: Literal["C", "F"] = "C"
+) -> tuple[Any, ...]:
+    """For each axis of ``shape``, the places that raveled places stand for: int64.
+
+    One out of bounds raises BadIndex when the context is next waited for; a negative
+    one counts from the end.
+    """
+    flat = _integers(indices, "unravel_index")
+    lengths = as_shape(shape, "unravel_index")
+    _order(order, "unravel_index")
+    size = math.prod(lengths)
+    _check_bounds(flat, size)
+    rest = flat % size if size else flat
+    found = []
+    for length in reversed(lengths) if order == "C" else lengths:
+        found.append(rest % max(length, 1))
+        rest = rest // max(length, 1)
+    return tuple(reversed(found) if order == "C" else found)
+
+
+def _order(order: str, operation: str) -> None:
+    if order not in ("C", "F"):
+        raise BadValue(f"{operation}: order is {order!r}, expected 'C' or 'F'")
+
+
+def ravel_multi_index(
+    multi_index: Sequence[Any],
+    dims: int | Sequence[int],
+    mode: str | Sequence[str] = "raise",
+    order: Literal["C", "F"] = "C",
+) -> Any:
+    """The raveled places that places along each axis of ``dims`` stand for: int64.
+
+    ``mode``, one or one for each axis, says what becomes of a place out of bounds:
+    'raise' raises BadIndex when the context is next waited for, 'wrap' counts round and
+    round, 'clip' stops at the ends.
+    """
+    lengths = as_shape(dims, "ravel_multi_index")
+    _order(order, "ravel_multi_index")
+    listed = [_integers(one, "ravel_multi_index") for one in multi_index]
+    if len(listed) != len(lengths):
+        raise BadValue(
+            f"ravel_multi_index: {len(listed)} index arrays for {len(lengths)} axes"
+        )
+    modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
+    total: Any = None
+    steps = _steps(lengths, order)
+    for places, length, how, step in zip(listed, lengths, modes, steps, strict=True):
+        part = _kept_inside(places, length, how) * step
+        total = part if total is None else total + part
+    return total
+
+
+def _steps(lengths: Sequence[int], order: str) -> list[int]:
+    """From a place to the next along each axis, in places of the raveled array."""
+    shape = lengths[::-1] if order == "C" else lengths
+    steps = [math.prod(shape[:i]) for i in range(len(shape))]
+    return steps[::-1] if order == "C" else steps
+
+
+def _kept_inside(places: Any, length: int, mode: str) -> Any:
+    if mode == "wrap":
+        return places % length
+    if mode == "clip":
+        return places.clip(0, length - 1)
+    if mode != "raise":
+        raise BadValue(
+            f"ravel_multi_index: got mode {mode!r}, expected 'raise', 'wrap' or 'clip'"
+        )
+    _check_bounds(places, length)
+    return places

@@ -1,0 +1,294 @@
+"""Arrays as sets: what is in them, how often, and what two of them share.
+
+A sort brings equal elements together; a mask marks the first of each kind. How many
+there are is waited for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuarray.base import BaseArray, axis_number, require, require_all
+from gpuarray.dtypes import kind_of, result_type
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.fancy import INT64
+from gpuarray.joining import concatenate
+from gpuarray.scanning import cumsum
+from gpuarray.searching import searchsorted
+from gpuarray.shaping import moveaxis
+from gpuarray.sorting import argsort, sort
+
+
+class UniqueAll(NamedTuple):
+    """What ``unique_all`` gives."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What ``unique_counts`` gives."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What ``unique_inverse`` gives."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(
+    x: Any,
+) -> UniqueAll:
+    """The different elements, sorted, and where they are.
+
+    With the place of the first of each, in the raveled array; the places of the array's
+    elements among them, in its shape; and how often each one occurs. Every nan is
+    different.
+    """
+    source = require(x, "unique_all")
+    return UniqueAll(*_unique(source, True, True, True, equal_nan=False))
+
+
+def unique_counts(
+    x: Any,
+) -> UniqueCounts:
+    """The different elements, sorted, and how often each occurs; every nan differs."""
+    source = require(x, "unique_counts")
+    values, counts = _unique(source, False, False, True, equal_nan=False)
+    return UniqueCounts(values, counts)
+
+
+def unique_inverse(
+    x: Any,
+) -> UniqueInverse:
+    """The different elements, sorted, and in the array's shape the places among them.
+
+    Every nan is different.
+    """
+    source = require(x, "unique_inverse")
+    values, inverse = _unique(source, False, True, False, equal_nan=False)
+    return UniqueInverse(values, inverse)
+
+
+def unique_values(
+    x: Any,
+) -> Any:
+    """The different elements, sorted; every nan is different."""
+    source = require(x, "unique_values")
+    return _unique(source, False, False, False, equal_nan=False)[0]
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """The different elements, sorted; or the different parts along ``axis``.
+
+    If asked for, in a tuple with the place of the first of each, the places of the
+    elements among them, and how often each occurs. They are sorted whatever ``sorted``
+    says.
+    """
+    source = require(ar, "unique")
+    wanted = return_index, return_inverse, return_counts
+    if axis is None:
+        found = _unique(source, *wanted, equal_nan)
+    else:
+        found = _unique_parts(source, axis, *wanted)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _unique(
+    array: Any, index: bool, inverse: bool, counts: bool, equal_nan: bool
+) -> list[Any]:
+    flat = array.ravel()
+    order = argsort(flat) if index or inverse else None
+    ordered = sort(flat) if order is None else flat[order]
+    is_first = _is_first(ordered, equal_nan)
+    found = [ordered[is_first]]
+    found += _places(is_first, order, array.shape, index, inverse, counts)
+    return found
+
+
+def _is_first(ordered: Any, equal_nan: bool) -> Any:
+    """Of a sorted vector, the mask of elements that differ from the one before."""
+    mask = _truths(ordered, ordered.shape)
+    if ordered.size < 2:
+        return mask
+    differ = ordered[1:] != ordered[:-1]
+    if equal_nan and kind_of(ordered.dtype) in "fc":
+        isnan = FUNCTIONS["isnan"]
+        differ &= ~(isnan(ordered[1:]) & isnan(ordered[:-1]))
+    mask[1:] = differ
+    return mask
+
+
+def _truths(like: Any, shape: tuple[int, ...]) -> Any:
+    mask = like.allocate(shape, np.dtype(np.bool_), like.context, operation="unique")
+    mask[...] = True
+    return mask
+
+
+def _places(
+    is_first: Any,
+    order: Any,
+    shape: tuple[int, ...],
+    index: bool,
+    inverse: bool,
+    counts: bool,
+) -> list[Any]:
+    """What goes with the unique elements, of what marks them in sorted order."""
+    found = []
+    if index:
+        found.append(order[is_first])
+    if inverse:
+        places = order.allocate(order.shape, INT64, order.context, operation="unique")
+        places[order] = cumsum(is_first) - 1
+        found.append(places.reshape(shape))
+    if counts:
+        starts = is_first.nonzero()[0]
+        length = is_first.size
+        end = is_first.from_host(np.array([length], INT64), is_first.context)
+        stops = concatenate((starts[1:], end)) if starts.size else starts
+        found.append(stops - starts)
+    return found
+
+
+def _unique_parts(
+    array: Any, axis: int, index: bool, inverse: bool, counts: bool
+) -> list[Any]:
+    """The different parts along ``axis``, in the order of their elements."""
+    axis = axis_number(axis, array.ndim, "unique")
+    front = moveaxis(array, axis, 0)
+    length = front.shape[0]
+    width = int(np.prod(front.shape[1:], dtype=np.int64))
+    rows = front.reshape(length, width)
+    order = array.from_host(np.arange(length, dtype=INT64), array.context)
+    for column in range(width - 1, -1, -1):  # a stable sort by each, the last one first
+        order = order[argsort(rows[order, column])]
+    ordered = rows[order]
+    is_first = _truths(array, (length,))
+    if length > 1:
+        is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    picked = front[order[is_first]]
+    found = [moveaxis(picked, 0, axis)]
+    found += _places(is_first, order, (length,), index, inverse, counts)
+    return found
+
+
+# ---- two sets ----
+
+
+def _beside(array: Any, other: Any, operation: str) -> tuple[Any, Any]:
+    """Both on one context, where one of them is; a Python number takes a dtype."""
+    ours = array if isinstance(array, BaseArray) else other
+    require(ours, operation)
+    both = [
+        x if isinstance(x, BaseArray) else ours.from_host(_host(ours, x), ours.context)
+        for x in (array, other)
+    ]
+    first, second = require_all(operation, *both)
+    return first, second
+
+
+def _host(like: Any, values: Any) -> Any:
+    host = np.asarray(values)
+    is_weak = isinstance(values, float | complex) and not isinstance(values, bool)
+    return host.astype(result_type(like.dtype, type(values))) if is_weak else host
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Any:
+    """Whether each element is among ``test_elements``; with ``invert`` whether not.
+
+    ``assume_unique`` and ``kind`` are NumPy's hints, which change no result.
+    """
+    given, wanted = _beside(element, test_elements, "isin")
+    compare = FUNCTIONS["not_equal" if invert else "equal"]
+    if wanted.size == 0:
+        result = _truths(given, given.shape)
+        result[...] = invert
+        return result
+    dtype = result_type(given.dtype, wanted.dtype)
+    given = given.astype(dtype, copy=False)
+    ordered = sort(wanted.astype(dtype, copy=False).ravel())
+    places = searchsorted(ordered, given)
+    return compare(given, ordered.take(places, mode="clip"))
+
+
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """``isin`` of the raveled array."""
+    given, wanted = _beside(ar1, ar2, "in1d")
+    return isin(given.ravel(), wanted, assume_unique, invert)
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """What is in either array, sorted."""
+    a, b = _beside(ar1, ar2, "union1d")
+    return unique(concatenate((a, b), None))
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """What is in the first array and not in the second, sorted.
+
+    With ``assume_unique`` in the order of the first, each as often as it is there.
+    """
+    a, b = _beside(ar1, ar2, "setdiff1d")
+    a = a.ravel() if assume_unique else unique(a)
+    return a[isin(a, b, invert=True)]
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """What is in both arrays, sorted.
+
+    With ``return_indices`` in a tuple with the first place of each in either array.
+    """
+    a, b = _beside(ar1, ar2, "intersect1d")
+    dtype = result_type(a.dtype, b.dtype)
+    a, b = a.astype(dtype, copy=False).ravel(), b.astype(dtype, copy=False).ravel()
+    if not return_indices:
+        a = sort(a) if assume_unique else unique(a)
+        return a[isin(a, b)]
+    values, places = unique(a, return_index=True)
+    others, other_places = unique(b, return_index=True)
+    is_shared = isin(values, others)
+    shared = values[is_shared]
+    found = searchsorted(others, shared)
+    return shared, places[is_shared], other_places[found]
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """What is in one of the two arrays and not in the other, sorted."""
+    a, b = _beside(ar1, ar2, "setxor1d")
+    a, b = (x.ravel() if assume_unique else unique(x) for x in (a, b))
+    joined = concatenate((a, b))
+    if joined.size == 0:
+        return joined
+    ordered = sort(joined)
+    is_first = _truths(ordered, (ordered.size + 1,))
+    is_first[1:-1] = ordered[1:] != ordered[:-1]
+    return ordered[is_first[1:] & is_first[:-1]]

@@ -1,0 +1,287 @@
+"""Views in other shapes: axes added, dropped, moved and turned; diagonals; broadcasts.
+
+All give views of the same elements, but for ``reshape`` and ``ravel`` where the strides
+permit none.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import (
+    Order,
+    as_shape,
+    axes_numbers,
+    axis_number,
+    require,
+)
+from gpuarray.errors import BadIndex, BadType, BadValue
+
+Axis = int | Sequence[int] | None
+
+
+def reshape(
+    a: Any,
+    shape: int | Sequence[int],
+    order: Order = "C",
+    *,
+    copy: bool | None = None,
+) -> Any:
+    """The elements in another shape, of which one length may be -1.
+
+    A view where the strides permit it, else a copy; ``copy=True`` always copies,
+    ``copy=False`` raises NeedsCopy rather than copy.
+    """
+    return require(a, "reshape").reshape(shape, order=order, copy=copy)
+
+
+def ravel(a: Any, order: Order = "C") -> Any:
+    """The elements in one axis: a view where the strides permit it, else a copy."""
+    return require(a, "ravel").ravel(order)
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """A view with its axes in another order; None: reversed."""
+    return require(a, "transpose").transpose(axes)
+
+
+def permute_dims(a: Any, axes: Sequence[int]) -> Any:
+    """A view with its axes in the order ``axes``."""
+    return require(a, "permute_dims").transpose(axes)
+
+
+def matrix_transpose(
+    x: Any,
+) -> Any:
+    """A view of a matrix, or of a stack of them, with the last two axes swapped."""
+    return require(x, "matrix_transpose").mT
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """A view with two axes exchanged."""
+    ndim = require(a, "swapaxes").ndim
+    first, second = (axis_number(axis, ndim, "swapaxes") for axis in (axis1, axis2))
+    order = list(range(ndim))
+    order[first], order[second] = second, first
+    return a.transpose(order)
+
+
+def moveaxis(
+    a: Any,
+    source: int | Sequence[int],
+    destination: int | Sequence[int],
+) -> Any:
+    """A view with the axes of ``source`` at the places of ``destination``.
+
+    The others keep their order.
+    """
+    ndim = require(a, "moveaxis").ndim
+    taken = axes_numbers(source, ndim, "moveaxis")
+    places = axes_numbers(destination, ndim, "moveaxis")
+    if len(taken) != len(places):
+        raise BadValue(
+            f"moveaxis: {len(taken)} axes for {len(places)} places; expected as many"
+        )
+    order = [axis for axis in range(ndim) if axis not in taken]
+    for place, axis in sorted(zip(places, taken, strict=True)):
+        order.insert(place, axis)
+    return a.transpose(order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """A view with ``axis`` before the axis ``start``; prefer ``moveaxis``."""
+    ndim = require(a, "rollaxis").ndim
+    axis = axis_number(axis, ndim, "rollaxis")
+    if not -ndim <= operator.index(start) <= ndim:
+        raise BadIndex(f"rollaxis: start {start} is out of bounds for {ndim} axes")
+    start = start + ndim if start < 0 else start
+    order = [one for one in range(ndim) if one != axis]
+    order.insert(start - 1 if axis < start else start, axis)
+    return a.transpose(order)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+    """A view with axes of length 1 at the places ``axis`` of the result."""
+    ndim = require(a, "expand_dims").ndim
+    count = len(axis) if isinstance(axis, list | tuple) else 1
+    places = axes_numbers(axis, ndim + count, "expand_dims")
+    kept = iter(range(ndim))
+    pattern: list[Any] = [
+        "x" if place in places else next(kept) for place in range(ndim + count)
+    ]
+    return a.dimshuffle(*pattern)
+
+
+def squeeze(a: Any, axis: Axis = None) -> Any:
+    """A view without the axes of length 1 that ``axis`` names; None: all of them."""
+    shape = require(a, "squeeze").shape
+    if axis is None:
+        dropped = tuple(i for i, length in enumerate(shape) if length == 1)
+    else:
+        dropped = axes_numbers(axis, len(shape), "squeeze")
+    for one in dropped:
+        if shape[one] != 1:
+            raise BadValue(
+                f"squeeze: axis {one} of shape {shape} has length {shape[one]}, "
+                "expected 1"
+            )
+    return a.dimshuffle(*(i for i in range(len(shape)) if i not in dropped))
+
+
+# ---- turned ----
+
+
+def flip(m: Any, axis: Axis = None) -> Any:
+    """A view with the order of the elements reversed along ``axis`` (None: all)."""
+    ndim = require(m, "flip").ndim
+    turned = range(ndim) if axis is None else axes_numbers(axis, ndim, "flip")
+    steps = (-1 if i in turned else 1 for i in range(ndim))
+    return m[tuple(slice(None, None, step) for step in steps)]
+
+
+def fliplr(m: Any) -> Any:
+    """A view with the second axis reversed."""
+    if require(m, "fliplr").ndim < 2:
+        raise BadValue(f"fliplr: an array of shape {m.shape}, expected 2 axes")
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """A view with the first axis reversed."""
+    if require(m, "flipud").ndim < 1:
+        raise BadValue("flipud: a 0-d array has no axis to reverse")
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
+    """A view turned ``k`` times by 90 degrees, from the first of ``axes`` to the other.
+
+    >>> import gpuarray
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]], context="null")
+    >>> gpuarray.rot90(a).tolist()
+    [[2, 4], [1, 3]]
+    """
+    ndim = require(m, "rot90").ndim
+    plane = axes_numbers(tuple(axes), ndim, "rot90")
+    if len(plane) != 2:
+        raise BadValue(f"rot90: axes is {tuple(axes)}, expected 2 axes")
+    quarter = operator.index(k) % 4
+    if quarter in (0, 2):
+        return flip(m, plane if quarter else ())
+    if quarter == 1:
+        return swapaxes(flip(m, plane[1]), *plane)
+    return flip(swapaxes(m, *plane), plane[1])
+
+
+# ---- broadcasts ----
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    listed = [as_shape(shape, "broadcast_shapes") for shape in shapes]
+    try:
+        return np.broadcast_shapes(*listed)
+    except ValueError:
+        given = ", ".join(map(str, listed))
+        raise BadValue(
+            f"broadcast_shapes: {given} do not broadcast: along an axis, counted from "
+            "the last, lengths must be equal or 1"
+        ) from None
+
+
+def broadcast_to(array: Any, shape: int | Sequence[int]) -> Any:
+    """A read-only view repeated along axes of length 1 and new leading axes."""
+    return require(array, "broadcast_to").broadcast_to(shape)
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    """Views of the arrays in the shape that they broadcast to."""
+    shape = broadcast_shapes(*(require(a, "broadcast_arrays").shape for a in arrays))
+    return tuple(a if a.shape == shape else a.broadcast_to(shape) for a in arrays)
+
+
+def atleast_1d(*arrays: Any) -> Any:
+    """The array with at least one axis; of several arrays, a tuple."""
+    return _each(
+        "atleast_1d", arrays, lambda a: a.dimshuffle("x") if a.ndim == 0 else a
+    )
+
+
+def atleast_2d(*arrays: Any) -> Any:
+    """The array with at least two axes, new ones in front; of several, a tuple."""
+    return _each(
+        "atleast_2d",
+        arrays,
+        lambda a: a.dimshuffle(*"xx"[a.ndim :], *range(a.ndim)) if a.ndim < 2 else a,
+    )
+
+
+def atleast_3d(*arrays: Any) -> Any:
+    """The array with at least three axes; of several arrays, a tuple.
+
+    A vector gets an axis at either side, a matrix one at the end.
+    """
+    patterns: tuple[tuple[Any, ...], ...] = ("x", "x", "x"), ("x", 0, "x"), (0, 1, "x")
+    return _each(
+        "atleast_3d",
+        arrays,
+        lambda a: a.dimshuffle(*patterns[a.ndim]) if a.ndim < 3 else a,
+    )
+
+
+def _each(operation: str, arrays: Sequence[Any], change: Any) -> Any:
+    changed = tuple(change(require(array, operation)) for array in arrays)
+    return changed[0] if len(changed) == 1 else changed
+
+
+# ---- diagonals ----
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """A view of the diagonal of two axes, which are replaced by one at the end.
+
+    ``offset`` counts diagonals to the right of the main one.
+    """
+    ndim = require(a, "diagonal").ndim
+    if ndim < 2:
+        raise BadValue(f"diagonal: an array of shape {a.shape} has no two axes")
+    first, second = (axis_number(axis, ndim, "diagonal") for axis in (axis1, axis2))
+    if first == second:
+        raise BadValue(f"diagonal: axis1 and axis2 are both {first}")
+    try:
+        shift = operator.index(offset)
+    except TypeError:
+        raise BadType(f"diagonal: offset {offset!r} is not an integer") from None
+    shape, strides = list(a.shape), list(a.strides)
+    down, right = max(-shift, 0), max(shift, 0)
+    length = max(min(shape[first] - down, shape[second] - right), 0)
+    start = down * strides[first] + right * strides[second] if length else 0
+    step = strides[first] + strides[second]
+    rest = [axis for axis in range(ndim) if axis not in (first, second)]
+    return a.strided(
+        [*(shape[axis] for axis in rest), length],
+        [*(strides[axis] for axis in rest), step],
+        start,
+    )
+
+
+def trace(
+    a: Any,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: npt.DTypeLike | None = None,
+    out: None = None,
+) -> Any:
+    """The sum of a diagonal of two axes, in ``dtype`` or NumPy's choice of it."""
+    found = diagonal(a, offset, axis1, axis2)
+    return found.sum(axis=-1, dtype=dtype, out=out)

@@ -1,0 +1,347 @@
+"""Variances, running sums with their start, differences, limits and rounding.
+
+Functions composed of reductions, scans and rows of the table; the dtypes are NumPy's.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray.base import BaseArray, axis_number, require
+from gpuarray.codegen import convert, literal
+from gpuarray.dtypes import as_dtype, kind_of, parts_dtype, work_ctype, work_dtype
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue
+from gpuarray.joining import concatenate
+from gpuarray.reduction import (
+    Axis,
+    Part,
+    apply_reduction,
+    axes_mask,
+    make_reduction,
+    mean,
+    refuse_out,
+)
+from gpuarray.scalars import SCALARS
+from gpuarray.scanning import cumprod, cumsum
+
+DType = np.dtype[Any]
+_IN_KERNEL = (0, 1)  # corrections that a kernel has in it
+
+# ---- variances ----
+
+
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The mean square distance from the mean over ``axis``; of integers in float64.
+
+    The sum of squares is divided by the number of elements less ``correction``, or
+    ``ddof``, its other name. ``mean``, with the axes kept, spares its computation.
+    """
+    refuse_out(out)
+    less = _correction("var", ddof, correction)
+    return _spread("var", a, axis, dtype, keepdims, mean, less)
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The square root of ``var``."""
+    refuse_out(out)
+    less = _correction("std", ddof, correction)
+    return _spread("std", a, axis, dtype, keepdims, mean, less)
+
+
+def _correction(operation: str, ddof: float, correction: float | None) -> float:
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise BadValue(f"{operation}: ddof and correction are one thing; give one")
+    return correction
+
+
+def _spread(
+    operation: str,
+    array: Any,
+    axis: Axis,
+    dtype: npt.DTypeLike | None,
+    keepdims: bool,
+    centre: Any,
+    less: float,
+) -> Any:
+    """The variance or standard deviation, by two passes over the array."""
+    source = require(array, operation)
+    result = _mean_dtype(operation, source, dtype)
+    work = work_dtype(result)
+    mask = axes_mask(axis, source.ndim, operation)
+    if centre is None:
+        centre = mean(source, axis, dtype=work, keepdims=True)
+    in_kernel = less in _IN_KERNEL
+    stored = parts_dtype(result) if in_kernel else parts_dtype(work)
+    reduction = _squares(operation, source, centre, work, stored, less)
+    made = apply_reduction(reduction, (source, centre), mask, keepdims, operation)
+    if in_kernel:
+        return made
+    count = math.prod(n for i, n in enumerate(source.shape) if mask >> i & 1)
+    made = made / float(max(count - less, 0))
+    made = FUNCTIONS["sqrt"](made) if operation == "std" else made
+    return made.astype(parts_dtype(result), copy=False)
+
+
+def _mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
+    if dtype is None:
+        is_exact = kind_of(array.dtype) in "biu"
+        return np.dtype(np.float64) if is_exact else array.dtype
+    chosen = as_dtype(dtype, operation)
+    if kind_of(chosen) in "biu":
+        raise BadType(f"{operation}: dtype is {chosen}, expected a float or a complex")
+    return chosen
+
+
+def _squares(
+    operation: str, array: Any, centre: Any, work: DType, stored: DType, less: float
+) -> Any:
+    """The reduction that sums squares of distances; divides, if ``less`` is common."""
+    known = less if less in _IN_KERNEL else None
+    key = operation, array.typecode, centre.typecode, work, stored, known
+    reduction = array.context.kernels.get(key)
+    if reduction is not None:
+        return reduction
+    x, m = convert("x", array.dtype, work), convert("m", centre.dtype, work)
+    far = f"(({x}) - ({m}))"
+    text = f"{far} * {far}"
+    if work.kind == "c":
+        parts = [f"(({x}).{p} - ({m}).{p})" for p in "xy"]
+        text = " + ".join(f"{part} * {part}" for part in parts)
+    real = parts_dtype(work)
+    epilogue = None
+    if known is not None:
+        ctype = work_ctype(real)
+        epilogue = f"v / fmax(({ctype})n - {literal(known, real)}, ({ctype})0)"
+        epilogue = f"sqrt({epilogue})" if operation == "std" else epilogue
+    inputs = [("x", array.dtype), ("m", centre.dtype)]
+    parts_summed = [Part(SCALARS["add"], text, real)]
+    reduction = make_reduction(
+        array.context, operation, inputs, parts_summed, stored, epilogue
+    )
+    array.context.kernels[key] = reduction
+    return reduction
+
+
+# ---- running sums ----
+
+
+def cumulative_sum(
+    x: Any,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """The sums up to each element along ``axis``, which only a vector may leave out.
+
+    With ``include_initial`` a 0 comes first, and the axis is longer by 1.
+    """
+    return _cumulative(
+        "cumulative_sum", cumsum, 0, x, axis, dtype, out, include_initial
+    )
+
+
+def cumulative_prod(
+    x: Any,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """The products up to each element along ``axis``, which only a vector may leave.
+
+    With ``include_initial`` a 1 comes first, and the axis is longer by 1.
+    """
+    return _cumulative(
+        "cumulative_prod", cumprod, 1, x, axis, dtype, out, include_initial
+    )
+
+
+def _cumulative(
+    operation: str,
+    function: Any,
+    start: int,
+    array: Any,
+    axis: int | None,
+    dtype: npt.DTypeLike | None,
+    out: Any,
+    include_initial: bool,
+) -> Any:
+    source = require(array, operation)
+    source = source.reshape(1) if source.ndim == 0 else source
+    if axis is None and source.ndim > 1:
+        raise BadValue(
+            f"{operation}: axis must be given for an array of {source.ndim} axes"
+        )
+    at = axis_number(0 if axis is None else axis, source.ndim, operation)
+    if not include_initial:
+        return function(source, at, dtype, out)
+    if out is None:
+        target = dtype if dtype is not None else _summed_dtype(source)
+        shape = list(source.shape)
+        shape[at] += 1
+        made = as_dtype(target, operation)
+        out = source.allocate(tuple(shape), made, source.context, operation=operation)
+    before = (slice(None),) * at
+    out[(*before, slice(0, 1))] = start
+    function(source, at, None, out[(*before, slice(1, None))])
+    return out
+
+
+def _summed_dtype(array: BaseArray) -> DType:
+    kind = array.dtype.kind
+    if kind in "bi":
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if kind == "u" else array.dtype
+
+
+# ---- differences ----
+
+
+def diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+) -> Any:
+    """Each element less the one before it along ``axis``, ``n`` times over.
+
+    ``prepend`` and ``append`` are put at the ends of the axis first.
+    """
+    source = require(a, "diff")
+    if n < 0:
+        raise BadValue(f"diff: n is {n}, expected 0 or more")
+    if n == 0:
+        return source
+    if source.ndim == 0:
+        raise BadValue("diff: a 0-d array has no differences")
+    at = axis_number(axis, source.ndim, "diff")
+    parts = [_end(source, prepend, at), source, _end(source, append, at)]
+    present = [part for part in parts if part is not None]
+    result = concatenate(present, at) if len(present) > 1 else source
+    before = (slice(None),) * at
+    minus = FUNCTIONS["not_equal" if result.dtype.kind == "b" else "subtract"]
+    for _ in range(operator.index(n)):
+        later = result[(*before, slice(1, None))]
+        result = minus(later, result[(*before, slice(None, -1))])
+    return result
+
+
+def _end(source: Any, values: Any, axis: int) -> Any:
+    """What ``diff`` puts at an end of an axis: a number there has the length 1."""
+    if values is None:
+        return None
+    if not isinstance(values, BaseArray):
+        values = source.from_host(np.asarray(values), source.context)
+    if values.ndim:
+        return values
+    shape = list(source.shape)
+    shape[axis] = 1
+    return values.broadcast_to(shape)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours of the raveled array, between ``to_`` values."""
+    flat = require(ary, "ediff1d").ravel()
+    if flat.dtype.kind == "b":
+        raise BadType("ediff1d: bool has no difference; convert it: x.astype('int8')")
+    between = flat[1:] - flat[:-1] if flat.size else flat
+    parts = [_flat(between, to_begin), between, _flat(between, to_end)]
+    present = [part for part in parts if part is not None]
+    return concatenate(present) if len(present) > 1 else between
+
+
+def _flat(like: Any, values: Any) -> Any:
+    if values is None:
+        return None
+    if not isinstance(values, BaseArray):
+        host = np.asarray(values)
+        if not np.can_cast(host.dtype, like.dtype, "same_kind"):
+            raise BadType(
+                f"ediff1d: values of {host.dtype} are not stored as {like.dtype}"
+            )
+        values = like.from_host(host.astype(like.dtype), like.context)
+    return values.ravel()
+
+
+# ---- limits and rounding ----
+
+
+def clip(
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+) -> Any:
+    """Elements limited to the interval from ``min`` to ``max``; None: no limit.
+
+    ``a_min`` and ``a_max`` are NumPy's other names of the limits.
+    """
+    source = require(a, "clip")
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    if low is None and high is None:
+        return _stored(source, out)
+    if high is None:
+        return FUNCTIONS["maximum"](source, low, out=out)
+    if low is None:
+        return FUNCTIONS["minimum"](source, high, out=out)
+    return FUNCTIONS["clip"](source, low, high, out=out)
+
+
+def _stored(source: Any, out: Any) -> Any:
+    if out is None:
+        return source.copy("K")
+    out[...] = source
+    return out
+
+
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    """Elements rounded to so many decimals; a half goes to the even neighbour.
+
+    Negative ``decimals`` round to tens, hundreds and so on. Integers stay integers.
+    """
+    source = require(a, "round")
+    places = operator.index(decimals)
+    is_exact = source.dtype.kind in "iu"
+    if is_exact and places >= 0:
+        return _stored(source, out)
+    rint = FUNCTIONS["rint"]
+    if places == 0:
+        return rint(source, out=out)
+    scale = 10.0 ** abs(places)
+    if is_exact:
+        return _stored((rint(source / scale) * scale).astype(source.dtype), out)
+    if places > 0:
+        return FUNCTIONS["true_divide"](rint(source * scale), scale, out=out)
+    return FUNCTIONS["multiply"](rint(source / scale), scale, out=out)

@@ -1,0 +1,171 @@
+"""Variances, running sums, differences, limits and rounding: NumPy is the judge."""
+
+import gpuarray
+import numpy as np
+import pytest
+from judge import assert_same, quietly
+from layouts import LAYOUTS, pair, values
+
+DTYPES = ("bool", "int8", "uint64", "float16", "float32", "float64", "complex64")
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_spread(context, name, dtype):
+    host, device = pair("permuted", dtype, context)
+    for options in (
+        {},
+        {"axis": 1},
+        {"axis": (0, -1), "keepdims": True, "ddof": 1},
+        {"axis": 2, "correction": 2.5},
+        {"dtype": "float64"} if dtype[0] != "c" else {"axis": -1},
+    ):
+        expected = getattr(np, name)(host, **options)
+        assert_same(getattr(gpuarray, name)(device, **options), expected)
+        assert_same(getattr(device, name)(**options), expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_spread_of_any_layout(context, layout):
+    host, device = pair(layout, "float32", context)
+    with pytest.warns(RuntimeWarning) if host.size == 0 else _nothing():
+        expected = np.var(host)
+    assert_same(gpuarray.var(device), expected)
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def test_spread_with_a_mean_and_too_few_elements(context):
+    host, device = pair("step", "float32", context)
+    mean, device_mean = host.mean(axis=0, keepdims=True), device.mean(0, keepdims=True)
+    expected = np.var(host, axis=0, mean=mean)
+    assert_same(gpuarray.var(device, axis=0, mean=device_mean), expected)
+    assert np.isnan(gpuarray.var(device[0, 0, :1], ddof=1).item())
+    assert np.isinf(gpuarray.var(device[0, 0], ddof=99).item())
+    large = np.float32(1e4) + values("float32", (2000,))
+    got = gpuarray.std(gpuarray.asarray(large, context=context))
+    np.testing.assert_allclose(got.item(), large.astype("float64").std(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_running(context, name, dtype):
+    host, device = pair("negative_step", dtype, context)
+    if name == "cumulative_prod":
+        host, device = host[:, :3, :2], device[:, :3, :2]
+    for axis in (0, -1):
+        for initial in (False, True):
+            options = {"axis": axis, "include_initial": initial}
+            expected = getattr(np, name)(host, **options)
+            assert_same(getattr(gpuarray, name)(device, **options), expected)
+    vector = device[0, 0]
+    assert_same(getattr(gpuarray, name)(vector), getattr(np, name)(host[0, 0]))
+    wide = getattr(gpuarray, name)(vector, dtype="complex128", include_initial=True)
+    expected = getattr(np, name)(host[0, 0], dtype="complex128", include_initial=True)
+    assert_same(wide, expected)
+    with pytest.raises(ValueError, match="axis must be given"):
+        getattr(gpuarray, name)(device)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_differences(context, dtype):
+    host, device = pair("fortran_order", dtype, context)
+    for options in (
+        {},
+        {"n": 2, "axis": 0},
+        {"n": 0},
+        {"n": 9, "axis": 1},
+        {"prepend": 1, "axis": 1},
+        {"append": host[:, :1], "axis": 1},
+    ):
+        ours = dict(options)
+        if "append" in ours:
+            ours["append"] = device[:, :1]
+        assert_same(gpuarray.diff(device, **ours), np.diff(host, **options))
+    if dtype != "bool":
+        assert_same(gpuarray.ediff1d(device), np.ediff1d(host))
+        ends = {"to_begin": host.dtype.type(1), "to_end": np.array([2, 3], dtype)}
+        assert_same(gpuarray.ediff1d(device, **ends), np.ediff1d(host, **ends))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_clip(context, dtype):
+    host, device = pair("step", dtype, context)
+    low, high = (0, 1) if dtype == "bool" else (2, 30)
+    for limits in ((low, high), (None, high), (low, None)):
+        assert_same(gpuarray.clip(device, *limits), np.clip(host, *limits))
+        assert_same(device.clip(*limits), host.clip(*limits))
+    assert_same(gpuarray.clip(device), host)
+    assert_same(gpuarray.clip(device, max=device), host)
+    expected = np.clip(host, low, high)
+    out = gpuarray.zeros(host.shape, expected.dtype, context)
+    assert gpuarray.clip(device, low, high, out=out) is out
+    assert_same(out, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_round(context, dtype):
+    host, device = pair("permuted", dtype, context)
+    for decimals in (0, 1, -1, -3):
+        if dtype == "bool" and decimals:
+            continue
+        expected = quietly(np.round, host, decimals)
+        assert_same(gpuarray.round(device, decimals), expected)
+
+
+def test_halves_are_rounded_to_even(context):
+    host = np.array([0.5, 1.5, -2.5, 2.25, -0.0, np.inf, np.nan])
+    device = gpuarray.asarray(host, context=context)
+    for decimals in (0, 1):
+        expected = np.round(host, decimals)
+        assert_same(device.round(decimals), expected, exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float16", "float64", "complex64"])
+def test_products_over_axes(context, dtype):
+    a, da = pair("permuted", dtype, context)
+    b, db = pair("c_order", dtype, context)
+    for axes in (0, 1, ([0, 1], [1, 0]), ((2,), (2,)), 3):
+        if axes == 1:
+            expected, got = np.tensordot(a, a.T, 1), gpuarray.tensordot(da, da.T, 1)
+        elif axes == 0:
+            expected = np.tensordot(a[0], b[0], 0)
+            got = gpuarray.tensordot(da[0], db[0], 0)
+        elif axes == 3:
+            expected, got = np.tensordot(a, a, 3), gpuarray.tensordot(da, da, 3)
+        else:
+            expected, got = np.tensordot(a, b, axes), gpuarray.tensordot(da, db, axes)
+        assert_same(got, expected, rtol=2e-2 if dtype == "float16" else None)
+    if dtype != "bool":
+        tolerance = 2e-2 if dtype == "float16" else None
+        expected = np.vecdot(a, a[0])
+        assert_same(gpuarray.vecdot(da, da[0]), expected, rtol=tolerance)
+        expected = np.vecdot(a, a, axis=0)
+        assert_same(gpuarray.vecdot(da, da, axis=0), expected, rtol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda a: gpuarray.var(a, dtype="int32"), TypeError),
+        (lambda a: gpuarray.var(a, ddof=1, correction=1), ValueError),
+        (lambda a: gpuarray.var(a, axis=2), IndexError),
+        (lambda a: gpuarray.var([1.0]), TypeError),
+        (lambda a: gpuarray.diff(a, n=-1), ValueError),
+        (lambda a: gpuarray.diff(a[0, 0]), ValueError),
+        (lambda a: gpuarray.tensordot(a, a, 1), ValueError),
+        (lambda a: gpuarray.tensordot(a, a, 3), ValueError),
+        (lambda a: gpuarray.tensordot(a, a, ([0], [0, 1])), ValueError),
+        (lambda a: gpuarray.vecdot(a, a[:, :2]), ValueError),
+        (lambda a: gpuarray.vecdot(a, a[0, 0]), ValueError),
+    ],
+)
+def test_what_does_not_fit(context, call, error):
+    device = gpuarray.asarray(values("float32", (2, 3)), context=context)
+    with pytest.raises(error) as caught:
+        call(device)
+    assert isinstance(caught.value, gpuarray.GpuArrayError)
