@@ -193,8 +193,14 @@ def elementwise(name: str, arity: int) -> Case:
 # ---- reductions, scans, orders ----
 
 
-@case("sum", "prod", "mean", "max", "min", "any", "all", "ptp", "nansum", "nanprod")
-@case("nanmax", "nanmin", "nanmean", "nanmedian", "median", rtol=20)
+@case("ptp")
+def _(d):
+    a = d.array(EVERY[1:])
+    return (a,), {"axis": d.axis(a), "keepdims": d.flag()}
+
+
+@case("sum", "prod", "mean", "max", "min", "any", "all", "nansum", "nanprod")
+@case("amax", "amin", "nanmax", "nanmin", "nanmean", "nanmedian", "median", rtol=20)
 @case("count_nonzero")
 def _(d):
     a = d.array()
@@ -509,7 +515,7 @@ def _(d):
 # ---- numbers ----
 
 
-@case("round")
+@case("round", "around")
 def _(d):
     return (d.array(FLOATS + INTEGERS, special=False), d.number(0, 2)), {}
 

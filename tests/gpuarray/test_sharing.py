@@ -297,5 +297,7 @@ def test_pycuda_itself(cuda):
             a.shape, a.dtype, base=a, gpudata=(a.gpudata + a.offset)
         )
         np.testing.assert_array_equal(theirs.get(), host_values()[1:])
+        attached = library("pycuda.driver").Context.attach()  # it keeps its own stack
         ours = gpuarray.asarray(arrays.to_gpu(host_values()))
         np.testing.assert_array_equal(ours + 1, host_values() + 1)
+        attached.detach()

@@ -8,6 +8,7 @@ import math
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray.config import Config
 from judge import assert_same
 from layouts import values
 
@@ -232,7 +233,7 @@ def test_floor_division_of_infinities_follows_the_standard(context):
 
 
 def test_without_a_default_device(null, monkeypatch):
-    monkeypatch.setenv("GPUARRAY_DEVICE", "cuda99")
+    monkeypatch.setattr("gpuarray.context.settings", lambda: Config(device="cuda99"))
     gpuarray.set_default_context(None)
     with pytest.raises(gpuarray.GpuArrayError, match="cuda"):
         gpuarray.zeros(3)

@@ -52,7 +52,10 @@ RTOL = {
     "complex64": 1e-5,
     "complex128": 1e-13,
 }
-LOOSE = {name: 50 for name in ("gamma", "gammaln", "psi", "tri_gamma", "power", "erfc")}
+LOOSE = {
+    name: 50
+    for name in ("gamma", "gammaln", "psi", "tri_gamma", "power", "float_power", "erfc")
+}
 
 
 def special_values(dtype):
@@ -139,7 +142,9 @@ def defined(row, operands, expected):
         keep &= expected != 0  # of zeros of both signs, either may come
     if expected.dtype.kind == "c" and row.name == "clip":
         keep &= ~np.isnan(operands[1]) & ~np.isnan(operands[2])  # NumPy is of two minds
-    if expected.dtype.kind == "c" and row.name == "power":
+    if expected.dtype.kind == "c" and row.name in ("power", "float_power", "expm1"):
+        # What becomes of infinities NumPy leaves to the C library; of expm1 the array
+        # API standard says it, which is more.
         keep &= np.logical_and.reduce([np.isfinite(x) for x in (*operands, expected)])
     return keep
 
