@@ -915,7 +915,9 @@ GA_INLINE {t} ga_clip({t} x, {t} low, {t} high) {
     "ga_clip({0}, {1}, {2})",
     np.clip,
     kinds={
-        "b|i|u": "{0} < {1} ? ({1} < {2} ? {1} : {2}) : ({0} < {2} ? {0} : {2})",
+        # Nothing of the limits alone: of the lesser one of two numbers ptxas 13.0 keeps
+        # 16 bits when it takes it out of a loop.
+        "b|i|u": "({0} < {1} ? {1} : {0}) < {2} ? ({0} < {1} ? {1} : {0}) : {2}",
         "c": "ga_clip({0}, {1}, {2})",
     },
     support={"f": CLIP, "c": CLIP_COMPLEX},

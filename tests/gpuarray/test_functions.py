@@ -43,12 +43,12 @@ def test_every_function_has_a_case():
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_function_gives_what_numpy_gives(name, first_context):
-    found = [differences(CASES[name], seed, first_context) for seed in range(6)]
+    found = [differences(CASES[name], seed, first_context) for seed in range(3)]
     assert list(filter(None, found)) == []
 
 
 @settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
