@@ -31,7 +31,7 @@ def processor() -> Context:
             return found
     raise NotOfferedError(
         f"device=cpu: no OpenCL runtime for the processor was found ({problem}); "
-        "install one with  pip install 'gpuarray[cpu]'"
+        "install one with  pip install intel-opencl-rt intel-cmplr-lib-rt"
     )
 
 

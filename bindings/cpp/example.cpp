@@ -1,6 +1,7 @@
 // libgpuarray from C++: data up, an expression, a sum, a product, kernels, an error.
 //
-//   c++ -std=c++17 example.cpp $(pkg-config --cflags --libs libgpuarray) -o example
+//   cc -c ../c/scale.c $(pkg-config --cflags libgpuarray)
+//   c++ -std=c++17 example.cpp scale.o $(pkg-config --cflags --libs libgpuarray) -o example
 #include <cstdio>
 
 #include "../c/scale.h"

@@ -32,9 +32,9 @@ int ga__backend_advise(int status) {
   if (status != GA_NODEV_ERROR && status != GA_LOAD_ERROR)
     return status;
   return GA_FAIL(status,
-                 "%s. On a machine without a GPU, \"pip install gpuarray[cpu]\" brings "
-                 "an OpenCL device; \"python -m gpuarray.doctor\" shows what was "
-                 "searched",
+                 "%s. On a machine without a GPU, \"pip install intel-opencl-rt "
+                 "intel-cmplr-lib-rt\" brings an OpenCL device; \"python -m "
+                 "gpuarray.doctor\" shows what was searched",
                  gpuarray_error_text());
 }
 

@@ -17,11 +17,11 @@ from gpuarray.errors import GpuArrayError
 ADVICE = {
     "cuda": (
         "For NVIDIA cards: the driver comes with the system, the compiler and the BLAS",
-        "with  pip install 'gpuarray[cuda13]'",
+        "with  pip install nvidia-cuda-nvrtc nvidia-cublas",
     ),
     "opencl": (
         "For a machine without a card, an OpenCL runtime for its processor:",
-        "  pip install 'gpuarray[cpu]'",
+        "  pip install intel-opencl-rt intel-cmplr-lib-rt",
         "For other cards, the vendor's OpenCL driver, listed in /etc/OpenCL/vendors.",
     ),
 }

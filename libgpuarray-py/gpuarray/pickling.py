@@ -59,7 +59,8 @@ def _find(name: str) -> Context:
     except GpuArrayError:
         raise DeviceNotFound(
             f"unpickle: the array was on {name}, which cannot be opened here, and "
-            "there is no other device. pip install 'gpuarray[cpu]' brings one; within "
-            "`with gpuarray.context('null'):` its elements can be read without any. "
+            "there is no other device. pip install intel-opencl-rt "
+            "intel-cmplr-lib-rt brings one; within `with gpuarray.context('null'):` "
+            "its elements can be read without any. "
             f"What {name} said: {first}"
         ) from None

@@ -294,6 +294,8 @@ def _quantile(
         first, part = int(low), shares.dtype.type(part)
         after = ordered[..., min(first + 1, n - 1)]
         one = ordered[..., first]
+        if _interpolates(method):
+            one = one.astype(np.result_type(one.dtype, shares.dtype), copy=False)
         if part > 0:
             one = _mixed(one, after, part, part >= 0.5)
         found.append(_nan_kept(one, ordered))

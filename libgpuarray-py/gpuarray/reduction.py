@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.base import BaseArray, axis_number
+from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.codegen import Expression, convert, identity_text, scalar_expression
 from gpuarray.context import Context
 from gpuarray.dtypes import (
@@ -233,6 +233,7 @@ def sum(
 ) -> Any:
     """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it."""
     refuse_out(out)
+    require(array, "sum")
     result = _summed_dtype(array, dtype)
     accumulator = _fitting_dtype(array, axis, result)
     return _reduce("sum", SCALARS["add"], array, axis, keepdims, accumulator, result)
@@ -247,6 +248,7 @@ def prod(
 ) -> Any:
     """The product over ``axis``, in ``dtype`` or NumPy's choice of it."""
     refuse_out(out)
+    require(array, "prod")
     accumulator = _summed_dtype(array, dtype)
     return _reduce("prod", SCALARS["mul"], array, axis, keepdims, accumulator)
 
@@ -263,6 +265,7 @@ def mean(
     Of integers it is float64, and the sum of those of 32 bits or less is exact.
     """
     refuse_out(out)
+    require(array, "mean")
     if dtype is not None:
         result = as_dtype(dtype, "mean")
     else:
@@ -287,6 +290,7 @@ def max(
 ) -> Any:
     """The largest element over ``axis``; nan if there is one."""
     refuse_out(out)
+    require(array, "max")
     return _reduce("max", SCALARS["maximum"], array, axis, keepdims, array._dtype)
 
 
@@ -295,6 +299,7 @@ def min(
 ) -> Any:
     """The smallest element over ``axis``; nan if there is one."""
     refuse_out(out)
+    require(array, "min")
     return _reduce("min", SCALARS["minimum"], array, axis, keepdims, array._dtype)
 
 
@@ -303,6 +308,7 @@ def any(
 ) -> Any:
     """Whether an element over ``axis`` is not zero."""
     refuse_out(out)
+    require(array, "any")
     row = SCALARS["logical_or"]
     return _reduce("any", row, array, axis, keepdims, np.dtype(bool))
 
@@ -312,6 +318,7 @@ def all(
 ) -> Any:
     """Whether every element over ``axis`` is not zero."""
     refuse_out(out)
+    require(array, "all")
     row = SCALARS["logical_and"]
     return _reduce("all", row, array, axis, keepdims, np.dtype(bool))
 
@@ -352,6 +359,7 @@ def argmax(
     None: in the flattened array. int64.
     """
     refuse_out(out)
+    require(array, "argmax")
     return _position("argmax", array, axis, keepdims, False)
 
 
@@ -363,6 +371,7 @@ def argmin(
     None: in the flattened array. int64.
     """
     refuse_out(out)
+    require(array, "argmin")
     return _position("argmin", array, axis, keepdims, True)
 
 
@@ -371,6 +380,7 @@ def ptp(
 ) -> Any:
     """The largest minus the smallest element over ``axis``, in one pass."""
     refuse_out(out)
+    require(array, "ptp")
     context, dtype = array._context, array._dtype
     if dtype.kind == "b":
         raise BadType("ptp: bool has no difference; convert it: x.astype('int8')")

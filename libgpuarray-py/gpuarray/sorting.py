@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._native import check, lib
-from gpuarray.base import BaseArray, axis_number
+from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.errors import BadType, Unsupported
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -35,6 +35,7 @@ def sort(
     Equal elements keep their order, whatever ``kind`` and ``stable`` say.
     """
     _refuse("sort", kind, order)
+    require(array, "sort")
     if axis is None:
         array, axis = array.reshape(-1), 0
     at = axis_number(axis, array.ndim, "sort")
@@ -69,6 +70,7 @@ def argsort(
 ) -> Any:
     """The places (int64) that would sort the array along ``axis``; as ``sort``."""
     _refuse("argsort", kind, order)
+    require(array, "argsort")
     if axis is None:
         array, axis = array.reshape(-1), 0
     at = axis_number(axis, array.ndim, "argsort")
