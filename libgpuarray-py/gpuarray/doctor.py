@@ -75,7 +75,11 @@ def report() -> Iterator[str]:
 
 
 def _default() -> Iterator[str]:
-    chosen = settings().device
+    try:
+        chosen = settings().device
+    except GpuArrayError as error:
+        yield f"default context: none: {error}"
+        return
     reason = (
         f"GPUARRAY_DEVICE={chosen}"
         if chosen

@@ -331,6 +331,16 @@ def test_the_doctor_reports_without_any_device(tmp_path):
     assert "Traceback" not in said
 
 
+def test_the_doctor_reports_a_setting_that_names_nothing():
+    code, said = in_a_process(
+        "import runpy; runpy.run_module('gpuarray.doctor', run_name='__main__')",
+        GPUARRAY_DEVICE="banana",
+    )
+    assert code == 1
+    assert "default context: none" in said and "'banana' names no device" in said
+    assert "Traceback" not in said
+
+
 def test_damaged_cache_files_are_made_anew(context, tmp_path):
     text = SMALL.format(name=context.name)
     folder = str(tmp_path)
