@@ -146,20 +146,19 @@ def nanmean(
     if not _has_nan(a, "nanmean"):
         return reduction.mean(a, axis, dtype, out, keepdims)
     refuse_out(out)
-    # The mean of all, with nan as 0, is too small by what share the rest has of them.
     total = reduction.sum(_filled(a, 0, "nanmean"), axis, dtype, None, True)
-    result = _quotient(total, _numbers(a, axis))
-    return result if keepdims else result.reshape(_left(a, axis))
+    quotient = total / _numbers(a, axis).astype(total.dtype)
+    return _finished(quotient.astype(total.dtype, copy=False), a, axis, keepdims)
 
 
-def _left(array: Any, axis: Axis) -> tuple[int, ...]:
-    """The shape without the axes that were reduced."""
+def _finished(result: Any, array: Any, axis: Axis, keepdims: bool) -> Any:
+    """The result, of length 1 along the axes of ``array`` that were reduced."""
+    if keepdims:
+        return result
     mask = reduction.axes_mask(axis, array.ndim, "axis")
-    return tuple(n for i, n in enumerate(array.shape) if not mask >> i & 1)
-
-
-def _quotient(total: Any, count: Any) -> Any:
-    return (total / count.astype(total.dtype)).astype(total.dtype, copy=False)
+    return result.reshape(
+        tuple(n for i, n in enumerate(array.shape) if not mask >> i & 1)
+    )
 
 
 def nanvar(
@@ -188,7 +187,7 @@ def nanvar(
     total = reduction.sum(squares, axis, None, None, True)
     free = _numbers(a, axis).astype(total.dtype) - less
     result = where(free > 0, total / free, math.nan).astype(total.dtype, copy=False)
-    return result if keepdims else result.reshape(_left(a, axis))
+    return _finished(result, a, axis, keepdims)
 
 
 def nanstd(

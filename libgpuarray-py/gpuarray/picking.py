@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._native import check, lib
-from gpuarray.base import BaseArray, axis_number
-from gpuarray.base import require as _require
+from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly
 from gpuarray.fancy import (
@@ -67,7 +66,7 @@ def take(
     Indices on a device that are out of bounds raise BadIndex when the context is next
     waited for; ``mode`` 'wrap' counts them round and round, 'clip' stops at the ends.
     """
-    source = _require(array, "take")
+    source = require(array, "take")
     number = _mode(mode, "take")
     if axis is None:
         source, axis = source.ravel(), 0
@@ -127,7 +126,7 @@ def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[An
 
 def take_along_axis(array: Any, indices: Any, axis: int | None = -1) -> Any:
     """Elements at ``indices`` along ``axis``, for each place along the other axes."""
-    source = _require(array, "take_along_axis")
+    source = require(array, "take_along_axis")
     if axis is None:
         source, axis = source.ravel(), 0
     axis = axis_number(axis, source.ndim, "take_along_axis")
@@ -164,7 +163,7 @@ def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) ->
 
 
 def _writeable(array: Any, operation: str) -> BaseArray:
-    target: BaseArray = _require(array, operation)
+    target: BaseArray = require(array, operation)
     if not target.flags.writeable:
         raise ReadOnly(f"{operation}: the array is read-only, as broadcast views are")
     return target
@@ -186,7 +185,7 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
 
     A condition shorter than the axis is false where it ends.
     """
-    source = _require(array, "compress")
+    source = require(array, "compress")
     mask = _as_mask(condition, source)
     if mask.ndim != 1:
         raise BadValue(f"compress: the condition has {mask.ndim} axes, expected 1")
@@ -198,13 +197,13 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
 
 def extract(condition: Any, array: Any) -> Any:
     """Elements, in C order, where the condition, of as many elements, is true."""
-    source = _require(array, "extract")
+    source = require(array, "extract")
     return compress_by(source.ravel(), _as_mask(condition, source).ravel())
 
 
 def nonzero(array: Any) -> tuple[Any, ...]:
     """For each axis, the positions of the elements that are not zero; waits."""
-    source = _require(array, "nonzero")
+    source = require(array, "nonzero")
     if source.ndim == 0:
         raise BadValue("nonzero: a 0-d array has no axes; use array.reshape(1)")
     found = positions(source)
@@ -213,7 +212,7 @@ def nonzero(array: Any) -> tuple[Any, ...]:
 
 def flatnonzero(array: Any) -> Any:
     """Where elements of the raveled array are not zero; waits."""
-    return nonzero(_require(array, "flatnonzero").ravel())[0]
+    return nonzero(require(array, "flatnonzero").ravel())[0]
 
 
 def where(condition: Any, *choices: Any, out: Any = None) -> Any:
@@ -223,17 +222,17 @@ def where(condition: Any, *choices: Any, out: Any = None) -> Any:
     """
     if choices or out is not None:
         return FUNCTIONS["where"](condition, *choices, out=out)
-    return nonzero(_require(condition, "where"))
+    return nonzero(require(condition, "where"))
 
 
 def argwhere(array: Any) -> Any:
     """The positions of elements that are not zero, a row for each; waits."""
-    return positions(_require(array, "argwhere")).transpose()
+    return positions(require(array, "argwhere")).transpose()
 
 
 def count_nonzero(
     array: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Any:
     """How many elements over ``axis`` (None: all) are not zero: an array of int64."""
-    source: Any = _require(array, "count_nonzero")
+    source: Any = require(array, "count_nonzero")
     return source.astype(np.bool_, copy=False).sum(axis=axis, keepdims=keepdims)

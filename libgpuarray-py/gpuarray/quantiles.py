@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,20 +89,27 @@ def _closest(n: Any, q: Any) -> tuple[Any, Any]:
     return at, at * 0
 
 
-METHODS: dict[str, Place] = {
-    "linear": _between(1, 1),
-    "lower": _rounded(floor_any),
-    "higher": _rounded(ceil_any),
-    "nearest": _rounded(rint_any),
-    "midpoint": _midpoint,
-    "inverted_cdf": _inverted,
-    "averaged_inverted_cdf": _averaged,
-    "closest_observation": _closest,
-    "interpolated_inverted_cdf": _between(0, 1),
-    "hazen": _between(0.5, 0.5),
-    "weibull": _between(0, 0),
-    "median_unbiased": _between(1 / 3, 1 / 3),
-    "normal_unbiased": _between(3 / 8, 3 / 8),
+class Method(NamedTuple):
+    """Where a quantile lies, and whether it may lie between two elements."""
+
+    place: Place
+    interpolates: bool = True
+
+
+METHODS = {
+    "linear": Method(_between(1, 1)),
+    "lower": Method(_rounded(floor_any), interpolates=False),
+    "higher": Method(_rounded(ceil_any), interpolates=False),
+    "nearest": Method(_rounded(rint_any), interpolates=False),
+    "midpoint": Method(_midpoint),
+    "inverted_cdf": Method(_inverted, interpolates=False),
+    "averaged_inverted_cdf": Method(_averaged),
+    "closest_observation": Method(_closest, interpolates=False),
+    "interpolated_inverted_cdf": Method(_between(0, 1)),
+    "hazen": Method(_between(0.5, 0.5)),
+    "weibull": Method(_between(0, 0)),
+    "median_unbiased": Method(_between(1 / 3, 1 / 3)),
+    "normal_unbiased": Method(_between(3 / 8, 3 / 8)),
 }
 
 
@@ -258,7 +265,7 @@ def _shares(
     return shares
 
 
-def _chosen(operation: str, method: str, weights: Any) -> Place:
+def _chosen(operation: str, method: str, weights: Any) -> Method:
     if weights is not None:
         raise Unsupported(f"{operation}: weights are not offered; expected None")
     if method not in METHODS:
@@ -280,7 +287,7 @@ def _quantile(
     weights: Any,
 ) -> Any:
     refuse_out(out)
-    place = _chosen(operation, method, weights)
+    how = _chosen(operation, method, weights)
     if require(array, operation).dtype.kind in "cb":
         raise BadType(f"{operation}: elements of {array.dtype}, expected real numbers")
     rows, finish = _rows(operation, array, axis, keepdims)
@@ -290,11 +297,11 @@ def _quantile(
         raise BadValue(f"{operation}: there is no element to take")
     ordered, found = sort(rows), []
     for share in shares.ravel():
-        low, part = place(n, share)
+        low, part = how.place(n, share)
         first, part = int(low), shares.dtype.type(part)
         after = ordered[..., min(first + 1, n - 1)]
         one = ordered[..., first]
-        if _interpolates(method):
+        if how.interpolates:
             one = one.astype(np.result_type(one.dtype, shares.dtype), copy=False)
         if part > 0:
             one = _mixed(one, after, part, part >= 0.5)
@@ -318,7 +325,7 @@ def _nanquantile(
             operation, array, q, scale, axis, out, method, keepdims, weights
         )
     refuse_out(out)
-    place = _chosen(operation, method, weights)
+    how = _chosen(operation, method, weights)
     rows, finish = _rows(operation, array, axis, keepdims)
     shares = _shares(operation, q, scale, rows.dtype)
     if rows.shape[-1] == 0:
@@ -326,24 +333,17 @@ def _nanquantile(
     ordered, count, found = sort(rows), _count(rows), []
     known = count.astype(np.result_type(shares.dtype, np.float32))
     for share in shares.ravel():
-        low, part = place(known, known.dtype.type(share))
+        low, part = how.place(known, known.dtype.type(share))
         one, after = (
             _at(ordered, low.astype(INT64)),
             _at(ordered, low.astype(INT64) + 1),
         )
-        if _interpolates(method):
+        if how.interpolates:
             part = part.astype(np.result_type(shares.dtype, rows.dtype))
             near, far = (_mixed(one, after, part, end) for end in (False, True))
             one = where(part > 0, where(part >= 0.5, far, near), one)
         found.append(one)
     return finish(_gathered(found, shares.shape, rows))
-
-
-def _interpolates(method: str) -> bool:
-    return method not in (
-        *("lower", "higher", "nearest"),
-        *("inverted_cdf", "closest_observation"),
-    )
 
 
 def _mixed(low: Any, high: Any, part: Any, from_high: bool) -> Any:

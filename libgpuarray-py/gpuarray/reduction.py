@@ -201,7 +201,7 @@ def refuse_out(out: None) -> None:
         raise Unsupported("a reduction into out= is not offered: assign its result")
 
 
-def _summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
+def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
     """NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
     if dtype is not None:
         return as_dtype(dtype, "reduction")
@@ -234,7 +234,7 @@ def sum(
     """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it."""
     refuse_out(out)
     require(array, "sum")
-    result = _summed_dtype(array, dtype)
+    result = summed_dtype(array, dtype)
     accumulator = _fitting_dtype(array, axis, result)
     return _reduce("sum", SCALARS["add"], array, axis, keepdims, accumulator, result)
 
@@ -249,7 +249,7 @@ def prod(
     """The product over ``axis``, in ``dtype`` or NumPy's choice of it."""
     refuse_out(out)
     require(array, "prod")
-    accumulator = _summed_dtype(array, dtype)
+    accumulator = summed_dtype(array, dtype)
     return _reduce("prod", SCALARS["mul"], array, axis, keepdims, accumulator)
 
 
@@ -281,7 +281,7 @@ def mean(
     quotient = f"ga_complex(v.x / {per}, v.y / {per})"
     text = quotient if work.kind == "c" else f"v / {per}"
     if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
-        work = _fitting_dtype(array, axis, _summed_dtype(array, None))
+        work = _fitting_dtype(array, axis, summed_dtype(array, None))
     return _reduce("mean", SCALARS["add"], array, axis, keepdims, work, result, text)
 
 

@@ -17,7 +17,7 @@ from gpuarray.base import BaseArray, axis_number
 from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
 from gpuarray.errors import BadType
-from gpuarray.reduction import _summed_dtype
+from gpuarray.reduction import summed_dtype
 from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]
@@ -72,7 +72,7 @@ def cumsum(
     Summed in ``dtype``, or NumPy's choice of it. ``reverse`` sums from the end;
     ``exclusive`` leaves an element out of its own sum.
     """
-    summed = _chosen(dtype, out, _summed_dtype(array, None), "cumsum")
+    summed = _chosen(dtype, out, summed_dtype(array, None), "cumsum")
     function = lib.GpuArray_cumsum
     return _scan("cumsum", function, array, axis, summed, out, reverse, exclusive)
 
@@ -87,7 +87,7 @@ def cumprod(
     exclusive: bool = False,
 ) -> Any:
     """The products of the elements up to each one along ``axis``, as ``cumsum``."""
-    chosen = _chosen(dtype, out, _summed_dtype(array, None), "cumprod")
+    chosen = _chosen(dtype, out, summed_dtype(array, None), "cumprod")
     function = lib.GpuArray_cumprod
     return _scan("cumprod", function, array, axis, chosen, out, reverse, exclusive)
 

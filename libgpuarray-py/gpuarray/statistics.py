@@ -26,6 +26,7 @@ from gpuarray.reduction import (
     make_reduction,
     mean,
     refuse_out,
+    summed_dtype,
 )
 from gpuarray.scalars import SCALARS
 from gpuarray.scanning import cumprod, cumsum
@@ -207,7 +208,7 @@ def _cumulative(
     if not include_initial:
         return function(source, at, dtype, out)
     if out is None:
-        target = dtype if dtype is not None else _summed_dtype(source)
+        target = dtype if dtype is not None else summed_dtype(source, None)
         shape = list(source.shape)
         shape[at] += 1
         made = as_dtype(target, operation)
@@ -216,13 +217,6 @@ def _cumulative(
     out[(*before, slice(0, 1))] = start
     function(source, at, None, out[(*before, slice(1, None))])
     return out
-
-
-def _summed_dtype(array: BaseArray) -> DType:
-    kind = array.dtype.kind
-    if kind in "bi":
-        return np.dtype(np.int64)
-    return np.dtype(np.uint64) if kind == "u" else array.dtype
 
 
 # ---- differences ----
