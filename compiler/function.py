@@ -26,7 +26,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.transfer import GpuFromHost
 from gpuarray.compiler.placement import place
-from gpuarray.compiler.plan import Plan
+from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.schedule import lower
 from gpuarray.compiler.shared import SharedVariable
 from gpuarray.compiler.vm import Executable
@@ -135,14 +135,16 @@ class Function:
             results[i] = np.asarray(results[i])
         return results[0] if self._single else results
 
-    def _bring(self, index: int, value: Any) -> Array:
-        """A host value, checked to be of the input's type, as an array."""
+    def _bring(self, index: int, value: Any) -> Array | int:
+        """A host value, checked to be of the input's type, as the plan takes it."""
         kind = self._interface.inputs[index].type
         host = kind.host if isinstance(kind, GpuArrayType) else kind
         try:
             checked = host.filter(value, self._interface.allow_downcast)
         except CompilerError as error:
             raise self._input_error(index, error) from None
+        if isinstance(self.plan.values[index], IntValue):
+            return int(checked)
         return asarray(checked, context=self.context)
 
     def _input_error(self, index: int, error: CompilerError) -> CompilerError:

@@ -12,14 +12,13 @@ import copy
 from collections.abc import Collection
 
 from gpuarray.compiler.errors import NotOfferedError, made_at
-from gpuarray.compiler.gpukernels import is_integer_arithmetic, lowering_of
+from gpuarray.compiler.gpukernels import INTEGERS, is_integer_arithmetic, lowering_of
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
-from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise import Elemwise
-from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape, Shape_i
+from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu, Transfer
 
 
@@ -50,15 +49,22 @@ class Placer:
 
     It has state because each node needs to know where the results before it are:
     ``on_device`` and ``on_host`` map the host graph's variables to the placed ones.
+    The host must know the values of ``needed``; ``read`` holds its copies of those that
+    the device computes.
     """
 
     def __init__(
-        self, context_name: str | None, resident: Collection[Variable]
+        self,
+        context_name: str | None,
+        resident: Collection[Variable],
+        needed: Collection[Variable],
     ) -> None:
         self.context_name = context_name
         self.resident = frozenset(resident)
+        self.needed = frozenset(needed)
         self.on_device: dict[Variable, Variable] = {}
         self.on_host: dict[Variable, Variable] = {}
+        self.read: dict[Variable, Variable] = {}
 
     def gpu_type(self, kind: ArrayType) -> GpuArrayType:
         """The type's twin on the context."""
@@ -73,6 +79,7 @@ class Placer:
             placed = self.on_device[variable] = kind(variable.name)
         else:
             placed = self.on_host[variable] = variable.type(variable.name)
+            placed.tag.is_host_int = self.is_host_int(variable)
         placed.tag.trace = variable.tag.trace
         return placed
 
@@ -91,12 +98,23 @@ class Placer:
         return self.apply(transfer, [self.on_host[variable]], [kind], variable)[0]
 
     def host(self, variable: Variable) -> Variable:
-        """A constant, or a variable that is on the host, in the placed graph."""
-        return self.on_host.get(variable, variable)
+        """The variable on the host: a constant, what is there, or what is read."""
+        if isinstance(variable, Constant):
+            return variable
+        is_computed = variable.owner is not None or self.is_host_int(variable)
+        if variable in self.on_host and is_computed:
+            return self.on_host[variable]
+        if variable not in self.read:
+            placed = self.device(variable)
+            (self.read[variable],) = self.apply(
+                HostFromGpu(), [placed], [variable.type], variable
+            )
+        return self.read[variable]
 
     def output(self, variable: Variable) -> Variable:
         """The variable as an output on the host; an input of the host is one as is."""
-        if variable.owner is None and variable in self.on_host:
+        is_input = variable.owner is None and variable in self.on_host
+        if is_input and not self.is_host_int(variable):
             return self.on_host[variable]
         placed = self.device(variable)
         return self.apply(HostFromGpu(), [placed], [variable.type], variable)[0]
@@ -113,11 +131,13 @@ class Placer:
     def is_host_int(self, variable: Variable) -> bool:
         """Whether the variable is one integer that the host knows before the run."""
         kind = variable.type
-        if not all(kind.broadcastable) or not kind.dtype.startswith("int"):
+        if not all(kind.broadcastable) or kind.dtype not in INTEGERS:
             return False
         if isinstance(variable, Constant):
             return True
-        return variable in self.on_host and variable.owner is not None
+        if variable not in self.on_host:
+            return False
+        return variable.owner is not None or variable in self.needed
 
     def is_host_side(self, node: Apply) -> bool:
         """Whether the node computes with shapes only, so that the host does it."""
@@ -125,10 +145,7 @@ class Placer:
             return True
         if not all(self.is_host_int(v) for v in node.inputs):
             return False
-        return isinstance(node.op, MakeVector | DimShuffle) or (
-            is_integer_arithmetic(node.op)
-            and all(v.type.dtype == "int64" for v in node.outputs)
-        )
+        return is_host_arithmetic(node)
 
     def place(self, node: Apply) -> None:
         """Translate one node."""
@@ -170,13 +187,34 @@ class Placer:
     def operand(self, node: Apply, index: int) -> Variable:
         """An input of a device node; shapes and lengths are given as host integers."""
         variable = node.inputs[index]
-        if isinstance(node.op, Reshape | BroadcastTo) and index == 1:
-            is_integers = variable in self.on_host or isinstance(variable, Constant)
-        else:
-            takes_integers = isinstance(node.op, Elemwise | MakeVector)
-            is_integers = takes_integers and self.is_host_int(variable)
-            is_integers = is_integers and variable in self.on_host
-        return self.host(variable) if is_integers else self.device(variable)
+        if index in node.op.host_inputs(node):
+            return self.host(variable)
+        takes_integers = isinstance(node.op, Elemwise | MakeVector)
+        is_there = variable in self.on_host and self.is_host_int(variable)
+        return (
+            self.on_host[variable]
+            if takes_integers and is_there
+            else self.device(variable)
+        )
+
+
+def is_host_arithmetic(node: Apply) -> bool:
+    """Whether the host can compute the node if it knows its inputs."""
+    if isinstance(node.op, MakeVector | DimShuffle):
+        return all(v.type.dtype in INTEGERS for v in node.inputs)
+    return is_integer_arithmetic(node.op) and all(
+        v.type.dtype in INTEGERS for v in (*node.inputs, *node.outputs)
+    )
+
+
+def needed_on_host(fgraph: FunctionGraph) -> set[Variable]:
+    """The variables whose values settle shapes, and what these are computed from."""
+    nodes = fgraph.toposort()
+    needed = {node.inputs[i] for node in nodes for i in node.op.host_inputs(node)}
+    for node in reversed(nodes):
+        if is_host_arithmetic(node) and not needed.isdisjoint(node.outputs):
+            needed.update(node.inputs)
+    return needed
 
 
 def place(
@@ -191,7 +229,7 @@ def place(
     variables); ``stay`` are the indices of outputs that are to stay there although they
     are of a host type (updates).
     """
-    placer = Placer(context_name, resident)
+    placer = Placer(context_name, resident, needed_on_host(fgraph))
     inputs = [placer.add_input(v) for v in fgraph.inputs]
     for node in fgraph.toposort():
         placer.place(node)

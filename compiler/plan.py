@@ -76,8 +76,25 @@ class Dim(Step):
         return f"axis {self.axis}"
 
 
-INT_OPS = ("add", "sub", "mul", "floor_divide", "maximum", "minimum")
-"""The rows that the executor computes on host integers: what shapes are made with."""
+INT_OPS = (
+    "add",
+    "sub",
+    "mul",
+    "floor_divide",
+    "maximum",
+    "minimum",
+    "mod",
+    "lt",
+    "le",
+    "eq",
+    "bitwise_and",
+    "bitwise_or",
+    "cast",
+)
+"""What the executor computes on host integers, which shapes are made of.
+
+All are rows of two operands but ``cast``, whose second operand is a typecode.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +206,39 @@ class Copy(Step):
     """A new C-contiguous copy."""
 
 
+@dataclass(frozen=True, slots=True)
+class Call(Step):
+    """What the step function called ``function`` makes of the inputs.
+
+    ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
+    input, or how many integers make it a tuple. ``inplace`` is as in Launch. What is
+    not ``recorded`` when the plan is bound is called at each run, between two parts of
+    the plan.
+    """
+
+    function: str
+    options: tuple[tuple[str, Any], ...]
+    groups: tuple[int, ...]
+    inplace: tuple[int, ...]
+    recorded: bool
+
+    def detail(self) -> str:
+        """The options, what is overwritten, and whether the plan pauses."""
+        over = ", ".join(f"%{self.ins[i]}" for i in self.inplace if i >= 0)
+        parts = [f"{name}={_text(value)}" for name, value in self.options]
+        parts += [f"in place of {over}"] if over else []
+        return ", ".join(parts if self.recorded else [*parts, "pauses"])
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Step):
+    """The elements of an array of integers as host integers: the plan waits for it."""
+
+    def detail(self) -> str:
+        """That the plan waits."""
+        return "waits"
+
+
 @dataclass(frozen=True)
 class Plan:
     """Inputs, steps and outputs of a function; values are numbers.
@@ -234,8 +284,9 @@ class Plan:
         return hash(self.key())
 
     def launches(self) -> int:
-        """Kernels and library calls of a run, but for copies that layouts demand."""
-        return sum(isinstance(s, Launch | Reduce | Library | Copy) for s in self.steps)
+        """Steps that do work on the device, but for copies that layouts demand."""
+        kinds = Launch | Reduce | Library | Copy | Call
+        return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
         inputs = ", ".join(f"%{i}: {self.values[i]}" for i in range(self.n_inputs))
@@ -247,6 +298,11 @@ class Plan:
         lines += [_step_line(step, self.values) for step in self.steps]
         lines.append("  return    " + ", ".join(f"%{i}" for i in self.outputs))
         return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    text = str(value).replace("\n", " ")
+    return text if len(text) < 40 else text[:37] + "..."
 
 
 def _short(data: np.ndarray[Any, Any]) -> str:

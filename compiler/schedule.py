@@ -7,7 +7,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.broadcast import BroadcastTo
-from gpuarray.compiler.plan import Copy, Plan
+from gpuarray.compiler.plan import Copy, IntValue, Plan
 
 
 def lower(fgraph: FunctionGraph, name: str) -> Plan:
@@ -16,9 +16,11 @@ def lower(fgraph: FunctionGraph, name: str) -> Plan:
     Results that the caller keeps on the device never share memory with an input, a
     constant or one another, nor within themselves: where they would, a copy is made.
     """
-    lowerer = Lowerer()
+    lowerer = Lowerer(fgraph.outputs)
     for variable in fgraph.inputs:
-        lowerer.bind(variable, lowerer.new_value(array_value(variable)))
+        is_int = getattr(variable.tag, "is_host_int", False)
+        value = IntValue() if is_int else array_value(variable)
+        lowerer.bind(variable, lowerer.new_value(value))
     for node in fgraph.toposort():
         lower_node(node, lowerer)
     owned: set[Variable] = set()

@@ -1,7 +1,8 @@
 """How ops are done on a device: a file per family, each registering its lowerings."""
 
 from gpuarray.compiler.gpukernels import elemwise, linalg, reduce, shape
-from gpuarray.compiler.gpukernels.elemwise import is_integer_arithmetic
+from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS, step_function
+from gpuarray.compiler.gpukernels.elemwise import INTEGERS, is_integer_arithmetic
 from gpuarray.compiler.gpukernels.registry import (
     LOWERINGS,
     Lowerer,
@@ -12,7 +13,9 @@ from gpuarray.compiler.gpukernels.registry import (
 )
 
 __all__ = [
+    "INTEGERS",
     "LOWERINGS",
+    "STEP_FUNCTIONS",
     "Lowerer",
     "array_value",
     "elemwise",
@@ -23,4 +26,5 @@ __all__ = [
     "lowers",
     "reduce",
     "shape",
+    "step_function",
 ]

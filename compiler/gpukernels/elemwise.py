@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from gpuarray.codegen import convert, literal
@@ -11,7 +12,11 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import Scalar
+
+INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+"""The dtypes whose values the executor computes with on the host."""
 
 
 def is_integer_arithmetic(op: Op) -> bool:
@@ -20,36 +25,92 @@ def is_integer_arithmetic(op: Op) -> bool:
         return False
     if isinstance(op.scalar, Composite):
         return all(
-            (step.op == "cast" or step.op in plan.INT_OPS) and step.dtype == "int64"
+            step.dtype in INTEGERS and (step.op == "cast" or step.op in INTEGER_ROWS)
             for step in op.scalar.steps
         )
     if isinstance(op.scalar, Cast):
-        return op.scalar.dtype == "int64"
-    return op.scalar.name in plan.INT_OPS
+        return op.scalar.dtype in INTEGERS
+    return op.scalar.name in INTEGER_ROWS
 
 
 def integer_steps(op: Elemwise, node: Apply, k: Lowerer) -> None:
-    """The node on host integers: a step of the executor for each row."""
+    """The node on host integers: steps of the executor for each row."""
     numbers = [k.integer(v) for v in node.inputs]
     if isinstance(op.scalar, Composite):
         for step in op.scalar.steps:
             operands = [numbers[i] for i in step.operands]
-            numbers.append(integer_step(step.op, operands, k))
+            numbers.append(integer_row(step.op, operands, step.dtype, k))
         results = [numbers[i] for i in op.scalar.outputs]
     else:
         name = op.scalar.name if isinstance(op.scalar, Scalar) else "cast"
-        results = [integer_step(name, numbers, k)]
+        results = [integer_row(name, numbers, node.outputs[0].type.dtype, k)]
     for variable, number in zip(node.outputs, results, strict=True):
         k.bind(variable, number)
 
 
-def integer_step(name: str, operands: Sequence[int], k: Lowerer) -> int:
-    """A row of host integers; all of these are int64, so a cast changes nothing."""
-    if name == "cast":
-        return operands[0]
+def integer_row(name: str, operands: Sequence[int], dtype: str, k: Lowerer) -> int:
+    """A row, or ``"cast"``, of host integers; the result is one of ``dtype``."""
+    number = operands[0] if name == "cast" else INTEGER_ROWS[name](k, *operands)
+    if dtype == "int64" or (name != "cast" and dtype == "bool"):
+        return number
+    return integer_step(k, "cast", number, k.host_int(dtype_to_typecode(dtype)))
+
+
+def integer_step(k: Lowerer, name: str, a: int, b: int) -> int:
+    """A step of the executor on two host integers."""
     number = k.new_value(plan.IntValue())
-    k.add(plan.IntOp(name, "", (number,), tuple(operands)))
+    k.add(plan.IntOp(name, "", (number,), (a, b)))
     return number
+
+
+def _step(name: str, k: Lowerer, a: int, b: int) -> int:
+    return integer_step(k, name, a, b)
+
+
+def _minus(k: Lowerer, a: int) -> int:
+    return integer_step(k, "sub", k.host_int(0), a)
+
+
+def _not(k: Lowerer, a: int) -> int:
+    return integer_step(k, "eq", a, k.host_int(0))
+
+
+def _is_true(k: Lowerer, a: int) -> int:
+    return _not(k, _not(k, a))
+
+
+def _choice(k: Lowerer, condition: int, a: int, b: int) -> int:
+    """``b + (condition != 0) * (a - b)``."""
+    difference = integer_step(k, "sub", a, b)
+    chosen = integer_step(k, "mul", _is_true(k, condition), difference)
+    return integer_step(k, "add", b, chosen)
+
+
+def _sign(k: Lowerer, a: int) -> int:
+    zero = k.host_int(0)
+    above = integer_step(k, "lt", zero, a)
+    return integer_step(k, "sub", above, integer_step(k, "lt", a, zero))
+
+
+INTEGER_ROWS: dict[str, Callable[..., int]] = {
+    **{name: partial(_step, name) for name in plan.INT_OPS if name != "cast"},
+    "gt": lambda k, a, b: integer_step(k, "lt", b, a),
+    "ge": lambda k, a, b: integer_step(k, "le", b, a),
+    "ne": lambda k, a, b: _not(k, integer_step(k, "eq", a, b)),
+    "neg": _minus,
+    "abs": lambda k, a: integer_step(k, "maximum", a, _minus(k, a)),
+    "sign": _sign,
+    "square": lambda k, a: integer_step(k, "mul", a, a),
+    "logical_not": _not,
+    "logical_and": lambda k, a, b: integer_step(
+        k, "mul", _is_true(k, a), _is_true(k, b)
+    ),
+    "logical_or": lambda k, a, b: integer_step(
+        k, "maximum", _is_true(k, a), _is_true(k, b)
+    ),
+    "where": _choice,
+}
+"""How the rows that shapes are made of are computed on host integers."""
 
 
 class Inputs:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler import plan
+from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import GpuArrayType
+from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.shape import Shape
 
 LowerFunction = Callable[[Any, Apply, "Lowerer"], None]
 """Adds the steps of a node; its op, whose class the lowering is for, comes first."""
@@ -39,15 +42,17 @@ class Lowerer:
     """Numbers the values of a graph and collects the steps of its plan.
 
     It has state because lowering walks the graph once, in order, and each node adds to
-    what the earlier ones made.
+    what the earlier ones made. ``results`` are the graph's outputs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, results: Collection[Variable] = ()) -> None:
+        self.results = frozenset(results)
         self.values: list[plan.Value] = []
         self.steps: list[plan.Step] = []
         self.constants: list[tuple[int, np.ndarray[Any, Any]]] = []
         self._numbers: dict[Variable, int] = {}
         self._integers: dict[int, int] = {}
+        self._read: dict[Variable, tuple[int, ...]] = {}
 
     def new_value(self, value: plan.Value) -> int:
         """The number of a new value."""
@@ -93,7 +98,9 @@ class Lowerer:
         """The host integer that a variable is; a constant joins the plan."""
         if isinstance(variable, Constant):
             return self.host_int(int(variable.data.item()))
-        return self._numbers[variable]
+        if variable in self._numbers:
+            return self._numbers[variable]
+        return self.read(variable, 1)[0]  # a host copy of what the device computes
 
     def host_int(self, value: int) -> int:
         """The value of a constant host integer."""
@@ -107,6 +114,95 @@ class Lowerer:
         """The user's line that made the node or variable; empty if it is not known."""
         trace = made.trace if isinstance(made, Apply) else made.tag.trace
         return "" if trace is None else str(trace)
+
+    def integers(self, vector: Variable, count: int | None = None) -> tuple[int, ...]:
+        """The host integers that a vector on the host is made of.
+
+        ``count`` says how many, for a vector that the device computes.
+        """
+        owner = vector.owner
+        if isinstance(vector, Constant):
+            return tuple(self.host_int(int(n)) for n in vector.data)
+        if owner is not None and isinstance(owner.op, MakeVector):
+            return tuple(self.integer(each) for each in owner.inputs)
+        if owner is not None and isinstance(owner.op, Shape):
+            (array,) = owner.inputs
+            return tuple(self.dim(array, axis) for axis in range(array.type.ndim))
+        if count is None:
+            raise NotOfferedError(
+                made_at(
+                    f"function: how many lengths {vector} holds is not known before "
+                    "the run; write them as a list of integers",
+                    vector.tag.trace,
+                )
+            )
+        return self.read(vector, count)
+
+    def read(self, variable: Variable, count: int) -> tuple[int, ...]:
+        """The elements of a device array as host integers: the plan waits for them.
+
+        ``variable`` is the array's copy on the host.
+        """
+        if variable in self._read:
+            return self._read[variable]
+        numbers = tuple(self.new_value(plan.IntValue()) for _ in range(count))
+        assert variable.owner is not None
+        ins = self.inputs(variable.owner.inputs)
+        self.add(plan.Read("read", self.origin(variable), numbers, ins))
+        self._read[variable] = numbers
+        return numbers
+
+    def dim(self, array: Variable, axis: int) -> int:
+        """The host integer that is the length of an axis."""
+        number = self.new_value(plan.IntValue())
+        self.add(plan.Dim("dim", "", (number,), self.inputs([array]), axis))
+        return number
+
+    def call(
+        self,
+        node: Apply,
+        function: str,
+        variables: Sequence[Variable],
+        options: Mapping[str, Any] | None = None,
+        *,
+        recorded: bool = True,
+        inplace: Sequence[int] = (),
+    ) -> None:
+        """The node as a step function of ``variables``, all or some of its inputs.
+
+        It gets device arrays, integers for scalars on the host, and tuples of integers
+        for vectors on the host. ``inplace`` has for each output the index among
+        ``variables`` of the array that it takes over, or -1.
+        """
+        ins: list[int] = []
+        groups: list[int] = []
+        places: list[int] = []
+        for variable in variables:
+            places.append(len(ins))
+            if isinstance(variable.type, GpuArrayType):
+                ins.append(self.number(variable))
+                groups.append(-1)
+            elif variable.type.ndim == 0:
+                ins.append(self.integer(variable))
+                groups.append(-1)
+            else:
+                numbers = self.integers(variable, node.outputs[0].type.ndim)
+                ins += numbers
+                groups.append(len(numbers))
+        over = [places[i] if i >= 0 else -1 for i in inplace]
+        self.add(
+            plan.Call(
+                label=function,
+                origin=self.origin(node),
+                outs=self.outputs(node),
+                ins=tuple(ins),
+                function=function,
+                options=tuple((options or {}).items()),
+                groups=tuple(groups),
+                inplace=tuple(over) or (-1,) * len(node.outputs),
+                recorded=recorded,
+            )
+        )
 
     def outputs(self, node: Apply) -> tuple[int, ...]:
         """New array values for all results of a node."""

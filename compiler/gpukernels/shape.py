@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from gpuarray.codegen import convert
 from gpuarray.compiler import plan
-from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
-from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.graph.types import GpuArrayType
+from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape, Shape_i
@@ -28,7 +26,7 @@ def dimshuffle(op: DimShuffle, node: Apply, k: Lowerer) -> None:
 def reshape(op: Reshape, node: Apply, k: Lowerer) -> None:
     """The same elements in another shape."""
     array, vector = node.inputs
-    ins = (k.number(array), *lengths(vector, "reshape", k))
+    ins = (k.number(array), *k.integers(vector, op.ndim))
     k.add(plan.Reshape("reshape", k.origin(node), k.outputs(node), ins))
 
 
@@ -36,7 +34,7 @@ def reshape(op: Reshape, node: Apply, k: Lowerer) -> None:
 def broadcast_to(op: BroadcastTo, node: Apply, k: Lowerer) -> None:
     """A view repeated along axes of length 1 and new axes on the left."""
     array, vector = node.inputs
-    ins = (k.number(array), *lengths(vector, "broadcast_to", k))
+    ins = (k.number(array), *k.integers(vector, op.ndim))
     k.add(plan.Broadcast("broadcast_to", k.origin(node), k.outputs(node), ins))
 
 
@@ -45,48 +43,17 @@ def rebroadcast(op: Rebroadcast, node: Apply, k: Lowerer) -> None:
     """The same array; a reshape fails where an axis should have length 1."""
     (array,) = node.inputs
     asked = [
-        k.host_int(1) if one else dim(array, axis, k)
+        k.host_int(1) if one else k.dim(array, axis)
         for axis, one in enumerate(op.broadcastable)
     ]
     ins = (k.number(array), *asked)
     k.add(plan.Reshape("rebroadcast", k.origin(node), k.outputs(node), ins))
 
 
-def dim(array: Variable, axis: int, k: Lowerer) -> int:
-    """The host integer that is the length of an axis."""
-    ins = k.inputs([array])
-    number = k.new_value(plan.IntValue())
-    k.add(plan.Dim("dim", "", (number,), ins, axis))
-    return number
-
-
-def lengths(vector: Variable, operation: str, k: Lowerer) -> tuple[int, ...]:
-    """The host integers that a vector of lengths is made of.
-
-    Raises NotImplementedError for a vector that the device computes.
-    """
-    if isinstance(vector, Constant):
-        return tuple(k.host_int(int(n)) for n in vector.data)
-    owner = vector.owner
-    if owner is not None and not isinstance(vector.type, GpuArrayType):
-        if isinstance(owner.op, MakeVector):
-            return tuple(k.integer(v) for v in owner.inputs)
-        if isinstance(owner.op, Shape):
-            (array,) = owner.inputs
-            return tuple(dim(array, axis, k) for axis in range(array.type.ndim))
-    raise NotOfferedError(
-        made_at(
-            f"{operation}: the shape {vector} is known only when the device has run; "
-            "give integers, or lengths of other arrays",
-            vector.tag.trace,
-        )
-    )
-
-
 @lowers(Shape_i)
 def shape_i(op: Shape_i, node: Apply, k: Lowerer) -> None:
     """The length of an axis."""
-    k.bind(node.outputs[0], dim(node.inputs[0], op.i, k))
+    k.bind(node.outputs[0], k.dim(node.inputs[0], op.i))
 
 
 @lowers(Shape)
@@ -115,8 +82,9 @@ def as_vector(number: int, dtype: str, node: Apply, k: Lowerer) -> int:
 
 @lowers(HostFromGpu)
 def host_from_gpu(op: HostFromGpu, node: Apply, k: Lowerer) -> None:
-    """An output that is read when the plan has run."""
-    k.bind(node.outputs[0], k.number(node.inputs[0]))
+    """An output is read when the plan has run, integers where they are first needed."""
+    if node.outputs[0] in k.results:
+        k.bind(node.outputs[0], k.number(node.inputs[0]))
 
 
 @lowers(GpuFromHost)
@@ -127,7 +95,7 @@ def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
         k.bind(node.outputs[0], k.number(variable))
         return
     is_vector = variable.type.ndim == 1
-    numbers = lengths(variable, "shape", k) if is_vector else (k.integer(variable),)
+    numbers = k.integers(variable) if is_vector else (k.integer(variable),)
     inputs = Inputs([], 0, k)
     for number in numbers:
         inputs.operands.append((inputs.argument(number, "int64"), "int64"))

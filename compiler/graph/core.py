@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import SimpleNamespace
@@ -300,7 +300,8 @@ class Op:
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """The output of a new node, or the list of its outputs."""
-        node = self.make_node(*inputs, **options)
+        with traced_as(user_line()):  # not a line of the op's own make_node
+            node = self.make_node(*inputs, **options)
         return node.outputs[0] if len(node.outputs) == 1 else node.outputs
 
     def reference(self, *arrays: Any) -> Any:
@@ -348,6 +349,13 @@ class Op:
         (y,), (g,) = outputs, output_gradients
         terms = grad(m, g, y, *inputs)
         return list(terms) if isinstance(terms, (tuple, list)) else [terms]
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The inputs, integers or vectors of them, that settle shapes: by index.
+
+        The host must know their values before the node can run on a device.
+        """
+        return ()
 
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class BroadcastTo(Op):
     ) -> tuple[Any, None]:
         """``g`` summed over what was repeated."""
         return m.sum_to(g, x), None
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The lengths."""
+        return (1,)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The lengths asked for."""

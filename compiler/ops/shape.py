@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -364,6 +364,10 @@ class Reshape(Op):
     ) -> tuple[Any, None]:
         """``g`` in the shape of ``x``."""
         return reshape(g, shape(x), ndim=x.type.ndim), None
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The lengths."""
+        return (1,)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The lengths asked for; -1 is what the others leave of the elements."""

@@ -1,4 +1,4 @@
-/* Plans: adding values and steps. */
+/* Plans: values, host integers, results, and what a plan tells of itself. */
 #include "c/plan.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
   return GA_NO_ERROR;
 }
 
-static void clear_step(ga_step *s) {
+void ga__plan_clear_step(ga_step *s) {
   GpuElemwise_free(s->elemwise);
   GpuReduction_free(s->reduction);
   ga__free(s->label);
@@ -60,12 +60,13 @@ void GpuPlan_free(GpuPlan *p) {
     p->bound = next;
   }
   for (unsigned int i = 0; i < p->n_steps; i++)
-    clear_step(&p->steps[i]);
+    ga__plan_clear_step(&p->steps[i]);
   for (unsigned int i = 0; i < p->n_values; i++)
     GpuArray_clear(&p->values[i].constant);
   ga__free(p->values);
   ga__free(p->steps);
   ga__free(p->inputs);
+  ga__free(p->int_inputs);
   ga__free(p->outputs);
   ga__free(p->destroyed);
   ga__free(p->signature);
@@ -82,67 +83,55 @@ static int new_value(unsigned int *number, GpuPlan *p, ga_value value) {
   return GA_NO_ERROR;
 }
 
-static ga_value array_value(int typecode, unsigned int nd) {
+ga_value ga__plan_array(int typecode, unsigned int nd) {
   return (ga_value){.nd = nd, .typecode = typecode, .input = -1};
 }
 
 static const ga_value integer_value = {
     .integer = true, .typecode = GA_LONG, .input = -1};
 
-/* How a step without a label is called. */
-static const char *named(const char *label) {
+const char *ga__plan_label(const char *label) {
   return label ? label : "step";
 }
 
-/* GA_VALUE_ERROR if one of the pointers is NULL: the plan, where its result goes,
- * what it is made of. */
-static int check_given(const GpuPlan *p, const char *step, const void *place,
-                       const void *parts) {
+int ga__plan_check_given(const GpuPlan *p, const char *step, const void *place,
+                         const void *parts) {
   if (p && place && parts)
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %s is NULL", p ? p->name : "?",
-                 named(step),
+                 ga__plan_label(step),
                  !p       ? "the plan"
                  : !place ? "the place for the result"
                           : "an argument");
 }
 
-/* GA_INVALID_ERROR unless `value` is a number handed out, of the wanted sort. */
-static int check_value(const GpuPlan *p, const char *step, unsigned int value,
-                       bool integer) {
+int ga__plan_check_value(const GpuPlan *p, const char *step, unsigned int value,
+                         bool integer) {
   if (value >= p->n_values)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no value %u (of %u)",
-                   p->name, named(step), value, p->n_values);
+                   p->name, ga__plan_label(step), value, p->n_values);
   if (p->values[value].integer != integer)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: value %u is %s, expected %s",
-                   p->name, named(step), value, integer ? "an array" : "a host integer",
+                   p->name, ga__plan_label(step), value,
+                   integer ? "an array" : "a host integer",
                    integer ? "a host integer" : "an array");
   return GA_NO_ERROR;
 }
 
-static int check_rank(const GpuPlan *p, const char *step, unsigned int value,
-                      unsigned int nd) {
-  GA_TRY(check_value(p, step, value, false));
-  if (p->values[value].nd != nd)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: value %u has %u axes, expected %u",
-                   p->name, named(step), value, p->values[value].nd, nd);
-  return GA_NO_ERROR;
-}
-
-static int check_axes(const GpuPlan *p, const char *step, unsigned int nd) {
+int ga__plan_check_axes(const GpuPlan *p, const char *step, unsigned int nd) {
   if (nd <= GA_MAX_NDIM)
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %u axes; an array has at most %d",
-                 p->name, named(step), nd, GA_MAX_NDIM);
+                 p->name, ga__plan_label(step), nd, GA_MAX_NDIM);
 }
 
 int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
                   unsigned int broadcastable) {
-  GA_TRY(check_given(p, "input", value, value));
-  GA_TRY(check_axes(p, "input", nd));
+  GA_TRY(ga__plan_check_given(p, "input", value, value));
+  GA_TRY(ga__plan_check_axes(p, "input", nd));
   GA_TRY(ga__dtype_check(typecode, "plan input"));
   GA_TRY(grow((void **)&p->inputs, &p->input_capacity, p->n_inputs, sizeof *p->inputs));
-  ga_value v = array_value(typecode, nd);
+  ga_value v = ga__plan_array(typecode, nd);
   v.broadcastable = broadcastable;
   v.input = (int)p->n_inputs;
   GA_TRY(new_value(value, p, v));
@@ -151,9 +140,21 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
   return GA_NO_ERROR;
 }
 
+int GpuPlan_int_input(GpuPlan *p, unsigned int *value) {
+  GA_TRY(ga__plan_check_given(p, "integer input", value, value));
+  GA_TRY(grow((void **)&p->int_inputs, &p->int_input_capacity, p->n_int_inputs,
+              sizeof *p->int_inputs));
+  ga_value v = integer_value;
+  v.input = (int)p->n_int_inputs;
+  GA_TRY(new_value(value, p, v));
+  p->int_inputs[p->n_int_inputs++] = *value;
+  p->signature_length++;
+  return GA_NO_ERROR;
+}
+
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
-  GA_TRY(check_given(p, "constant", value, a));
-  ga_value v = array_value(a->typecode, a->nd);
+  GA_TRY(ga__plan_check_given(p, "constant", value, a));
+  ga_value v = ga__plan_array(a->typecode, a->nd);
   GA_TRY(GpuArray_view(&v.constant, a));
   int status = new_value(value, p, v);
   if (status != GA_NO_ERROR)
@@ -161,11 +162,9 @@ int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   return status;
 }
 
-/* Adds `s` with copies of its label and inputs, and one output value for each of
- * `results`. The plan takes what `s` owns, also on failure. */
-static int add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
-                    const unsigned int *ins, unsigned int n_out,
-                    const ga_value *results, unsigned int *outs) {
+int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
+                      const unsigned int *ins, unsigned int n_out,
+                      const ga_value *results, unsigned int *outs) {
   s.n_in = n_in;
   s.n_out = n_out;
   s.label = ga__strdup(label == NULL ? "step" : label);
@@ -178,7 +177,7 @@ static int add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
     status = new_value(&s.outs[i], p, results[i]);
   if (status != GA_NO_ERROR) {
-    clear_step(&s);
+    ga__plan_clear_step(&s);
     return status;
   }
   for (unsigned int i = 0; i < n_in; i++) {
@@ -195,238 +194,38 @@ static int add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
 }
 
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x) {
-  GA_TRY(check_given(p, "integer", value, value));
+  GA_TRY(ga__plan_check_given(p, "integer", value, value));
   ga_step s = {.kind = GA_STEP_INT, .integer = x};
-  return add_step(p, s, "integer", 0, NULL, 1, &integer_value, value);
+  return ga__plan_add_step(p, s, "integer", 0, NULL, 1, &integer_value, value);
 }
 
 int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
                 unsigned int axis) {
-  GA_TRY(check_given(p, "dim", value, value));
-  GA_TRY(check_value(p, "dim", array, false));
+  GA_TRY(ga__plan_check_given(p, "dim", value, value));
+  GA_TRY(ga__plan_check_value(p, "dim", array, false));
   if (axis >= p->values[array].nd)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, dim: axis %u of an array of %u axes",
                    p->name, axis, p->values[array].nd);
   ga_step s = {.kind = GA_STEP_DIM, .op = (int)axis};
-  return add_step(p, s, "dim", 1, &array, 1, &integer_value, value);
+  return ga__plan_add_step(p, s, "dim", 1, &array, 1, &integer_value, value);
 }
 
 int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
                    unsigned int b) {
-  GA_TRY(check_given(p, "int_op", value, value));
-  GA_TRY(check_value(p, "int_op", a, true));
-  GA_TRY(check_value(p, "int_op", b, true));
-  if (op < GP_INT_ADD || op > GP_INT_MIN)
+  GA_TRY(ga__plan_check_given(p, "int_op", value, value));
+  GA_TRY(ga__plan_check_value(p, "int_op", a, true));
+  GA_TRY(ga__plan_check_value(p, "int_op", b, true));
+  if (op < GP_INT_ADD || op > GP_INT_CAST)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, int_op: there is no operation %d",
                    p->name, op);
   ga_step s = {.kind = GA_STEP_INT_OP, .op = op};
-  return add_step(p, s, "integer", 2, (unsigned int[]){a, b}, 1, &integer_value, value);
-}
-
-/* Zeros where there is no list. */
-static unsigned int *copy_list(const unsigned int *list, unsigned int n) {
-  unsigned int *copy = ga__alloc(n + 1, sizeof *copy);
-  if (copy != NULL && list != NULL && n > 0)
-    memcpy(copy, list, n * sizeof *copy);
-  return copy;
-}
-
-/* The rank that `n` inputs broadcast to; host integers count as scalars. */
-static unsigned int joint_rank(const GpuPlan *p, unsigned int n,
-                               const unsigned int *ins) {
-  unsigned int nd = 0;
-  for (unsigned int i = 0; i < n; i++) {
-    const ga_value *v = &p->values[ins[i]];
-    if (!v->integer && v->nd > nd)
-      nd = v->nd;
-  }
-  return nd;
-}
-
-static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
-  if (step->size != sizeof *step)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "plan %s: gpuplan_elemwise.size is %zu, expected %zu: compile "
-                   "against this library's headers",
-                   p->name, step->size, sizeof *step);
-  GA_TRY(check_given(p, step->label, step, step->expr));
-  GA_TRY(check_given(p, step->label, step, step->n_out ? step->out_args : NULL));
-  if (step->n_in > 0)
-    GA_TRY(check_given(p, step->label, step->in_args, step->ins));
-  for (unsigned int i = 0; i < step->n_in; i++)
-    GA_TRY(check_value(p, step->label, step->ins[i],
-                       (step->in_args[i].flags & GE_SCALAR) != 0));
-  for (unsigned int i = 0; i < step->n_out; i++) {
-    int over = step->inplace ? step->inplace[i] : -1;
-    if (over >= (int)step->n_in)
-      return GA_FAIL(GA_INVALID_ERROR,
-                     "plan %s, %s: output %u in place of input %d of %u", p->name,
-                     named(step->label), i, over, step->n_in);
-    if (over >= 0 && step->in_args[over].typecode != step->out_args[i].typecode)
-      return GA_FAIL(GA_INVALID_ERROR,
-                     "plan %s, %s: output %u is %s and cannot take over %s memory",
-                     p->name, named(step->label), i,
-                     ga__dtype_name(step->out_args[i].typecode),
-                     ga__dtype_name(step->in_args[over].typecode));
-  }
-  return GA_NO_ERROR;
-}
-
-int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *step) {
-  GA_TRY(check_given(p, "elementwise", outs, step));
-  GA_TRY(check_elemwise(p, step));
-  unsigned int n = step->n_out + step->n_in;
-  unsigned int nd = joint_rank(p, step->n_in, step->ins);
-  gpuelemwise_arg *args = ga__alloc(n, sizeof *args);
-  ga_value *results = ga__alloc(step->n_out, sizeof *results);
-  ga_step s = {.kind = GA_STEP_ELEMWISE,
-               .stretch = copy_list(step->stretch, step->n_in),
-               .inplace = ga__alloc(step->n_out, sizeof *s.inplace)};
-  int status = GA_MEMORY_ERROR;
-  if (args != NULL && results != NULL && s.stretch != NULL && s.inplace != NULL) {
-    memcpy(args, step->out_args, step->n_out * sizeof *args);
-    if (step->n_in > 0)
-      memcpy(args + step->n_out, step->in_args, step->n_in * sizeof *args);
-    for (unsigned int i = 0; i < step->n_out; i++)
-      s.inplace[i] = step->inplace ? step->inplace[i] : -1;
-    for (unsigned int i = 0; i < step->n_out; i++)
-      results[i] = array_value(step->out_args[i].typecode, nd);
-    status = ga__elemwise_new(&s.elemwise, p->context, step->preamble, step->expr, n,
-                              args, GE_CONVERT_F16, false);
-  }
-  if (status == GA_NO_ERROR)
-    status =
-        add_step(p, s, step->label, step->n_in, step->ins, step->n_out, results, outs);
-  else
-    clear_step(&s);
-  ga__free(args);
-  ga__free(results);
-  return status;
-}
-
-static unsigned int bits(unsigned int mask) {
-  unsigned int n = 0;
-  for (; mask != 0; mask &= mask - 1)
-    n++;
-  return n;
-}
-
-int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
-                   const gpureduction_spec *spec, const unsigned int *ins,
-                   const unsigned int *stretch, unsigned int axes) {
-  GA_TRY(check_given(p, label, outs, spec));
-  if (spec->n > 0)
-    GA_TRY(check_given(p, label, ins, spec->inputs));
-  for (unsigned int i = 0; i < spec->n; i++)
-    GA_TRY(check_value(p, label, ins[i], (spec->inputs[i].flags & GE_SCALAR) != 0));
-  unsigned int nd = joint_rank(p, spec->n, ins);
-  if (nd < GA_MAX_NDIM && axes >> nd != 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: axes %#x of an array of %u axes",
-                   p->name, named(label), axes, nd);
-  int status = GA_NO_ERROR;
-  ga_step s = {.kind = GA_STEP_REDUCE, .axes = axes};
-  s.reduction = GpuReduction_new(p->context, spec, &status);
-  if (s.reduction == NULL)
-    return status;
-  s.stretch = copy_list(stretch, spec->n);
-  if (s.stretch == NULL) {
-    clear_step(&s);
-    return GA_MEMORY_ERROR;
-  }
-  ga_value results[GA_REDUCE_VALUES];
-  gpureduction_spec whole; /* an older caller's `spec` may be shorter */
-  ga__reduction_spec(&whole, s.reduction);
-  unsigned int n_results = GpuReduction_results(s.reduction);
-  for (unsigned int i = 0; i < n_results; i++)
-    results[i] =
-        array_value(whole.n_results ? whole.results[i].typecode : whole.out_typecode,
-                    nd - bits(axes));
-  return add_step(p, s, label, whole.n, ins, n_results, results, outs);
-}
-
-/* The part that gemv and gemm share; `rank` is that of the second factor and the
- * result. */
-static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step s,
-                       unsigned int rank, unsigned int a, unsigned int b,
-                       unsigned int c, int inplace) {
-  unsigned int ins[3] = {a, b, c};
-  unsigned int n_in = s.beta == 0.0 ? 2 : 3;
-  GA_TRY(check_given(p, label, out, out));
-  GA_TRY(check_rank(p, label, a, 2));
-  for (unsigned int i = 1; i < n_in; i++)
-    GA_TRY(check_rank(p, label, ins[i], rank));
-  s.inplace = ga__alloc(1, sizeof *s.inplace);
-  if (s.inplace == NULL)
-    return GA_MEMORY_ERROR;
-  s.inplace[0] = n_in == 3 && inplace ? 2 : -1;
-  ga_value result = array_value(p->values[a].typecode, rank);
-  return add_step(p, s, label, n_in, ins, 1, &result, out);
-}
-
-int GpuPlan_gemv(GpuPlan *p, unsigned int *out, const char *label, double alpha,
-                 unsigned int a, cb_transpose trans_a, unsigned int x, double beta,
-                 unsigned int c, int inplace) {
-  ga_step s = {.kind = GA_STEP_GEMV, .alpha = alpha, .beta = beta, .ta = trans_a};
-  return add_product(p, out, label, s, 1, a, x, c, inplace);
-}
-
-int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
-                 unsigned int a, cb_transpose trans_a, unsigned int b,
-                 cb_transpose trans_b, double beta, unsigned int c, int inplace) {
-  ga_step s = {
-      .kind = GA_STEP_GEMM, .alpha = alpha, .beta = beta, .ta = trans_a, .tb = trans_b};
-  return add_product(p, out, label, s, 2, a, b, c, inplace);
-}
-
-int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
-                       unsigned int nd, const int *pattern) {
-  GA_TRY(check_given(p, label, out, nd > 0 ? (const void *)pattern : out));
-  GA_TRY(check_value(p, label, a, false));
-  GA_TRY(check_axes(p, label, nd));
-  ga_step s = {.kind = GA_STEP_DIMSHUFFLE, .nd = nd};
-  if (nd > 0)
-    memcpy(s.pattern, pattern, nd * sizeof *pattern);
-  ga_value result = array_value(p->values[a].typecode, nd);
-  return add_step(p, s, label, 1, &a, 1, &result, out);
-}
-
-/* reshape and broadcast: the array, then the host integers of its new shape. */
-static int add_shaped(GpuPlan *p, unsigned int *out, const char *label,
-                      enum ga_step_kind kind, unsigned int a, unsigned int nd,
-                      const unsigned int *dims) {
-  unsigned int ins[GA_MAX_NDIM + 1] = {a};
-  GA_TRY(check_given(p, label, out, nd > 0 ? dims : out));
-  GA_TRY(check_value(p, label, a, false));
-  GA_TRY(check_axes(p, label, nd));
-  for (unsigned int i = 0; i < nd; i++) {
-    GA_TRY(check_value(p, label, dims[i], true));
-    ins[i + 1] = dims[i];
-  }
-  ga_step s = {.kind = kind, .nd = nd};
-  ga_value result = array_value(p->values[a].typecode, nd);
-  return add_step(p, s, label, nd + 1, ins, 1, &result, out);
-}
-
-int GpuPlan_reshape(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
-                    unsigned int nd, const unsigned int *dims) {
-  return add_shaped(p, out, label, GA_STEP_RESHAPE, a, nd, dims);
-}
-
-int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
-                      unsigned int nd, const unsigned int *dims) {
-  return add_shaped(p, out, label, GA_STEP_BROADCAST, a, nd, dims);
-}
-
-int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a) {
-  GA_TRY(check_given(p, label, out, out));
-  GA_TRY(check_value(p, label, a, false));
-  ga_value result = array_value(p->values[a].typecode, p->values[a].nd);
-  return add_step(p, (ga_step){.kind = GA_STEP_COPY}, label, 1, &a, 1, &result, out);
+  return ga__plan_add_step(p, s, "integer", 2, (unsigned int[]){a, b}, 1,
+                           &integer_value, value);
 }
 
 int GpuPlan_output(GpuPlan *p, unsigned int value) {
-  GA_TRY(check_given(p, "output", p, p));
-  GA_TRY(check_value(p, "output", value, false));
+  GA_TRY(ga__plan_check_given(p, "output", p, p));
+  GA_TRY(ga__plan_check_value(p, "output", value, false));
   GA_TRY(grow((void **)&p->outputs, &p->output_capacity, p->n_outputs,
               sizeof *p->outputs));
   p->outputs[p->n_outputs++] = value;
@@ -451,11 +250,12 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
   *n = 0;
   switch (s->kind) {
   case GA_STEP_ELEMWISE:
-    return ga__elemwise_sources(out, n, s->elemwise, joint_rank(p, s->n_in, s->ins),
+    return ga__elemwise_sources(out, n, s->elemwise,
+                                ga__plan_joint_rank(p, s->n_in, s->ins),
                                 scalar_inputs(p, s));
   case GA_STEP_REDUCE:
-    return ga__reduction_sources(out, n, s->reduction, joint_rank(p, s->n_in, s->ins),
-                                 s->axes);
+    return ga__reduction_sources(out, n, s->reduction,
+                                 ga__plan_joint_rank(p, s->n_in, s->ins), s->axes);
   case GA_STEP_GEMV:
   case GA_STEP_GEMM:
     return ga__blas_sources(out, n, p->context, p->values[s->ins[0]].typecode,
@@ -468,7 +268,7 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
 #define STEP_SOURCES 6 /* the most that one step has */
 
 int GpuPlan_prepare(GpuPlan *p) {
-  GA_TRY(check_given(p, "prepare", p, p));
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
   size_t room = (size_t)p->n_steps * STEP_SOURCES + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   const ga_source **list = ga__alloc(room, sizeof *list);

@@ -17,7 +17,8 @@ enum ga_step_kind {
   GA_STEP_DIMSHUFFLE,
   GA_STEP_RESHAPE,
   GA_STEP_BROADCAST,
-  GA_STEP_COPY
+  GA_STEP_COPY,
+  GA_STEP_FUNCTION /* the caller's own; no file holds one */
 };
 
 typedef struct ga_value {
@@ -25,9 +26,9 @@ typedef struct ga_value {
   unsigned int nd;
   int typecode;
   unsigned int broadcastable; /* of an input: axes that must have length 1 */
-  int input;                  /* its index among the inputs, or -1 */
-  GpuArray constant;          /* data NULL unless it is one */
-  unsigned int last_use;      /* the last step that reads it; n_steps for a result */
+  int input;             /* its index among the inputs, or the integer inputs; or -1 */
+  GpuArray constant;     /* data NULL unless it is one */
+  unsigned int last_use; /* the last step that reads it; n_steps for a result */
 } ga_value;
 
 typedef struct ga_step {
@@ -46,6 +47,8 @@ typedef struct ga_step {
   long long integer;
   unsigned int nd; /* of a view */
   int pattern[GA_MAX_NDIM];
+  gpuplan_function function;
+  void *data; /* the function's */
 } ga_step;
 
 /* The plan bound to one signature: what a run only has to replay. */
@@ -68,8 +71,10 @@ struct _GpuPlan {
   unsigned int n_values, value_capacity;
   ga_step *steps;
   unsigned int n_steps, step_capacity;
-  unsigned int *inputs, *outputs; /* value numbers */
-  unsigned int n_inputs, n_outputs, input_capacity, output_capacity;
+  unsigned int *inputs, *int_inputs, *outputs; /* value numbers */
+  unsigned int n_inputs, input_capacity;
+  unsigned int n_int_inputs, int_input_capacity;
+  unsigned int n_outputs, output_capacity;
   bool *destroyed;         /* inputs whose memory a step takes over */
   size_t signature_length; /* words */
   uint64_t *signature;     /* scratch of a run */
@@ -83,9 +88,31 @@ void ga__bound_free(ga_bound *bound);
 /* Bytes: how far an input's offset is looked at by kernels, and so by a signature. */
 #define GA_PLAN_ALIGNMENT 16
 
+/* What plan.c and plan_add.c share: checks that name the step, and the making of one.
+ * GA_VALUE_ERROR if one of the pointers is NULL: the plan, where its result goes, what
+ * it is made of. */
+int ga__plan_check_given(const GpuPlan *p, const char *step, const void *place,
+                         const void *parts);
+/* GA_INVALID_ERROR unless `value` is a number handed out, of the wanted sort. */
+int ga__plan_check_value(const GpuPlan *p, const char *step, unsigned int value,
+                         bool integer);
+int ga__plan_check_axes(const GpuPlan *p, const char *step, unsigned int nd);
+/* How a step without a label is called. */
+const char *ga__plan_label(const char *label);
+ga_value ga__plan_array(int typecode, unsigned int nd);
+/* The rank that `n` inputs broadcast to; host integers count as scalars. */
+unsigned int ga__plan_joint_rank(const GpuPlan *p, unsigned int n,
+                                 const unsigned int *ins);
+/* Adds `s` with copies of its label and inputs, and one output value for each of
+ * `results`. The plan takes what `s` owns, also on failure. */
+int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
+                      const unsigned int *ins, unsigned int n_out,
+                      const ga_value *results, unsigned int *outs);
+void ga__plan_clear_step(ga_step *s);
+
 /* Runs the steps of `p` on stand-ins for `ins` and keeps the tape in *out. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
-                  int *failed_step);
+                  const long long *ints, int *failed_step);
 
 /* Values while a plan is bound: arrays on stand-ins, or integers. */
 typedef struct ga_frame {

@@ -19,8 +19,9 @@ void ga__bound_free(ga_bound *bound) {
   ga__free(bound);
 }
 
-/* Puts the inputs on stand-ins, and the constants, into the frame. */
-static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins) {
+/* Puts the inputs on stand-ins, the integers and the constants into the frame. */
+static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
+                      const long long *ints) {
   const GpuPlan *p = f->plan;
   for (unsigned int i = 0; i < p->n_inputs; i++) {
     GpuArray *a = &f->arrays[p->inputs[i]];
@@ -29,6 +30,8 @@ static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins) 
     a->data = bound->inputs[i];
     a->offset = ins[i]->offset % GA_PLAN_ALIGNMENT;
   }
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    f->integers[p->int_inputs[i]] = ints[i];
   for (unsigned int i = 0; i < p->n_values; i++)
     if (p->values[i].constant.data != NULL)
       GA_TRY(GpuArray_view(&f->arrays[i], &p->values[i].constant));
@@ -83,7 +86,7 @@ static int finish(ga_bound *bound) {
 
 /* Runs the steps on stand-ins and keeps the tape. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
-                  int *failed_step) {
+                  const long long *ints, int *failed_step) {
   ga_frame f = {.plan = p,
                 .arrays = ga__alloc(p->n_values + 1, sizeof *f.arrays),
                 .integers = ga__alloc(p->n_values + 1, sizeof *f.integers)};
@@ -102,7 +105,7 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
   if (status != GA_NO_ERROR)
     goto done;
   ga__tape_set_current(bound->tape);
-  status = load_frame(&f, bound, ins);
+  status = load_frame(&f, bound, ins, ints);
   if (status == GA_NO_ERROR)
     status = record(&f, bound, failed_step);
   for (unsigned int i = 0; i < p->n_values; i++)

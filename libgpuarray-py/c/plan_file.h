@@ -9,8 +9,14 @@
 #define GA_C_PLAN_FILE_H
 
 #define GA_PLAN_MARK "gpuplan\n"
-#define GA_PLAN_FORMAT 1 /* of the body; a reader takes its own and older ones */
+#define GA_PLAN_FORMAT 2 /* of the body; a reader takes its own and older ones */
 
-enum ga_plan_part { GA_PLAN_INPUT = 1, GA_PLAN_CONSTANT, GA_PLAN_STEP, GA_PLAN_END };
+enum ga_plan_part {
+  GA_PLAN_INPUT = 1,
+  GA_PLAN_CONSTANT,
+  GA_PLAN_STEP,
+  GA_PLAN_END,
+  GA_PLAN_INT_INPUT /* since format 2 */
+};
 
 #endif

@@ -219,7 +219,7 @@ static int build_step(GpuPlan *p, reader *r, texts *owned, step_data *d) {
   case GA_STEP_DIM:
     return GpuPlan_dim(p, out, d->ins[0], get_uint(r, GA_MAX_NDIM));
   case GA_STEP_INT_OP:
-    return GpuPlan_int_op(p, out, (int)get_uint(r, GP_INT_MIN), d->ins[0], d->ins[1]);
+    return GpuPlan_int_op(p, out, (int)get_uint(r, GP_INT_CAST), d->ins[0], d->ins[1]);
   case GA_STEP_ELEMWISE:
     return read_elemwise(p, r, owned, d);
   case GA_STEP_REDUCE:
@@ -235,6 +235,8 @@ static int build_step(GpuPlan *p, reader *r, texts *owned, step_data *d) {
     return GpuPlan_broadcast(p, out, d->label, d->ins[0], d->n_in - 1, d->ins + 1);
   case GA_STEP_COPY:
     return GpuPlan_copy(p, out, d->label, d->ins[0]);
+  case GA_STEP_FUNCTION:
+    break;
   }
   return malformed();
 }
@@ -291,7 +293,7 @@ static int read_outputs(GpuPlan *p, reader *r) {
 
 static int read_values(GpuPlan *p, reader *r) {
   for (;;) {
-    unsigned int value, what = get_uint(r, GA_PLAN_END);
+    unsigned int value, what = get_uint(r, GA_PLAN_INT_INPUT);
     if (r->failed)
       return malformed();
     if (what == GA_PLAN_END)
@@ -300,6 +302,8 @@ static int read_values(GpuPlan *p, reader *r) {
       GA_TRY(read_step(p, r));
     else if (what == GA_PLAN_CONSTANT)
       GA_TRY(read_constant(p, r));
+    else if (what == GA_PLAN_INT_INPUT)
+      GA_TRY(GpuPlan_int_input(p, &value));
     else {
       int typecode = (int)get_uint(r, GA_NBASE);
       unsigned int nd = get_uint(r, GA_MAX_NDIM), mask = get_uint(r, UINT32_MAX);

@@ -29,7 +29,9 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
 
 /* Everything that a bound plan depends on. */
 static void write_signature(uint64_t *words, const GpuPlan *p,
-                            const GpuArray *const *ins) {
+                            const GpuArray *const *ins, const long long *ints) {
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    *words++ = (uint64_t)ints[i];
   for (unsigned int i = 0; i < p->n_inputs; i++) {
     const GpuArray *a = ins[i];
     *words++ = (uint64_t)a->flags << 8 | a->offset % GA_PLAN_ALIGNMENT;
@@ -65,12 +67,12 @@ static void drop_oldest(GpuPlan *p) {
 }
 
 static int get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
-                     int *failed_step) {
-  write_signature(p->signature, p, ins);
+                     const long long *ints, int *failed_step) {
+  write_signature(p->signature, p, ins, ints);
   *out = find_bound(p);
   if (*out != NULL)
     return GA_NO_ERROR;
-  GA_TRY(ga__plan_bind(out, p, ins, failed_step));
+  GA_TRY(ga__plan_bind(out, p, ins, ints, failed_step));
   (*out)->next = p->bound;
   p->bound = *out;
   p->info.n_binds++;
@@ -148,9 +150,9 @@ static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *
 }
 
 static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
-                      int *failed_step) {
+                      const long long *ints, int *failed_step) {
   ga_bound *bound = NULL;
-  GA_TRY(get_bound(&bound, p, ins, failed_step));
+  GA_TRY(get_bound(&bound, p, ins, ints, failed_step));
   GA_TRY(replay(outs, bound, p, ins));
   ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
                   &p->info.workspace);
@@ -159,7 +161,8 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
 
 /* Replaces inputs that overlap an overwritten one by copies, and runs. */
 static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
-                           const GpuArray *const *ins, int *failed_step) {
+                           const GpuArray *const *ins, const long long *ints,
+                           int *failed_step) {
   GpuArray *copies = ga__alloc(p->n_inputs, sizeof *copies);
   const GpuArray **list = ga__alloc(p->n_inputs, sizeof *list);
   int status = copies == NULL || list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
@@ -171,7 +174,7 @@ static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
     list[i] = &copies[i];
   }
   if (status == GA_NO_ERROR)
-    status = run_locked(p, outs, list, failed_step);
+    status = run_locked(p, outs, list, ints, failed_step);
   for (unsigned int i = 0; copies != NULL && i < p->n_inputs; i++)
     GpuArray_clear(&copies[i]);
   ga__free(copies);
@@ -187,13 +190,17 @@ static bool any_overlap(const GpuPlan *p, const GpuArray *const *ins) {
 }
 
 /* What must hold before a run looks at its inputs. */
-static int ready(GpuPlan *p, const GpuArray *const *ins) {
+static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
   GA_TRY(ga__context_check(p->context));
   if (p->signature == NULL)
     GA_TRY(settle(p));
   if (p->n_inputs > 0 && ins == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no list of its %u inputs", p->name,
                    p->n_inputs);
+  if (p->n_int_inputs > 0 && ints == NULL)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s: got no list of its %u integers; run it by GpuPlan_call",
+                   p->name, p->n_int_inputs);
   for (unsigned int i = 0; i < p->n_inputs; i++)
     GA_TRY(check_input(p, i, ins[i]));
   return GA_NO_ERROR;
@@ -211,16 +218,21 @@ static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
 
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step) {
+  return GpuPlan_call(p, outs, ins, NULL, failed_step);
+}
+
+int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                 const long long *ints, int *failed_step) {
   int ignored;
   GA_TRY(check_outputs(p, outs));
   if (failed_step == NULL)
     failed_step = &ignored;
   *failed_step = -1;
   pthread_mutex_lock(&p->lock);
-  int status = ready(p, ins);
+  int status = ready(p, ins, ints);
   if (status == GA_NO_ERROR)
-    status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, failed_step)
-                                 : run_locked(p, outs, ins, failed_step);
+    status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, ints, failed_step)
+                                 : run_locked(p, outs, ins, ints, failed_step);
   pthread_mutex_unlock(&p->lock);
   return status;
 }
@@ -234,9 +246,9 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
     failed_step = &ignored;
   *failed_step = -1;
   pthread_mutex_lock(&p->lock);
-  int status = ready(p, ins);
+  int status = ready(p, ins, NULL);
   if (status == GA_NO_ERROR)
-    status = get_bound(&bound, p, ins, failed_step);
+    status = get_bound(&bound, p, ins, NULL, failed_step);
   pthread_mutex_unlock(&p->lock);
   return status;
 }

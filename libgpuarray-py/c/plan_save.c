@@ -141,6 +141,7 @@ static void put_step(ga_strbuf *out, const ga_step *s) {
   case GA_STEP_RESHAPE:
   case GA_STEP_BROADCAST:
   case GA_STEP_COPY:
+  case GA_STEP_FUNCTION:
     break;
   }
 }
@@ -151,7 +152,9 @@ static int put_plan(ga_strbuf *out, const GpuPlan *p) {
   put_text(out, p->name);
   for (unsigned int i = 0; i < p->n_values; i++) {
     const ga_value *v = &p->values[i];
-    if (v->input >= 0) {
+    if (v->input >= 0 && v->integer) {
+      put_int(out, GA_PLAN_INT_INPUT);
+    } else if (v->input >= 0) {
       put_int(out, GA_PLAN_INPUT);
       put_int(out, (uint64_t)v->typecode);
       put_int(out, v->nd);
@@ -159,6 +162,11 @@ static int put_plan(ga_strbuf *out, const GpuPlan *p) {
     } else if (v->constant.data != NULL) {
       put_int(out, GA_PLAN_CONSTANT);
       GA_TRY(put_constant(out, &v->constant));
+    } else if (p->steps[step].kind == GA_STEP_FUNCTION) {
+      return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                     "plan save: step %s of %s is a function of this process, which no "
+                     "file holds",
+                     p->steps[step].label, p->name);
     } else {
       put_int(out, GA_PLAN_STEP);
       put_step(out, &p->steps[step]);

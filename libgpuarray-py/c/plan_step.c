@@ -8,6 +8,33 @@ static long long floor_divide(long long a, long long b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
+/* A modulo whose result has the divisor's sign. */
+static long long floor_modulo(long long a, long long b) {
+  return a - floor_divide(a, b) * b;
+}
+
+/* The low bits of `x` as a value of an integer type. */
+static long long as_typecode(long long x, int typecode) {
+  switch (typecode) {
+  case GA_BOOL:
+    return x != 0;
+  case GA_BYTE:
+    return (int8_t)x;
+  case GA_UBYTE:
+    return (uint8_t)x;
+  case GA_SHORT:
+    return (int16_t)x;
+  case GA_USHORT:
+    return (uint16_t)x;
+  case GA_INT:
+    return (int32_t)x;
+  case GA_UINT:
+    return (uint32_t)x;
+  default:
+    return x;
+  }
+}
+
 static int run_int_op(ga_frame *f, const ga_step *s) {
   long long a = f->integers[s->ins[0]], b = f->integers[s->ins[1]], r = 0;
   switch (s->op) {
@@ -24,6 +51,29 @@ static int run_int_op(ga_frame *f, const ga_step *s) {
     if (b == 0)
       return GA_FAIL(GA_VALUE_ERROR, "%lld // 0 in a shape", a);
     r = floor_divide(a, b);
+    break;
+  case GP_INT_MOD:
+    if (b == 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%lld %% 0 in a shape", a);
+    r = floor_modulo(a, b);
+    break;
+  case GP_INT_LT:
+    r = a < b;
+    break;
+  case GP_INT_LE:
+    r = a <= b;
+    break;
+  case GP_INT_EQ:
+    r = a == b;
+    break;
+  case GP_INT_AND:
+    r = a & b;
+    break;
+  case GP_INT_OR:
+    r = a | b;
+    break;
+  case GP_INT_CAST:
+    r = as_typecode(a, (int)b);
     break;
   case GP_INT_MAX:
     r = a > b ? a : b;
@@ -171,6 +221,41 @@ static int run_shaped(ga_frame *f, const ga_step *s) {
   return GpuArray_reshape(out, a, s->nd, dims, GA_C_ORDER, 0);
 }
 
+/* GA_INVALID_ERROR for a result that is not of the type that was announced. */
+static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
+  const ga_value *v = &f->plan->values[s->outs[i]];
+  const GpuArray *a = &f->arrays[s->outs[i]];
+  char text[GA_ARRAY_TEXT];
+  if (a->data != NULL && a->typecode == v->typecode && a->nd == v->nd)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR, "result %u is %s, announced as %s of %u axes", i,
+                 a->data ? ga__array_text(text, a) : "no array",
+                 ga__dtype_name(v->typecode), v->nd);
+}
+
+static int run_function(ga_frame *f, const ga_step *s) {
+  GpuArray **outs = ga__alloc(s->n_out + 1, sizeof *outs);
+  const GpuArray **ins = ga__alloc(s->n_in + 1, sizeof *ins);
+  long long *ints = ga__alloc(s->n_in + 1, sizeof *ints);
+  int status = outs && ins && ints ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR) {
+    for (unsigned int i = 0; i < s->n_out; i++)
+      outs[i] = &f->arrays[s->outs[i]];
+    for (unsigned int i = 0; i < s->n_in; i++) {
+      bool integer = f->plan->values[s->ins[i]].integer;
+      ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
+      ints[i] = integer ? f->integers[s->ins[i]] : 0;
+    }
+    status = s->function(s->data, outs, ins, ints);
+  }
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++)
+    status = check_result(f, s, i);
+  ga__free(outs);
+  ga__free((void *)(uintptr_t)ins);
+  ga__free(ints);
+  return status;
+}
+
 int ga__step_run(ga_frame *f, const ga_step *s) {
   switch (s->kind) {
   case GA_STEP_INT:
@@ -196,6 +281,8 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return run_shaped(f, s);
   case GA_STEP_COPY:
     return GpuArray_copy(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], GA_C_ORDER);
+  case GA_STEP_FUNCTION:
+    return run_function(f, s);
   }
   return GA_NO_ERROR;
 }

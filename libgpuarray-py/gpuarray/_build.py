@@ -43,6 +43,8 @@ void host_free(void *block);
 void dlpack_capsule_free(void *capsule);
 const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor);
 DLManagedTensorVersioned *dlpack_lent(void *owner, int nd);
+extern "Python" int plan_function(void *data, GpuArray *const *outs,
+                                  const GpuArray *const *ins, const long long *ints);
 """
 HELPERS = """
 static _Thread_local int status;

@@ -476,12 +476,6 @@ def test_vectors_are_made_of_scalars_and_lengths():
     assert function([s], s.shape)(1).shape == (0,)
 
 
-def test_a_shape_computed_on_the_device_is_refused():
-    x, n = T.vector("x"), T.lscalar("n")
-    with pytest.raises(NotImplementedError, match="known only when the device has run"):
-        function([x, n], x.reshape((n, -1)))
-
-
 def test_a_context_has_the_names_that_the_program_maps(on_context):
     with config.use(device="null", contexts=f"dev0->{on_context.name}"):
         x, w = T.fvector("x"), shared(vector(3), target="dev0")

@@ -27,7 +27,14 @@ enum gpuplan_int_op {
   GP_INT_MUL = 2,
   GP_INT_FLOORDIV = 3,
   GP_INT_MAX = 4,
-  GP_INT_MIN = 5
+  GP_INT_MIN = 5,
+  GP_INT_MOD = 6, /* of the divisor's sign */
+  GP_INT_LT = 7,  /* 1 or 0 */
+  GP_INT_LE = 8,
+  GP_INT_EQ = 9,
+  GP_INT_AND = 10, /* bit by bit */
+  GP_INT_OR = 11,
+  GP_INT_CAST = 12 /* the first as the integer type whose typecode the second is */
 };
 
 /* `name` is for messages. The caller owns *res. */
@@ -39,6 +46,8 @@ void GpuPlan_free(GpuPlan *p);
  * an axis stretches in elementwise steps, others must match. */
 int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
                   unsigned int broadcastable);
+/* A host integer that each run is given. A plan is bound anew for each set of them. */
+int GpuPlan_int_input(GpuPlan *p, unsigned int *value);
 /* A value that is always this array, of which the plan holds a reference. */
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a);
 /* A host integer that is always `x`. */
@@ -100,6 +109,26 @@ int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned
 /* A new C-contiguous copy. */
 int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a);
 
+/* What a step of the caller's own gives: outs[i] of typecode and rank. */
+typedef struct _gpuplan_type {
+  int typecode;
+  unsigned int nd;
+} gpuplan_type;
+/* Computes outs, which it makes (views of ins or new arrays), from ins; where input i
+ * is a host integer ins[i] is NULL and ints[i] holds it. Returns a status. */
+typedef int (*gpuplan_function)(void *data, GpuArray *const *outs,
+                                const GpuArray *const *ins, const long long *ints);
+/* A step that is whatever `function` does. It is called when the plan is bound, on
+ * arrays without memory: what it launches, copies and fills through this library is
+ * recorded, and runs replay the record without calling it again. So it may neither read
+ * elements nor depend on anything but its inputs' types, shapes and integers. `inplace`
+ * as in gpuplan_elemwise; NULL: nothing is overwritten. `data` must live as long as the
+ * plan. A plan with such a step cannot be saved. */
+int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
+                     gpuplan_function function, void *data, unsigned int n_in,
+                     const unsigned int *ins, unsigned int n_out,
+                     const gpuplan_type *results, const int *inplace);
+
 /* The next result of the plan. A value may be returned more than once. */
 int GpuPlan_output(GpuPlan *p, unsigned int value);
 
@@ -113,14 +142,20 @@ int GpuPlan_prepare(GpuPlan *p);
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step);
 
+/* GpuPlan_run of a plan with integer inputs: ints[i] is the i-th of them. */
+int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                 const long long *ints, int *failed_step);
+
 /* Binds the plan to the shapes, strides and alignment of `ins`, so that the first run
- * with such inputs only replays. Nothing is queued; fails as GpuPlan_run does. */
+ * with such inputs only replays. Nothing is queued; fails as GpuPlan_run does, and with
+ * GA_VALUE_ERROR for a plan with integer inputs. */
 int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 
 /* Writes the plan to a file that GpuPlan_load reads on any machine and any device:
  * values, steps, the texts of kernels and the constants' elements; no compiled kernel.
  * Waits for the constants. The file appears whole or not at all. GA_SYS_ERROR if it
- * cannot be written. */
+ * cannot be written, GA_UNSUPPORTED_ERROR for a plan with a step of GpuPlan_function.
+ */
 int GpuPlan_save(GpuPlan *p, const char *path);
 /* A plan from a file, on `ctx`; the caller owns *res. GA_SYS_ERROR if the file cannot
  * be read, GA_VALUE_ERROR if it is no plan, is damaged or was written by a newer

@@ -1,0 +1,292 @@
+"""Gives a plan's steps to the C executor. It decides nothing: the plan says all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from itertools import islice
+from typing import Any
+
+from gpuarray import dtypes
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.array import Array
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels import STEP_FUNCTIONS
+from gpuarray.context import Context
+
+INT_OPS = dict(
+    zip(
+        p.INT_OPS,
+        (
+            lib.GP_INT_ADD,
+            lib.GP_INT_SUB,
+            lib.GP_INT_MUL,
+            lib.GP_INT_FLOORDIV,
+            lib.GP_INT_MAX,
+            lib.GP_INT_MIN,
+            lib.GP_INT_MOD,
+            lib.GP_INT_LT,
+            lib.GP_INT_LE,
+            lib.GP_INT_EQ,
+            lib.GP_INT_AND,
+            lib.GP_INT_OR,
+            lib.GP_INT_CAST,
+        ),
+        strict=True,
+    )
+)
+
+
+class Encoder:
+    """Gives a plan's steps to a GpuPlan.
+
+    ``numbers`` maps the plan's values to the executor's, which writes the number of
+    each new value to ``out``. ``recorders`` must live as long as the executor's plan.
+    """
+
+    def __init__(self, native: Any, plan: p.Plan, context: Context) -> None:
+        self.native = native
+        self.plan = plan
+        self.context = context
+        self.recorders: list[Recorder] = []
+        self.numbers: dict[int, int] = {}
+        self.out = ffi.new("unsigned int *")
+
+    def result(self, number: int) -> None:
+        """Note which of the executor's values the latest call made, as ``out`` says."""
+        self.numbers[number] = self.out[0]
+
+    def values(self, numbers: Sequence[int]) -> Any:
+        """The executor's numbers of values, as a C list."""
+        return ffi.new("unsigned int[]", [self.numbers[n] for n in numbers])
+
+    def is_int(self, number: int) -> bool:
+        """Whether a value is a host integer."""
+        return isinstance(self.plan.values[number], p.IntValue)
+
+    def arguments(
+        self, names: Sequence[str], dtype_names: Sequence[str], flags: Sequence[int]
+    ) -> tuple[Any, list[Any]]:
+        """A C list of gpuelemwise_arg, and what keeps its texts alive."""
+        texts = [ffi.new("char[]", name.encode()) for name in names]
+        args = ffi.new("gpuelemwise_arg[]", max(len(names), 1))
+        for i, text in enumerate(texts):
+            args[i].name = text
+            args[i].typecode = dtypes.dtype_to_typecode(dtype_names[i])
+            args[i].flags = flags[i]
+        return args, texts
+
+    def input_arguments(self, step: p.Launch | p.Reduce) -> tuple[Any, list[Any], Any]:
+        """The inputs' descriptions, what keeps them alive, axes that may stretch."""
+        flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
+        args, texts = self.arguments(step.names, step.in_dtypes, flags)
+        stretch = [0 if self.is_int(n) else self.broadcastable(n) for n in step.ins]
+        return args, texts, ffi.new("unsigned int[]", stretch)
+
+    def broadcastable(self, number: int) -> int:
+        """The bits of the axes of length 1."""
+        flags = self.plan.array(number).broadcastable
+        return sum(1 << axis for axis, one in enumerate(flags) if one)
+
+
+class Recorder:
+    """What the executor calls to record a step that is a function.
+
+    ``error`` is the exception that ended the latest call, if one did.
+    """
+
+    def __init__(self, step: p.Call, plan: p.Plan, context: Context) -> None:
+        self.step = step
+        self.context = context
+        self.is_int = [isinstance(plan.values[n], p.IntValue) for n in step.ins]
+        self.handle = ffi.new_handle(self)
+        self.error: Exception | None = None
+
+    def record(self, outs: Any, ins: Any, ints: Any) -> int:
+        """Run the function on arrays without memory; a status of the library."""
+        try:
+            values = [
+                ints[i] if is_int else self._view(ins[i])
+                for i, is_int in enumerate(self.is_int)
+            ]
+            for i, result in enumerate(call(self.step, values, self.context)):
+                check(lib.GpuArray_view(outs[i], result.struct))
+        except Exception as error:
+            # The frames hold arrays without memory, which end with the recording.
+            self.error = error.with_traceback(None)
+            self.error.__context__ = None
+            return int(lib.GA_VALUE_ERROR)
+        return 0
+
+    def _view(self, source: Any) -> Array:
+        struct = ffi.new(ARRAY)
+        check(lib.GpuArray_view(struct, source))
+        dtype = dtypes.OF_TYPECODE[struct.typecode]
+        return Array.wrap(struct, self.context, dtype, struct.typecode)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def plan_function(data: Any, outs: Any, ins: Any, ints: Any) -> int:
+    """A step's function, called from C while a plan is bound."""
+    recorder: Recorder = ffi.from_handle(data)
+    return recorder.record(outs, ins, ints)
+
+
+def call(step: p.Call, values: Sequence[Any], context: Context) -> tuple[Array, ...]:
+    """The results of a step's function, with ``context`` the current one."""
+    arguments: list[Any] = []
+    rest = iter(values)
+    for count in step.groups:
+        one = count < 0
+        arguments.append(next(rest) if one else tuple(islice(rest, count)))
+    with context:
+        results = STEP_FUNCTIONS[step.function](*arguments, **dict(step.options))
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _text(text: str) -> Any:
+    return ffi.new("char[]", text.encode())
+
+
+@singledispatch
+def encode(step: p.Step, e: Encoder) -> None:
+    """Add a step to the executor's plan."""
+    raise NotImplementedError(f"the executor has no step {type(step).__name__}")
+
+
+@encode.register
+def _(step: p.HostInt, e: Encoder) -> None:
+    check(lib.GpuPlan_int(e.native, e.out, step.value))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.Dim, e: Encoder) -> None:
+    check(lib.GpuPlan_dim(e.native, e.out, e.numbers[step.ins[0]], step.axis))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.IntOp, e: Encoder) -> None:
+    a, b = (e.numbers[n] for n in step.ins)
+    check(lib.GpuPlan_int_op(e.native, e.out, INT_OPS[step.label], a, b))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.Launch, e: Encoder) -> None:
+    out_dtypes = [e.plan.array(n).dtype for n in step.outs]
+    out_args, out_texts = e.arguments(
+        step.out_names, out_dtypes, [lib.GE_WRITE] * len(step.outs)
+    )
+    in_args, in_texts, stretch = e.input_arguments(step)
+    label, preamble, expr = map(_text, (step.label, step.preamble, step.expr))
+    inplace = ffi.new("int[]", list(step.inplace))
+    ins = e.values(step.ins)
+    native = ffi.new("gpuplan_elemwise *")
+    native.size = ffi.sizeof("gpuplan_elemwise")
+    native.label, native.preamble, native.expr = label, preamble, expr
+    native.n_out, native.out_args, native.inplace = len(step.outs), out_args, inplace
+    native.n_in, native.in_args, native.ins = len(step.ins), in_args, ins
+    native.stretch = stretch
+    outs = ffi.new("unsigned int[]", len(step.outs))
+    check(lib.GpuPlan_elemwise(e.native, outs, native))
+    for number, value in zip(step.outs, outs, strict=True):
+        e.numbers[number] = value
+    del out_texts, in_texts  # alive until here
+
+
+@encode.register
+def _(step: p.Reduce, e: Encoder) -> None:
+    args, texts, stretch = e.input_arguments(step)
+    out_dtype = e.plan.array(step.outs[0]).dtype
+    texts_of_step = (
+        step.preamble, step.prologue, step.map, step.combine, step.identity,
+    )  # fmt: skip
+    keep = [_text(t) for t in texts_of_step]
+    spec = ffi.new("gpureduction_spec *")
+    spec.size = ffi.sizeof("gpureduction_spec")
+    spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = keep
+    spec.acc_typecode = dtypes.dtype_to_typecode(step.acc_dtype)
+    spec.out_typecode = dtypes.dtype_to_typecode(out_dtype)
+    spec.n, spec.inputs = len(step.ins), args
+    spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS if step.needs_elements else 0
+    axes = sum(1 << axis for axis in step.axes)
+    ins = e.values(step.ins)
+    check(
+        lib.GpuPlan_reduce(e.native, e.out, _text(step.label), spec, ins, stretch, axes)
+    )
+    e.result(step.outs[0])
+    del texts  # alive until here
+
+
+@encode.register
+def _(step: p.Library, e: Encoder) -> None:
+    a, b, *c = (e.numbers[n] for n in step.ins)
+    c_value = c[0] if c else 0
+    label = _text(step.label)
+    if step.label == "gemv":
+        status = lib.GpuPlan_gemv(
+            e.native, e.out, label, step.alpha, a, step.transpose_a, b, step.beta,
+            c_value, step.inplace,
+        )  # fmt: skip
+    else:
+        status = lib.GpuPlan_gemm(
+            e.native, e.out, label, step.alpha, a, step.transpose_a, b,
+            step.transpose_b, step.beta, c_value, step.inplace,
+        )  # fmt: skip
+    check(status)
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.View, e: Encoder) -> None:
+    pattern = ffi.new("int[]", list(step.pattern))
+    status = lib.GpuPlan_dimshuffle(
+        e.native, e.out, _text(step.label), e.numbers[step.ins[0]],
+        len(step.pattern), pattern,
+    )  # fmt: skip
+    check(status)
+    e.result(step.outs[0])
+
+
+def _shaped(function: Any, step: p.Step, e: Encoder) -> None:
+    dims = e.values(step.ins[1:])
+    array = e.numbers[step.ins[0]]
+    check(function(e.native, e.out, _text(step.label), array, len(dims), dims))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.Reshape, e: Encoder) -> None:
+    _shaped(lib.GpuPlan_reshape, step, e)
+
+
+@encode.register
+def _(step: p.Broadcast, e: Encoder) -> None:
+    _shaped(lib.GpuPlan_broadcast, step, e)
+
+
+@encode.register
+def _(step: p.Copy, e: Encoder) -> None:
+    check(lib.GpuPlan_copy(e.native, e.out, _text(step.label), e.numbers[step.ins[0]]))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.Call, e: Encoder) -> None:
+    recorder = Recorder(step, e.plan, e.context)
+    e.recorders.append(recorder)
+    values = [e.plan.array(n) for n in step.outs]
+    results = ffi.new("gpuplan_type[]", max(len(values), 1))
+    for i, value in enumerate(values):
+        results[i].typecode = dtypes.dtype_to_typecode(value.dtype)
+        results[i].nd = value.ndim
+    outs = ffi.new("unsigned int[]", max(len(values), 1))
+    status = lib.GpuPlan_function(
+        e.native, outs, _text(step.label), lib.plan_function, recorder.handle,
+        len(step.ins), e.values(step.ins), len(values), results, list(step.inplace),
+    )  # fmt: skip
+    check(status)
+    for number, value in zip(step.outs, outs, strict=False):
+        e.numbers[number] = value

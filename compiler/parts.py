@@ -1,0 +1,121 @@
+"""A plan in parts: what runs without a pause, and the steps between.
+
+A plan pauses where the host must read integers that the device computed, and where a
+step's function cannot be recorded. What lies between is a plan of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpuarray.compiler import plan as p
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Steps without a pause as a plan.
+
+    ``ins`` and ``outs`` are the values of the whole plan that it takes and gives;
+    ``integers`` the steps whose integers are needed after it.
+    """
+
+    plan: p.Plan
+    ins: tuple[int, ...]
+    outs: tuple[int, ...]
+    integers: tuple[p.Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part or a pausing step, and the values that nothing reads after it."""
+
+    work: Part | p.Call | p.Read
+    dead: tuple[int, ...]
+
+
+def pauses(step: p.Step) -> bool:
+    """Whether the plan cannot run through the step."""
+    return isinstance(step, p.Read) or (isinstance(step, p.Call) and not step.recorded)
+
+
+def stages(plan: p.Plan) -> list[Stage]:
+    """The plan in the order in which it runs."""
+    runs = list(_runs(plan.steps))
+    made = [{number for step in run for number in step.outs} for run in runs]
+    # What each run reads; a length that is needed later keeps its array until then.
+    reads = [_read(run) for run in runs]
+    result: list[Stage] = []
+    later: set[int] = set(plan.outputs)
+    for index in reversed(range(len(runs))):
+        run = runs[index]
+        if pauses(run[0]):
+            work: Part | p.Step = run[0]
+            used = set(run[0].ins)
+        else:
+            work = _part(plan, run, reads[index] - made[index], made[index] & later)
+            used = set(work.ins)
+        assert isinstance(work, Part | p.Call | p.Read)
+        known = made[index] | used
+        result.append(Stage(work, tuple(sorted(known - later))))
+        later |= used
+    return result[::-1]
+
+
+def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
+    run: list[p.Step] = []
+    for step in steps:
+        if not pauses(step):
+            run.append(step)
+            continue
+        if run:
+            yield run
+        yield [step]
+        run = []
+    if run:
+        yield run
+
+
+def _read(run: Sequence[p.Step]) -> set[int]:
+    return {number for step in run for number in step.ins}
+
+
+def _part(plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]) -> Part:
+    """The steps as a plan from ``ins`` to ``outs``, values of the whole plan."""
+    arrays = {n for n in outs if isinstance(plan.values[n], p.ArrayValue)}
+    integers = _integer_steps(run, outs - arrays)
+    wanted = {n for step in integers if isinstance(step, p.Dim) for n in step.ins}
+    made = {number for step in run for number in step.outs}
+    arrays |= wanted & made
+    constants = dict(plan.constants)
+    taken = tuple(sorted((ins | (wanted - made)) - set(constants)))
+    held = sorted((ins | arrays) & set(constants))
+    order = [*taken, *held, *(n for step in run for n in step.outs)]
+    number = {old: new for new, old in enumerate(order)}
+    given = tuple(sorted(arrays))
+    part = p.Plan(
+        name=plan.name,
+        values=tuple(plan.values[old] for old in order),
+        n_inputs=len(taken),
+        constants=tuple((number[old], constants[old]) for old in held),
+        steps=tuple(_renumbered(step, number) for step in run),
+        outputs=tuple(number[old] for old in given),
+    )
+    return Part(part, taken, given, tuple(integers))
+
+
+def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:
+    """The steps of the run that the integers ``wanted`` are computed by, in order."""
+    kinds = p.HostInt | p.Dim | p.IntOp
+    found: list[p.Step] = []
+    needed = set(wanted)
+    for step in reversed(run):
+        if isinstance(step, kinds) and not needed.isdisjoint(step.outs):
+            found.append(step)
+            needed.update(() if isinstance(step, p.Dim) else step.ins)
+    return found[::-1]
+
+
+def _renumbered(step: p.Step, number: Mapping[int, int]) -> p.Step:
+    outs = tuple(number[n] for n in step.outs)
+    return replace(step, outs=outs, ins=tuple(number[n] for n in step.ins))

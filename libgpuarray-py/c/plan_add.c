@@ -1,0 +1,256 @@
+/* Plans: the steps that compute, and views. */
+#include <string.h>
+
+#include "c/elemwise.h"
+#include "c/plan.h"
+#include "c/reduce_source.h"
+#include "c/reduction.h"
+
+static int check_rank(const GpuPlan *p, const char *step, unsigned int value,
+                      unsigned int nd) {
+  GA_TRY(ga__plan_check_value(p, step, value, false));
+  if (p->values[value].nd != nd)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: value %u has %u axes, expected %u",
+                   p->name, ga__plan_label(step), value, p->values[value].nd, nd);
+  return GA_NO_ERROR;
+}
+
+/* Zeros where there is no list. */
+static unsigned int *copy_list(const unsigned int *list, unsigned int n) {
+  unsigned int *copy = ga__alloc(n + 1, sizeof *copy);
+  if (copy != NULL && list != NULL && n > 0)
+    memcpy(copy, list, n * sizeof *copy);
+  return copy;
+}
+
+unsigned int ga__plan_joint_rank(const GpuPlan *p, unsigned int n,
+                                 const unsigned int *ins) {
+  unsigned int nd = 0;
+  for (unsigned int i = 0; i < n; i++) {
+    const ga_value *v = &p->values[ins[i]];
+    if (!v->integer && v->nd > nd)
+      nd = v->nd;
+  }
+  return nd;
+}
+
+static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
+  if (step->size != sizeof *step)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "plan %s: gpuplan_elemwise.size is %zu, expected %zu: compile "
+                   "against this library's headers",
+                   p->name, step->size, sizeof *step);
+  GA_TRY(ga__plan_check_given(p, step->label, step, step->expr));
+  GA_TRY(
+      ga__plan_check_given(p, step->label, step, step->n_out ? step->out_args : NULL));
+  if (step->n_in > 0)
+    GA_TRY(ga__plan_check_given(p, step->label, step->in_args, step->ins));
+  for (unsigned int i = 0; i < step->n_in; i++)
+    GA_TRY(ga__plan_check_value(p, step->label, step->ins[i],
+                                (step->in_args[i].flags & GE_SCALAR) != 0));
+  for (unsigned int i = 0; i < step->n_out; i++) {
+    int over = step->inplace ? step->inplace[i] : -1;
+    if (over >= (int)step->n_in)
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "plan %s, %s: output %u in place of input %d of %u", p->name,
+                     ga__plan_label(step->label), i, over, step->n_in);
+    if (over >= 0 && step->in_args[over].typecode != step->out_args[i].typecode)
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "plan %s, %s: output %u is %s and cannot take over %s memory",
+                     p->name, ga__plan_label(step->label), i,
+                     ga__dtype_name(step->out_args[i].typecode),
+                     ga__dtype_name(step->in_args[over].typecode));
+  }
+  return GA_NO_ERROR;
+}
+
+int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *step) {
+  GA_TRY(ga__plan_check_given(p, "elementwise", outs, step));
+  GA_TRY(check_elemwise(p, step));
+  unsigned int n = step->n_out + step->n_in;
+  unsigned int nd = ga__plan_joint_rank(p, step->n_in, step->ins);
+  gpuelemwise_arg *args = ga__alloc(n, sizeof *args);
+  ga_value *results = ga__alloc(step->n_out, sizeof *results);
+  ga_step s = {.kind = GA_STEP_ELEMWISE,
+               .stretch = copy_list(step->stretch, step->n_in),
+               .inplace = ga__alloc(step->n_out, sizeof *s.inplace)};
+  int status = GA_MEMORY_ERROR;
+  if (args != NULL && results != NULL && s.stretch != NULL && s.inplace != NULL) {
+    memcpy(args, step->out_args, step->n_out * sizeof *args);
+    if (step->n_in > 0)
+      memcpy(args + step->n_out, step->in_args, step->n_in * sizeof *args);
+    for (unsigned int i = 0; i < step->n_out; i++)
+      s.inplace[i] = step->inplace ? step->inplace[i] : -1;
+    for (unsigned int i = 0; i < step->n_out; i++)
+      results[i] = ga__plan_array(step->out_args[i].typecode, nd);
+    status = ga__elemwise_new(&s.elemwise, p->context, step->preamble, step->expr, n,
+                              args, GE_CONVERT_F16, false);
+  }
+  if (status == GA_NO_ERROR)
+    status = ga__plan_add_step(p, s, step->label, step->n_in, step->ins, step->n_out,
+                               results, outs);
+  else
+    ga__plan_clear_step(&s);
+  ga__free(args);
+  ga__free(results);
+  return status;
+}
+
+static unsigned int bits(unsigned int mask) {
+  unsigned int n = 0;
+  for (; mask != 0; mask &= mask - 1)
+    n++;
+  return n;
+}
+
+int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
+                   const gpureduction_spec *spec, const unsigned int *ins,
+                   const unsigned int *stretch, unsigned int axes) {
+  GA_TRY(ga__plan_check_given(p, label, outs, spec));
+  if (spec->n > 0)
+    GA_TRY(ga__plan_check_given(p, label, ins, spec->inputs));
+  for (unsigned int i = 0; i < spec->n; i++)
+    GA_TRY(ga__plan_check_value(p, label, ins[i],
+                                (spec->inputs[i].flags & GE_SCALAR) != 0));
+  unsigned int nd = ga__plan_joint_rank(p, spec->n, ins);
+  if (nd < GA_MAX_NDIM && axes >> nd != 0)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: axes %#x of an array of %u axes",
+                   p->name, ga__plan_label(label), axes, nd);
+  int status = GA_NO_ERROR;
+  ga_step s = {.kind = GA_STEP_REDUCE, .axes = axes};
+  s.reduction = GpuReduction_new(p->context, spec, &status);
+  if (s.reduction == NULL)
+    return status;
+  s.stretch = copy_list(stretch, spec->n);
+  if (s.stretch == NULL) {
+    ga__plan_clear_step(&s);
+    return GA_MEMORY_ERROR;
+  }
+  ga_value results[GA_REDUCE_VALUES];
+  gpureduction_spec whole; /* an older caller's `spec` may be shorter */
+  ga__reduction_spec(&whole, s.reduction);
+  unsigned int n_results = GpuReduction_results(s.reduction);
+  for (unsigned int i = 0; i < n_results; i++)
+    results[i] =
+        ga__plan_array(whole.n_results ? whole.results[i].typecode : whole.out_typecode,
+                       nd - bits(axes));
+  return ga__plan_add_step(p, s, label, whole.n, ins, n_results, results, outs);
+}
+
+/* The part that gemv and gemm share; `rank` is that of the second factor and the
+ * result. */
+static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step s,
+                       unsigned int rank, unsigned int a, unsigned int b,
+                       unsigned int c, int inplace) {
+  unsigned int ins[3] = {a, b, c};
+  unsigned int n_in = s.beta == 0.0 ? 2 : 3;
+  GA_TRY(ga__plan_check_given(p, label, out, out));
+  GA_TRY(check_rank(p, label, a, 2));
+  for (unsigned int i = 1; i < n_in; i++)
+    GA_TRY(check_rank(p, label, ins[i], rank));
+  s.inplace = ga__alloc(1, sizeof *s.inplace);
+  if (s.inplace == NULL)
+    return GA_MEMORY_ERROR;
+  s.inplace[0] = n_in == 3 && inplace ? 2 : -1;
+  ga_value result = ga__plan_array(p->values[a].typecode, rank);
+  return ga__plan_add_step(p, s, label, n_in, ins, 1, &result, out);
+}
+
+int GpuPlan_gemv(GpuPlan *p, unsigned int *out, const char *label, double alpha,
+                 unsigned int a, cb_transpose trans_a, unsigned int x, double beta,
+                 unsigned int c, int inplace) {
+  ga_step s = {.kind = GA_STEP_GEMV, .alpha = alpha, .beta = beta, .ta = trans_a};
+  return add_product(p, out, label, s, 1, a, x, c, inplace);
+}
+
+int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
+                 unsigned int a, cb_transpose trans_a, unsigned int b,
+                 cb_transpose trans_b, double beta, unsigned int c, int inplace) {
+  ga_step s = {
+      .kind = GA_STEP_GEMM, .alpha = alpha, .beta = beta, .ta = trans_a, .tb = trans_b};
+  return add_product(p, out, label, s, 2, a, b, c, inplace);
+}
+
+int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                       unsigned int nd, const int *pattern) {
+  GA_TRY(ga__plan_check_given(p, label, out, nd > 0 ? (const void *)pattern : out));
+  GA_TRY(ga__plan_check_value(p, label, a, false));
+  GA_TRY(ga__plan_check_axes(p, label, nd));
+  ga_step s = {.kind = GA_STEP_DIMSHUFFLE, .nd = nd};
+  if (nd > 0)
+    memcpy(s.pattern, pattern, nd * sizeof *pattern);
+  ga_value result = ga__plan_array(p->values[a].typecode, nd);
+  return ga__plan_add_step(p, s, label, 1, &a, 1, &result, out);
+}
+
+/* reshape and broadcast: the array, then the host integers of its new shape. */
+static int add_shaped(GpuPlan *p, unsigned int *out, const char *label,
+                      enum ga_step_kind kind, unsigned int a, unsigned int nd,
+                      const unsigned int *dims) {
+  unsigned int ins[GA_MAX_NDIM + 1] = {a};
+  GA_TRY(ga__plan_check_given(p, label, out, nd > 0 ? dims : out));
+  GA_TRY(ga__plan_check_value(p, label, a, false));
+  GA_TRY(ga__plan_check_axes(p, label, nd));
+  for (unsigned int i = 0; i < nd; i++) {
+    GA_TRY(ga__plan_check_value(p, label, dims[i], true));
+    ins[i + 1] = dims[i];
+  }
+  ga_step s = {.kind = kind, .nd = nd};
+  ga_value result = ga__plan_array(p->values[a].typecode, nd);
+  return ga__plan_add_step(p, s, label, nd + 1, ins, 1, &result, out);
+}
+
+int GpuPlan_reshape(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                    unsigned int nd, const unsigned int *dims) {
+  return add_shaped(p, out, label, GA_STEP_RESHAPE, a, nd, dims);
+}
+
+int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                      unsigned int nd, const unsigned int *dims) {
+  return add_shaped(p, out, label, GA_STEP_BROADCAST, a, nd, dims);
+}
+
+int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a) {
+  GA_TRY(ga__plan_check_given(p, label, out, out));
+  GA_TRY(ga__plan_check_value(p, label, a, false));
+  ga_value result = ga__plan_array(p->values[a].typecode, p->values[a].nd);
+  return ga__plan_add_step(p, (ga_step){.kind = GA_STEP_COPY}, label, 1, &a, 1, &result,
+                           out);
+}
+
+int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
+                     gpuplan_function function, void *data, unsigned int n_in,
+                     const unsigned int *ins, unsigned int n_out,
+                     const gpuplan_type *results, const int *inplace) {
+  GA_TRY(ga__plan_check_given(p, label, outs, results));
+  if (function == NULL || (n_in > 0 && ins == NULL))
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %s is NULL", p->name,
+                   ga__plan_label(label), function ? "the list of inputs" : "function");
+  for (unsigned int i = 0; i < n_in; i++)
+    GA_TRY(ga__plan_check_value(p, label, ins[i],
+                                ins[i] < p->n_values && p->values[ins[i]].integer));
+  for (unsigned int i = 0; i < n_out; i++) {
+    GA_TRY(ga__plan_check_axes(p, label, results[i].nd));
+    GA_TRY(ga__dtype_check(results[i].typecode, "plan function"));
+    if (inplace && inplace[i] >= (int)n_in)
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "plan %s, %s: output %u in place of input %d of %u", p->name,
+                     ga__plan_label(label), i, inplace[i], n_in);
+  }
+  ga_value *values = ga__alloc(n_out + 1, sizeof *values);
+  ga_step s = {.kind = GA_STEP_FUNCTION,
+               .function = function,
+               .data = data,
+               .inplace = ga__alloc(n_out + 1, sizeof *s.inplace)};
+  int status = GA_MEMORY_ERROR;
+  if (values != NULL && s.inplace != NULL) {
+    for (unsigned int i = 0; i < n_out; i++) {
+      s.inplace[i] = inplace ? inplace[i] : -1;
+      values[i] = ga__plan_array(results[i].typecode, results[i].nd);
+    }
+    status = ga__plan_add_step(p, s, label, n_in, ins, n_out, values, outs);
+  } else
+    ga__plan_clear_step(&s);
+  ga__free(values);
+  return status;
+}

@@ -1,0 +1,242 @@
+/* Plans whose steps are functions and whose shapes come from integers: on the null
+ * backend. */
+#include "check.h"
+#include "null_context.h"
+
+#include <gpuarray/plan.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct calls {
+  int n;
+  int fail; /* a status to return */
+} calls;
+
+/* The first `ints[1]` rows of ins[0], copied. */
+static int first_rows(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                      const long long *ints) {
+  calls *seen = data;
+  seen->n++;
+  if (seen->fail != GA_NO_ERROR)
+    return seen->fail;
+  if (ins[1] != NULL)
+    return GA_MISC_ERROR;
+  GpuArray part;
+  const ssize_t starts[1] = {0}, stops[1] = {(ssize_t)ints[1]}, steps[1] = {1};
+  int status = GpuArray_index(&part, ins[0], starts, stops, steps);
+  if (status != GA_NO_ERROR)
+    return status;
+  status = GpuArray_copy(outs[0], &part, GA_C_ORDER);
+  GpuArray_clear(&part);
+  return status;
+}
+
+/* x (n,), count: the first 2 count elements of x. */
+static int build(GpuPlan **plan, gpucontext *ctx, calls *seen, gpuplan_type type,
+                 const int *inplace) {
+  unsigned int x, count, two, twice, part;
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, ctx, "test");
+#define STEP(call)                                                                     \
+  if (status == GA_NO_ERROR)                                                           \
+  status = (call)
+  STEP(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(p, &count));
+  STEP(GpuPlan_int(p, &two, 2));
+  STEP(GpuPlan_int_op(p, &twice, GP_INT_MUL, count, two));
+  unsigned int ins[2] = {x, status == GA_NO_ERROR ? twice : 0};
+  STEP(
+      GpuPlan_function(p, &part, "first", first_rows, seen, 2, ins, 1, &type, inplace));
+  STEP(GpuPlan_output(p, part));
+#undef STEP
+  if (status == GA_NO_ERROR)
+    *plan = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static const gpuplan_type vector = {GA_FLOAT, 1};
+
+static int call(GpuPlan *p, gpucontext *ctx, size_t n, long long count, GpuArray *out,
+                int *failed) {
+  GpuArray x = {0}, *outs[1] = {out};
+  int status = GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER);
+  if (status == GA_NO_ERROR) {
+    const GpuArray *ins[1] = {&x};
+    status = GpuPlan_call(p, outs, ins, &count, failed);
+  }
+  GpuArray_clear(&x);
+  return status;
+}
+
+static void test_a_function_is_recorded(gpucontext *ctx) {
+  calls seen = {0};
+  GpuPlan *p = NULL;
+  CHECK_OK(build(&p, ctx, &seen, vector, NULL));
+  const long long counts[4] = {2, 3, 2, 3};
+  for (int i = 0; i < 4; i++) {
+    GpuArray out = {0};
+    CHECK_OK(call(p, ctx, 9, counts[i], &out, NULL));
+    CHECK(out.dimensions[0] == 2 * (size_t)counts[i]);
+    CHECK(seen.n == (i < 2 ? i + 1 : 2)); /* later runs replay */
+    GpuArray_clear(&out);
+  }
+  GpuPlan_free(p);
+}
+
+static void test_failures(gpucontext *ctx) {
+  calls seen = {0};
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int failed = -1;
+  const int beyond[1] = {2};
+  const gpuplan_type ranks = {GA_FLOAT, GA_MAX_NDIM + 1}, dtypes = {9999, 1};
+  CHECK_STATUS(GA_INVALID_ERROR, build(&p, ctx, &seen, vector, beyond));
+  CHECK_TEXT("in place of input 2 of 2");
+  CHECK_STATUS(GA_VALUE_ERROR, build(&p, ctx, &seen, ranks, NULL));
+  CHECK(build(&p, ctx, &seen, dtypes, NULL) != GA_NO_ERROR);
+  CHECK(p == NULL);
+
+  CHECK_OK(build(&p, ctx, &seen, vector, NULL));
+  unsigned int value = 77;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_function(p, &value, "none", NULL, NULL, 0, NULL,
+                                                1, &vector, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_function(p, &value, "none", first_rows, NULL, 1,
+                                                NULL, 1, &vector, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_function(p, NULL, "none", first_rows, NULL, 0,
+                                                NULL, 1, &vector, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_int_input(p, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_int_input(NULL, &value));
+  CHECK(value == 77);
+  seen.fail = GA_IMPL_ERROR;
+  CHECK_STATUS(GA_IMPL_ERROR, call(p, ctx, 9, 2, &out, &failed));
+  CHECK(failed == 2); /* after the integers */
+  seen.fail = GA_NO_ERROR;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_save(NULL, "/nowhere"));
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR, GpuPlan_save(p, "/nowhere"));
+  CHECK_TEXT("step first of test");
+
+  GpuArray x, *outs[1] = {&out};
+  const size_t n = 9;
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  const GpuArray *ins[1] = {&x};
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_run(p, outs, ins, NULL));
+  CHECK_TEXT("run it by GpuPlan_call");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_bind(p, ins, NULL));
+  CHECK(out.data == NULL);
+  CHECK_OK(call(p, ctx, 9, 2, &out, NULL)); /* and still works */
+  GpuArray_clear(&out);
+  GpuArray_clear(&x);
+  GpuPlan_free(p);
+}
+
+static void test_a_result_of_another_type(gpucontext *ctx) {
+  calls seen = {0};
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  const gpuplan_type other = {GA_DOUBLE, 1};
+  CHECK_OK(build(&p, ctx, &seen, other, NULL));
+  CHECK_STATUS(GA_INVALID_ERROR, call(p, ctx, 9, 2, &out, NULL));
+  CHECK_TEXT("announced as float64 of 1 axes");
+  GpuPlan_free(p);
+}
+
+/* The integer that `op` makes of `a` and `b`, as the length of a result. */
+static long long computed(gpucontext *ctx, int op, long long a, long long b) {
+  unsigned int x, m, n, value, shaped;
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "integers"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 1));
+  CHECK_OK(GpuPlan_int_input(p, &m));
+  CHECK_OK(GpuPlan_int_input(p, &n));
+  CHECK_OK(GpuPlan_int_op(p, &value, op, m, n));
+  CHECK_OK(GpuPlan_broadcast(p, &shaped, "length", x, 1, &value));
+  CHECK_OK(GpuPlan_output(p, shaped));
+  GpuArray ones, out = {0}, *outs[1] = {&out};
+  const size_t one = 1;
+  CHECK_OK(GpuArray_zeros(&ones, ctx, GA_FLOAT, 1, &one, GA_C_ORDER));
+  const GpuArray *ins[1] = {&ones};
+  const long long ints[2] = {a, b};
+  int status = GpuPlan_call(p, outs, ins, ints, NULL);
+  long long length = status == GA_NO_ERROR ? (long long)out.dimensions[0] : -1;
+  GpuArray_clear(&out);
+  GpuArray_clear(&ones);
+  GpuPlan_free(p);
+  return length;
+}
+
+static void test_integers(gpucontext *ctx) {
+  CHECK(computed(ctx, GP_INT_ADD, 3, 4) == 7);
+  CHECK(computed(ctx, GP_INT_SUB, 7, 4) == 3);
+  CHECK(computed(ctx, GP_INT_FLOORDIV, -7, -2) == 3);
+  CHECK(computed(ctx, GP_INT_MOD, -7, 4) == 1);
+  CHECK(computed(ctx, GP_INT_MOD, 7, 0) == -1);
+  CHECK(computed(ctx, GP_INT_LT, 2, 3) == 1 && computed(ctx, GP_INT_LT, 3, 3) == 0);
+  CHECK(computed(ctx, GP_INT_LE, 3, 3) == 1 && computed(ctx, GP_INT_LE, 4, 3) == 0);
+  CHECK(computed(ctx, GP_INT_EQ, 3, 3) == 1 && computed(ctx, GP_INT_EQ, 4, 3) == 0);
+  CHECK(computed(ctx, GP_INT_AND, 6, 3) == 2 && computed(ctx, GP_INT_OR, 6, 3) == 7);
+  CHECK(computed(ctx, GP_INT_CAST, 300, GA_UBYTE) == 44);
+  CHECK(computed(ctx, GP_INT_CAST, 200, GA_BYTE) == -1); /* -56: no length */
+  CHECK(computed(ctx, GP_INT_CAST, 70000, GA_USHORT) == 4464);
+  CHECK(computed(ctx, GP_INT_CAST, 65537, GA_SHORT) == 1);
+  CHECK(computed(ctx, GP_INT_CAST, 4294967299, GA_INT) == 3);
+  CHECK(computed(ctx, GP_INT_CAST, 4294967299, GA_UINT) == 3);
+  CHECK(computed(ctx, GP_INT_CAST, 5, GA_BOOL) == 1);
+  CHECK(computed(ctx, GP_INT_CAST, 5, GA_LONG) == 5);
+}
+
+static void test_integer_inputs_are_saved(gpucontext *ctx) {
+  char path[] = "/tmp/gpuplan-XXXXXX";
+  unsigned int x, n, shaped;
+  GpuPlan *p = NULL, *again = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "saved"));
+  CHECK_OK(GpuPlan_int_input(p, &n));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 1));
+  CHECK_OK(GpuPlan_broadcast(p, &shaped, "length", x, 1, &n));
+  CHECK_OK(GpuPlan_output(p, shaped));
+  int file = mkstemp(path);
+  CHECK(file >= 0);
+  close(file);
+  CHECK_OK(GpuPlan_save(p, path));
+  CHECK_OK(GpuPlan_load(&again, ctx, path));
+  remove(path);
+  GpuArray out = {0};
+  CHECK_OK(call(again, ctx, 1, 5, &out, NULL));
+  CHECK(out.dimensions[0] == 5);
+  GpuArray_clear(&out);
+  GpuPlan_free(again);
+  GpuPlan_free(p);
+}
+
+static void test_failing_allocations(gpucontext *ctx) {
+  for (long n = 0;; n++) {
+    calls seen = {0};
+    GpuPlan *p = NULL;
+    GpuArray out = {0};
+    ga__alloc_fail_at(n);
+    int status = build(&p, ctx, &seen, vector, NULL);
+    if (status == GA_NO_ERROR)
+      status = call(p, ctx, 9, 2, &out, NULL);
+    ga__alloc_fail_at(-1);
+    GpuArray_clear(&out);
+    GpuPlan_free(p);
+    if (status == GA_NO_ERROR)
+      break;
+    CHECK(status == GA_MEMORY_ERROR);
+    CHECK(n < 1000);
+  }
+}
+
+int main(void) {
+  gpucontext *ctx = open_null();
+  test_a_function_is_recorded(ctx);
+  test_failures(ctx);
+  test_a_result_of_another_type(ctx);
+  test_integers(ctx);
+  test_integer_inputs_are_saved(ctx);
+  test_failing_allocations(ctx);
+  gpucontext_deref(ctx);
+  return check_result("plan_function");
+}
