@@ -24,8 +24,8 @@ static void set_geometry(ga_launch *launch, const gpucontext *ctx, const gpukern
     threads = most;
   size_t work = ctx->info.is_cpu ? CPU_GROUP_WORK : threads * per_thread;
   size_t blocks = n / work + (n % work != 0);
-  size_t limit =
-      ctx->info.is_cpu ? 4 * (size_t)ctx->info.processors : ctx->info.max_grid[0];
+  size_t limit = ctx->info.is_cpu ? GA_CPU_GROUPS * (size_t)ctx->info.processors
+                                  : ctx->info.max_grid[0];
   launch->nd = 1;
   launch->block[0] = threads;
   launch->grid[0] = blocks < limit ? blocks : limit;
@@ -151,9 +151,9 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
 /* ---- strided ---- */
 
 /* Elements of a piece of a row, so that positions in it take 31 bits in every array. */
-static size_t piece_length(const ga_walk *w, bool unit) {
+static size_t piece_length(const ga_walk *w, bool along) {
   unsigned int last = w->nd - 1;
-  size_t piece = unit || ga__walk_follows_rows(w) ? CPU_ROW_PIECE : CPU_PIECE;
+  size_t piece = along || ga__walk_follows_rows(w) ? CPU_ROW_PIECE : CPU_PIECE;
   for (unsigned int k = 0; k < w->n_arrays; k++) {
     size_t step = (size_t)labs(w->strides[k][last]) / w->itemsize[k];
     if (step > INT32_MAX / piece)
@@ -162,17 +162,46 @@ static size_t piece_length(const ga_walk *w, bool unit) {
   return piece;
 }
 
+/* Whether input k may be loaded in pairs: the element behind its last one is in the
+ * buffer, and nothing there is written. */
+static bool is_paired(const ga_walk *w, unsigned int k) {
+  const gpudata *data = w->data[k];
+  size_t end = w->offset[k] + 2 * w->itemsize[k];
+  for (unsigned int i = 0; i < w->nd; i++)
+    if (w->strides[k][i] > 0)
+      end += (w->dims[i] - 1) * (size_t)w->strides[k][i];
+  for (unsigned int i = 0; i < w->n_arrays; i++)
+    if (!w->is_input[i] && w->data[i] == data)
+      return false;
+  /* What a stand-in's buffer holds is not known yet. */
+  return w->strides[k][w->nd - 1] == 2 * (ssize_t)w->itemsize[k] &&
+         data->tape == NULL && end <= data->size;
+}
+
+static enum ga_elem_row row_of(const GpuElemwise *ge, const ga_walk *w) {
+  if (ga__walk_is_unit(w))
+    return GA_ELEM_ROW_UNIT;
+  if (!ga__elem_takes_pairs(&ge->spec))
+    return GA_ELEM_ROW_ANY;
+  for (unsigned int k = 0; k < w->n_arrays; k++) {
+    bool is_unit = w->strides[k][w->nd - 1] == (ssize_t)w->itemsize[k];
+    if (w->is_input[k] ? !is_paired(w, k) : !is_unit)
+      return GA_ELEM_ROW_ANY;
+  }
+  return GA_ELEM_ROW_PAIRS;
+}
+
 static int launch_strided_cpu(GpuElemwise *ge, ga_elem_variant *v, gpukernel *k,
                               const ga_walk *w, void *const *args) {
   ga_args list;
   list.n = 0;
   size_t row = w->dims[w->nd - 1];
-  bool unit = ga__walk_is_unit(w);
-  size_t piece = piece_length(w, unit);
+  enum ga_elem_row kind = row_of(ge, w);
+  size_t piece = piece_length(w, kind != GA_ELEM_ROW_ANY);
   ga__args_u64(&list, w->n / row);
   ga__args_u64(&list, (row - 1) / piece + 1);
   ga__args_u64(&list, piece);
-  ga__args_u32(&list, unit);
+  ga__args_u32(&list, kind);
   add_axes(&list, v, w->nd, w->dims, true);
   add_arrays(&list, ge, v->nd, w, true, args);
   ga_launch launch = {.n_args = list.n, .args = list.list};

@@ -1,4 +1,4 @@
-/* The kernel texts of an elementwise expression: flat or strided, for GPUs or CPUs. */
+/* The kernel texts of an elementwise expression: flat or strided, for GPUs. */
 #include "c/elemwise_source.h"
 
 #include <stdio.h>
@@ -81,26 +81,7 @@ static void add_flat_gpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t singl
   ga__strbuf_add(sb, "      }\n    }\n  }\n}\n");
 }
 
-/* ---- flat, CPU ---- */
-
-/* Each group walks one run, its items side by side, so that the items of a group become
- * the lanes of a vector; the loop is the same for all items of a group. Compilers make
- * vectors of it only while it is plain: signed positions, one loop. */
-static void add_flat_cpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
-  ga__strbuf_add(
-      sb, "  const ga_ssize ga_i_step = (ga_ssize)LDIM_0;\n"
-          "  const ga_ssize ga_i_run = (ga_ssize)(((ga_i_n + GDIM_0 - 1) / GDIM_0\n"
-          "      + LDIM_0 - 1) / LDIM_0 * LDIM_0);\n"
-          "  const ga_ssize ga_i_start = (ga_ssize)GID_0 * ga_i_run;\n"
-          "  const ga_ssize ga_i_end = ga_i_start + ga_i_run < (ga_ssize)ga_i_n\n"
-          "      ? ga_i_start + ga_i_run : (ga_ssize)ga_i_n;\n"
-          "  for (ga_ssize ga_i_u = ga_i_start; ga_i_u < ga_i_end;\n"
-          "       ga_i_u += ga_i_step) {\n"
-          "    const ga_ssize ga_i_i = ga_i_u + (ga_ssize)LID_0;\n"
-          "    if (ga_i_i < ga_i_end) {\n");
-  ga__elem_add_body(sb, spec, single, "      ", "ga_i_@[ga_i_i]", "ga_i_@[ga_i_i]");
-  ga__strbuf_add(sb, "    }\n  }\n}\n");
-}
+/* ---- flat ---- */
 
 int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t single) {
   ga_strbuf text = {0};
@@ -108,7 +89,7 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
   ga__elem_add_parameters(&text, spec, 0, "", "");
   ga__elem_add_pointers(&text, spec, single);
   if (spec->is_cpu)
-    add_flat_cpu(&text, spec, single);
+    ga__elem_add_flat_cpu(&text, spec, single);
   else
     add_flat_gpu(&text, spec, single);
   return ga__elem_finish(out, spec, "KERNEL", &text);
@@ -294,126 +275,10 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   return ga__elem_finish(out, spec, "KERNEL", &text);
 }
 
-/* ---- strided, CPU ---- */
-
-/* The elements of a piece of a row; `body` with ga_i_x for each. */
-static void add_row(ga_strbuf *sb, const ga_strbuf *body) {
-  ga__strbuf_add(sb, "      for (ga_int ga_i_u = 0; ga_i_u < ga_i_length;\n"
-                     "           ga_i_u += (ga_int)LDIM_0) {\n"
-                     "        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;\n"
-                     "        if (ga_i_x < ga_i_length) {\n");
-  if (ga__strbuf_status(body) == GA_NO_ERROR)
-    ga__strbuf_add(sb, body->text);
-  else
-    sb->failed = true;
-  ga__strbuf_add(sb, "        }\n      }\n");
-}
-
-/* Strides of 0 and 1: what has stride 0 is loaded before the row, else the compiler
- * would gather it. */
-static void add_unit_row(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int last) {
-  ga_strbuf body = {0};
-  char from[64];
-  snprintf(from, sizeof from, "(ga_i_t@_%u ? ga_i_a@[ga_i_x] : ga_i_f@)", last);
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__elem_is_read(&spec->args[i]))
-      ga__strbuf_addf(sb, "      const %s ga_i_f%u = *ga_i_a%u;\n",
-                      ga__elem_stored(&spec->args[i]), i, i);
-  ga__elem_add_body(&body, spec, 0, "          ", from, "ga_i_a@[ga_i_x]");
-  add_row(sb, &body);
-  ga__strbuf_clear(&body);
-}
-
-/* An element of array i into ga_i_e, or back. Strides of 1 and -1 are told apart, once
- * for all lanes of a vector, since others are gathered and scattered. */
-static void add_strided_element(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
-                                bool load) {
-  static const char load_text[] = "          %s ga_i_e@;\n"
-                                  "          if (ga_i_s@ == 1)\n"
-                                  "            ga_i_e@ = ga_i_a@[ga_i_x];\n"
-                                  "          else if (ga_i_s@ == -1)\n"
-                                  "            ga_i_e@ = ga_i_a@[-ga_i_x];\n"
-                                  "          else\n"
-                                  "            ga_i_e@ = ga_i_a@[ga_i_x * ga_i_s@];\n";
-  static const char store_text[] = "          if (ga_i_s@ == 1)\n"
-                                   "            ga_i_a@[ga_i_x] = ga_i_e@;\n"
-                                   "          else\n"
-                                   "            ga_i_a@[ga_i_x * ga_i_s@] = ga_i_e@;\n";
-  char text[400];
-  snprintf(text, sizeof text, load_text, ga__elem_stored(&spec->args[i]));
-  ga__elem_add_place(sb, load ? text : store_text, i);
-}
-
-static void add_strided_row(ga_strbuf *sb, const ga_elem_spec *spec,
-                            unsigned int last) {
-  ga_strbuf body = {0};
-  for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__elem_is_array(&spec->args[i]))
-      continue;
-    ga__strbuf_addf(sb, "      const ga_int ga_i_s%u = (ga_int)ga_i_t%u_%u;\n", i, i,
-                    last);
-    if (ga__elem_is_read(&spec->args[i]))
-      add_strided_element(&body, spec, i, true);
-    else
-      ga__strbuf_addf(&body, "          %s ga_i_e%u;\n",
-                      ga__elem_stored(&spec->args[i]), i);
-  }
-  ga__elem_add_body(&body, spec, 0, "          ", "ga_i_e@", "ga_i_e@");
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__elem_is_written(&spec->args[i]))
-      add_strided_element(&body, spec, i, false);
-  add_row(sb, &body);
-  ga__strbuf_clear(&body);
-}
-
-/* Each group walks a run of pieces of rows, its items side by side; pieces that follow
- * each other are below each other, so that short ones make a transposition go block by
- * block. Positions within a piece take 32 bits, which makes gathers twice as fast. */
-static void add_strided_cpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd) {
-  unsigned int last = nd - 1;
-  ga__strbuf_addf(sb,
-                  "  const ga_size ga_i_n = ga_i_rows * ga_i_pieces;\n"
-                  "  const ga_size ga_i_run = (ga_i_n + GDIM_0 - 1) / GDIM_0;\n"
-                  "  const ga_size ga_i_start = GID_0 * ga_i_run;\n"
-                  "  const ga_size ga_i_end = ga_i_start + ga_i_run < ga_i_n\n"
-                  "      ? ga_i_start + ga_i_run : ga_i_n;\n"
-                  "  for (ga_size ga_i_i = ga_i_start; ga_i_i < ga_i_end; ga_i_i++) {\n"
-                  "    const ga_size ga_i_from = ga_i_i / ga_i_rows * ga_i_piece;\n"
-                  "    const ga_ssize ga_i_x%u = (ga_ssize)ga_i_from;\n"
-                  "    const ga_int ga_i_length = (ga_int)(ga_i_d%u - ga_i_from < "
-                  "ga_i_piece\n"
-                  "        ? ga_i_d%u - ga_i_from : ga_i_piece);\n"
-                  "    ga_size ga_i_r = ga_i_i %% ga_i_rows;\n",
-                  last, last, last);
-  ga__elem_add_split(sb, last, "    ", "ga_size", "ga_ssize", "ga_i_r / ga_i_d@");
-  for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__elem_is_array(&spec->args[i]))
-      continue;
-    ga__strbuf_addf(sb, "    GLOBAL_MEM %s *ga_i_a%u = ga_i_%u + (",
-                    ga__elem_stored(&spec->args[i]), i, i);
-    ga__elem_add_sum(sb, nd, i);
-    ga__strbuf_add(sb, ");\n");
-  }
-  ga__strbuf_add(sb, "    if (ga_i_unit) {\n");
-  add_unit_row(sb, spec, last);
-  ga__strbuf_add(sb, "    } else {\n");
-  add_strided_row(sb, spec, last);
-  ga__strbuf_add(sb, "    }\n  }\n}\n");
-}
-
-static int strided_cpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd) {
-  ga_strbuf text = {0};
-  ga__strbuf_add(&text, "(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece, "
-                        "ga_uint ga_i_unit");
-  for (unsigned int k = nd == 1 ? 0 : 1; k < nd; k++)
-    ga__strbuf_addf(&text, ", ga_size ga_i_d%u", k);
-  ga__elem_add_parameters(&text, spec, nd, "ga_ssize", "");
-  ga__elem_add_pointers(&text, spec, 0);
-  add_strided_cpu(&text, spec, nd);
-  return ga__elem_finish(out, spec, "KERNEL", &text);
-}
+/* ---- strided ---- */
 
 int ga__elem_strided_source(ga_source *out, const ga_elem_spec *spec, unsigned int nd,
                             bool wide) {
-  return spec->is_cpu ? strided_cpu(out, spec, nd) : strided_gpu(out, spec, nd, wide);
+  return spec->is_cpu ? ga__elem_strided_cpu(out, spec, nd)
+                      : strided_gpu(out, spec, nd, wide);
 }

@@ -49,11 +49,21 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
  * long, whose elements are `gap` apart, and `units` is 0. n is below 2^31; `wide` is
  * for strides and positions beyond.
  *
- * On a CPU all is 64-bit: rows, pieces of a row, elements of a piece, whether the last
- * axis has strides 0 and 1 only (ga_uint), and the lengths of all axes but the first
- * (of one axis, its own). */
+ * On a CPU all is 64-bit: rows, pieces of a row, elements of a piece, how the last axis
+ * is walked (an enum ga_elem_row, as ga_uint), and the lengths of all axes but the
+ * first (of one axis, its own). */
 int ga__elem_strided_source(ga_source *out, const ga_elem_spec *spec, unsigned int nd,
                             bool wide);
+
+/* How a CPU walks along the last axis. */
+enum ga_elem_row {
+  GA_ELEM_ROW_ANY,
+  GA_ELEM_ROW_UNIT, /* strides of 0 and 1 */
+  /* Where ga__elem_takes_pairs: inputs of stride 2, outputs of stride 1. An element is
+   * loaded with the one behind it, which must be the buffer's, and not be written. */
+  GA_ELEM_ROW_PAIRS
+};
+bool ga__elem_takes_pairs(const ga_elem_spec *spec);
 
 /* For a GPU: arrays that differ in which of the last two axes has their neighbours. A
  * block of ga__elem_tile_threads takes a square of the two; arrays whose neighbours are

@@ -47,6 +47,10 @@ void ga__elem_add_sum(ga_strbuf *sb, unsigned int nd, unsigned int i);
 int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
                     ga_strbuf *text);
 
+/* For CPUs: the body of the flat kernel; the strided kernel. */
+void ga__elem_add_flat_cpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single);
+int ga__elem_strided_cpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd);
+
 /* A division of numbers below 2^31 by multiplication. */
 #define GA_ELEM_QUOTIENT "(ga_uint)(((ga_ulong)ga_i_r * ga_i_m@) >> ga_i_h@)"
 

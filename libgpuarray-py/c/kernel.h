@@ -7,6 +7,10 @@
 
 #define GA_KERNEL_NAME 64
 
+/* Groups of a launch on a CPU at most, for each processor. With few, a runtime leaves
+ * threads idle: PoCL's first thread takes half of what is left and one more. */
+#define GA_CPU_GROUPS 16
+
 struct _gpukernel {
   gpucontext *context; /* first, as consumers of libgpuarray expect */
   atomic_uint references;

@@ -40,7 +40,7 @@ static unsigned int power_below(size_t n) {
 }
 
 /* Bytes of the accumulators of a CPU's tile of columns. */
-#define CPU_TILE 8192
+#define CPU_TILE 16384
 
 static size_t largest_item(const ga_reduce_spec *spec) {
   size_t largest = 1;

@@ -300,7 +300,8 @@ static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
   g->lanes_outer = rows ? 1 : ga__ceil_div(across, across_tiles);
   g->tiles = rows ? results : results / across * across_tiles;
   size_t work = results * g->outer * g->inner;
-  size_t groups = smaller(work / CPU_GRAIN + 1, 4 * (size_t)device->processors);
+  size_t groups =
+      smaller(work / CPU_GRAIN + 1, GA_CPU_GROUPS * (size_t)device->processors);
   g->groups = smaller(groups, g->tiles);
   bool is_large = work / CPU_GRAIN >= CPU_SPLIT;
   size_t splits = is_large && g->tiles < groups ? groups / g->tiles : 1;

@@ -25,7 +25,7 @@ static const char tail[] =
     "#undef RD_RUN_NOTHING\n#undef RD_RUN_ADD\n#undef RD_RUN_END\n#undef RD_WORD\n"
     "#undef RD_MORE\n#undef RD_SHIFTED\n#undef RD_ALIGN\n"
     "#undef RD_TOTALS\n#undef RD_LOAD_TOTAL\n#undef RD_KEEP_TOTAL\n#undef RD_ROWS\n"
-    "#undef RD_STRIP\n";
+    "#undef RD_STRIP\n#undef RD_MANY\n#undef RD_MANY_AT\n#undef RD_LINE\n";
 
 static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
   return spec->is_parts ? "RD_ACC" : ga__reduce_type(spec->inputs[i].typecode);
@@ -50,7 +50,7 @@ static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
                   shape->width, GA_REDUCE_BLOCK, spec->is_cpu);
   ga__strbuf_add(sb, "#define RD_IDENTITY RD_NOTHING()\n");
   if (spec->is_cpu)
-    ga__strbuf_add(sb, "#define RD_ROWS 8\n#define RD_STRIP 16\n");
+    ga__strbuf_add(sb, "#define RD_ROWS 4\n#define RD_STRIP 16\n");
   if (shape->vector > 0)
     ga__strbuf_addf(sb, "#define RD_VECTOR %u\n#define RD_UNROLL %u\n", shape->vector,
                     shape->unroll);
@@ -337,6 +337,7 @@ static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
     ga__strbuf_add(sb, "      }\n");
     return;
   }
+  ga__strbuf_add(sb, ga__rows_vectors);
   ga__strbuf_add(sb, "      if (lanes == 1) {\n"
                      "#define RD_LANES 1\n#define RD_LANE 0\n");
   ga__strbuf_add(sb, ga__rows_loop);
@@ -421,9 +422,13 @@ static void add_cpu_columns(ga_strbuf *sb, const ga_reduce_spec *spec,
 static void add_cpu_column_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
                                  unsigned int nk, unsigned int nr) {
   ga__strbuf_add(sb, ga__columns_cpu);
-  ga__strbuf_add(sb, "      if (mode & 1) {\n");
+  ga__strbuf_add(sb, "      if (mode & 1) {\n#define RD_LINE(q) ");
+  add_arrays(sb, spec,
+             "((GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_#))",
+             nr - 1);
+  ga__strbuf_add(sb, "\n");
   add_cpu_columns(sb, spec, "(ga_ssize)(p) * (ga_ssize)sizeof($)", nk, nr);
-  ga__strbuf_add(sb, "      } else {\n");
+  ga__strbuf_add(sb, "      } else {\n#undef RD_LINE\n");
   add_cpu_columns(sb, spec, "(p) * k@_#", nk, nr);
   ga__strbuf_add(sb, "      }\n");
   ga__strbuf_add(sb, ga__columns_cpu_end);
@@ -469,6 +474,8 @@ static void add_kernel(ga_strbuf *sb, const ga_reduce_spec *spec,
   const bool rows = kind == GA_REDUCE_ROWS;
   add_sizes(sb, spec, &shape);
   ga__reduce_add_functions(sb, spec);
+  if (spec->is_cpu)
+    ga__reduce_add_vectors(sb, spec);
   add_parameters(sb, spec, nk, nr);
   add_addresses(sb, spec, rows ? nk : nk - 1, nr);
   if (shape.vector > 0)

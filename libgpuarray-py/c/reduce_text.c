@@ -85,6 +85,23 @@ const char ga__rows_loop_end[] =
     "            acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v * RD_LANES + "
     "RD_LANE));\n";
 
+/* Before that, where the compiler is told of vectors, whole steps of one item. */
+const char ga__rows_vectors[] =
+    "#ifdef RD_MANY\n"
+    "        if (i + 16 <= inner_to) {\n"
+    "          RD_MANY total = vload16(0, acc);\n"
+    "          while (i + 16 <= inner_to) {\n"
+    "            RD_INT stop = i + 64 * 16;\n"
+    "            if (stop > inner_to - 15) stop = inner_to - 15;\n"
+    "            RD_MANY run = RD_MANY_AT(y0 + i);\n"
+    "            for (i += 16; i < stop; i += 16)\n"
+    "              run = RD_COMBINE(run, RD_MANY_AT(y0 + i));\n"
+    "            total = RD_COMBINE(total, run);\n"
+    "          }\n"
+    "          vstore16(total, 0, acc);\n"
+    "        }\n"
+    "#endif\n";
+
 /* Of a pick, for one item: chunks have their greatest value found, and only in the one
  * that has the row's its place is looked for. Positions ascend. A chunk's last elements
  * are looked at with some that come before them, which are not greater than `best`.
@@ -396,7 +413,14 @@ const char ga__columns_cpu[] =
 const char ga__columns_cpu_loop[] =
     "        for (; i + RD_ROWS <= inner_to; i += RD_ROWS) {\n"
     "          RD_INT c = 0;\n"
-    "#if GA_STRAIGHT_VECTORS\n"
+    "#if defined(RD_MANY) && defined(RD_LINE)\n"
+    "          for (; c + 16 <= wide; c += 16) {\n"
+    "            RD_MANY run = RD_MANY_AT(RD_LINE(i) + c);\n"
+    "            for (int u = 1; u < RD_ROWS; u++)\n"
+    "              run = RD_COMBINE(run, RD_MANY_AT(RD_LINE(i + u) + c));\n"
+    "            vstore16(RD_COMBINE(vload16(0, totals + c), run), 0, totals + c);\n"
+    "          }\n"
+    "#elif GA_STRAIGHT_VECTORS\n"
     "          for (; c + RD_STRIP <= wide; c += RD_STRIP) {\n"
     "            RD_ACC run[RD_STRIP];\n"
     "            for (int v = 0; v < RD_STRIP; v++) run[v] = RD_ELEMENT(i, c + v);\n"

@@ -72,6 +72,34 @@ def test_a_repeated_view_is_an_operand_like_any_other(context):
     assert_same(-device, -host, exact=True)
 
 
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("length", [1, 2, 65, 130])
+def test_every_second_element_up_to_the_end_of_the_buffer(context, dtype, length):
+    """Processors load them with their neighbours, where there are such."""
+    host = (np.arange(length) % 50 + 1).astype(dtype)
+    device = gpuarray.asarray(host, context=context)
+    for first in (0, 1):
+        assert_same(device[first::2] + device[first::2], host[first::2] * 2, exact=True)
+    if length > 2:
+        device[1::2] = -device[: length - 1 : 2]
+        host[1::2] = -host[: length - 1 : 2]
+        assert_same(device, host, exact=True)
+
+
+def test_exp_at_the_ends_of_its_range(context):
+    host = np.array(
+        [0, -0.0, 88.72, 88.73, 200, -87, -103.9, -104, -200, np.inf, -np.inf, np.nan],
+        np.float32,
+    )
+    device = gpuarray.asarray(np.tile(host, 9), context=context)
+    with np.errstate(over="ignore", under="ignore"):
+        exact = np.exp(np.tile(host, 9).astype(np.float64)).astype(np.float32)
+    # A device may flush subnormal results.
+    got = np.asarray(gpuarray.exp(device))
+    np.testing.assert_allclose(got, exact, rtol=3e-7, atol=1.2e-38)
+
+
 @pytest.mark.parametrize("length", [1, 31, 257, 1009, 65537])
 def test_prime_lengths_over_several_blocks(context, length):
     host = values("float32", (length,))

@@ -1,0 +1,85 @@
+/* Reductions whose texts hold for vectors too: what a CPU's kernel combines 16 elements
+ * at once with, where the compiler would not make vectors of a loop by itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "c/dtype.h"
+#include "c/reduce_words.h"
+#include "c/reduction.h"
+
+/* The language's own name of a type of numbers, of which it has vectors; NULL for what
+ * is none there. */
+static const char *vector_name(int typecode) {
+  const char kind = ga__dtype_kind(typecode);
+  if (ga__dtype_work(typecode) != typecode || kind == 'c' || kind == 0)
+    return NULL;
+  return typecode == GA_BYTE                           ? "char"
+         : typecode == GA_UBYTE || typecode == GA_BOOL ? "uchar"
+                                                       : ga__reduce_type(typecode) + 3;
+}
+
+/* Whether `map` is the input as it is, or converted to the accumulator's type. */
+static bool is_input(const char *map, const char *name, const char *type) {
+  const size_t cast = strlen(type), length = strlen(name);
+  if (map[0] == '(' && strncmp(map + 1, type, cast) == 0 && map[cast + 1] == ')')
+    map += cast + 2;
+  return strcmp(map, name) == 0 ||
+         (map[0] == '(' && strncmp(map + 1, name, length) == 0 &&
+          strcmp(map + 1 + length, ")") == 0);
+}
+
+/* Writes the combination of vectors a and b; false where it is not known to hold. */
+static bool find_combination(char *to, size_t size, const ga_reduce_spec *spec) {
+  static const char *const known[] = {"a + b", "a * b", "a > b ? a : b",
+                                      "a < b ? a : b"};
+  const gpureduction_component *own = &spec->components[0];
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(own->combine, known[i]) == 0) {
+      snprintf(to, size, "%s", known[i]);
+      return true;
+    }
+  for (int smallest = 0; smallest < 2 && spec->preamble != NULL; smallest++) {
+    ga_extremum one;
+    if (ga__extremum_spec(&one, own->typecode, smallest, GA_EXTREMUM_VALUE) !=
+            GA_NO_ERROR ||
+        strcmp(spec->preamble, one.preamble) != 0 ||
+        strcmp(own->combine, one.combine) != 0)
+      continue;
+    const char *order = strstr(one.preamble, "return ") + strlen("return ");
+    snprintf(to, size, "(%.*s) ? a : b", (int)strcspn(order, ";"), order);
+    return true;
+  }
+  return false;
+}
+
+/* The dtype of the elements, if there is one array of them and no more to be done than
+ * to convert them; or -1. */
+static int plain_input(const ga_reduce_spec *spec) {
+  const gpureduction_component *own = &spec->components[0];
+  if (spec->n_components > 1 || spec->n != 1)
+    return -1;
+  if (spec->is_parts)
+    return own->typecode;
+  const bool prologue = spec->prologue != NULL && spec->prologue[0] != '\0';
+  return ga__reduce_is_array(&spec->inputs[0]) && !prologue &&
+                 is_input(own->map, spec->inputs[0].name,
+                          ga__reduce_type(own->typecode))
+             ? spec->inputs[0].typecode
+             : -1;
+}
+
+void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec) {
+  char combination[200];
+  const int own = spec->components[0].typecode, input = plain_input(spec);
+  const char *type = vector_name(own);
+  if (own == GA_BOOL || type == NULL || vector_name(input) == NULL ||
+      !find_combination(combination, sizeof combination, spec))
+    return;
+  ga__strbuf_addf(sb,
+                  "#if GA_WARP_SIZE == 1\n"
+                  "#define RD_MANY %s16\n"
+                  "#define RD_MANY_AT(p) convert_%s16(vload16(0, p))\n"
+                  "GA_INLINE RD_MANY RD_COMBINE(RD_MANY a, RD_MANY b) {\n"
+                  "  return %s;\n}\n#endif\n",
+                  type, type, combination);
+}
