@@ -257,9 +257,11 @@ typedef struct ga_backend {
 
   /* Waits until the bytes are on the host. */
   int (*read)(void *device, void *host, void *memory, size_t offset, size_t size);
-  /* Returns when `host` may be reused; goes through pinned memory where it pays. */
-  int (*write)(void *device, void *memory, size_t offset, const void *host,
-               size_t size);
+  /* Returns when `host` may be reused; goes through pinned memory where it pays.
+   * *waited becomes true where the host waited for queued work, and is left alone
+   * elsewhere. */
+  int (*write)(void *device, void *memory, size_t offset, const void *host, size_t size,
+               bool *waited);
   /* Queued. The ranges do not overlap. */
   int (*copy)(void *device, void *to, size_t to_offset, void *from, size_t from_offset,
               size_t size);
@@ -269,6 +271,9 @@ typedef struct ga_backend {
    * does, or stays NULL where only kernels and copies may touch it. */
   int (*host_alloc)(void **memory, void **host, void *device, size_t size);
   void (*host_free)(void *device, void *memory, void *host);
+  /* (optional) Where the host finds memory of a device that shares the host's; NULL
+   * where it does not. */
+  void *(*host_address)(void *device, void *memory);
   /* (optional) Memory of someone else, which was used here, may be gone. */
   void (*forget)(void *device);
   /* (optional) Between two devices of this vendor, ordered on both queues. */

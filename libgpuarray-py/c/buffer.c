@@ -304,6 +304,20 @@ int gpudata_share(gpudata *a, gpudata *b, int *ret) {
   return x < y + b->size && y < x + a->size;
 }
 
+static int host_address(void **out, const gpudata *b) {
+  const gpucontext *ctx = b->context;
+  void *host = b->host;
+  if (host == NULL && b->tape == NULL && ctx->backend->host_address)
+    host = ctx->backend->host_address(ctx->device, b->memory);
+  if (host == NULL)
+    return GA_FAIL(GA_DEVSUP_ERROR,
+                   "gpudata_property: the host does not reach this buffer; allocate "
+                   "it with GA_BUFFER_HOST on a device that offers it, or use "
+                   "gpudata_read and gpudata_write");
+  *out = host;
+  return GA_NO_ERROR;
+}
+
 int gpudata_property(gpudata *buf, int prop_id, void *res) {
   if (buf == NULL || res == NULL)
     return ga__fail_null(__func__, "buffer, or no place for the answer");
@@ -317,13 +331,7 @@ int gpudata_property(gpudata *buf, int prop_id, void *res) {
     *(unsigned int *)res = atomic_load(&buf->references);
     return GA_NO_ERROR;
   case GA_BUFFER_PROP_HOST:
-    if (buf->host == NULL)
-      return GA_FAIL(GA_DEVSUP_ERROR,
-                     "gpudata_property: the host does not reach this buffer; allocate "
-                     "it with GA_BUFFER_HOST on a device that offers it, or use "
-                     "gpudata_read and gpudata_write");
-    *(void **)res = buf->host;
-    return GA_NO_ERROR;
+    return host_address(res, buf);
   case GA_BUFFER_PROP_SIZE:
     *(size_t *)res = buf->size;
     return GA_NO_ERROR;

@@ -179,7 +179,8 @@ static void add_bounds(ga_strbuf *t, const ga_index_spec *s, unsigned int i) {
                     i);
     if (s->mode == GA_INDEX_RAISE)
       ga__strbuf_addf(
-          t, "        ga_report_index(word, word_off, site, raw, i%u_length);\n", i);
+          t, "        %sga_report_index(word, word_off, site, raw, i%u_length);\n",
+          s->uniform ? "if (tells) " : "", i);
     ga__strbuf_add(t, "      }\n");
     return;
   default:
@@ -268,6 +269,14 @@ static void add_positions(ga_strbuf *t, const ga_index_spec *s) {
                     word_type(s->word));
 }
 
+/* add_place for a row of one index all along. Of the work items that look at it
+ * the one for which `tells` holds says that it is out of bounds, so that it is said
+ * once. */
+static void add_row_place(ga_strbuf *t, const ga_index_spec *s, const char *tells) {
+  ga__strbuf_addf(t, "    const ga_int tells = %s; (void)tells;\n", tells);
+  add_place(t, s, NULL);
+}
+
 static void add_locals(ga_strbuf *t, const ga_index_spec *s) {
   const char *dst, *src, *type = position_type(s);
   element_types(s, &dst, &src);
@@ -301,7 +310,7 @@ static void add_flat_items(ga_strbuf *t, const ga_index_spec *s) {
   const char *declare = "ga_int ok = 1; (void)ok;\n";
   if (s->uniform) {
     ga__strbuf_addf(t, "    %s place = 0;\n    %s", position_type(s), declare);
-    add_place(t, s, NULL);
+    add_row_place(t, s, "x == 0");
   }
   ga__strbuf_addf(t,
                   "    for (ga_int k = 0; k < %u; k++) {\n"
@@ -335,7 +344,10 @@ static void add_tall_items(ga_strbuf *t, const ga_index_spec *s) {
   add_row(t, s);
   ga__strbuf_addf(t, "    %s place = 0;\n    ga_int ok = 1; (void)ok;\n",
                   position_type(s));
-  add_place(t, s, s->uniform ? NULL : "xk");
+  if (s->uniform)
+    add_row_place(t, s, "x == 0");
+  else
+    add_place(t, s, "xk");
   add_positions(t, s);
   ga__strbuf_add(t, "    }\n");
   add_finish(t, s);
@@ -386,7 +398,7 @@ static void add_pieces(ga_strbuf *t, const ga_index_spec *s) {
   if (s->uniform) {
     ga__strbuf_addf(t, "    %s place = 0;\n    ga_int ok = 1; (void)ok;\n",
                     position_type(s));
-    add_place(t, s, NULL);
+    add_row_place(t, s, "from == 0 && LID_0 == 0");
   }
   if (s->uniform && has_source(s)) {
     ga__strbuf_addf(t,
@@ -413,7 +425,7 @@ static void add_whole_rows(ga_strbuf *t, const ga_index_spec *s) {
   if (s->uniform) {
     ga__strbuf_addf(t, "    %s place = 0;\n    ga_int ok = 1; (void)ok;\n",
                     position_type(s));
-    add_place(t, s, NULL);
+    add_row_place(t, s, "1");
   }
   ga__strbuf_add(t, "    for (ga_int xk = 0; xk < (ga_int)nx; xk++) {\n");
   add_item(t, s);

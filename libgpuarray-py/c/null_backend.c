@@ -6,10 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "c/context.h"
+
 /* A device, or another queue of it, which points to the first. */
 typedef struct null_device {
   struct null_device *first;
   atomic_long calls_left; /* of the first: until it disappears; negative: never */
+  atomic_bool refuses;    /* of the first: launches */
 } null_device;
 
 void ga__null_disappear(void *device, long n) {
@@ -70,6 +73,7 @@ static int null_open(void **device, ga_device_info *info, unsigned int platform,
     return GA_MEMORY_ERROR;
   d->first = d;
   atomic_init(&d->calls_left, -1);
+  atomic_init(&d->refuses, false);
   *device = d;
   return null_probe(info, platform, index);
 }
@@ -126,7 +130,8 @@ static int null_read(void *device, void *host, void *memory, size_t offset,
 }
 
 static int null_write(void *device, void *memory, size_t offset, const void *host,
-                      size_t size) {
+                      size_t size, bool *waited) {
+  (void)waited;
   GA_TRY(null_call(device, "writing"));
   memcpy((char *)memory + offset, host, size);
   return GA_NO_ERROR;
@@ -205,8 +210,21 @@ static int null_kernel_threads(size_t *out, void *device, void *kernel) {
 
 static int null_launch(void *device, void *kernel, const ga_launch *launch) {
   (void)kernel, (void)launch;
+  if (atomic_load_explicit(&((null_device *)device)->first->refuses,
+                           memory_order_relaxed))
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "the null device holds arrays and computes nothing; use a context "
+                   "of another device, such as cuda0 or opencl0:0");
   return null_call(device, "launching");
 }
+
+static void null_refuse(gpucontext *ctx, int refuses) {
+  if (ctx && ctx->backend->launch == null_launch)
+    atomic_store(&((null_device *)ctx->device)->first->refuses, refuses != 0);
+}
+
+static const ga_extension null_extensions[] = {
+    {"null_refuse", (void (*)(void))null_refuse}, {NULL, NULL}};
 
 static int null_wait(void *device) {
   return null_call(device, "waiting");
@@ -292,5 +310,6 @@ const ga_backend ga__null_backend = {
     .event_wait = null_event_wait,
     .event_seconds = null_event_seconds,
     .event_free = null_event_free,
+    .extensions = null_extensions,
     .sharing = &null_sharing,
 };

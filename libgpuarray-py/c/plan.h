@@ -88,6 +88,10 @@ void ga__bound_free(ga_bound *bound);
 /* Bytes: how far an input's offset is looked at by kernels, and so by a signature. */
 #define GA_PLAN_ALIGNMENT 16
 
+/* Where in its buffer an input is taken to begin: the last place before all of its
+ * elements, those of negative strides too, that is aligned. */
+size_t ga__plan_origin(const GpuArray *a);
+
 /* What plan.c and plan_add.c share: checks that name the step, and the making of one.
  * GA_VALUE_ERROR if one of the pointers is NULL: the plan, where its result goes, what
  * it is made of. */

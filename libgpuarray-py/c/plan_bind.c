@@ -19,6 +19,14 @@ void ga__bound_free(ga_bound *bound) {
   ga__free(bound);
 }
 
+size_t ga__plan_origin(const GpuArray *a) {
+  size_t first = a->offset;
+  for (unsigned int i = 0; i < a->nd; i++)
+    if (a->strides[i] < 0 && a->dimensions[i] > 0)
+      first -= (a->dimensions[i] - 1) * (size_t)-a->strides[i];
+  return first - first % GA_PLAN_ALIGNMENT;
+}
+
 /* Puts the inputs on stand-ins, the integers and the constants into the frame. */
 static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
                       const long long *ints) {
@@ -28,7 +36,7 @@ static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
     GA_TRY(ga__tape_input(&bound->inputs[i], bound->tape));
     *a = *ins[i];
     a->data = bound->inputs[i];
-    a->offset = ins[i]->offset % GA_PLAN_ALIGNMENT;
+    a->offset = ins[i]->offset - ga__plan_origin(ins[i]);
   }
   for (unsigned int i = 0; i < p->n_int_inputs; i++)
     f->integers[p->int_inputs[i]] = ints[i];

@@ -100,8 +100,7 @@ static int replay(GpuArray *const *outs, ga_bound *bound, const GpuPlan *p,
                   const GpuArray *const *ins) {
   unsigned int n_slots = ga__tape_slots(bound->tape);
   for (unsigned int i = 0; i < p->n_inputs; i++)
-    bound->bindings[i] =
-        (ga_binding){ins[i]->data, ins[i]->offset - ins[i]->offset % GA_PLAN_ALIGNMENT};
+    bound->bindings[i] = (ga_binding){ins[i]->data, ga__plan_origin(ins[i])};
   GA_TRY(ga__tape_replay(bound->tape, bound->bindings));
   hand_out(outs, bound);
   for (unsigned int i = p->n_inputs; i < n_slots; i++) /* the results hold their own */

@@ -173,9 +173,12 @@ int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz) {
   ga_use use = {dst, true};
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
+  bool waited = false;
   ga_span span = ga__profile_begin(ctx, device);
-  int status = ctx->backend->write(device, dst->memory, dstoff, src, sz);
+  int status = ctx->backend->write(device, dst->memory, dstoff, src, sz, &waited);
   ga__profile_end(&span, "write", GPUARRAY_SPAN_WRITE, sz);
+  if (waited)
+    ga__context_note_wait(ctx);
   ga__queue_end(ctx, 1, &use);
   return ga__context_status(ctx, status);
 }

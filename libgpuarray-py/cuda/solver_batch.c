@@ -73,8 +73,9 @@ static int write_lists(ga_cuda_device *d, const ga_solver_call *c) {
     return GA_MEMORY_ERROR;
   list(lists, &c->a, c->batch, itemsize);
   list(lists + c->batch, &c->b, c->batch, itemsize);
+  bool waited = false; /* for a place of pinned memory at most: nobody counts that */
   int status = ga__cuda_write(d, ga__buffer_memory(c->work), 0, lists,
-                              ga__cuda_batch_workspace(c));
+                              ga__cuda_batch_workspace(c), &waited);
   ga__free(lists);
   return status;
 }

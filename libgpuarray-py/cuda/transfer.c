@@ -45,14 +45,16 @@ void ga__cuda_staging_close(ga_cuda_staging *s) {
 /* ---- writing ---- */
 
 /* Queues the copy of a piece that fits a part. */
-static int write_piece(ga_cuda_device *d, CUdeviceptr to, const char *host,
-                       size_t size) {
+static int write_piece(ga_cuda_device *d, CUdeviceptr to, const char *host, size_t size,
+                       bool *waited) {
   ga_cuda_staging *s = &d->writes;
   GA_TRY(staging_open(s));
   if (s->used + size > PART_SIZE) {
     CUDA_TRY(cuEventRecord, s->events[s->part], d->stream);
     s->part = (s->part + 1) % GA_CUDA_PARTS;
     s->used = 0;
+    if (ga__cuda.cuEventQuery(s->events[s->part]) != CUDA_SUCCESS)
+      *waited = true;
     CUDA_TRY(cuEventSynchronize, s->events[s->part]);
   }
   char *pinned = s->memory + s->part * PART_SIZE + s->used;
@@ -63,7 +65,7 @@ static int write_piece(ga_cuda_device *d, CUdeviceptr to, const char *host,
 }
 
 int ga__cuda_write(void *device, void *memory, size_t offset, const void *host,
-                   size_t size) {
+                   size_t size, bool *waited) {
   ga_cuda_device *d = device;
   int status = GA_NO_ERROR;
   CUcontext previous;
@@ -71,7 +73,7 @@ int ga__cuda_write(void *device, void *memory, size_t offset, const void *host,
   for (size_t at = 0; at < size && status == GA_NO_ERROR; at += PART_SIZE) {
     pthread_mutex_lock(&d->writes.lock);
     status = write_piece(d, address(memory, offset + at), (const char *)host + at,
-                         smaller(PART_SIZE, size - at));
+                         smaller(PART_SIZE, size - at), waited);
     pthread_mutex_unlock(&d->writes.lock);
   }
   ga__cuda_leave(d, previous);

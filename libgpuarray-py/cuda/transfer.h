@@ -6,7 +6,7 @@
 
 int ga__cuda_read(void *device, void *host, void *memory, size_t offset, size_t size);
 int ga__cuda_write(void *device, void *memory, size_t offset, const void *host,
-                   size_t size);
+                   size_t size, bool *waited);
 int ga__cuda_copy(void *device, void *to, size_t to_offset, void *from,
                   size_t from_offset, size_t size);
 int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,

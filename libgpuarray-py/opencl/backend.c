@@ -28,6 +28,7 @@ const ga_backend ga__opencl_backend = {
     .fill = ga__opencl_fill,
     .host_alloc = ga__opencl_host_alloc,
     .host_free = ga__opencl_host_free,
+    .host_address = ga__opencl_host_address,
     .forget = ga__opencl_forget,
     .compile = ga__opencl_compile,
     .binary = ga__opencl_binary,

@@ -49,8 +49,10 @@ static int queue_task(ga_opencl_device *d, void (*function)(void *), task *t,
   return GA_NO_ERROR;
 }
 
-static int write_shared(ga_opencl_device *d, char *to, const void *host, size_t size) {
-  if (size <= INLINED && !ga__opencl_is_idle(d)) {
+static int write_shared(ga_opencl_device *d, char *to, const void *host, size_t size,
+                        bool *waited) {
+  bool is_idle = ga__opencl_is_idle(d);
+  if (size <= INLINED && !is_idle) {
     task t;
     t.to = to;
     t.size = size;
@@ -58,7 +60,10 @@ static int write_shared(ga_opencl_device *d, char *to, const void *host, size_t 
     memcpy(t.bytes, host, size);
     return queue_task(d, run_write, &t, size);
   }
-  GA_TRY(ga__opencl_settle(d));
+  if (!is_idle) {
+    *waited = true;
+    GA_TRY(ga__opencl_wait(d));
+  }
   memcpy(to, host, size);
   return GA_NO_ERROR;
 }
@@ -113,7 +118,7 @@ void ga__opencl_staging_close(ga_opencl_device *device) {
 }
 
 /* Goes on to the next part, when its last transfer is over. */
-static int next_part(ga_opencl_device *d) {
+static int next_part(ga_opencl_device *d, bool *waited) {
   ga_opencl_staging *s = &d->staging;
   s->part = (s->part + 1) % GA_OPENCL_PARTS;
   s->used = 0;
@@ -121,19 +126,24 @@ static int next_part(ga_opencl_device *d) {
   if (event == NULL)
     return GA_NO_ERROR;
   s->events[s->part] = NULL;
+  bool is_done = false;
+  int status = ga__opencl_event_done(&is_done, d, event);
+  if (!is_done)
+    *waited = true;
   cl_int code = d->api->clWaitForEvents(1, &event);
   d->api->clReleaseEvent(event);
+  GA_TRY(status);
   return code == CL_SUCCESS ? GA_NO_ERROR : ga__opencl_fail(code, "clWaitForEvents");
 }
 
 /* Of at most a part; the lock is held. */
 static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
-                        const void *host, size_t size) {
+                        const void *host, size_t size, bool *waited) {
   ga_opencl_staging *s = &d->staging;
   cl_event event;
   GA_TRY(staging_open(d));
   if (size > PART - s->used)
-    GA_TRY(next_part(d));
+    GA_TRY(next_part(d, waited));
   char *bytes = s->mapped + s->part * PART + s->used;
   memcpy(bytes, host, size);
   OPENCL_QUEUE_TRY(d, clEnqueueWriteBuffer, memory, 0, offset, size, bytes, 0, NULL,
@@ -146,6 +156,10 @@ static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
 }
 
 /* ---- the table's entries ---- */
+
+void *ga__opencl_host_address(void *device, void *memory) {
+  return ga__opencl_host_bytes(device, memory, 0);
+}
 
 int ga__opencl_read(void *device, void *host, void *memory, size_t offset,
                     size_t size) {
@@ -164,19 +178,21 @@ int ga__opencl_read(void *device, void *host, void *memory, size_t offset,
 }
 
 int ga__opencl_write(void *device, void *memory, size_t offset, const void *host,
-                     size_t size) {
+                     size_t size, bool *waited) {
   ga_opencl_device *d = device;
   if (size == 0)
     return GA_NO_ERROR;
   char *bytes = ga__opencl_host_bytes(d, memory, offset);
   if (bytes)
-    return write_shared(d, bytes, host, size);
+    return write_shared(d, bytes, host, size, waited);
   if (d->is_discrete && size <= PART) {
     pthread_mutex_lock(&d->staging.lock);
-    int status = write_staged(d, memory, offset, host, size);
+    int status = write_staged(d, memory, offset, host, size, waited);
     pthread_mutex_unlock(&d->staging.lock);
     return status;
   }
+  if (!ga__opencl_is_idle(d))
+    *waited = true;
   OPENCL_QUEUE_TRY(d, clEnqueueWriteBuffer, memory, 1, offset, size, host, 0, NULL,
                    ga__opencl_event_place(d));
   return GA_NO_ERROR;

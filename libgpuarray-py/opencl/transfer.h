@@ -4,9 +4,10 @@
 
 #include "opencl/device.h"
 
+void *ga__opencl_host_address(void *device, void *memory);
 int ga__opencl_read(void *device, void *host, void *memory, size_t offset, size_t size);
 int ga__opencl_write(void *device, void *memory, size_t offset, const void *host,
-                     size_t size);
+                     size_t size, bool *waited);
 int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
                     size_t from_offset, size_t size);
 int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byte,

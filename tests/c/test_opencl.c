@@ -209,9 +209,10 @@ static int read_foreign(gpucontext *ctx) {
 }
 
 static int write_foreign(gpucontext *ctx) {
+  bool waited;
   cl_mem memory = make_memory(ctx);
   int status;
-  FAILING(ctx->backend->write(ctx->device, memory, 0, bytes, BYTES));
+  FAILING(ctx->backend->write(ctx->device, memory, 0, bytes, BYTES, &waited));
   CHECK_OK(ctx->backend->wait(ctx->device));
   api->clReleaseMemObject(memory);
   return status;
@@ -219,11 +220,12 @@ static int write_foreign(gpucontext *ctx) {
 
 /* More than fits into pinned memory at a time. */
 static int write_often(gpucontext *ctx) {
+  bool waited;
   cl_mem memory = make_memory(ctx);
   int status = GA_NO_ERROR;
-  CHECK_OK(ctx->backend->write(ctx->device, memory, 0, bytes, BYTES));
+  CHECK_OK(ctx->backend->write(ctx->device, memory, 0, bytes, BYTES, &waited));
   for (int i = 0; i < 2 * GA_OPENCL_PARTS && status == GA_NO_ERROR; i++)
-    FAILING(ctx->backend->write(ctx->device, memory, 0, bytes, BYTES));
+    FAILING(ctx->backend->write(ctx->device, memory, 0, bytes, BYTES, &waited));
   CHECK_OK(ctx->backend->wait(ctx->device));
   api->clReleaseMemObject(memory);
   return status;

@@ -161,7 +161,7 @@ static void test_building_plans(void) {
                            .ins = &in,
                            .inplace = over};
   REFUSED(INVALID, "expected an array", GpuPlan_copy(p, &value, NULL, dim));
-  REFUSED(INVALID, "there is no operation 9", GpuPlan_int_op(p, &value, 9, dim, dim));
+  REFUSED(INVALID, "there is no operation 99", GpuPlan_int_op(p, &value, 99, dim, dim));
   REFUSED(VALUE, "expected 1",
           GpuPlan_gemv(p, &value, NULL, 1, in, cb_no_trans, in, 0, in, 0));
   REFUSED(INVALID, "in place of input 4 of 1", GpuPlan_elemwise(p, &value, &step));

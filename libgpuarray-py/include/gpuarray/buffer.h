@@ -102,7 +102,7 @@ const char *gpucontext_name(const gpucontext *ctx);
 #define GA_BUFFER_PROP_CTX 512
 #define GA_BUFFER_PROP_REFCNT 513
 #define GA_BUFFER_PROP_SIZE 514
-#define GA_BUFFER_PROP_HOST 515 /* void *: where the host reaches GA_BUFFER_HOST's */
+#define GA_BUFFER_PROP_HOST 515 /* void *: where the host reaches the memory */
 #define GA_KERNEL_PROP_START 1024
 #define GA_KERNEL_PROP_CTX 1024
 #define GA_KERNEL_PROP_MAXLSIZE 1025
@@ -185,7 +185,8 @@ int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res);
  * such a thing; the property GA_BUFFER_PROP_HOST is its address, of which the host may
  * make use while no queued work does (gpudata_sync waits), or GA_DEVSUP_ERROR on a
  * device that lets only kernels and copies touch it. Its release waits for the work on
- * it. */
+ * it. Of a processor, where the host computes in the same memory, every buffer has that
+ * property. */
 gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *ret);
 /* One more reference to the buffer. NULL is fine. */
 void gpudata_retain(gpudata *b);

@@ -35,6 +35,11 @@
  *                     cl_context
  *   cl_mem cl_get_buf(gpudata *)                   borrowed
  *
+ * and, of the device on host memory that runs no kernel:
+ *
+ *   void null_refuse(gpucontext *, int)            whether launches fail from now on
+ *                     with GA_UNSUPPORTED_ERROR; at first they do nothing
+ *
  * Ownership: as said of each. Waiting: none, but for cuda_get_ipc_handle and what
  * closes a device. Failure: what returns a pointer gives NULL, with
  * gpuarray_error_text(). Threads: every function may be called from several at once;
