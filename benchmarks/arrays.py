@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.timing import Sizes, gigabytes, seconds
+from benchmarks.timing import Sizes, gigabytes, microseconds, seconds
 
 Call = Callable[[], Any]
 
@@ -45,6 +45,8 @@ class Library:
     """The rows of a matrix from their ends."""
     prepare: Callable[..., Call] = lambda function, *args: lambda: function(*args)
     """A call of a function; a library that compiles functions does it here."""
+    eager: Callable[..., Call] = lambda function, *args: lambda: function(*args)
+    """A call of a function that is not compiled, only its operations."""
 
 
 def add(a: Any, b: Any) -> Any:
@@ -53,7 +55,7 @@ def add(a: Any, b: Any) -> Any:
 
 
 def rows(lib: Library, sizes: Sizes) -> dict[str, float]:
-    """GB/s of the bytes that must move; TFLOP/s of products; Gelem/s of the sort.
+    """GB/s of the bytes that must move; TFLOP/s of products; Gelem/s of the sort; us.
 
     What a library cannot do is left out, with a note on the error.
     """
@@ -63,6 +65,7 @@ def rows(lib: Library, sizes: Sizes) -> dict[str, float]:
         lambda: reductions(lib, sizes.square),
         lambda: orders(lib, sizes),
         lambda: products(lib, sizes),
+        lambda: short(lib, sizes.calls),
     )
     result: dict[str, float] = {}
     for family in families:
@@ -71,6 +74,28 @@ def rows(lib: Library, sizes: Sizes) -> dict[str, float]:
         except Exception as error:
             print(f"{str(error).strip().splitlines()[-1:]}", file=sys.stderr)
     return result
+
+
+def short(lib: Library, calls: int) -> dict[str, float]:
+    """Microseconds of calls on ten floats, or a hundred, which cost the calling."""
+    ten, square = lib.ones((10,), "float32"), lib.ones((10, 10), "float32")
+
+    def ten_adds(a: Any) -> Any:
+        b = a
+        for _ in range(10):
+            b = b + a
+        return b
+
+    timed = {
+        "10 floats: ten adds": (lib.eager(ten_adds, ten), calls // 4),
+        "10 floats: x[3:7]": (lib.eager(lambda x: x[3:7], ten), calls),
+        "10 floats: x.T": (lib.eager(lambda x: x.T, square), calls),
+        "10 floats: float(x[0])": (lambda: float(ten[0]), calls // 4),
+    }
+    return {
+        name: microseconds(call, lib.wait, count)
+        for name, (call, count) in timed.items()
+    }
 
 
 def elementwise(lib: Library, n: int) -> dict[str, float]:

@@ -31,7 +31,7 @@ UNITS = (
     "GB/s of the bytes that must move, unless the row says otherwise; steps, exp and "
     "10 floats: microseconds; compile: seconds"
 )
-TIMES = ("a + a, 10 floats", "exp ", "logistic ")
+TIMES = ("10 floats: ", "a + a, 10 floats", "exp ", "logistic ")
 """How the names of rows in microseconds begin; the others are rates."""
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["installation"]
+os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
 SHARE = 4
 
@@ -33,6 +34,12 @@ def pytest_addoption(parser):
         action="append",
         default=[],
         help="a device to test on, such as cuda0 or opencl0:0; may be repeated",
+    )
+    parser.addoption(
+        "--shapes",
+        type=int,
+        default=24,
+        help="how many shapes each function is called with, to see what it compiles",
     )
     parser.addoption(
         "--update-golden",

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import math
 import sys
+import time
 import warnings
 from collections import Counter
 
@@ -145,7 +147,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--context", required=True)
     parser.add_argument("--cases", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="at most")
+    parser.add_argument("--seed", type=int, default=0, help="of the first draw of each")
+    parser.add_argument("--short", action="store_true", help="a line a difference")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     context = gpuarray.context(options.context)
@@ -154,14 +158,20 @@ def main():
         chosen = {name: chosen[name] for name in options.names}
     wrong: Counter[str] = Counter()
     names = list(chosen)
-    for i in range(options.cases):
-        case = chosen[names[i % len(names)]]
-        found = differences(case, options.seed + i // len(names), context)
+    done, end = 0, time.monotonic() + options.seconds
+    while done < options.cases and time.monotonic() < end:
+        case = chosen[names[done % len(names)]]
+        found = differences(case, options.seed + done // len(names), context)
+        done += 1
         if found:
             wrong[case.name] += 1
             if wrong[case.name] <= 3:
+                found = found.replace("\n", " ")[:240] if options.short else found
                 print(found, flush=True)
-    print(f"{options.cases} cases of {len(names)} functions: {dict(wrong) or 'alike'}")
+    print(
+        f"{options.context}, seed {options.seed}: {done} cases of {len(names)} "
+        f"functions: {dict(wrong) or 'alike'}"
+    )
     return bool(wrong)
 
 

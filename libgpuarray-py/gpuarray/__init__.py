@@ -7,619 +7,85 @@
 >>> a
 array([0., 1., 2., 3.], dtype=float64, context='null')
 
+Functions have NumPy's names, arguments and defaults, and give its values and dtypes;
+their docstrings say what differs. Work is queued: what waits for values says so. A
+function of arrays works where they are; one that makes an array takes ``context``, a
+name or a context, else the default one is meant.
+
+Errors have one base class, ``GpuArrayError``, and are the builtins that NumPy raises,
+too: ``BadType`` (a ``TypeError``) for what is no array and dtypes that do not fit,
+``BadValue`` (a ``ValueError``) for shapes and values, ``BadIndex`` (an ``IndexError``)
+for indices and axes. Docstrings name those that are particular to a function.
+
 Importing the package opens no device and loads no vendor's library. Elementwise
 functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table in
-``scalars.py``.
+``scalars``. The other functions are in modules that are loaded when they are first
+asked for; ``names.py`` says which.
 """
 
-import math
-from typing import Any
+import math as _math
+import sys as _sys
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
-import numpy as np
+import numpy as _numpy
 
-from gpuarray import (
-    basic,
-    collectives,
-    dask,
-    dispatch,
-    dtypes,
-    elemwise,
-    fft,
-    linalg,
-    operations,
-    pickling,
-    random,
-    tools,
-)
-from gpuarray.array import Array
-from gpuarray.base import asnumpy, may_share_memory
-from gpuarray.blas import (
-    allow_tf32,
-    dot,
-    gemm,
-    gemm_bias,
-    gemmBatch_3d,
-    gemv,
-    ger,
-    matmul,
-    vdot,
-)
-from gpuarray.comparing import (
-    allclose,
-    argpartition,
-    array_equal,
-    array_equiv,
-    isclose,
-    lexsort,
-    partition,
-    select,
-)
-from gpuarray.config import implicit_conversion, set_implicit_conversion
-from gpuarray.context import (
-    CacheInfo,
-    Context,
-    Device,
-    MemoryInfo,
-    context,
-    count_devices,
-    count_platforms,
-    devices,
-    get_default_context,
-    init,
-    set_default_context,
-)
-from gpuarray.contractions import inner, kron, matvec, outer, vecmat
-from gpuarray.creation import (
-    arange,
-    array,
-    asanyarray,
-    asarray,
-    ascontiguousarray,
-    asfortranarray,
-    copy,
-    empty,
-    empty_like,
-    eye,
-    from_dlpack,
-    full,
-    full_like,
-    geomspace,
-    identity,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
-from gpuarray.dtypes import SIZE, SSIZE, dtype_to_ctype, dtype_to_typecode
-from gpuarray.einsum import einsum, einsum_path
-from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import (
-    BackendError,
-    BadArgument,
-    BadExchange,
-    BadIndex,
-    BadType,
-    BadValue,
-    ContextClosed,
-    ContextLost,
-    DeviceNotFound,
-    ForkedContext,
-    GpuArrayError,
-    HostNotice,
-    KernelError,
-    KernelFailure,
-    LibraryMissing,
-    NeedsCopy,
-    OutOfMemory,
-    ReadOnly,
-    SystemRefusal,
-    TooLarge,
-    Unshared,
-    Unsupported,
-)
-from gpuarray.files import load, save, savez, savez_compressed
-from gpuarray.fuse import fuse
-from gpuarray.grids import (
-    diag,
-    diagflat,
-    indices,
-    ix_,
-    meshgrid,
-    mgrid,
-    ogrid,
-    tri,
-    tril,
-    triu,
-    vander,
-)
-from gpuarray.histograms import (
-    bincount,
-    histogram,
-    histogram2d,
-    histogram_bin_edges,
-    histogramdd,
-)
-from gpuarray.info import (
-    __array_namespace_info__,
-    astype,
-    can_cast,
-    finfo,
-    iinfo,
-    isdtype,
-    result_type,
-)
-from gpuarray.joining import (
-    append,
-    array_split,
-    column_stack,
-    concat,
-    concatenate,
-    delete,
-    dsplit,
-    dstack,
-    hsplit,
-    hstack,
-    insert,
-    repeat,
-    resize,
-    roll,
-    split,
-    stack,
-    tile,
-    trim_zeros,
-    unstack,
-    vsplit,
-    vstack,
-)
-from gpuarray.kernel import GpuKernel
-from gpuarray.kernels import ElementwiseKernel, RawKernel
-from gpuarray.missing import (
-    nan_to_num,
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
-from gpuarray.numeric import (
-    average,
-    convolve,
-    corrcoef,
-    correlate,
-    cov,
-    gradient,
-    interp,
-    trapezoid,
-)
-from gpuarray.padding import pad
-from gpuarray.picking import (
-    add_at,
-    argwhere,
-    compress,
-    count_nonzero,
-    extract,
-    flatnonzero,
-    nonzero,
-    put,
-    put_along_axis,
-    take,
-    take_along_axis,
-    where,
-)
-from gpuarray.products import tensordot, vecdot
-from gpuarray.profiling import Profile, profile
-from gpuarray.quantiles import (
-    median,
-    nanmedian,
-    nanpercentile,
-    nanquantile,
-    percentile,
-    quantile,
-)
-from gpuarray.queues import Event, Queue
-from gpuarray.reducing import ReductionKernel
-from gpuarray.reduction import (
-    all,
-    any,
-    argmax,
-    argmin,
-    max,
-    mean,
-    min,
-    prod,
-    ptp,
-    sum,
-)
-from gpuarray.scanning import cummax, cummin, cumprod, cumsum
-from gpuarray.searching import (
-    digitize,
-    ravel_multi_index,
-    searchsorted,
-    unravel_index,
-)
-from gpuarray.sets import (
-    in1d,
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from gpuarray.shaping import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
-    diagonal,
-    expand_dims,
-    flip,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    moveaxis,
-    permute_dims,
-    ravel,
-    reshape,
-    rollaxis,
-    rot90,
-    squeeze,
-    swapaxes,
-    trace,
-    transpose,
-)
-from gpuarray.sorting import argsort, sort, sort_pairs, topk
-from gpuarray.statistics import (
-    clip,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
-    ediff1d,
-    round,
-    std,
-    var,
-)
+from gpuarray import creation as _creation  # noqa: F401  (arrays, and what they need)
+from gpuarray import dask as _dask
+from gpuarray import dispatch as _dispatch
+from gpuarray import dtypes as _dtypes
+from gpuarray import names as _names
+from gpuarray.elementwise import FUNCTIONS as _FUNCTIONS
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
-e = math.e
-inf = math.inf
-nan = math.nan
-newaxis = None
-pi = math.pi
+# The dtypes are NumPy's scalar types: they are equal to an array's dtype.
+_CONSTANTS = {name: getattr(_math, name) for name in ("e", "inf", "nan", "pi")}
+_CONSTANTS |= {"newaxis": None, "bool": _numpy.bool_} | {
+    name: getattr(_numpy, name)
+    for name in (
+        *("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
+        *("uint64", "float16", "float32", "float64", "complex64", "complex128"),
+    )
+}
+globals().update(_CONSTANTS)
 
-# The dtypes, as NumPy's scalar types: they are equal to an array's dtype.
-bool = bool_ = np.bool_
-int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
-uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
-float16, float32, float64 = np.float16, np.float32, np.float64
-complex64, complex128 = np.complex64, np.complex128
+# A function of more options stands before the table's of the same name.
+globals().update({k: v for k, v in _FUNCTIONS.items() if k not in _names.PLACE_OF})
+for _module, _public in _names.PLACES.items():
+    if _loaded := _sys.modules.get(f"gpuarray.{_module}"):
+        globals().update({_name: getattr(_loaded, _name) for _name in _public})
 
-# NumPy's other names.
-amax, amin, around = max, min, round
+__all__ = sorted(
+    {"__array_api_version__", "__version__", *_CONSTANTS, *_FUNCTIONS}
+    | {*_names.MODULES, *_names.PLACE_OF}
+)
 
-pickling.when_asked.append(dask.register)
 
-# libgpuarray's names.
-GpuArray = ndgpuarray = Array
-GpuContext = Context
-GpuArrayException = GpuArrayError
-UnsupportedException = Unsupported
+def __getattr__(name: str) -> _Any:
+    """What is not loaded yet: a function with its module, a module, ``bfloat16``."""
+    if name in _names.PLACE_OF:
+        module = _import_module(f"gpuarray.{_names.PLACE_OF[name]}")
+        found = globals()[name] = getattr(module, name)
+        return found
+    if name in _names.MODULES or name in _names.PLACES:
+        return _import_module(f"gpuarray.{name}")
+    if name == "bfloat16":
+        return _dtypes.bfloat16()
+    raise AttributeError(f"module 'gpuarray' has no attribute {name!r}")
 
-_COMPOSED = {"where": where, "clip": clip, "round": round}
-globals().update(FUNCTIONS | _COMPOSED)
 
-__all__ = [
-    "SIZE",
-    "SSIZE",
-    "Array",
-    "BackendError",
-    "BadArgument",
-    "BadExchange",
-    "BadIndex",
-    "BadType",
-    "BadValue",
-    "CacheInfo",
-    "Context",
-    "ContextClosed",
-    "ContextLost",
-    "Device",
-    "DeviceNotFound",
-    "ElementwiseKernel",
-    "Event",
-    "ForkedContext",
-    "GpuArray",
-    "GpuArrayError",
-    "GpuArrayException",
-    "GpuContext",
-    "GpuKernel",
-    "HostNotice",
-    "KernelError",
-    "KernelFailure",
-    "LibraryMissing",
-    "MemoryInfo",
-    "NeedsCopy",
-    "OutOfMemory",
-    "Profile",
-    "Queue",
-    "RawKernel",
-    "ReadOnly",
-    "ReductionKernel",
-    "SystemRefusal",
-    "TooLarge",
-    "Unshared",
-    "Unsupported",
-    "UnsupportedException",
-    "__array_api_version__",
-    "__array_namespace_info__",
-    "__version__",
-    "add_at",
-    "all",
-    "allclose",
-    "allow_tf32",
-    "amax",
-    "amin",
-    "any",
-    "append",
-    "arange",
-    "argmax",
-    "argmin",
-    "argpartition",
-    "argsort",
-    "argwhere",
-    "around",
-    "array",
-    "array_equal",
-    "array_equiv",
-    "array_split",
-    "asanyarray",
-    "asarray",
-    "ascontiguousarray",
-    "asfortranarray",
-    "asnumpy",
-    "astype",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "average",
-    "basic",
-    "bincount",
-    "bool",
-    "bool_",
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "can_cast",
-    "clip",
-    "collectives",
-    "column_stack",
-    "complex64",
-    "complex128",
-    "compress",
-    "concat",
-    "concatenate",
-    "context",
-    "convolve",
-    "copy",
-    "corrcoef",
-    "correlate",
-    "count_devices",
-    "count_nonzero",
-    "count_platforms",
-    "cov",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
-    "delete",
-    "devices",
-    "diag",
-    "diagflat",
-    "diagonal",
-    "diff",
-    "digitize",
-    "dot",
-    "dsplit",
-    "dstack",
-    "dtype_to_ctype",
-    "dtype_to_typecode",
-    "e",
-    "ediff1d",
-    "einsum",
-    "einsum_path",
-    "elemwise",
-    "empty",
-    "empty_like",
-    "expand_dims",
-    "extract",
-    "eye",
-    "fft",
-    "finfo",
-    "flatnonzero",
-    "flip",
-    "fliplr",
-    "flipud",
-    "float16",
-    "float32",
-    "float64",
-    "from_dlpack",
-    "full",
-    "full_like",
-    "fuse",
-    "gemm",
-    "gemmBatch_3d",
-    "gemm_bias",
-    "gemv",
-    "geomspace",
-    "ger",
-    "get_default_context",
-    "gradient",
-    "histogram",
-    "histogram2d",
-    "histogram_bin_edges",
-    "histogramdd",
-    "hsplit",
-    "hstack",
-    "identity",
-    "iinfo",
-    "implicit_conversion",
-    "in1d",
-    "indices",
-    "inf",
-    "init",
-    "inner",
-    "insert",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "interp",
-    "intersect1d",
-    "isclose",
-    "isdtype",
-    "isin",
-    "ix_",
-    "kron",
-    "lexsort",
-    "linalg",
-    "linspace",
-    "load",
-    "logspace",
-    "matmul",
-    "matrix_transpose",
-    "matvec",
-    "max",
-    "may_share_memory",
-    "mean",
-    "median",
-    "meshgrid",
-    "mgrid",
-    "min",
-    "moveaxis",
-    "nan",
-    "nan_to_num",
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmedian",
-    "nanmin",
-    "nanpercentile",
-    "nanprod",
-    "nanquantile",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "ndgpuarray",
-    "newaxis",
-    "nonzero",
-    "ogrid",
-    "ones",
-    "ones_like",
-    "operations",
-    "outer",
-    "pad",
-    "partition",
-    "percentile",
-    "permute_dims",
-    "pi",
-    "prod",
-    "profile",
-    "ptp",
-    "put",
-    "put_along_axis",
-    "quantile",
-    "random",
-    "ravel",
-    "ravel_multi_index",
-    "repeat",
-    "reshape",
-    "resize",
-    "result_type",
-    "roll",
-    "rollaxis",
-    "rot90",
-    "round",
-    "save",
-    "savez",
-    "savez_compressed",
-    "searchsorted",
-    "select",
-    "set_default_context",
-    "set_implicit_conversion",
-    "setdiff1d",
-    "setxor1d",
-    "sort",
-    "sort_pairs",
-    "split",
-    "squeeze",
-    "stack",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "take_along_axis",
-    "tensordot",
-    "tile",
-    "tools",
-    "topk",
-    "trace",
-    "transpose",
-    "trapezoid",
-    "tri",
-    "tril",
-    "trim_zeros",
-    "triu",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "union1d",
-    "unique",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "unravel_index",
-    "unstack",
-    "vander",
-    "var",
-    "vdot",
-    "vecdot",
-    "vecmat",
-    "vsplit",
-    "vstack",
-    "where",
-    "zeros",
-    "zeros_like",
-]
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _offered(name: str) -> _Any:
+    """A public name for NumPy's protocols; None if there is none such."""
+    return getattr(_sys.modules[__name__], name) if name in __all__ else None
 
 
 # What NumPy's own functions lead to, when they are called with our arrays.
-dispatch.offer(globals())
+_dispatch.offer(_offered)
 
-
-def __getattr__(name: str) -> Any:
-    """``bfloat16``; tells type checkers of the functions made from the table, too."""
-    if name == "bfloat16":
-        return dtypes.bfloat16()
-    raise AttributeError(f"module 'gpuarray' has no attribute {name!r}")
+_dask.tell()

@@ -43,14 +43,15 @@ def library_text() -> str:
 def check(status: int, operation: str = "") -> None:
     """Raise the exception of a status that is not success.
 
-    ``operation`` is put before the library's text, which names only what C knows.
+    ``operation`` is put before the library's text, which names only what C knows,
+    unless it begins with it.
     """
     if status == 0:
         return
     said = library_text() or text(lib.gpuarray_error_str(status))
-    raise OF_STATUS.get(status, GpuArrayError)(
-        f"{operation}: {said}" if operation else said
-    )
+    if operation and not said.startswith(f"{operation}: "):
+        said = f"{operation}: {said}"
+    raise OF_STATUS.get(status, GpuArrayError)(said)
 
 
 @cache

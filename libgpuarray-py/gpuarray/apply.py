@@ -1,14 +1,13 @@
 """Rows of the table run on arrays and numbers: kernels, and one call that takes all.
 
 A kernel is made once for each context, row and combination of operand types, and kept
-in ``context.kernels``.
+in ``context._kernels``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,8 +51,7 @@ _INFINITY = np.float32(np.inf)
 ROUNDED = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """How a Python or NumPy number reaches a kernel that computes with it in ``dtype``.
 
     Integers and truth values come as ``ga_long``, floats and complex numbers in the
@@ -88,8 +86,7 @@ class Number:
         return whole if whole < 2**63 else whole - 2**64
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """A compiled elementwise operation: its result's type, and the numbers it takes.
 
     Its arguments are the result, the operands that are arrays, the mask if it has one,
@@ -102,8 +99,7 @@ class Kernel:
     numbers: tuple[Number, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(NamedTuple):
     """How a row is applied beyond its operands, as NumPy's ufuncs let one choose.
 
     ``out``: the dtype of an output that is given. ``masked``: whether a mask says which
@@ -191,8 +187,9 @@ def _stored(row: Scalar, result: DType, manner: Manner) -> DType:
         return result
     if not can_cast(result, out, manner.casting):
         raise BadType(
-            f"{row.name}: a result of {result} cannot be stored as {out} by the rule "
-            f"{manner.casting!r}; make a new array, or convert with astype"
+            f"{row.name}: a result of {result} cannot be stored as {out}, the dtype of "
+            f"out, by the rule {manner.casting!r}; make a new array, or convert with "
+            "astype"
         )
     return out
 
@@ -353,6 +350,7 @@ def apply_row(
     if out is not None:
         status = call_elemwise(kernel.handle, [out._struct, *inputs])
         if status:
+            _check_shape(row.name, arrays if mask is None else [*arrays, mask], out)
             fail(status, row.name, context, operands)
         return out
     struct = ffi.new(ARRAY)
@@ -361,6 +359,19 @@ def apply_row(
     if status:
         fail(status, row.name, context, operands)
     return arrays[0].wrap(struct, context, kernel.dtype, kernel.typecode)
+
+
+def _check_shape(name: str, operands: Sequence[BaseArray], out: BaseArray) -> None:
+    """BadValue if the operands broadcast, but not to the shape of ``out``."""
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in operands))
+    except ValueError:
+        return  # the library says of which axis
+    if shape != out.shape:
+        raise BadValue(
+            f"{name}: out has shape {out.shape}, expected {shape}, which the operands "
+            "broadcast to"
+        )
 
 
 def call_elemwise(handle: Any, arguments: Sequence[Any]) -> int:
@@ -381,17 +392,23 @@ def _common_context(
         raise BadType(
             f"{row.name}: out is {type(out).__name__}, expected a gpuarray array"
         )
-    involved = [*arrays] if out is None else [*arrays, out]
     if not arrays:
         raise BadType(
             f"{row.name}: no operand is a gpuarray array; use numpy.{row.name}, or "
             "gpuarray.asarray(x)"
         )
-    for array in involved:
+    for array in arrays:
         if array._context is not arrays[0]._context:
             raise other_context(row.name, arrays[0], array)
-    if out is not None and not out.flags.writeable:
-        raise ReadOnly(f"{row.name}: the output is read-only, as broadcast views are")
+    if out is None:
+        return arrays[0]._context
+    if out._context is not arrays[0]._context:
+        raise BadValue(
+            f"{row.name}: out is on {out.context.name}, the operands are on "
+            f"{arrays[0].context.name}"
+        )
+    if not out.flags.writeable:
+        raise ReadOnly(f"{row.name}: out is read-only, as broadcast views are")
     return arrays[0]._context
 
 
@@ -418,12 +435,12 @@ def _kernel_for(
         x._typecode if isinstance(x, BaseArray) else x.__class__ for x in operands
     )
     key = row.name, types, manner
-    kernel = context.kernels.get(key)
+    kernel = context._kernels.get(key)
     if kernel is None:
         given = [_operand(row, context, x) for x in operands]
         is_array = [isinstance(x, BaseArray) for x in operands]
         kernel = make_kernel(context, row, given, is_array, manner)
-        context.kernels[key] = kernel
+        context._kernels[key] = kernel
     for number, value in zip(kernel.numbers, values, strict=True):
         if number.kind in "fc":
             continue

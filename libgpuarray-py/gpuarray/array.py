@@ -14,6 +14,7 @@ from gpuarray import (
     blas,
     dispatch,
     dlpack,
+    flat,
     info,
     joining,
     picking,
@@ -40,6 +41,18 @@ class Array(BaseArray):
     Operators take arrays of the same context and numbers; results stay on the device
     and are queued, not waited for. Python numbers take the dtype of the array they meet
     (NEP 50). ``numpy.asarray(a)`` copies to the host.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(a * 10 + a[0])
+    [[11. 22.]
+     [31. 42.]]
+    >>> print(a @ a.T, a.sum())
+    [[ 5. 11.]
+     [11. 25.]] 10.0
+    >>> a[a > 2] = 0
+    >>> np.asarray(a)
+    array([[1., 2.],
+           [0., 0.]])
     """
 
     __slots__ = ()
@@ -73,6 +86,7 @@ class Array(BaseArray):
     __array_function__ = dispatch.array_function
     __reduce_ex__ = pickling.reduce
     __dask_tokenize__ = pickling.dask_token
+    flat = property(flat.flat, flat.set_flat)
     __cuda_array_interface__ = property(sharing.cuda_interface)
     gpudata = property(sharing.gpudata)
     ptr = property(sharing.ptr)
@@ -145,18 +159,23 @@ class Array(BaseArray):
     def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
 
-    def __getitem__(self, index: Any) -> Array:
-        result: Array = get(self, index)
-        return result
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        assign(self, index, value)
+    __getitem__ = get
+    __setitem__ = assign
 
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
 
     def fill(self, value: Any) -> None:
-        """Set every element to ``value``."""
+        """Set every element to ``value``.
+
+        A number or an array that broadcasts, converted to the array's dtype. ReadOnly
+        for a view that must not be written.
+
+        >>> a = gpuarray.zeros(3)
+        >>> a[1:].fill(7)
+        >>> print(a)
+        [0. 7. 7.]
+        """
         assign(self, (), value)
 
     @property
@@ -180,28 +199,50 @@ class Array(BaseArray):
         assign(self.imag, (), value)
 
     def conj(self) -> Array:
-        """The complex conjugates."""
+        """The complex conjugates.
+
+        >>> print(gpuarray.asarray([1 + 2j]).conj())
+        [1.-2.j]
+        """
         result: Array = _conjugate(self)
         return result
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:
-        """The parts along ``axis`` where the 1-d condition is true."""
+        """The parts along ``axis`` where the 1-d condition is true.
+
+        >>> print(gpuarray.arange(3).compress([True, False, True]))
+        [0 2]
+        """
         result: Array = picking.compress(condition, self, axis)
         return result
 
     def flatten(self, order: Order = "C") -> Array:
-        """A copy of the elements in one axis."""
+        """A copy of the elements in one axis.
+
+        >>> print(gpuarray.asarray([[1, 2], [3, 4]]).flatten("F"))
+        [1 3 2 4]
+        """
         return self.reshape(self.size, order=order, copy=True)
 
     def tobytes(self, order: Order = "C") -> bytes:
-        """The bytes of the elements, copied to the host."""
+        r"""The bytes of the elements, copied to the host.
+
+        In C order, or with ``order="F"`` in Fortran order; waits.
+
+        >>> gpuarray.asarray([1, 2], "uint8").tobytes()
+        b'\x01\x02'
+        """
         return self.get().tobytes(order)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """The package, whose functions are those of the Python array API standard."""
+        """The package, whose functions are those of the Python array API standard.
+
+        >>> gpuarray.zeros(2).__array_namespace__() is gpuarray
+        True
+        """
         if api_version is not None and api_version not in info.VERSIONS:
             raise BadValue(
                 f"__array_namespace__: version {api_version!r} of the array API is not "
@@ -214,7 +255,7 @@ class Array(BaseArray):
         return f"array({values}, dtype={self.dtype}, context={self.context.name!r})"
 
     def __str__(self) -> str:
-        return _values_text(self, "", " ")
+        return _values_text(self, "", " ") if self.ndim else str(self.get()[()])
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
@@ -248,6 +289,8 @@ for _row in SCALARS.values():
     _bind_operators(_row)
     _bind_methods(_row)
 dlpack.install(Array)
+
+GpuArray = ndgpuarray = Array  # libgpuarray's names
 
 _power = binary_operator(SCALARS["power"])
 _square = unary_operator(SCALARS["square"])

@@ -14,7 +14,13 @@ from gpuarray._native import ARRAY, address, check, ffi, lib
 from gpuarray.config import allows_implicit_conversion
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import as_dtype, dtype_to_typecode, parts_dtype
+from gpuarray.dtypes import (
+    Casting,
+    as_dtype,
+    can_cast,
+    dtype_to_typecode,
+    parts_dtype,
+)
 from gpuarray.errors import (
     BadIndex,
     BadType,
@@ -32,6 +38,10 @@ class Flags:
     """The layout of an array: contiguous or not, aligned, writeable.
 
     Also by NumPy's keys, as in ``a.flags["C_CONTIGUOUS"]``, with ``IS_`` before or not.
+
+    >>> flags = gpuarray.zeros((2, 3)).T.flags
+    >>> flags.c_contiguous, flags.f_contiguous, flags["WRITEABLE"]
+    (False, True, True)
     """
 
     __slots__ = ("num",)
@@ -142,7 +152,13 @@ class BaseArray:
 
     @classmethod
     def wrap(cls, struct: Any, context: Context, dtype: DType, typecode: int) -> Self:
-        """The array that takes over ``struct``, which cffi made."""
+        """The array that takes over ``struct``, a ``GpuArray *`` that cffi made.
+
+        For what calls functions of the C library itself::
+
+            check(lib.GpuArray_copy(struct, a.struct, lib.GA_C_ORDER))
+            b = gpuarray.Array.wrap(struct, a.context, a.dtype, a.typecode)
+        """
         moved = lib.array_adopt(struct)
         if not moved:
             raise OutOfMemory("the host has no memory for an array's struct")
@@ -163,7 +179,12 @@ class BaseArray:
         zeroed: bool = False,
         operation: str = "empty",
     ) -> Self:
-        """A new array; its elements are undefined unless ``zeroed``."""
+        """A new array; its elements are undefined unless ``zeroed``.
+
+        >>> context = gpuarray.get_default_context()
+        >>> gpuarray.Array.allocate((2, 3), np.dtype("float32"), context).shape
+        (2, 3)
+        """
         struct = ffi.new(ARRAY)
         typecode = dtype_to_typecode(dtype)
         make = lib.GpuArray_zeros if zeroed else lib.GpuArray_empty
@@ -174,7 +195,12 @@ class BaseArray:
 
     @classmethod
     def from_host(cls, host: npt.NDArray[Any], context: Context) -> Self:
-        """A new array with the elements, shape and order of a NumPy array."""
+        """A new array with the elements, shape and order of a NumPy array.
+
+        >>> context = gpuarray.get_default_context()
+        >>> print(gpuarray.Array.from_host(np.arange(3), context))
+        [0 1 2]
+        """
         dtype = as_dtype(host.dtype, "asarray")
         host = host.astype(dtype, copy=False)
         if host.flags.f_contiguous and not host.flags.c_contiguous:
@@ -225,6 +251,9 @@ class BaseArray:
         """The array on another context, or its name; itself if it is there already.
 
         Each context orders its work itself, so there is no ``stream`` to give.
+
+        >>> gpuarray.arange(3).to_device("null").device.name
+        'null'
         """
         if stream is not None:
             raise Unsupported(
@@ -289,6 +318,18 @@ class BaseArray:
         return Flags(self._struct.flags)
 
     @property
+    def base(self) -> Self | None:
+        """None if the array fills its buffer; else all of that, in one axis."""
+        struct, size = self._struct, ffi.new("size_t *")
+        check(lib.gpudata_property(struct.data, lib.GA_BUFFER_PROP_SIZE, size), "base")
+        if size[0] <= max(self.nbytes, 1):
+            return None
+        itemsize = self._dtype.itemsize
+        count = (size[0] - struct.offset % itemsize) // itemsize
+        first = struct.offset % itemsize - struct.offset
+        return self.strided((count,), (itemsize,), first)
+
+    @property
     def struct(self) -> Any:
         """The library's ``GpuArray *``; it stays the array's."""
         return self._struct
@@ -300,11 +341,58 @@ class BaseArray:
 
     # ---- views ----
 
-    def view(self) -> Self:
-        """Another array of the same elements."""
+    def view(self, dtype: npt.DTypeLike | None = None) -> Self:
+        """Another array of the same elements, or of their bytes as those of ``dtype``.
+
+        Elements of another size make the last axis longer or shorter; BadValue if it
+        has gaps then, or bytes that are left over, and where the first element does not
+        lie at a multiple of the new size.
+
+        >>> a = gpuarray.zeros(2)
+        >>> a.view()[0] = 1
+        >>> print(a)
+        [1. 0.]
+        >>> a.view("int64").tolist(), a.view("uint8").shape
+        ([4607182418800017408, 0], (16,))
+        """
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_view(struct, self._struct))
-        return self._like(struct)
+        if dtype is None:
+            return self._like(struct)
+        other = as_dtype(dtype)
+        if other.itemsize != self._dtype.itemsize:
+            self._fit_last_axis(struct, other)
+        typecode = dtype_to_typecode(other)
+        struct.typecode = typecode
+        lib.GpuArray_fix_flags(struct)
+        if not struct.flags & lib.GA_ALIGNED:
+            raise BadValue(
+                f"view: the elements do not lie at multiples of {other.itemsize} bytes, "
+                f"as {other} needs; copy the array first"
+            )
+        return self.wrap(struct, self._context, other, typecode)
+
+    def _fit_last_axis(self, struct: Any, dtype: DType) -> None:
+        """Gives a view as many elements of another size as fill the last axis."""
+        if not self.shape:
+            raise BadValue(
+                f"view: a 0-d array of {self._dtype}; {dtype} is not of its size"
+            )
+        old, last = self._dtype.itemsize, len(self.shape) - 1
+        length = self.shape[last]
+        if length != 1 and self.size and self.strides[last] != old:
+            raise BadValue(
+                f"view: the last axis of {self._dtype} has strides of "
+                f"{self.strides[last]} bytes; {dtype} is not of its size, so copy the "
+                "array first"
+            )
+        count, left = divmod(length * old, dtype.itemsize)
+        if left:
+            raise BadValue(
+                f"view: the last axis has {length * old} bytes, which {dtype} of "
+                f"{dtype.itemsize} does not divide"
+            )
+        struct.dimensions[last], struct.strides[last] = count, dtype.itemsize
 
     def reshape(
         self, *shape: Any, order: Order = "C", copy: bool | None = None
@@ -313,6 +401,14 @@ class BaseArray:
 
         One length may be -1. ``copy=True`` always copies; ``copy=False`` raises
         NeedsCopy rather than copy.
+
+        >>> a = gpuarray.arange(6)
+        >>> a.reshape(2, -1).shape
+        (2, 3)
+        >>> a.reshape(4, 2)
+        Traceback (most recent call last):
+            ...
+        gpuarray.errors.BadValue: reshape: int64 (6,) has 6 elements, the new ...
         """
         lengths = _known_shape(self, _spread(shape))
         source = self.copy(order) if copy else self
@@ -331,11 +427,21 @@ class BaseArray:
         return self._like(struct)
 
     def ravel(self, order: Order = "C") -> Self:
-        """The elements in one axis: a view where the strides permit it, else a copy."""
+        """The elements in one axis: a view where the strides permit it, else a copy.
+
+        >>> print(gpuarray.asarray([[1, 2], [3, 4]]).T.ravel())
+        [1 3 2 4]
+        """
         return self.reshape(self.size, order=order)
 
     def transpose(self, *axes: Any) -> Self:
-        """A view with its axes in another order; none given: reversed."""
+        """A view with its axes in another order; none given: reversed.
+
+        BadValue unless each axis is named once.
+
+        >>> gpuarray.zeros((2, 3, 4)).transpose(1, 2, 0).shape
+        (3, 4, 2)
+        """
         struct = ffi.new(ARRAY)
         chosen = _spread(axes)
         if not chosen:
@@ -374,6 +480,11 @@ class BaseArray:
 
         ``offset`` counts from the first element. The caller sees to it that the view
         stays inside of the array.
+
+        >>> a = gpuarray.arange(6)
+        >>> print(a.strided((2, 2), (24, 8), 8))
+        [[1 2]
+         [4 5]]
         """
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_view(struct, self._struct))
@@ -389,6 +500,9 @@ class BaseArray:
 
         ``"x"`` stands for a new axis of length 1. An axis that is left out must have
         length 1.
+
+        >>> gpuarray.zeros((2, 3)).dimshuffle(1, 0).shape
+        (3, 2)
         """
         codes = [
             -1 if axis == "x" else axis_number(axis, self.ndim, "dimshuffle")
@@ -399,7 +513,11 @@ class BaseArray:
         return self._like(struct)
 
     def broadcast_to(self, shape: int | Sequence[int]) -> Self:
-        """A read-only view repeated along axes of length 1 and new leading axes."""
+        """A read-only view repeated along axes of length 1 and new leading axes.
+
+        >>> gpuarray.arange(3).broadcast_to((2, 3)).strides
+        (0, 8)
+        """
         lengths = as_shape(shape, "broadcast_to")
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_broadcast_to(struct, self._struct, len(lengths), lengths))
@@ -418,7 +536,14 @@ class BaseArray:
     # ---- copies and transfers ----
 
     def copy(self, order: Order = "C") -> Self:
-        """A new array of the same elements."""
+        """A new array of the same elements.
+
+        In C order by default; "K" keeps the strides' order, "A" Fortran order.
+
+        >>> a = gpuarray.arange(6).reshape(2, 3).T
+        >>> a.copy().strides, a.copy("K").strides
+        ((16, 8), (8, 24))
+        """
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_copy(struct, self._struct, order_code(order, self)), "copy")
         return self._like(struct)
@@ -431,13 +556,26 @@ class BaseArray:
         return result
 
     def astype(
-        self, dtype: npt.DTypeLike, order: Order = "K", copy: bool = True
+        self,
+        dtype: npt.DTypeLike,
+        order: Order = "K",
+        casting: Casting = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
     ) -> Self:
-        """The elements converted as NumPy does.
+        """The elements converted as NumPy does; BadType where ``casting`` forbids it.
 
         The array itself if ``copy`` is false and nothing is to be done.
+
+        >>> print(gpuarray.asarray([1.7, -1.7]).astype("int32"))
+        [ 1 -1]
         """
         target = as_dtype(dtype, "astype")
+        if casting != "unsafe" and not can_cast(self._dtype, target, casting):
+            raise BadType(
+                f"astype: {self._dtype} is not converted to {target} by the rule "
+                f"{casting!r}"
+            )
         if not copy and target == self._dtype and order in ("A", "K"):
             return self
         typecode = dtype_to_typecode(target)
@@ -447,7 +585,15 @@ class BaseArray:
         return self.wrap(struct, self._context, target, typecode)
 
     def transfer(self, context: Context | str | None) -> Self:
-        """The array on another context, or its name; itself if it is there already."""
+        """The array on another context, or its name; itself if it is there already.
+
+        Directly where the devices can (CUDA's peers), else by way of the host.
+        DeviceNotFound if there is no such device.
+
+        >>> a = gpuarray.arange(3).transfer("null")
+        >>> a
+        array([0, 1, 2], dtype=int64, context='null')
+        """
         context = find_context(context)
         if context is self._context:
             return self
@@ -458,7 +604,11 @@ class BaseArray:
         return result
 
     def sync(self) -> None:
-        """Wait until the work on the array is done; raise what failed meanwhile."""
+        """Wait until the work on the array is done; raise what failed meanwhile.
+
+        >>> a = gpuarray.zeros(3) + 1
+        >>> a.sync()
+        """
         check(lib.GpuArray_sync(self._struct))
 
     def __array__(
@@ -479,7 +629,11 @@ class BaseArray:
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def get(self) -> npt.NDArray[Any]:
-        """A new NumPy array of the elements, on the host; waits for them."""
+        """A new NumPy array of the elements, on the host; waits for them.
+
+        >>> gpuarray.arange(3).get()
+        array([0, 1, 2])
+        """
         return self._read()
 
     def _read(self) -> npt.NDArray[Any]:
@@ -495,19 +649,41 @@ class BaseArray:
         return host.T if fortran else host
 
     def item(self, *index: int) -> Any:
-        """One element as a Python number."""
+        """One element as a Python number.
+
+        Of the only element, or of that at ``index``; waits. ValueError where there are
+        more.
+
+        >>> gpuarray.asarray([1.5, 2.5]).item(1)
+        2.5
+        """
+        if not index and self.size != 1:
+            raise BadValue(
+                f"item: an array of shape {self.shape} has {self.size} elements, "
+                "expected one; give an index, or use tolist()"
+            )
         return self._read().item(*index)
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers.
+
+        Waits for them.
+
+        >>> gpuarray.asarray([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self._read().tolist()
 
     def _number(self, operation: str) -> Any:
-        if self.size != 1:
+        struct = self._struct
+        if struct.nd and self.size != 1:
             raise BadType(
                 f"{operation}: an array of shape {self.shape} is not one number"
             )
-        return self._read().item()
+        host = np.empty((), self._dtype)
+        pointer = ffi.from_buffer(host, require_writable=True)
+        check(lib.GpuArray_read(pointer, self._dtype.itemsize, struct), "read")
+        return host.item()
 
     def __float__(self) -> float:
         return float(self._number("float"))
@@ -529,7 +705,7 @@ class BaseArray:
                 f"bool: the truth of an array of shape {self.shape} is ambiguous; use "
                 "a.any() or a.all()"
             )
-        return bool(self._read().item())
+        return bool(self._number("bool"))
 
 
 def _spread(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -599,10 +775,19 @@ def require_all(operation: str, *arrays: Any) -> list[Any]:
 
 
 def asnumpy(array: Any) -> npt.NDArray[Any]:
-    """A NumPy array of the elements of ``array``, which may be on the host already."""
+    """A NumPy array of the elements of ``array``, which may be on the host already.
+
+    >>> gpuarray.asnumpy(gpuarray.arange(3))
+    array([0, 1, 2])
+    """
     return array.get() if isinstance(array, BaseArray) else np.asarray(array)
 
 
 def may_share_memory(a: BaseArray, b: BaseArray) -> bool:
-    """Whether the two may have an element in common."""
+    """Whether the two may have an element in common.
+
+    >>> a = gpuarray.arange(6)
+    >>> gpuarray.may_share_memory(a[:3], a[2:])
+    True
+    """
     return bool(lib.GpuArray_share(a.struct, b.struct))

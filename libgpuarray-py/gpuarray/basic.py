@@ -8,6 +8,12 @@ from gpuarray import grids
 from gpuarray.base import require
 from gpuarray.errors import BadValue
 
+__all__ = ["tril", "triu"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def _keep(operation: str, matrix: Any, inplace: bool) -> Any:
     source = require(matrix, operation)
@@ -25,10 +31,23 @@ def _keep(operation: str, matrix: Any, inplace: bool) -> Any:
 
 
 def triu(A: Any, inplace: bool = True) -> Any:
-    """The matrix with zeros below the diagonal; itself if ``inplace``."""
+    """The matrix with zeros below the diagonal; itself if ``inplace``.
+
+    >>> a = gpuarray.ones((2, 2))
+    >>> gpuarray.basic.triu(a) is a
+    True
+    >>> print(a)
+    [[1. 1.]
+     [0. 1.]]
+    """
     return _keep("triu", A, inplace)
 
 
 def tril(A: Any, inplace: bool = True) -> Any:
-    """The matrix with zeros above the diagonal; itself if ``inplace``."""
+    """The matrix with zeros above the diagonal; itself if ``inplace``.
+
+    >>> print(gpuarray.basic.tril(gpuarray.ones((2, 2)), inplace=False))
+    [[1. 0.]
+     [1. 1.]]
+    """
     return _keep("tril", A, inplace)

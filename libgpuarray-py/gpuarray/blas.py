@@ -20,7 +20,7 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
-from gpuarray.reduction import Part, apply_reduction, make_reduction
+from gpuarray.monoids import Part, apply_reduction, into, make_reduction
 from gpuarray.scalars import SCALARS
 
 _REAL = lib.GA_HALF, lib.GA_BFLOAT16, lib.GA_FLOAT, lib.GA_DOUBLE
@@ -51,13 +51,30 @@ def _mismatch(operation: str, a: BaseArray, b: BaseArray) -> BadValue:
     )
 
 
-def matmul(a: Any, b: Any) -> Any:
-    """The matrix product ``a @ b``, by NumPy's rules for vectors and stacks."""
-    check_operands("matmul", a, b)
+def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
+    """The matrix product ``a @ b``, by NumPy's rules for vectors and stacks.
+
+    (..., m, k) and (..., k, n) give (..., m, n), where the other axes broadcast;
+    ``out`` takes a copy of it. BadValue for shapes that do not fit, and for a 0-d
+    operand.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(gpuarray.matmul(a, a))
+    [[ 7. 10.]
+     [15. 22.]]
+    >>> print(a @ gpuarray.asarray([1.0, 0.0]))
+    [1. 3.]
+    """
+    made = _product(a, b)
+    return made if out is None else into(out, made, "matmul")
+
+
+def _product(a: Any, b: Any, operation: str = "matmul") -> Any:
+    check_operands(operation, a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise BadValue("matmul: a 0-d operand; use a * b")
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-        raise _mismatch("matmul", a, b)
+        raise _mismatch(operation, a, b)
     if a.typecode == b.typecode and a.typecode in _BLAS:
         return _blas(a, b)
     dtype = result_type(a.dtype, b.dtype)
@@ -184,7 +201,7 @@ def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> 
     context = a.context
     conjugated = conjugated and a.dtype.kind == "c"
     key = "contract", a.typecode, b.typecode, conjugated
-    reduction = context.kernels.get(key)
+    reduction = context._kernels.get(key)
     if reduction is None:
         work = work_dtype(dtype)
         row = SCALARS["logical_or" if dtype.kind == "b" else "add"]
@@ -194,7 +211,7 @@ def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> 
         inputs = [("x", a.dtype), ("y", b.dtype)]
         parts = [Part(row, text, work)]
         reduction = make_reduction(context, "matmul", inputs, parts, dtype)
-        context.kernels[key] = reduction
+        context._kernels[key] = reduction
     ndim = max(a.ndim, b.ndim)
     return apply_reduction(reduction, (a, b), 1 << (ndim - 1), False, "matmul")
 
@@ -203,17 +220,21 @@ def dot(a: Any, b: Any) -> Any:
     """The sum of products over the last axis of ``a`` and the last but one of ``b``.
 
     With a 0-d operand, the product; of vectors, their only axis.
+    BadValue for shapes that do not fit.
+
+    >>> print(gpuarray.dot(gpuarray.asarray([1, 2, 3]), gpuarray.asarray([4, 5, 6])))
+    32
     """
     check_operands("dot", a, b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
+    if a.ndim <= 2 and b.ndim <= 2:
+        return _product(a, b, "dot")
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        raise _mismatch("dot", a, b)
     if b.ndim <= 2:
-        if a.ndim <= 2:
-            return matmul(a, b)
         rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
         return matmul(rows, b).reshape(*a.shape[:-1], *b.shape[1:])
-    if a.shape[-1] != b.shape[-2]:
-        raise _mismatch("dot", a, b)
     axes = [b.ndim - 2, *range(b.ndim - 2), b.ndim - 1]
     others = [*b.shape[:-2], b.shape[-1]]
     rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
@@ -222,7 +243,13 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def vdot(a: Any, b: Any) -> Any:
-    """The sum of the conjugates of ``a`` times ``b``, both as vectors."""
+    """The sum of the conjugates of ``a`` times ``b``, both as vectors.
+
+    BadValue if they differ in size.
+
+    >>> print(gpuarray.vdot(gpuarray.asarray([1j, 2]), gpuarray.asarray([1j, 1])))
+    (3+0j)
+    """
     check_operands("vdot", a, b)
     if a.size != b.size:
         raise BadValue(
@@ -281,7 +308,13 @@ def gemv(
     trans_a: bool | str = False,
     overwrite_y: bool = False,
 ) -> Any:
-    """``alpha * op(a) @ x + beta * y``; into ``y`` itself with ``overwrite_y``."""
+    """``alpha * op(a) @ x + beta * y``; into ``y`` itself with ``overwrite_y``.
+
+    A matrix (m, n), transposed first if ``trans_a``, and vectors; else as ``gemm``.
+
+    >>> print(gpuarray.gemv(2.0, gpuarray.eye(2), gpuarray.asarray([1.0, 2.0])))
+    [2. 4.]
+    """
     check_operands("gemv", a, x, *(() if y is None else (y,)))
     _ranks("gemv", (a, 2), (x, 1))
     how = _transposition(trans_a)
@@ -304,7 +337,19 @@ def gemm(
     trans_b: bool | str = False,
     overwrite_c: bool = False,
 ) -> Any:
-    """``alpha * op(a) @ op(b) + beta * c``; into ``c`` itself with ``overwrite_c``."""
+    """``alpha * op(a) @ op(b) + beta * c``; into ``c`` itself with ``overwrite_c``.
+
+    Matrices (m, k) and (k, n), transposed first where ``trans_a``, ``trans_b`` say so
+    (True, or BLAS's 'N', 'T', 'C'), of one floating or complex dtype. BadType for
+    another rank, BadValue for shapes that do not fit, or a ``beta`` with no ``c``.
+
+    >>> a, b = gpuarray.asarray([[1.0, 2.0]]), gpuarray.asarray([[3.0], [4.0]])
+    >>> print(gpuarray.gemm(2.0, a, b))
+    [[22.]]
+    >>> c = gpuarray.ones((1, 1))
+    >>> print(gpuarray.gemm(1.0, a, a, 10.0, c, trans_b=True))
+    [[15.]]
+    """
     check_operands("gemm", a, b, *(() if c is None else (c,)))
     _ranks("gemm", (a, 2), (b, 2))
     return _gemm(
@@ -330,7 +375,14 @@ def gemmBatch_3d(
     trans_b: bool | str = False,
     overwrite_c: bool = False,
 ) -> Any:
-    """``gemm`` of the matrices of two stacks; a stack of one serves for all."""
+    """``gemm`` of the matrices of two stacks; a stack of one serves for all.
+
+    Arrays (batch, m, k) and (batch, k, n); else as ``gemm``.
+
+    >>> a = gpuarray.ones((2, 1, 3))
+    >>> print(gpuarray.gemmBatch_3d(1.0, a, a, trans_b=True).tolist())
+    [[[3.0]], [[3.0]]]
+    """
     check_operands("gemmBatch_3d", a, b, *(() if c is None else (c,)))
     _ranks("gemmBatch_3d", (a, 3), (b, 3))
     how = (trans_a, trans_b)
@@ -367,7 +419,15 @@ def ger(
     overwrite_a: bool = False,
     conjugate: bool = False,
 ) -> Any:
-    """``alpha * outer(x, y) + a``, with the conjugates of ``y`` if ``conjugate``."""
+    """``alpha * outer(x, y) + a``, with the conjugates of ``y`` if ``conjugate``.
+
+    Vectors (m,) and (n,) give a matrix (m, n); into ``a`` itself with ``overwrite_a``.
+
+    >>> x, y = gpuarray.asarray([1.0, 2.0]), gpuarray.asarray([3.0, 4.0])
+    >>> print(gpuarray.ger(1.0, x, y))
+    [[3. 4.]
+     [6. 8.]]
+    """
     check_operands("ger", x, y, *(() if a is None else (a,)))
     _ranks("ger", (x, 1), (y, 1))
     if a is None:
@@ -388,7 +448,14 @@ def gemm_bias(
     trans_a: bool | str = False,
     trans_b: bool | str = False,
 ) -> Any:
-    """``op(a) @ op(b) + bias``, where that is negative 0 if ``relu``."""
+    """``op(a) @ op(b) + bias``, where that is negative 0 if ``relu``.
+
+    In one pass; ``bias`` (n,) is added to each row of the product (m, n).
+
+    >>> a, b = gpuarray.asarray([[1.0, -2.0]]), gpuarray.eye(2)
+    >>> print(gpuarray.gemm_bias(a, b, gpuarray.asarray([10.0, 1.0]), relu=True))
+    [[11.  0.]]
+    """
     check_operands("gemm_bias", a, b, bias)
     _ranks("gemm_bias", (a, 2), (b, 2), (bias, 1))
     ta, tb = _transposition(trans_a), _transposition(trans_b)
@@ -405,5 +472,8 @@ def allow_tf32(on: bool, context: Context | str | None = None) -> None:
 
     Tensor cores are then several times as fast, with 10 bits of mantissa instead of 23.
     Off at first; a plan keeps what held when it was bound.
+
+    >>> gpuarray.allow_tf32(True)
+    >>> gpuarray.allow_tf32(False)
     """
     check(lib.gpucontext_set_tf32(find_context(context).pointer, on), "allow_tf32")

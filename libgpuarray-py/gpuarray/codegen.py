@@ -8,14 +8,14 @@ bfloat16 are float in all texts.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuarray.dtypes import Casting as Casting
 from gpuarray.dtypes import (
     as_dtype,
     as_numpy_knows,
@@ -29,12 +29,10 @@ from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]
-Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 Operand = DType | type[int] | type[float] | type[complex]
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """The dtypes that operands are converted to, and the dtype that comes out."""
 
     operands: tuple[DType, ...]
@@ -54,8 +52,7 @@ class Loop:
         return "f16" if self.result.kind == "f" else "bf16"
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A C expression without side effects, the dtype of its value, what it calls.
 
     ``text`` is not parenthesised: give its value a name of the type
@@ -90,6 +87,8 @@ def resolve(
     if len(operands) != row.arity:
         raise BadType(f"{row.name}: {len(operands)} operands, expected {row.arity}")
     ufunc = row.loops
+    if row.gives_complex and dtype is not None:
+        dtype = parts_dtype(dtype)
     try:
         if ufunc is None:
             found = _joined(row, operands, dtype)
@@ -101,7 +100,11 @@ def resolve(
     except TypeError as error:
         raise _no_loop(row, operands, str(error)) from None
     *inputs, result = (as_dtype(dtype, row.name) for dtype in found)
-    loop = Loop(tuple(inputs), parts_dtype(result) if row.gives_parts else result)
+    if row.gives_parts:
+        result = parts_dtype(result)
+    if row.gives_complex:
+        result = result_type(work_dtype(result), complex)
+    loop = Loop(tuple(inputs), result)
     if "c" in loop.kind and "c" not in row.by_kind and not row.joins:
         raise _no_loop(row, operands, "it is not defined for complex numbers")
     return loop
@@ -195,6 +198,14 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
     return Expression(text, loop.result, support)
 
 
+def digest(content: Any, size: int = 8) -> str:
+    """``2 * size`` hexadecimal digits that differ where the bytes do."""
+    # Loaded late: it opens a library of cryptography.
+    hasher = import_module("hashlib").blake2b(content, digest_size=size)
+    digits: str = hasher.hexdigest()
+    return digits
+
+
 def once(support: str) -> str:
     """Device functions that may stand several times in a program, and count once.
 
@@ -204,7 +215,7 @@ def once(support: str) -> str:
     int f(void);
     #endif
     """
-    guard = f"GA_ONCE_{hashlib.blake2b(support.encode(), digest_size=4).hexdigest()}"
+    guard = f"GA_ONCE_{digest(support.encode(), 4)}"
     return f"#ifndef {guard}\n#define {guard}\n{support}\n#endif\n"
 
 

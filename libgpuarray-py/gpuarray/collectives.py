@@ -20,6 +20,13 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.errors import BadType, BadValue
 
+__all__ = ["COMM_ID_BYTES", "GpuComm", "GpuCommCliqueId"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 COMM_ID_BYTES = 128
 """The length of a clique's id."""
 
@@ -50,6 +57,7 @@ class GpuCommCliqueId:
     """The id of a clique: 128 bytes by which its ranks find each other.
 
     A new one is made unless ``comm_id`` has the bytes of one that another rank made.
+    ``context`` is that of the rank. Unsupported where the device has no NCCL.
     """
 
     __slots__ = ("_bytes", "context")
@@ -100,7 +108,13 @@ class GpuComm:
     """One rank of a clique. Making it waits until all ``ndev`` ranks have.
 
     All ranks call the same methods in the same order, with arrays of the same dtypes
-    and sizes. The work is queued on the context and not waited for.
+    and sizes. The work is queued on the ``context`` of the id and not waited for.
+    Operations are "sum", "prod", "max" and "min"; BadValue for any other::
+
+        context = gpuarray.context(f"cuda{rank}")
+        clique = GpuCommCliqueId(context, comm_id=received)
+        comm = GpuComm(clique, ranks, rank)
+        total = comm.all_reduce(gpuarray.ones(3, context=context), "sum")
     """
 
     __slots__ = ("__weakref__", "_comm", "context")

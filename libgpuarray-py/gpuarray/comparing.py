@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,10 @@ def isclose(
     """Whether ``|a - b| <= atol + rtol * |b|``, for each pair of elements.
 
     Infinities are close to themselves alone; nan to nan only if ``equal_nan``.
+
+    >>> a = gpuarray.asarray([1.0, np.nan])
+    >>> print(gpuarray.isclose(a, a), gpuarray.isclose(a, a, equal_nan=True))
+    [ True False] [ True  True]
     """
     if not isinstance(a, BaseArray) and not isinstance(b, BaseArray):
         raise BadType("isclose: no operand is a gpuarray array; use numpy.isclose")
@@ -44,12 +49,22 @@ def isclose(
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close, by ``isclose``; waits for the answer."""
+    """Whether all elements are close, by ``isclose``; waits for the answer.
+
+    >>> a = gpuarray.asarray([1.0, 2.0])
+    >>> bool(gpuarray.allclose(a, a + 1e-9)), bool(gpuarray.allclose(a, a + 0.1))
+    (True, False)
+    """
     return bool(all_of(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether the shapes and all elements are equal; waits for the answer."""
+    """Whether the shapes and all elements are equal; waits for the answer.
+
+    >>> a = gpuarray.asarray([1, 2])
+    >>> bool(gpuarray.array_equal(a, a)), bool(gpuarray.array_equal(a, a[:1]))
+    (True, False)
+    """
     first, second = require(a1, "array_equal"), require(a2, "array_equal")
     if first.shape != second.shape:
         return False
@@ -60,7 +75,12 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether one, repeated to the shape of the other, equals it; waits."""
+    """Whether one, repeated to the shape of the other, equals it; waits.
+
+    >>> a = gpuarray.asarray([1, 1])
+    >>> bool(gpuarray.array_equiv(a, a[:1]))
+    True
+    """
     first, second = require(a1, "array_equiv"), require(a2, "array_equiv")
     try:
         np.broadcast_shapes(first.shape, second.shape)
@@ -69,8 +89,54 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return bool(all_of(first == second))
 
 
+def isposinf(x: Any, out: Any = None) -> Any:
+    """Whether the element is infinite and above 0.
+
+    >>> print(gpuarray.isposinf(gpuarray.asarray([1.0, np.inf, -np.inf])))
+    [False  True False]
+    """
+    return FUNCTIONS["equal"](_real("isposinf", x), math.inf, out=out)
+
+
+def isneginf(x: Any, out: Any = None) -> Any:
+    """Whether the element is infinite and below 0.
+
+    >>> print(gpuarray.isneginf(gpuarray.asarray([1.0, np.inf, -np.inf])))
+    [False False  True]
+    """
+    return FUNCTIONS["equal"](_real("isneginf", x), -math.inf, out=out)
+
+
+def spacing(x: Any, out: Any = None) -> Any:
+    """How far the next float away from 0 is; of float16 the next above.
+
+    >>> print(gpuarray.spacing(gpuarray.asarray([1.0])))
+    [2.22044605e-16]
+    """
+    source = _real("spacing", x)
+    if kind_of(source.dtype) != "f":
+        dtype = np.spacing(np.ones(1, source.dtype)).dtype
+        source = source.astype(dtype)
+    # So it is in NumPy: of halves below 0 the next above.
+    is_half = source.dtype == np.float16
+    is_below = source == -math.inf if is_half else source < 0
+    limit = where(is_below, -math.inf, math.inf).astype(source.dtype, copy=False)
+    return FUNCTIONS["subtract"](FUNCTIONS["nextafter"](source, limit), source, out=out)
+
+
+def _real(operation: str, x: Any) -> Any:
+    if require(x, operation).dtype.kind == "c":
+        raise BadType(f"{operation}: elements of {x.dtype}, expected real numbers")
+    return x
+
+
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Elements of the first choice whose condition is true, else of ``default``."""
+    """Elements of the first choice whose condition is true, else of ``default``.
+
+    >>> a = gpuarray.arange(5)
+    >>> print(gpuarray.select([a < 2, a > 3], [a, a * 10], default=-1))
+    [ 0  1 -1 -1 40]
+    """
     if len(condlist) != len(choicelist) or not condlist:
         raise BadValue(
             f"select: {len(condlist)} conditions and {len(choicelist)} choices, "
@@ -93,6 +159,10 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
     ``keys`` is a sequence of arrays of one shape, or an array whose first axis they
     are along.
+
+    >>> surnames, names = gpuarray.asarray([2, 1, 1]), gpuarray.asarray([1, 3, 2])
+    >>> print(gpuarray.lexsort((names, surnames)))
+    [2 1 0]
     """
     listed = list(keys)
     if not listed:
@@ -109,13 +179,21 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
     """A copy in which the elements at ``kth`` stand where a sort would put them.
 
     Those before are not greater, those behind not smaller. It is sorted as a whole.
+
+    >>> print(gpuarray.partition(gpuarray.asarray([5, 1, 4, 2]), 2)[2])
+    4
     """
     _check_kth("partition", a, kth, axis)
     return sort(a, axis)
 
 
 def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
-    """The places (int64) that ``partition`` would put the elements at."""
+    """The places (int64) that ``partition`` would put the elements at.
+
+    >>> a = gpuarray.asarray([5, 1, 4, 2])
+    >>> print(a[gpuarray.argpartition(a, 1)][:2])
+    [1 2]
+    """
     _check_kth("argpartition", a, kth, axis)
     return argsort(a, axis)
 

@@ -12,7 +12,7 @@ from functools import cache
 
 from gpuarray.errors import BadValue
 
-DEVICE_NAME = re.compile(r"cuda\d*|opencl(\d+:\d+)?|null")
+DEVICE_NAME = r"cuda\d*|opencl(\d+:\d+)?|null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Config:
     """GPUARRAY_IMPLICIT_CONVERSION: 0 forbids ``numpy.asarray(x)``, which copies."""
 
     def __post_init__(self) -> None:
-        if self.device and not DEVICE_NAME.fullmatch(self.device):
+        if self.device and not re.fullmatch(DEVICE_NAME, self.device):
             raise BadValue(
                 f"GPUARRAY_DEVICE={self.device!r} names no device: expected cuda, "
                 "cuda0, opencl, opencl0:0 (platform:device) or null"
@@ -89,6 +89,13 @@ def set_implicit_conversion(allowed: bool) -> None:
     """Allow or forbid ``numpy.asarray(x)`` in the process.
 
     Where it is forbidden it raises BadType; ``x.get()`` always copies to the host.
+
+    >>> gpuarray.set_implicit_conversion(False)
+    >>> np.asarray(gpuarray.zeros(2))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadType: numpy.asarray: copying an array of ...
+    >>> gpuarray.set_implicit_conversion(True)
     """
     _chosen["implicit"] = bool(allowed)
 

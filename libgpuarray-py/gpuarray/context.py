@@ -8,18 +8,33 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuarray._native import check, extension, ffi, lib, library_text, prepare, text
 from gpuarray.config import settings
-from gpuarray.errors import BadType, BadValue, ContextClosed, GpuArrayError
+from gpuarray.errors import (
+    BadType,
+    BadValue,
+    ContextClosed,
+    DeviceNotFound,
+    GpuArrayError,
+    LibraryMissing,
+)
 from gpuarray.queues import Event, Queue
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryInfo:
-    """What a context holds, in bytes; ``n_live`` counts buffers."""
+class MemoryInfo(NamedTuple):
+    """What a context holds, in bytes; ``n_live`` counts buffers.
+
+    ``live`` are in use, at most ``peak`` were; ``cached`` are kept for reuse, and
+    ``limit`` bounds both together (0: no limit).
+
+    >>> context = gpuarray.context("null")
+    >>> before = context.memory_info().live
+    >>> a = gpuarray.zeros(1000, "float32", context)
+    >>> context.memory_info().live - before >= a.nbytes
+    True
+    """
 
     live: int
     cached: int
@@ -28,9 +43,15 @@ class MemoryInfo:
     n_live: int
 
 
-@dataclass(frozen=True, slots=True)
-class CacheInfo:
-    """What a context's kernel cache did: how many kernels came from where."""
+class CacheInfo(NamedTuple):
+    """What a context's kernel cache did: how many kernels came from where.
+
+    Kernels found in memory (``memory_hits``) or on disk (``disk_hits``), ``compiled``,
+    ``damaged`` on disk and made anew, and ``unwritable``: not kept on disk.
+
+    >>> gpuarray.context("null").cache_info()
+    CacheInfo(memory_hits=0, disk_hits=0, compiled=0, damaged=0, unwritable=0)
+    """
 
     memory_hits: int
     disk_hits: int
@@ -43,15 +64,29 @@ class Context:
     """An open device. ``gpuarray.context(name)`` gives it; asked twice, the same one.
 
     It has state because a device has: its memory, its queue, its compiled kernels.
+    ``name`` opens it again in another process.
+
+    >>> context = gpuarray.context("null")
+    >>> context
+    <context 'null': null (host memory, runs no kernel)>
+    >>> context.name, context.kind, context.closed
+    ('null', 'null', False)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_pointer", "kernels", "name")
+    __slots__ = ("__dict__", "__weakref__", "_kernels", "_pointer", "name")
 
     def __init__(self, pointer: Any) -> None:
+        if not isinstance(pointer, ffi.CData):
+            raise BadType(
+                f"Context: got {pointer!r}; contexts are opened by gpuarray.context, "
+                "as gpuarray.context('opencl0:0')"
+            )
         self._pointer = pointer
         self.name: str = text(lib.gpucontext_name(pointer))
         # Kernels of operations by what they were made for; emptied when closed.
-        self.kernels: dict[Any, Any] = {}
+        self._kernels: dict[Any, Any] = {}
+        if self.kind == "null":
+            self.runs_dry = False
 
     @property
     def pointer(self) -> Any:
@@ -69,38 +104,61 @@ class Context:
         return self._pointer is None
 
     def close(self) -> None:
-        """Give the context up. Its arrays can still be read, but not computed with."""
+        """Give the context up. Its arrays can still be read, but not computed with.
+
+        What is called with it or its arrays then raises ContextClosed.
+
+        >>> context = gpuarray.context("null")
+        >>> context.close()
+        >>> context, gpuarray.context("null").closed
+        (<closed context 'null'>, False)
+        """
         with _lock:
             pointer, self._pointer = self._pointer, None
             _drop(_opened, self)
             _drop(_adopted, self)
-            self.kernels.clear()
+            self._kernels.clear()
             if _process_default.get("context") is self:
                 del _process_default["context"]
         if pointer is not None:
             lib.gpucontext_deref(pointer)
 
     def sync(self) -> None:
-        """Wait until all work queued so far is done; raise what failed meanwhile."""
+        """Wait until all work queued so far is done; raise what failed meanwhile.
+
+        >>> a = gpuarray.zeros(3) + 1
+        >>> a.context.sync()
+        """
         check(lib.gpucontext_sync(self.pointer), f"sync of {self.name}")
 
     @property
     def waits(self) -> int:
         """How often the host has waited for the device so far.
 
-        Reading values to the host, ``sync`` and what waits for an event count; queuing
-        work does not. For checking that a program waits only where it means to.
+        Reading values to the host, ``sync`` and what waits for an event count, and
+        writing values where it has to wait; queuing work does not. For checking that a
+        program waits only where it means to.
         """
         return int(self._property(lib.GA_CTX_PROP_WAITS, "size_t *")[0])
 
     def memory_info(self) -> MemoryInfo:
-        """How much memory the context holds."""
+        """How much memory the context holds.
+
+        As a ``MemoryInfo``; asks nothing of the device.
+
+        >>> gpuarray.get_default_context().memory_info().limit
+        0
+        """
         info = ffi.new("gpucontext_memory *")
         check(lib.gpucontext_memory_info(self.pointer, info))
         return MemoryInfo(info.live, info.cached, info.peak, info.limit, info.n_live)
 
     def cache_info(self) -> CacheInfo:
-        """Where the kernels used so far came from."""
+        """Where the kernels used so far came from.
+
+        >>> gpuarray.context("null").cache_info().compiled
+        0
+        """
         info = ffi.new("gpucontext_cache *")
         check(lib.gpucontext_cache_info(self.pointer, info))
         return CacheInfo(
@@ -112,7 +170,13 @@ class Context:
         )
 
     def trim(self) -> None:
-        """Give the memory that is kept for reuse back to the device."""
+        """Give the memory that is kept for reuse back to the device.
+
+        >>> context = gpuarray.context("null")
+        >>> context.trim()
+        >>> context.memory_info().cached
+        0
+        """
         check(lib.gpucontext_trim(self.pointer))
 
     @property
@@ -239,10 +303,35 @@ class Context:
         """Whether the device is the host's processor."""
         return bool(self._property(lib.GA_CTX_PROP_IS_CPU, "int *")[0])
 
+    @property
+    def runs_dry(self) -> bool:
+        """Whether the null device takes launches, which compute nothing.
+
+        At first it does not: what computes raises Unsupported. True serves to see which
+        kernels a program makes without any device, not to read results: small arrays
+        that a launch writes are zeros, so that masks pick nothing; larger ones, anything.
+        """
+        return self._runs_dry
+
+    @runs_dry.setter
+    def runs_dry(self, chosen: bool) -> None:
+        if self.kind != "null":
+            raise BadValue(f"runs_dry: {self.name} runs its kernels")
+        refuse = extension("null_refuse", "void (*)(gpucontext *, int)")
+        refuse(self.pointer, not chosen)
+        self._runs_dry = bool(chosen)
+
     # ---- queues ----
 
     def new_queue(self) -> Queue:
-        """Another queue; what is called within ``with queue:`` goes there."""
+        """Another queue; what is called within ``with queue:`` goes there.
+
+        >>> context = gpuarray.get_default_context()
+        >>> with context.new_queue() as queue:
+        ...     a = gpuarray.zeros(3) + 1
+        >>> print(a)
+        [1. 1. 1.]
+        """
         return Queue.make(self)
 
     @property
@@ -251,7 +340,13 @@ class Context:
         return Queue.current(self)
 
     def record(self) -> Event:
-        """An event behind all that this thread has queued so far."""
+        """An event behind all that this thread has queued so far.
+
+        >>> event = gpuarray.get_default_context().record()
+        >>> event.sync()
+        >>> event.done
+        True
+        """
         return self.queue.record()
 
     @property
@@ -286,6 +381,10 @@ class Context:
         """Make this the default of this thread or task within a ``with`` block.
 
         Unlike ``with context:`` it leaves other libraries alone.
+
+        >>> with gpuarray.context("null").as_default():
+        ...     print(gpuarray.zeros(2).context.name)
+        null
         """
         before = _current.get()
         _current.set((*before, self))
@@ -303,6 +402,8 @@ class Context:
         raise BadType("a context cannot be pickled; pickle its name")
 
 
+GpuContext = Context  # libgpuarray's name
+
 _lock = threading.Lock()
 _opened: dict[str, Context] = {}
 _process_default: dict[str, Context] = {}
@@ -310,7 +411,7 @@ _adopted: dict[int, Context] = {}  # by the vendor's context
 _current: ContextVar[tuple[Context, ...]] = ContextVar("gpuarray_context", default=())
 
 
-def context(name: str | Context | Any = None) -> Context:
+def context(name: str | Context | Device | Any = None) -> Context:
     """The open context of a device, which is opened if it is not.
 
     ``name`` is ``"cuda0"``, ``"cuda"`` (the first), ``"opencl0:1"`` (platform and
@@ -319,11 +420,22 @@ def context(name: str | Context | Any = None) -> Context:
     that works on that queue, in order with PyOpenCL's own work there; one that is in
     the cl_context of an earlier one gives the same. A ``pyopencl.Context`` gives a
     context that shares its memory and has a queue of its own.
+
+    >>> gpuarray.context("null")
+    <context 'null': null (host memory, runs no kernel)>
+    >>> gpuarray.context("null") is gpuarray.context("null")
+    True
+    >>> gpuarray.context("nowhere")
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadArgument: "nowhere" is no device's name; a name is ...
     """
     if isinstance(name, Context):
         return name
     if name is None:
         return get_default_context()
+    if isinstance(name, Device):
+        name = name.context
     if isinstance(name, str):
         return _open(name)
     if type(name).__module__.partition(".")[0] == "pyopencl":
@@ -341,7 +453,9 @@ def _open(name: str) -> Context:
             return found
         prepare()
         result = ffi.new("gpucontext **")
-        check(lib.gpucontext_open(result, name.encode()))
+        status = lib.gpucontext_open(result, name.encode())
+        if status:
+            _fail_to_open(status)
         canonical = text(lib.gpucontext_name(result[0]))
         found = _opened.get(canonical)
         if found is None:
@@ -350,6 +464,20 @@ def _open(name: str) -> Context:
             lib.gpucontext_deref(result[0])
         _opened[name] = found
         return found
+
+
+def _fail_to_open(status: int) -> None:
+    """Raise what the library says; on a machine with devices with their names."""
+    try:
+        check(status)
+    except (DeviceNotFound, LibraryMissing) as error:
+        found = [name for kind in _KINDS for name in device_names(kind)[0]]
+        if not found:
+            raise
+        said = str(error).partition(". On a machine without")[0]
+        raise type(error)(
+            f"{said}; the devices of this machine are {', '.join(found)}"
+        ) from None
 
 
 def _drop(known: dict[Any, Context], closed: Context) -> None:
@@ -410,13 +538,16 @@ def init(
     The pool of memory begins with ``initial_cache_size`` bytes and never holds more
     than ``max_cache_size``; with 0 it keeps nothing. BadValue where options are given
     for a device that is open already.
+
+    >>> gpuarray.init("null")
+    <context 'null': null (host memory, runs no kernel)>
     """
     if sched not in _SCHEDULES:
         raise BadType(f"init: sched is {sched!r}, expected one of {list(_SCHEDULES)}")
     chosen = (single_stream, kernel_cache_path, max_cache_size, initial_cache_size)
     if chosen == (False, None, sys.maxsize, 0):
         return context(dev)
-    if not isinstance(dev, str) or not _NUMBERED.fullmatch(dev):
+    if not isinstance(dev, str) or not re.fullmatch(_NUMBERED, dev):
         raise BadValue(f"init: got {dev!r}, expected a name such as cuda0 or opencl0:0")
     with _lock:
         if dev in _opened:
@@ -430,7 +561,7 @@ _SCHEDULES = {
     "single": lib.GA_CTX_SCHED_SINGLE,
     "multi": lib.GA_CTX_SCHED_MULTI,
 }
-_NUMBERED = re.compile(r"cuda\d+|opencl\d+:\d+|null")
+_NUMBERED = r"cuda\d+|opencl\d+:\d+|null"
 
 
 def _open_with(
@@ -463,7 +594,11 @@ def _open_with(
 
 
 def count_platforms(kind: str) -> int:
-    """How many platforms a backend, ``"cuda"`` or ``"opencl"``, has."""
+    """How many platforms a backend, ``"cuda"`` or ``"opencl"``, has.
+
+    >>> gpuarray.count_platforms("null")
+    1
+    """
     prepare()
     count = ffi.new("unsigned int *")
     check(lib.gpu_get_platform_count(kind.encode(), count), "count_platforms")
@@ -471,7 +606,13 @@ def count_platforms(kind: str) -> int:
 
 
 def count_devices(kind: str, platform: int) -> int:
-    """How many devices a platform of a backend has."""
+    """How many devices a platform of a backend has.
+
+    Why there is none, if so, is said by ``python -m gpuarray.doctor``.
+
+    >>> gpuarray.count_devices("null", 0)
+    1
+    """
     prepare()
     count = ffi.new("unsigned int *")
     status = lib.gpu_get_device_count(kind.encode(), platform, count)
@@ -484,6 +625,10 @@ def get_default_context() -> Context:
 
     That of the innermost ``with context:`` or ``with context.as_default():``, else what
     ``set_default_context`` set, else GPUARRAY_DEVICE, else the best device.
+
+    >>> with gpuarray.context("null"):
+    ...     gpuarray.get_default_context()
+    <context 'null': null (host memory, runs no kernel)>
     """
     chosen = current_context() or _process_default.get("context")
     return chosen if chosen is not None else _open(settings().device)
@@ -496,7 +641,14 @@ def current_context() -> Context | None:
 
 
 def set_default_context(chosen: Context | str | None) -> None:
-    """Set the default context of the process; None: back to the best device."""
+    """Set the default context of the process; None: back to the best device.
+
+    >>> before = gpuarray.get_default_context()
+    >>> gpuarray.set_default_context("null")
+    >>> gpuarray.zeros(2).context.name
+    'null'
+    >>> gpuarray.set_default_context(before)
+    """
     if chosen is None:
         _process_default.pop("context", None)
     else:
@@ -505,13 +657,19 @@ def set_default_context(chosen: Context | str | None) -> None:
 
 # ---- what there is ----
 
+_KINDS = "cuda", "opencl"
 
-@dataclass(frozen=True, slots=True)
-class Device:
+
+class Device(NamedTuple):
     """A device of this machine, or why it cannot be used.
 
-    ``context`` is the name for ``gpuarray.context``; ``kind`` is ``cuda`` or
-    ``opencl``; ``memory`` counts bytes; ``problem`` is empty if it opens.
+    ``context`` is the name for ``gpuarray.context``, ``name`` the vendor's; ``kind`` is
+    ``cuda`` or ``opencl``; ``memory`` counts bytes; ``is_cpu``: it is the host's
+    processor; ``problem`` is empty if it opens.
+
+    >>> found = gpuarray.devices()
+    >>> all(device.problem or device.memory > 0 for device in found)
+    True
     """
 
     context: str
@@ -527,10 +685,11 @@ def devices() -> list[Device]:
 
     Each is opened for it, as ``gpuarray.context`` does. Why something was not found:
     ``python -m gpuarray.doctor``.
+
+    >>> len(gpuarray.devices()) == len(gpuarray.devices())
+    True
     """
-    return [
-        _describe(name) for kind in ("cuda", "opencl") for name in device_names(kind)[0]
-    ]
+    return [_describe(name) for kind in _KINDS for name in device_names(kind)[0]]
 
 
 def _describe(name: str) -> Device:

@@ -6,13 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gpuarray.base import require_all
+from gpuarray import planes
+from gpuarray.base import axis_number, require_all
 from gpuarray.blas import matmul
 from gpuarray.errors import BadValue, LinAlgError
+from gpuarray.shaping import moveaxis
 
 
 def inner(a: Any, b: Any, /) -> Any:
-    """The sum of products over the last axes of both; of a number, the product."""
+    """The sum of products over the last axes of both; of a number, the product.
+
+    BadValue unless the last axes are of one length.
+
+    >>> print(gpuarray.inner(gpuarray.asarray([1, 2]), gpuarray.asarray([3, 4])))
+    11
+    """
     a, b = require_all("inner", a, b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
@@ -30,13 +38,24 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 def outer(a: Any, b: Any, /) -> Any:
-    """All products of an element of ``a`` and one of ``b``, both as vectors."""
+    """All products of an element of ``a`` and one of ``b``, both as vectors.
+
+    >>> print(gpuarray.outer(gpuarray.asarray([1, 2]), gpuarray.asarray([3, 4])))
+    [[3 4]
+     [6 8]]
+    """
     a, b = require_all("outer", a, b)
     return a.reshape(a.size, 1) * b.reshape(1, b.size)
 
 
 def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
-    """All products of an element of a vector and one of another; of nothing else."""
+    """All products of an element of a vector and one of another; of nothing else.
+
+    >>> a = gpuarray.asarray([1, 2])
+    >>> print(gpuarray.linalg.outer(a, a))
+    [[1 2]
+     [2 4]]
+    """
     first, second = require_all("outer", x1, x2)
     if first.ndim != 1 or second.ndim != 1:
         raise BadValue(
@@ -47,7 +66,11 @@ def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
 
 
 def kron(a: Any, b: Any, /) -> Any:
-    """Kronecker's product: each element of ``a`` times all of ``b``, as blocks."""
+    """Kronecker's product: each element of ``a`` times all of ``b``, as blocks.
+
+    >>> print(gpuarray.kron(gpuarray.asarray([1, 10]), gpuarray.asarray([1, 2, 3])))
+    [ 1  2  3 10 20 30]
+    """
     a, b = require_all("kron", a, b)
     ndim = max(a.ndim, b.ndim)
     left = (1,) * (ndim - a.ndim) + a.shape
@@ -77,7 +100,14 @@ def _stack_and_vector(
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """The products of matrices and vectors, whose other axes broadcast."""
+    """The products of matrices and vectors, whose other axes broadcast.
+
+    (..., m, n) and (..., n) give (..., m). BadValue for shapes that do not fit.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(gpuarray.matvec(a, gpuarray.asarray([1.0, 1.0])))
+    [3. 7.]
+    """
     stack, vector = _stack_and_vector("matvec", x1, x2, -1)
     if vector.ndim == 1:
         return matmul(stack, vector)
@@ -85,7 +115,14 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """The products of conjugated vectors and matrices, whose other axes broadcast."""
+    """The products of conjugated vectors and matrices, whose other axes broadcast.
+
+    (..., m) and (..., m, n) give (..., n). BadValue for shapes that do not fit.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(gpuarray.vecmat(gpuarray.asarray([1.0, 1.0]), a))
+    [4. 6.]
+    """
     stack, vector = _stack_and_vector("vecmat", x2, x1, -2)
     vector = vector.conj() if vector.dtype.kind == "c" else vector
     if vector.ndim == 1:
@@ -117,6 +154,11 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     """The product of several matrices, in the order that costs least.
 
     The first and the last may be vectors.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(gpuarray.linalg.multi_dot([a, a, a]))
+    [[ 37.  54.]
+     [ 81. 118.]]
     """
     given = require_all("multi_dot", *arrays)
     if len(given) < 2:
@@ -145,3 +187,28 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     if first.ndim == 1:
         result = result[0]
     return result[..., 0] if last.ndim == 1 else result
+
+
+def cross(
+    a: Any,
+    b: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Any:
+    """The cross products of vectors of 3 elements along ``axisa`` and ``axisb``.
+
+    They lie along ``axisc`` of the result; ``axis`` stands for all three.
+
+    >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
+    >>> print(gpuarray.cross(x, y))
+    [0. 0. 1.]
+    """
+    a, b = require_all("cross", a, b)
+    at_a, at_b, at_c = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+    a, b = (
+        moveaxis(x, axis_number(at, x.ndim, "cross"), -1)
+        for x, at in ((a, at_a), (b, at_b))
+    )
+    return moveaxis(planes.cross(a, b), -1, at_c)

@@ -78,6 +78,17 @@ def asarray(
     ``__cuda_array_interface__``, or PyOpenCL's) is used where it lies. ``copy=True``
     always copies; ``copy=False`` raises NeedsCopy rather than copy. ``device`` is the
     array API standard's name of ``context``.
+
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]], "float32")
+    >>> print(a)
+    [[1. 2.]
+     [3. 4.]]
+    >>> gpuarray.asarray(a) is a
+    True
+    >>> gpuarray.asarray([1, 2], copy=False)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.NeedsCopy: asarray: host values cannot be used without a copy
     """
     context = context if device is None else _place("asarray", context, device)
     if not isinstance(a, BaseArray | list | tuple | np.ndarray | np.generic) and (
@@ -120,6 +131,14 @@ def from_dlpack(x: Any, *, device: Place = None, copy: bool | None = None) -> Ar
     ``x`` has ``__dlpack__``: an array of PyTorch, CuPy, JAX, NumPy. It is on the
     context of its device; with ``device``, the name of another, and from the host it is
     a copy, which ``copy=False`` forbids and ``copy=True`` asks for in any case.
+
+    >>> a = gpuarray.arange(3)
+    >>> b = gpuarray.from_dlpack(a)
+    >>> b[0] = 7
+    >>> print(a)
+    [7 1 2]
+    >>> print(gpuarray.from_dlpack(np.arange(3.0)))
+    [0. 1. 2.]
     """
     return dlpack.take(Array, x, device, copy)
 
@@ -137,6 +156,9 @@ def array(
     """A new array of ``object``; with ``copy=False`` as ``asarray``.
 
     Axes of length 1 are put in front until there are ``ndmin``.
+
+    >>> print(gpuarray.array([1, 2], "float32", ndmin=2))
+    [[1. 2.]]
     """
     place = _place("array", context, device)
     made = asarray(object, dtype, place, copy=True if copy else None, order=order)
@@ -150,7 +172,12 @@ def ascontiguousarray(
     *,
     device: Place = None,
 ) -> Array:
-    """``a`` as an array in C order with at least one axis."""
+    """``a`` as an array in C order with at least one axis.
+
+    >>> a = gpuarray.ascontiguousarray(gpuarray.arange(6).reshape(2, 3).T)
+    >>> a.flags.c_contiguous
+    True
+    """
     found = asarray(a, dtype, context, device=device)
     found = found if found.ndim else found.reshape(1)
     return found if found.flags.c_contiguous else found.copy("C")
@@ -163,14 +190,25 @@ def asfortranarray(
     *,
     device: Place = None,
 ) -> Array:
-    """``a`` as an array in Fortran order with at least one axis."""
+    """``a`` as an array in Fortran order with at least one axis.
+
+    >>> gpuarray.asfortranarray(gpuarray.arange(6).reshape(2, 3)).strides
+    (8, 16)
+    """
     found = asarray(a, dtype, context, device=device)
     found = found if found.ndim else found.reshape(1)
     return found if found.flags.f_contiguous else found.copy("F")
 
 
 def copy(a: Array, order: Order = "K") -> Array:
-    """A new array of the same elements."""
+    """A new array of the same elements.
+
+    >>> a = gpuarray.zeros(2)
+    >>> b = gpuarray.copy(a)
+    >>> b[0] = 1
+    >>> print(a, b)
+    [0. 0.] [1. 0.]
+    """
     made: Array = require(a, "copy").copy(order)
     return made
 
@@ -186,7 +224,16 @@ def empty(
     *,
     device: Place = None,
 ) -> Array:
-    """A new array with undefined elements, of floats if no dtype is given."""
+    """A new array with undefined elements, of floats if no dtype is given.
+
+    ``shape`` is a length or several; ``dtype`` is by default float64, or float32 on a
+    device without it. BadValue for a negative length, OutOfMemory, BadType for a dtype
+    that no device has.
+
+    >>> a = gpuarray.empty((2, 3), "float32")
+    >>> a.shape, a.dtype, a.nbytes
+    ((2, 3), dtype('float32'), 24)
+    """
     place = _place("empty", context, device)
     made = _made_dtype("empty", dtype, place)
     return Array.allocate(as_shape(shape, "empty"), made, place, order_code(order))
@@ -200,7 +247,14 @@ def zeros(
     *,
     device: Place = None,
 ) -> Array:
-    """A new array of zeros, of floats if no dtype is given."""
+    """A new array of zeros, of floats if no dtype is given.
+
+    As ``empty``; the memory is cleared by the device.
+
+    >>> print(gpuarray.zeros((2, 2)))
+    [[0. 0.]
+     [0. 0.]]
+    """
     place = _place("zeros", context, device)
     made = _made_dtype("zeros", dtype, place)
     lengths = as_shape(shape, "zeros")
@@ -216,7 +270,12 @@ def full(
     *,
     device: Place = None,
 ) -> Array:
-    """A new array of ``fill_value`` everywhere, of its dtype if none is given."""
+    """A new array of ``fill_value`` everywhere, of its dtype if none is given.
+
+    >>> print(gpuarray.full((2, 2), 7))
+    [[7 7]
+     [7 7]]
+    """
     place = _place("full", context, device)
     made = dtype
     if dtype is None and isinstance(fill_value, BaseArray):
@@ -236,7 +295,14 @@ def ones(
     *,
     device: Place = None,
 ) -> Array:
-    """A new array of ones, of floats if no dtype is given."""
+    """A new array of ones, of floats if no dtype is given.
+
+    As ``empty``.
+
+    >>> print(gpuarray.ones((2, 2), "int32"))
+    [[1 1]
+     [1 1]]
+    """
     place = _place("ones", context, device)
     return full(shape, 1, _made_dtype("ones", dtype, place), place, order)
 
@@ -255,6 +321,9 @@ def empty_like(
     """A new array with undefined elements, else like another.
 
     Its shape, order, context and dtype, where none is given.
+
+    >>> gpuarray.empty_like(gpuarray.zeros((2, 3)), "int32").shape
+    (2, 3)
     """
     return _like("empty_like", prototype, dtype, order, shape, device, False)
 
@@ -267,7 +336,11 @@ def zeros_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """Zeros of another's shape, order, context and dtype, where none is given."""
+    """Zeros of another's shape, order, context and dtype, where none is given.
+
+    >>> print(gpuarray.zeros_like(gpuarray.ones(3)))
+    [0. 0. 0.]
+    """
     return _like("zeros_like", a, dtype, order, shape, device, True)
 
 
@@ -280,7 +353,11 @@ def full_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """``fill_value`` in another's shape, order, context and dtype, if none is given."""
+    """``fill_value`` in another's shape, order, context and dtype, if none is given.
+
+    >>> print(gpuarray.full_like(gpuarray.zeros(3), 0.5))
+    [0.5 0.5 0.5]
+    """
     result = _like("full_like", a, dtype, order, shape, device, False)
     result.fill(fill_value)
     return result
@@ -294,7 +371,11 @@ def ones_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """Ones of another's shape, order, context and dtype, where none is given."""
+    """Ones of another's shape, order, context and dtype, where none is given.
+
+    >>> print(gpuarray.ones_like(gpuarray.zeros(3)))
+    [1. 1. 1.]
+    """
     return full_like(a, 1, dtype, order, shape=shape, device=device)
 
 
@@ -328,11 +409,18 @@ def arange(
     *,
     device: Place = None,
 ) -> Array:
-    """The numbers from ``start`` (0, if it is alone) up to ``stop``, by ``step``."""
+    """The numbers from ``start`` (0, if it is alone) up to ``stop``, by ``step``.
+
+    Of integers int64, else floats; BadType for both ``context`` and ``device``.
+
+    >>> print(gpuarray.arange(4), gpuarray.arange(1, 2, 0.5))
+    [0 1 2 3] [1.  1.5]
+    """
     made = None if dtype is None else as_dtype(dtype, "arange")
     first, last = (0, start) if stop is None else (start, stop)
-    host: npt.NDArray[Any] = np.arange(first, last, step, dtype=made)
-    return _put("arange", host, dtype, context, device)
+    ends, where = _on_host(first, last, step)
+    host: npt.NDArray[Any] = np.arange(*ends, dtype=made)
+    return _put("arange", host, dtype, context, device, where)
 
 
 def linspace(
@@ -351,12 +439,16 @@ def linspace(
 
     Without ``endpoint`` the last of one more is left out; with ``retstep`` the distance
     is returned, too.
+
+    >>> print(gpuarray.linspace(0, 1, 5))
+    [0.   0.25 0.5  0.75 1.  ]
     """
     made = None if dtype is None else as_dtype(dtype, "linspace")
+    (start, stop), where = _on_host(start, stop)
     host, step = np.linspace(
         start, stop, num, endpoint, retstep=True, dtype=made, axis=axis
     )
-    points = _put("linspace", host, dtype, context, device)
+    points = _put("linspace", host, dtype, context, device, where)
     return (points, step) if retstep else points
 
 
@@ -372,10 +464,15 @@ def logspace(
     *,
     device: Place = None,
 ) -> Array:
-    """``base`` to the powers of ``linspace``."""
+    """``base`` to the powers of ``linspace``.
+
+    >>> print(gpuarray.logspace(0, 2, 3))
+    [  1.  10. 100.]
+    """
     made = None if dtype is None else as_dtype(dtype, "logspace")
+    (start, stop, base), where = _on_host(start, stop, base)
     host = np.logspace(start, stop, num, endpoint, base, made, axis)
-    return _put("logspace", host, dtype, context, device)
+    return _put("logspace", host, dtype, context, device, where)
 
 
 def geomspace(
@@ -389,10 +486,22 @@ def geomspace(
     *,
     device: Place = None,
 ) -> Array:
-    """``num`` numbers at one ratio from ``start`` to ``stop``."""
+    """``num`` numbers at one ratio from ``start`` to ``stop``.
+
+    >>> print(gpuarray.geomspace(1, 1000, 4))
+    [   1.   10.  100. 1000.]
+    """
     made = None if dtype is None else as_dtype(dtype, "geomspace")
+    (start, stop), where = _on_host(start, stop)
     host = np.geomspace(start, stop, num, endpoint, made, axis)
-    return _put("geomspace", host, dtype, context, device)
+    return _put("geomspace", host, dtype, context, device, where)
+
+
+def _on_host(*ends: Any) -> tuple[list[Any], Context | None]:
+    """Ends with the arrays among them read, and the context of the first array."""
+    arrays = [one for one in ends if isinstance(one, BaseArray)]
+    where = arrays[0].context if arrays else None
+    return [x._read() if isinstance(x, BaseArray) else x for x in ends], where
 
 
 def _put(
@@ -401,9 +510,14 @@ def _put(
     dtype: npt.DTypeLike | None,
     context: Place,
     device: Place,
+    where: Context | None,
 ) -> Array:
-    """Host values on a context, in a dtype that it has if none was asked for."""
-    place = _place(operation, context, device)
+    """Host values on a context, in a dtype that it has if none was asked for.
+
+    ``where`` they go if no context is named.
+    """
+    named = context is not None or device is not None
+    place = _place(operation, context if named else where, device)
     return Array.from_host(host if dtype is not None else _fitting(host, place), place)
 
 
@@ -417,7 +531,12 @@ def eye(
     *,
     device: Place = None,
 ) -> Array:
-    """A matrix of zeros with ones on the k-th diagonal."""
+    """A matrix of zeros with ones on the k-th diagonal.
+
+    >>> print(gpuarray.eye(2, 3, k=1))
+    [[0. 1. 0.]
+     [0. 0. 1.]]
+    """
     place = _place("eye", context, device)
     made = _made_dtype("eye", dtype, place)
     result = zeros((N, N if M is None else M), made, place, order)
@@ -432,5 +551,10 @@ def identity(
     *,
     device: Place = None,
 ) -> Array:
-    """The square matrix of zeros with ones on the diagonal."""
+    """The square matrix of zeros with ones on the diagonal.
+
+    >>> print(gpuarray.identity(2))
+    [[1. 0.]
+     [0. 1.]]
+    """
     return eye(n, dtype=dtype, context=context, device=device)

@@ -1,36 +1,49 @@
 """Arrays as chunks of Dask.
 
 Most of it is general: operations come through ``__array_function__``, names from
-``__dask_tokenize__``, and ``distributed`` sends arrays by pickle's protocol 5, with the
-elements out of band. Here Dask is told what it looks up by the type of a chunk. Nothing
-of Dask is imported unless it is loaded already.
+``__dask_tokenize__``. Here Dask is told what it looks up by the type of a chunk, and
+``distributed`` how its own serializers send one; those of pickle can by themselves.
+Nothing of Dask is imported, and it may be imported before this package or after it.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
+
+import numpy as np
 
 from gpuarray import pickling
 from gpuarray.array import Array
 from gpuarray.creation import full
+from gpuarray.importing import after_import
 
 
-def register() -> None:
-    """Tell Dask, where it is loaded, how to treat arrays.
+def tell() -> None:
+    """Have Dask's dispatches know arrays as soon as they are there."""
+    for module in _DISPATCHES:
+        after_import(module, _register)
 
-    The package has it called when an array is pickled, unpickled or named for Dask: no
-    array comes into a graph or a worker without that.
-    """
-    if "dask" not in sys.modules or register not in pickling.when_asked:
-        return
-    pickling.when_asked.remove(register)
-    from dask.array.dispatch import numel_lookup, to_numpy_dispatch
-    from dask.sizeof import sizeof
 
-    sizeof.register(Array)(lambda array: array.nbytes)
-    numel_lookup.register(Array, _numel)
-    to_numpy_dispatch.register(Array, lambda array, **_: array._read())
+def _register(module: Any) -> None:
+    for name, function in _DISPATCHES[module.__name__].items():
+        if hasattr(module, name):  # an older or newer Dask may do without
+            getattr(module, name).register(Array)(function)
+
+
+def _serialize(array: Array, context: Any = None) -> Any:
+    """The header and the frames of an array's host values, and where they were."""
+    from distributed.protocol.serialize import dask_serialize
+
+    header, frames = dask_serialize.dispatch(np.ndarray)(array._read(), context)
+    return {"host": header, "context": array.context.name}, frames
+
+
+def _deserialize(header: dict[str, Any], frames: Any) -> Any:
+    """The array again, where an unpickled one would be."""
+    from distributed.protocol.serialize import dask_deserialize
+
+    host = dask_deserialize.dispatch(np.ndarray)(header["host"], frames)
+    return pickling.restore(Array, host, header["context"])
 
 
 def _numel(
@@ -55,3 +68,17 @@ def _numel(
     if not keepdims:
         lengths = [n for i, n in enumerate(x.shape) if i not in reduced]
     return full(lengths, count, dtype, x.context)
+
+
+_DISPATCHES: dict[str, dict[str, Any]] = {
+    "dask.sizeof": {"sizeof": lambda array: array.nbytes},
+    "dask.array.dispatch": {
+        "numel_lookup": _numel,
+        "to_numpy_dispatch": lambda array, **_: array._read(),
+    },
+    "distributed.protocol.serialize": {
+        "dask_serialize": _serialize,
+        "dask_deserialize": _deserialize,
+    },
+}
+"""What looks up something by the type of an array, and what it shall find."""

@@ -15,35 +15,55 @@ from gpuarray.solvers import factorizes, on_host, where
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues (..., n), and eigenvectors (..., n, n) as columns."""
+    """What ``eig`` gives: ``eigenvalues`` (..., n), and ``eigenvectors`` as columns.
+
+    >>> gpuarray.linalg.eig(gpuarray.eye(2)).eigenvectors.shape
+    (2, 2)
+    """
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EighResult(NamedTuple):
-    """Ascending eigenvalues (..., n), and eigenvectors (..., n, n) as columns."""
+    """What ``eigh`` gives: ascending ``eigenvalues``, ``eigenvectors`` as columns.
+
+    >>> print(gpuarray.linalg.eigh(gpuarray.eye(2)).eigenvalues)
+    [1. 1.]
+    """
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class QRResult(NamedTuple):
-    """Orthonormal columns, and an upper triangle."""
+    """What ``qr`` gives: orthonormal columns ``Q`` and an upper triangle ``R``.
+
+    >>> gpuarray.linalg.qr(gpuarray.ones((3, 2))).R.shape
+    (2, 2)
+    """
 
     Q: Any
     R: Any
 
 
 class SlogdetResult(NamedTuple):
-    """A sign, or a complex number on the unit circle, and a logarithm."""
+    """What ``slogdet`` gives: ``sign``, on the unit circle, and ``logabsdet``.
+
+    >>> print(gpuarray.linalg.slogdet(gpuarray.eye(2)).sign)
+    1.0
+    """
 
     sign: Any
     logabsdet: Any
 
 
 class SVDResult(NamedTuple):
-    """Columns U, descending singular values S, and rows Vh."""
+    """What ``svd`` gives: columns ``U``, descending singular values ``S``, rows ``Vh``.
+
+    >>> print(gpuarray.linalg.svd(gpuarray.eye(2)).S)
+    [1. 1.]
+    """
 
     U: Any
     S: Any
@@ -97,6 +117,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The triangle L with ``L @ L.mT.conj()`` equal to ``a``; ``upper``: its adjoint.
 
     Only one triangle of ``a`` is read. LinAlgError if it is not positive definite.
+
+    >>> print(gpuarray.linalg.cholesky(gpuarray.asarray([[4.0, 2.0], [2.0, 10.0]])))
+    [[2. 0.]
+     [1. 3.]]
     """
     a = as_matrices("cholesky", a, square=True)
     if not factorizes(a.context):
@@ -109,6 +133,11 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
 
     "reduced" gives as many columns as the smaller side has, "complete" all, "r" only R,
     "raw" LAPACK's reflectors h and tau.
+
+    >>> a = gpuarray.asarray([[3.0, 1.0], [4.0, 2.0]])
+    >>> q, r = gpuarray.linalg.qr(a)
+    >>> bool(gpuarray.allclose(q @ r, a)), abs(float(r[0, 0].round(6)))
+    (True, 5.0)
     """
     if mode not in ("reduced", "complete", "r", "raw"):
         raise BadValue(
@@ -132,6 +161,11 @@ def svd(
 
     Without ``compute_uv``, S alone. ``hermitian`` says that ``a`` is so, and lets NumPy
     take a shorter way on the host.
+
+    >>> a = gpuarray.asarray([[3.0, 0.0], [0.0, -2.0]])
+    >>> u, s, vh = gpuarray.linalg.svd(a)
+    >>> print(s.round(6), gpuarray.allclose((u * s) @ vh, a))
+    [3. 2.] True
     """
     a = as_matrices("svd", a, square=hermitian)
     if factorizes(a.context):
@@ -148,7 +182,14 @@ def svd(
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values, in descending order."""
+    """The singular values, in descending order.
+
+    Of matrices (..., m, n) real numbers (..., min(m, n)).
+
+    >>> a = gpuarray.asarray([[3.0, 0.0], [0.0, -2.0]])
+    >>> print(gpuarray.linalg.svdvals(a).round(6))
+    [3. 2.]
+    """
     return svd(x, compute_uv=False)
 
 
@@ -156,6 +197,10 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     One triangle is read: the lower one, or the upper with ``UPLO="U"``.
+
+    >>> found = gpuarray.linalg.eigh(gpuarray.asarray([[2.0, 1.0], [1.0, 2.0]]))
+    >>> print(found.eigenvalues.round(6), abs(found.eigenvectors[0]).round(6))
+    [1. 3.] [0.707107 0.707107]
     """
     upper = _is_upper("eigh", UPLO)
     a = as_matrices("eigh", a, square=True)
@@ -165,7 +210,14 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, in ascending order."""
+    """The eigenvalues of Hermitian matrices, in ascending order.
+
+    Of matrices (..., n, n) real numbers (..., n); ``UPLO`` as of ``eigh``.
+
+    >>> a = gpuarray.asarray([[2.0, 1.0], [1.0, 2.0]])
+    >>> print(gpuarray.linalg.eigvalsh(a).round(6))
+    [1. 3.]
+    """
     upper = _is_upper("eigvalsh", UPLO)
     a = as_matrices("eigvalsh", a, square=True)
     if factorizes(a.context):
@@ -178,7 +230,15 @@ def _as_complex(x: Any) -> Any:
 
 
 def eig(a: Any) -> EigResult:
-    """Eigenvalues and eigenvectors, complex whatever their values are."""
+    """Eigenvalues and eigenvectors, complex whatever their values are.
+
+    Of matrices (..., n, n): eigenvalues (..., n), and eigenvectors (..., n, n) as
+    columns, in no order that is promised. Waits. LinAlgError unless they are square.
+
+    >>> found = gpuarray.linalg.eig(gpuarray.asarray([[0.0, -1.0], [1.0, 0.0]]))
+    >>> sorted(found.eigenvalues.imag.round(6).tolist())
+    [-1.0, 1.0]
+    """
     a = as_matrices("eig", a, square=True)
     if factorizes(a.context):
         return EigResult(*solvers.eig(_as_complex(a), True))
@@ -186,7 +246,14 @@ def eig(a: Any) -> EigResult:
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues, complex whatever their values are."""
+    """The eigenvalues, complex whatever their values are.
+
+    Of matrices (..., n, n) an array (..., n), in no order that is promised. Waits.
+
+    >>> found = gpuarray.linalg.eigvals(gpuarray.asarray([[2.0, 1.0], [0.0, 3.0]]))
+    >>> sorted(found.real.round(6).tolist())
+    [2.0, 3.0]
+    """
     a = as_matrices("eigvals", a, square=True)
     if factorizes(a.context):
         return solvers.eig(_as_complex(a), False)
@@ -200,6 +267,10 @@ def solve(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x`` equal to ``b``, a vector or matrices that broadcast.
 
     LinAlgError if a matrix is singular.
+
+    >>> a = gpuarray.asarray([[2.0, 0.0], [0.0, 4.0]])
+    >>> print(gpuarray.linalg.solve(a, gpuarray.asarray([2.0, 2.0])))
+    [1.  0.5]
     """
     a, b = require_all("solve", a, b)
     a = as_matrices("solve", a, square=True)
@@ -226,13 +297,27 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def inv(a: Any) -> Any:
-    """The inverses. LinAlgError if a matrix is singular."""
+    """The inverses. LinAlgError if a matrix is singular.
+
+    Of matrices (..., n, n), of one dtype with them.
+
+    >>> print(gpuarray.linalg.inv(gpuarray.asarray([[2.0, 0.0], [0.0, 4.0]])))
+    [[0.5  0.  ]
+     [0.   0.25]]
+    """
     a = as_matrices("inv", a, square=True)
     return solvers.inverse(a) if factorizes(a.context) else on_host("inv", a)
 
 
 def det(a: Any) -> Any:
-    """The determinants."""
+    """The determinants.
+
+    Of matrices (..., n, n) an array (...). LinAlgError unless they are square.
+
+    >>> a = gpuarray.asarray([[2.0, 0.0], [0.0, 3.0]])
+    >>> print(gpuarray.linalg.det(a).round(6))
+    6.0
+    """
     a = as_matrices("det", a, square=True)
     if not factorizes(a.context):
         return on_host("det", a)
@@ -245,6 +330,10 @@ def slogdet(a: Any) -> SlogdetResult:
     """The determinants' signs and the logarithms of their absolute values.
 
     Of a singular matrix they are 0 and -inf.
+
+    >>> found = gpuarray.linalg.slogdet(gpuarray.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    >>> float(found.sign), abs(float(found.logabsdet))
+    (-1.0, 0.0)
     """
     a = as_matrices("slogdet", a, square=True)
     if not factorizes(a.context):

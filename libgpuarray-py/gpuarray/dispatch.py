@@ -7,7 +7,7 @@ to the host unasked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,17 @@ from gpuarray.elementwise import BY_REFERENCE
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
 
-_OURS: dict[str, Any] = {}
+Find = Callable[[str], Any]
+_finders: list[Find] = []
 
 
-def offer(namespace: Mapping[str, Any]) -> None:
-    """Say which functions there are, by NumPy's names; submodules by theirs."""
-    _OURS.update(namespace)
+def offer(find: Find) -> None:
+    """Say how a function is found by NumPy's name, or a submodule; None: it is not."""
+    _finders[:] = [find]
+
+
+def _ours(name: str) -> Any:
+    return next((find(name) for find in _finders), None)
 
 
 def _missing(name: str) -> BadType:
@@ -56,7 +61,7 @@ def array_ufunc(
         if method == "__call__":
             return ours(*inputs, **options)
         return getattr(ours, method)(*inputs, **options)
-    composed = _OURS.get(ufunc.__name__)
+    composed = _ours(ufunc.__name__)
     if composed is None or method != "__call__":
         name = ufunc.__name__
         raise _missing(name if method == "__call__" else f"{name}.{method}")
@@ -90,7 +95,7 @@ def array_function(
 def _found(path: list[str]) -> Any:
     """What is offered by the name, which may begin with a submodule's."""
     first, *rest = path
-    found = _OURS.get(first)
+    found = _ours(first)
     for name in rest:
         listed = getattr(found, "__all__", None)
         if listed is not None and name not in listed:

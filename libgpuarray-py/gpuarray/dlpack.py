@@ -66,8 +66,10 @@ def export(
 
     ``stream`` is the consumer's: what it runs there from now on waits, on the device,
     for what was queued on the array. On CUDA None stands for the legacy default stream
-    and -1 for no order. ``dl_device=(1, 0)`` gives a copy on the host. Raises
-    BadExchange, which is a BufferError, for what cannot be given so.
+    and -1 for no order. ``dl_device=(1, 0)`` gives a copy on the host; with
+    ``copy=False`` it waits and gives the memory itself, if the device is a processor
+    that shares it with the host. Raises BadExchange, which is a BufferError, for what
+    cannot be given so.
     """
     here = export_device(array)
     there = here if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
@@ -76,21 +78,44 @@ def export(
             f"__dlpack__: the array is on {array.context.name}, {here} for DLPack, and "
             f"is not copied to {there}; use transfer, or (1, 0) for the host"
         )
-    if there != here and copy is False:
-        raise BadExchange(
-            f"__dlpack__: the array is on {array.context.name}, so its elements must "
-            "be copied to the host, and copy=False forbids it"
-        )
-    if there != here:
-        array = array.transfer("null")
-    elif copy:
-        array = array.copy("K")
+    shared = there != here and copy is False
+    copied = bool(copy) or (there != here and not shared)
+    if shared:
+        host = _host_address(array)
+    elif copied:
+        array = array.copy("K") if there == here else array.transfer("null")
     code = _consumer_stream(there, None if there != here else stream)
     versioned = max_version is not None and max_version[0] >= 1
     try:
-        return _capsule(array, code, versioned, bool(copy) or there != here)
+        tensor, name = _lent(array, code, versioned)
     except (BadValue, Unsupported) as error:
         raise BadExchange(str(error)) from error
+    if shared:
+        _place_on_host(tensor.dl_tensor, host)
+    if copied and versioned:
+        tensor.flags |= _IS_COPIED
+    return capsule(tensor, name)
+
+
+def _host_address(array: BaseArray) -> Any:
+    """Where the host finds an array's buffer, when the work on it is done."""
+    out = ffi.new("void **")
+    try:
+        check(lib.gpudata_property(array.struct.data, lib.GA_BUFFER_PROP_HOST, out))
+    except Unsupported:
+        raise BadExchange(
+            f"__dlpack__: the array is on {array.context.name}, so its elements must "
+            "be copied to the host, and copy=False forbids it"
+        ) from None
+    array.sync()
+    return out[0]
+
+
+def _place_on_host(tensor: Any, address: Any) -> None:
+    """Let a tensor of our memory tell where the host has it."""
+    tensor.device.device_type, tensor.device.device_id = CPU, 0
+    if tensor.data:  # NULL: there is no element
+        tensor.data = address
 
 
 def _consumer_stream(device: Device, stream: int | None) -> int:
@@ -109,17 +134,16 @@ def _consumer_stream(device: Device, stream: int | None) -> int:
     return int(stream)
 
 
-def _capsule(array: BaseArray, stream: int, versioned: bool, copied: bool) -> Any:
+def _lent(array: BaseArray, stream: int, versioned: bool) -> tuple[Any, bytes]:
+    """A tensor of the array's memory, and what a capsule with it is called."""
     if not versioned:
         old = ffi.new("DLManagedTensor **")
         made = lib.GpuArray_to_dlpack_unversioned(old, array.struct, stream)
         check(made, "__dlpack__")
-        return capsule(old[0], b"dltensor")
+        return old[0], b"dltensor"
     out = ffi.new("DLManagedTensorVersioned **")
     check(lib.GpuArray_to_dlpack(out, array.struct, stream), "__dlpack__")
-    if copied:
-        out[0].flags |= _IS_COPIED
-    return capsule(out[0], b"dltensor_versioned")
+    return out[0], b"dltensor_versioned"
 
 
 # ---- in ----

@@ -9,12 +9,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gpuarray.errors import BadType, BadValue, LibraryMissing
+
+# What is public; the package itself uses more.
+__all__ = [
+    "SIZE",
+    "SSIZE",
+    "bfloat16",
+    "dtype_to_ctype",
+    "dtype_to_typecode",
+    "get_common_dtype",
+    "get_np_obj",
+    "parse_c_arg_backend",
+    "register_dtype",
+    "upcast",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 try:
     from ml_dtypes import bfloat16 as _bfloat16
@@ -22,8 +40,7 @@ except ImportError:
     _bfloat16 = None
 
 
-@dataclass(frozen=True, slots=True)
-class TypeRow:
+class TypeRow(NamedTuple):
     """An element type: its NumPy dtype, the library's code, its name in kernels."""
 
     dtype: np.dtype[Any]
@@ -63,6 +80,9 @@ DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
 """The dtypes that only devices with double precision hold."""
 _PARTS = {np.dtype(c): np.dtype(f) for c, f in (("c8", "f4"), ("c16", "f8"))}
 
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+"""NumPy's rules of what may be stored as what."""
+
 SIZE = 24
 """The typecode of a kernel's ``ga_size`` argument."""
 SSIZE = 25
@@ -93,7 +113,11 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
 
 
 def bfloat16() -> Any:
-    """The scalar type of bfloat16; LibraryMissing without the package ml_dtypes."""
+    """The scalar type of bfloat16; LibraryMissing without the package ml_dtypes.
+
+    >>> np.dtype(gpuarray.dtypes.bfloat16()).itemsize
+    2
+    """
     if _bfloat16 is None:
         raise LibraryMissing(
             "bfloat16: NumPy has no such dtype without the package ml_dtypes: "
@@ -154,7 +178,7 @@ def result_type(*operands: Any) -> np.dtype[Any]:
 
 
 def can_cast(
-    source: np.dtype[Any], target: np.dtype[Any], casting: Any = "same_kind"
+    source: np.dtype[Any], target: np.dtype[Any], casting: Casting = "same_kind"
 ) -> bool:
     """Whether NumPy's rule lets ``source`` be stored as ``target``."""
     source, target = (_HALF if x == _BFLOAT16 else x for x in (source, target))
@@ -164,7 +188,7 @@ def can_cast(
 def dtype_to_typecode(dtype: Any) -> int:
     """The library's code of a dtype; a code passes through.
 
-    >>> dtype_to_typecode("float32")
+    >>> gpuarray.dtypes.dtype_to_typecode("float32")
     11
     """
     return dtype if isinstance(dtype, int) else _ROW_OF_DTYPE[as_dtype(dtype)].typecode
@@ -173,7 +197,7 @@ def dtype_to_typecode(dtype: Any) -> int:
 def dtype_to_ctype(dtype: Any) -> str:
     """The name of a dtype in kernels.
 
-    >>> dtype_to_ctype("int64")
+    >>> gpuarray.dtypes.dtype_to_ctype("int64")
     'ga_long'
     """
     return _ROW_OF_DTYPE[as_dtype(dtype)].c_name
@@ -232,7 +256,7 @@ NAME_TO_DTYPE: dict[str, np.dtype[Any]] = {
 def get_np_obj(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
     """A NumPy array of one element with the dtype of an array or a number.
 
-    >>> get_np_obj(np.float32(3)).dtype
+    >>> gpuarray.dtypes.get_np_obj(np.float32(3)).dtype
     dtype('float32')
     """
     return np.ones(1, obj.dtype if hasattr(obj, "dtype") else np.asarray(obj).dtype)
@@ -242,6 +266,9 @@ def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
     """The dtype of NumPy's sum of two arrays or numbers.
 
     Without ``allow_double`` float64 becomes float32 and complex128 complex64.
+
+    >>> gpuarray.dtypes.get_common_dtype(np.float32(1), 2.0, allow_double=True)
+    dtype('float32')
     """
     weak = int, float, complex
     operands = tuple(
@@ -256,14 +283,19 @@ def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
 def upcast(*args: Any) -> np.dtype[Any]:
     """The dtype that NumPy promotes dtypes to.
 
-    >>> upcast("int8", "uint8")
+    >>> gpuarray.dtypes.upcast("int8", "uint8")
     dtype('int16')
     """
     return result_type(*(as_dtype(one, "upcast") for one in args))
 
 
 def register_dtype(dtype: Any, c_names: Iterable[str]) -> None:
-    """Let a dtype be called by further names of C in declarations of arguments."""
+    """Let a dtype be called by further names of C in declarations of arguments.
+
+    >>> gpuarray.dtypes.register_dtype("float32", ["real"])
+    >>> gpuarray.dtypes.parse_c_arg_backend("real x", lambda dtype, name: dtype, None)
+    dtype('float32')
+    """
     found = as_dtype(dtype, "register_dtype")
     NAME_TO_DTYPE.update(dict.fromkeys(c_names, found))
 
@@ -273,7 +305,8 @@ def parse_c_arg_backend(
 ) -> Any:
     """An argument of a C declaration: ``class(dtype, name)`` of one of two classes.
 
-    >>> parse_c_arg_backend("const float *x", list, lambda dtype, name: (name, dtype))
+    >>> parse = gpuarray.dtypes.parse_c_arg_backend
+    >>> parse("const float *x", list, lambda dtype, name: (name, dtype))
     ('x', dtype('float32'))
     """
     is_array = "*" in c_arg or "[" in c_arg

@@ -6,6 +6,8 @@ short way as an operator.
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,11 +18,14 @@ from gpuarray.apply import apply_row
 from gpuarray.base import BaseArray
 from gpuarray.codegen import Casting
 from gpuarray.errors import BadType, BadValue
+from gpuarray.monoids import Axis
 from gpuarray.operators import binary_operator, store_operator, unary_operator
 from gpuarray.scalars import PAIRS, SCALARS, Pair, Scalar
-from gpuarray.symbol import Symbol, record
 
 _CHARACTERS = frozenset("?bBhHiIlLqQefdFD")
+
+recorders: list[tuple[type, Callable[..., Any]]] = []
+"""Classes of operands that stand for arrays, and what a row of such gives instead."""
 
 
 class Ufunc:
@@ -46,7 +51,6 @@ class Ufunc:
         theirs = isinstance(row.reference, np.ufunc)
         name = row.reference.__name__ if theirs else row.name
         self.__name__ = self.__qualname__ = name
-        self.__doc__ = _document(name, row.arity, row.reference)
         self.nin = row.arity
         self.nargs = row.arity + 1
 
@@ -60,9 +64,11 @@ class Ufunc:
         """NumPy's loops that there are here, by their characters: ``'ff->f'``."""
         loops = self.row.loops
         found = [] if loops is None else loops.types
-        return [
-            text for text in found if _CHARACTERS.issuperset(text.replace("->", ""))
-        ]
+        offered = _CHARACTERS if "c" in self.row.by_kind else _CHARACTERS - {"F", "D"}
+        kept = [text for text in found if offered.issuperset(text.replace("->", ""))]
+        if not self.row.gives_complex:
+            return kept
+        return [text[:-1] + ("D" if text[-1] == "d" else "F") for text in kept]
 
     @property
     def ntypes(self) -> int:
@@ -90,9 +96,10 @@ class Ufunc:
             operands = tuple(given)
         if isinstance(out, tuple):
             (out,) = _outputs(self.__name__, out, 1)
-        if any(isinstance(x, Symbol) for x in (*operands, out, where)):
-            plain = out is None and where is True and dtype is None
-            return record(self.row, operands, plain)
+        for symbol, record in recorders:
+            if any(isinstance(x, symbol) for x in (*operands, out, where)):
+                plain = out is None and where is True and dtype is None
+                return record(self.row, operands, plain)
         return apply_row(
             self.row, operands, out, where=where, dtype=dtype, casting=casting
         )
@@ -113,7 +120,7 @@ class Ufunc:
     def reduce(
         self,
         array: Any,
-        axis: folding.Axis = 0,
+        axis: Axis = 0,
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
@@ -124,6 +131,9 @@ class Ufunc:
 
         Begins with ``initial`` if it is given; leaves out what the mask ``where`` does.
         Raises BadValue for no elements where the function has no identity.
+
+        >>> print(gpuarray.maximum.reduce(gpuarray.asarray([[1, 5], [7, 3]]), axis=1))
+        [5 7]
         """
         row = self._two("reduce")
         return folding.reduce(row, array, axis, dtype, out, keepdims, initial, where)
@@ -131,7 +141,11 @@ class Ufunc:
     def accumulate(
         self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None
     ) -> Any:
-        """The folds of the elements up to each one along ``axis``."""
+        """The folds of the elements up to each one along ``axis``.
+
+        >>> print(gpuarray.add.accumulate(gpuarray.asarray([1, 2, 3])))
+        [1 3 6]
+        """
         return folding.accumulate(self._two("accumulate"), array, axis, dtype, out)
 
     def reduceat(
@@ -145,12 +159,20 @@ class Ufunc:
         """Folds of ``array[indices[i]:indices[i + 1]]`` along ``axis``.
 
         As NumPy's: where a slice is empty its first element is taken.
+
+        >>> print(gpuarray.add.reduceat(gpuarray.arange(6), [0, 2, 5]))
+        [1 9 5]
         """
         row = self._two("reduceat")
         return folding.reduceat(row, array, indices, axis, dtype, out)
 
     def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
-        """The function of each element of ``a`` with each one of ``b``."""
+        """The function of each element of ``a`` with each one of ``b``.
+
+        >>> print(gpuarray.subtract.outer(gpuarray.arange(2), gpuarray.arange(3)))
+        [[ 0 -1 -2]
+         [ 1  0 -1]]
+        """
         self._two("outer")
         rank = getattr(b, "ndim", 0)
         if isinstance(a, BaseArray) and rank:
@@ -161,6 +183,11 @@ class Ufunc:
         """``array[indices] = f(array[indices], b)``, once for each time in ``indices``.
 
         What belongs to one place is done in the order of the indices.
+
+        >>> a = gpuarray.zeros(3)
+        >>> gpuarray.add.at(a, [0, 0, 2], 1)
+        >>> print(a)
+        [2. 0. 1.]
         """
         if self.nin > 2 or self.nout != 1 or (b is None) != (self.nin == 1):
             raise BadType(
@@ -240,8 +267,21 @@ class PairUfunc(Ufunc):
         self.rows = pair.rows
         self.reference = pair.reference
         self.__name__ = self.__qualname__ = pair.reference.__name__
-        self.__doc__ = _document(self.__name__, self.nin, pair.reference)
         self.nargs = self.nin + 2
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """How it is called, for ``help`` and editors."""
+        place = inspect.Parameter.POSITIONAL_ONLY
+        operands = ["x"] if self.nin == 1 else [f"x{i + 1}" for i in range(self.nin)]
+        options = list(inspect.signature(super()._apply).parameters.values())[1:]
+        return inspect.Signature(
+            [
+                *(inspect.Parameter(name, place) for name in operands),
+                *(inspect.Parameter(f"out{i}", place, default=None) for i in (1, 2)),
+                *options,
+            ]
+        )
 
     @property
     def identity(self) -> Any:
@@ -298,22 +338,41 @@ def _only_for_two(name: str, method: str) -> BadValue:
     )
 
 
-def _document(name: str, arity: int, reference: Callable[..., Any]) -> str:
-    names = ("x",) if arity == 1 else ("a", "b", "c")[:arity]
-    given = ", ".join(names)
-    theirs = getattr(reference, "__doc__", None) or ""
-    lines = [line.strip() for line in theirs.splitlines()]
-    said = [line for line in lines if line and not line.startswith(f"{name}(")]
-    is_numpy = isinstance(reference, np.ufunc)
-    first = said[0] if is_numpy and said and "(" not in said[0] else f"``{name}``."
+class _Document:
+    """The text about a class, or about one of its functions, written when asked for."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __get__(self, ufunc: Ufunc | None, kind: type) -> str | None:
+        return self.text if ufunc is None else _document(ufunc)
+
+
+for _kind in (Ufunc, UnaryUfunc, BinaryUfunc, PairUfunc):
+    _kind.__doc__ = _Document(_kind.__doc__)  # type: ignore[assignment]
+
+
+def _document(ufunc: Ufunc) -> str:
+    """What the rows say, and the example with the values that NumPy gives."""
+    is_pair = isinstance(ufunc, PairUfunc)
+    rows = ufunc.rows if isinstance(ufunc, PairUfunc) else (ufunc.row,)
+    reference = ufunc.reference if isinstance(ufunc, PairUfunc) else rows[0].reference
+    operands = rows[0].example
+    with np.errstate(all="ignore"):
+        values = reference(*(np.array(x) if type(x) is list else x for x in operands))
+    printed = " ".join(map(str, values if is_pair else [np.asarray(values)]))
+    call = f"gpuarray.{ufunc.__name__}({', '.join(map(_operand_text, operands))})"
     return (
-        f"{name}({given}, /, out=None, *, where=True, dtype=None, "
-        f"casting='same_kind')\n\n{first}\n\n"
-        "Of each element of arrays and numbers that broadcast; the result's dtype is "
-        "NumPy's.\n\n"
-        f"    gpuarray.{name}({given})\n"
-        f"    gpuarray.{name}({given}, out=y, where=mask)\n"
+        f"{' '.join(row.summary for row in rows)}\n\n"
+        "For each element of arrays and numbers that broadcast; the result's dtype is\n"
+        "NumPy's. Options are those of ``Ufunc``.\n\n"
+        f">>> print({'*' * is_pair}{call})\n{printed}\n"
     )
+
+
+def _operand_text(operand: Any) -> str:
+    text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(operand))
+    return f"gpuarray.asarray({text})" if isinstance(operand, list) else text
 
 
 def _by_name(name: str) -> Ufunc:

@@ -25,11 +25,31 @@ from gpuarray.dtypes import (
 from gpuarray.errors import BadType, BadValue
 from gpuarray.reducing import declared
 
+__all__ = [
+    "GpuElemwise",
+    "arg",
+    "as_argument",
+    "compare",
+    "elemwise1",
+    "elemwise2",
+    "ielemwise2",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 DType = np.dtype[Any]
 
 
 class arg:
-    """An argument of a ``GpuElemwise``: its name, its dtype, what is done with it."""
+    """An argument of a ``GpuElemwise``: its name, its dtype, what is done with it.
+
+    >>> one = gpuarray.elemwise.arg("x", np.dtype("float32"), read=True)
+    >>> one.name, one.type
+    ('x', dtype('float32'))
+    """
 
     def __init__(
         self,
@@ -50,6 +70,17 @@ class GpuElemwise:
     """C statements over arrays of any layout, where each argument is a variable.
 
     Called with all arguments, those that are written too.
+
+    >>> from gpuarray.elemwise import GpuElemwise, arg
+    >>> context = gpuarray.get_default_context()
+    >>> f4 = np.dtype("float32")
+    >>> arguments = [arg("y", f4, write=True), arg("x", f4, read=True)]
+    >>> twice = GpuElemwise(context, "y = 2 * x", arguments)
+    >>> x = gpuarray.arange(3, dtype=f4)
+    >>> y = gpuarray.empty_like(x)
+    >>> twice(y, x)
+    >>> print(y)
+    [0. 2. 4.]
     """
 
     def __init__(
@@ -116,7 +147,12 @@ def _text(given: str | bytes) -> str:
 
 
 def as_argument(o: Any, name: str, read: bool = False, write: bool = False) -> arg:
-    """The argument that stands for an array or a number."""
+    """The argument that stands for an array or a number.
+
+    >>> a = gpuarray.zeros(2, "float32")
+    >>> gpuarray.elemwise.as_argument(a, "x", read=True).type
+    dtype('float32')
+    """
     if isinstance(o, BaseArray):
         return arg(name, o.dtype, read=read, write=write)
     return arg(name, np.asarray(o).dtype, scalar=True)
@@ -130,7 +166,11 @@ def elemwise1(
     out: Array | None = None,
     convert_f16: bool = True,
 ) -> Array:
-    """C's operator ``op`` of each element of ``a``; ``oper`` is a whole statement."""
+    """C's operator ``op`` of each element of ``a``; ``oper`` is a whole statement.
+
+    >>> print(gpuarray.elemwise.elemwise1(gpuarray.arange(3), "-"))
+    [ 0 -1 -2]
+    """
     if out is None:
         out = a.allocate(a.shape, a.dtype, a.context, operation="elemwise1")
     args = [as_argument(out, "res", write=True), as_argument(a, "a", read=True)]
@@ -162,7 +202,12 @@ def elemwise2(
     broadcast: bool = False,
     convert_f16: bool = True,
 ) -> Array:
-    """C's operator ``op`` of ``a`` and ``b``, arrays or numbers; made like ``ary``."""
+    """C's operator ``op`` of ``a`` and ``b``, arrays or numbers; made like ``ary``.
+
+    >>> a = gpuarray.arange(3)
+    >>> print(gpuarray.elemwise.elemwise2(a, "*", 2, a))
+    [0 2 4]
+    """
     a, b = _operand(a), _operand(b)
     dtype = get_common_dtype(a, b, True) if odtype is None else odtype
     dtype = as_dtype(dtype, "elemwise2")
@@ -189,7 +234,14 @@ def ielemwise2(
     broadcast: bool = False,
     convert_f16: bool = True,
 ) -> Array:
-    """C's operator ``op`` of ``a`` and ``b``, stored into ``a``, which is returned."""
+    """C's operator ``op`` of ``a`` and ``b``, stored into ``a``, which is returned.
+
+    >>> a = gpuarray.arange(3)
+    >>> gpuarray.elemwise.ielemwise2(a, "+", 10) is a
+    True
+    >>> print(a)
+    [10 11 12]
+    """
     b = _operand(b)
     args = [as_argument(a, "a", read=True, write=True), _argument(b, "b", a.dtype)]
     kernel = GpuElemwise(a.context, oper or op_tmpl % {"op": op}, args)
@@ -200,7 +252,12 @@ def ielemwise2(
 def compare(
     a: Array, op: str, b: Any, broadcast: bool = False, convert_f16: bool = True
 ) -> Array:
-    """C's comparison ``op`` of ``a`` and ``b``: an array of bool."""
+    """C's comparison ``op`` of ``a`` and ``b``: an array of bool.
+
+    >>> a = gpuarray.arange(3)
+    >>> print(gpuarray.elemwise.compare(a, "<", a[::-1]))
+    [ True False False]
+    """
     b = _operand(b)
     dtype = get_common_dtype(a, b, True)
     shape = b.shape if broadcast and isinstance(b, BaseArray) else a.shape

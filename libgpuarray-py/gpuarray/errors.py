@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 
 class GpuArrayError(Exception):
-    """The base of every error of this package."""
+    """The base of every error of this package.
+
+    >>> try:
+    ...     gpuarray.zeros(2) + gpuarray.zeros(3)
+    ... except gpuarray.GpuArrayError as error:
+    ...     print(type(error).__name__, isinstance(error, ValueError))
+    BadValue True
+    """
 
 
 class OutOfMemory(GpuArrayError, MemoryError):
-    """The device or the host has no memory for what was asked."""
+    """The device or the host has no memory for what was asked.
+
+    >>> gpuarray.empty(2**60, "int8", "null")
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.OutOfMemory: empty: null: 1152921504606846976 bytes of ...
+    """
 
 
 class BadValue(GpuArrayError, ValueError):
-    """A value or a shape does not fit."""
+    """A value or a shape does not fit.
+
+    >>> gpuarray.zeros((2, -1))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadValue: zeros: negative length in shape (2, -1)
+    """
 
 
 class BadIndex(BadValue, IndexError):
-    """An index is out of range or not of a kind that is offered."""
+    """An index is out of range or not of a kind that is offered.
+
+    >>> gpuarray.zeros(3)[3]
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadIndex: index: 3 is out of bounds for axis 0 of length 3
+    """
 
 
 class BadType(GpuArrayError, TypeError):
-    """A dtype, or the kind of an argument, does not fit."""
+    """A dtype, or the kind of an argument, does not fit.
+
+    >>> gpuarray.sum([1, 2, 3])
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadType: sum: got list, expected a gpuarray array; use ...
+    """
 
 
 class BadArgument(BadType, BadValue):
-    """An argument of the wrong kind: a dtype, a context or a name."""
+    """An argument of the wrong kind: a dtype, a context or a name.
+
+    >>> gpuarray.context("nowhere")
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadArgument: "nowhere" is no device's name; a name is ...
+    """
 
 
 class Unsupported(GpuArrayError, NotImplementedError):
-    """What was asked is not offered for these arguments or on this device."""
+    """What was asked is not offered for these arguments or on this device.
+
+    >>> gpuarray.zeros(3).to_device("null", stream=1)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.Unsupported: to_device: got stream 1, expected None: ...
+    """
 
 
 class BackendError(GpuArrayError, RuntimeError):
@@ -46,11 +91,23 @@ class KernelFailure(GpuArrayError, RuntimeError):
 
 
 class ReadOnly(BadValue):
-    """The array must not be written."""
+    """The array must not be written.
+
+    >>> gpuarray.broadcast_to(gpuarray.zeros(3), (2, 3))[0] = 1
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.ReadOnly: setitem: the array is read-only, as broadcast ...
+    """
 
 
 class NeedsCopy(BadValue):
-    """A copy would be needed, and none was allowed."""
+    """A copy would be needed, and none was allowed.
+
+    >>> gpuarray.asarray([1, 2], copy=False)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.NeedsCopy: asarray: host values cannot be used without a copy
+    """
 
 
 class BadExchange(GpuArrayError, BufferError):
@@ -58,7 +115,13 @@ class BadExchange(GpuArrayError, BufferError):
 
 
 class Unshared(BadType, AttributeError):
-    """The array has no such handle for another library: it is on another vendor's."""
+    """The array has no such handle for another library: it is on another vendor's.
+
+    >>> gpuarray.zeros(3, context="null").as_pycuda()
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.Unshared: as_pycuda: the array is on null; only arrays of ...
+    """
 
 
 class DeviceNotFound(GpuArrayError, LookupError):
@@ -74,7 +137,19 @@ class LibraryMissing(GpuArrayError, ImportError):
 
 
 class KernelError(GpuArrayError, RuntimeError):
-    """A kernel does not compile; the text has the compiler's log and the source."""
+    """A kernel does not compile: the text has the first mistake and where it is.
+
+    ``details`` has the compiler's whole log and the whole source, numbered.
+
+    >>> gpuarray.ElementwiseKernel("T x", "T y", "y = no_such(x)")(gpuarray.zeros(3))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.KernelError: kernel(float64[3]) on ...
+    """
+
+    def __init__(self, details: str = "") -> None:
+        super().__init__(_excerpt(details))
+        self.details = details
 
 
 class ContextLost(GpuArrayError, RuntimeError):
@@ -82,11 +157,52 @@ class ContextLost(GpuArrayError, RuntimeError):
 
 
 class ContextClosed(BadValue):
-    """The context was closed."""
+    """The context was closed.
+
+    >>> context = gpuarray.context("null")
+    >>> context.close()
+    >>> gpuarray.zeros(2, context=context)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.ContextClosed: context 'null' is closed; ...
+    """
 
 
 class ForkedContext(GpuArrayError, RuntimeError):
     """The context was opened before a fork; start processes with spawn instead."""
+
+
+_MOST_LINES = 15
+_NUMBERED = r" *(\d+)  "
+_PLACES = (  # Clang's and NVRTC's
+    r"(\d+):\d+: (?:fatal )?error",
+    r"\((\d+)\): (?:catastrophic )?error",
+    r"error: .*?:(\d+):\d+:",
+)
+
+
+def _excerpt(details: str) -> str:
+    """The head of what a compiler said, its first error, and the source around it."""
+    lines = details.rstrip().splitlines()
+    if len(lines) <= _MOST_LINES:
+        return details.rstrip()
+    start = len(lines)
+    while start and re.match(_NUMBERED, lines[start - 1]):
+        start -= 1
+    log, source = lines[:start], lines[start:]
+    errors = [i for i, line in enumerate(log) if "error" in line]
+    first = errors[0] if errors else 0
+    heads = [line for line in log[:first] if line.endswith(":")][:2]
+    found = (re.search(place, log[first]) for place in _PLACES) if log else ()
+    number = next((int(place[1]) for place in found if place), 0)
+    around = [
+        line
+        for line in source
+        if (place := re.match(_NUMBERED, line)) and abs(int(place[1]) - number) <= 2
+    ]
+    said = [line for line in log[first : min([first + 4, *errors[1:]])] if line]
+    rest = f"(KernelError.details has all {len(lines)} lines of the log and the source)"
+    return "\n".join([*heads, *said, *around, rest])
 
 
 class LinAlgError(BadValue, np.linalg.LinAlgError):
@@ -94,6 +210,11 @@ class LinAlgError(BadValue, np.linalg.LinAlgError):
 
     On a device that factorizes itself a matrix without it is told of by the next wait,
     since nothing else waits; what was computed from it is undefined.
+
+    >>> gpuarray.linalg.inv(gpuarray.zeros((2, 3)))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.LinAlgError: inv: matrices of (2, 3), expected square ones
     """
 
 
@@ -127,3 +248,8 @@ OF_STATUS: dict[int, type[GpuArrayError]] = {
     22: BadIndex,
     23: LinAlgError,
 }
+
+
+# libgpuarray's names.
+GpuArrayException = GpuArrayError
+UnsupportedException = Unsupported

@@ -7,9 +7,8 @@ array of integers for each of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +114,7 @@ def row(array: BaseArray, number: int) -> Any:
 # ---- what an index means ----
 
 
-@dataclass(slots=True)
-class Picked:
+class Picked(NamedTuple):
     """Entries for a view of the array, and what stands in place of its axes."""
 
     entries: list[Any]  # integers, slices, None; slices where arrays stand

@@ -52,6 +52,11 @@ __all__ = [
     "rfftn",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _OTHER = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
@@ -197,12 +202,21 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     What the axis has more is cut off, what it has less are zeros. ``norm`` says which
     direction is divided by ``n``: "backward" (or None), "forward", or both by its root:
     "ortho".
+
+    >>> print(gpuarray.fft.fft(gpuarray.asarray([1.0, 0.0, 0.0, 0.0])))
+    [1.+0.j 1.+0.j 1.+0.j 1.+0.j]
     """
     return _complex("fft", a, n, axis, norm, False)
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The inverse of ``fft``."""
+    """The inverse of ``fft``.
+
+    Complex; else as ``fft``, divided by ``n`` unless ``norm`` says otherwise.
+
+    >>> print(gpuarray.fft.ifft(gpuarray.asarray([4.0, 0.0, 0.0, 0.0])))
+    [1.+0.j 1.+0.j 1.+0.j 1.+0.j]
+    """
     return _complex("ifft", a, n, axis, norm, True)
 
 
@@ -239,6 +253,9 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any
     """The transform of real elements, of which the first half says all.
 
     It has ``n // 2 + 1`` elements along the axis.
+
+    >>> print(gpuarray.fft.rfft(gpuarray.asarray([1.0, 0.0, 0.0, 0.0])))
+    [1.+0.j 1.+0.j 1.+0.j]
     """
     x = _operand("rfft", a, is_real=True)
     axis = axis_number(axis, x.ndim, "rfft")
@@ -247,7 +264,11 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The inverse of ``rfft``, of ``n`` elements: an even number if none is given."""
+    """The inverse of ``rfft``, of ``n`` elements: an even number if none is given.
+
+    >>> print(gpuarray.fft.irfft(gpuarray.asarray([1.0, 1.0, 1.0])))
+    [1. 0. 0. 0.]
+    """
     x = _operand("irfft", a)
     axis = axis_number(axis, x.ndim, "irfft")
     n = _length("irfft", n, 2 * (x.shape[axis] - 1))
@@ -255,7 +276,11 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> An
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The real transform of elements that are conjugate to those mirrored in 0."""
+    """The real transform of elements that are conjugate to those mirrored in 0.
+
+    >>> print(gpuarray.fft.hfft(gpuarray.asarray([1.0, 0.0, 0.0])))
+    [1. 1. 1. 1.]
+    """
     x = _operand("hfft", a)
     axis = axis_number(axis, x.ndim, "hfft")
     n = _length("hfft", n, 2 * (x.shape[axis] - 1))
@@ -264,7 +289,11 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The inverse of ``hfft``: the conjugates of ``rfft``, divided by ``n``."""
+    """The inverse of ``hfft``: the conjugates of ``rfft``, divided by ``n``.
+
+    >>> print(gpuarray.fft.ihfft(gpuarray.asarray([4.0, 0.0, 0.0, 0.0])))
+    [1.-0.j 1.-0.j 1.-0.j]
+    """
     x = _operand("ihfft", a, is_real=True)
     axis = axis_number(axis, x.ndim, "ihfft")
     n = _length("ihfft", n, x.shape[axis])
@@ -299,35 +328,64 @@ def _complex_over(
 def fftn(
     a: Any, s: Sequence[int] | None = None, axes: Axes = None, norm: Norm = None
 ) -> Any:
-    """The transform over several axes (None: all), of lengths ``s``."""
+    """The transform over several axes (None: all), of lengths ``s``.
+
+    Complex; ``norm`` as of ``fft``. BadValue if ``s`` and ``axes`` differ in length.
+
+    >>> print(gpuarray.fft.fftn(gpuarray.ones((2, 2))))
+    [[4.+0.j 0.+0.j]
+     [0.+0.j 0.+0.j]]
+    """
     return _complex_over("fftn", a, s, axes, norm, False)
 
 
 def ifftn(
     a: Any, s: Sequence[int] | None = None, axes: Axes = None, norm: Norm = None
 ) -> Any:
-    """The inverse of ``fftn``."""
+    """The inverse of ``fftn``.
+
+    >>> print(gpuarray.fft.ifftn(gpuarray.ones((2, 2))))
+    [[1.+0.j 0.+0.j]
+     [0.+0.j 0.+0.j]]
+    """
     return _complex_over("ifftn", a, s, axes, norm, True)
 
 
 def fft2(
     a: Any, s: Sequence[int] | None = None, axes: Axes = (-2, -1), norm: Norm = None
 ) -> Any:
-    """``fftn`` over two axes."""
+    """``fftn`` over two axes.
+
+    >>> print(gpuarray.fft.fft2(gpuarray.ones((2, 2))))
+    [[4.+0.j 0.+0.j]
+     [0.+0.j 0.+0.j]]
+    """
     return _complex_over("fft2", a, s, axes, norm, False)
 
 
 def ifft2(
     a: Any, s: Sequence[int] | None = None, axes: Axes = (-2, -1), norm: Norm = None
 ) -> Any:
-    """``ifftn`` over two axes."""
+    """``ifftn`` over two axes.
+
+    >>> print(gpuarray.fft.ifft2(gpuarray.ones((2, 2))))
+    [[1.+0.j 0.+0.j]
+     [0.+0.j 0.+0.j]]
+    """
     return _complex_over("ifft2", a, s, axes, norm, True)
 
 
 def rfftn(
     a: Any, s: Sequence[int] | None = None, axes: Axes = None, norm: Norm = None
 ) -> Any:
-    """The transform of real elements over several axes; the last one is halved."""
+    """The transform of real elements over several axes; the last one is halved.
+
+    The others are transformed as by ``fftn``.
+
+    >>> print(gpuarray.fft.rfftn(gpuarray.ones((2, 2))))
+    [[4.+0.j 0.+0.j]
+     [0.+0.j 0.+0.j]]
+    """
     x = _operand("rfftn", a, is_real=True)
     lengths, numbers = _several("rfftn", x, s, axes)
     scale = _scale("rfftn", norm, math.prod(lengths), False)
@@ -338,7 +396,12 @@ def rfftn(
 def irfftn(
     a: Any, s: Sequence[int] | None = None, axes: Axes = None, norm: Norm = None
 ) -> Any:
-    """The inverse of ``rfftn``, of lengths ``s``."""
+    """The inverse of ``rfftn``, of lengths ``s``.
+
+    >>> print(gpuarray.fft.irfftn(gpuarray.ones((2, 2))))
+    [[1. 0.]
+     [0. 0.]]
+    """
     x = _operand("irfftn", a)
     lengths, numbers = _several("irfftn", x, s, axes, halved=True)
     scale = _scale("irfftn", norm, math.prod(lengths), True)
@@ -351,14 +414,24 @@ def irfftn(
 def rfft2(
     a: Any, s: Sequence[int] | None = None, axes: Axes = (-2, -1), norm: Norm = None
 ) -> Any:
-    """``rfftn`` over two axes."""
+    """``rfftn`` over two axes.
+
+    >>> print(gpuarray.fft.rfft2(gpuarray.ones((2, 2))))
+    [[4.+0.j 0.+0.j]
+     [0.+0.j 0.+0.j]]
+    """
     return rfftn(a, s, axes, norm)
 
 
 def irfft2(
     a: Any, s: Sequence[int] | None = None, axes: Axes = (-2, -1), norm: Norm = None
 ) -> Any:
-    """``irfftn`` over two axes."""
+    """``irfftn`` over two axes.
+
+    >>> print(gpuarray.fft.irfft2(gpuarray.ones((2, 2))))
+    [[1. 0.]
+     [0. 0.]]
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -390,7 +463,11 @@ def fftfreq(
     dtype: npt.DTypeLike | None = None,
     device: Context | str | None = None,
 ) -> Any:
-    """The frequencies of ``fft``'s elements, for samples ``d`` apart."""
+    """The frequencies of ``fft``'s elements, for samples ``d`` apart.
+
+    >>> print(gpuarray.fft.fftfreq(4))
+    [ 0.    0.25 -0.5  -0.25]
+    """
     n = _length("fftfreq", n, 0)
     half = (n - 1) // 2 + 1
     ordered = _frequencies("fftfreq", half - n, half, n, d, dtype, device)
@@ -404,7 +481,11 @@ def rfftfreq(
     dtype: npt.DTypeLike | None = None,
     device: Context | str | None = None,
 ) -> Any:
-    """The frequencies of ``rfft``'s elements, for samples ``d`` apart."""
+    """The frequencies of ``rfft``'s elements, for samples ``d`` apart.
+
+    >>> print(gpuarray.fft.rfftfreq(4))
+    [0.   0.25 0.5 ]
+    """
     n = _length("rfftfreq", n, 0)
     return _frequencies("rfftfreq", 0, n // 2 + 1, n, d, dtype, device)
 
@@ -421,10 +502,18 @@ def _shifted(operation: str, x: Any, axes: Axes, sign: int) -> Any:
 
 
 def fftshift(x: Any, axes: Axes = None) -> Any:
-    """The array with frequency 0 moved to the middle of the axes (None: all)."""
+    """The array with frequency 0 moved to the middle of the axes (None: all).
+
+    >>> print(gpuarray.fft.fftshift(gpuarray.fft.fftfreq(4)))
+    [-0.5  -0.25  0.    0.25]
+    """
     return _shifted("fftshift", x, axes, 1)
 
 
 def ifftshift(x: Any, axes: Axes = None) -> Any:
-    """The inverse of ``fftshift``."""
+    """The inverse of ``fftshift``.
+
+    >>> print(gpuarray.fft.ifftshift(gpuarray.asarray([-2, -1, 0, 1])))
+    [ 0  1 -2 -1]
+    """
     return _shifted("ifftshift", x, axes, -1)

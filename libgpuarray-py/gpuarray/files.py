@@ -43,17 +43,31 @@ def save(file: File, arr: Array) -> None:
 
     A name without ``.npy`` gets it. bfloat16, which the format has no name for, is
     written as two bytes an element, and ``load`` takes such for bfloat16.
+
+    >>> gpuarray.save("one.npy", gpuarray.arange(3))
+    >>> print(gpuarray.load("one.npy"))
+    [0 1 2]
     """
     np.save(file, _host(arr, "save"), allow_pickle=False)
 
 
 def savez(file: File, *args: Array, **kwds: Array) -> None:
-    """Write arrays to a .npz file, under their keywords or ``arr_0``, ``arr_1``, ..."""
+    """Write arrays to a .npz file, under their keywords or ``arr_0``, ``arr_1``, ...
+
+    >>> gpuarray.savez("arrays.npz", gpuarray.arange(3), ones=gpuarray.ones(2))
+    >>> sorted(np.load("arrays.npz"))
+    ['arr_0', 'ones']
+    """
     np.savez(file, *_hosts(args, "savez"), **_named(kwds, "savez"))
 
 
 def savez_compressed(file: File, *args: Array, **kwds: Array) -> None:
-    """As ``savez``, compressed."""
+    """As ``savez``, compressed.
+
+    >>> gpuarray.savez_compressed("arrays.npz", gpuarray.arange(3))
+    >>> print(gpuarray.load("arrays.npz")["arr_0"])
+    [0 1 2]
+    """
     operation = "savez_compressed"
     np.savez_compressed(file, *_hosts(args, operation), **_named(kwds, operation))
 
@@ -108,6 +122,11 @@ def load(file: File, context: Place = None) -> Array | Archive:
     """The array of a .npy file, or the arrays of a .npz file by name, on a context.
 
     Files that hold Python objects are refused, as ``numpy.load`` does by default.
+
+    >>> gpuarray.savez("two.npz", a=gpuarray.arange(3), b=gpuarray.zeros(2))
+    >>> found = gpuarray.load("two.npz")
+    >>> print(found["a"], found["b"])
+    [0 1 2] [0. 0.]
     """
     place = find_context(context)
     opened = np.load(Path(file) if isinstance(file, str) else file, allow_pickle=False)

@@ -7,7 +7,6 @@ what belongs to one place of ``at``.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -17,9 +16,14 @@ from typing import Any
 import numpy as np
 
 from gpuarray._native import check, lib
-from gpuarray.apply import ROUNDED, apply_row, number_operand
+from gpuarray.apply import ROUNDED, number_operand
 from gpuarray.base import BaseArray, axis_number, require
-from gpuarray.codegen import convert, identity_text, resolve, scalar_expression
+from gpuarray.codegen import (
+    convert,
+    digest,
+    resolve,
+    scalar_expression,
+)
 from gpuarray.context import Context
 from gpuarray.dtypes import (
     as_dtype,
@@ -33,17 +37,11 @@ from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
 from gpuarray.fancy import INT64, take_at
 from gpuarray.indexing import get
 from gpuarray.kernel import GpuKernel
-from gpuarray.reduction import (
-    Part,
-    apply_reduction,
-    axes_mask,
-    make_reduction,
-)
+from gpuarray.monoids import Axis, into, reduce_monoid
 from gpuarray.scalars import Scalar
 from gpuarray.scanning import scan
 from gpuarray.sorting import argsort
 
-Axis = int | Sequence[int] | None
 DType = np.dtype[Any]
 
 
@@ -73,22 +71,6 @@ def _fold_dtype(row: Scalar, array: BaseArray, dtype: Any, out: Any) -> DType:
     if out is None:
         return _numpy_dtype(row, array._dtype, None)
     return resolve(row, (out._dtype, array._dtype)).result
-
-
-def _stored(row: Scalar, result: Any, out: Any) -> Any:
-    """The result, or ``out`` with its elements."""
-    if isinstance(out, tuple) and len(out) == 1:
-        (out,) = out
-    if out is None:
-        return result
-    if out.shape != result.shape:
-        raise BadValue(
-            f"{row.name}: out has shape {out.shape}, expected {result.shape}"
-        )
-    if not out.flags.writeable:
-        raise ReadOnly(f"{row.name}: the output is read-only, as broadcast views are")
-    check(lib.GpuArray_move(out._struct, result._struct), row.name)
-    return out
 
 
 def _output(row: Scalar, out: Any) -> Any:
@@ -123,77 +105,12 @@ def reduce(
             f"{operation}: it has no identity, so with a mask give initial= as well"
         )
     if row.associates:
-        result = _monoid(row, source, axis, chosen, keepdims, initial, where)
+        result = reduce_monoid(
+            operation, row, source, axis, chosen, keepdims, initial, where
+        )
     else:
         result = _left(row, source, axis, chosen, keepdims, initial, where)
-    return _stored(row, result, out)
-
-
-def _monoid(
-    row: Scalar,
-    array: BaseArray,
-    axis: Axis,
-    dtype: DType,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
-    """Reduced by the library. Elements are first folded with the row's identity."""
-    context, masked = array._context, where is not True
-    key = "reduce", row.name, array._typecode, dtype, masked, initial is None
-    reduction = context.kernels.get(key)
-    if reduction is None:
-        reduction = _reduction(row, array, dtype, masked, initial is not None)
-        context.kernels[key] = reduction
-    operation = f"{row.name}.reduce"
-    mask = axes_mask(axis, array.ndim, operation)
-    arrays = [array]
-    if masked:
-        arrays.append(as_mask(where, array, operation).broadcast_to(array.shape))
-    result = apply_reduction(reduction, arrays, mask, keepdims, operation)
-    if initial is None:
-        return result
-    return _with_initial(row, initial, result)
-
-
-def _with_initial(row: Scalar, initial: Any, result: BaseArray) -> Any:
-    if number_operand(initial) is None:
-        raise BadType(
-            f"{row.name}.reduce: initial is {type(initial).__name__}, expected a number"
-        )
-    return apply_row(row, (initial, result), dtype=result._dtype, casting="unsafe")
-
-
-def _reduction(
-    row: Scalar, array: BaseArray, dtype: DType, masked: bool, begins: bool
-) -> Any:
-    work = work_dtype(dtype)
-    text = convert("x", array._dtype, work)
-    start = identity_text(row, work)
-    inputs = [("x", array._dtype)]
-    if row.identity is None:  # it changes what it meets: hypot(0, -3) is 3
-        text = scalar_expression(row, [(start, work), (f"({text})", work)]).text
-    if masked:
-        inputs.append(("m", np.dtype(np.bool_)))
-        text = f"m ? ({text}) : {start}"
-    return make_reduction(
-        array._context,
-        f"{row.name}.reduce",
-        inputs,
-        [Part(row, text, work)],
-        dtype,
-        begins=begins,
-    )
-
-
-def as_mask(where: Any, like: BaseArray, operation: str) -> Any:
-    """A bool array on the context of ``like``."""
-    if isinstance(where, bool | np.bool_):
-        return like.from_host(np.asarray(where), like._context)
-    mask = require(where, f"{operation}: where")
-    if mask.dtype != np.bool_:
-        raise BadType(f"{operation}: where is of {mask.dtype}, expected bool")
-    return mask
+    return into(out, result, operation)
 
 
 # ---- from the left ----
@@ -288,8 +205,7 @@ def _kernel(
     context: Context, template: str, words: dict[str, str], support: str
 ) -> GpuKernel:
     """The kernel of a template: arrays with their offsets, then numbers."""
-    digest = hashlib.blake2b(repr((template, words)).encode(), digest_size=8)
-    name = f"fold_{digest.hexdigest()}"
+    name = f"fold_{digest(repr((template, words)).encode())}"
     source = ROUNDED + support + Template(template).substitute(words, name=name)
     types: list[Any] = [BaseArray, np.uint64] * template.count("_off,")
     types += [np.int64] * (4 if template is FOLD else 2)
@@ -321,7 +237,7 @@ def _fold(
     """Folds of the slices that begin at ``starts``; ``running``: each step of one."""
     context, work = array._context, work_dtype(dtype)
     key = "fold", row.name, work, running
-    kernel = context.kernels.get(key)
+    kernel = context._kernels.get(key)
     if kernel is None:
         step = scalar_expression(row, [("acc", work), ("v", work)])
         words = {
@@ -331,7 +247,7 @@ def _fold(
             "last": "" if running else "y[t] = acc;",
         }
         kernel = _kernel(context, FOLD, words, step.support)
-        context.kernels[key] = kernel
+        context._kernels[key] = kernel
     n, m = array.shape[axis], starts.shape[0]
     shape = list(array.shape)
     if not running:
@@ -361,7 +277,7 @@ def accumulate(row: Scalar, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     else:
         starts = source.from_host(np.zeros(1, INT64), source._context)
         result = _fold(row, source, starts, at, chosen, running=True)
-    return _stored(row, result, out)
+    return into(out, result, f"{row.name}.accumulate")
 
 
 def reduceat(
@@ -390,7 +306,8 @@ def reduceat(
     if starts.ndim != 1:
         raise BadValue(f"{operation}: indices have {starts.ndim} axes, expected 1")
     chosen = _fold_dtype(row, source, dtype, out)
-    return _stored(row, _fold(row, source, _packed(starts), at, chosen), out)
+    made = _fold(row, source, _packed(starts), at, chosen)
+    return into(out, made, f"{row.name}.reduceat")
 
 
 def _packed(array: BaseArray) -> BaseArray:
@@ -440,7 +357,7 @@ def _run_at(
 ) -> None:
     context, work = a._context, a._dtype
     key = "at", row.name, work, b._dtype
-    kernel = context.kernels.get(key)
+    kernel = context._kernels.get(key)
     if kernel is None:
         operands = [("acc", work), ("v", b._dtype)][: 1 if is_unary else 2]
         step = scalar_expression(row, operands)
@@ -449,7 +366,7 @@ def _run_at(
             "b": dtype_to_ctype(b._dtype),
             "next": convert(f"({step.text})", step.dtype, work),
         }
-        kernel = context.kernels[key] = _kernel(context, AT, words, step.support)
+        kernel = context._kernels[key] = _kernel(context, AT, words, step.support)
     order = argsort(places)
     arrays = a, take_at(places, [order], 0), order, b
     _launch(kernel, arrays, (a.size, places.size))

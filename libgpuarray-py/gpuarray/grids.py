@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +36,14 @@ def meshgrid(
 
     With ``indexing='xy'`` the first two axes are swapped. ``sparse`` leaves length 1
     along the other axes; without ``copy`` the arrays are views.
+
+    >>> x, y = gpuarray.meshgrid(gpuarray.arange(3), gpuarray.arange(2))
+    >>> print(x)
+    [[0 1 2]
+     [0 1 2]]
+    >>> print(y)
+    [[0 0 0]
+     [1 1 1]]
     """
     if indexing not in ("xy", "ij"):
         raise BadValue(f"meshgrid: indexing is {indexing!r}, expected 'xy' or 'ij'")
@@ -64,6 +72,9 @@ def indices(
 
     One array with the axes along the first, or with ``sparse`` a tuple of arrays that
     broadcast.
+
+    >>> print(gpuarray.indices((2, 2)).tolist())
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     shape = as_shape(dimensions, "indices")
     lines = []
@@ -83,6 +94,11 @@ class _Grid:
     """``mgrid`` and ``ogrid``: coordinates by slices in brackets, as NumPy's.
 
     Their arrays are made on the default context.
+
+    >>> print(gpuarray.mgrid[0:2, 0:2].tolist())
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+    >>> print(gpuarray.ogrid[0:3][0])
+    0
     """
 
     __slots__ = ("_is_open",)
@@ -106,6 +122,11 @@ def ix_(*sequences: Any) -> tuple[Any, ...]:
 
     At least one sequence is an array of the device, on which all results are; a mask
     stands for the places where it is true.
+
+    >>> a = gpuarray.arange(9).reshape(3, 3)
+    >>> print(a[gpuarray.ix_(gpuarray.asarray([0, 2]), gpuarray.asarray([1, 2]))])
+    [[1 2]
+     [7 8]]
     """
     like = next((one for one in sequences if isinstance(one, BaseArray)), None)
     if like is None:
@@ -140,7 +161,12 @@ def tri(
     dtype: npt.DTypeLike = float,
     context: Place = None,
 ) -> Any:
-    """A matrix of ones on and below the k-th diagonal, and zeros above."""
+    """A matrix of ones on and below the k-th diagonal, and zeros above.
+
+    >>> print(gpuarray.tri(2, 3))
+    [[1. 0. 0.]
+     [1. 1. 0.]]
+    """
     width = N if M is None else M
     below = _below(N, width, operator.index(k), find_context(context))
     return below.astype(as_dtype(dtype, "tri"))
@@ -158,12 +184,22 @@ def _triangle(operation: str, array: Any, k: int, is_upper: bool) -> Any:
 
 
 def tril(m: Any, k: int = 0) -> Any:
-    """The matrix, or stack of them, with zeros above the k-th diagonal."""
+    """The matrix, or stack of them, with zeros above the k-th diagonal.
+
+    >>> print(gpuarray.tril(gpuarray.ones((2, 2))))
+    [[1. 0.]
+     [1. 1.]]
+    """
     return _triangle("tril", m, k, False)
 
 
 def triu(m: Any, k: int = 0) -> Any:
-    """The matrix, or stack of them, with zeros below the k-th diagonal."""
+    """The matrix, or stack of them, with zeros below the k-th diagonal.
+
+    >>> print(gpuarray.triu(gpuarray.ones((2, 2))))
+    [[1. 1.]
+     [0. 1.]]
+    """
     return _triangle("triu", m, k, True)
 
 
@@ -171,7 +207,15 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """Of a vector the matrix with it on the k-th diagonal; of a matrix its diagonal."""
+    """Of a vector the matrix with it on the k-th diagonal; of a matrix its diagonal.
+
+    >>> a = gpuarray.diag(gpuarray.asarray([1, 2]))
+    >>> print(a)
+    [[1 0]
+     [0 2]]
+    >>> print(gpuarray.diag(a))
+    [1 2]
+    """
     source = require(v, "diag")
     if source.ndim == 2:
         return diagonal(source, k)
@@ -184,12 +228,22 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
-    """The matrix with the raveled array on its k-th diagonal."""
+    """The matrix with the raveled array on its k-th diagonal.
+
+    >>> print(gpuarray.diagflat(gpuarray.asarray([[1], [2]])))
+    [[1 0]
+     [0 2]]
+    """
     return diag(require(v, "diagflat").ravel(), k)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of a vector's elements, a row for each: falling, if not told."""
+    """The powers of a vector's elements, a row for each: falling, if not told.
+
+    >>> print(gpuarray.vander(gpuarray.asarray([2, 3]), 3))
+    [[4 2 1]
+     [9 3 1]]
+    """
     source = require(x, "vander")
     if source.ndim != 1:
         raise BadValue(f"vander: shape {source.shape}, expected a vector")
@@ -202,3 +256,103 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     repeated = wide.reshape(-1, 1).broadcast_to((source.size, columns - 1))
     powers = cumulative_prod(repeated, axis=1, dtype=wide.dtype, include_initial=True)
     return powers if increasing else powers[:, ::-1]
+
+
+# ---- places in matrices ----
+
+
+def _placed(places: tuple[Any, ...], context: Place) -> tuple[Any, ...]:
+    return tuple(asarray(one, context=context) for one in places)
+
+
+def tril_indices(
+    n: int, k: int = 0, m: int | None = None, context: Place = None
+) -> tuple[Any, ...]:
+    """The places of a matrix (n, m) on and below its k-th diagonal, as index arrays.
+
+    >>> rows, columns = gpuarray.tril_indices(2)
+    >>> print(rows, columns)
+    [0 1 1] [0 0 1]
+    """
+    return _placed(np.tril_indices(n, k, m), context)
+
+
+def triu_indices(
+    n: int, k: int = 0, m: int | None = None, context: Place = None
+) -> tuple[Any, ...]:
+    """The places of a matrix (n, m) on and above its k-th diagonal, as index arrays.
+
+    >>> rows, columns = gpuarray.triu_indices(2)
+    >>> print(rows, columns)
+    [0 0 1] [0 1 1]
+    """
+    return _placed(np.triu_indices(n, k, m), context)
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+    """``tril_indices`` for a matrix, on its context.
+
+    >>> print(gpuarray.tril_indices_from(gpuarray.zeros((2, 2)))[0])
+    [0 1 1]
+    """
+    rows, columns = _matrix_shape("tril_indices_from", arr)
+    return tril_indices(rows, k, columns, arr.context)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+    """``triu_indices`` for a matrix, on its context.
+
+    >>> print(gpuarray.triu_indices_from(gpuarray.zeros((2, 2)))[0])
+    [0 0 1]
+    """
+    rows, columns = _matrix_shape("triu_indices_from", arr)
+    return triu_indices(rows, k, columns, arr.context)
+
+
+def _matrix_shape(operation: str, array: Any) -> tuple[int, ...]:
+    shape: tuple[int, ...] = require(array, operation).shape
+    if len(shape) != 2:
+        raise BadValue(f"{operation}: got an array of shape {shape}, expected a matrix")
+    return shape
+
+
+def diag_indices(n: int, ndim: int = 2, context: Place = None) -> tuple[Any, ...]:
+    """The places of the main diagonal of an array of ``ndim`` axes of length ``n``.
+
+    >>> a = gpuarray.zeros((2, 2))
+    >>> a[gpuarray.diag_indices(2)] = 1
+    >>> print(a.tolist())
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return (arange(n, context=context),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """``diag_indices`` for an array of two or more axes of one length.
+
+    >>> print(gpuarray.diag_indices_from(gpuarray.zeros((2, 2)))[0])
+    [0 1]
+    """
+    shape = require(arr, "diag_indices_from").shape
+    if len(shape) < 2 or len(set(shape)) != 1:
+        raise BadValue(
+            f"diag_indices_from: got shape {shape}, expected two or more axes of one "
+            "length"
+        )
+    return diag_indices(shape[0], len(shape), arr.context)
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Sequence[int],
+    *,
+    dtype: npt.DTypeLike = float,
+    context: Place = None,
+    **options: Any,
+) -> Any:
+    """``function`` of the coordinates of an array of this shape, called once.
+
+    >>> print(gpuarray.fromfunction(lambda i, j: i + j, (2, 2)).tolist())
+    [[0.0, 1.0], [1.0, 2.0]]
+    """
+    return function(*indices(shape, dtype, context=context), **options)

@@ -34,6 +34,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
     With ``weights`` the sum of the weights of each: float64. Waits for the largest
     element, which the length of the result depends on.
+
+    >>> print(gpuarray.bincount(gpuarray.asarray([0, 1, 1, 3])))
+    [1 2 0 1]
     """
     source = require(x, "bincount")
     if source.ndim != 1:
@@ -83,6 +86,9 @@ def histogram_bin_edges(
 
     None: from the smallest to the largest element, which are waited for. ``bins`` may
     be the edges themselves.
+
+    >>> print(gpuarray.histogram_bin_edges(gpuarray.asarray([0.0, 4.0]), 2))
+    [0. 2. 4.]
     """
     source = require(a, "histogram_bin_edges")
     edges = _edges("histogram_bin_edges", source, bins, range)
@@ -100,7 +106,7 @@ def _edges(operation: str, source: Any, bins: Any, limits: Limits) -> Edges:
     if given.ndim == 0 and limits is None and source.size:
         extremes = np.array([np.asarray(f(source)) for f in (smallest, largest)])
     try:
-        return np.histogram_bin_edges(extremes, given if given.ndim else bins, limits)
+        return np.histogram_bin_edges(extremes, given[()], limits)
     except (TypeError, ValueError) as error:
         wrong = BadType if isinstance(error, TypeError) else BadValue
         raise wrong(f"{operation}: {error}") from None
@@ -125,6 +131,10 @@ def histogram(
     An interval has its left end, the last one both. ``weights`` are summed up instead;
     ``density`` divides by the width and the total. Waits for the extremes unless
     ``range`` or the edges are given.
+
+    >>> counts, edges = gpuarray.histogram(gpuarray.asarray([1.0, 2.0, 4.0]), 3)
+    >>> print(counts, edges)
+    [1 1 1] [1. 2. 3. 4.]
     """
     source = require(a, "histogram").ravel()
     if source.dtype.kind == "b":
@@ -160,6 +170,12 @@ def histogramdd(
 
     ``bins`` and ``range`` as of ``histogram``, one for all columns or for each.
     float64.
+
+    >>> points = gpuarray.asarray([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
+    >>> counts, edges = gpuarray.histogramdd(points, 2)
+    >>> print(counts)
+    [[1. 0.]
+     [0. 2.]]
     """
     points = require(sample, "histogramdd")
     if points.ndim != 2:
@@ -207,7 +223,14 @@ def histogram2d(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """``histogramdd`` of the points (x, y): the counts and the edges of each."""
+    """``histogramdd`` of the points (x, y): the counts and the edges of each.
+
+    >>> x = gpuarray.asarray([0.0, 1.0, 1.0])
+    >>> counts, *edges = gpuarray.histogram2d(x, x, 2)
+    >>> print(counts)
+    [[1. 0.]
+     [0. 2.]]
+    """
     first, second = require_all("histogram2d", x, y)
     points = first.allocate(
         (first.size, 2), np.result_type(first.dtype, second.dtype), first.context

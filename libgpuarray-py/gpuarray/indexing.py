@@ -80,9 +80,6 @@ def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
     return value
 
 
-_PLAIN = {int, type(None)}
-
-
 def _along_first(array: BaseArray, index: Any) -> Any:
     """``view_of`` for an integer or a slice, the usual ones of them without detours."""
     try:
@@ -90,10 +87,16 @@ def _along_first(array: BaseArray, index: Any) -> Any:
             struct = lib.array_index1(array._struct, index, 0, 0)
         else:
             start, stop, step = index.start, index.stop, index.step
-            if step is not None or not {start.__class__, stop.__class__} <= _PLAIN:
+            if start is None:
+                start = 0
+            if stop is None:
+                stop = sys.maxsize
+            if (
+                step is not None
+                or start.__class__ is not int
+                or stop.__class__ is not int
+            ):
                 return view_of(array, index)
-            start = 0 if start is None else start
-            stop = sys.maxsize if stop is None else stop
             struct = lib.array_index1(array._struct, start, stop, 1)
     except OverflowError:
         return view_of(array, index)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +38,7 @@ _STANDARD = (
 # ---- of dtypes ----
 
 
-@dataclass(frozen=True, slots=True)
-class FloatInfo:
+class FloatInfo(NamedTuple):
     """What ``finfo`` gives: the limits of a dtype of floats, as Python numbers."""
 
     dtype: DType
@@ -69,7 +67,7 @@ def _dtype_of(given: Any, operation: str) -> DType:
 def finfo(type: Any, /) -> FloatInfo:
     """The limits of a dtype of floats, or of an array's; of a complex one's parts.
 
-    >>> finfo("float32").bits
+    >>> gpuarray.finfo("float32").bits
     32
     """
     dtype = _dtype_of(type, "finfo")
@@ -103,7 +101,7 @@ def _ml_finfo(dtype: DType) -> Any:
 def iinfo(type: Any, /) -> np.iinfo[Any]:
     """The limits of a dtype of integers, or of an array's.
 
-    >>> iinfo("int8").max
+    >>> gpuarray.iinfo("int8").max
     127
     """
     dtype = _dtype_of(type, "iinfo")
@@ -115,7 +113,7 @@ def iinfo(type: Any, /) -> np.iinfo[Any]:
 def isdtype(dtype: npt.DTypeLike, kind: Any) -> builtins.bool:
     """Whether a dtype is of a kind, a name of the standard or a dtype, or one of many.
 
-    >>> isdtype("float32", ("integral", "real floating"))
+    >>> gpuarray.isdtype("float32", ("integral", "real floating"))
     True
     """
     given = as_dtype(dtype, "isdtype")
@@ -142,7 +140,7 @@ def _named(kind: Any) -> DType:
 def can_cast(from_: Any, to: npt.DTypeLike, casting: str = "safe") -> builtins.bool:
     """Whether values of a dtype, or an array's, may be cast to another by a rule.
 
-    >>> can_cast("int32", "float64")
+    >>> gpuarray.can_cast("int32", "float64")
     True
     """
     source, target = _dtype_of(from_, "can_cast"), as_dtype(to, "can_cast")
@@ -170,7 +168,7 @@ def _can_cast_bfloat16(source: DType, target: DType, casting: str) -> builtins.b
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype that an operation of arrays, dtypes and Python numbers gives.
 
-    >>> result_type("int32", "float32", 1.5)
+    >>> gpuarray.result_type("int32", "float32", 1.5)
     dtype('float64')
     """
     if not arrays_and_dtypes:
@@ -199,6 +197,9 @@ def astype(
     """The elements converted, on another context if ``device`` names one.
 
     The array itself if ``copy`` is false and nothing is to be done.
+
+    >>> gpuarray.astype(gpuarray.arange(2), "float32").dtype
+    dtype('float32')
     """
     if not isinstance(x, BaseArray):
         raise BadType(
@@ -272,5 +273,10 @@ def _opened() -> list[Context]:
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """What the package says of itself: its devices, dtypes and capabilities."""
+    """What the package says of itself: its devices, dtypes and capabilities.
+
+    >>> info = gpuarray.__array_namespace_info__()
+    >>> info.default_device() in info.devices()
+    True
+    """
     return NamespaceInfo()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,13 @@ def concatenate(
     """The arrays side by side along ``axis`` (None: as vectors), in their common dtype.
 
     Raises BadValue unless they have one shape but for ``axis``, and one context.
+
+    >>> a = gpuarray.asarray([[1, 2]])
+    >>> print(gpuarray.concatenate((a, a * 10)))
+    [[ 1  2]
+     [10 20]]
+    >>> print(gpuarray.concatenate((a, a * 10), axis=1))
+    [[ 1  2 10 20]]
     """
     listed = _listed("concatenate", arrays)
     if axis is None:
@@ -110,6 +117,47 @@ def _into(out: Any, made: Any, operation: str) -> Any:
     return out
 
 
+def block(arrays: Any) -> Any:
+    """One array of blocks in lists: the innermost are joined along the last axis.
+
+    >>> a = gpuarray.ones((2, 1))
+    >>> print(gpuarray.block([[a, 2 * a], [3 * a, 4 * a]]).tolist())
+    [[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0]]
+    """
+    leaves = list(_leaves(arrays, 0))
+    depths = {depth for _, depth in leaves}
+    if len(depths) > 1:
+        raise BadValue(
+            f"block: blocks lie in {sorted(depths)} lists, expected one depth"
+        )
+    found = [leaf for leaf, _ in leaves if isinstance(leaf, BaseArray)]
+    if not found:
+        raise BadType("block: no block is a gpuarray array; use numpy.block")
+    (depth,) = depths
+    ndim = max(depth, *(leaf.ndim for leaf in found))
+
+    def joined(part: Any, level: int) -> Any:
+        if isinstance(part, list):
+            return concatenate([joined(one, level + 1) for one in part], level - depth)
+        leaf = part if isinstance(part, BaseArray) else _beside(found[0], part, "block")
+        return leaf.reshape((1,) * (ndim - leaf.ndim) + leaf.shape)
+
+    return joined(arrays, 0) if depth else found[0].copy("K")
+
+
+def _leaves(part: Any, depth: int) -> Iterator[tuple[Any, int]]:
+    """The blocks, and how many lists each is in."""
+    if isinstance(part, tuple):
+        raise BadType("block: got a tuple, expected lists of arrays")
+    if not isinstance(part, list):
+        yield part, depth
+        return
+    if not part:
+        raise BadValue("block: a list is empty")
+    for one in part:
+        yield from _leaves(one, depth + 1)
+
+
 def stack(
     arrays: Sequence[Any],
     axis: int = 0,
@@ -118,7 +166,14 @@ def stack(
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
-    """Arrays of one shape side by side along a new axis."""
+    """Arrays of one shape side by side along a new axis.
+
+    BadValue unless they have one shape and one context.
+
+    >>> print(gpuarray.stack((gpuarray.arange(2), gpuarray.asarray([5, 6]))))
+    [[0 1]
+     [5 6]]
+    """
     listed = _listed("stack", arrays)
     shapes = {array.shape for array in listed}
     if len(shapes) > 1:
@@ -129,7 +184,11 @@ def stack(
 
 
 def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
-    """Views of the parts along ``axis``, without that axis."""
+    """Views of the parts along ``axis``, without that axis.
+
+    >>> [part.tolist() for part in gpuarray.unstack(gpuarray.arange(4).reshape(2, 2))]
+    [[0, 1], [2, 3]]
+    """
     if require(x, "unstack").ndim == 0:
         raise BadValue("unstack: a 0-d array has no axis")
     front = moveaxis(x, axis, 0)
@@ -142,7 +201,11 @@ def hstack(
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
-    """Side by side along the second axis; vectors along their only one."""
+    """Side by side along the second axis; vectors along their only one.
+
+    >>> print(gpuarray.hstack((gpuarray.arange(2), gpuarray.arange(3))))
+    [0 1 0 1 2]
+    """
     listed = [atleast_1d(array) for array in _listed("hstack", tup)]
     axis = 0 if listed[0].ndim == 1 else 1
     return concatenate(listed, axis, dtype=dtype, casting=casting)
@@ -154,24 +217,43 @@ def vstack(
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
-    """One below the other along the first axis; a vector is a row."""
+    """One below the other along the first axis; a vector is a row.
+
+    >>> print(gpuarray.vstack((gpuarray.arange(2), gpuarray.asarray([5, 6]))))
+    [[0 1]
+     [5 6]]
+    """
     listed = [atleast_2d(array) for array in _listed("vstack", tup)]
     return concatenate(listed, 0, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> Any:
-    """Side by side along the third axis."""
+    """Side by side along the third axis.
+
+    >>> gpuarray.dstack((gpuarray.zeros((1, 2)), gpuarray.ones((1, 2)))).tolist()
+    [[[0.0, 1.0], [0.0, 1.0]]]
+    """
     return concatenate([atleast_3d(a) for a in _listed("dstack", tup)], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Any:
-    """Side by side along the second axis; a vector is a column."""
+    """Side by side along the second axis; a vector is a column.
+
+    >>> print(gpuarray.column_stack((gpuarray.arange(2), gpuarray.asarray([5, 6]))))
+    [[0 5]
+     [1 6]]
+    """
     listed = _listed("column_stack", tup)
     return concatenate([a if a.ndim > 1 else a.reshape(-1, 1) for a in listed], 1)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """``values`` behind the array along ``axis`` (None: both as vectors)."""
+    """``values`` behind the array along ``axis`` (None: both as vectors).
+
+    >>> a, b = gpuarray.asarray([1, 2]), gpuarray.asarray([[3], [4]])
+    >>> print(gpuarray.append(a, b))
+    [1 2 3 4]
+    """
     source = require(arr, "append")
     behind = _beside(source, values, "append")
     return concatenate((source, behind), axis)
@@ -194,11 +276,14 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Views of parts along ``axis``: so many, or cut at these places.
 
     Of so many parts the first ones are longer by one where the length asks for it.
+
+    >>> [part.tolist() for part in gpuarray.array_split(gpuarray.arange(5), 2)]
+    [[0, 1, 2], [3, 4]]
     """
     source = require(ary, "array_split")
     axis = axis_number(axis, source.ndim, "array_split")
     length = source.shape[axis]
-    if hasattr(indices_or_sections, "__len__"):
+    if _is_many(indices_or_sections):
         cuts = [0, *(operator.index(i) for i in indices_or_sections), length]
     else:
         parts = _count(indices_or_sections, "array_split")
@@ -210,6 +295,11 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         source[(*before, slice(start, stop))]
         for start, stop in itertools.pairwise(cuts)
     ]
+
+
+def _is_many(sections: Any) -> bool:
+    """Whether places to cut at are given, not a number of parts."""
+    return hasattr(sections, "__len__") and getattr(sections, "ndim", 1) > 0
 
 
 def _count(sections: Any, operation: str) -> int:
@@ -226,10 +316,20 @@ def _count(sections: Any, operation: str) -> int:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Views of parts along ``axis``: so many of one length, or cut at these places."""
+    """Views of parts along ``axis``: so many of one length, or cut at these places.
+
+    BadValue if the length is not divisible by the number of parts.
+
+    >>> [part.tolist() for part in gpuarray.split(gpuarray.arange(5), [2, 3])]
+    [[0, 1], [2], [3, 4]]
+    >>> gpuarray.split(gpuarray.arange(5), 2)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadValue: split: axis 0 of length 5 is not cut into 2 ...
+    """
     source = require(ary, "split")
     axis = axis_number(axis, source.ndim, "split")
-    if not hasattr(indices_or_sections, "__len__"):
+    if not _is_many(indices_or_sections):
         parts = _count(indices_or_sections, "split")
         if source.shape[axis] % parts:
             raise BadValue(
@@ -240,21 +340,41 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """``split`` along the second axis; of a vector along its only one."""
+    """``split`` along the second axis; of a vector along its only one.
+
+    BadValue for a 0-d array.
+
+    >>> a = gpuarray.arange(4).reshape(2, 2)
+    >>> [part.tolist() for part in gpuarray.hsplit(a, 2)]
+    [[[0], [2]], [[1], [3]]]
+    """
     if require(ary, "hsplit").ndim == 0:
         raise BadValue("hsplit: a 0-d array has no axis")
     return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """``split`` along the first of at least two axes."""
+    """``split`` along the first of at least two axes.
+
+    BadValue for fewer axes.
+
+    >>> a = gpuarray.arange(4).reshape(2, 2)
+    >>> [part.tolist() for part in gpuarray.vsplit(a, 2)]
+    [[[0, 1]], [[2, 3]]]
+    """
     if require(ary, "vsplit").ndim < 2:
         raise BadValue(f"vsplit: an array of shape {ary.shape}, expected 2 axes")
     return split(ary, indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """``split`` along the third of at least three axes."""
+    """``split`` along the third of at least three axes.
+
+    BadValue for fewer axes.
+
+    >>> [part.shape for part in gpuarray.dsplit(gpuarray.zeros((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
     if require(ary, "dsplit").ndim < 3:
         raise BadValue(f"dsplit: an array of shape {ary.shape}, expected 3 axes")
     return split(ary, indices_or_sections, 2)
@@ -268,6 +388,11 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 
     ``repeats`` is a number, or one for each element along the axis; of an array on the
     device the sum is waited for.
+
+    >>> print(gpuarray.repeat(gpuarray.asarray([1, 2]), 2))
+    [1 1 2 2]
+    >>> print(gpuarray.repeat(gpuarray.asarray([1, 2]), [3, 0]))
+    [1 1 1]
     """
     source = require(a, "repeat")
     if axis is None:
@@ -302,6 +427,10 @@ def tile(
     """The array repeated as a whole, so many times along each axis.
 
     Of fewer numbers than axes the first axes stand once; of more the array gets axes.
+
+    >>> print(gpuarray.tile(gpuarray.asarray([1, 2]), (2, 2)))
+    [[1 2 1 2]
+     [1 2 1 2]]
     """
     source = require(A, "tile")
     times = as_shape(reps, "tile")
@@ -322,11 +451,14 @@ def roll(a: Any, shift: Parts, axis: int | Sequence[int] | None = None) -> Any:
     """The elements moved on by ``shift`` along ``axis``, from the end to the front.
 
     None: along the array as a vector. Several axes go with several shifts, or one.
+
+    >>> print(gpuarray.roll(gpuarray.arange(4), 1))
+    [3 0 1 2]
     """
     source = require(a, "roll")
     if axis is None:
         return roll(source.ravel(), shift, 0).reshape(source.shape)
-    shifts, axes = np.broadcast_arrays(shift, axis)
+    shifts, axes = np.broadcast_arrays(asnumpy(shift), axis)
     if shifts.ndim > 1 or shifts.dtype.kind not in "iu":
         raise BadValue(f"roll: shift {shift!r}, expected an integer or a list of them")
     steps = [0] * source.ndim
@@ -344,7 +476,12 @@ def roll(a: Any, shift: Parts, axis: int | Sequence[int] | None = None) -> Any:
 
 
 def resize(a: Any, new_shape: Parts) -> Any:
-    """A new array of this shape, of the elements over and over again."""
+    """A new array of this shape, of the elements over and over again.
+
+    >>> print(gpuarray.resize(gpuarray.asarray([1, 2, 3]), (2, 2)))
+    [[1 2]
+     [3 1]]
+    """
     source = require(a, "resize")
     shape = as_shape(new_shape, "resize")
     size = math.prod(shape)
@@ -363,6 +500,9 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
     ``obj`` is an integer, a slice, a list of integers or a mask; one on the device is
     waited for.
+
+    >>> print(gpuarray.delete(gpuarray.arange(5), [0, 2]))
+    [1 3 4]
     """
     source = require(arr, "delete")
     if axis is None:
@@ -385,6 +525,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
     ``obj`` is an integer, a slice, a list of integers or a mask; one on the device is
     waited for. The values are converted to the array's dtype.
+
+    >>> print(gpuarray.insert(gpuarray.arange(3), 1, gpuarray.asarray([7, 8])))
+    [0 7 8 1 2]
     """
     source = require(arr, "insert")
     if axis is None:
@@ -444,6 +587,9 @@ def trim_zeros(
     """A view without zeros at the ends of ``axis`` (None: of every one); waits.
 
     ``trim`` says which ends: 'f' the front, 'b' the back.
+
+    >>> print(gpuarray.trim_zeros(gpuarray.asarray([0, 0, 1, 0, 2, 0])))
+    [1 0 2]
     """
     source = require(filt, "trim_zeros")
     sides = str(trim).lower()

@@ -28,6 +28,17 @@ class GpuKernel:
     change nothing.
 
     Raises KernelError, with the compiler's log and the source, if it does not compile.
+    ``context`` and ``name`` are those it was made with.
+
+    >>> source = (
+    ...     "KERNEL void twice(GLOBAL_MEM ga_float *x, ga_size n) {"
+    ...     "  if (LID_0 < n) x[LID_0] *= 2; }"
+    ... )
+    >>> kernel = gpuarray.GpuKernel(source, "twice", [gpuarray.Array, gpuarray.SIZE])
+    >>> x = gpuarray.arange(3, dtype="float32")
+    >>> kernel(x, 3, gs=1, ls=32)
+    >>> print(x)
+    [0. 2. 4.]
     """
 
     __slots__ = ("_codes", "_handle", "context", "name")

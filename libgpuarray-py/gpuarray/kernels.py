@@ -1,8 +1,4 @@
-"""Kernels of one's own: from a whole source, or from an expression.
-
-One source in the kernel language (CLUDA) serves CUDA and OpenCL. A kernel is compiled
-when it is first called for the types at hand, and kept on disk as all kernels are.
-"""
+"""Kernels of an expression for each element, compiled as they are called."""
 
 from __future__ import annotations
 
@@ -30,7 +26,6 @@ from gpuarray.kernel import GpuKernel
 from gpuarray.parameters import (
     Parameter,
     dtype_of,
-    of_kernel,
     parse,
     resolve_types,
     with_types,
@@ -38,113 +33,6 @@ from gpuarray.parameters import (
 from gpuarray.reducing import as_argument, declared, only_context, unique_name
 
 DType = np.dtype[Any]
-
-
-# ---- a whole source ----
-
-
-class RawKernel:
-    """A kernel written in CLUDA: ``RawKernel(source, name)(x, y, n=x.size)``.
-
-    The types of the arguments are those of the kernel's parameters; a parameter of a
-    type of your own gets a NumPy scalar's. ``types`` says them instead, as for
-    GpuKernel. A parameter ``ga_size x_off`` behind an array ``x`` is given by the call:
-    the bytes from the start of the buffer to the array's first element. An array that
-    does not begin its buffer is refused where the kernel does not take that.
-
-    >>> from gpuarray import RawKernel
-    >>> RawKernel('''
-    ... KERNEL void twice(GLOBAL_MEM float *x, ga_size x_off, ga_uint n) {
-    ...   x = (GLOBAL_MEM float *)((GLOBAL_MEM char *)x + x_off);
-    ...   const ga_uint i = GID_0 * LDIM_0 + LID_0;
-    ...   if (i < n) x[i] *= 2;
-    ... }''', "twice")
-    <gpuarray kernel 'twice'>
-
-    Raises KernelError at the first call if it does not compile, with the vendor's log
-    and the numbered source.
-    """
-
-    def __init__(
-        self,
-        source: str,
-        name: str,
-        types: Sequence[Any] | None = None,
-        context: Context | str | None = None,
-    ) -> None:
-        self.source = source
-        self.name = name
-        self.types = None if types is None else tuple(types)
-        self.context = None if context is None else find_context(context)
-        self._parameters = of_kernel(source, name)
-        self._kernels: dict[Any, GpuKernel] = {}
-
-    def __call__(
-        self,
-        *arguments: Any,
-        n: int | None = None,
-        blocks: int | Sequence[int] | None = None,
-        threads: int | Sequence[int] | None = None,
-        shared: int = 0,
-    ) -> None:
-        """Queue a launch over ``n`` work items, or of ``blocks`` of ``threads``."""
-        given = self._with_offsets(list(arguments))
-        arrays = [x for x in given if isinstance(x, BaseArray)]
-        if arrays:
-            context = only_context(self.name, arrays)
-        else:
-            context = find_context(None) if self.context is None else self.context
-        types = self.types or tuple(map(self._type, self._parameters, given))
-        key = context, types
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            made = GpuKernel(self.source, self.name, types, context)
-            kernel = self._kernels[key] = made
-        kernel(*given, n=n, blocks=blocks, threads=threads, shared=shared)
-
-    def _with_offsets(self, given: list[Any]) -> list[Any]:
-        """The arguments with the offsets that the call leaves out."""
-        parameters = self._parameters
-        if len(given) < len(parameters):
-            for i, one in enumerate(parameters):
-                before = parameters[i - 1] if i else None
-                if before and before.is_array and one.name == f"{before.name}_off":
-                    given.insert(i, getattr(given[i - 1], "offset", 0))
-        if len(given) != len(parameters):
-            names = ", ".join(one.name for one in parameters)
-            raise BadType(
-                f"{self.name}: {len(given)} arguments, expected {len(parameters)}: "
-                f"{names}"
-            )
-        for i, (one, value) in enumerate(zip(parameters, given, strict=True)):
-            rest = parameters[i + 1 : i + 2]
-            takes_offset = bool(rest) and not rest[0].is_array and rest[0].dtype == "u8"
-            offset = value.offset if isinstance(value, BaseArray) else 0
-            if one.is_array and not takes_offset and offset:
-                raise BadValue(
-                    f"{self.name}: {one.name} is a view that begins {offset} "
-                    f"bytes into its buffer; let the kernel take a ga_size "
-                    f"{one.name}_off behind it, or give {one.name}.copy()"
-                )
-        return given
-
-    def _type(self, one: Parameter, value: Any) -> Any:
-        if one.is_array:
-            return BaseArray
-        if one.dtype is not None:
-            return one.dtype
-        if isinstance(value, np.generic):
-            return value.dtype
-        raise BadType(
-            f"{self.name}: the type {one.generic!r} of {one.name} is not known; give a "
-            "NumPy scalar, such as numpy.int32(3), or say types="
-        )
-
-    def __repr__(self) -> str:
-        return f"<gpuarray kernel {self.name!r}>"
-
-
-# ---- expressions ----
 
 
 class ElementwiseKernel:
@@ -159,9 +47,9 @@ class ElementwiseKernel:
     As PyCUDA's: ``ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i]",
     "scale")``: pointers are arrays, contiguous and of the size of the first one.
 
-    >>> from gpuarray import ElementwiseKernel
-    >>> ElementwiseKernel("float32 x, T y", "T z", "z = x - y")
-    <gpuarray kernel 'kernel'>
+    >>> difference = gpuarray.ElementwiseKernel("T x, T y", "T z", "z = x - y")
+    >>> print(difference(gpuarray.arange(3), 1))
+    [-1  0  1]
     """
 
     def __init__(
@@ -215,6 +103,9 @@ class ElementwiseKernel:
         if self._no_return:
             return None
         return made[0] if len(made) == 1 and not self._return_tuple else tuple(made)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kernels": {}}  # compiled anew
 
     def _types(self, ins: Sequence[Any], outs: Sequence[BaseArray]) -> dict[str, DType]:
         given = [getattr(x, "dtype", None) for x in ins]

@@ -110,3 +110,7 @@ __all__ = [
     "vecmat",
     "vector_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

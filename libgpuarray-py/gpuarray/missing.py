@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gpuarray import reduction, scanning
@@ -13,8 +12,9 @@ from gpuarray.base import require
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadValue
-from gpuarray.reduction import Axis, refuse_out
-from gpuarray.statistics import std, var
+from gpuarray.info import finfo
+from gpuarray.monoids import Axis, axes_mask, into
+from gpuarray.statistics import chosen_correction, std, var
 
 where, isnan = FUNCTIONS["where"], FUNCTIONS["isnan"]
 
@@ -40,10 +40,14 @@ def nansum(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    """The sum over ``axis`` of what is not nan; 0 where nothing else is."""
+    """The sum over ``axis`` of what is not nan; 0 where nothing else is.
+
+    >>> print(gpuarray.nansum(gpuarray.asarray([2.0, np.nan, 3.0])))
+    5.0
+    """
     return reduction.sum(_filled(a, 0, "nansum"), axis, dtype, out, keepdims)
 
 
@@ -51,10 +55,14 @@ def nanprod(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    """The product over ``axis`` of what is not nan; 1 where nothing else is."""
+    """The product over ``axis`` of what is not nan; 1 where nothing else is.
+
+    >>> print(gpuarray.nanprod(gpuarray.asarray([2.0, np.nan, 3.0])))
+    6.0
+    """
     return reduction.prod(_filled(a, 1, "nanprod"), axis, dtype, out, keepdims)
 
 
@@ -64,7 +72,11 @@ def nancumsum(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
 ) -> Any:
-    """``cumsum`` with nan as 0."""
+    """``cumsum`` with nan as 0.
+
+    >>> print(gpuarray.nancumsum(gpuarray.asarray([2.0, np.nan, 3.0])))
+    [2. 2. 5.]
+    """
     return scanning.cumsum(_filled(a, 0, "nancumsum"), axis, dtype, out)
 
 
@@ -74,17 +86,29 @@ def nancumprod(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
 ) -> Any:
-    """``cumprod`` with nan as 1."""
+    """``cumprod`` with nan as 1.
+
+    >>> print(gpuarray.nancumprod(gpuarray.asarray([2.0, np.nan, 3.0])))
+    [2. 2. 6.]
+    """
     return scanning.cumprod(_filled(a, 1, "nancumprod"), axis, dtype, out)
 
 
-def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The largest element over ``axis`` that is not nan; nan where nothing else is."""
+def nanmax(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The largest element over ``axis`` that is not nan; nan where nothing else is.
+
+    >>> print(gpuarray.nanmax(gpuarray.asarray([2.0, np.nan, 3.0])))
+    3.0
+    """
     return _extremum("nanmax", reduction.max, -math.inf, a, axis, out, keepdims)
 
 
-def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The smallest element over ``axis`` that is not nan; nan where nothing else is."""
+def nanmin(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The smallest element over ``axis`` that is not nan; nan where nothing else is.
+
+    >>> print(gpuarray.nanmin(gpuarray.asarray([2.0, np.nan, 3.0])))
+    2.0
+    """
     return _extremum("nanmin", reduction.min, math.inf, a, axis, out, keepdims)
 
 
@@ -94,27 +118,35 @@ def _extremum(
     least: float,
     array: Any,
     axis: Axis,
-    out: None,
+    out: Any,
     keepdims: bool,
 ) -> Any:
     if not _has_nan(array, operation):
         return reduce(array, axis, out, keepdims)
-    found = reduce(_filled(array, least, operation), axis, out, keepdims)
+    found = reduce(_filled(array, least, operation), axis, None, keepdims)
     empty = reduction.all(isnan(array), axis, None, keepdims)
-    return where(empty, math.nan, found)
+    return into(out, where(empty, math.nan, found), operation)
 
 
 def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool = False
+    a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """``argmax`` of what is not nan. Waits: BadValue where nothing else is."""
+    """``argmax`` of what is not nan. Waits: BadValue where nothing else is.
+
+    >>> print(gpuarray.nanargmax(gpuarray.asarray([1.0, np.nan, 2.0])))
+    2
+    """
     return _position("nanargmax", reduction.argmax, -math.inf, a, axis, out, keepdims)
 
 
 def nanargmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool = False
+    a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """``argmin`` of what is not nan. Waits: BadValue where nothing else is."""
+    """``argmin`` of what is not nan. Waits: BadValue where nothing else is.
+
+    >>> print(gpuarray.nanargmin(gpuarray.asarray([np.nan, 3.0, 2.0])))
+    2
+    """
     return _position("nanargmin", reduction.argmin, math.inf, a, axis, out, keepdims)
 
 
@@ -124,7 +156,7 @@ def _position(
     least: float,
     array: Any,
     axis: int | None,
-    out: None,
+    out: Any,
     keepdims: bool,
 ) -> Any:
     if not _has_nan(array, operation):
@@ -139,23 +171,27 @@ def nanmean(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    """The mean over ``axis`` of what is not nan; nan where nothing else is."""
+    """The mean over ``axis`` of what is not nan; nan where nothing else is.
+
+    >>> print(gpuarray.nanmean(gpuarray.asarray([2.0, np.nan, 3.0])))
+    2.5
+    """
     if not _has_nan(a, "nanmean"):
         return reduction.mean(a, axis, dtype, out, keepdims)
-    refuse_out(out)
     total = reduction.sum(_filled(a, 0, "nanmean"), axis, dtype, None, True)
     quotient = total / _numbers(a, axis).astype(total.dtype)
-    return _finished(quotient.astype(total.dtype, copy=False), a, axis, keepdims)
+    result = _finished(quotient.astype(total.dtype, copy=False), a, axis, keepdims)
+    return into(out, result, "nanmean")
 
 
 def _finished(result: Any, array: Any, axis: Axis, keepdims: bool) -> Any:
     """The result, of length 1 along the axes of ``array`` that were reduced."""
     if keepdims:
         return result
-    mask = reduction.axes_mask(axis, array.ndim, "axis")
+    mask = axes_mask(axis, array.ndim, "axis")
     return result.reshape(
         tuple(n for i, n in enumerate(array.shape) if not mask >> i & 1)
     )
@@ -165,20 +201,23 @@ def nanvar(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """``var`` of what is not nan; nan where fewer elements than ``ddof`` are left."""
+    """``var`` of what is not nan; nan where fewer elements than ``ddof`` are left.
+
+    >>> print(gpuarray.nanvar(gpuarray.asarray([2.0, np.nan, 4.0]), ddof=1))
+    2.0
+    """
     if not _has_nan(a, "nanvar"):
         return var(
             a, axis, dtype, out, ddof, keepdims, mean=mean, correction=correction
         )
-    refuse_out(out)
-    less = ddof if correction is None else correction
+    less = chosen_correction("nanvar", ddof, correction)
     centre = nanmean(a, axis, dtype, keepdims=True) if mean is None else mean
     away = where(isnan(a), 0, a - centre)
     squares = away * away
@@ -187,28 +226,32 @@ def nanvar(
     total = reduction.sum(squares, axis, None, None, True)
     free = _numbers(a, axis).astype(total.dtype) - less
     result = where(free > 0, total / free, math.nan).astype(total.dtype, copy=False)
-    return _finished(result, a, axis, keepdims)
+    return into(out, _finished(result, a, axis, keepdims), "nanvar")
 
 
 def nanstd(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The square root of ``nanvar``."""
+    """The square root of ``nanvar``.
+
+    >>> print(gpuarray.nanstd(gpuarray.asarray([2.0, np.nan, 4.0])))
+    1.0
+    """
     if not _has_nan(a, "nanstd"):
         return std(
             a, axis, dtype, out, ddof, keepdims, mean=mean, correction=correction
         )
     options = {"mean": mean, "correction": correction}
-    spread = nanvar(a, axis, dtype, out, ddof, keepdims, **options)
-    return FUNCTIONS["sqrt"](spread)
+    spread = nanvar(a, axis, dtype, None, ddof, keepdims, **options)
+    return into(out, FUNCTIONS["sqrt"](spread), "nanstd")
 
 
 def nan_to_num(
@@ -221,6 +264,10 @@ def nan_to_num(
     """The array with numbers for nan and the infinities: by default its extremes.
 
     With ``copy`` False the array itself is changed.
+
+    >>> a = gpuarray.asarray([np.nan, 1.0, np.inf])
+    >>> print(gpuarray.nan_to_num(a, posinf=9.0))
+    [0. 1. 9.]
     """
     source = require(x, "nan_to_num")
     kind = kind_of(source.dtype)
@@ -228,9 +275,9 @@ def nan_to_num(
         return source.copy("K") if copy else source
     result = source.copy("K") if copy else source
     for part in (result.real, result.imag) if kind == "c" else (result,):
-        limits = np.finfo(part.dtype) if part.dtype.kind == "f" else None
-        high = posinf if posinf is not None else float(limits.max) if limits else None
-        low = neginf if neginf is not None else float(limits.min) if limits else None
+        limits = finfo(part.dtype)
+        high = limits.max if posinf is None else posinf
+        low = limits.min if neginf is None else neginf
         part[...] = where(
             isnan(part),
             nan,

@@ -79,6 +79,9 @@ def vector_norm(
     """The norm over ``axis`` (None: all), as of one vector.
 
     ``ord`` is any number, also 0 (how many are not 0), inf and -inf.
+
+    >>> print(gpuarray.linalg.vector_norm(gpuarray.asarray([3.0, 4.0])))
+    5.0
     """
     x = _inexact("vector_norm", x)
     if axis is not None:
@@ -120,6 +123,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norms of the matrices in the last two axes.
 
     ``ord`` is 1, -1, 2, -2, inf, -inf, "fro" or "nuc".
+
+    >>> a = gpuarray.asarray([[3.0, 0.0], [4.0, 0.0]])
+    >>> print(gpuarray.linalg.matrix_norm(a))
+    5.0
     """
     x = _inexact("matrix_norm", x)
     if x.ndim < 2:
@@ -136,6 +143,10 @@ def norm(
     """NumPy's norm: of vectors along one axis, of matrices in two, else of all.
 
     Without an ``axis`` and an ``ord`` that of all elements as one vector.
+
+    >>> a = gpuarray.asarray([[3.0, 4.0], [6.0, 8.0]])
+    >>> print(gpuarray.linalg.norm(a, axis=1))
+    [ 5. 10.]
     """
     x = _inexact("norm", x)
     if axis is None:
@@ -156,7 +167,14 @@ def norm(
 
 
 def cond(x: Any, p: Any = None) -> Any:
-    """The condition numbers by a norm; None and 2: by the largest singular value."""
+    """The condition numbers by a norm; None and 2: by the largest singular value.
+
+    Of matrices (..., m, n) real numbers (...); inf of singular ones.
+
+    >>> a = gpuarray.asarray([[4.0, 0.0], [0.0, 2.0]])
+    >>> print(gpuarray.linalg.cond(a).round(6))
+    2.0
+    """
     x = as_matrices("cond", x)
     if x.shape[-1] == 0 or x.shape[-2] == 0:
         raise LinAlgError("cond: it is not defined for matrices without elements")
@@ -192,6 +210,9 @@ def matrix_rank(
     """How many singular values are larger than ``tol``, or ``rtol`` times the largest.
 
     By default what rounding leaves of a 0 does not count.
+
+    >>> print(gpuarray.linalg.matrix_rank(gpuarray.ones((3, 3))))
+    1
     """
     if tol is not None and rtol is not None:
         raise BadValue("matrix_rank: give one of tol and rtol")
@@ -215,6 +236,9 @@ def pinv(
 
     Singular values up to ``rtol`` (or ``rcond``) times the largest count as 0; by
     default as ``matrix_rank`` has them, but ``rcond`` of NumPy.
+
+    >>> print(gpuarray.linalg.pinv(gpuarray.asarray([[2.0], [0.0]])).round(6))
+    [[0.5 0. ]]
     """
     if rcond is not None and rtol is not None:
         raise BadValue("pinv: give one of rcond and rtol")
@@ -240,6 +264,12 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
     Gives x, the sums of squares of what is left (none unless ``a`` has full rank and
     more rows than columns), the rank, and the singular values. Waits for the rank,
     which decides the shape of the second.
+
+    >>> a = gpuarray.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> b = gpuarray.asarray([1.0, 3.0, 5.0])
+    >>> x, rest, rank, values = gpuarray.linalg.lstsq(a, b)
+    >>> print(x.round(6), rank)
+    [1. 2.] 2
     """
     a, b = require_all("lstsq", a, b)
     a, b = as_matrices("lstsq", a), as_floats("lstsq", b)
@@ -276,7 +306,15 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
-    """The n-th powers of square matrices, of their inverses if ``n`` is negative."""
+    """The n-th powers of square matrices, of their inverses if ``n`` is negative.
+
+    LinAlgError unless they are square, and if ``n`` is negative and one is singular.
+
+    >>> a = gpuarray.asarray([[1.0, 1.0], [0.0, 1.0]])
+    >>> print(gpuarray.linalg.matrix_power(a, 5))
+    [[1. 5.]
+     [0. 1.]]
+    """
     require(x, "matrix_power")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise LinAlgError(
@@ -289,7 +327,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     if n == 0:
         return identity(x, x.shape[-1]).copy("C")
     if n < 0:
-        x, n = inv(x), -n
+        x, n = _inverted(x, n), -n
     result = None
     while True:
         if n & 1:
@@ -300,10 +338,23 @@ def matrix_power(x: Any, n: int, /) -> Any:
         x = matmul(x, x)
 
 
+def _inverted(x: Any, n: int) -> Any:
+    try:
+        return inv(x)
+    except LinAlgError as error:
+        raise LinAlgError(
+            f"matrix_power: the power {n} is one of the inverse; {error}"
+        ) from None
+
+
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     """The ``x`` with ``tensordot(a, x, x.ndim)`` equal to ``b``.
 
     ``axes`` of ``a`` are moved to its end first.
+
+    >>> a = gpuarray.reshape(2 * gpuarray.eye(4), (2, 2, 4))
+    >>> print(gpuarray.linalg.tensorsolve(a, gpuarray.ones((2, 2))))
+    [0.5 0.5 0.5 0.5]
     """
     a, b = require_all("tensorsolve", a, b)
     if axes is not None:
@@ -321,7 +372,12 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse for ``tensordot`` over the first ``ind`` axes."""
+    """The inverse for ``tensordot`` over the first ``ind`` axes.
+
+    >>> a = gpuarray.reshape(2 * gpuarray.eye(4), (2, 2, 4))
+    >>> gpuarray.linalg.tensorinv(a, ind=2).shape
+    (4, 2, 2)
+    """
     require(a, "tensorinv")
     if ind <= 0:
         raise BadValue(f"tensorinv: ind is {ind}, expected a positive number")

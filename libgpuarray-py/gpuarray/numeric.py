@@ -24,7 +24,8 @@ from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
-from gpuarray.reduction import Axis, mean
+from gpuarray.monoids import Axis
+from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of
 from gpuarray.searching import searchsorted
 from gpuarray.sorting import argsort
@@ -52,6 +53,9 @@ def gradient(
 
     ``varargs`` are the distances of samples: one number for all axes, or for each axis
     a number or the coordinates along it. A list of arrays for several axes.
+
+    >>> print(gpuarray.gradient(gpuarray.asarray([1.0, 2.0, 4.0])))
+    [1.  1.5 2. ]
     """
     source = require(f, "gradient")
     every = tuple(range(source.ndim))
@@ -140,6 +144,9 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     """The integral along ``axis`` by trapezia between samples.
 
     The samples are ``dx`` apart, or at the coordinates ``x``, of the axis or of each.
+
+    >>> print(gpuarray.trapezoid(gpuarray.asarray([1.0, 2.0, 3.0])))
+    4.0
     """
     source = require(y, "trapezoid")
     at = axis_number(axis, source.ndim, "trapezoid")
@@ -169,6 +176,10 @@ def interp(
 
     Outside it is ``left`` and ``right``, else the first and last of ``fp``; with a
     ``period`` it repeats. float64, or complex128 where ``fp`` is complex.
+
+    >>> x, y = gpuarray.asarray([0.0, 1.0]), gpuarray.asarray([0.0, 10.0])
+    >>> print(gpuarray.interp(gpuarray.asarray([-1.0, 0.5]), x, y))
+    [0. 5.]
     """
     places, ends, values = require_all("interp", x, xp, fp)
     if ends.ndim != 1 or ends.shape != values.shape or ends.size == 0:
@@ -219,6 +230,10 @@ def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") ->
 
     'same' keeps the middle max(m, n) of them, 'valid' those where one vector lies
     wholly in the other.
+
+    >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
+    >>> print(gpuarray.convolve(a, gpuarray.asarray([1.0, 1.0])))
+    [1. 3. 5. 3.]
     """
     first, second = require_all("convolve", a, v)
     first, second = first.reshape(-1), second.reshape(-1)
@@ -228,7 +243,12 @@ def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") ->
 
 
 def correlate(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "valid") -> Any:
-    """The sums of products of ``a`` with the conjugate of ``v``, moved along it."""
+    """The sums of products of ``a`` with the conjugate of ``v``, moved along it.
+
+    >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
+    >>> print(gpuarray.correlate(a, gpuarray.asarray([0.0, 1.0])))
+    [2. 3.]
+    """
     first, second = require_all("correlate", a, v)
     first, second = first.reshape(-1), second.reshape(-1).conj()
     if first.size >= second.size:
@@ -270,6 +290,10 @@ def average(
 
     ``weights`` have the shape of ``a``, or of the axis. ``returned`` gives the sum of
     the weights as well.
+
+    >>> a = gpuarray.asarray([1.0, 5.0])
+    >>> print(gpuarray.average(a, weights=gpuarray.asarray([3.0, 1.0])))
+    2.0
     """
     source = require(a, "average")
     if weights is None:
@@ -326,6 +350,11 @@ def cov(
     With ``rowvar`` False the other way round. Divided by the samples less ``ddof``,
     by default 1, or 0 with ``bias``. ``fweights`` say how often a sample is counted,
     ``aweights`` how much it weighs.
+
+    >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
+    >>> print(gpuarray.cov(a, 2 * a))
+    [[1. 2.]
+     [2. 4.]]
     """
     if ddof is not None and ddof != operator.index(ddof):
         raise BadValue(f"cov: ddof is {ddof}, expected an integer")
@@ -382,7 +411,13 @@ def _sample_weights(source: Any, counts: Any, weights: Any) -> Any:
 def corrcoef(
     x: Any, y: Any = None, rowvar: bool = True, *, dtype: npt.DTypeLike | None = None
 ) -> Any:
-    """The correlations of variables: covariances over the deviations of both."""
+    """The correlations of variables: covariances over the deviations of both.
+
+    >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
+    >>> print(gpuarray.corrcoef(a, -a).round(6))
+    [[ 1. -1.]
+     [-1.  1.]]
+    """
     found = cov(x, y, rowvar, dtype=dtype)
     if found.ndim == 0:
         return found / found

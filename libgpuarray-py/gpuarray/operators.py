@@ -24,7 +24,8 @@ from gpuarray.apply import (
     other_context,
 )
 from gpuarray.base import BaseArray
-from gpuarray.scalars import Scalar
+from gpuarray.errors import BadType
+from gpuarray.scalars import SCALARS, Scalar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -35,11 +36,11 @@ def unary_operator(row: Scalar) -> Callable[[Any], Any]:
 
     def method(self: BaseArray) -> BaseArray:
         context = self._context
-        kernel = context.kernels.get((name, self._typecode))
+        kernel = context._kernels.get((name, self._typecode))
         if kernel is None:
             made = make_kernel(context, row, (self._dtype,), (True,))
             kernel = made.handle, made.dtype, made.typecode
-            context.kernels[name, self._typecode] = kernel
+            context._kernels[name, self._typecode] = kernel
         handle, dtype, typecode = kernel
         struct = apply(handle, self._struct)
         if not struct:
@@ -64,11 +65,11 @@ def binary_operator(row: Scalar, reflected: bool = False) -> Callable[[Any, Any]
         context = self._context
         if other._context is not context:
             raise other_context(name, self, other)
-        kernel = context.kernels.get((name, self._typecode, other._typecode))
+        kernel = context._kernels.get((name, self._typecode, other._typecode))
         if kernel is None:
             made = make_kernel(context, row, (self._dtype, other._dtype), (True, True))
             kernel = made.handle, made.dtype, made.typecode
-            context.kernels[name, self._typecode, other._typecode] = kernel
+            context._kernels[name, self._typecode, other._typecode] = kernel
         handle, dtype, typecode = kernel
         struct = apply(handle, self._struct, other._struct)
         if not struct:
@@ -91,11 +92,11 @@ def store_operator(row: Scalar) -> Callable[[BaseArray, BaseArray, BaseArray], A
         context = out._context
         if a._context is context and b._context is context:
             key = name, a._typecode, b._typecode, out._typecode
-            handle = context.kernels.get(key)
+            handle = context._kernels.get(key)
             if handle is None:
                 types, manner = (a._dtype, b._dtype), Manner(out=out._dtype)
                 made = make_kernel(context, row, types, (True, True), manner)
-                handle = context.kernels[key] = made.handle
+                handle = context._kernels[key] = made.handle
             if lib.array_call(handle, out._struct, a._struct, b._struct) == 0:
                 return out
         return apply_row(row, (a, b), out=out)  # says what is wrong
@@ -144,14 +145,14 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
     """The result of an array and a number; NotImplemented for what is no number."""
     context = array._context
     key = row.name, array._typecode, value.__class__, reflected
-    kernel = context.kernels.get(key)
+    kernel = context._kernels.get(key)
     if kernel is None:
         kernel = _number_kernel(row, array, value, reflected, Manner())
         if kernel is None:
             if isinstance(value, np.ndarray):
                 return _with_number(row, array, value[()], reflected)
-            return NotImplemented
-        context.kernels[key] = kernel
+            return _with_no_number(row, array, value)
+        context._kernels[key] = kernel
     (number,) = kernel.numbers
     if number.kind == "f":
         if number.is_rounded:
@@ -184,18 +185,34 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
     return result
 
 
+def _with_no_number(row: Scalar, array: BaseArray, value: Any) -> Any:
+    """Of == and != an array: no element is equal to what is no number."""
+    if row.operator not in ("eq", "ne"):
+        return NotImplemented
+    if isinstance(value, list | tuple):
+        raise BadType(
+            f"{row.name}: got a {type(value).__name__}, expected an array or a number; "
+            f"use gpuarray.asarray(x, context={array._context.name!r})"
+        )
+    kind: Any = type(value)
+    if kind.__module__ != "builtins" and kind.__eq__ is not object.__eq__:
+        return NotImplemented  # it may know how it compares
+    equal = array.allocate(array.shape, np.dtype(bool), array._context, 0, True)
+    return equal if row.operator == "eq" else _opposite(equal)
+
+
 def _number_into(row: Scalar, array: BaseArray, value: Any) -> Any:
     """The array itself with a number applied; NotImplemented for what is no number."""
     context = array._context
     key = row.name, array._typecode, value.__class__, "into"
-    kernel = context.kernels.get(key)
+    kernel = context._kernels.get(key)
     if kernel is None:
         kernel = _number_kernel(row, array, value, False, Manner(out=array._dtype))
         if kernel is None:
             if isinstance(value, np.ndarray):
                 return _number_into(row, array, value[()])
             return NotImplemented
-        context.kernels[key] = kernel
+        context._kernels[key] = kernel
     (number,) = kernel.numbers
     real, imaginary, whole = 0.0, 0.0, 0
     if number.kind == "f":
@@ -214,3 +231,6 @@ def _number_into(row: Scalar, array: BaseArray, value: Any) -> Any:
     )
     # What fails is done again by the way that says what is wrong.
     return array if status == 0 else apply_row(row, (array, value), out=array)
+
+
+_opposite = unary_operator(SCALARS["logical_not"])

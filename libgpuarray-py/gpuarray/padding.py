@@ -40,10 +40,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> A
     (``stat_length``), 'reflect', 'symmetric' (``reflect_type='even'``), 'wrap',
     'empty'.
 
-    >>> import gpuarray
-    >>> a = gpuarray.asarray([1, 2, 3], context="opencl")  # doctest: +SKIP
-    >>> gpuarray.pad(a, 2, "reflect")  # doctest: +SKIP
-    array([3, 2, 1, 2, 3, 2, 1], dtype=int64, context='opencl0:0')
+    >>> print(gpuarray.pad(gpuarray.asarray([1, 2, 3]), 2, "reflect"))
+    [3 2 1 2 3 2 1]
     """
     source = require(array, "pad")
     if mode not in _KEYWORDS:

@@ -65,6 +65,12 @@ def take(
 
     Indices on a device that are out of bounds raise BadIndex when the context is next
     waited for; ``mode`` 'wrap' counts them round and round, 'clip' stops at the ends.
+
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]])
+    >>> print(gpuarray.take(a, gpuarray.asarray([1, 1, 0]), axis=0))
+    [[3 4]
+     [3 4]
+     [1 2]]
     """
     source = require(array, "take")
     number = _mode(mode, "take")
@@ -89,6 +95,12 @@ def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     does the same along an axis. Indices on a device that are out of bounds raise
     BadIndex when the context is next waited for, and set nothing; ``mode`` 'wrap'
     counts them round and round, 'clip' stops at the ends.
+
+    >>> a = gpuarray.zeros((2, 2))
+    >>> gpuarray.put(a, [1, 2], gpuarray.asarray([5, 6]))
+    >>> print(a)
+    [[0. 5.]
+     [6. 0.]]
     """
     target = _writeable(array, "put")
     number = _mode(mode, "put")
@@ -125,7 +137,15 @@ def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[An
 
 
 def take_along_axis(array: Any, indices: Any, axis: int | None = -1) -> Any:
-    """Elements at ``indices`` along ``axis``, for each place along the other axes."""
+    """Elements at ``indices`` along ``axis``, for each place along the other axes.
+
+    BadIndex, when the context is next waited for, for one out of bounds.
+
+    >>> a = gpuarray.asarray([[3, 1], [2, 4]])
+    >>> print(gpuarray.take_along_axis(a, gpuarray.argsort(a, axis=1), axis=1))
+    [[1 3]
+     [2 4]]
+    """
     source = require(array, "take_along_axis")
     if axis is None:
         source, axis = source.ravel(), 0
@@ -134,7 +154,16 @@ def take_along_axis(array: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def put_along_axis(array: Any, indices: Any, values: Any, axis: int = -1) -> None:
-    """Set elements at ``indices`` along ``axis``, for each place along the others."""
+    """Set elements at ``indices`` along ``axis``, for each place along the others.
+
+    Where an index is repeated the last value wins, on every device.
+
+    >>> a = gpuarray.asarray([[1, 9], [8, 2]])
+    >>> gpuarray.put_along_axis(a, gpuarray.asarray([[1], [0]]), 0, axis=1)
+    >>> print(a)
+    [[1 0]
+     [0 2]]
+    """
     target = _writeable(array, "put_along_axis")
     axis = axis_number(axis, target.ndim, "put_along_axis")
     picked = _along(target, indices, axis, "put_along_axis")
@@ -147,6 +176,11 @@ def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) ->
     ``indices`` is an array or a tuple of arrays, for the first axes. What belongs to
     one place is summed up in an order that the indices tell: the same bits each time.
     With ``any_order`` float32 and float64 are added as it comes, which is faster.
+
+    >>> a = gpuarray.zeros(3)
+    >>> gpuarray.add_at(a, gpuarray.asarray([0, 0, 2]), 1)
+    >>> print(a)
+    [2. 0. 1.]
     """
     target = _writeable(array, "add_at")
     listed = indices if isinstance(indices, tuple) else (indices,)
@@ -184,6 +218,11 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
     """The parts along ``axis`` where the 1-d condition is true; waits for the count.
 
     A condition shorter than the axis is false where it ends.
+
+    >>> a = gpuarray.arange(6).reshape(2, 3)
+    >>> print(gpuarray.compress(gpuarray.asarray([True, False, True]), a, axis=1))
+    [[0 2]
+     [3 5]]
     """
     source = require(array, "compress")
     mask = _as_mask(condition, source)
@@ -196,13 +235,25 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
 
 
 def extract(condition: Any, array: Any) -> Any:
-    """Elements, in C order, where the condition, of as many elements, is true."""
+    """Elements, in C order, where the condition, of as many elements, is true.
+
+    Waits for their count, which the shape of the result depends on.
+
+    >>> a = gpuarray.arange(4)
+    >>> print(gpuarray.extract(a % 2 == 0, a))
+    [0 2]
+    """
     source = require(array, "extract")
     return compress_by(source.ravel(), _as_mask(condition, source).ravel())
 
 
 def nonzero(array: Any) -> tuple[Any, ...]:
-    """For each axis, the positions of the elements that are not zero; waits."""
+    """For each axis, the positions of the elements that are not zero; waits.
+
+    >>> rows, columns = gpuarray.nonzero(gpuarray.asarray([[0, 1], [2, 0]]))
+    >>> print(rows, columns)
+    [0 1] [1 0]
+    """
     source = require(array, "nonzero")
     if source.ndim == 0:
         raise BadValue("nonzero: a 0-d array has no axes; use array.reshape(1)")
@@ -211,7 +262,11 @@ def nonzero(array: Any) -> tuple[Any, ...]:
 
 
 def flatnonzero(array: Any) -> Any:
-    """Where elements of the raveled array are not zero; waits."""
+    """Where elements of the raveled array are not zero; waits.
+
+    >>> print(gpuarray.flatnonzero(gpuarray.asarray([[0, 1], [2, 0]])))
+    [1 2]
+    """
     return nonzero(require(array, "flatnonzero").ravel())[0]
 
 
@@ -219,6 +274,12 @@ def where(condition: Any, *choices: Any, out: Any = None) -> Any:
     """``where(condition, x, y)``: elements of x where it is not zero, else of y.
 
     Of the condition alone, its ``nonzero()``: where it is not zero, for each axis.
+
+    >>> a = gpuarray.asarray([1, -2, 3])
+    >>> print(gpuarray.where(a > 0, a, 0))
+    [1 0 3]
+    >>> print(*gpuarray.where(a > 0))
+    [0 2]
     """
     if choices or out is not None:
         return FUNCTIONS["where"](condition, *choices, out=out)
@@ -226,13 +287,22 @@ def where(condition: Any, *choices: Any, out: Any = None) -> Any:
 
 
 def argwhere(array: Any) -> Any:
-    """The positions of elements that are not zero, a row for each; waits."""
+    """The positions of elements that are not zero, a row for each; waits.
+
+    >>> print(gpuarray.argwhere(gpuarray.asarray([[0, 1], [2, 0]])))
+    [[0 1]
+     [1 0]]
+    """
     return positions(require(array, "argwhere")).transpose()
 
 
 def count_nonzero(
     array: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Any:
-    """How many elements over ``axis`` (None: all) are not zero: an array of int64."""
+    """How many elements over ``axis`` (None: all) are not zero: an array of int64.
+
+    >>> print(gpuarray.count_nonzero(gpuarray.asarray([[0, 1], [2, 3]]), axis=0))
+    [1 2]
+    """
     source: Any = require(array, "count_nonzero")
     return source.astype(np.bool_, copy=False).sum(axis=axis, keepdims=keepdims)

@@ -14,17 +14,32 @@ from gpuarray.shaping import moveaxis
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """A view of the diagonals of the matrices in the last two axes."""
+    """A view of the diagonals of the matrices in the last two axes.
+
+    >>> print(gpuarray.linalg.diagonal(gpuarray.arange(4).reshape(2, 2)))
+    [0 3]
+    """
     return shaping.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Any:
-    """The sums of the diagonals of the matrices in the last two axes."""
+    """The sums of the diagonals of the matrices in the last two axes.
+
+    >>> print(gpuarray.linalg.trace(gpuarray.arange(8).reshape(2, 2, 2)))
+    [ 3 11]
+    """
     return shaping.trace(x, offset, -2, -1, dtype)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross products of vectors of 3 elements along ``axis``, which broadcast."""
+    """The cross products of vectors of 3 elements along ``axis``, which broadcast.
+
+    BadValue unless the axis has 3 elements in both.
+
+    >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
+    >>> print(gpuarray.linalg.cross(x, y))
+    [0. 0. 1.]
+    """
     x1, x2 = require_all("cross", x1, x2)
     vectors = []
     for x in (x1, x2):

@@ -19,6 +19,11 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> Any:
 
     ``axes`` is a number, of last axes of the first and first ones of the second, or a
     pair of lists of axes. The other axes of the first come before those of the second.
+
+    >>> a = gpuarray.arange(4).reshape(2, 2)
+    >>> print(gpuarray.tensordot(a, a, axes=([0], [1])))
+    [[ 2  6]
+     [ 3 11]]
     """
     first, second = require_all("tensordot", a, b)
     left, right = _pairs(axes, first.ndim, second.ndim)
@@ -44,7 +49,7 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> Any:
 
 def _pairs(axes: Any, ndim: int, other: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes of either array that are summed over."""
-    if not hasattr(axes, "__len__"):
+    if not hasattr(axes, "__len__") or getattr(axes, "ndim", 1) == 0:
         try:
             count = operator.index(axes)
         except TypeError:
@@ -66,7 +71,12 @@ def _pairs(axes: Any, ndim: int, other: int) -> tuple[tuple[int, ...], tuple[int
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    """The sum over ``axis`` of ``x1``, conjugated, times ``x2``; they broadcast."""
+    """The sum over ``axis`` of ``x1``, conjugated, times ``x2``; they broadcast.
+
+    >>> a = gpuarray.arange(4).reshape(2, 2)
+    >>> print(gpuarray.vecdot(a, a))
+    [ 1 13]
+    """
     first, second = require_all("vecdot", x1, x2)
     vectors = []
     for array in (first, second):

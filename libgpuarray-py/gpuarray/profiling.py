@@ -58,6 +58,11 @@ class Profile:
 
     It prints as a table. ``spans`` has every command in the order of the calls, and
     ``lost`` counts those without device time: done by the host itself, or too many.
+
+    >>> with gpuarray.profile("null") as found:
+    ...     b = gpuarray.zeros(3, context="null").copy()
+    >>> [span.name for span in found.spans], found.lost
+    (['fill', 'copy'], 0)
     """
 
     def __init__(self, context: Context) -> None:
@@ -71,7 +76,13 @@ class Profile:
         return sum(span.seconds for span in self.spans)
 
     def table(self) -> list[Row]:
-        """A row for each name, the longest first."""
+        """A row for each name, the longest first.
+
+        >>> with gpuarray.profile("null") as found:
+        ...     b = gpuarray.zeros(3, context="null").copy()
+        >>> [(row.name, row.calls) for row in found.table()]
+        [('fill', 1), ('copy', 1)]
+        """
         grouped: dict[str, list[float]] = {}
         for span in self.spans:
             grouped.setdefault(span.name, []).append(span.seconds)
@@ -89,7 +100,12 @@ class Profile:
         return sorted(rows, key=lambda row: -row.seconds)
 
     def chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a trace that ``chrome://tracing`` and Perfetto show."""
+        """Write a trace that ``chrome://tracing`` and Perfetto show.
+
+        >>> with gpuarray.profile("null") as found:
+        ...     b = gpuarray.zeros(3, context="null").copy()
+        >>> found.chrome_trace("trace.json")
+        """
         Path(path).write_text(json.dumps({"traceEvents": list(self._events())}))
 
     def _events(self) -> Iterator[dict[str, Any]]:
@@ -146,7 +162,7 @@ class Profile:
 
 def _shorten(name: str) -> str:
     """A name for a column: of a hash its first digits."""
-    name = re.sub(r"_([0-9a-f]{6})[0-9a-f]{26}$", r"_\1", name)
+    name = " ".join(re.sub(r"_([0-9a-f]{6})[0-9a-f]{26}$", r"_\1", name).split())
     return name if len(name) <= 48 else name[:45] + "..."
 
 

@@ -16,13 +16,15 @@ import numpy.typing as npt
 from gpuarray.base import BaseArray, asnumpy, axes_numbers, require
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import BadType, BadValue, Unsupported
+from gpuarray.errors import BadType, BadValue
 from gpuarray.fancy import INT64
 from gpuarray.joining import stack
+from gpuarray.monoids import Axis, into
 from gpuarray.picking import take_along_axis
-from gpuarray.reduction import Axis, mean, refuse_out
+from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of
-from gpuarray.sorting import sort
+from gpuarray.scanning import cumsum
+from gpuarray.sorting import argsort, sort
 
 Place = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -119,16 +121,18 @@ METHODS = {
 def median(
     array: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
     """The middle element over ``axis``, or the mean of the two; nan if there is one.
 
     Of integers in float64, of floats in their dtype.
+
+    >>> print(gpuarray.median(gpuarray.asarray([5.0, 1.0, 2.0, 4.0])))
+    3.0
     """
-    refuse_out(out)
-    rows, finish = _rows("median", array, axis, keepdims)
+    rows, finish = _rows("median", array, axis, keepdims, out)
     n = rows.shape[-1]
     if n == 0:
         return finish(mean(rows, -1))
@@ -141,17 +145,24 @@ def quantile(
     a: Any,
     q: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """The value below which a share ``q``, from 0 to 1, of the elements lies.
 
     ``q`` may be an array, whose axes come first in the result. ``method`` says what is
-    taken between two elements, by NumPy's names. nan if there is one.
+    taken between two elements, by NumPy's names. nan if there is one. ``weights``, of
+    the array's shape or of the axis, are taken by the method ``inverted_cdf``.
+
+    >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
+    >>> print(gpuarray.quantile(a, [0.25, 1.0]))
+    [1.5 3. ]
+    >>> print(gpuarray.quantile(a, 0.25, method="lower"))
+    1.0
     """
     return _quantile("quantile", a, q, 1, axis, out, method, keepdims, weights)
 
@@ -160,29 +171,36 @@ def percentile(
     a: Any,
     q: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
-    """``quantile`` with ``q`` from 0 to 100."""
+    """``quantile`` with ``q`` from 0 to 100.
+
+    >>> print(gpuarray.percentile(gpuarray.asarray([1.0, 2.0, 3.0]), 50))
+    2.0
+    """
     return _quantile("percentile", a, q, 100, axis, out, method, keepdims, weights)
 
 
 def nanmedian(
     a: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """``median`` of what is not nan; nan where nothing else is."""
-    refuse_out(out)
+    """``median`` of what is not nan; nan where nothing else is.
+
+    >>> print(gpuarray.nanmedian(gpuarray.asarray([5.0, np.nan, 1.0])))
+    3.0
+    """
     if kind_of(require(a, "nanmedian").dtype) not in "fc":
-        return median(a, axis, keepdims=keepdims)
-    rows, finish = _rows("nanmedian", a, axis, keepdims)
+        return median(a, axis, out, keepdims=keepdims)
+    rows, finish = _rows("nanmedian", a, axis, keepdims, out)
     if rows.shape[-1] == 0:
         return finish(mean(rows, -1))
     ordered, count = sort(rows), _count(rows)
@@ -195,14 +213,18 @@ def nanquantile(
     a: Any,
     q: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
-    """``quantile`` of what is not nan; nan where nothing else is."""
+    """``quantile`` of what is not nan; nan where nothing else is.
+
+    >>> print(gpuarray.nanquantile(gpuarray.asarray([5.0, np.nan, 1.0]), 0.25))
+    2.0
+    """
     return _nanquantile("nanquantile", a, q, 1, axis, out, method, keepdims, weights)
 
 
@@ -210,14 +232,18 @@ def nanpercentile(
     a: Any,
     q: Any,
     axis: Axis = None,
-    out: None = None,
+    out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
-    """``nanquantile`` with ``q`` from 0 to 100."""
+    """``nanquantile`` with ``q`` from 0 to 100.
+
+    >>> print(gpuarray.nanpercentile(gpuarray.asarray([5.0, np.nan, 1.0]), 25))
+    2.0
+    """
     return _nanquantile(
         "nanpercentile", a, q, 100, axis, out, method, keepdims, weights
     )
@@ -227,9 +253,9 @@ def nanpercentile(
 
 
 def _rows(
-    operation: str, array: Any, axis: Axis, keepdims: bool
+    operation: str, array: Any, axis: Axis, keepdims: bool = False, out: Any = None
 ) -> tuple[Any, Callable[[Any], Any]]:
-    """The array with the axes raveled into a last one, and what shapes the result.
+    """The array with the axes raveled into a last one, and what finishes the result.
 
     The result may have more axes in front.
     """
@@ -243,10 +269,10 @@ def _rows(
     kept = [1 if i in axes else n for i, n in enumerate(source.shape)]
 
     def finish(result: Any) -> Any:
-        if not keepdims:
-            return result
-        front = result.shape[: result.ndim - len(lengths)]
-        return result.reshape(*front, *kept)
+        if keepdims:
+            front = result.shape[: result.ndim - len(lengths)]
+            result = result.reshape(*front, *kept)
+        return into(out, result, operation)
 
     return rows, finish
 
@@ -266,8 +292,11 @@ def _shares(
 
 
 def _chosen(operation: str, method: str, weights: Any) -> Method:
-    if weights is not None:
-        raise Unsupported(f"{operation}: weights are not offered; expected None")
+    if weights is not None and method != "inverted_cdf":
+        raise BadValue(
+            f"{operation}: got weights and the method {method!r}; only 'inverted_cdf' "
+            "takes weights"
+        )
     if method not in METHODS:
         raise BadValue(
             f"{operation}: got method {method!r}, expected one of {', '.join(METHODS)}"
@@ -281,20 +310,22 @@ def _quantile(
     q: Any,
     scale: int,
     axis: Axis,
-    out: None,
+    out: Any,
     method: str,
     keepdims: bool,
     weights: Any,
 ) -> Any:
-    refuse_out(out)
     how = _chosen(operation, method, weights)
     if require(array, operation).dtype.kind in "cb":
         raise BadType(f"{operation}: elements of {array.dtype}, expected real numbers")
-    rows, finish = _rows(operation, array, axis, keepdims)
+    rows, finish = _rows(operation, array, axis, keepdims, out)
     shares = _shares(operation, q, scale, rows.dtype)
     n = rows.shape[-1]
     if n == 0:
         raise BadValue(f"{operation}: there is no element to take")
+    if weights is not None:
+        heavy = _weights(operation, weights, array, axis)
+        return finish(_weighted(rows, heavy, shares, keeps_nan=True))
     ordered, found = sort(rows), []
     for share in shares.ravel():
         low, part = how.place(n, share)
@@ -315,7 +346,7 @@ def _nanquantile(
     q: Any,
     scale: int,
     axis: Axis,
-    out: None,
+    out: Any,
     method: str,
     keepdims: bool,
     weights: Any,
@@ -324,12 +355,15 @@ def _nanquantile(
         return _quantile(
             operation, array, q, scale, axis, out, method, keepdims, weights
         )
-    refuse_out(out)
     how = _chosen(operation, method, weights)
-    rows, finish = _rows(operation, array, axis, keepdims)
+    rows, finish = _rows(operation, array, axis, keepdims, out)
     shares = _shares(operation, q, scale, rows.dtype)
     if rows.shape[-1] == 0:
         raise BadValue(f"{operation}: there is no element to take")
+    if weights is not None:
+        heavy = _weights(operation, weights, array, axis)
+        heavy = where(isnan(rows), 0, heavy)
+        return finish(_weighted(rows, heavy, shares, keeps_nan=False))
     ordered, count, found = sort(rows), _count(rows), []
     known = count.astype(np.result_type(shares.dtype, np.float32))
     for share in shares.ravel():
@@ -344,6 +378,50 @@ def _nanquantile(
             one = where(part > 0, where(part >= 0.5, far, near), one)
         found.append(one)
     return finish(_gathered(found, shares.shape, rows))
+
+
+def _weights(operation: str, weights: Any, array: Any, axis: Axis) -> Any:
+    """The weights of the elements of the array's rows; waits, for none may be below 0.
+
+    They have the array's shape, or that of the axes that are reduced.
+    """
+    given = require(weights, f"{operation}: weights")
+    if bool((given < 0).any()):
+        raise BadValue(f"{operation}: a weight is negative")
+    if given.shape != array.shape:
+        if axis is None:
+            raise BadType(
+                f"{operation}: weights have shape {given.shape}, the array has "
+                f"{array.shape}: give the axis that they belong to"
+            )
+        axes = axes_numbers(axis, array.ndim, operation)
+        expected = tuple(array.shape[i] for i in axes)
+        if given.shape != expected:
+            raise BadValue(
+                f"{operation}: weights have shape {given.shape}, expected {expected} "
+                f"or {array.shape}"
+            )
+        given = given.transpose(*np.argsort(axes))
+        lengths = [n if i in axes else 1 for i, n in enumerate(array.shape)]
+        given = given.reshape(*lengths).broadcast_to(array.shape)
+    return _rows(operation, given, axis)[0]
+
+
+def _weighted(
+    rows: Any, weights: Any, shares: npt.NDArray[Any], keeps_nan: bool
+) -> Any:
+    """The first element of each row up to which a share of its weights lies."""
+    order = argsort(rows)
+    ordered = take_along_axis(rows, order, -1)
+    wide = np.float64 if rows.context.has_double else np.float32
+    risen = cumsum(take_along_axis(weights, order, -1), -1, wide)
+    risen = risen / risen[..., -1:]
+    risen = where(risen == 0, -1, risen)  # so that a share of 0 finds a weight
+    found = []
+    for share in shares.ravel():
+        one = _at(ordered, sum_of(risen < float(share), -1))
+        found.append(_nan_kept(one, ordered) if keeps_nan else one)
+    return _gathered(found, shares.shape, rows)
 
 
 def _mixed(low: Any, high: Any, part: Any, from_high: bool) -> Any:

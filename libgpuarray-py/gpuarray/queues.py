@@ -17,7 +17,12 @@ _STREAM = {"cuda": "cuda_get_stream", "opencl": "cl_get_stream"}
 class Event:
     """A point in a queue, reached when all that was queued there before is done.
 
-    ``context.record()`` and ``queue.record()`` make one.
+    ``context.record()`` and ``queue.record()`` make one; ``queue`` is where it is.
+
+    >>> queue = gpuarray.get_default_context().queue
+    >>> event = queue.record()
+    >>> event.queue == queue
+    True
     """
 
     __slots__ = ("__weakref__", "_pointer", "queue")
@@ -39,7 +44,11 @@ class Event:
         return bool(answer[0])
 
     def sync(self) -> None:
-        """Wait until the event is reached; raise what failed meanwhile."""
+        """Wait until the event is reached; raise what failed meanwhile.
+
+        >>> event = gpuarray.get_default_context().record()
+        >>> event.sync()
+        """
         check(lib.gpuevent_wait(self._pointer), "event")
 
     def seconds_since(self, start: Event) -> float:
@@ -71,7 +80,16 @@ class Queue:
 
     ``context.new_queue()`` makes one; work that is called within ``with queue:`` on
     this thread goes there. Work on two queues may run at once; the library keeps the
-    order of work on one array across queues by itself.
+    order of work on one array across queues by itself. ``context`` is whose queue it
+    is.
+
+    >>> context = gpuarray.get_default_context()
+    >>> other = context.new_queue()
+    >>> a = gpuarray.zeros(3)
+    >>> with other:
+    ...     a += 1
+    >>> print(a)
+    [1. 1. 1.]
     """
 
     __slots__ = ("__weakref__", "_before", "_pointer", "context")
@@ -83,30 +101,52 @@ class Queue:
 
     @classmethod
     def make(cls, context: Context) -> Queue:
-        """A new queue."""
+        """A new queue.
+
+        >>> context = gpuarray.get_default_context()
+        >>> gpuarray.Queue.make(context) == context.queue
+        False
+        """
         made = ffi.new("gpuqueue **")
         check(lib.gpuqueue_new(made, context.pointer), "new_queue")
         return cls(made[0], context)
 
     @classmethod
     def current(cls, context: Context) -> Queue:
-        """The queue on which this thread's work on the context goes."""
+        """The queue on which this thread's work on the context goes.
+
+        >>> context = gpuarray.get_default_context()
+        >>> gpuarray.Queue.current(context) == context.queue
+        True
+        """
         pointer = lib.gpucontext_queue(context.pointer)
         lib.gpuqueue_retain(pointer)
         return cls(pointer, context)
 
     def sync(self) -> None:
-        """Wait until all work on the queue is done; raise what failed meanwhile."""
+        """Wait until all work on the queue is done; raise what failed meanwhile.
+
+        >>> gpuarray.get_default_context().queue.sync()
+        """
         check(lib.gpuqueue_sync(self._pointer), "sync of a queue")
 
     def record(self) -> Event:
-        """An event behind all that is queued so far."""
+        """An event behind all that is queued so far.
+
+        >>> event = gpuarray.get_default_context().queue.record()
+        >>> event.sync()
+        """
         made = ffi.new("gpuevent **")
         check(lib.gpuevent_record(made, self._pointer), "record")
         return Event(made[0], self)
 
     def wait(self, event: Event) -> None:
-        """Let what is queued from now on wait, on the device, for an event."""
+        """Let what is queued from now on wait, on the device, for an event.
+
+        >>> context = gpuarray.get_default_context()
+        >>> first, second = context.new_queue(), context.new_queue()
+        >>> second.wait(first.record())
+        """
         if not isinstance(event, Event):
             raise BadType(f"wait: got {type(event).__name__}, expected an Event")
         check(lib.gpuqueue_wait_event(self._pointer, event.pointer), "wait")

@@ -12,6 +12,7 @@ Generator(seed=42, stream=0, position=0, context='null')
 
 from __future__ import annotations
 
+import math
 import operator
 import secrets
 from collections.abc import Callable, Sequence
@@ -20,17 +21,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray import pickling
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.base import as_shape, axis_number
+from gpuarray.base import as_shape, asnumpy, axis_number
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype
+from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly
 from gpuarray.fancy import take_at
+from gpuarray.picking import count_nonzero
+from gpuarray.scanning import cumsum
+from gpuarray.searching import searchsorted
 from gpuarray.sorting import argsort
+from gpuarray.statistics import clip
 
 __all__ = ["Generator", "default_rng"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 Size = int | Sequence[int] | None
 _WORD = 2**64
@@ -40,6 +52,11 @@ class Generator:
     """A stream of random numbers on a context.
 
     A seed has 2**64 streams that share nothing. One thread at a time may use it.
+
+    >>> rng = gpuarray.random.default_rng(1)
+    >>> a = rng.normal(size=(2, 3))
+    >>> a.shape, a.dtype
+    ((2, 3), dtype('float64'))
     """
 
     __slots__ = ("_context", "_spawned", "_state")
@@ -81,8 +98,16 @@ class Generator:
             f"context={self._context.name!r})"
         )
 
+    def __reduce__(self) -> Any:
+        return _restore, (self.state, self._spawned, self._context.name)
+
     def spawn(self, n_children: int) -> list[Generator]:
-        """Generators that are independent of this one and of each other."""
+        """Generators that are independent of this one and of each other.
+
+        >>> first, second = gpuarray.random.default_rng(1).spawn(2)
+        >>> bool((first.random(3) == second.random(3)).any())
+        False
+        """
         children = []
         for _ in range(n_children):
             seed, stream, _ = self.state
@@ -100,7 +125,15 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Uniform numbers in [0, 1)."""
+        """Uniform numbers in [0, 1).
+
+        ``dtype`` is a float or complex one; ``out`` is filled instead of a new array.
+
+        >>> print(gpuarray.random.default_rng(1).random(3))
+        [0.89468472 0.71126808 0.87411194]
+        >>> gpuarray.random.default_rng(1).random((2, 2), "float32").dtype
+        dtype('float32')
+        """
         return self.uniform(0.0, 1.0, size, dtype, out)
 
     def uniform(
@@ -111,7 +144,11 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Uniform numbers in [low, high), of a float or complex dtype."""
+        """Uniform numbers in [low, high), of a float or complex dtype.
+
+        >>> print(gpuarray.random.default_rng(1).uniform(-1.0, 1.0, 3))
+        [0.78936943 0.42253615 0.74822387]
+        """
         made = self._target("uniform", size, dtype, out)
         return self._fill(lib.GpuArray_random_uniform, made, float(low), float(high))
 
@@ -121,7 +158,12 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Normal numbers of mean 0 and deviation 1."""
+        """Normal numbers of mean 0 and deviation 1.
+
+        >>> a = gpuarray.random.default_rng(1).standard_normal(100_000)
+        >>> print(a.std().round(1))
+        1.0
+        """
         return self.normal(0.0, 1.0, size, dtype, out)
 
     def normal(
@@ -132,7 +174,13 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Normal numbers; of a complex dtype both parts have this deviation."""
+        """Normal numbers; of a complex dtype both parts have this deviation.
+
+        >>> rng = gpuarray.random.default_rng(1)
+        >>> a = rng.normal(10.0, 2.0, 100_000)
+        >>> print(a.mean().round(1), a.std().round(1))
+        10.0 2.0
+        """
         made = self._target("normal", size, dtype, out)
         return self._fill(lib.GpuArray_random_normal, made, float(loc), float(scale))
 
@@ -142,7 +190,12 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Exponential numbers of mean 1."""
+        """Exponential numbers of mean 1.
+
+        >>> a = gpuarray.random.default_rng(1).standard_exponential(100_000)
+        >>> print(a.mean().round(1))
+        1.0
+        """
         return self.exponential(1.0, size, dtype, out)
 
     def exponential(
@@ -152,7 +205,12 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Exponential numbers of mean ``scale``."""
+        """Exponential numbers of mean ``scale``.
+
+        >>> rng = gpuarray.random.default_rng(1)
+        >>> bool((rng.exponential(2.0, 100) >= 0).all())
+        True
+        """
         made = self._target("exponential", size, dtype, out)
         return self._fill(lib.GpuArray_random_exponential, made, float(scale))
 
@@ -168,6 +226,9 @@ class Generator:
         """Integers from ``low`` up to ``high``, or from 0 up to ``low``.
 
         ``high`` is left out unless ``endpoint``.
+
+        >>> print(gpuarray.random.default_rng(1).integers(1, 7, 8))
+        [6 5 6 4 4 6 1 1]
         """
         first, end = (0, low) if high is None else (low, high)
         first = operator.index(first)
@@ -194,7 +255,11 @@ class Generator:
         dtype: npt.DTypeLike = np.uint32,
         out: Array | None = None,
     ) -> Array:
-        """Random bits of an integer dtype, straight from the generator."""
+        """Random bits of an integer dtype, straight from the generator.
+
+        >>> print(gpuarray.random.default_rng(1).bits(3, "uint8"))
+        [112 188 192]
+        """
         return self._fill(
             lib.GpuArray_random_bits, self._target("bits", size, dtype, out)
         )
@@ -206,14 +271,101 @@ class Generator:
         dtype: npt.DTypeLike = np.bool_,
         out: Array | None = None,
     ) -> Array:
-        """Ones with probability ``p``, else zeros."""
+        """Ones with probability ``p``, else zeros.
+
+        >>> rng = gpuarray.random.default_rng(1)
+        >>> set(rng.bernoulli(0.5, 100).tolist()) == {0, 1}
+        True
+        """
         made = self._target("bernoulli", size, dtype, out)
         return self._fill(lib.GpuArray_random_bernoulli, made, float(p))
+
+    def choice(
+        self,
+        a: int | Array,
+        size: Size = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Array:
+        """Parts of an array along ``axis``, or integers below ``a``, drawn at random.
+
+        ``p`` are their probabilities. Without ``replace`` none is drawn twice; their
+        order is random, with or without ``shuffle``.
+
+        >>> rng = gpuarray.random.default_rng(1)
+        >>> sorted(rng.choice(3, 3, replace=False).tolist())
+        [0, 1, 2]
+        """
+        at, count = 0, 0
+        if isinstance(a, Array):
+            self._same_context(a, "choice")
+            at = axis_number(axis, a.ndim, "choice")
+            count = a.shape[at]
+        else:
+            count = operator.index(a)
+        shape = () if size is None else as_shape(size, "choice")
+        number = math.prod(shape)
+        if count < 1 and number:
+            raise BadValue("choice: there is nothing to draw from")
+        weights = None if p is None else self._weights(p, count)
+        if replace:
+            places = self._drawn(number, count, weights)
+        else:
+            places = self._drawn_once(number, count, weights)
+        if isinstance(a, Array):
+            found: Array = take_at(a, [places.reshape(shape)], at)
+            return found
+        return places.reshape(shape)
+
+    def _weights(self, p: Any, count: int) -> Array:
+        """Probabilities on the context; they are checked, for which the host waits."""
+        host = asnumpy(p).astype(np.float64)
+        if host.shape != (count,):
+            raise BadValue(f"choice: p has shape {host.shape}, expected ({count},)")
+        if not (host >= 0).all() or abs(host.sum() - 1) > 1e-8:
+            raise BadValue("choice: p is no distribution: numbers from 0 that add to 1")
+        return Array.from_host(host.astype(self._wide()), self._context)
+
+    def _wide(self) -> npt.DTypeLike:
+        return np.float64 if self._context.has_double else np.float32
+
+    def _drawn(self, number: int, count: int, weights: Array | None) -> Array:
+        if weights is None:
+            return self.integers(0, max(count, 1), number)
+        below = cumsum(weights)
+        shares = self.uniform(0, 1, number, self._wide()) * below[-1]
+        places: Array = clip(searchsorted(below, shares, "right"), 0, count - 1)
+        return places
+
+    def _drawn_once(self, number: int, count: int, weights: Array | None) -> Array:
+        if weights is None:
+            if number > count:
+                raise BadValue(f"choice: {number} of {count} without replacement")
+            every: Array = self._places(count)[:number]
+            return every
+        possible = int(count_nonzero(weights))
+        if number > possible:
+            raise BadValue(
+                f"choice: {number} without replacement, but only {possible} "
+                "probabilities are not 0"
+            )
+        # The first of waiting times with these rates are draws in order.
+        times = FUNCTIONS["divide"](
+            self.standard_exponential(count, self._wide()), weights
+        )
+        first: Array = argsort(times)[:number]
+        return first
 
     def permutation(self, x: int | Array, axis: int = 0) -> Array:
         """The integers below ``x`` in random order, or an array's parts along ``axis``.
 
         Random numbers of 64 bits are sorted: the order is the same on every device.
+        An array of the generator's context; BadValue for one of another.
+
+        >>> print(gpuarray.random.default_rng(1).permutation(5))
+        [4 3 1 2 0]
         """
         if isinstance(x, Array):
             order, at = self._order(x, axis, "permutation")
@@ -225,7 +377,15 @@ class Generator:
         return self._places(length)
 
     def shuffle(self, x: Array, axis: int = 0) -> None:
-        """Bring the parts of an array along ``axis`` into random order, in place."""
+        """Bring the parts of an array along ``axis`` into random order, in place.
+
+        ReadOnly for a view that must not be written.
+
+        >>> a = gpuarray.arange(5)
+        >>> gpuarray.random.default_rng(1).shuffle(a)
+        >>> print(gpuarray.sort(a))
+        [0 1 2 3 4]
+        """
         if not isinstance(x, Array):
             raise BadType(
                 f"shuffle: got {type(x).__name__}, expected a gpuarray array; use "
@@ -239,22 +399,29 @@ class Generator:
 
     def _order(self, x: Array, axis: int, operation: str) -> tuple[Array, int]:
         """Places along ``axis`` in random order, and the axis from the first on."""
+        self._same_context(x, operation)
+        if x.ndim == 0:
+            raise BadValue(f"{operation}: a 0-d array has no axis to be reordered")
+        at = axis_number(axis, x.ndim, operation)
+        return self._places(x.shape[at]), at
+
+    def _same_context(self, x: Array, operation: str) -> None:
         if x.context is not self._context:
             raise BadValue(
                 f"{operation}: the array is on {x.context.name}, the generator on "
                 f"{self._context.name}; use x.transfer(rng.context)"
             )
-        if x.ndim == 0:
-            raise BadValue(f"{operation}: a 0-d array has no axis to be reordered")
-        at = axis_number(axis, x.ndim, operation)
-        return self._places(x.shape[at]), at
 
     def _places(self, length: int) -> Array:
         places: Array = argsort(self.bits(length, np.uint64))
         return places
 
     def bytes(self, length: int) -> bytes:
-        """``length`` random bytes on the host; waits for them."""
+        """``length`` random bytes on the host; waits for them.
+
+        >>> len(gpuarray.random.default_rng(1).bytes(3))
+        3
+        """
         words = self.bits(-(-length // 4)).get()
         return words.astype("<u4", copy=False).tobytes()[:length]
 
@@ -277,9 +444,21 @@ class Generator:
         return array
 
 
+def _restore(state: tuple[int, int, int], spawned: int, name: str) -> Generator:
+    """The generator of a pickle, on the context that an array's pickle goes to."""
+    made = Generator(0, pickling.place(name))
+    made.state, made._spawned = state, spawned
+    return made
+
+
 def _word(number: Any, name: str) -> int:
     """A number of 64 bits; larger ones are no seeds."""
-    value = operator.index(number)
+    try:
+        value = operator.index(number)
+    except TypeError:
+        raise BadType(
+            f"Generator: {name} is {number!r}, expected an integer from 0 to 2**64 - 1"
+        ) from None
     if not 0 <= value < _WORD:
         raise BadValue(f"Generator: {name} {value} is not in 0 to 2**64 - 1")
     return value
@@ -288,5 +467,13 @@ def _word(number: Any, name: str) -> int:
 def default_rng(
     seed: int | None = None, context: Context | str | None = None
 ) -> Generator:
-    """A generator; the same seed gives the same numbers on every device."""
+    """A generator; the same seed gives the same numbers on every device.
+
+    ``seed`` is an integer from 0 to 2**64 - 1 (BadValue for another); None: one from
+    the system.
+
+    >>> rng = gpuarray.random.default_rng(1)
+    >>> print(rng.random(3))
+    [0.89468472 0.71126808 0.87411194]
+    """
     return Generator(seed, context)

@@ -5,7 +5,6 @@ Also what all kernels of one's own share: their arguments, their contexts, their
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.apply import Number, fail, number_of, number_operand, other_context
 from gpuarray.base import BaseArray, axes_numbers
-from gpuarray.codegen import once
+from gpuarray.codegen import digest, once
 from gpuarray.context import Context
 from gpuarray.dtypes import dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.errors import BadType, BadValue
@@ -53,8 +52,7 @@ def declared(name: str, how: Number) -> str:
 
 def unique_name(stem: str, text: str) -> str:
     """A name for a kernel or a function, which differs when the text does."""
-    digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-    return f"{re.sub(r'[^0-9A-Za-z_]', '_', stem)}_{digest}"
+    return f"{re.sub(r'[^0-9A-Za-z_]', '_', stem)}_{digest(text.encode())}"
 
 
 def axes_bits(axis: int | Sequence[int] | None, ndim: int, operation: str) -> int:
@@ -74,9 +72,11 @@ class ReductionKernel:
     type that is accumulated in; None: the output's. ``_in_ind.size()``, or ``n``, in
     ``post_map_expr`` is how many elements were reduced.
 
-    >>> from gpuarray import ReductionKernel
-    >>> ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
-    <gpuarray kernel 'norm'>
+    >>> norm = gpuarray.ReductionKernel(
+    ...     "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm"
+    ... )
+    >>> print(norm(gpuarray.asarray([3.0, 4.0])))
+    5.0
     """
 
     def __init__(
@@ -102,6 +102,9 @@ class ReductionKernel:
         self._texts = map_expr, reduce_expr, post_map_expr, str(identity), preamble
         self._accumulator = f"{reduce_type or ''}"
         self._kernels: dict[Any, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kernels": {}}  # compiled anew
 
     def __call__(
         self,

@@ -9,20 +9,16 @@ same input on the same device gives the same bits.
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.base import BaseArray, axis_number, require
-from gpuarray.codegen import Expression, convert, identity_text, scalar_expression
-from gpuarray.context import Context
+from gpuarray._native import check, ffi, lib
+from gpuarray.base import BaseArray, require
+from gpuarray.codegen import convert, scalar_expression
 from gpuarray.dtypes import (
-    DOUBLES,
     as_dtype,
     dtype_to_typecode,
     kind_of,
@@ -30,144 +26,28 @@ from gpuarray.dtypes import (
     work_ctype,
     work_dtype,
 )
-from gpuarray.errors import BadType, BadValue, Unsupported
-from gpuarray.pygpu_reduction import ReductionKernel as ReductionKernel
-from gpuarray.pygpu_reduction import massage_op as massage_op
-from gpuarray.pygpu_reduction import parse_c_args as parse_c_args
-from gpuarray.pygpu_reduction import reduce1 as reduce1
+from gpuarray.errors import BadType
+from gpuarray.monoids import (
+    Axis,
+    Part,
+    Reduction,
+    apply_reduction,
+    axes_mask,
+    into,
+    make_reduction,
+    reduce_monoid,
+)
+from gpuarray.monoids import needs_elements as needs_elements
 from gpuarray.scalars import SCALARS, Scalar
 
+if TYPE_CHECKING:
+    from gpuarray.pygpu_reduction import ReductionKernel as ReductionKernel
+    from gpuarray.pygpu_reduction import massage_op as massage_op
+    from gpuarray.pygpu_reduction import parse_c_args as parse_c_args
+    from gpuarray.pygpu_reduction import reduce1 as reduce1
+
 DType = np.dtype[Any]
-Axis = int | Sequence[int] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """A compiled reduction and the type of its result."""
-
-    handle: Any
-    dtype: DType
-    typecode: int
-
-
-def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
-    """The axes as bits; None: all of them."""
-    if axis is None:
-        return (1 << ndim) - 1
-    listed = axis if isinstance(axis, list | tuple) else (axis,)
-    mask = 0
-    for one in listed:
-        bit = 1 << axis_number(one, ndim, operation)
-        if mask & bit:
-            raise BadValue(f"{operation}: axis {one} is given twice")
-        mask |= bit
-    return mask
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A value that is accumulated: ``row`` folds ``map``, of dtype ``accumulator``."""
-
-    row: Scalar
-    map: str
-    accumulator: DType
-
-
-def make_reduction(
-    context: Context,
-    operation: str,
-    inputs: Sequence[tuple[str, DType]],
-    parts: Sequence[Part],
-    out: DType,
-    epilogue: str | None = None,
-    *,
-    begins: bool = False,
-) -> Reduction:
-    """A reduction of one result over expressions of ``inputs`` by name.
-
-    Without an ``epilogue`` the result is the first part; it is an expression of the
-    parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``. Rows
-    of which NumPy reduces no elements fail where there are none, unless the caller
-    ``begins`` with a value of its own.
-    """
-    involved = [*(dtype for _, dtype in inputs), *(p.accumulator for p in parts), out]
-    if not context.has_double and not DOUBLES.isdisjoint(involved):
-        raise Unsupported(
-            f"{operation}: the reduction is computed in float64, which "
-            f"{context.device_name} ({context.name}) lacks; give dtype='float32'"
-        )
-    keep: list[Any] = []
-    spec = ffi.new("gpureduction_spec *")
-    spec.size = ffi.sizeof("gpureduction_spec")
-    spec.n, spec.inputs = len(inputs), _inputs(inputs, keep)
-    spec.n_components, spec.components = len(parts), _components(parts, keep)
-    supports = dict.fromkeys(_combine(part).support for part in parts)
-    spec.preamble = _text("\n".join(supports), keep)
-    result = ffi.new("gpureduction_result *")
-    result.typecode = dtype_to_typecode(out)
-    result.epilogue = ffi.NULL if epilogue is None else _text(epilogue, keep)
-    spec.n_results, spec.results = 1, result
-    if not begins and builtins.any(needs_elements(part.row) for part in parts):
-        spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS
-    status = ffi.new("int *")
-    handle = lib.GpuReduction_new(context.pointer, spec, status)
-    if not handle:
-        check(status[0], operation)
-    return Reduction(ffi.gc(handle, lib.GpuReduction_free), out, dtype_to_typecode(out))
-
-
-def _text(text: str, keep: list[Any]) -> Any:
-    keep.append(ffi.new("char[]", text.encode()))
-    return keep[-1]
-
-
-def _inputs(inputs: Sequence[tuple[str, DType]], keep: list[Any]) -> Any:
-    described = ffi.new("gpuelemwise_arg[]", len(inputs))
-    for slot, (name, dtype) in zip(described, inputs, strict=True):
-        slot.name, slot.typecode = _text(name, keep), dtype_to_typecode(dtype)
-        slot.flags = lib.GE_READ
-    keep.append(described)
-    return described
-
-
-def _combine(part: Part) -> Expression:
-    return scalar_expression(part.row, [(x, part.accumulator) for x in ("a", "b")])
-
-
-def _components(parts: Sequence[Part], keep: list[Any]) -> Any:
-    described = ffi.new("gpureduction_component[]", len(parts))
-    for slot, part in zip(described, parts, strict=True):
-        slot.map, slot.combine = _text(part.map, keep), _text(_combine(part).text, keep)
-        slot.identity = _text(identity_text(part.row, part.accumulator), keep)
-        slot.typecode = dtype_to_typecode(part.accumulator)
-    keep.append(described)
-    return described
-
-
-def needs_elements(row: Scalar) -> bool:
-    """Whether a reduction of no elements is an error: NumPy's ufunc has no identity."""
-    return getattr(row.reference, "identity", None) is None
-
-
-def apply_reduction(
-    reduction: Reduction,
-    arrays: Sequence[BaseArray],
-    mask: int,
-    keepdims: bool,
-    operation: str,
-) -> Any:
-    """Run a reduction over the axes set in ``mask``."""
-    struct = ffi.new(ARRAY)
-    inputs = ffi.new("void *[]", [array._struct for array in arrays])
-    status = lib.GpuReduction_apply(
-        reduction.handle, struct, inputs, mask, int(keepdims)
-    )
-    if status:
-        given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays)
-        check(status, f"{operation}({given}) on {arrays[0].context.name}")
-    return arrays[0].wrap(
-        struct, arrays[0].context, reduction.dtype, reduction.typecode
-    )
+_BOOL = np.dtype(bool)
 
 
 def _reduce(
@@ -183,22 +63,37 @@ def _reduce(
     """Reduce ``array``, converted to ``accumulator``, with ``row``."""
     context, out = array._context, accumulator if out is None else out
     key = operation, row.name, array._typecode, accumulator, out, epilogue
-    reduction = context.kernels.get(key)
+    reduction = context._kernels.get(key)
     if reduction is None:
         work = work_dtype(accumulator)
         text = convert("x", array._dtype, work)
         parts = [Part(row, text, work)]
         inputs = [("x", array._dtype)]
         reduction = make_reduction(context, operation, inputs, parts, out, epilogue)
-        context.kernels[key] = reduction
+        context._kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, operation)
     return apply_reduction(reduction, (array,), mask, keepdims, operation)
 
 
-def refuse_out(out: None) -> None:
-    """Raise NotImplementedError for an ``out``; NumPy's functions hand on None."""
-    if out is not None:
-        raise Unsupported("a reduction into out= is not offered: assign its result")
+def _folded(
+    operation: str,
+    row: Scalar,
+    array: BaseArray,
+    axis: Axis,
+    accumulator: DType,
+    dtype: DType,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """The reduction with a row, of all elements or those of a mask, into ``out``."""
+    if where is True and initial is None:
+        made = _reduce(operation, row, array, axis, keepdims, accumulator, dtype)
+    else:
+        how = axis, dtype, keepdims, initial, where
+        made = reduce_monoid(operation, row, array, *how)
+    return made if out is None else into(out, made, operation)
 
 
 def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
@@ -209,6 +104,20 @@ def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
     if kind in "bi":
         return np.dtype(np.int64)
     return np.dtype(np.uint64) if kind == "u" else array._dtype
+
+
+def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
+    """The dtype of a mean or a variance: ``dtype``, of integers else float64."""
+    if dtype is None:
+        is_exact = kind_of(array._dtype) in "biu"
+        return np.dtype(np.float64) if is_exact else array._dtype
+    chosen = as_dtype(dtype, operation)
+    if kind_of(chosen) in "biu":
+        raise BadType(
+            f"{operation}: dtype {chosen} does not hold a mean; expected a float or a "
+            "complex dtype"
+        )
+    return chosen
 
 
 def _fitting_dtype(array: BaseArray, axis: Axis, result: DType) -> DType:
@@ -228,99 +137,166 @@ def sum(
     array: BaseArray,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it."""
-    refuse_out(out)
+    """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it.
+
+    It begins with ``initial``, if given; the mask ``where`` leaves elements out, in
+    ``prod``, ``max``, ``min``, ``any`` and ``all`` too. ``out`` takes the result.
+    ``dtype`` is by default 64 bits wide for smaller integers and bools; float16 and
+    bfloat16 are summed up in float32. 0 of no elements.
+
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]])
+    >>> print(gpuarray.sum(a), a.sum(axis=0))
+    10 [4 6]
+    >>> gpuarray.sum(a, axis=2)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadIndex: sum: axis 2 is out of bounds for 2 dimensions
+    """
     require(array, "sum")
     result = summed_dtype(array, dtype)
     accumulator = _fitting_dtype(array, axis, result)
-    return _reduce("sum", SCALARS["add"], array, axis, keepdims, accumulator, result)
+    how = axis, accumulator, result, out, keepdims, initial, where
+    return _folded("sum", SCALARS["add"], array, *how)
 
 
 def prod(
     array: BaseArray,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """The product over ``axis``, in ``dtype`` or NumPy's choice of it."""
-    refuse_out(out)
+    """The product over ``axis``, in ``dtype`` or NumPy's choice of it.
+
+    As ``sum``; 1 of no elements.
+
+    >>> print(gpuarray.prod(gpuarray.asarray([2, 3, 4])))
+    24
+    """
     require(array, "prod")
-    accumulator = summed_dtype(array, dtype)
-    return _reduce("prod", SCALARS["mul"], array, axis, keepdims, accumulator)
+    result = summed_dtype(array, dtype)
+    how = axis, result, result, out, keepdims, initial, where
+    return _folded("prod", SCALARS["mul"], array, *how)
 
 
 def mean(
     array: BaseArray,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     keepdims: bool = False,
 ) -> Any:
     """The mean over ``axis``; of float16 by way of float32.
 
     Of integers it is float64, and the sum of those of 32 bits or less is exact.
+
+    >>> print(gpuarray.mean(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
+    [4. 4.]
     """
-    refuse_out(out)
-    require(array, "mean")
-    if dtype is not None:
-        result = as_dtype(dtype, "mean")
-    else:
-        is_exact = kind_of(array._dtype) in "biu"
-        result = np.dtype(np.float64) if is_exact else array._dtype
-    if kind_of(result) in "biu":
-        raise BadType(
-            f"mean: dtype {result} does not hold a mean; expected a float or a complex "
-            "dtype"
-        )
+    result = mean_dtype("mean", require(array, "mean"), dtype)
     work = work_dtype(result)
     per = f"({work_ctype(parts_dtype(work))})n"
     quotient = f"ga_complex(v.x / {per}, v.y / {per})"
     text = quotient if work.kind == "c" else f"v / {per}"
     if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
         work = _fitting_dtype(array, axis, summed_dtype(array, None))
-    return _reduce("mean", SCALARS["add"], array, axis, keepdims, work, result, text)
+    made = _reduce("mean", SCALARS["add"], array, axis, keepdims, work, result, text)
+    return made if out is None else into(out, made, "mean")
 
 
 def max(
-    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """The largest element over ``axis``; nan if there is one."""
-    refuse_out(out)
-    require(array, "max")
-    return _reduce("max", SCALARS["maximum"], array, axis, keepdims, array._dtype)
+    """The largest element over ``axis``; nan if there is one.
+
+    Of one axis, several or all (None). BadValue for no elements, BadIndex for an axis
+    that is not there.
+
+    >>> print(gpuarray.max(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
+    [7 5]
+    >>> gpuarray.max(gpuarray.zeros(0))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadValue: max(float64[0]) on ...
+    """
+    dtype = require(array, "max")._dtype
+    how = axis, dtype, dtype, out, keepdims, initial, where
+    return _folded("max", SCALARS["maximum"], array, *how)
 
 
 def min(
-    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """The smallest element over ``axis``; nan if there is one."""
-    refuse_out(out)
-    require(array, "min")
-    return _reduce("min", SCALARS["minimum"], array, axis, keepdims, array._dtype)
+    """The smallest element over ``axis``; nan if there is one.
+
+    As ``max``: BadValue for no elements.
+
+    >>> print(gpuarray.min(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
+    [1 3]
+    """
+    dtype = require(array, "min")._dtype
+    how = axis, dtype, dtype, out, keepdims, initial, where
+    return _folded("min", SCALARS["minimum"], array, *how)
+
+
+amax, amin = max, min  # NumPy's other names
 
 
 def any(
-    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
-    """Whether an element over ``axis`` is not zero."""
-    refuse_out(out)
+    """Whether an element over ``axis`` is not zero.
+
+    Of bool; false of no elements.
+
+    >>> print(gpuarray.any(gpuarray.asarray([[1, 0], [0, 0]]), axis=1))
+    [ True False]
+    """
     require(array, "any")
-    row = SCALARS["logical_or"]
-    return _reduce("any", row, array, axis, keepdims, np.dtype(bool))
+    how = axis, _BOOL, _BOOL, out, keepdims, None, where
+    return _folded("any", SCALARS["logical_or"], array, *how)
 
 
 def all(
-    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
-    """Whether every element over ``axis`` is not zero."""
-    refuse_out(out)
+    """Whether every element over ``axis`` is not zero.
+
+    Of bool; true of no elements.
+
+    >>> print(gpuarray.all(gpuarray.asarray([[1, 0], [2, 3]]), axis=1))
+    [False  True]
+    """
     require(array, "all")
-    row = SCALARS["logical_and"]
-    return _reduce("all", row, array, axis, keepdims, np.dtype(bool))
+    how = axis, _BOOL, _BOOL, out, keepdims, None, where
+    return _folded("all", SCALARS["logical_and"], array, *how)
 
 
 # ---- positions ----
@@ -334,7 +310,7 @@ def _position(
     if not isinstance(axis, int | np.integer | None) or isinstance(axis, bool):
         raise BadType(f"{operation}: axis {axis!r}, expected an integer or None")
     key = "extremum", array._typecode, smallest
-    reduction = context.kernels.get(key)
+    reduction = context._kernels.get(key)
     if reduction is None:
         status = ffi.new("int *")
         which = lib.GA_EXTREMUM_POSITION
@@ -346,46 +322,57 @@ def _position(
         dtype = np.dtype(np.int64)
         handle = ffi.gc(handle, lib.GpuReduction_free)
         reduction = Reduction(handle, dtype, dtype_to_typecode(dtype))
-        context.kernels[key] = reduction
+        context._kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, operation)
     return apply_reduction(reduction, (array,), mask, keepdims, operation)
 
 
 def argmax(
-    array: BaseArray, axis: int | None = None, out: None = None, keepdims: bool = False
+    array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
     """Where the first of the largest elements is along ``axis``; nan is the largest.
 
     None: in the flattened array. int64.
+
+    >>> print(gpuarray.argmax(gpuarray.asarray([[1, 5], [7, 3]]), axis=1))
+    [1 0]
     """
-    refuse_out(out)
     require(array, "argmax")
-    return _position("argmax", array, axis, keepdims, False)
+    made = _position("argmax", array, axis, keepdims, False)
+    return made if out is None else into(out, made, "argmax")
 
 
 def argmin(
-    array: BaseArray, axis: int | None = None, out: None = None, keepdims: bool = False
+    array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
     """Where the first of the smallest elements is along ``axis``; nan is the smallest.
 
     None: in the flattened array. int64.
+
+    >>> print(gpuarray.argmin(gpuarray.asarray([[1, 5], [7, 3]])))
+    0
     """
-    refuse_out(out)
     require(array, "argmin")
-    return _position("argmin", array, axis, keepdims, True)
+    made = _position("argmin", array, axis, keepdims, True)
+    return made if out is None else into(out, made, "argmin")
 
 
 def ptp(
-    array: BaseArray, axis: Axis = None, out: None = None, keepdims: bool = False
+    array: BaseArray, axis: Axis = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """The largest minus the smallest element over ``axis``, in one pass."""
-    refuse_out(out)
+    """The largest minus the smallest element over ``axis``, in one pass.
+
+    As ``max``: BadValue for no elements.
+
+    >>> print(gpuarray.ptp(gpuarray.asarray([2, 9, 4])))
+    7
+    """
     require(array, "ptp")
     context, dtype = array._context, array._dtype
     if dtype.kind == "b":
         raise BadType("ptp: bool has no difference; convert it: x.astype('int8')")
     key = "ptp", array._typecode
-    reduction = context.kernels.get(key)
+    reduction = context._kernels.get(key)
     if reduction is None:
         work = work_dtype(dtype)
         rows = SCALARS["maximum"], SCALARS["minimum"]
@@ -393,6 +380,14 @@ def ptp(
         minus = scalar_expression(SCALARS["sub"], [("v0", work), ("v1", work)])
         inputs = [("x", dtype)]
         reduction = make_reduction(context, "ptp", inputs, parts, dtype, minus.text)
-        context.kernels[key] = reduction
+        context._kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, "ptp")
-    return apply_reduction(reduction, (array,), mask, keepdims, "ptp")
+    made = apply_reduction(reduction, (array,), mask, keepdims, "ptp")
+    return made if out is None else into(out, made, "ptp")
+
+
+def __getattr__(name: str) -> Any:
+    """pygpu's names, which are loaded when they are asked for."""
+    if name in ("ReductionKernel", "massage_op", "parse_c_args", "reduce1"):
+        return getattr(import_module("gpuarray.pygpu_reduction"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -71,6 +71,10 @@ def cumsum(
 
     Summed in ``dtype``, or NumPy's choice of it. ``reverse`` sums from the end;
     ``exclusive`` leaves an element out of its own sum.
+
+    >>> a = gpuarray.asarray([1, 2, 3])
+    >>> print(gpuarray.cumsum(a), gpuarray.cumsum(a, exclusive=True))
+    [1 3 6] [0 1 3]
     """
     summed = _chosen(dtype, out, summed_dtype(array, None), "cumsum")
     function = lib.GpuArray_cumsum
@@ -86,7 +90,11 @@ def cumprod(
     reverse: bool = False,
     exclusive: bool = False,
 ) -> Any:
-    """The products of the elements up to each one along ``axis``, as ``cumsum``."""
+    """The products of the elements up to each one along ``axis``, as ``cumsum``.
+
+    >>> print(gpuarray.cumprod(gpuarray.asarray([2, 3, 4])))
+    [ 2  6 24]
+    """
     chosen = _chosen(dtype, out, summed_dtype(array, None), "cumprod")
     function = lib.GpuArray_cumprod
     return _scan("cumprod", function, array, axis, chosen, out, reverse, exclusive)
@@ -99,7 +107,11 @@ def cummax(
     *,
     reverse: bool = False,
 ) -> Any:
-    """The largest element up to each one along ``axis``; nan from the first nan on."""
+    """The largest element up to each one along ``axis``; nan from the first nan on.
+
+    >>> print(gpuarray.cummax(gpuarray.asarray([1, 3, 2, 5])))
+    [1 3 3 5]
+    """
     function = lib.GpuArray_cummax
     return _scan("cummax", function, array, axis, array.dtype, out, reverse, False)
 
@@ -111,7 +123,11 @@ def cummin(
     *,
     reverse: bool = False,
 ) -> Any:
-    """The smallest element up to each one along ``axis``; nan from the first nan on."""
+    """The smallest element up to each one along ``axis``; nan from the first nan on.
+
+    >>> print(gpuarray.cummin(gpuarray.asarray([3, 1, 2]), reverse=True))
+    [1 1 2]
+    """
     function = lib.GpuArray_cummin
     return _scan("cummin", function, array, axis, array.dtype, out, reverse, False)
 
@@ -123,9 +139,9 @@ def scan(row: Scalar, array: BaseArray, axis: int, dtype: DType) -> Any:
     """The elements up to each one along ``axis``, folded with ``row`` in ``dtype``."""
     context = array._context
     key = "scan", row.name, array._typecode, dtype
-    handle = context.kernels.get(key)
+    handle = context._kernels.get(key)
     if handle is None:
-        handle = context.kernels[key] = _new_scan(row, array, dtype)
+        handle = context._kernels[key] = _new_scan(row, array, dtype)
     out = array.allocate(array.shape, dtype, context, operation=row.name)
     check(
         lib.GpuScan_call(handle, out._struct, array._struct, axis, 0),

@@ -66,7 +66,7 @@ KERNEL void {name}(GLOBAL_MEM const {t} *a, ga_size a_off,
 
 def _kernel(context: Context, dtype: DType, side: str) -> Any:
     key = "searchsorted", dtype, side
-    kernel = context.kernels.get(key)
+    kernel = context._kernels.get(key)
     if kernel is None:
         ctype = dtype_to_ctype(dtype)
         name = f"searchsorted_{ctype.removeprefix('ga_')}{side}"
@@ -78,7 +78,7 @@ def _kernel(context: Context, dtype: DType, side: str) -> Any:
         source = once(support.replace("{t}", ctype)) + text.replace("{t}", ctype)
         pointer = BaseArray
         types = [pointer, SIZE, SIZE, pointer, SIZE, SIZE, pointer, SIZE, SIZE, pointer]
-        kernel = context.kernels[key] = GpuKernel(source, name, types, context)
+        kernel = context._kernels[key] = GpuKernel(source, name, types, context)
     return kernel
 
 
@@ -104,10 +104,9 @@ def searchsorted(
     ``side`` 'left' gives the first such place, 'right' the last. ``sorter`` are places
     that sort the vector, as from ``argsort``. nan comes after all numbers.
 
-    >>> import gpuarray
-    >>> a = gpuarray.asarray([1, 3, 5], context="opencl")  # doctest: +SKIP
-    >>> gpuarray.searchsorted(a, 3, side="right")  # doctest: +SKIP
-    array(2, dtype=int64, context='opencl0:0')
+    >>> a = gpuarray.asarray([1, 3, 5])
+    >>> print(gpuarray.searchsorted(a, 3, side="right"))
+    2
     """
     source = require(a, "searchsorted")
     if source.ndim != 1:
@@ -158,6 +157,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
     The bins ascend or descend; an interval has its left end, or with ``right`` the
     other one. Bins on the device are waited for, to see which way they go.
+
+    >>> bins = gpuarray.asarray([0.0, 1.0, 2.0])
+    >>> print(gpuarray.digitize(gpuarray.asarray([-0.5, 0.0, 1.5, 9.0]), bins))
+    [0 1 2 3]
     """
     source = require(x, "digitize")
     edges = asnumpy(bins)
@@ -197,6 +200,9 @@ def unravel_index(
 
     One out of bounds raises BadIndex when the context is next waited for; a negative
     one counts from the end.
+
+    >>> print(*gpuarray.unravel_index(gpuarray.asarray([2, 3]), (2, 3)))
+    [0 1] [2 0]
     """
     flat = _integers(indices, "unravel_index")
     lengths = as_shape(shape, "unravel_index")
@@ -227,6 +233,10 @@ def ravel_multi_index(
     ``mode``, one or one for each axis, says what becomes of a place out of bounds:
     'raise' raises BadIndex when the context is next waited for, 'wrap' counts round and
     round, 'clip' stops at the ends.
+
+    >>> places = gpuarray.asarray([0, 1]), gpuarray.asarray([2, 0])
+    >>> print(gpuarray.ravel_multi_index(places, (2, 3)))
+    [2 3]
     """
     lengths = as_shape(dims, "ravel_multi_index")
     _order(order, "ravel_multi_index")

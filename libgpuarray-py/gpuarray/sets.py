@@ -52,6 +52,10 @@ def unique_all(
     With the place of the first of each, in the raveled array; the places of the array's
     elements among them, in its shape; and how often each one occurs. Every nan is
     different.
+
+    >>> found = gpuarray.unique_all(gpuarray.asarray([2, 1, 2]))
+    >>> print(found.values, found.indices, found.inverse_indices, found.counts)
+    [1 2] [1 0] [1 0 1] [1 2]
     """
     source = require(x, "unique_all")
     return UniqueAll(*_unique(source, True, True, True, equal_nan=False))
@@ -60,7 +64,12 @@ def unique_all(
 def unique_counts(
     x: Any,
 ) -> UniqueCounts:
-    """The different elements, sorted, and how often each occurs; every nan differs."""
+    """The different elements, sorted, and how often each occurs; every nan differs.
+
+    >>> found = gpuarray.unique_counts(gpuarray.asarray([2, 1, 2]))
+    >>> print(found.values, found.counts)
+    [1 2] [1 2]
+    """
     source = require(x, "unique_counts")
     values, counts = _unique(source, False, False, True, equal_nan=False)
     return UniqueCounts(values, counts)
@@ -72,6 +81,10 @@ def unique_inverse(
     """The different elements, sorted, and in the array's shape the places among them.
 
     Every nan is different.
+
+    >>> found = gpuarray.unique_inverse(gpuarray.asarray([2, 1, 2]))
+    >>> print(found.values[found.inverse_indices])
+    [2 1 2]
     """
     source = require(x, "unique_inverse")
     values, inverse = _unique(source, False, True, False, equal_nan=False)
@@ -81,7 +94,11 @@ def unique_inverse(
 def unique_values(
     x: Any,
 ) -> Any:
-    """The different elements, sorted; every nan is different."""
+    """The different elements, sorted; every nan is different.
+
+    >>> print(gpuarray.unique_values(gpuarray.asarray([2, 1, 2])))
+    [1 2]
+    """
     source = require(x, "unique_values")
     return _unique(source, False, False, False, equal_nan=False)[0]
 
@@ -101,6 +118,11 @@ def unique(
     If asked for, in a tuple with the place of the first of each, the places of the
     elements among them, and how often each occurs. They are sorted whatever ``sorted``
     says.
+
+    >>> a = gpuarray.asarray([2, 1, 2])
+    >>> values, counts = gpuarray.unique(a, return_counts=True)
+    >>> print(values, counts)
+    [1 2] [1 2]
     """
     source = require(ar, "unique")
     wanted = return_index, return_inverse, return_counts
@@ -221,6 +243,11 @@ def isin(
     """Whether each element is among ``test_elements``; with ``invert`` whether not.
 
     ``assume_unique`` and ``kind`` are NumPy's hints, which change no result.
+
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]])
+    >>> print(gpuarray.isin(a, gpuarray.asarray([2, 4])))
+    [[False  True]
+     [False  True]]
     """
     given, wanted = _beside(element, test_elements, "isin")
     compare = FUNCTIONS["not_equal" if invert else "equal"]
@@ -236,13 +263,22 @@ def isin(
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """``isin`` of the raveled array."""
+    """``isin`` of the raveled array.
+
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]])
+    >>> print(gpuarray.in1d(a, gpuarray.asarray([2, 4])))
+    [False  True False  True]
+    """
     given, wanted = _beside(ar1, ar2, "in1d")
     return isin(given.ravel(), wanted, assume_unique, invert)
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
-    """What is in either array, sorted."""
+    """What is in either array, sorted.
+
+    >>> print(gpuarray.union1d(gpuarray.asarray([3, 1]), gpuarray.asarray([3, 2])))
+    [1 2 3]
+    """
     a, b = _beside(ar1, ar2, "union1d")
     return unique(concatenate((a, b), None))
 
@@ -251,6 +287,10 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """What is in the first array and not in the second, sorted.
 
     With ``assume_unique`` in the order of the first, each as often as it is there.
+
+    >>> a, b = gpuarray.asarray([3, 1, 2]), gpuarray.asarray([2])
+    >>> print(gpuarray.setdiff1d(a, b))
+    [1 3]
     """
     a, b = _beside(ar1, ar2, "setdiff1d")
     a = a.ravel() if assume_unique else unique(a)
@@ -266,6 +306,10 @@ def intersect1d(
     """What is in both arrays, sorted.
 
     With ``return_indices`` in a tuple with the first place of each in either array.
+
+    >>> a, b = gpuarray.asarray([3, 1, 2]), gpuarray.asarray([2, 3])
+    >>> print(gpuarray.intersect1d(a, b))
+    [2 3]
     """
     a, b = _beside(ar1, ar2, "intersect1d")
     dtype = result_type(a.dtype, b.dtype)
@@ -282,7 +326,11 @@ def intersect1d(
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """What is in one of the two arrays and not in the other, sorted."""
+    """What is in one of the two arrays and not in the other, sorted.
+
+    >>> print(gpuarray.setxor1d(gpuarray.asarray([3, 1]), gpuarray.asarray([3, 2])))
+    [1 2]
+    """
     a, b = _beside(ar1, ar2, "setxor1d")
     a, b = (x.ravel() if assume_unique else unique(x) for x in (a, b))
     joined = concatenate((a, b))

@@ -36,34 +36,67 @@ def reshape(
 
     A view where the strides permit it, else a copy; ``copy=True`` always copies,
     ``copy=False`` raises NeedsCopy rather than copy.
+
+    >>> print(gpuarray.reshape(gpuarray.arange(6), (2, -1)))
+    [[0 1 2]
+     [3 4 5]]
+    >>> gpuarray.reshape(gpuarray.arange(6), (4, 2))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadValue: reshape: int64 (6,) has 6 elements, the new ...
     """
     return require(a, "reshape").reshape(shape, order=order, copy=copy)
 
 
 def ravel(a: Any, order: Order = "C") -> Any:
-    """The elements in one axis: a view where the strides permit it, else a copy."""
+    """The elements in one axis: a view where the strides permit it, else a copy.
+
+    >>> print(gpuarray.ravel(gpuarray.asarray([[1, 2], [3, 4]])))
+    [1 2 3 4]
+    """
     return require(a, "ravel").ravel(order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """A view with its axes in another order; None: reversed."""
+    """A view with its axes in another order; None: reversed.
+
+    BadValue unless each axis is named once.
+
+    >>> print(gpuarray.transpose(gpuarray.asarray([[1, 2], [3, 4]])))
+    [[1 3]
+     [2 4]]
+    """
     return require(a, "transpose").transpose(axes)
 
 
 def permute_dims(a: Any, axes: Sequence[int]) -> Any:
-    """A view with its axes in the order ``axes``."""
+    """A view with its axes in the order ``axes``.
+
+    BadValue unless each axis is named once.
+
+    >>> gpuarray.permute_dims(gpuarray.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return require(a, "permute_dims").transpose(axes)
 
 
 def matrix_transpose(
     x: Any,
 ) -> Any:
-    """A view of a matrix, or of a stack of them, with the last two axes swapped."""
+    """A view of a matrix, or of a stack of them, with the last two axes swapped.
+
+    >>> gpuarray.matrix_transpose(gpuarray.zeros((5, 2, 3))).shape
+    (5, 3, 2)
+    """
     return require(x, "matrix_transpose").mT
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """A view with two axes exchanged."""
+    """A view with two axes exchanged.
+
+    >>> gpuarray.swapaxes(gpuarray.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     ndim = require(a, "swapaxes").ndim
     first, second = (axis_number(axis, ndim, "swapaxes") for axis in (axis1, axis2))
     order = list(range(ndim))
@@ -79,6 +112,9 @@ def moveaxis(
     """A view with the axes of ``source`` at the places of ``destination``.
 
     The others keep their order.
+
+    >>> gpuarray.moveaxis(gpuarray.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     ndim = require(a, "moveaxis").ndim
     taken = axes_numbers(source, ndim, "moveaxis")
@@ -94,7 +130,11 @@ def moveaxis(
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """A view with ``axis`` before the axis ``start``; prefer ``moveaxis``."""
+    """A view with ``axis`` before the axis ``start``; prefer ``moveaxis``.
+
+    >>> gpuarray.rollaxis(gpuarray.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     ndim = require(a, "rollaxis").ndim
     axis = axis_number(axis, ndim, "rollaxis")
     if not -ndim <= operator.index(start) <= ndim:
@@ -106,7 +146,11 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """A view with axes of length 1 at the places ``axis`` of the result."""
+    """A view with axes of length 1 at the places ``axis`` of the result.
+
+    >>> gpuarray.expand_dims(gpuarray.arange(3), 0).shape
+    (1, 3)
+    """
     ndim = require(a, "expand_dims").ndim
     count = len(axis) if isinstance(axis, list | tuple) else 1
     places = axes_numbers(axis, ndim + count, "expand_dims")
@@ -118,7 +162,13 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
 
 
 def squeeze(a: Any, axis: Axis = None) -> Any:
-    """A view without the axes of length 1 that ``axis`` names; None: all of them."""
+    """A view without the axes of length 1 that ``axis`` names; None: all of them.
+
+    BadValue if an axis that is named has another length.
+
+    >>> gpuarray.squeeze(gpuarray.zeros((1, 3, 1))).shape
+    (3,)
+    """
     shape = require(a, "squeeze").shape
     if axis is None:
         dropped = tuple(i for i, length in enumerate(shape) if length == 1)
@@ -137,7 +187,11 @@ def squeeze(a: Any, axis: Axis = None) -> Any:
 
 
 def flip(m: Any, axis: Axis = None) -> Any:
-    """A view with the order of the elements reversed along ``axis`` (None: all)."""
+    """A view with the order of the elements reversed along ``axis`` (None: all).
+
+    >>> print(gpuarray.flip(gpuarray.arange(3)))
+    [2 1 0]
+    """
     ndim = require(m, "flip").ndim
     turned = range(ndim) if axis is None else axes_numbers(axis, ndim, "flip")
     steps = (-1 if i in turned else 1 for i in range(ndim))
@@ -145,14 +199,24 @@ def flip(m: Any, axis: Axis = None) -> Any:
 
 
 def fliplr(m: Any) -> Any:
-    """A view with the second axis reversed."""
+    """A view with the second axis reversed.
+
+    >>> print(gpuarray.fliplr(gpuarray.arange(4).reshape(2, 2)))
+    [[1 0]
+     [3 2]]
+    """
     if require(m, "fliplr").ndim < 2:
         raise BadValue(f"fliplr: an array of shape {m.shape}, expected 2 axes")
     return flip(m, 1)
 
 
 def flipud(m: Any) -> Any:
-    """A view with the first axis reversed."""
+    """A view with the first axis reversed.
+
+    >>> print(gpuarray.flipud(gpuarray.arange(4).reshape(2, 2)))
+    [[2 3]
+     [0 1]]
+    """
     if require(m, "flipud").ndim < 1:
         raise BadValue("flipud: a 0-d array has no axis to reverse")
     return flip(m, 0)
@@ -161,10 +225,9 @@ def flipud(m: Any) -> Any:
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     """A view turned ``k`` times by 90 degrees, from the first of ``axes`` to the other.
 
-    >>> import gpuarray
-    >>> a = gpuarray.asarray([[1, 2], [3, 4]], context="null")
-    >>> gpuarray.rot90(a).tolist()
-    [[2, 4], [1, 3]]
+    >>> print(gpuarray.rot90(gpuarray.asarray([[1, 2], [3, 4]])))
+    [[2 4]
+     [1 3]]
     """
     ndim = require(m, "rot90").ndim
     plane = axes_numbers(tuple(axes), ndim, "rot90")
@@ -184,7 +247,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to.
 
-    >>> broadcast_shapes((3, 1), (4,))
+    >>> gpuarray.broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
     listed = [as_shape(shape, "broadcast_shapes") for shape in shapes]
@@ -199,25 +262,47 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_to(array: Any, shape: int | Sequence[int]) -> Any:
-    """A read-only view repeated along axes of length 1 and new leading axes."""
+    """A read-only view repeated along axes of length 1 and new leading axes.
+
+    BadValue if the shape does not fit; ReadOnly when the view is written to.
+
+    >>> print(gpuarray.broadcast_to(gpuarray.arange(3), (2, 3)))
+    [[0 1 2]
+     [0 1 2]]
+    """
     return require(array, "broadcast_to").broadcast_to(shape)
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """Views of the arrays in the shape that they broadcast to."""
+    """Views of the arrays in the shape that they broadcast to.
+
+    BadValue if there is none.
+
+    >>> a, b = gpuarray.broadcast_arrays(gpuarray.zeros((2, 1)), gpuarray.zeros(3))
+    >>> a.shape, b.shape
+    ((2, 3), (2, 3))
+    """
     shape = broadcast_shapes(*(require(a, "broadcast_arrays").shape for a in arrays))
     return tuple(a if a.shape == shape else a.broadcast_to(shape) for a in arrays)
 
 
 def atleast_1d(*arrays: Any) -> Any:
-    """The array with at least one axis; of several arrays, a tuple."""
+    """The array with at least one axis; of several arrays, a tuple.
+
+    >>> gpuarray.atleast_1d(gpuarray.asarray(5)).shape
+    (1,)
+    """
     return _each(
         "atleast_1d", arrays, lambda a: a.dimshuffle("x") if a.ndim == 0 else a
     )
 
 
 def atleast_2d(*arrays: Any) -> Any:
-    """The array with at least two axes, new ones in front; of several, a tuple."""
+    """The array with at least two axes, new ones in front; of several, a tuple.
+
+    >>> gpuarray.atleast_2d(gpuarray.arange(3)).shape
+    (1, 3)
+    """
     return _each(
         "atleast_2d",
         arrays,
@@ -229,6 +314,9 @@ def atleast_3d(*arrays: Any) -> Any:
     """The array with at least three axes; of several arrays, a tuple.
 
     A vector gets an axis at either side, a matrix one at the end.
+
+    >>> gpuarray.atleast_3d(gpuarray.arange(3)).shape
+    (1, 3, 1)
     """
     patterns: tuple[tuple[Any, ...], ...] = ("x", "x", "x"), ("x", 0, "x"), (0, 1, "x")
     return _each(
@@ -250,6 +338,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """A view of the diagonal of two axes, which are replaced by one at the end.
 
     ``offset`` counts diagonals to the right of the main one.
+
+    >>> print(gpuarray.diagonal(gpuarray.arange(6).reshape(2, 3), 1))
+    [1 5]
     """
     ndim = require(a, "diagonal").ndim
     if ndim < 2:
@@ -282,6 +373,10 @@ def trace(
     dtype: npt.DTypeLike | None = None,
     out: None = None,
 ) -> Any:
-    """The sum of a diagonal of two axes, in ``dtype`` or NumPy's choice of it."""
+    """The sum of a diagonal of two axes, in ``dtype`` or NumPy's choice of it.
+
+    >>> print(gpuarray.trace(gpuarray.arange(4).reshape(2, 2)))
+    3
+    """
     found = diagonal(a, offset, axis1, axis2)
     return found.sum(axis=-1, dtype=dtype, out=out)

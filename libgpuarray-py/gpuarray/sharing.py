@@ -127,7 +127,10 @@ def as_pyopencl(array: BaseArray, queue: Any = None) -> Any:
     Without ``queue``, a ``pyopencl.CommandQueue`` of the same cl_context, it is on
     this thread's queue of the context, so that work on either is in order. On another
     queue what runs there from now on waits for ours, and ours waits for it when the
-    result is given back to ``asarray``.
+    result is given back to ``asarray``. Unshared for an array of another backend::
+
+        theirs = a.as_pyopencl()
+        program.twice(theirs.queue, theirs.shape, None, theirs.data)
     """
     _only(array, "opencl", "as_pyopencl")
     cl = _pyopencl()
@@ -160,7 +163,11 @@ def _publish(array: BaseArray, stream: int) -> None:
 def as_pycuda(array: BaseArray) -> Any:
     """The array as a ``pycuda.gpuarray.GPUArray`` on the same memory; CUDA only.
 
-    To be called where the context is current, as within ``with context:``.
+    To be called where the context is current. Unshared for an array of another
+    backend::
+
+        with a.context:
+            pycuda.cumath.exp(a.as_pycuda())
     """
     _only(array, "cuda", "as_pycuda")
     import pycuda.gpuarray

@@ -32,9 +32,9 @@ _lock = threading.Lock()
 
 
 def _asked(context: Context, name: str, question: Any) -> bool:
-    known = context.kernels.get(name)
+    known = context._kernels.get(name)
     if known is None:
-        known = context.kernels[name] = bool(question(context.pointer))
+        known = context._kernels[name] = bool(question(context.pointer))
     return bool(known)
 
 

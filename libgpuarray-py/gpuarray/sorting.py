@@ -33,6 +33,9 @@ def sort(
     """A sorted copy, along ``axis`` (None: of all elements); nan comes last.
 
     Equal elements keep their order, whatever ``kind`` and ``stable`` say.
+
+    >>> print(gpuarray.sort(gpuarray.asarray([3, 1, 2]), descending=True))
+    [3 2 1]
     """
     _refuse("sort", kind, order)
     require(array, "sort")
@@ -53,7 +56,13 @@ def sort_inplace(
     descending: bool = False,
     stable: bool | None = None,
 ) -> None:
-    """Sort the array itself along ``axis``."""
+    """Sort the array itself along ``axis``.
+
+    >>> a = gpuarray.asarray([3, 1, 2])
+    >>> a.sort()
+    >>> print(a)
+    [1 2 3]
+    """
     _refuse("sort", kind, order)
     at = axis_number(axis, array.ndim, "sort")
     check(lib.GpuArray_sort(array.struct, array.struct, at, int(descending)))
@@ -68,7 +77,11 @@ def argsort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Any:
-    """The places (int64) that would sort the array along ``axis``; as ``sort``."""
+    """The places (int64) that would sort the array along ``axis``; as ``sort``.
+
+    >>> print(gpuarray.argsort(gpuarray.asarray([3, 1, 2])))
+    [1 2 0]
+    """
     _refuse("argsort", kind, order)
     require(array, "argsort")
     if axis is None:
@@ -83,7 +96,14 @@ def argsort(
 def sort_pairs(
     keys: BaseArray, values: BaseArray, axis: int = -1, *, descending: bool = False
 ) -> tuple[Any, Any]:
-    """``keys`` sorted along ``axis``, and ``values`` moved as they are."""
+    """``keys`` sorted along ``axis``, and ``values`` moved as they are.
+
+    Both of one shape; equal keys keep their order. BadValue for shapes that differ.
+
+    >>> keys, values = gpuarray.asarray([3, 1, 2]), gpuarray.asarray([30, 10, 20])
+    >>> print(*gpuarray.sort_pairs(keys, values))
+    [1 2 3] [10 20 30]
+    """
     at = axis_number(axis, keys.ndim, "sort_pairs")
     sorted_keys = keys.allocate(keys.shape, keys.dtype, keys.context)
     moved = values.allocate(values.shape, values.dtype, keys.context)
@@ -107,6 +127,10 @@ def topk(
 
     In order, the first one first. nan counts as largest; of equal elements those with
     the smallest places are taken.
+
+    >>> values, places = gpuarray.topk(gpuarray.asarray([3, 9, 5]), 2)
+    >>> print(values, places)
+    [9 5] [1 2]
     """
     at = axis_number(axis, array.ndim, "topk")
     shape = (*array.shape[:at], k, *array.shape[at + 1 :])

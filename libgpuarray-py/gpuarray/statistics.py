@@ -14,20 +14,19 @@ import numpy.typing as npt
 
 from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.codegen import convert, literal
-from gpuarray.dtypes import as_dtype, kind_of, parts_dtype, work_ctype, work_dtype
+from gpuarray.dtypes import as_dtype, parts_dtype, work_ctype, work_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
-from gpuarray.reduction import (
+from gpuarray.monoids import (
     Axis,
     Part,
     apply_reduction,
     axes_mask,
+    into,
     make_reduction,
-    mean,
-    refuse_out,
-    summed_dtype,
 )
+from gpuarray.reduction import mean, mean_dtype, summed_dtype
 from gpuarray.scalars import SCALARS
 from gpuarray.scanning import cumprod, cumsum
 
@@ -41,7 +40,7 @@ def var(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
@@ -52,35 +51,40 @@ def var(
 
     The sum of squares is divided by the number of elements less ``correction``, or
     ``ddof``, its other name. ``mean``, with the axes kept, spares its computation.
+
+    >>> print(gpuarray.var(gpuarray.asarray([1.0, 3.0]), ddof=1))
+    2.0
     """
-    refuse_out(out)
-    less = _correction("var", ddof, correction)
-    return _spread("var", a, axis, dtype, keepdims, mean, less)
+    less = chosen_correction("var", ddof, correction)
+    return into(out, _spread("var", a, axis, dtype, keepdims, mean, less), "var")
 
 
 def std(
     a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
-    out: None = None,
+    out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The square root of ``var``."""
-    refuse_out(out)
-    less = _correction("std", ddof, correction)
-    return _spread("std", a, axis, dtype, keepdims, mean, less)
+    """The square root of ``var``.
+
+    >>> print(gpuarray.std(gpuarray.asarray([1.0, 3.0])))
+    1.0
+    """
+    less = chosen_correction("std", ddof, correction)
+    return into(out, _spread("std", a, axis, dtype, keepdims, mean, less), "std")
 
 
-def _correction(operation: str, ddof: float, correction: float | None) -> float:
-    if correction is None:
-        return ddof
-    if ddof != 0:
+def chosen_correction(operation: str, ddof: float, correction: float | None) -> float:
+    """What the count is less by, of its two names; BadValue if both are given."""
+    if correction is not None and ddof != 0:
         raise BadValue(f"{operation}: ddof and correction are one thing; give one")
-    return correction
+    chosen = ddof if correction is None else correction
+    return chosen if isinstance(chosen, int | float) else float(chosen)
 
 
 def _spread(
@@ -94,7 +98,7 @@ def _spread(
 ) -> Any:
     """The variance or standard deviation, by two passes over the array."""
     source = require(array, operation)
-    result = _mean_dtype(operation, source, dtype)
+    result = mean_dtype(operation, source, dtype)
     work = work_dtype(result)
     mask = axes_mask(axis, source.ndim, operation)
     if centre is None:
@@ -111,23 +115,13 @@ def _spread(
     return made.astype(parts_dtype(result), copy=False)
 
 
-def _mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
-    if dtype is None:
-        is_exact = kind_of(array.dtype) in "biu"
-        return np.dtype(np.float64) if is_exact else array.dtype
-    chosen = as_dtype(dtype, operation)
-    if kind_of(chosen) in "biu":
-        raise BadType(f"{operation}: dtype is {chosen}, expected a float or a complex")
-    return chosen
-
-
 def _squares(
     operation: str, array: Any, centre: Any, work: DType, stored: DType, less: float
 ) -> Any:
     """The reduction that sums squares of distances; divides, if ``less`` is common."""
     known = less if less in _IN_KERNEL else None
     key = operation, array.typecode, centre.typecode, work, stored, known
-    reduction = array.context.kernels.get(key)
+    reduction = array.context._kernels.get(key)
     if reduction is not None:
         return reduction
     x, m = convert("x", array.dtype, work), convert("m", centre.dtype, work)
@@ -147,7 +141,7 @@ def _squares(
     reduction = make_reduction(
         array.context, operation, inputs, parts_summed, stored, epilogue
     )
-    array.context.kernels[key] = reduction
+    array.context._kernels[key] = reduction
     return reduction
 
 
@@ -165,6 +159,10 @@ def cumulative_sum(
     """The sums up to each element along ``axis``, which only a vector may leave out.
 
     With ``include_initial`` a 0 comes first, and the axis is longer by 1.
+
+    >>> a = gpuarray.asarray([2, 3])
+    >>> print(gpuarray.cumulative_sum(a, include_initial=True))
+    [0 2 5]
     """
     return _cumulative(
         "cumulative_sum", cumsum, 0, x, axis, dtype, out, include_initial
@@ -182,6 +180,10 @@ def cumulative_prod(
     """The products up to each element along ``axis``, which only a vector may leave.
 
     With ``include_initial`` a 1 comes first, and the axis is longer by 1.
+
+    >>> a = gpuarray.asarray([2, 3])
+    >>> print(gpuarray.cumulative_prod(a, include_initial=True))
+    [1 2 6]
     """
     return _cumulative(
         "cumulative_prod", cumprod, 1, x, axis, dtype, out, include_initial
@@ -228,6 +230,9 @@ def diff(
     """Each element less the one before it along ``axis``, ``n`` times over.
 
     ``prepend`` and ``append`` are put at the ends of the axis first.
+
+    >>> print(gpuarray.diff(gpuarray.asarray([1, 4, 9, 16])))
+    [3 5 7]
     """
     source = require(a, "diff")
     if n < 0:
@@ -262,7 +267,11 @@ def _end(source: Any, values: Any, axis: int) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours of the raveled array, between ``to_`` values."""
+    """The differences of neighbours of the raveled array, between ``to_`` values.
+
+    >>> print(gpuarray.ediff1d(gpuarray.asarray([1, 4, 9]), to_begin=0))
+    [0 3 5]
+    """
     flat = require(ary, "ediff1d").ravel()
     if flat.dtype.kind == "b":
         raise BadType("ediff1d: bool has no difference; convert it: x.astype('int8')")
@@ -300,6 +309,9 @@ def clip(
     """Elements limited to the interval from ``min`` to ``max``; None: no limit.
 
     ``a_min`` and ``a_max`` are NumPy's other names of the limits.
+
+    >>> print(gpuarray.clip(gpuarray.arange(5), 1, 3))
+    [1 1 2 3 3]
     """
     source = require(a, "clip")
     low = a_min if min is None else min
@@ -324,6 +336,11 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """Elements rounded to so many decimals; a half goes to the even neighbour.
 
     Negative ``decimals`` round to tens, hundreds and so on. Integers stay integers.
+
+    >>> print(gpuarray.round(gpuarray.asarray([0.5, 1.5, 2.25]), 1))
+    [0.5 1.5 2.2]
+    >>> print(gpuarray.round(gpuarray.asarray([14, 15, 16]), -1))
+    [10 20 20]
     """
     source = require(a, "round")
     places = operator.index(decimals)
@@ -339,3 +356,6 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if places > 0:
         return FUNCTIONS["true_divide"](rint(source * scale), scale, out=out)
     return FUNCTIONS["multiply"](rint(source / scale), scale, out=out)
+
+
+around = round  # NumPy's other name

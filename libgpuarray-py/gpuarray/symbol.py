@@ -48,6 +48,10 @@ class Symbol:
             raise CannotRecord("fuse: a dtype is asked for that is not known yet")
         return self.operand
 
+    def __repr__(self) -> str:
+        known = self.operand if isinstance(self.operand, np.dtype) else "any dtype"
+        return f"<value of {known}, not known while fuse records>"
+
     def astype(self, dtype: Any, **options: Any) -> Symbol:
         """The value converted to another dtype."""
         if options:

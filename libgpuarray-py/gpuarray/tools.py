@@ -14,19 +14,48 @@ from gpuarray.base import BaseArray
 from gpuarray.dtypes import as_dtype, dtype_to_ctype
 from gpuarray.errors import BadType, BadValue
 
+__all__ = [
+    "Argument",
+    "ArrayArg",
+    "ScalarArg",
+    "as_argument",
+    "check_args",
+    "lru_cache",
+    "prod",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def prod(iterable: Iterable[int]) -> int:
-    """The product of integers; 1 of none."""
+    """The product of integers; 1 of none.
+
+    >>> gpuarray.tools.prod((2, 3)), gpuarray.tools.prod(())
+    (6, 1)
+    """
     return math.prod(iterable)
 
 
 def lru_cache(maxsize: int = 20) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that keeps the latest results: Python's own."""
+    """A decorator that keeps the latest results: Python's own.
+
+    >>> @gpuarray.tools.lru_cache(maxsize=2)
+    ... def square(x):
+    ...     return x * x
+    >>> square(3), square(3), square.cache_info().hits
+    (9, 9, 1)
+    """
     return functools.lru_cache(maxsize)
 
 
 class Argument:
-    """An argument of a kernel: its name and its dtype."""
+    """An argument of a kernel: its name and its dtype; ``isarray`` says which kind.
+
+    >>> gpuarray.tools.Argument(np.dtype("float32"), "x").ctype()
+    'ga_float'
+    """
 
     isarray = False
 
@@ -35,7 +64,11 @@ class Argument:
         self.name = name
 
     def ctype(self) -> str:
-        """The name of the type in kernels."""
+        """The name of the type in kernels.
+
+        >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").ctype()
+        'ga_float'
+        """
         return dtype_to_ctype(self.dtype)
 
     def __eq__(self, other: object) -> bool:
@@ -48,41 +81,77 @@ class Argument:
 
 
 class ArrayArg(Argument):
-    """An argument that is an array."""
+    """An argument that is an array: ``isarray`` is true.
+
+    >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").decltype()
+    'GLOBAL_MEM ga_float *'
+    """
 
     isarray = True
 
     def decltype(self) -> str:
-        """The type of its declaration."""
+        """The type of its declaration.
+
+        >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").decltype()
+        'GLOBAL_MEM ga_float *'
+        """
         return f"GLOBAL_MEM {self.ctype()} *"
 
     def expr(self) -> str:
-        """An element of it in an expression."""
+        """An element of it in an expression.
+
+        >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").expr()
+        'x[i]'
+        """
         return f"{self.name}[i]"
 
     def spec(self) -> type[BaseArray]:
-        """What ``GpuKernel`` is told of it."""
+        """What ``GpuKernel`` is told of it.
+
+        >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").spec() is gpuarray.Array
+        False
+        """
         return BaseArray
 
 
 class ScalarArg(Argument):
-    """An argument that is a number."""
+    """An argument that is a number: ``isarray`` is false.
+
+    >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").decltype()
+    'ga_float'
+    """
 
     def decltype(self) -> str:
-        """The type of its declaration."""
+        """The type of its declaration.
+
+        >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").decltype()
+        'ga_float'
+        """
         return self.ctype()
 
     def expr(self) -> str:
-        """It in an expression."""
+        """It in an expression.
+
+        >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").expr()
+        'x'
+        """
         return self.name
 
     def spec(self) -> np.dtype[Any]:
-        """What ``GpuKernel`` is told of it."""
+        """What ``GpuKernel`` is told of it.
+
+        >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").spec()
+        dtype('float32')
+        """
         return self.dtype
 
 
 def as_argument(obj: Any, name: str) -> Argument:
-    """The argument that an array or a number is."""
+    """The argument that an array or a number is.
+
+    >>> gpuarray.tools.as_argument(gpuarray.zeros(2, "float32"), "x").expr()
+    'x[i]'
+    """
     if isinstance(obj, BaseArray):
         return ArrayArg(obj.dtype, name)
     return ScalarArg(np.asarray(obj).dtype, name)
@@ -105,6 +174,10 @@ def check_args(
     Strides and offsets are in bytes, and None for numbers. ``collapse`` (None: true)
     merges axes that all arrays walk as one; ``broadcast`` lets axes of length 1
     stretch. Raises BadValue for shapes that do not fit, BadType without an array.
+
+    >>> a = gpuarray.zeros((2, 3), "float32")
+    >>> gpuarray.tools.check_args((a, 1.0), collapse=True)
+    (6, 1, (6,), ((4,), None), (0, None))
     """
     arrays = [x for x in args if isinstance(x, BaseArray)]
     if not arrays:

@@ -91,7 +91,7 @@ def _table(context: Context, kind: str, n: int, dtype: np.dtype[Any]) -> Any:
     """A table on the device; those least recently used make room."""
     key = kind, n, dtype
     with _lock:
-        tables = context.kernels.setdefault("fft tables", OrderedDict())
+        tables = context._kernels.setdefault("fft tables", OrderedDict())
         found = tables.get(key)
         if found is not None:
             tables.move_to_end(key)
@@ -132,10 +132,10 @@ def _kernel(
 ) -> GpuKernel:
     """The kernel that ``make`` writes for what is ``given``, kept by the context."""
     key = "fft", make, given
-    found = context.kernels.get(key)
+    found = context._kernels.get(key)
     if found is None:
         name, text = make(*given)
-        found = context.kernels[key] = GpuKernel(text, name, types, context)
+        found = context._kernels[key] = GpuKernel(text, name, types, context)
     kernel: GpuKernel = found
     return kernel
 

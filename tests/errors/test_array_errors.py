@@ -35,7 +35,27 @@ MISTAKES = [
         r"gpuarray.asarray\(x, context='null'\)",
     ),
     (lambda a: np.ones((3, 4)) + a, TypeError, "an operand is a NumPy array"),
-    (lambda a: np.spacing(a), TypeError, r"numpy\.spacing is not offered"),
+    (lambda a: np.isnat(a), TypeError, r"numpy\.isnat is not offered"),
+    (lambda a: a == [1.0], TypeError, r"got a list.*asarray\(x, context='null'\)"),
+    (lambda a: gpuarray.add(a, a, out=a[0]), ValueError, r"add: out has shape \(4,\)"),
+    (
+        lambda a: gpuarray.exp(a, out=a.broadcast_to((2, 3, 4))),
+        ValueError,
+        "exp: out is read-only",
+    ),
+    (
+        lambda a: gpuarray.sum(a, out=gpuarray.zeros(3, "int8", "null")),
+        (ValueError, NotImplementedError),
+        "sum",
+    ),
+    (lambda a: a.astype("int8", casting="safe"), TypeError, "by the rule 'safe'"),
+    (lambda a: gpuarray.Context("cuda0"), TypeError, r"gpuarray\.context\('opencl0:0'"),
+    (lambda a: gpuarray.cross(a, a), ValueError, "expected 3"),
+    (lambda a: gpuarray.block((a, a)), TypeError, "block: got a tuple"),
+    (lambda a: gpuarray.block([[a], a]), ValueError, "expected one depth"),
+    (lambda a: gpuarray.polyval([1], 2.0), TypeError, "polyval: got float"),
+    (lambda a: gpuarray.tril_indices_from(a[0]), ValueError, "expected a matrix"),
+    (lambda a: gpuarray.nanvar(a, ddof=1, correction=1), ValueError, "give one"),
     (lambda a: gpuarray.sum(np.ones(3)), TypeError, r"sum: got ndarray.*asarray\(x\)"),
     (lambda a: gpuarray.argsort([1, 2]), TypeError, r"argsort: got list"),
     (lambda a: gpuarray.exp(2.0), TypeError, "no operand is a gpuarray array"),
@@ -45,11 +65,15 @@ MISTAKES = [
     (lambda a: a + b"1", TypeError, "unsupported operand"),
     (lambda a: a.__iadd__(1j), TypeError, "cannot be stored as float32"),
     (
-        lambda a: a.astype("int8") + 1000,
+        lambda a: gpuarray.zeros(3, "int8", "null") + 1000,
         OverflowError,
         "1000 is out of bounds for int8",
     ),
-    (lambda a: a.astype("int8") ** -1, ValueError, "negative integer powers"),
+    (
+        lambda a: gpuarray.zeros(3, "int8", "null") ** -1,
+        ValueError,
+        "negative integer powers",
+    ),
     (lambda a: a @ a, ValueError, r"shapes \(3, 4\) and \(3, 4\) do not fit"),
     (lambda a: a.reshape(5, 5), ValueError, "reshape"),
     (lambda a: a.reshape(-1, -1), ValueError, "more than one length"),
@@ -95,9 +119,9 @@ MISTAKES = [
     (lambda a: gpuarray.asarray("text", context="null"), TypeError, "is not offered"),
     (lambda a: a.copy("X"), ValueError, "expected 'C', 'F', 'A' or 'K'"),
     (
-        lambda a: gpuarray.add(a, a, out=a.astype("int8")),
+        lambda a: gpuarray.add(a, a, out=gpuarray.zeros(3, "int8", "null")),
         TypeError,
-        "cannot be stored as",
+        "cannot be stored as int8, the dtype of out",
     ),
     (lambda a: gpuarray.add(a, a, out=a[0]), ValueError, "add"),
     (lambda a: gpuarray.context("cuda-1"), GpuArrayError, "cuda-1"),
@@ -400,3 +424,85 @@ print(found)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_import_maps_no_vendor_library():
     assert in_a_process(IMPORT) == (0, "[]\n")
+
+
+# ---- the null device ----
+
+
+COMPUTING = [
+    lambda a: a + a,
+    lambda a: a * 2,
+    lambda a: a.sum(),
+    lambda a: gpuarray.sort(a),
+    lambda a: a[:, ::-1].copy(),
+    lambda a: a[gpuarray.zeros(2, "int64", "null")],
+    lambda a: gpuarray.ones(3, context="null"),
+    lambda a: gpuarray.RawKernel("KERNEL void f(GLOBAL_MEM float *x) {}", "f")(a, n=1),
+]
+
+
+@pytest.mark.parametrize("compute", COMPUTING)
+def test_the_null_device_refuses_to_compute(a, compute):
+    with pytest.raises(NotImplementedError, match="null device holds arrays and comp"):
+        compute(a)
+    assert np.asarray(a.copy()).tolist() == np.zeros((3, 4)).tolist()
+
+
+def test_the_null_device_may_run_dry(null):
+    a = gpuarray.zeros(3, context=null)
+    null.runs_dry = True
+    try:
+        assert (a + a).shape == (3,)
+    finally:
+        null.runs_dry = False
+    with pytest.raises(NotImplementedError):
+        a + a
+
+
+def test_masks_pick_nothing_on_a_dry_device(null):
+    gpuarray.asarray(np.full(999, -1), context=null)  # what freed memory then holds
+    mask = gpuarray.asarray(np.ones(7, bool), context=null)
+    null.runs_dry = True
+    try:
+        assert gpuarray.empty(7, context=null)[mask].shape == (0,)
+    finally:
+        null.runs_dry = False
+
+
+def test_only_the_null_device_runs_dry(context):
+    with pytest.raises(ValueError, match="runs its kernels"):
+        context.runs_dry = True
+
+
+# ---- devices that are not there ----
+
+
+@pytest.mark.parametrize("name", ["cuda77", "opencl77:0", "opencl0:77"])
+def test_a_wrong_name_says_which_devices_there_are(first_context, name):
+    with pytest.raises(GpuArrayError) as caught:
+        gpuarray.context(name)
+    assert f"the devices of this machine are {first_context.name}" in str(caught.value)
+    assert "pip install" not in str(caught.value)
+
+
+def test_a_device_of_the_list_is_a_context(first_context):
+    (found,) = (one for one in gpuarray.devices() if one.context == first_context.name)
+    assert gpuarray.context(found) is first_context
+    assert gpuarray.asarray([1.0], context=found).context is first_context
+
+
+# ---- kernels that do not compile ----
+
+
+def test_a_long_log_is_cut_to_the_first_mistake(context):
+    lines = "".join(f"  int a{i} = {i};\n" for i in range(60))
+    head = "KERNEL void f(GLOBAL_MEM float *x) {\n"
+    kernel = gpuarray.RawKernel(f"{head}{lines}  x[0] = nowhere;\n}}", "f")
+    with pytest.raises(gpuarray.KernelError) as caught:
+        kernel(gpuarray.zeros(1, "float32", context), n=1)
+    said = str(caught.value)
+    assert len(said.splitlines()) <= 15
+    assert "nowhere" in said and "  62    x[0] = nowhere;" in said
+    assert "int a59" in said and "int a3;" not in said
+    assert "  10    int a8 = 8;" in caught.value.details
+    assert works(context)

@@ -349,3 +349,58 @@ def test_transfer_takes_a_context_or_its_name(null):
     assert array.transfer(null) is array
     with pytest.raises(gpuarray.GpuArrayError, match="cudaa"):
         array.transfer("cudaa")
+
+
+# ---- NumPy's attributes ----
+
+
+def test_comparison_with_what_is_no_number_is_elementwise(context):
+    a = on(context, np.arange(6.0).reshape(2, 3))
+    for other in (None, "a", b"a", object()):
+        assert_same(a == other, np.zeros((2, 3), bool))
+        assert_same(a != other, np.ones((2, 3), bool))
+    assert None not in a
+    with pytest.raises(TypeError):
+        a < None  # noqa: B015
+
+
+class Knows:
+    def __eq__(self, other):
+        return "me"
+
+    __hash__ = None
+
+
+def test_an_object_that_knows_how_it_compares_is_asked(null):
+    assert (on(null, [1.0]) == Knows()) == "me"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_flat_is_numpys(context, layout):
+    host, device = pair(layout, "float32", context)
+    host = host.copy() if not host.flags.writeable else host
+    assert len(device.flat) == host.size
+    assert [float(x) for x in device.flat] == list(host.flat)
+    assert_same(device.flat[::2], host.flat[::2])
+    assert_same(device.flat.copy(), host.flat.copy())
+    if host.size > 3:
+        for index in (slice(1, 3), 2, [0, 2]):
+            host.flat[index], device.flat[index] = 7, 7
+            assert_same(device, host)
+        device.flat, host.flat = on(context, np.arange(3.0)), np.arange(3.0)
+        assert_same(device, host)
+
+
+def test_base_is_none_for_what_fills_its_buffer(null):
+    a = on(null, np.arange(6.0).reshape(2, 3))
+    assert a.base is None and a.T.base is None and a[...].base is None
+    assert_same(a[1:].base, np.arange(6.0))
+    assert_same(a[:, 1].base, np.arange(6.0))
+
+
+def test_astype_has_numpys_arguments(null):
+    a = on(null, np.arange(3))
+    assert a.astype("int64", "K", "unsafe", True, False) is a
+    assert a.astype("int64", casting="no", copy=False) is a
+    with pytest.raises(TypeError, match="int64 is not converted to int8"):
+        a.astype("int8", casting="safe")

@@ -1,5 +1,8 @@
 """Arrays as chunks of Dask, in this process and on a cluster."""
 
+import subprocess
+import sys
+
 import dask
 import dask.array
 import gpuarray
@@ -47,15 +50,38 @@ def test_how_large_they_are(null):
     assert sizeof(a) == a.nbytes
 
 
+@pytest.mark.parametrize("serializers", [["dask"], ["pickle"]])
 @pytest.mark.parametrize("dtype", ["f4", "bool", "c16", "bfloat16"])
-def test_what_is_sent(null, dtype):
+def test_what_is_sent(null, dtype, serializers):
     kind = gpuarray.bfloat16 if dtype == "bfloat16" else dtype
     a = gpuarray.asarray((HOST * 3).astype(kind), context=null)
-    header, frames = serialize(a)
+    header, frames = serialize(a, serializers=serializers)
+    assert header["serializer"] == serializers[0]
     assert sum(memoryview(frame).nbytes for frame in frames) < a.nbytes + 1000
     b = deserialize(header, frames)
     assert (b.dtype, b.shape, b.context) == (a.dtype, a.shape, null)
     assert b.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("order", ["gpuarray distributed", "distributed gpuarray"])
+def test_the_order_of_imports_does_not_matter(order):
+    imports = "".join(f"import {name}\n" for name in order.split())
+    program = """
+from dask.array.dispatch import numel_lookup
+from dask.sizeof import sizeof
+from distributed.protocol import deserialize, serialize
+a = gpuarray.zeros((20, 30), "float32", "null")
+header, frames = serialize(a, serializers=["dask"])
+assert deserialize(header, frames).shape == (20, 30)
+assert sizeof(a) == a.nbytes
+assert numel_lookup.dispatch(type(a)).__module__ == 'gpuarray.dask'
+"""
+    subprocess.run([sys.executable, "-c", imports + program], check=True)
+
+
+def test_the_package_does_not_load_dask():
+    program = "import gpuarray, sys; sys.exit('dask' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_cluster(first_context):

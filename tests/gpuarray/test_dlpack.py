@@ -173,12 +173,46 @@ def test_streams_that_are_none_of_cuda(cuda):
 
 def test_copies_that_are_forbidden(context):
     a = gpuarray.asarray(host_values(), context=context)
-    with pytest.raises(BufferError, match="copy=False forbids"):
-        a.__dlpack__(dl_device=(1, 0), copy=False)
+    if not context.is_cpu:
+        with pytest.raises(BufferError, match="copy=False forbids"):
+            a.__dlpack__(dl_device=(1, 0), copy=False)
     with pytest.raises(BufferError, match="is not copied to"):
         a.__dlpack__(dl_device=(10, 3))
     with pytest.raises(ValueError, match="copy=False forbids"):
         gpuarray.from_dlpack(host_values(), device=context, copy=False)
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_a_processors_memory_is_the_hosts(context, versioned):
+    """NumPy's array on it sees what is computed, and the device what NumPy writes."""
+    if not context.is_cpu:
+        pytest.skip("the host does not reach a GPU's memory without a copy")
+    a = gpuarray.asarray(host_values(), context=context)[1:, ::2]
+    before = np.asarray(a)
+    b = a + 1
+    if versioned:
+        view = np.from_dlpack(b, device="cpu", copy=False)
+    else:
+        view = np.from_dlpack(Producer(b.__dlpack__(dl_device=(1, 0), copy=False)))
+    np.testing.assert_array_equal(view, before + 1)
+    b *= 2
+    context.sync()
+    np.testing.assert_array_equal(view, 2 * (before + 1))
+    part = np.from_dlpack(a, device="cpu", copy=False)
+    assert part.strides == a.strides
+    part[...] = 7
+    assert (np.asarray(a) == 7).all()
+    del a
+    gpuarray.zeros(part.size, context=context)
+    context.sync()
+    assert (part == 7).all()
+
+
+def test_no_elements_of_a_processor(context):
+    if not context.is_cpu:
+        pytest.skip("the host does not reach a GPU's memory without a copy")
+    empty = gpuarray.zeros((3, 0), context=context)
+    assert np.from_dlpack(empty, device="cpu", copy=False).shape == (3, 0)
 
 
 # ---- devices ----

@@ -5,9 +5,10 @@ import types
 import gpuarray
 import numpy as np
 import pytest
-from differential import cases, differences
+from differential import arrays_of, cases, differences
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from judge import assert_same
 
 CASES = cases()
 # Made from numbers, files or types and not from arrays, or in place: tested elsewhere.
@@ -20,6 +21,8 @@ ELSEWHERE = {
     *("load", "save", "savez", "savez_compressed", "may_share_memory", "put"),
     *("put_along_axis", "ravel_multi_index", "unravel_index"),
     *("permute_dims", "fft.fftfreq", "fft.rfftfreq"),
+    *("tril_indices", "triu_indices", "diag_indices", "fromfunction"),
+    *("apply_along_axis", "apply_over_axes"),
     # What they give is not unique; test_linalg_functions.py puts it together again.
     *("linalg.eig", "linalg.eigh", "linalg.eigvals", "linalg.qr", "linalg.svd"),
 }
@@ -30,7 +33,8 @@ def functions():
     for prefix in ("", "linalg", "fft"):
         ours = getattr(gpuarray, prefix) if prefix else gpuarray
         theirs = getattr(np, prefix) if prefix else np
-        for name, function in vars(ours).items():
+        for name in dir(ours):
+            function = getattr(ours, name)
             if name.startswith("_") or not hasattr(theirs, name):
                 continue
             if isinstance(function, types.FunctionType) or hasattr(function, "nin"):
@@ -45,6 +49,29 @@ def test_every_function_has_a_case():
 def test_a_function_gives_what_numpy_gives(name, first_context):
     found = [differences(CASES[name], seed, first_context) for seed in range(3)]
     assert list(filter(None, found)) == []
+
+
+NUMBERS_ON_THE_DEVICE = {
+    "roll": lambda xp, a, n: xp.roll(a, n),
+    "split": lambda xp, a, n: xp.split(a, n),
+    "array_split": lambda xp, a, n: xp.array_split(a, n),
+    "histogram": lambda xp, a, n: xp.histogram(a, n),
+    "var": lambda xp, a, n: xp.var(a, ddof=n),
+    "nanstd": lambda xp, a, n: xp.nanstd(a, ddof=n),
+    "repeat": lambda xp, a, n: xp.repeat(a, n),
+    "linspace": lambda xp, a, n: xp.linspace(a[0], a[n], 5),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS_ON_THE_DEVICE)
+def test_a_number_may_be_an_array(first_context, name):
+    """It is read, as NumPy does with its arrays of no axis."""
+    host = np.linspace(0, 3, 12), np.array(2)
+    device = [gpuarray.asarray(one, context=first_context) for one in host]
+    got = arrays_of(NUMBERS_ON_THE_DEVICE[name](gpuarray, *device))
+    expected = arrays_of(NUMBERS_ON_THE_DEVICE[name](np, *host))
+    for one, other in zip(got, expected, strict=True):
+        assert_same(one, other)
 
 
 @settings(

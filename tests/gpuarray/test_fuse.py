@@ -188,3 +188,15 @@ def test_errors_are_those_of_the_function(context):
     assert repr(gpuarray.fuse(test_one_kernel_is_launched)).startswith(
         "<fused function"
     )
+
+
+def test_a_symbol_says_what_it_is(first_context):
+    seen = []
+
+    @gpuarray.fuse
+    def function(a):
+        seen.append(repr(a + 1))
+        return a + 1
+
+    function(gpuarray.ones(3, "float32", first_context))
+    assert seen[0] == "<value of float32, not known while fuse records>"

@@ -322,6 +322,20 @@ def test_bias_and_relu(context, dtype):
     )
 
 
+@pytest.mark.parametrize("shapes", [(1, 7, 6), (5, 7, 1), (1, 7, 1), (5, 1, 6)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_bias_of_a_single_row_or_column(context, dtype, shapes):
+    if dtype == "float64" and not gpuarray.context(context).has_double:
+        pytest.skip(f"{context} has no float64")
+    m, k, n = shapes
+    a, b = values(dtype, (m, k)), values(dtype, (k, n), 1)
+    bias = values(dtype, (n,), 2)
+    x, y, v = (gpuarray.asarray(h, context=context) for h in (a, b, bias))
+    want = wide(a) @ wide(b) + wide(bias)
+    assert_near(gpuarray.gemm_bias(x, y, v), want)
+    assert_near(gpuarray.gemm_bias(x, y, v, relu=True), np.maximum(want, 0))
+
+
 def test_stacks_that_broadcast(context):
     for a, b in [
         ((4, 1, 2, 3), (5, 3, 2)),
@@ -363,3 +377,14 @@ def test_wrong_calls_say_what_is_wrong(null):
     for call, kind, text in wrong:
         with pytest.raises(kind, match=text):
             call()
+
+
+def test_a_product_into_an_output(context):
+    host = np.arange(6.0).reshape(2, 3)
+    a = gpuarray.asarray(host, context=context)
+    out = gpuarray.zeros((2, 2), context=context)
+    assert gpuarray.matmul(a, a.T, out=out) is out
+    assert_same(out, host @ host.T)
+    assert np.matmul(a, a.T, out=out) is out
+    with pytest.raises(ValueError, match="matmul: out has shape"):
+        gpuarray.matmul(a, a.T, out=out[0])

@@ -91,3 +91,12 @@ def test_misuse(null):
         gpuarray.profile(null),
     ):
         pass
+
+
+def test_a_name_of_several_lines_is_one_line_of_the_table(first_context):
+    a = gpuarray.ones(3, "float32", first_context)
+    kernel = gpuarray.ElementwiseKernel("T x, T k", "T y", "T q = x;\ny = q * k;")
+    kernel(a, 2)
+    with gpuarray.profile(first_context) as found:
+        kernel(a, 2)
+    assert len(repr(found).splitlines()) == 3

@@ -1,6 +1,7 @@
 """Random numbers: known answers, the same on all devices and layouts, distributions."""
 
 import math
+import pickle
 
 import gpuarray
 import numpy as np
@@ -269,3 +270,57 @@ def test_what_the_kernels_write_stays_in_bounds(context):
         rng(context).random(7, dtype)
         rng(context).random(out=gpuarray.zeros((3, 5), dtype, context)[:, ::2])
     context.sync()
+
+
+# ---- choices ----
+
+
+def test_choices_have_their_probabilities(context):
+    rng = default_rng(1, context)
+    drawn = rng.choice(4, 20000, p=[0.1, 0.2, 0.7, 0.0])
+    share = np.bincount(drawn.get(), minlength=4) / 20000
+    np.testing.assert_allclose(share, [0.1, 0.2, 0.7, 0], atol=0.02)
+    assert drawn.dtype == np.int64
+    assert np.bincount(rng.choice(3, 3000).get()).min() > 800
+
+
+def test_choices_without_replacement_are_different(context):
+    rng = default_rng(1, context)
+    assert sorted(rng.choice(10, 10, replace=False).tolist()) == list(range(10))
+    p = [0.0, 0.5, 0.25, 0.25]
+    firsts = [rng.choice(4, 3, replace=False, p=p).tolist() for _ in range(200)]
+    assert all(sorted(one) == [1, 2, 3] for one in firsts)
+    assert 60 < sum(one[0] == 1 for one in firsts) < 140
+
+
+def test_choices_of_an_array(context):
+    rng, host = default_rng(1, context), np.arange(12).reshape(3, 4)
+    a = gpuarray.asarray(host, context=context)
+    picked = rng.choice(a, (5, 2), axis=1).get()
+    assert picked.shape == (3, 5, 2)
+    assert (picked % 4 == picked[0] % 4).all()
+    assert rng.choice(a).shape == (4,)
+    assert rng.choice(7).shape == ()
+
+
+def test_wrong_choices(context):
+    rng = default_rng(1, context)
+    for options, said in (
+        ({"a": 0, "size": 1}, "nothing to draw"),
+        ({"a": 3, "size": 4, "replace": False}, "4 of 3 without"),
+        ({"a": 3, "p": [1, 1, 1]}, "no distribution"),
+        ({"a": 3, "p": [0.5, 0.5]}, "shape"),
+        ({"a": 3, "size": 2, "replace": False, "p": [1, 0, 0]}, "only 1 prob"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            rng.choice(**options)
+
+
+def test_a_pickled_generator_goes_on(context):
+    rng = default_rng(7, context)
+    rng.random(5)
+    rng.spawn(2)
+    other = pickle.loads(pickle.dumps(rng))
+    assert other.state == rng.state and other.context is context
+    assert_same(other.random(9), rng.random(9).get(), exact=True)
+    assert other.spawn(1)[0].state == rng.spawn(1)[0].state

@@ -174,7 +174,7 @@ def test_numpy_s_own_functions_hand_over_to_the_array(context):
         result = function(array, axis=1)
         assert isinstance(result, gpuarray.Array)
         np.testing.assert_allclose(np.asarray(result), function(host, axis=1))
-    with pytest.raises(NotImplementedError, match="assign its result"):
+    with pytest.raises(ValueError, match=r"sum: out has shape \(2, 3\), expected"):
         array.sum(out=array)
 
 
@@ -300,7 +300,7 @@ def test_positions_take_one_axis(context):
     with pytest.raises(IndexError, match="argmin: axis 2 is out of bounds"):
         device.argmin(2)
     assert_same(gpuarray.argmax(device, 1), np.asarray(device).argmax(1))
-    with pytest.raises(NotImplementedError, match="assign its result"):
+    with pytest.raises(ValueError, match=r"argmax: out has shape \(4, 5\), expected"):
         device.argmax(out=device)
 
 
@@ -417,3 +417,30 @@ def test_a_mean_of_integers_is_of_their_exact_sum(context, dtype):
     device = gpuarray.asarray(host, context=context)
     for axis in (None, 0, 1):
         assert_same(device.mean(axis), host.mean(axis))
+
+
+REDUCTIONS = (
+    *("all", "any", "argmax", "argmin", "max", "mean", "median", "min", "nanmax"),
+    *("nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"),
+    *("prod", "ptp", "std", "sum", "var"),
+)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_reduction_into_an_output(context, name):
+    host = np.arange(12.0).reshape(3, 4)
+    a, expected = gpuarray.asarray(host, context=context), getattr(np, name)(host, 0)
+    out = gpuarray.zeros(4, expected.dtype, context)
+    assert getattr(gpuarray, name)(a, axis=0, out=out) is out
+    assert_same(out, expected, rtol=1e-12)
+    assert getattr(np, name)(a, axis=0, out=out) is out
+    with pytest.raises(ValueError, match="out has shape"):
+        getattr(gpuarray, name)(a, axis=1, out=out)
+
+
+def test_an_output_that_cannot_hold_the_result(context):
+    a = gpuarray.ones((3, 4), context=context)
+    with pytest.raises(TypeError, match="float64 cannot be stored as int32"):
+        a.sum(0, out=gpuarray.zeros(4, "int32", context))
+    with pytest.raises(ValueError, match="max: it has no identity"):
+        a.max(where=a > 0)

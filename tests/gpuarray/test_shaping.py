@@ -285,3 +285,61 @@ def test_what_does_not_fit(context, call, error):
     with pytest.raises(error) as caught:
         call(device)
     assert isinstance(caught.value, gpuarray.GpuArrayError)
+
+
+# ---- places and functions of them ----
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+@pytest.mark.parametrize("arguments", [(3,), (3, 1), (4, -1, 2), (0,)])
+def test_places_of_triangles(first_context, name, arguments):
+    expected = getattr(np, name)(*arguments)
+    got = getattr(gpuarray, name)(*arguments, context=first_context)
+    for ours, theirs in zip(got, expected, strict=True):
+        assert_same(ours, theirs)
+
+
+def test_places_of_diagonals(first_context):
+    got = gpuarray.diag_indices(3, 3, context=first_context)
+    for ours, theirs in zip(got, np.diag_indices(3, 3), strict=True):
+        assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_fromfunction(first_context, dtype):
+    def function(i, j, k=1):
+        return i * 2 + j * k
+
+    expected = np.fromfunction(function, (3, 4), dtype=dtype, k=3)
+    options = {"dtype": dtype, "context": first_context, "k": 3}
+    assert_same(gpuarray.fromfunction(function, (3, 4), **options), expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v: v.sum(),
+        lambda v, k=1: v[::-1] * k,
+        lambda v: v[:2, None] * v[None, :3],
+    ],
+)
+def test_apply_along_axis(first_context, axis, function):
+    host = np.arange(24.0).reshape(2, 4, 3)[:, :3]
+    a = gpuarray.asarray(host, context=first_context)
+    if function(host[0, 0]).ndim == 1:
+        expected = np.apply_along_axis(function, axis, host, k=2)
+        assert_same(gpuarray.apply_along_axis(function, axis, a, k=2), expected)
+        return
+    if function(host[0, 0]).ndim == 2 and axis == 0:
+        return  # an axis of length 2 has no three elements
+    expected = np.apply_along_axis(function, axis, host)
+    assert_same(np.apply_along_axis(function, axis, a), expected)
+
+
+def test_apply_over_axes(first_context):
+    host = np.arange(24.0).reshape(2, 3, 4)
+    a = gpuarray.asarray(host, context=first_context)
+    for axes in ([0, 2], (1,), -1):
+        expected = np.apply_over_axes(np.sum, host, axes)
+        assert_same(gpuarray.apply_over_axes(gpuarray.sum, a, axes), expected)

@@ -6,6 +6,7 @@ The suite of data-apis, which is the judge of the rest, is run apart from this o
 import math
 import sys
 
+import array_api_compat
 import gpuarray
 import numpy as np
 import pytest
@@ -51,6 +52,18 @@ def test_the_namespace(null):
     assert array.__array_namespace__(api_version="2025.12") is gpuarray
     with pytest.raises(ValueError, match=r"version '1999\.1'"):
         array.__array_namespace__(api_version="1999.1")
+
+
+def test_the_compatibility_layer_has_nothing_to_add(first_context, null):
+    """By it other libraries find an array's namespace and device."""
+    array = gpuarray.zeros((3, 4), context=first_context)
+    assert array_api_compat.is_array_api_obj(array)
+    assert array_api_compat.is_writeable_array(array)
+    assert not array_api_compat.is_lazy_array(array)
+    assert array_api_compat.array_namespace(array, None, 1.0) is gpuarray
+    assert array_api_compat.device(array) is first_context
+    assert array_api_compat.to_device(array, "null").device is null
+    assert array_api_compat.size(array) == 12
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -134,8 +147,9 @@ def test_devices(first_context, null):
     assert moved.device is null
     np.testing.assert_array_equal(np.asarray(moved), [1, 2])
     assert gpuarray.astype(array, gpuarray.int8, device="null").device is null
-    for make in ("ones_like", "zeros_like", "empty_like"):
+    for make in ("zeros_like", "empty_like"):
         assert getattr(gpuarray, make)(array, device=null).device is null
+    assert gpuarray.ones_like(moved, device=first_context).device is first_context
     with pytest.raises(NotImplementedError, match="stream"):
         array.to_device(null, stream=1)
     with pytest.raises(TypeError, match="one thing"):
@@ -160,6 +174,24 @@ def test_made_arrays(context):
     ):
         assert_same(got, expected)
     assert gpuarray.linspace(0, 1, 5, retstep=True, **device)[1] == 0.25
+
+
+def test_ends_that_are_arrays(context):
+    """They are read, and what is made is where they are."""
+    ends = np.float32(1), np.float32(4)
+    here = [gpuarray.asarray(end, context=context) for end in ends]
+    for name in ("arange", "linspace", "logspace", "geomspace"):
+        got = getattr(gpuarray, name)(*here)
+        assert got.context is context
+        assert_same(got, getattr(np, name)(*ends))
+    assert_same(np.linspace(*here, 3), np.linspace(*ends, 3))
+    rows = np.array([[0.0, 1.0], [5.0, 6.0]])
+    device = gpuarray.asarray(rows, context=context)
+    assert_same(gpuarray.linspace(*device, 4), np.linspace(*rows, 4))
+    counts, edges = np.histogram(device, 3, (here[0], here[1]))
+    expected = np.histogram(rows, 3, ends)
+    assert_same(counts, expected[0])
+    assert_same(edges, expected[1])
 
 
 def test_like_another(context):

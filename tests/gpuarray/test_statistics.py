@@ -169,3 +169,57 @@ def test_what_does_not_fit(context, call, error):
     with pytest.raises(error) as caught:
         call(device)
     assert isinstance(caught.value, gpuarray.GpuArrayError)
+
+
+def test_nan_to_num_of_bfloat16(context):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    host = np.array([1, np.nan, np.inf, -np.inf], ml_dtypes.bfloat16)
+    limits = ml_dtypes.finfo(ml_dtypes.bfloat16)
+    got = gpuarray.nan_to_num(gpuarray.asarray(host, context=context)).get()
+    assert got.tolist() == [1, 0, float(limits.max), float(limits.min)]
+
+
+WEIGHED = [
+    (None, (3, 4)),
+    (0, (3, 4)),
+    (0, (3,)),
+    (-1, (4,)),
+    ((1, 0), (4, 3)),
+    ((0, 1), (3, 4)),
+]
+
+
+@pytest.mark.parametrize(("axis", "shape"), WEIGHED)
+@pytest.mark.parametrize("function", ["quantile", "percentile", "nanquantile"])
+def test_weighed_quantiles(context, function, axis, shape):
+    rng = np.random.default_rng(3)
+    host = rng.normal(size=(3, 4)).round(1)
+    weights = rng.integers(0, 4, shape) + 0.5
+    q = np.array([0.0, 0.3, 0.5, 1.0]) * (100 if function == "percentile" else 1)
+    options = {"axis": axis, "method": "inverted_cdf", "keepdims": True}
+    theirs = "quantile" if function == "nanquantile" else function  # no nan is here
+    expected = getattr(np, theirs)(host, q, weights=weights, **options)
+    a, w = (gpuarray.asarray(x, context=context) for x in (host, weights))
+    assert_same(getattr(gpuarray, function)(a, q, weights=w, **options), expected)
+
+
+def test_nan_has_no_weight_in_nanquantile(context):
+    host = np.array([[3.0, np.nan, 1.0, 2.0], [np.nan] * 4])
+    weights = np.array([[1.0, 9.0, 1.0, 2.0], [1.0] * 4])
+    a, w = (gpuarray.asarray(x, context=context) for x in (host, weights))
+    options = {"axis": 1, "method": "inverted_cdf"}
+    got = gpuarray.nanquantile(a, 0.5, weights=w, **options)
+    assert_same(got, np.array([2.0, np.nan]))
+    got = gpuarray.quantile(a, 0.5, weights=w, **options)
+    assert_same(got, np.array([np.nan, np.nan]))
+
+
+def test_weights_that_do_not_fit(context):
+    a = gpuarray.ones((3, 4), context=context)
+    with pytest.raises(ValueError, match="only 'inverted_cdf' takes weights"):
+        gpuarray.quantile(a, 0.5, weights=a)
+    for weights, axis, kind in ((a[0], None, TypeError), (a[0], 0, ValueError)):
+        with pytest.raises(kind, match="weights have shape"):
+            gpuarray.quantile(a, 0.5, axis=axis, method="inverted_cdf", weights=weights)
+    with pytest.raises(ValueError, match="a weight is negative"):
+        gpuarray.quantile(a, 0.5, method="inverted_cdf", weights=-a)

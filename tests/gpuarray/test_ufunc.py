@@ -51,7 +51,9 @@ def test_what_a_function_says_of_itself():
     assert repr(add) == "<gpuarray ufunc 'add'>"
     assert "ff->f" in add.types and "OO->O" not in add.types
     assert add.ntypes == len(add.types)
-    assert "gpuarray.add(a, b)" in add.__doc__
+    assert (
+        add.__doc__.startswith("The sum.") and ">>> print(gpuarray.add(" in add.__doc__
+    )
     assert gpuarray.maximum.identity is None
     assert gpuarray.exp.nin == 1
     assert (
@@ -109,7 +111,7 @@ def test_dtype_chooses_the_loop(context):
 def test_casting_says_what_may_be_stored(context):
     host = values("float32", (7,))
     device, out = on(context, host), gpuarray.zeros(7, "int16", context)
-    with pytest.raises(TypeError, match="cannot be stored as int16 by the rule"):
+    with pytest.raises(TypeError, match="cannot be stored as int16, the dtype of out"):
         gpuarray.add(device, device, out=out)
     gpuarray.add(device, device, out=out, casting="unsafe")
     assert_same(out, (host + host).astype("int16"))

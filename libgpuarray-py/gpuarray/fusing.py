@@ -37,12 +37,23 @@ from gpuarray.dtypes import (
     work_ctype,
     work_dtype,
 )
+from gpuarray.elementwise import recorders
 from gpuarray.errors import BadType
 from gpuarray.scalars import Scalar
-from gpuarray.symbol import Applied, Called, CannotRecord, Given, Input, Symbol
+from gpuarray.symbol import (
+    Applied,
+    Called,
+    CannotRecord,
+    Given,
+    Input,
+    Symbol,
+    record,
+)
 
 DType = np.dtype[Any]
 Origin = Input | Given | Applied | Called
+
+recorders.append((Symbol, record))
 
 MOST_PLANS = 256
 MOST_ARGUMENTS = 32
@@ -51,12 +62,11 @@ MOST_ARGUMENTS = 32
 def fuse(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make one kernel of what ``function`` does element by element; a decorator.
 
-    >>> import gpuarray
     >>> @gpuarray.fuse
     ... def scaled(x, y, a):
     ...     return gpuarray.exp(x * a) + y
-    >>> scaled
-    <fused function 'scaled'>
+    >>> print(scaled(gpuarray.zeros(2), gpuarray.arange(2), 3.0))
+    [1. 2.]
 
     Arguments are arrays, numbers and what can be hashed. The function must depend on
     nothing else, and is called with stand-ins for its arrays, once for each combination

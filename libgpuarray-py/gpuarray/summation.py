@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gpuarray.base import require_all
 from gpuarray.blas import matmul
-from gpuarray.dtypes import as_dtype, can_cast, result_type
+from gpuarray.dtypes import Casting, as_dtype, can_cast, result_type
 from gpuarray.errors import BadType, BadValue
 from gpuarray.shaping import diagonal
 
@@ -281,6 +281,10 @@ def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], st
     """The order of products that ``einsum`` would take, and a text about it.
 
     NumPy's ``einsum_path``, of which the shapes of the operands are all it looks at.
+
+    >>> a = gpuarray.ones((2, 2))
+    >>> gpuarray.einsum_path("ij,jk,kl->il", a, a, a)[0]
+    ['einsum_path', (0, 1), (0, 1)]
     """
     arrays, what = _parse(operands)
     lengths = _lengths(arrays, what.operands)
@@ -324,7 +328,7 @@ def einsum(
     out: Any = None,
     dtype: npt.DTypeLike | None = None,
     order: str = "K",
-    casting: str = "safe",
+    casting: Casting = "safe",
     optimize: Any = True,
 ) -> Any:
     """Sums of products over axes that subscripts name, as ``numpy.einsum``.
@@ -333,6 +337,10 @@ def einsum(
     products are made pair by pair in the order that ``numpy.einsum_path`` gives for
     ``optimize``; False takes them from the left. Where there is nothing to compute the
     result is a view, as NumPy's.
+
+    >>> a, b = gpuarray.arange(4).reshape(2, 2), gpuarray.asarray([1, 10])
+    >>> print(gpuarray.einsum("ij,j->i", a, b))
+    [10 32]
     """
     arrays, what = _parse(operands)
     target = result_type(*(x.dtype for x in arrays))

@@ -1,0 +1,519 @@
+"""The public names; written by tools/write_stub.py --refresh."""
+
+# ruff: noqa
+from typing import Any
+
+import numpy as np
+
+from gpuarray.elementwise import BinaryUfunc, PairUfunc, UnaryUfunc, Ufunc
+from gpuarray import (
+    basic as basic,
+    collectives as collectives,
+    dtypes as dtypes,
+    elemwise as elemwise,
+    fft as fft,
+    linalg as linalg,
+    operations as operations,
+    random as random,
+    tools as tools,
+)
+from gpuarray.applying import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+)
+from gpuarray.array import (
+    Array as Array,
+    GpuArray as GpuArray,
+    ndgpuarray as ndgpuarray,
+)
+from gpuarray.base import (
+    asnumpy as asnumpy,
+    may_share_memory as may_share_memory,
+)
+from gpuarray.blas import (
+    allow_tf32 as allow_tf32,
+    dot as dot,
+    gemm as gemm,
+    gemmBatch_3d as gemmBatch_3d,
+    gemm_bias as gemm_bias,
+    gemv as gemv,
+    ger as ger,
+    matmul as matmul,
+    vdot as vdot,
+)
+from gpuarray.comparing import (
+    allclose as allclose,
+    argpartition as argpartition,
+    array_equal as array_equal,
+    array_equiv as array_equiv,
+    isclose as isclose,
+    isneginf as isneginf,
+    isposinf as isposinf,
+    lexsort as lexsort,
+    partition as partition,
+    select as select,
+    spacing as spacing,
+)
+from gpuarray.config import (
+    implicit_conversion as implicit_conversion,
+    set_implicit_conversion as set_implicit_conversion,
+)
+from gpuarray.context import (
+    CacheInfo as CacheInfo,
+    Context as Context,
+    Device as Device,
+    GpuContext as GpuContext,
+    MemoryInfo as MemoryInfo,
+    context as context,
+    count_devices as count_devices,
+    count_platforms as count_platforms,
+    devices as devices,
+    get_default_context as get_default_context,
+    init as init,
+    set_default_context as set_default_context,
+)
+from gpuarray.contractions import (
+    cross as cross,
+    inner as inner,
+    kron as kron,
+    matvec as matvec,
+    outer as outer,
+    vecmat as vecmat,
+)
+from gpuarray.creation import (
+    arange as arange,
+    array as array,
+    asanyarray as asanyarray,
+    asarray as asarray,
+    ascontiguousarray as ascontiguousarray,
+    asfortranarray as asfortranarray,
+    copy as copy,
+    empty as empty,
+    empty_like as empty_like,
+    eye as eye,
+    from_dlpack as from_dlpack,
+    full as full,
+    full_like as full_like,
+    geomspace as geomspace,
+    identity as identity,
+    linspace as linspace,
+    logspace as logspace,
+    ones as ones,
+    ones_like as ones_like,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from gpuarray.dtypes import (
+    SIZE as SIZE,
+    SSIZE as SSIZE,
+    dtype_to_ctype as dtype_to_ctype,
+    dtype_to_typecode as dtype_to_typecode,
+)
+from gpuarray.errors import (
+    BackendError as BackendError,
+    BadArgument as BadArgument,
+    BadExchange as BadExchange,
+    BadIndex as BadIndex,
+    BadType as BadType,
+    BadValue as BadValue,
+    ContextClosed as ContextClosed,
+    ContextLost as ContextLost,
+    DeviceNotFound as DeviceNotFound,
+    ForkedContext as ForkedContext,
+    GpuArrayError as GpuArrayError,
+    GpuArrayException as GpuArrayException,
+    HostNotice as HostNotice,
+    KernelError as KernelError,
+    KernelFailure as KernelFailure,
+    LibraryMissing as LibraryMissing,
+    NeedsCopy as NeedsCopy,
+    OutOfMemory as OutOfMemory,
+    ReadOnly as ReadOnly,
+    SystemRefusal as SystemRefusal,
+    TooLarge as TooLarge,
+    Unshared as Unshared,
+    Unsupported as Unsupported,
+    UnsupportedException as UnsupportedException,
+)
+from gpuarray.files import (
+    load as load,
+    save as save,
+    savez as savez,
+    savez_compressed as savez_compressed,
+)
+from gpuarray.fusing import (
+    fuse as fuse,
+)
+from gpuarray.grids import (
+    diag as diag,
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    diagflat as diagflat,
+    fromfunction as fromfunction,
+    indices as indices,
+    ix_ as ix_,
+    meshgrid as meshgrid,
+    mgrid as mgrid,
+    ogrid as ogrid,
+    tri as tri,
+    tril as tril,
+    tril_indices as tril_indices,
+    tril_indices_from as tril_indices_from,
+    triu as triu,
+    triu_indices as triu_indices,
+    triu_indices_from as triu_indices_from,
+    vander as vander,
+)
+from gpuarray.histograms import (
+    bincount as bincount,
+    histogram as histogram,
+    histogram2d as histogram2d,
+    histogram_bin_edges as histogram_bin_edges,
+    histogramdd as histogramdd,
+)
+from gpuarray.info import (
+    __array_namespace_info__ as __array_namespace_info__,
+    astype as astype,
+    can_cast as can_cast,
+    finfo as finfo,
+    iinfo as iinfo,
+    isdtype as isdtype,
+    result_type as result_type,
+)
+from gpuarray.joining import (
+    append as append,
+    array_split as array_split,
+    block as block,
+    column_stack as column_stack,
+    concat as concat,
+    concatenate as concatenate,
+    delete as delete,
+    dsplit as dsplit,
+    dstack as dstack,
+    hsplit as hsplit,
+    hstack as hstack,
+    insert as insert,
+    repeat as repeat,
+    resize as resize,
+    roll as roll,
+    split as split,
+    stack as stack,
+    tile as tile,
+    trim_zeros as trim_zeros,
+    unstack as unstack,
+    vsplit as vsplit,
+    vstack as vstack,
+)
+from gpuarray.kernel import (
+    GpuKernel as GpuKernel,
+)
+from gpuarray.kernels import (
+    ElementwiseKernel as ElementwiseKernel,
+)
+from gpuarray.missing import (
+    nan_to_num as nan_to_num,
+    nanargmax as nanargmax,
+    nanargmin as nanargmin,
+    nancumprod as nancumprod,
+    nancumsum as nancumsum,
+    nanmax as nanmax,
+    nanmean as nanmean,
+    nanmin as nanmin,
+    nanprod as nanprod,
+    nanstd as nanstd,
+    nansum as nansum,
+    nanvar as nanvar,
+)
+from gpuarray.numeric import (
+    average as average,
+    convolve as convolve,
+    corrcoef as corrcoef,
+    correlate as correlate,
+    cov as cov,
+    gradient as gradient,
+    interp as interp,
+    trapezoid as trapezoid,
+)
+from gpuarray.padding import (
+    pad as pad,
+)
+from gpuarray.picking import (
+    add_at as add_at,
+    argwhere as argwhere,
+    compress as compress,
+    count_nonzero as count_nonzero,
+    extract as extract,
+    flatnonzero as flatnonzero,
+    nonzero as nonzero,
+    put as put,
+    put_along_axis as put_along_axis,
+    take as take,
+    take_along_axis as take_along_axis,
+    where as where,
+)
+from gpuarray.polynomials import (
+    polyfit as polyfit,
+    polyval as polyval,
+)
+from gpuarray.products import (
+    tensordot as tensordot,
+    vecdot as vecdot,
+)
+from gpuarray.profiling import (
+    Profile as Profile,
+    profile as profile,
+)
+from gpuarray.quantiles import (
+    median as median,
+    nanmedian as nanmedian,
+    nanpercentile as nanpercentile,
+    nanquantile as nanquantile,
+    percentile as percentile,
+    quantile as quantile,
+)
+from gpuarray.queues import (
+    Event as Event,
+    Queue as Queue,
+)
+from gpuarray.raw import (
+    RawKernel as RawKernel,
+)
+from gpuarray.reducing import (
+    ReductionKernel as ReductionKernel,
+)
+from gpuarray.reduction import (
+    all as all,
+    amax as amax,
+    amin as amin,
+    any as any,
+    argmax as argmax,
+    argmin as argmin,
+    max as max,
+    mean as mean,
+    min as min,
+    prod as prod,
+    ptp as ptp,
+    sum as sum,
+)
+from gpuarray.scanning import (
+    cummax as cummax,
+    cummin as cummin,
+    cumprod as cumprod,
+    cumsum as cumsum,
+)
+from gpuarray.searching import (
+    digitize as digitize,
+    ravel_multi_index as ravel_multi_index,
+    searchsorted as searchsorted,
+    unravel_index as unravel_index,
+)
+from gpuarray.sets import (
+    in1d as in1d,
+    intersect1d as intersect1d,
+    isin as isin,
+    setdiff1d as setdiff1d,
+    setxor1d as setxor1d,
+    union1d as union1d,
+    unique as unique,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
+from gpuarray.shaping import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    broadcast_arrays as broadcast_arrays,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_to as broadcast_to,
+    diagonal as diagonal,
+    expand_dims as expand_dims,
+    flip as flip,
+    fliplr as fliplr,
+    flipud as flipud,
+    matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis,
+    permute_dims as permute_dims,
+    ravel as ravel,
+    reshape as reshape,
+    rollaxis as rollaxis,
+    rot90 as rot90,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    trace as trace,
+    transpose as transpose,
+)
+from gpuarray.sorting import (
+    argsort as argsort,
+    sort as sort,
+    sort_pairs as sort_pairs,
+    topk as topk,
+)
+from gpuarray.statistics import (
+    around as around,
+    clip as clip,
+    cumulative_prod as cumulative_prod,
+    cumulative_sum as cumulative_sum,
+    diff as diff,
+    ediff1d as ediff1d,
+    round as round,
+    std as std,
+    var as var,
+)
+from gpuarray.summation import (
+    einsum as einsum,
+    einsum_path as einsum_path,
+)
+
+bfloat16: Any
+__array_api_version__: str
+__version__: str
+abs: UnaryUfunc
+absolute: UnaryUfunc
+acos: UnaryUfunc
+acosh: UnaryUfunc
+add: BinaryUfunc
+angle: UnaryUfunc
+arccos: UnaryUfunc
+arccosh: UnaryUfunc
+arcsin: UnaryUfunc
+arcsinh: UnaryUfunc
+arctan: UnaryUfunc
+arctan2: BinaryUfunc
+arctanh: UnaryUfunc
+asin: UnaryUfunc
+asinh: UnaryUfunc
+atan: UnaryUfunc
+atan2: BinaryUfunc
+atanh: UnaryUfunc
+bitwise_and: BinaryUfunc
+bitwise_count: UnaryUfunc
+bitwise_invert: UnaryUfunc
+bitwise_left_shift: BinaryUfunc
+bitwise_not: UnaryUfunc
+bitwise_or: BinaryUfunc
+bitwise_right_shift: BinaryUfunc
+bitwise_xor: BinaryUfunc
+bool = np.bool_
+bool_ = np.bool_
+cbrt: UnaryUfunc
+ceil: UnaryUfunc
+complex128 = np.complex128
+complex64 = np.complex64
+conj: UnaryUfunc
+conjugate: UnaryUfunc
+copysign: BinaryUfunc
+cos: UnaryUfunc
+cosh: UnaryUfunc
+deg2rad: UnaryUfunc
+degrees: UnaryUfunc
+divide: BinaryUfunc
+divmod: PairUfunc
+e: float
+eq: BinaryUfunc
+equal: BinaryUfunc
+erf: UnaryUfunc
+erfc: UnaryUfunc
+exp: UnaryUfunc
+exp2: UnaryUfunc
+expm1: UnaryUfunc
+exponent: UnaryUfunc
+fabs: UnaryUfunc
+float16 = np.float16
+float32 = np.float32
+float64 = np.float64
+float_power: BinaryUfunc
+floor: UnaryUfunc
+floor_divide: BinaryUfunc
+fmax: BinaryUfunc
+fmin: BinaryUfunc
+fmod: BinaryUfunc
+fractional_part: UnaryUfunc
+frexp: PairUfunc
+gamma: UnaryUfunc
+gammaln: UnaryUfunc
+gcd: BinaryUfunc
+ge: BinaryUfunc
+greater: BinaryUfunc
+greater_equal: BinaryUfunc
+gt: BinaryUfunc
+heaviside: BinaryUfunc
+hypot: BinaryUfunc
+imag: UnaryUfunc
+inf: float
+int16 = np.int16
+int32 = np.int32
+int64 = np.int64
+int8 = np.int8
+integral_part: UnaryUfunc
+invert: UnaryUfunc
+isfinite: UnaryUfunc
+isinf: UnaryUfunc
+isnan: UnaryUfunc
+lcm: BinaryUfunc
+ldexp: BinaryUfunc
+le: BinaryUfunc
+left_shift: BinaryUfunc
+less: BinaryUfunc
+less_equal: BinaryUfunc
+log: UnaryUfunc
+log10: UnaryUfunc
+log1p: UnaryUfunc
+log2: UnaryUfunc
+logaddexp: BinaryUfunc
+logaddexp2: BinaryUfunc
+logical_and: BinaryUfunc
+logical_not: UnaryUfunc
+logical_or: BinaryUfunc
+logical_xor: BinaryUfunc
+lt: BinaryUfunc
+mantissa: UnaryUfunc
+maximum: BinaryUfunc
+minimum: BinaryUfunc
+mod: BinaryUfunc
+modf: PairUfunc
+mul: BinaryUfunc
+multiply: BinaryUfunc
+nan: float
+ne: BinaryUfunc
+neg: UnaryUfunc
+negative: UnaryUfunc
+newaxis: None
+nextafter: BinaryUfunc
+not_equal: BinaryUfunc
+pi: float
+positive: UnaryUfunc
+pow: BinaryUfunc
+power: BinaryUfunc
+psi: UnaryUfunc
+rad2deg: UnaryUfunc
+radians: UnaryUfunc
+real: UnaryUfunc
+reciprocal: UnaryUfunc
+relu: UnaryUfunc
+remainder: BinaryUfunc
+right_shift: BinaryUfunc
+rint: UnaryUfunc
+second: BinaryUfunc
+sigmoid: UnaryUfunc
+sign: UnaryUfunc
+signbit: UnaryUfunc
+sin: UnaryUfunc
+sinh: UnaryUfunc
+softplus: UnaryUfunc
+sqrt: UnaryUfunc
+square: UnaryUfunc
+sub: BinaryUfunc
+subtract: BinaryUfunc
+tan: UnaryUfunc
+tanh: UnaryUfunc
+tri_gamma: UnaryUfunc
+true_div: BinaryUfunc
+true_divide: BinaryUfunc
+trunc: UnaryUfunc
+uint16 = np.uint16
+uint32 = np.uint32
+uint64 = np.uint64
+uint8 = np.uint8
+__all__: list[str]

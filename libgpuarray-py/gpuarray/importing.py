@@ -1,0 +1,62 @@
+"""Something to do once a module of another library is loaded, whenever that is.
+
+It is for libraries that are told about arrays by a call and not asked for: nobody needs
+to load them for that, and the order of imports makes no difference.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from typing import Any
+
+
+def after_import(name: str, call: Callable[[Any], None]) -> None:
+    """Call with the module of a name: now if it is loaded, else when it will be.
+
+    One call for each name.
+    """
+    if name in sys.modules:
+        call(sys.modules[name])
+        return
+    if _watcher not in sys.meta_path:
+        sys.meta_path.insert(0, _watcher)
+    _watcher.calls[name] = call
+
+
+class _Watcher:
+    """Stands in ``sys.meta_path`` while modules are waited for; finds none itself."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Callable[[Any], None]] = {}
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """The spec that the others find, whose module calls back when it is loaded."""
+        call = self.calls.pop(name, None)
+        if call is None:
+            return None
+        found = find_spec(name)  # which asks here, too: the name is gone by now
+        if found is None or not hasattr(found.loader, "exec_module"):
+            self.calls[name] = call
+            return found
+        if not self.calls:
+            sys.meta_path.remove(self)
+        _call_behind(found.loader, call)
+        return found
+
+
+_watcher: Any = _Watcher()
+
+
+def _call_behind(loader: Any, call: Callable[[Any], None]) -> None:
+    """Have a loader, which is of one module, call with it when it has run."""
+    run = loader.exec_module
+
+    def run_and_call(module: Any) -> None:
+        del loader.exec_module
+        run(module)
+        call(module)
+
+    loader.exec_module = run_and_call

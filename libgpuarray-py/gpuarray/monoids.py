@@ -1,0 +1,259 @@
+"""Reductions by a row of the table that associates, compiled: one pass over any axes.
+
+What is done with the reduced value is done as it is stored. float16 and bfloat16 are
+accumulated in float32. The same input on the same device gives the same bits.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.apply import apply_row, number_operand
+from gpuarray.base import BaseArray, axis_number, require
+from gpuarray.codegen import Expression, convert, identity_text, scalar_expression
+from gpuarray.context import Context
+from gpuarray.dtypes import DOUBLES, can_cast, dtype_to_typecode, work_dtype
+from gpuarray.errors import BadType, BadValue, ReadOnly, Unsupported
+from gpuarray.scalars import Scalar
+
+DType = np.dtype[Any]
+Axis = int | Sequence[int] | None
+
+
+class Reduction(NamedTuple):
+    """A compiled reduction and the type of its result."""
+
+    handle: Any
+    dtype: DType
+    typecode: int
+
+
+def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
+    """The axes as bits; None: all of them."""
+    if axis is None:
+        return (1 << ndim) - 1
+    listed = axis if isinstance(axis, list | tuple) else (axis,)
+    mask = 0
+    for one in listed:
+        bit = 1 << axis_number(one, ndim, operation)
+        if mask & bit:
+            raise BadValue(f"{operation}: axis {one} is given twice")
+        mask |= bit
+    return mask
+
+
+class Part(NamedTuple):
+    """A value that is accumulated: ``row`` folds ``map``, of dtype ``accumulator``."""
+
+    row: Scalar
+    map: str
+    accumulator: DType
+
+
+def make_reduction(
+    context: Context,
+    operation: str,
+    inputs: Sequence[tuple[str, DType]],
+    parts: Sequence[Part],
+    out: DType,
+    epilogue: str | None = None,
+    *,
+    begins: bool = False,
+) -> Reduction:
+    """A reduction of one result over expressions of ``inputs`` by name.
+
+    Without an ``epilogue`` the result is the first part; it is an expression of the
+    parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``. Rows
+    of which NumPy reduces no elements fail where there are none, unless the caller
+    ``begins`` with a value of its own.
+    """
+    involved = [*(dtype for _, dtype in inputs), *(p.accumulator for p in parts), out]
+    if not context.has_double and not DOUBLES.isdisjoint(involved):
+        raise Unsupported(
+            f"{operation}: the reduction is computed in float64, which "
+            f"{context.device_name} ({context.name}) lacks; give dtype='float32'"
+        )
+    keep: list[Any] = []
+    spec = ffi.new("gpureduction_spec *")
+    spec.size = ffi.sizeof("gpureduction_spec")
+    spec.n, spec.inputs = len(inputs), _inputs(inputs, keep)
+    spec.n_components, spec.components = len(parts), _components(parts, keep)
+    supports = dict.fromkeys(_combine(part).support for part in parts)
+    spec.preamble = _text("\n".join(supports), keep)
+    result = ffi.new("gpureduction_result *")
+    result.typecode = dtype_to_typecode(out)
+    result.epilogue = ffi.NULL if epilogue is None else _text(epilogue, keep)
+    spec.n_results, spec.results = 1, result
+    if not begins and builtins.any(needs_elements(part.row) for part in parts):
+        spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS
+    status = ffi.new("int *")
+    handle = lib.GpuReduction_new(context.pointer, spec, status)
+    if not handle:
+        check(status[0], operation)
+    return Reduction(ffi.gc(handle, lib.GpuReduction_free), out, dtype_to_typecode(out))
+
+
+def _text(text: str, keep: list[Any]) -> Any:
+    keep.append(ffi.new("char[]", text.encode()))
+    return keep[-1]
+
+
+def _inputs(inputs: Sequence[tuple[str, DType]], keep: list[Any]) -> Any:
+    described = ffi.new("gpuelemwise_arg[]", len(inputs))
+    for slot, (name, dtype) in zip(described, inputs, strict=True):
+        slot.name, slot.typecode = _text(name, keep), dtype_to_typecode(dtype)
+        slot.flags = lib.GE_READ
+    keep.append(described)
+    return described
+
+
+def _combine(part: Part) -> Expression:
+    return scalar_expression(part.row, [(x, part.accumulator) for x in ("a", "b")])
+
+
+def _components(parts: Sequence[Part], keep: list[Any]) -> Any:
+    described = ffi.new("gpureduction_component[]", len(parts))
+    for slot, part in zip(described, parts, strict=True):
+        slot.map, slot.combine = _text(part.map, keep), _text(_combine(part).text, keep)
+        slot.identity = _text(identity_text(part.row, part.accumulator), keep)
+        slot.typecode = dtype_to_typecode(part.accumulator)
+    keep.append(described)
+    return described
+
+
+def needs_elements(row: Scalar) -> bool:
+    """Whether a reduction of no elements is an error: NumPy's ufunc has no identity."""
+    return getattr(row.reference, "identity", None) is None
+
+
+def apply_reduction(
+    reduction: Reduction,
+    arrays: Sequence[BaseArray],
+    mask: int,
+    keepdims: bool,
+    operation: str,
+) -> Any:
+    """Run a reduction over the axes set in ``mask``."""
+    struct = ffi.new(ARRAY)
+    inputs = ffi.new("void *[]", [array._struct for array in arrays])
+    status = lib.GpuReduction_apply(
+        reduction.handle, struct, inputs, mask, int(keepdims)
+    )
+    if status:
+        given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays)
+        check(status, f"{operation}({given}) on {arrays[0].context.name}")
+    return arrays[0].wrap(
+        struct, arrays[0].context, reduction.dtype, reduction.typecode
+    )
+
+
+# ---- with a mask, from a value on ----
+
+
+def reduce_monoid(
+    operation: str,
+    row: Scalar,
+    array: BaseArray,
+    axis: Axis,
+    dtype: DType,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """Elements that the mask ``where`` holds, folded with the row from ``initial`` on.
+
+    Each is first folded with the row's identity.
+    """
+    context, masked = array._context, where is not True
+    if masked and initial is None and needs_elements(row):
+        raise BadValue(
+            f"{operation}: it has no identity, so with a mask give initial= as well"
+        )
+    key = "reduce", row.name, array._typecode, dtype, masked, initial is None
+    reduction = context._kernels.get(key)
+    if reduction is None:
+        reduction = _masked(row, array, dtype, masked, initial is not None)
+        context._kernels[key] = reduction
+    mask = axes_mask(axis, array.ndim, operation)
+    arrays = [array]
+    if masked:
+        arrays.append(as_mask(where, array, operation).broadcast_to(array.shape))
+    result = apply_reduction(reduction, arrays, mask, keepdims, operation)
+    if initial is None:
+        return result
+    return _with_initial(operation, row, initial, result)
+
+
+def _with_initial(operation: str, row: Scalar, initial: Any, result: BaseArray) -> Any:
+    if isinstance(initial, np.ndarray | BaseArray):
+        if initial.ndim:
+            raise BadValue(
+                f"{operation}: initial has shape {initial.shape}, expected a number"
+            )
+        initial = initial if isinstance(initial, BaseArray) else initial[()]
+    elif number_operand(initial) is None:
+        raise BadType(
+            f"{operation}: initial is {type(initial).__name__}, expected a number"
+        )
+    return apply_row(row, (initial, result), dtype=result._dtype, casting="unsafe")
+
+
+def _masked(
+    row: Scalar, array: BaseArray, dtype: DType, masked: bool, begins: bool
+) -> Any:
+    work = work_dtype(dtype)
+    text = convert("x", array._dtype, work)
+    start = identity_text(row, work)
+    inputs = [("x", array._dtype)]
+    if row.identity is None:  # it changes what it meets: hypot(0, -3) is 3
+        text = scalar_expression(row, [(start, work), (f"({text})", work)]).text
+    if masked:
+        inputs.append(("m", np.dtype(np.bool_)))
+        text = f"m ? ({text}) : {start}"
+    return make_reduction(
+        array._context,
+        f"{row.name}.reduce",
+        inputs,
+        [Part(row, text, work)],
+        dtype,
+        begins=begins,
+    )
+
+
+def as_mask(where: Any, like: BaseArray, operation: str) -> Any:
+    """A bool array on the context of ``like``."""
+    if isinstance(where, bool | np.bool_):
+        return like.from_host(np.asarray(where), like._context)
+    mask = require(where, f"{operation}: where")
+    if mask.dtype != np.bool_:
+        raise BadType(f"{operation}: where is of {mask.dtype}, expected bool")
+    return mask
+
+
+# ---- into an array that is given ----
+
+
+def into(out: Any, result: Any, operation: str) -> Any:
+    """The result; or ``out``, an array or a tuple of one, with its elements."""
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if out is None:
+        return result
+    if require(out, f"{operation}: out").shape != result.shape:
+        raise BadValue(
+            f"{operation}: out has shape {out.shape}, expected {result.shape}"
+        )
+    if not can_cast(result.dtype, out.dtype, "same_kind"):
+        raise BadType(
+            f"{operation}: a result of {result.dtype} cannot be stored as {out.dtype}, "
+            "the dtype of out"
+        )
+    if not out.flags.writeable:
+        raise ReadOnly(f"{operation}: out is read-only, as broadcast views are")
+    check(lib.GpuArray_move(out._struct, result._struct), operation)
+    return out

@@ -1,0 +1,107 @@
+"""Which module each public name of the package is in; the one list of them.
+
+A module is loaded when a name of it is first asked for, but for those that arrays
+themselves need. No module here has the name of something public in it that is loaded
+later, for the package's attribute of that name would then be the module. The functions
+of the scalar table and NumPy's dtypes come to these in ``__init__``, and
+``tools/write_stub.py`` writes the list that type checkers and editors read.
+"""
+
+from __future__ import annotations
+
+_PLACES = {
+    "applying": "apply_along_axis apply_over_axes",
+    "array": "Array GpuArray ndgpuarray",
+    "base": "asnumpy may_share_memory",
+    "blas": "allow_tf32 dot gemm gemmBatch_3d gemm_bias gemv ger matmul vdot",
+    "comparing": """
+        allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
+        partition select spacing
+    """,
+    "config": "implicit_conversion set_implicit_conversion",
+    "context": """
+        CacheInfo Context Device GpuContext MemoryInfo context count_devices
+        count_platforms devices get_default_context init set_default_context
+    """,
+    "contractions": "cross inner kron matvec outer vecmat",
+    "creation": """
+        arange array asanyarray asarray ascontiguousarray asfortranarray copy empty
+        empty_like eye from_dlpack full full_like geomspace identity linspace logspace
+        ones ones_like zeros zeros_like
+    """,
+    "dtypes": "SIZE SSIZE dtype_to_ctype dtype_to_typecode",
+    "errors": """
+        BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
+        ContextLost DeviceNotFound ForkedContext GpuArrayError GpuArrayException
+        HostNotice KernelError KernelFailure LibraryMissing NeedsCopy OutOfMemory
+        ReadOnly SystemRefusal TooLarge Unshared Unsupported UnsupportedException
+    """,
+    "files": "load save savez savez_compressed",
+    "fusing": "fuse",
+    "grids": """
+        diag diag_indices diag_indices_from diagflat fromfunction indices ix_ meshgrid
+        mgrid ogrid tri tril tril_indices tril_indices_from triu triu_indices
+        triu_indices_from vander
+    """,
+    "histograms": """
+        bincount histogram histogram2d histogram_bin_edges histogramdd
+    """,
+    "info": """
+        __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
+    """,
+    "joining": """
+        append array_split block column_stack concat concatenate delete dsplit dstack
+        hsplit hstack insert repeat resize roll split stack tile trim_zeros unstack
+        vsplit vstack
+    """,
+    "kernel": "GpuKernel",
+    "kernels": "ElementwiseKernel",
+    "missing": """
+        nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
+        nanprod nanstd nansum nanvar
+    """,
+    "numeric": """
+        average convolve corrcoef correlate cov gradient interp trapezoid
+    """,
+    "padding": "pad",
+    "picking": """
+        add_at argwhere compress count_nonzero extract flatnonzero nonzero put
+        put_along_axis take take_along_axis where
+    """,
+    "polynomials": "polyfit polyval",
+    "products": "tensordot vecdot",
+    "profiling": "Profile profile",
+    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "queues": "Event Queue",
+    "raw": "RawKernel",
+    "reducing": "ReductionKernel",
+    "reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
+    "scanning": "cummax cummin cumprod cumsum",
+    "searching": "digitize ravel_multi_index searchsorted unravel_index",
+    "sets": """
+        in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
+        unique_inverse unique_values
+    """,
+    "shaping": """
+        atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to
+        diagonal expand_dims flip fliplr flipud matrix_transpose moveaxis permute_dims
+        ravel reshape rollaxis rot90 squeeze swapaxes trace transpose
+    """,
+    "sorting": "argsort sort sort_pairs topk",
+    "statistics": """
+        around clip cumulative_prod cumulative_sum diff ediff1d round std var
+    """,
+    "summation": "einsum einsum_path",
+}
+
+PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
+"""The public names of each module."""
+
+MODULES = (
+    *("basic", "collectives", "dtypes", "elemwise", "fft", "linalg", "operations"),
+    *("random", "tools"),
+)
+"""The modules that are public themselves."""
+
+PLACE_OF = {name: module for module, names in PLACES.items() for name in names}
+"""The module of each public name."""

@@ -1,0 +1,102 @@
+"""Polynomials by their coefficients, the highest power first: values and fits."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuarray.base import BaseArray, require, require_all
+from gpuarray.decompositions import inv
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue
+from gpuarray.grids import vander
+from gpuarray.info import finfo
+from gpuarray.norms import lstsq
+
+sqrt = FUNCTIONS["sqrt"]
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial with coefficients ``p``, an array or a list of numbers, at ``x``.
+
+    >>> print(gpuarray.polyval([1, 0, 2], gpuarray.asarray([1.0, 2.0])))
+    [3. 6.]
+    """
+    source = require(x, "polyval")
+    given: Any = p if isinstance(p, BaseArray) else np.asarray(p)
+    shape, dtype = source.shape, source.dtype
+    value = source.allocate(shape, dtype, source.context, 0, True, "polyval")
+    for coefficient in given:
+        value = value * source + coefficient
+    return value
+
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: bool | Literal["unscaled"] = False,
+) -> Any:
+    """The coefficients of the polynomial of degree ``deg`` that fits ``y`` at ``x``.
+
+    Least squares, of each column of ``y``; ``w`` are weights. ``full`` gives what
+    ``linalg.lstsq`` does as well; ``cov`` the covariance of the coefficients. Waits.
+
+    >>> x = gpuarray.asarray([0.0, 1.0, 2.0])
+    >>> print(gpuarray.polyfit(x, x * x + 1, 2).round(6) + 0.0)
+    [1. 0. 1.]
+    """
+    x, y = _points(x, y, deg)
+    order = int(deg) + 1
+    powers, values = vander(x, order), y
+    if w is not None:
+        weights = require(w, "polyfit") + 0.0
+        if weights.shape != x.shape:
+            raise BadType(f"polyfit: w has shape {weights.shape}, expected {x.shape}")
+        powers = powers * weights[:, None]
+        values = y * (weights if y.ndim == 1 else weights[:, None])
+    limit = x.size * finfo(x.dtype).eps if rcond is None else rcond
+    scale = sqrt((powers * powers).sum(0))
+    powers = powers / scale
+    found, rest, rank, singular = lstsq(powers, values, limit)
+    found = (found.T / scale).T
+    if rank != order and not full:
+        warnings.warn(
+            f"polyfit: of {order} coefficients the points decide {rank}",
+            np.exceptions.RankWarning,
+            stacklevel=2,
+        )
+    if full:
+        return found, rest, rank, singular, limit
+    if not cov:
+        return found
+    spread = inv(powers.T @ powers) / (scale[:, None] * scale)
+    if cov != "unscaled":
+        if x.size <= order:
+            raise BadValue(
+                f"polyfit: {x.size} points leave no freedom to scale the covariance of "
+                f"{order} coefficients"
+            )
+        rest = rest / (x.size - order)
+        return found, spread[:, :, None] * rest if y.ndim == 2 else spread * rest
+    return found, spread if y.ndim == 1 else spread[:, :, None]
+
+
+def _points(x: Any, y: Any, deg: int) -> tuple[Any, Any]:
+    """The points to fit, of a float or a complex dtype."""
+    x, y = require_all("polyfit", x, y)
+    if deg < 0:
+        raise BadValue(f"polyfit: deg is {deg}, expected 0 or more")
+    if x.ndim != 1 or x.size == 0 or y.ndim not in (1, 2):
+        raise BadType(
+            f"polyfit: x has shape {x.shape}, y {y.shape}; expected a vector that is "
+            "not empty, and a vector or a matrix"
+        )
+    if x.shape[0] != y.shape[0]:
+        raise BadType(f"polyfit: x has {x.size} elements, y has {y.shape[0]}")
+    return x + 0.0, y + 0.0

@@ -1,0 +1,144 @@
+"""RawKernel: a whole source in the kernel language, called with arrays and numbers.
+
+One source serves CUDA and OpenCL. It is compiled when it is first called for the types
+at hand, and kept on disk as all kernels are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuarray import pickling
+from gpuarray.base import BaseArray
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.errors import BadType, BadValue
+from gpuarray.kernel import GpuKernel
+from gpuarray.parameters import Parameter, of_kernel
+from gpuarray.reducing import only_context
+
+
+class RawKernel:
+    """A kernel written in CLUDA, called with its arguments and ``n``, its work items.
+
+    The types of the arguments are those of the kernel's parameters; a parameter of a
+    type of your own gets a NumPy scalar's. ``types`` says them instead, as for
+    GpuKernel. A parameter ``ga_size x_off`` behind an array ``x`` is left out of the
+    call, which gives it itself: the bytes from the start of the buffer to the array's
+    first element. An array that does not begin its buffer is refused where the kernel
+    does not take that.
+
+    >>> twice = gpuarray.RawKernel('''
+    ... KERNEL void twice(GLOBAL_MEM float *x, ga_size x_off, ga_uint n) {
+    ...   x = (GLOBAL_MEM float *)((GLOBAL_MEM char *)x + x_off);
+    ...   const ga_uint i = GID_0 * LDIM_0 + LID_0;
+    ...   if (i < n) x[i] *= 2;
+    ... }''', "twice")
+    >>> x = gpuarray.arange(3, dtype="float32")
+    >>> twice(x, x.size, n=x.size)
+    >>> print(x)
+    [0. 2. 4.]
+
+    Called as ``twice(x, x.size, n=x.size)``: the array, the kernel's own ``n``, and how
+    many work items are launched. Raises KernelError at the first call if it does not
+    compile, with what the vendor says of the first mistake and the lines of the source
+    around it.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        name: str,
+        types: Sequence[Any] | None = None,
+        context: Context | str | None = None,
+    ) -> None:
+        self.source = source
+        self.name = name
+        self.types = None if types is None else tuple(types)
+        self.context = None if context is None else find_context(context)
+        self._parameters = of_kernel(source, name)
+        self._kernels: dict[Any, GpuKernel] = {}
+
+    def __call__(
+        self,
+        *arguments: Any,
+        n: int | None = None,
+        blocks: int | Sequence[int] | None = None,
+        threads: int | Sequence[int] | None = None,
+        shared: int = 0,
+    ) -> None:
+        """Queue a launch over ``n`` work items, or of ``blocks`` of ``threads``."""
+        given = self._with_offsets(list(arguments))
+        arrays = [x for x in given if isinstance(x, BaseArray)]
+        if arrays:
+            context = only_context(self.name, arrays)
+        else:
+            context = find_context(None) if self.context is None else self.context
+        types = self.types or tuple(map(self._type, self._parameters, given))
+        key = context, types
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            made = GpuKernel(self.source, self.name, types, context)
+            kernel = self._kernels[key] = made
+        kernel(*given, n=n, blocks=blocks, threads=threads, shared=shared)
+
+    def _with_offsets(self, given: list[Any]) -> list[Any]:
+        """The arguments with the offsets that the call leaves out."""
+        parameters, count = self._parameters, len(given)
+        if len(given) < len(parameters):
+            for i in range(len(parameters)):
+                if self._is_offset(i) and i <= len(given):
+                    given.insert(i, getattr(given[i - 1], "offset", 0))
+        if len(given) != len(parameters):
+            expected = [
+                one.name for i, one in enumerate(parameters) if not self._is_offset(i)
+            ]
+            raise BadType(
+                f"{self.name}: {count} arguments, expected {len(expected)}: "
+                f"{', '.join(expected)}"
+            )
+        for i, (one, value) in enumerate(zip(parameters, given, strict=True)):
+            rest = parameters[i + 1 : i + 2]
+            takes_offset = bool(rest) and not rest[0].is_array and rest[0].dtype == "u8"
+            offset = value.offset if isinstance(value, BaseArray) else 0
+            if one.is_array and not takes_offset and offset:
+                raise BadValue(
+                    f"{self.name}: {one.name} is a view that begins {offset} "
+                    f"bytes into its buffer; let the kernel take a ga_size "
+                    f"{one.name}_off behind it, or give {one.name}.copy()"
+                )
+        return given
+
+    def _is_offset(self, i: int) -> bool:
+        """Whether a parameter is the offset of the array before it."""
+        before = self._parameters[i - 1]
+        is_named = self._parameters[i].name == f"{before.name}_off"
+        return i > 0 and before.is_array and is_named
+
+    def _type(self, one: Parameter, value: Any) -> Any:
+        if one.is_array:
+            return BaseArray
+        if one.dtype is not None:
+            return one.dtype
+        if isinstance(value, np.generic):
+            return value.dtype
+        raise BadType(
+            f"{self.name}: the type {one.generic!r} of {one.name} is not known; give a "
+            "NumPy scalar, such as numpy.int32(3), or say types="
+        )
+
+    def __repr__(self) -> str:
+        return f"<gpuarray kernel {self.name!r}>"
+
+    def __reduce__(self) -> Any:
+        place = None if self.context is None else self.context.name
+        return _restore, (self.source, self.name, self.types, place)
+
+
+def _restore(source: str, name: str, types: Any, context: str | None) -> RawKernel:
+    """The kernel of a pickle; compiled when it is called."""
+    found = None if context is None else pickling.place(context)
+    return RawKernel(source, name, types, found)

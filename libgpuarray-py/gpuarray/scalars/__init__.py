@@ -1,0 +1,35 @@
+"""The table of scalar operations: one row an op, and nothing lists ops anywhere else.
+
+The rows are in one module a family; ``table`` says what a row is.
+"""
+
+from gpuarray.scalars.table import SCALARS as SCALARS
+from gpuarray.scalars.table import Pair as Pair
+from gpuarray.scalars.table import Scalar as Scalar
+
+# The order of the rows.
+# isort: off
+from gpuarray.scalars import arithmetic as arithmetic
+from gpuarray.scalars import exponential as exponential
+from gpuarray.scalars import trigonometric as trigonometric
+from gpuarray.scalars import rounding as rounding
+from gpuarray.scalars import choosing as choosing
+from gpuarray.scalars import activations as activations
+from gpuarray.scalars import erf as erf
+from gpuarray.scalars import gammas as gammas
+from gpuarray.scalars import incomplete as incomplete
+from gpuarray.scalars import bessel as bessel
+from gpuarray.scalars import comparing as comparing
+from gpuarray.scalars import bits as bits
+from gpuarray.scalars import floats as floats
+from gpuarray.scalars import complex as complex
+# isort: on
+
+import numpy as np
+
+PAIRS = (
+    Pair(np.divmod, (arithmetic.floor_divide, arithmetic.mod)),
+    Pair(np.modf, (rounding.fractional_part, rounding.integral_part)),
+    Pair(np.frexp, (rounding.mantissa, rounding.exponent)),
+)
+"""Functions with two results."""

@@ -1,0 +1,443 @@
+"""Sums, products, quotients, powers and roots."""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpuarray.scalars.table import scalar
+
+
+@scalar(
+    "{0} + {1}",
+    np.add,
+    kinds={"b": "{0} | {1}", "c": "ga_cadd({0}, {1})"},
+    operator="add",
+    identity=0,
+    commutes=True,
+    associates=True,
+    example=([1, 2], 10),
+)
+def add(m, g, y, a, b):
+    """The sum."""
+    return g, g
+
+
+@scalar(
+    "{0} - {1}",
+    np.subtract,
+    kinds={"c": "ga_csub({0}, {1})"},
+    operator="sub",
+    example=([10, 20], [1, 2]),
+)
+def sub(m, g, y, a, b):
+    """The difference."""
+    return g, -g
+
+
+@scalar(
+    "{0} * {1}",
+    np.multiply,
+    kinds={"b": "{0} & {1}", "c": "ga_cmul({0}, {1})"},
+    operator="mul",
+    identity=1,
+    commutes=True,
+    associates=True,
+    example=([1, 2], 10),
+)
+def mul(m, g, y, a, b):
+    """The product."""
+    return g * b, g * a
+
+
+@scalar(
+    "({r}){0} / ({r}){1}",
+    np.true_divide,
+    kinds={"c": "ga_cdiv({0}, {1})"},
+    result="float",
+    operator="truediv",
+    aliases=("true_divide",),
+    example=([1, 2], 4),
+)
+def true_div(m, g, y, a, b):
+    """The quotient: of integers, too, a float."""
+    return g / b, -g * y / b
+
+
+# Python's floor division and modulus: the quotient is rounded down, the modulus has the
+# divisor's sign. An integer divided by 0 gives 0, as in NumPy. A divisor of -1 is kept
+# from the processor, which traps on the smallest number.
+FLOOR_DIVIDE = """
+GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
+  if (b == 0)
+    return 0;
+  if (b == -1)
+    return ({t})(-a);
+  return ({t})(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+}
+"""
+FLOOR_DIVIDE_FLOAT = """
+GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
+  if (b == 0 || fabs(a) == INFINITY || fabs(b) == INFINITY)
+    return a / b;
+  {t} m = fmod(a, b);
+  {t} q = (a - m) / b;
+  if (m != 0 && (b < 0) != (m < 0))
+    q -= 1;
+  if (q == 0)
+    return copysign(({t})0, a / b);
+  m = floor(q);
+  return q - m > 0.5{f} ? m + 1 : m;
+}
+"""
+MOD = """
+GA_INLINE {t} ga_mod({t} a, {t} b) {
+  if (b == 0 || b == -1)
+    return 0;
+  const {t} m = ({t})(a % b);
+  return ({t})(m != 0 && (m < 0) != (b < 0) ? m + b : m);
+}
+"""
+MOD_FLOAT = """
+GA_INLINE {t} ga_mod({t} a, {t} b) {
+  const {t} m = fmod(a, b);
+  if (b == 0)
+    return m;
+  if (m == 0)
+    return copysign(({t})0, b);
+  return (b < 0) != (m < 0) ? m + b : m;
+}
+"""
+
+
+def _floor_divide(a, b):
+    """NumPy's, but for infinite operands, where the array API standard divides."""
+    result = np.floor_divide(a, b)
+    if result.dtype.kind != "f":
+        return result
+    quotient = np.true_divide(a, b, dtype=result.dtype)
+    return np.where(np.isinf(a) | np.isinf(b), quotient, result)
+
+
+@scalar(
+    "ga_floor_divide({0}, {1})",
+    _floor_divide,
+    kinds={"u": "{1} == 0 ? ({t})0 : ({t})({0} / {1})"},
+    support={"i": FLOOR_DIVIDE, "f": FLOOR_DIVIDE_FLOAT},
+    typed_as=np.floor_divide,
+    operator="floordiv",
+    example=([7, -7], 2),
+)
+def floor_divide(m, g, y, a, b):
+    """The quotient rounded down; of integers by 0 it is 0."""
+    return None, None  # piecewise constant
+
+
+@scalar(
+    "ga_mod({0}, {1})",
+    np.remainder,
+    kinds={"u": "{1} == 0 ? ({t})0 : ({t})({0} % {1})"},
+    support={"i": MOD, "f": MOD_FLOAT},
+    operator="mod",
+    example=([7, -7], 3),
+)
+def mod(m, g, y, a, b):
+    """The remainder of ``floor_divide``, of the sign of ``b``."""
+    return g, -g * m.floor_divide(a, b)
+
+
+# C's remainder has the sign of the first operand.
+FMOD = """
+GA_INLINE {t} ga_fmod({t} a, {t} b) {
+  return b == 0 || b == -1 ? ({t})0 : ({t})(a % b);
+}
+"""
+
+
+@scalar(
+    "fmod({0}, {1})",
+    np.fmod,
+    kinds={"i": "ga_fmod({0}, {1})", "u": "{1} == 0 ? ({t})0 : ({t})({0} % {1})"},
+    support={"i": FMOD},
+    example=([7, -7], 3),
+)
+def fmod(m, g, y, a, b):
+    """The remainder, of the sign of ``a``: C's."""
+    return g, -g * m.trunc(a / b)
+
+
+# The greatest common divisor and the least common multiple, by Euclid; of the smallest
+# number, which has no opposite, it is the number itself, as in NumPy.
+GCD = """
+GA_INLINE {t} ga_gcd({t} a, {t} b) {
+  while (b != 0) {
+    const {t} rest = b == -1 ? ({t})0 : ({t})(a % b);
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? ({t})-a : a;
+}
+"""
+GCD_UNSIGNED = """
+GA_INLINE {t} ga_gcd({t} a, {t} b) {
+  while (b != 0) {
+    const {t} rest = ({t})(a % b);
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+"""
+LCM = """
+GA_INLINE {t} ga_lcm({t} a, {t} b) {
+  const {t} common = ga_gcd(a, b);
+  if (common == 0)
+    return 0;
+  a = a < 0 ? ({t})-a : a;
+  b = b < 0 ? ({t})-b : b;
+  return ({t})((ga_ulong)(a / common) * (ga_ulong)b);
+}
+"""
+LCM_UNSIGNED = """
+GA_INLINE {t} ga_lcm({t} a, {t} b) {
+  return a == 0 && b == 0 ? ({t})0 : ({t})(a / ga_gcd(a, b) * b);
+}
+"""
+
+
+@scalar(
+    "ga_gcd({0}, {1})",
+    np.gcd,
+    support={"i": GCD, "u": GCD_UNSIGNED},
+    commutes=True,
+    associates=True,
+    example=([12, 18], 8),
+)
+def gcd(m, g, y, a, b):
+    """The greatest common divisor of integers."""
+    return None, None  # integers only
+
+
+@scalar(
+    "ga_lcm({0}, {1})",
+    np.lcm,
+    # Under another name, so that both rows' functions may stand in one program.
+    support={
+        kind: text.replace("ga_gcd", "ga_lcm_gcd")
+        for kind, text in (("i", GCD + LCM), ("u", GCD_UNSIGNED + LCM_UNSIGNED))
+    },
+    commutes=True,
+    example=([4, 6], 10),
+)
+def lcm(m, g, y, a, b):
+    """The least common multiple of integers."""
+    return None, None  # integers only
+
+
+# By squaring, with wrap-around. NumPy refuses negative integer exponents; an array of
+# them cannot be looked at before the launch, so they give the quotient 1 / a**-b
+# rounded to zero.
+POWER = """
+GA_INLINE {t} ga_power({t} a, {t} b) {
+  if (b < 0)
+    return ({t})(a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0);
+  ga_ulong result = 1, square = (ga_ulong)a;
+  for (; b != 0; b = ({t})(b >> 1)) {
+    if (b & 1)
+      result *= square;
+    square *= square;
+  }
+  return ({t})result;
+}
+"""
+POWER_UNSIGNED = """
+GA_INLINE {t} ga_power({t} a, {t} b) {
+  ga_ulong result = 1, square = (ga_ulong)a;
+  for (; b != 0; b = ({t})(b >> 1)) {
+    if (b & 1)
+      result *= square;
+    square *= square;
+  }
+  return ({t})result;
+}
+"""
+
+
+@scalar(
+    "pow({0}, {1})",
+    np.power,
+    kinds={"i|u": "ga_power({0}, {1})", "c": "ga_cpow({0}, {1})"},
+    support={"i": POWER, "u": POWER_UNSIGNED},
+    operator="pow",
+    aliases=("pow",),
+    example=([2, 3], 2),
+)
+def power(m, g, y, a, b):
+    """``a`` to the power ``b``; of integers an integer."""
+    slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
+    return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+
+
+@scalar("{0}", np.positive, kinds={"c": "{0}"}, operator="pos", example=([-1, 2],))
+def positive(m, g, y, x):
+    """The element itself."""
+    return g
+
+
+@scalar(
+    "-{0}",
+    np.negative,
+    kinds={"c": "ga_cneg({0})"},
+    operator="neg",
+    undone_by="neg",
+    example=([-1, 2],),
+)
+def neg(m, g, y, x):
+    """The element with the other sign."""
+    return -g
+
+
+@scalar(
+    "fabs({0})",
+    np.absolute,
+    kinds={"i": "{0} < 0 ? -{0} : {0}", "b|u": "{0}", "c": "ga_cabs({0})"},
+    operator="abs",
+    example=([-1, 2],),
+)
+def abs_(m, g, y, x):
+    """The absolute value; of a complex number a real one."""
+    return g * m.sign(x)
+
+
+# The number of length 1 that points the same way.
+SIGN_COMPLEX = """
+GA_INLINE {t} ga_csign({t} z) {
+  const {p} length = ga_cabs(z);
+  if (length < INFINITY)
+    return length == 0 ? ga_complex(({p})0, ({p})0)
+                       : ga_complex(z.x / length, z.y / length);
+  if (length != length || fabs(z.x) == fabs(z.y))
+    return ga_complex(({p})NAN, ({p})NAN);
+  if (fabs(z.x) == INFINITY)
+    return ga_complex(copysign(({p})1, z.x), ({p})0);
+  return ga_complex(({p})0, copysign(({p})1, z.y));
+}
+"""
+
+
+@scalar(
+    "{0} != {0} ? {0} : ({t})(({0} > 0) - ({0} < 0))",
+    np.sign,
+    kinds={
+        "i": "({0} > 0) - ({0} < 0)",
+        "u": "{0} != 0",
+        "c": "ga_csign({0})",
+    },
+    support={"c": SIGN_COMPLEX},
+    example=([-5, 0, 5],),
+)
+def sign(m, g, y, x):
+    """-1, 0 or 1 as the sign is; of a complex number, it over its size."""
+    return None  # piecewise constant
+
+
+@scalar("{0} * {0}", np.square, kinds={"c": "ga_cmul({0}, {0})"}, example=([-1, 2],))
+def square(m, g, y, x):
+    """The element times itself."""
+    return g * 2 * x
+
+
+@scalar(
+    "sqrt({0})",
+    np.sqrt,
+    kinds={"c": "ga_csqrt({0})"},
+    result="float",
+    undone_by="square",
+    domain=(0, np.inf),
+    example=([1.0, 4.0],),
+)
+def sqrt(m, g, y, x):
+    """The square root; nan of negative numbers."""
+    return g * 0.5 / y
+
+
+# As a division, but of 0 it is nan in both parts.
+RECIPROCAL_COMPLEX = """
+GA_INLINE {t} ga_creciprocal({t} z) {
+  if (!ga_ctrue(z))
+    return ga_complex(({p})NAN, ({p})NAN);
+  return ga_cdiv(ga_complex(({p})1, ({p})0), z);
+}
+"""
+
+
+@scalar(
+    "1 / {0}",
+    np.reciprocal,
+    kinds={
+        "i": "({0} == 1) - ({0} == -1)",
+        "u": "{0} == 1",
+        "c": "ga_creciprocal({0})",
+    },
+    support={"c": RECIPROCAL_COMPLEX},
+    undone_by="reciprocal",
+    domain=(0, np.inf),
+    example=([2.0, 4.0],),
+)
+def reciprocal(m, g, y, x):
+    """One over the element; of integers rounded towards 0."""
+    return -g * y * y
+
+
+@scalar(
+    "pow({0}, {1})",
+    np.float_power,
+    kinds={"c": "ga_cpow({0}, {1})"},
+    result="float",
+    domain=(0, np.inf),
+    example=([2, 3], -1),
+)
+def float_power(m, g, y, a, b):
+    """``a`` to the power ``b`` in float64 or complex128."""
+    slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
+    return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+
+
+@scalar(
+    "cbrt({0})", np.cbrt, result="float", domain=(0, np.inf), example=([8.0, -27.0],)
+)
+def cbrt(m, g, y, x):
+    """The cube root."""
+    return g / (3 * y * y)
+
+
+@scalar("fabs({0})", np.fabs, result="float", example=([-1, 2],))
+def fabs(m, g, y, x):
+    """The absolute value as a float."""
+    return g * m.sign(x)
+
+
+@scalar(
+    "{0} != {0} ? {0} : {0} == 0 ? {1} : ({t})({0} > 0)",
+    np.heaviside,
+    result="float",
+    example=([-1.0, 0.0, 1.0], 0.5),
+)
+def heaviside(m, g, y, a, b):
+    """0 where ``a`` is negative, ``b`` where it is 0, else 1."""
+    return None, m.where(m.eq(a, 0), g, 0)
+
+
+@scalar(
+    "hypot({0}, {1})",
+    np.hypot,
+    result="float",
+    commutes=True,
+    associates=True,
+    example=([3.0], [4.0]),
+)
+def hypot(m, g, y, a, b):
+    """The root of ``a**2 + b**2``, without overflow on the way."""
+    return g * a / y, g * b / y

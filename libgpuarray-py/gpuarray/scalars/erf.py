@@ -1,0 +1,216 @@
+"""The error function, its complement, and what undoes them."""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from gpuarray.scalars.references import by_element, horner
+from gpuarray.scalars.table import scalar
+
+
+@scalar(
+    "erf({0})",
+    by_element(math.erf),
+    result="float",
+    typed_as=np.exp,
+    example=([0.0, 1.0],),
+)
+def erf(m, g, y, x):
+    """The error function."""
+    return g * m.exp(-(x * x)) * (2 / math.sqrt(math.pi))
+
+
+@scalar(
+    "erfc({0})",
+    by_element(math.erfc),
+    result="float",
+    typed_as=np.exp,
+    example=([0.0, 1.0],),
+)
+def erfc(m, g, y, x):
+    """``1 - erf(x)``, exact where that is near 0."""
+    return -g * m.exp(-(x * x)) * (2 / math.sqrt(math.pi))
+
+
+NEAR = (
+    0.886226925452758014,
+    0.232013666534654143,
+    0.127556175305702523,
+    0.0865521292292822844,
+    0.0649596184968603238,
+    0.0517312543412865194,
+    0.0428373819292962452,
+    0.0364551318455406635,
+    0.0318128384448711864,
+    0.026969129751201436,
+    0.0309101582356060162,
+    -0.00146070210703026919,
+    0.0872286644669813553,
+    -0.0964227452710364341,
+    0.120036906193620081,
+)
+"""Of erfinv(x) / x, by powers of x * x, for a size of x up to 1/2."""
+
+ERF = """
+#ifdef __CUDACC__
+GA_INLINE {t} ga_erfcx({t} x) {
+  return erfcx(x);
+}
+GA_INLINE {t} ga_erfinv({t} x) {
+  return erfinv(x);
+}
+GA_INLINE {t} ga_erfcinv({t} x) {
+  return erfcinv(x);
+}
+#else
+/* Beyond 8 by the continued fraction; below, what squaring x rounds off is put back. */
+GA_INLINE {t} ga_erfcx({t} x) {
+  if (x > 8) {
+    {t} rest = x;
+    for (int k = 12; k > 0; k--)
+      rest = x + 0.5{f} * k / rest;
+    return 0.564189583547756286948{f} / rest;
+  }
+  if (x < -100)
+    return INFINITY;
+  const {t} square = x * x;
+  return exp(square) * (1 + fma(x, x, -square)) * erfc(x);
+}
+/* Of a number up to 1/2 by its series, fitted. */
+GA_INLINE {t} ga_erfinv_near({t} x) {
+  const {t} s = x * x;
+  return x * (NEAR);
+}
+/* What erfc gives z of, 0 < z <= 1/2: from Winitzki's formula by Halley's steps on the
+ * logarithm of erfc. */
+GA_INLINE {t} ga_erfcinv_far({t} z) {
+  const {t} l = log(z), w = l + log(2 - z), mid = 4.33074675{f} + w / 2;
+  {t} y = sqrt(sqrt(mid * mid - w / 0.147{f}) - mid);
+  for (int k = 0; k < 3; k++) {
+    const {t} scaled = ga_erfcx(y);
+    const {t} slope = 1.12837916709551257390{f} / scaled;
+    const {t} step = (y * y + l - log(scaled)) / slope;
+    y -= step / (1 - step * (slope / 2 - y));
+  }
+  return y;
+}
+GA_INLINE {t} ga_erfinv({t} x) {
+  const {t} size = fabs(x);
+  if (size <= 0.5{f})
+    return ga_erfinv_near(x);
+  if (size < 1)
+    return copysign(ga_erfcinv_far(1 - size), x);
+  return size == 1 ? copysign(({t})INFINITY, x) : ({t})NAN;
+}
+GA_INLINE {t} ga_erfcinv({t} z) {
+  if (z >= 0.5{f} && z <= 1.5{f})
+    return ga_erfinv_near(1 - z);
+  if (z > 0 && z < 2)
+    return z < 1 ? ga_erfcinv_far(z) : -ga_erfcinv_far(2 - z);
+  return z == 0 ? ({t})INFINITY : z == 2 ? -({t})INFINITY : ({t})NAN;
+}
+#endif
+""".replace("NEAR", horner(NEAR, "s"))
+
+
+def _erfcx(x):
+    if x > 2:
+        rest = x
+        for k in range(80, 0, -1):
+            rest = x + 0.5 * k / rest
+        return 1 / (math.sqrt(math.pi) * rest)
+    if x < -27:
+        return math.inf
+    square = float(x) * x
+    low = float(Fraction(x) ** 2 - Fraction(square)) if x == x else x
+    try:
+        return math.exp(square) * (1 + low) * math.erfc(x)
+    except OverflowError:
+        return math.inf
+
+
+def _erfc_undone(z):
+    """What erfc gives ``z`` of, ``0 < z <= 1/2``: by Newton's steps."""
+    y = math.sqrt(-math.log(z))
+    for _ in range(60):
+        scaled = _erfcx(y)
+        step = (math.log(scaled) - y * y - math.log(z)) * scaled
+        y += 0.5 * math.sqrt(math.pi) * step
+        if abs(step) < 1e-17 * y:
+            break
+    return y
+
+
+def _erfinv(x):
+    size = abs(x)
+    if not size < 1:
+        return math.copysign(math.inf, x) if size == 1 else math.nan
+    if size > 0.5:
+        return math.copysign(_erfc_undone(1 - size), x)
+    if x == 0:
+        return x
+    half = 0.5 * math.sqrt(math.pi)
+    y = half * x
+    for _ in range(60):
+        step = (x - math.erf(y)) * half * math.exp(y * y)
+        y += step
+        if abs(step) <= 1e-17 * abs(y):
+            break
+    return y
+
+
+def _erfcinv(z):
+    if not 0 < z < 2:
+        return math.inf if z == 0 else -math.inf if z == 2 else math.nan
+    if 0.5 <= z <= 1.5:
+        return _erfinv(1 - z)
+    return _erfc_undone(z) if z < 1 else -_erfc_undone(2 - z)
+
+
+@scalar(
+    "ga_erfcx({0})",
+    by_element(_erfcx),
+    support=ERF,
+    result="float",
+    typed_as=np.exp,
+    example=([0.0, 100.0],),
+)
+def erfcx(m, g, y, x):
+    """``exp(x**2) * erfc(x)``, where ``erfc`` vanishes, too."""
+    return g * (2 * x * y - 2 / math.sqrt(math.pi))
+
+
+@scalar(
+    "ga_erfinv({0})",
+    by_element(_erfinv),
+    support=ERF,
+    result="float",
+    typed_as=np.exp,
+    undone_by="erf",
+    domain=(-1, 1),
+    example=([0.0, 0.5],),
+)
+def erfinv(m, g, y, x):
+    """The number that ``erf`` gives the element of."""
+    return g * m.exp(y * y) * (math.sqrt(math.pi) / 2)
+
+
+@scalar(
+    "ga_erfcinv({0})",
+    by_element(_erfcinv),
+    support=ERF,
+    result="float",
+    typed_as=np.exp,
+    undone_by="erfc",
+    domain=(0, 2),
+    example=([1.0, 1e-10],),
+)
+def erfcinv(m, g, y, x):
+    """The number that ``erfc`` gives the element of."""
+    return -g * m.exp(y * y) * (math.sqrt(math.pi) / 2)

@@ -1,0 +1,173 @@
+"""The gamma function, and the derivatives of its logarithm."""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpuarray.scalars.references import by_element
+from gpuarray.scalars.table import scalar
+
+
+def _gamma(x):
+    if x == 0:
+        return math.copysign(math.inf, x)
+    if x < 0 and (math.isinf(x) or x == math.floor(x)):
+        return math.nan
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _gammaln(x):
+    if x <= 0 and not math.isinf(x) and x == math.floor(x):
+        return math.inf
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _psi(x):
+    """Digamma: by reflection and recurrence to x >= 10, then the asymptotic series."""
+    if math.isnan(x) or x == math.inf:
+        return x
+    if x == -math.inf or (x <= 0 and x == math.floor(x)):
+        return math.nan
+    if x < 0:
+        return _psi(1 - x) - math.pi / math.tan(math.pi * x)
+    shift = 0.0
+    while x < 10:
+        shift -= 1 / x
+        x += 1
+    z = 1 / (x * x)
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+    return shift + math.log(x) - 0.5 / x - series
+
+
+def _tri_gamma(x):
+    """The derivative of digamma, computed the same way."""
+    if math.isnan(x):
+        return x
+    if x == math.inf:
+        return 0.0
+    if x == -math.inf or (x <= 0 and x == math.floor(x)):
+        return math.nan
+    if x < 0:
+        return (math.pi / math.sin(math.pi * x)) ** 2 - _tri_gamma(1 - x)
+    shift = 0.0
+    while x < 10:
+        shift += 1 / (x * x)
+        x += 1
+    z = 1 / (x * x)
+    series = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * 5 / 66))))
+    return shift + (1 + 0.5 / x + series) / x
+
+
+@scalar(
+    "tgamma({0})",
+    by_element(_gamma),
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+    example=([1.0, 5.0],),
+)
+def gamma(m, g, y, x):
+    """The gamma function: of ``n + 1`` it is n factorial."""
+    return g * y * m.psi(x)
+
+
+@scalar(
+    "lgamma({0})",
+    by_element(_gammaln),
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+    example=([1.0, 5.0],),
+)
+def gammaln(m, g, y, x):
+    """The logarithm of the gamma function's absolute value."""
+    return g * m.psi(x)
+
+
+PSI = """
+GA_INLINE {t} ga_psi({t} x) {
+  {t} sum = 0;
+  if (x <= 0) {
+    if (x == floor(x))
+      return NAN;
+    const {t} pi = 3.14159265358979323846264338328{f};
+    sum = -pi / tan(pi * (x - floor(x)));
+    x = 1 - x;
+  }
+  if (x > 1e30{f})
+    return sum + log(x);
+  while (x < 10) {
+    sum -= 1 / x;
+    x += 1;
+  }
+  const {t} z = 1 / (x * x);
+  const {t} series =
+      z * (1 / 12.0{f} -
+           z * (1 / 120.0{f} -
+                z * (1 / 252.0{f} - z * (1 / 240.0{f} - z / 132.0{f}))));
+  return sum + log(x) - 0.5{f} / x - series;
+}
+"""
+TRI_GAMMA = """
+GA_INLINE {t} ga_tri_gamma({t} x) {
+  {t} sum = 0, scale = 1;
+  if (x <= 0) {
+    if (x == floor(x))
+      return NAN;
+    const {t} pi = 3.14159265358979323846264338328{f};
+    const {t} s = pi / sin(pi * (x - floor(x)));
+    sum = s * s;
+    scale = -1;
+    x = 1 - x;
+  }
+  while (x < 10) {
+    sum += scale / (x * x);
+    x += 1;
+  }
+  const {t} z = 1 / x / x;
+  const {t} series =
+      z * (1 / 6.0{f} -
+           z * (1 / 30.0{f} -
+                z * (1 / 42.0{f} - z * (1 / 30.0{f} - z * (5 / 66.0{f})))));
+  return sum + scale * (1 + 0.5{f} / x + series) / x;
+}
+"""
+
+
+@scalar(
+    "ga_psi({0})",
+    by_element(_psi),
+    support=PSI,
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+    example=([1.0, 2.0],),
+)
+def psi(m, g, y, x):
+    """The digamma function: the derivative of ``gammaln``."""
+    return g * m.tri_gamma(x)
+
+
+@scalar(
+    "ga_tri_gamma({0})",
+    by_element(_tri_gamma),
+    support=TRI_GAMMA,
+    result="float",
+    typed_as=np.exp,
+    domain=(0, np.inf),
+    example=([1.0, 2.0],),
+)
+def tri_gamma(m, g, y, x):
+    """The trigamma function: the derivative of ``psi``."""
+    raise NotImplementedError("tri_gamma has no gradient: polygamma(2, x) is not a row")

@@ -1,0 +1,45 @@
+"""NumPy references of rows that NumPy has no function for."""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def real_only(x):
+    """``x``, unless it is complex: then TypeError, as of a ufunc without that loop."""
+    if x.dtype.kind == "c":
+        raise TypeError("it is not defined for complex numbers")
+    return x
+
+
+def floating(function, typed_as=np.exp):
+    """A NumPy reference that takes any real dtype and gives the dtype exp would.
+
+    Of several operands: the dtype that ``typed_as`` would.
+    """
+
+    def reference(*operands):
+        operands = [real_only(np.asarray(x)) for x in operands]
+        asked = (*(x.dtype for x in operands), None)
+        dtype = typed_as.resolve_dtypes(asked)[-1]
+        work = np.float32 if dtype.itemsize == 2 else dtype
+        return np.asarray(function(*(x.astype(work) for x in operands))).astype(dtype)
+
+    return reference
+
+
+def by_element(function, typed_as=np.exp):
+    """A NumPy reference that takes Python floats of one place at a time."""
+    each = np.frompyfunc(function, typed_as.nin, 1)
+    return floating(lambda *xs: each(*(x.astype(np.float64) for x in xs)), typed_as)
+
+
+def horner(coefficients, variable):
+    """C text of a polynomial, of the constant term first."""
+    first, *others = coefficients
+    if not others:
+        return f"{first}{{f}}"
+    return f"{first}{{f}} + {variable} * ({horner(others, variable)})"

@@ -1,0 +1,155 @@
+"""What a row of the table of scalar operations is, and how it gets there.
+
+A row is a decorated function. Its decorator gives the C expression and the NumPy
+reference; the function itself is the gradient: given the math namespace ``m``, the
+gradient ``g`` of the output ``y`` and the inputs, it returns what flows to each input
+(``None``: nothing).
+"""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+Result = Literal["same", "bool", "float"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A scalar operation: what it is in C, in NumPy and under differentiation.
+
+    ``expression`` holds ``{0}``, ``{1}``, ... for the operands; ``{t}``, the C type
+    that is computed in (of the last operand); ``{r}``, the C type of the result;
+    ``{f}``, the suffix that makes a literal of that type (``f`` or nothing); ``{p}``,
+    the C type of the parts of a complex ``{t}``. ``by_kind`` overrides it for operands
+    of a kind (``b i u f c``, NumPy's letters; ``iu`` where the operands are of two
+    kinds; ``f16`` and ``bf16`` where the stored type matters); a row is defined for
+    complex numbers where it has a text for ``c``. ``support`` is the text of the device
+    functions the expression calls, by kind (``""``: every kind), with ``{t}``, ``{p}``
+    and ``{f}`` as above; C's other braces stand as they are.
+
+    Which dtypes come in and out is NumPy's to say: the loops of ``reference``, or of
+    ``typed_as`` where the reference is no ufunc. Where there is neither, the operands
+    in ``joins`` are promoted to the result's dtype and the others are taken as they
+    come. ``gives_parts``: where that dtype is complex, the result has its parts' dtype;
+    ``gives_complex``: the result is the complex dtype of such parts.
+    ``output``: which of the ufunc's results this row is.
+
+    The gradient's docstring is the line that describes the row, and ``example`` has
+    operands that show it: lists for arrays.
+
+    ``operator`` is the Python operator of this meaning (``add`` for ``__add__``);
+    ``aliases`` are further names of the function, as in the array API standard.
+    ``undone_by`` names the row that inverts this one for every input of its ``domain``,
+    which is the interval in which all operands of a float op give a finite result and
+    gradient. There is one row of a name: rows compare by identity, and a pickled row is
+    found again by its name.
+    """
+
+    name: str
+    expression: str
+    reference: Callable[..., Any]
+    gradient: Callable[..., Any]
+    arity: int
+    result: Result = "same"
+    by_kind: Mapping[str, str] = field(default_factory=dict)
+    support: Mapping[str, str] = field(default_factory=dict)
+    typed_as: np.ufunc | None = None
+    joins: tuple[int, ...] = ()
+    gives_parts: bool = False
+    gives_complex: bool = False
+    output: int = 0
+    operator: str | None = None
+    aliases: tuple[str, ...] = ()
+    identity: float | None = None
+    commutes: bool = False
+    associates: bool = False
+    undone_by: str | None = None
+    example: tuple[Any, ...] = ()
+    domain: tuple[float, float] = (-np.inf, np.inf)
+
+    @property
+    def summary(self) -> str:
+        """What the operation gives for its operands ``x``, or ``a`` and ``b``."""
+        return self.gradient.__doc__ or ""
+
+    def c_text(self, kind: str) -> str:
+        """The C expression for operands of ``kind``."""
+        return self.by_kind.get(kind, self.expression)
+
+    def support_text(self, kind: str) -> str:
+        """The device functions that the C expression for ``kind`` calls."""
+        return self.support.get(kind, self.support.get("", ""))
+
+    @property
+    def ufunc(self) -> np.ufunc | None:
+        """NumPy's ufunc that this row stands for, if there is one."""
+        known = self.reference, getattr(np, self.name, None)
+        return next((one for one in known if isinstance(one, np.ufunc)), None)
+
+    @property
+    def loops(self) -> np.ufunc | None:
+        """The ufunc whose loops say which dtypes this row takes and gives."""
+        return self.reference if isinstance(self.reference, np.ufunc) else self.typed_as
+
+    def __reduce__(self) -> tuple[Callable[[str], Scalar], tuple[str]]:
+        return _row, (self.name,)
+
+
+class Pair(NamedTuple):
+    """A function of NumPy with two results, by the row of each."""
+
+    reference: np.ufunc
+    rows: tuple[Scalar, Scalar]
+
+
+SCALARS: dict[str, Scalar] = {}
+
+
+def _row(name: str) -> Scalar:
+    return SCALARS[name]
+
+
+def scalar(
+    expression: str,
+    reference: Callable[..., Any],
+    *,
+    kinds: Mapping[str, str] | None = None,
+    support: str | Mapping[str, str] = "",
+    **properties: Any,
+) -> Callable[[Callable[..., Any]], Scalar]:
+    """Register the decorated gradient function as a row.
+
+    A key of ``kinds`` may stand for several kinds: ``"i|u"``.
+    """
+
+    def register(gradient: Callable[..., Any]) -> Scalar:
+        assert isinstance(gradient, FunctionType)
+        arity = gradient.__code__.co_argcount - 3
+        row = Scalar(
+            name=gradient.__name__.rstrip("_"),
+            expression=expression,
+            reference=reference,
+            gradient=gradient,
+            arity=arity,
+            by_kind=_split_kinds(kinds or {}),
+            support=_split_kinds(
+                {"": support} if isinstance(support, str) else support
+            ),
+            **properties,
+        )
+        SCALARS[row.name] = row
+        return row
+
+    return register
+
+
+def _split_kinds(texts: Mapping[str, str]) -> dict[str, str]:
+    return {kind: text for kinds, text in texts.items() for kind in kinds.split("|")}

@@ -1,0 +1,213 @@
+"""Functions of angles, the hyperbolic ones, and what undoes them."""
+
+# A row's function is typed by its place in the table.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpuarray.scalars.table import scalar
+
+
+@scalar(
+    "sin({0})",
+    np.sin,
+    kinds={"c": "ga_csin({0})"},
+    result="float",
+    example=([0.0, 1.0],),
+)
+def sin(m, g, y, x):
+    """The sine of an angle in radians."""
+    return g * m.cos(x)
+
+
+@scalar(
+    "cos({0})",
+    np.cos,
+    kinds={"c": "ga_ccos({0})"},
+    result="float",
+    example=([0.0, 1.0],),
+)
+def cos(m, g, y, x):
+    """The cosine of an angle in radians."""
+    return -g * m.sin(x)
+
+
+@scalar(
+    "tan({0})",
+    np.tan,
+    kinds={"c": "ga_ctan({0})"},
+    result="float",
+    example=([0.0, 1.0],),
+)
+def tan(m, g, y, x):
+    """The tangent of an angle in radians."""
+    return g * (y * y + 1)
+
+
+@scalar(
+    "asin({0})",
+    np.arcsin,
+    kinds={"c": "ga_casin({0})"},
+    result="float",
+    undone_by="sin",
+    domain=(-1, 1),
+    aliases=("asin",),
+    example=([0.0, 1.0],),
+)
+def arcsin(m, g, y, x):
+    """The angle, from -pi/2 to pi/2, of a sine."""
+    return g / m.sqrt(1 - x * x)
+
+
+@scalar(
+    "acos({0})",
+    np.arccos,
+    kinds={"c": "ga_cacos({0})"},
+    result="float",
+    undone_by="cos",
+    domain=(-1, 1),
+    aliases=("acos",),
+    example=([0.0, 1.0],),
+)
+def arccos(m, g, y, x):
+    """The angle, from 0 to pi, of a cosine."""
+    return -g / m.sqrt(1 - x * x)
+
+
+@scalar(
+    "atan({0})",
+    np.arctan,
+    kinds={"c": "ga_catan({0})"},
+    result="float",
+    undone_by="tan",
+    aliases=("atan",),
+    example=([0.0, 1.0],),
+)
+def arctan(m, g, y, x):
+    """The angle, from -pi/2 to pi/2, of a tangent."""
+    return g / (x * x + 1)
+
+
+@scalar(
+    "atan2({0}, {1})",
+    np.arctan2,
+    result="float",
+    aliases=("atan2",),
+    example=([1.0, -1.0], -1.0),
+)
+def arctan2(m, g, y, a, b):
+    """The angle, from -pi to pi, of the point (``b``, ``a``)."""
+    scale = g / (a * a + b * b)
+    return scale * b, -scale * a
+
+
+@scalar(
+    "sinh({0})",
+    np.sinh,
+    kinds={"c": "ga_csinh({0})"},
+    result="float",
+    undone_by="arcsinh",
+    example=([0.0, 1.0],),
+)
+def sinh(m, g, y, x):
+    """The hyperbolic sine."""
+    return g * m.cosh(x)
+
+
+@scalar(
+    "cosh({0})",
+    np.cosh,
+    kinds={"c": "ga_ccosh({0})"},
+    result="float",
+    example=([0.0, 1.0],),
+)
+def cosh(m, g, y, x):
+    """The hyperbolic cosine."""
+    return g * m.sinh(x)
+
+
+@scalar(
+    "tanh({0})",
+    np.tanh,
+    kinds={"c": "ga_ctanh({0})"},
+    result="float",
+    undone_by="arctanh",
+    example=([0.0, 1.0],),
+)
+def tanh(m, g, y, x):
+    """The hyperbolic tangent."""
+    return g * (1 - y * y)
+
+
+@scalar(
+    "asinh({0})",
+    np.arcsinh,
+    kinds={"c": "ga_casinh({0})"},
+    result="float",
+    undone_by="sinh",
+    aliases=("asinh",),
+    example=([0.0, 1.0],),
+)
+def arcsinh(m, g, y, x):
+    """What ``sinh`` gives the element of."""
+    return g / m.sqrt(x * x + 1)
+
+
+@scalar(
+    "acosh({0})",
+    np.arccosh,
+    kinds={"c": "ga_cacosh({0})"},
+    result="float",
+    undone_by="cosh",
+    domain=(1, np.inf),
+    aliases=("acosh",),
+    example=([1.0, 2.0],),
+)
+def arccosh(m, g, y, x):
+    """The positive number that ``cosh`` gives the element of."""
+    return g / (m.sqrt(x - 1) * m.sqrt(x + 1))
+
+
+@scalar(
+    "atanh({0})",
+    np.arctanh,
+    kinds={"c": "ga_catanh({0})"},
+    result="float",
+    undone_by="tanh",
+    domain=(-1, 1),
+    aliases=("atanh",),
+    example=([0.0, 0.5],),
+)
+def arctanh(m, g, y, x):
+    """What ``tanh`` gives the element of."""
+    return g / (1 - x * x)
+
+
+@scalar(
+    "{0} * 0.0174532925199432957692369076849{f}",
+    np.deg2rad,
+    result="float",
+    undone_by="rad2deg",
+    aliases=("radians",),
+    example=([90.0, 180.0],),
+)
+def deg2rad(m, g, y, x):
+    """An angle in degrees in radians."""
+    return g * (math.pi / 180)
+
+
+@scalar(
+    "{0} * 57.2957795130823208767981548141{f}",
+    np.rad2deg,
+    result="float",
+    undone_by="deg2rad",
+    aliases=("degrees",),
+    example=([0.0, np.pi],),
+)
+def rad2deg(m, g, y, x):
+    """An angle in radians in degrees."""
+    return g * (180 / math.pi)

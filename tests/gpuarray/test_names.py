@@ -1,0 +1,76 @@
+"""The package's names: which there are, and that most are loaded when asked for."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import gpuarray
+import pytest
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.names import MODULES, PLACE_OF, PLACES
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_dir_has_the_public_names_and_nothing_else():
+    names = dir(gpuarray)
+    assert names == gpuarray.__all__
+    assert set(names) >= {*FUNCTIONS, *PLACE_OF, *MODULES, "pi", "float32", "newaxis"}
+    assert not {"np", "numpy", "math", "Any", "sys", "dispatch", "pickling"} & set(
+        names
+    )
+    assert not [name for name in names if name.startswith("_") and name[1] != "_"]
+
+
+def test_every_public_name_is_there():
+    for name in gpuarray.__all__:
+        getattr(gpuarray, name)
+    scope = {}
+    exec("from gpuarray import *", scope)
+    assert set(scope) - {"__builtins__"} == set(gpuarray.__all__)
+
+
+def test_each_name_has_one_place():
+    listed = [name for names in PLACES.values() for name in names]
+    assert len(listed) == len(set(listed))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="gpuarray' has no attribute 'exq'"):
+        gpuarray.exq  # noqa: B018
+    assert not hasattr(gpuarray, "np")
+
+
+def test_modules_are_loaded_when_they_are_asked_for():
+    program = """
+import sys, gpuarray
+before = set(sys.modules)
+assert not {f"gpuarray.{m}" for m in ("fft", "linalg", "random", "sets")} & before
+assert gpuarray.context.__name__ == "context" and callable(gpuarray.array)
+gpuarray.sets
+assert "gpuarray.sets" in sys.modules and callable(gpuarray.fft.fft)
+import gpuarray.fusing, gpuarray.summation, gpuarray.profiling
+for name in gpuarray.names.PLACE_OF:
+    assert not type(getattr(gpuarray, name)).__name__ == "module", name
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_public_name_is_no_module_that_is_loaded_later():
+    """Else the module would stand for it, whoever loads it first."""
+    program = """
+import sys, gpuarray
+late = [m for m in gpuarray.names.PLACES if f"gpuarray.{m}" not in sys.modules]
+assert not set(late) & set(gpuarray.names.PLACE_OF), late
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_list_for_type_checkers_is_current():
+    path = ROOT / "tools" / "write_stub.py"
+    spec = importlib.util.spec_from_file_location("write_stub", path)
+    writer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(writer)
+    said = "write it anew: python tools/write_stub.py --refresh"
+    assert writer.STUB.read_text() == writer.stub(), said
