@@ -1,179 +1,171 @@
-"""Settings of the compiler: one frozen dataclass, read from the environment once.
+"""Settings of the compiler, from files, the environment and the program.
 
-``config.floatX`` reads the setting in force; ``with config.use(floatX="float32"):``
-changes it for the block, in this thread or task only.
+``config.floatX`` reads the setting in force. ``with config.use(floatX="float32"):``
+changes it for the block, in this thread or task only; ``config.floatX = "float32"`` for
+the program. What starts a program comes from ``~/.gpuarrayrc``, in which ``[global]``
+holds the settings without a dot and ``[profiling]`` those that begin with it, and from
+``GPUARRAY_FLAGS="device=cuda0,floatX=float32"``, which comes before the file.
 """
 
 from __future__ import annotations
 
+import configparser
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args, get_type_hints
+from pathlib import Path
+from typing import Any
 
-from gpuarray.compiler.errors import ConfigError, ConfigFrozenError
+from gpuarray.compiler.errors import ConfigError
+from gpuarray.compiler.flags import (
+    Config,
+    changed,
+    context_map,
+    find,
+    flags_of,
+    known,
+    read,
+    values_of,
+)
 
-DEVICE = re.compile(r"|cpu|null|cuda\d*|opencl(\d+:\d+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """What a user may choose; every field has a default that is safe.
-
-    ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
-    first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
-    the default context of ``gpuarray``. ``contexts`` maps names of a program to
-    devices: ``dev0->cuda0;dev1->cuda1``.
-    """
-
-    floatX: Literal["float16", "float32", "float64"] = "float64"
-    device: str = ""
-    contexts: str = ""
-    cast_policy: Literal["custom", "numpy+floatX"] = "custom"
-    mode: Literal["FAST_RUN", "FAST_COMPILE", "DebugMode", "ProfileMode"] = "FAST_RUN"
-    rewrites: Literal["none", "safe", "all"] = "all"
-    fuse: bool = True
-    allow_gc: bool = True
-    profile: bool = False
-    on_unused_input: Literal["raise", "warn", "ignore"] = "raise"
-    exception_verbosity: Literal["low", "high"] = "low"
-
-    def __post_init__(self) -> None:
-        for name, hint in get_type_hints(Config).items():
-            check_value(name, hint, getattr(self, name))
-        if not DEVICE.fullmatch(self.device):
-            raise ConfigError(
-                f"config: device={self.device!r} names no device; write cpu, cuda, "
-                "cuda0, opencl0:0, or nothing for the default"
-            )
-        context_map(self.contexts)
+__all__ = ["Config", "Settings", "config", "context_map", "load", "parse_flags"]
 
 
-def context_map(text: str) -> dict[str, str]:
-    """The devices that a program's names of contexts stand for.
-
-    >>> context_map("dev0->cuda0;dev1->cuda1")
-    {'dev0': 'cuda0', 'dev1': 'cuda1'}
-    """
-    devices: dict[str, str] = {}
-    for pair in filter(None, text.split(";")):
-        name, arrow, device = (part.strip() for part in pair.partition("->"))
-        if not arrow or not name or not device or DEVICE.fullmatch(name):
-            raise ConfigError(
-                f"config: contexts={text!r} holds {pair!r}; write name->device pairs "
-                "with names that are no devices, such as dev0->cuda0;dev1->cuda1"
-            )
-        if not DEVICE.fullmatch(device):
-            raise ConfigError(f"config: contexts={text!r}: {device!r} is no device")
-        devices[name] = device
-    return devices
-
-
-def check_value(name: str, hint: Any, value: Any) -> None:
-    """Raise ConfigError unless a field of type ``hint`` takes ``value``."""
-    allowed = get_args(hint)
-    if allowed and value not in allowed:
-        raise ConfigError(
-            f"config: {name}={value!r} is not known; it takes one of {list(allowed)}"
-        )
-    if not allowed and not isinstance(value, hint):
-        raise ConfigError(
-            f"config: {name}={value!r} is a {type(value).__name__}, not a "
-            f"{hint.__name__}"
-        )
-
-
-def parse_flags(text: str, *, strict: bool = True) -> Config:
-    """The Config that ``text`` asks for: ``"floatX=float32,device=cuda0"``.
+def parse_flags(text: str, *, strict: bool = True) -> dict[str, Any]:
+    """The settings in ``text``: ``"floatX=float32,device=cuda0"``.
 
     The older names of a device, ``gpu`` and ``gpu0``, mean ``cuda`` and ``cuda0``. An
     unknown name is an error where ``strict``, else it is left to the program that it is
     meant for.
 
-    >>> parse_flags("floatX=float32,device=gpu0").device
-    'cuda0'
+    >>> parse_flags("floatX=float32,device=gpu0")
+    {'floatX': 'float32', 'device': 'cuda0'}
     """
-    hints = get_type_hints(Config)
-    changes: dict[str, Any] = {}
+    pairs = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
-        if name in hints:
-            changes[name] = read_value(name, hints[name], value)
-        elif strict or not equals:
-            raise ConfigError(
-                f"config: flag {item!r} is not known; write name=value with a name "
-                f"among {sorted(hints)}"
-            )
-    return Config(**changes)
+        if not equals:
+            raise ConfigError(f"config: flag {item!r} has no value; write {item}=value")
+        pairs.append((name, value))
+    return values_of(pairs, "GPUARRAY_FLAGS", strict=strict)
 
 
-def read_value(name: str, hint: Any, text: str) -> Any:
-    """The value that ``text`` means for a field of type ``hint``."""
-    if hint is bool:
-        words = {"1": True, "true": True, "0": False, "false": False}
-        if text.lower() not in words:
-            raise ConfigError(f"config: {name}={text!r} is neither True nor False")
-        return words[text.lower()]
-    if name == "device":
-        return re.sub(r"^gpu", "cuda", text)
-    return text
+def read_file(path: Path) -> dict[str, Any]:
+    """The settings in a file of sections. A file that is not there holds none."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    try:
+        with path.open() as file:
+            parser.read_file(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        raise ConfigError(f"config: {path} cannot be read: {error}") from None
+    pairs = [
+        (name if section == "global" else f"{section}.{name}", value.strip())
+        for section in parser.sections()
+        for name, value in parser.items(section)
+    ]
+    return values_of(pairs, str(path), strict=True)
 
 
-def from_environment(environment: Mapping[str, str]) -> Config:
-    """The Config of GPUARRAY_FLAGS, or else of THEANO_FLAGS."""
+def load(environment: Mapping[str, str]) -> Config:
+    """The Config that a program starts with.
+
+    ``GPUARRAYRC`` names the files to read, ``~/.gpuarrayrc`` by default; the later ones
+    come before the earlier. Without ``GPUARRAY_FLAGS``, ``THEANO_FLAGS`` is read.
+    """
+    home = Path(environment.get("HOME") or Path.home())
+    listed = environment.get("GPUARRAYRC", str(home / ".gpuarrayrc"))
+    values: dict[str, Any] = {}
+    for name in filter(None, listed.split(os.pathsep)):
+        values |= read_file(Path(name).expanduser())
     if "GPUARRAY_FLAGS" in environment:
-        return parse_flags(environment["GPUARRAY_FLAGS"])
-    return parse_flags(environment.get("THEANO_FLAGS", ""), strict=False)
+        values |= parse_flags(environment["GPUARRAY_FLAGS"])
+    else:
+        values |= parse_flags(environment.get("THEANO_FLAGS", ""), strict=False)
+    return changed(Config(), values)
 
 
-_DEFAULT = from_environment(os.environ)
-_CURRENT: ContextVar[Config] = ContextVar("gpuarray.compiler.config", default=_DEFAULT)
+class Program:
+    """The settings of the whole program: what it started with, and assignments."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+
+
+_SECTIONS = frozenset(name.partition(".")[0] for name in known() if "." in name)
+_PROGRAM = Program(load(os.environ))
+_BLOCK: ContextVar[Config | None] = ContextVar("gpuarray.compiler", default=None)
 
 
 class Settings:
-    """Reads as the Config that is in force for this thread or task."""
+    """Reads as the Config in force, or as one of its sections; prints every setting."""
+
+    def __init__(self, prefix: str = "") -> None:
+        object.__setattr__(self, "_prefix", prefix)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_CURRENT.get(), name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        full = f"{self._prefix}{name}"
+        if full in _SECTIONS:
+            return Settings(f"{full}.")
+        try:
+            return read(self.current(), full)
+        except AttributeError:
+            find(full)  # raises, with the near names
+            raise
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise ConfigFrozenError(
-            f"config: {name} cannot be assigned; write `with "
-            f"config.use({name}={value!r}):`, "
-            f"or start the program with GPUARRAY_FLAGS={name}={value}"
-        )
+        config = changed(self.current(), {f"{self._prefix}{name}": value})
+        if _BLOCK.get() is None:
+            _PROGRAM.config = config
+        else:
+            _BLOCK.set(config)
 
     def __dir__(self) -> list[str]:
-        return [*(field.name for field in fields(Config)), "current", "use"]
+        names = (
+            name.removeprefix(self._prefix).partition(".")[0]
+            for name in known()
+            if name.startswith(self._prefix)
+        )
+        return sorted({*names, "change_flags", "current", "use"})
 
     def __repr__(self) -> str:
-        return repr(_CURRENT.get())
+        lines = []
+        for each in flags_of(Config):
+            if each.name.startswith(self._prefix):
+                value = read(self.current(), each.name)
+                is_set = (
+                    "" if value == each.default else f", by default {each.default!r}"
+                )
+                lines.append(f"{each.name} = {value!r}  ({each.choices}{is_set})")
+                lines.append(f"    {each.text}")
+        return "\n".join(lines)
 
     def current(self) -> Config:
         """The frozen Config in force."""
-        return _CURRENT.get()
+        return _BLOCK.get() or _PROGRAM.config
 
     @contextmanager
     def use(self, **changes: Any) -> Iterator[Config]:
-        """Change settings for the block; they come back at its end.
+        """Change settings for the block, or for a function that this decorates.
 
-        >>> with config.use(floatX="float32"):
-        ...     config.floatX
-        'float32'
+        They come back at its end. A dotted name is given in a dictionary.
+
+        >>> with config.use(floatX="float32", **{"profiling.n_ops": 5}):
+        ...     config.floatX, config.profiling.n_ops
+        ('float32', 5)
         """
-        known = {field.name for field in fields(Config)}
-        if unknown := sorted(set(changes) - known):
-            raise ConfigError(
-                f"config: no setting is named {unknown[0]!r}; there are {sorted(known)}"
-            )
-        token = _CURRENT.set(replace(_CURRENT.get(), **changes))
+        token = _BLOCK.set(changed(self.current(), changes))
         try:
-            yield _CURRENT.get()
+            yield self.current()
         finally:
-            _CURRENT.reset(token)
+            _BLOCK.reset(token)
+
+    change_flags = use
 
 
 config = Settings()

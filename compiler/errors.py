@@ -19,6 +19,21 @@ class GraphValueError(CompilerError, ValueError):
     """A value of the right type means nothing here: an axis, a name, a shape."""
 
 
+class GraphIndexError(GraphValueError, IndexError):
+    """An index is out of bounds, or there are more indices than axes."""
+
+
+class GraphKeyError(CompilerError, KeyError):
+    """Nothing is kept by this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class NotScalarConstantError(CompilerError, ValueError):
+    """A variable is no number that is known before the program runs."""
+
+
 class InconsistencyError(CompilerError, ValueError):
     """The graph cannot be ordered: a node would need its own result."""
 
@@ -35,6 +50,10 @@ class DisconnectedInputError(CompilerError, ValueError):
     """A gradient is asked for a variable that the cost does not depend on."""
 
 
+class NullTypeGradError(CompilerError, TypeError):
+    """A gradient is asked for that an operation on the way leaves undefined."""
+
+
 class NoGradientError(CompilerError, NotImplementedError):
     """An operation on the way from the cost to a variable has no gradient."""
 
@@ -43,12 +62,54 @@ class NotOfferedError(CompilerError, NotImplementedError):
     """The operation is not offered; the message says what to use instead."""
 
 
+class HostOpError(CompilerError, AssertionError):
+    """An operation would run on the host, which ``assert_no_cpu_op`` does not allow."""
+
+
 class ConfigError(CompilerError, ValueError):
     """A setting has an unknown name or a value that it cannot take."""
 
 
-class ConfigFrozenError(CompilerError, AttributeError):
-    """A setting was assigned to; ``with config.use(...)`` changes one for a block."""
+class DebugModeError(CompilerError):
+    """DebugMode found an operation or a rewrite that is not what it says it is."""
+
+
+class BadOptimization(DebugModeError):
+    """A rewrite changed a value."""
+
+
+class BadThunkOutput(DebugModeError):
+    """A device computed something else than the operation's NumPy reference."""
+
+
+class BadDestroyMap(DebugModeError):
+    """An operation wrote to an input that its destroy_map does not name."""
+
+
+class BadViewMap(DebugModeError):
+    """A result shares memory with an input that the op's view_map does not name."""
+
+
+class InvalidValueError(DebugModeError, TypeError):
+    """An operation gave a result of another type than its node announces."""
+
+
+class NanGuardError(CompilerError, AssertionError):
+    """NanGuardMode found nan, an infinity or a very large number."""
+
+
+class AssertError(CompilerError, AssertionError):
+    """A condition that the program asserts does not hold."""
+
+
+class MissingProgramError(CompilerError, RuntimeError):
+    """A program that draws pictures is not installed."""
+
+
+class TestValueError(CompilerError, AttributeError):
+    """A test value is missing where compute_test_value asks for it."""
+
+    __test__ = False  # no test of pytest's
 
 
 def made_at(message: str, trace: object) -> str:

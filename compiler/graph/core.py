@@ -13,18 +13,20 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError, NoGradientError, NotOfferedError
+from gpuarray.compiler.graph.absent import disconnected_type
 from gpuarray.compiler.graph.types import (
     ArrayType,
     TensorType,
     Type,
     dtype_name,
 )
+from gpuarray.dtypes import as_dtype, kind_of
 
 if TYPE_CHECKING:
     from gpuarray.compiler.ops.operators import Operators
@@ -38,11 +40,12 @@ Array = np.ndarray[Any, Any]
 
 
 class Trace(NamedTuple):
-    """A line of the user's program."""
+    """A line of the user's program; ``outer`` has those that called it, if kept."""
 
     file: str
     line: int
     function: str
+    outer: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         text = linecache.getline(self.file, self.line).strip()
@@ -64,7 +67,10 @@ def traced_as(trace: Trace | None) -> Iterator[None]:
 
 
 def user_line() -> Trace | None:
-    """The innermost line on the stack that is not of this package."""
+    """The innermost line on the stack that is not of this package.
+
+    With the setting ``exception_verbosity=high`` it has the lines around it too.
+    """
     fixed = _TRACE.get()
     if not isinstance(fixed, str):
         return fixed
@@ -72,10 +78,27 @@ def user_line() -> Trace | None:
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module != "gpuarray" and not module.startswith("gpuarray."):
-            code = frame.f_code
-            return Trace(code.co_filename, frame.f_lineno, code.co_name)
+            line = _line(frame)
+            if config.exception_verbosity == "high":
+                line = line._replace(outer=tuple(_callers(frame)))
+            return line
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def _line(frame: FrameType) -> Trace:
+    code = frame.f_code
+    return Trace(code.co_filename, frame.f_lineno, code.co_name)
+
+
+def _callers(frame: FrameType) -> Iterator[Trace]:
+    """The lines that called a frame, as many as ``traceback.limit`` says."""
+    outer = frame.f_back
+    for _ in range(config.traceback.limit):
+        if outer is None:
+            return
+        yield _line(outer)
+        outer = outer.f_back
 
 
 class Variable(Operators):
@@ -171,9 +194,12 @@ def short_value(data: Any) -> str:
 
 
 class Apply:
-    """A node: ``op`` applied to ``inputs`` gives ``outputs``."""
+    """A node: ``op`` applied to ``inputs`` gives ``outputs``.
 
-    __slots__ = ("__weakref__", "inputs", "op", "outputs")
+    ``depth`` is the number of nodes on the longest way from a leaf, when it was made.
+    """
+
+    __slots__ = ("__weakref__", "depth", "inputs", "op", "outputs")
 
     def __init__(
         self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]
@@ -187,6 +213,8 @@ class Apply:
                     f"{op}: given {given!r}, a {type(given).__name__}; a node takes "
                     "and gives variables"
                 )
+        owners = [each.owner for each in self.inputs if each.owner is not None]
+        self.depth: int = 1 + max((owner.depth for owner in owners), default=0)
         for index, output in enumerate(self.outputs):
             if output.owner is not None:
                 raise GraphTypeError(
@@ -207,6 +235,13 @@ class Apply:
         """The user's line that made the node."""
         trace: Trace | None = getattr(self.outputs[0].tag, "trace", None)
         return trace
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """What a pickle holds: first nodes deep below, so that it need not recurse."""
+        return _steps_below(self), self.depth, self.op, self.inputs, self.outputs
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, self.depth, self.op, self.inputs, self.outputs = state
 
     def clone_with(self, inputs: Sequence[Variable]) -> Apply:
         """The same operation on other inputs, with the tags and names of this node.
@@ -231,6 +266,45 @@ class Apply:
     __repr__ = __str__
 
 
+PICKLE_STEP = 32
+
+
+def _level(node: Apply) -> int:
+    """How wide a band of depths ends between the node and an input: 0 is none."""
+    owners = [each.owner for each in node.inputs if each.owner is not None]
+    low = min((owner.depth for owner in owners), default=0)
+    level, width = 0, PICKLE_STEP
+    while node.depth // width > low // width:
+        level, width = level + 1, width * PICKLE_STEP
+    return level
+
+
+def _steps_below(node: Apply) -> Sequence[Apply]:
+    """Nodes to be pickled before a node at the end of a band, in order.
+
+    They end bands as wide within the next wider one; so each step down is short, and
+    all steps together visit a node a few times only.
+    """
+    level = _level(node)
+    if level == 0:
+        return ()
+    found: list[Apply] = []
+    seen = {node}
+    stack = [node]
+    while stack:
+        for variable in stack.pop().inputs:
+            owner = variable.owner
+            if owner is None or owner in seen:
+                continue
+            seen.add(owner)
+            its = _level(owner)
+            if its >= level:
+                found.append(owner)
+            if its <= level:
+                stack.append(owner)
+    return sorted(found, key=lambda each: each.depth)
+
+
 class Op:
     """What is done to inputs. An op says what, never how.
 
@@ -249,13 +323,19 @@ class Op:
       where the length is known by running only.
 
     ``view_map`` and ``destroy_map`` map the index of an output to the inputs that it
-    may alias or that it overwrites.
+    may alias or that it overwrites. ``undetermined`` has the indices of outputs that
+    the inputs do not determine: memory as it is found, factors up to signs.
     """
 
     __props__: ClassVar[tuple[str, ...]]
 
     view_map: Mapping[int, Sequence[int]] = {}
     destroy_map: Mapping[int, Sequence[int]] = {}
+    undetermined: Collection[int] = ()
+
+    is_holomorphic: bool = True
+    """Whether the gradient, written as for real numbers, holds for complex ones."""
+    _test_values: ClassVar[list[Callable[[Apply], None]]] = []
 
     @property
     def properties(self) -> tuple[Any, ...] | None:
@@ -302,7 +382,15 @@ class Op:
         """The output of a new node, or the list of its outputs."""
         with traced_as(user_line()):  # not a line of the op's own make_node
             node = self.make_node(*inputs, **options)
+        if config.compute_test_value != "off":
+            for compute in self._test_values:
+                compute(node)
         return node.outputs[0] if len(node.outputs) == 1 else node.outputs
+
+    @classmethod
+    def learn_test_values(cls, compute: Callable[[Apply], None]) -> None:
+        """What gives a new node's outputs their test values."""
+        cls._test_values.append(compute)
 
     def reference(self, *arrays: Any) -> Any:
         """The result computed with NumPy."""
@@ -341,11 +429,15 @@ class Op:
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
         """What flows to each input, by whichever way the op defines its gradient."""
+        given = [disconnected_type() if g is None else g for g in output_gradients]
+        l_op: Callable[..., Any] | None = getattr(self, "L_op", None)
+        if l_op is not None:
+            return list(l_op(list(inputs), list(outputs), given))
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         if grad is None:
             return list(self.lop(inputs, outputs, output_gradients))
         if len(inspect.signature(grad).parameters) == 2:
-            return list(grad(list(inputs), list(output_gradients)))
+            return list(grad(list(inputs), given))
         (y,), (g,) = outputs, output_gradients
         terms = grad(m, g, y, *inputs)
         return list(terms) if isinstance(terms, (tuple, list)) else [terms]
@@ -396,7 +488,7 @@ def literal_dtype(value: Any, float_x: str) -> str | None:
 
     Integers take the smallest signed dtype that holds them. Floats take floatX where
     that is narrower than float64, else float32 or float64, the smallest that keeps the
-    value.
+    value; complex numbers take the dtype whose parts are so.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         for dtype in ("int8", "int16", "int32", "int64"):
@@ -413,6 +505,9 @@ def literal_dtype(value: Any, float_x: str) -> str | None:
         with np.errstate(all="ignore"):
             exact = float(np.float32(value)) == value or value != value
         return "float32" if exact else "float64"
+    if isinstance(value, complex) and not isinstance(value, np.complexfloating):
+        parts = {literal_dtype(part, float_x) for part in (value.real, value.imag)}
+        return "complex128" if "float64" in parts else "complex64"
     return None
 
 
@@ -425,14 +520,13 @@ def constant(
     """A constant of the value; its axes of length 1 broadcast."""
     from_literal = literal_dtype(value, _LITERAL_FLOAT.get() or config.floatX)
     try:
-        array = np.array(value, dtype=None if dtype is None else dtype_name(dtype))
-        if dtype is None and from_literal is not None:
-            array = np.array(value, dtype=from_literal)
+        wanted = from_literal if dtype is None else dtype_name(dtype)
+        array = np.array(value, dtype=None if wanted is None else as_dtype(wanted))
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphTypeError(
             f"{asked_by}: {value!r} is no number or array: {error}"
         ) from error
-    if array.dtype.kind not in "biuf":
+    if kind_of(array.dtype) not in "biufc":
         raise GraphTypeError(
             f"{asked_by}: given {value!r}, a {type(value).__name__}; expected a "
             "variable, a number or an array of numbers"

@@ -29,9 +29,9 @@ class FunctionGraph:
     The nodes are copies, so the user's expression stays; leaves (inputs, constants,
     shared variables) are the user's own objects. An input that is computed by a node
     gets a fresh leaf. ``memo`` maps the user's variables to those of this graph.
-    ``clients[variable]`` lists ``(node, index)`` for each use, or ``("output",
-    index)``. ``log`` lists the changes, and each function of ``listeners`` is called
-    with a change after it was made.
+    ``clients[variable]`` has ``(node, index)`` for each use, or ``("output", index)``,
+    in the order in which they came. ``log`` lists the changes, and each function of
+    ``listeners`` is called with a change after it was made.
 
     Raises MissingInputError if a leaf is neither an input nor a constant.
     """
@@ -43,15 +43,19 @@ class FunctionGraph:
         }
         self.inputs = [self.memo[variable] for variable in inputs]
         self.outputs = clone(outputs, self.memo)
-        self.clients: dict[Variable, list[Client]] = {
-            variable: [] for variable in self.inputs
+        self.clients: dict[Variable, dict[Client, None]] = {
+            variable: {} for variable in self.inputs
         }
         self.apply_nodes: set[Apply] = set()
         self.log: list[Change] = []
         self.listeners: list[Callable[[Change], Any]] = []
         for index, output in enumerate(self.outputs):
             self._import(output)
-            self.clients[output].append(("output", index))
+            self.clients[output][("output", index)] = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the graph as it is, without its log and listeners."""
+        return FunctionGraph, (self.inputs, self.outputs)
 
     @property
     def variables(self) -> list[Variable]:
@@ -67,9 +71,9 @@ class FunctionGraph:
         for node in new:
             self.apply_nodes.add(node)
             for output in node.outputs:
-                self.clients.setdefault(output, [])
+                self.clients.setdefault(output, {})
             for index, each in enumerate(node.inputs):
-                self.clients[each].append((node, index))
+                self.clients[each][(node, index)] = None
         return new
 
     def _import_leaf(self, leaf: Variable) -> None:
@@ -81,7 +85,7 @@ class FunctionGraph:
                     getattr(leaf.tag, "trace", None),
                 )
             )
-        self.clients[leaf] = []
+        self.clients[leaf] = {}
 
     def replace(self, old: Variable, new: Variable, reason: str = "") -> None:
         """Let every user of ``old`` use ``new``; what nobody needs any more is dropped.
@@ -123,8 +127,8 @@ class FunctionGraph:
             old, client.inputs[index] = client.inputs[index], new
         else:
             old, self.outputs[index] = self.outputs[index], new
-        self.clients[old].remove((client, index))
-        self.clients[new].append((client, index))
+        del self.clients[old][(client, index)]
+        self.clients[new][(client, index)] = None
 
     def _prune(self, candidates: list[Variable]) -> None:
         stack = list(candidates)
@@ -143,7 +147,7 @@ class FunctionGraph:
             for output in node.outputs:
                 del self.clients[output]
             for index, each in enumerate(node.inputs):
-                self.clients[each].remove((node, index))
+                del self.clients[each][(node, index)]
                 stack.append(each)
 
     def toposort(self) -> list[Apply]:

@@ -1,13 +1,12 @@
-"""Graphs as text: a tree of nodes, a formula, or a few lines for an error message."""
+"""Graphs as text: a formula, or a few lines for an error message."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError
-from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import toposort
 
@@ -26,135 +25,92 @@ def letters(number: int) -> str:
             return text
 
 
-class _Ids:
-    """Names nodes and leaves in the order in which they are met.
-
-    Equal constants share a name.
-    """
-
-    def __init__(self, style: str) -> None:
-        self.style = style
-        self.numbers: dict[Any, int] = {}
-
-    def text(self, variable: Variable) -> str:
-        key: Any = variable.owner or variable
-        if isinstance(variable, Constant):
-            key = variable.signature
-        number = self.numbers.setdefault(key, len(self.numbers))
-        styles = {
-            "CHAR": f" [id {letters(number)}]",
-            "int": f" [id {number}]",
-            "id": f" [id {id(key)}]",
-            "": "",
-        }
-        return styles[self.style]
-
-
-class _TreePrinter:
-    """Walks a graph and gives its lines; each node is spelled out once."""
-
-    def __init__(
-        self, order: dict[Apply, int], ids: str, print_type: bool, stop_on_name: bool
-    ) -> None:
-        self.order = order
-        self.ids = _Ids(ids)
-        self.print_type = print_type
-        self.stop_on_name = stop_on_name
-        self.done: set[Apply] = set()
-
-    def lines(self, root: Variable, depth: int) -> Iterator[str]:
-        stack = [(root, "", "", depth)]
-        while stack:
-            variable, prefix, child_prefix, left = stack.pop()
-            if left == 0:
-                continue
-            yield f"{prefix}{self.describe(variable)}".rstrip()
-            node = variable.owner
-            named = self.stop_on_name and variable.name is not None
-            if node is None or node in self.done or named:
-                continue
-            self.done.add(node)
-            last = len(node.inputs) - 1
-            for index in range(last, -1, -1):
-                below = child_prefix + (" |" if index < last else "  ")
-                stack.append((node.inputs[index], child_prefix + " |", below, left - 1))
-
-    def describe(self, variable: Variable) -> str:
-        kind = f" <{variable.type}>" if self.print_type else ""
-        node = variable.owner
-        if node is None:
-            return f"{variable}{self.ids.text(variable)}{kind}"
-        op = f"{node.op}.{variable.index}" if len(node.outputs) > 1 else f"{node.op}"
-        place = self.order.get(node, "")
-        name = variable.name or ""
-        return f"{op}{self.ids.text(variable)}{kind} '{name}'   {place}"
-
-
-def _roots(item: Any) -> tuple[list[Variable], dict[Apply, int]]:
-    """The variables to print of one item, and the order of nodes where there is one."""
-    if isinstance(item, Variable):
-        return [item], {}
-    if isinstance(item, Apply):
-        return list(item.outputs), {}
-    fgraph = item if isinstance(item, FunctionGraph) else _graph_of(item)
-    return fgraph.outputs, {node: i for i, node in enumerate(fgraph.toposort())}
-
-
-def _graph_of(function: Any) -> FunctionGraph:
-    fgraph = getattr(getattr(function, "maker", function), "fgraph", None)
+def graph_of(function: Any, asked_by: str) -> FunctionGraph:
+    """The graph of a compiled function, or the graph given. Raises TypeError."""
+    fgraph = getattr(getattr(function, "maker", function), "fgraph", function)
     if not isinstance(fgraph, FunctionGraph):
         raise GraphTypeError(
-            f"debugprint: given {function!r}, a {type(function).__name__}; expected a "
+            f"{asked_by}: given {function!r}, a {type(function).__name__}; expected a "
             "variable, a node, a graph, a compiled function, or a list of them"
         )
     return fgraph
 
 
-def debugprint(
-    obj: Any,
-    depth: int = -1,
-    print_type: bool = False,
-    file: TextIO | str | None = None,
-    ids: str = "CHAR",
-    stop_on_name: bool = False,
-) -> str | None:
-    """Print the tree of a variable, a function, or a list of them; a node comes once.
+Printer = Callable[..., str]
+"""Gives the text of a node, from those of its inputs."""
 
-    A function's nodes end with their place in the order of computing. ``ids`` is
-    ``"CHAR"``, ``"int"``, ``"id"`` or ``""``; ``file="str"`` returns the text instead
-    of printing it.
+Condition = Op | type[Op] | Callable[[Apply], bool]
+
+
+class PrettyPrinter:
+    r"""Called with a variable it gives the formula: ``(a + (x \dot w))``.
+
+    Of a compiled function it gives that of its outputs, of a list a list. An op writes
+    itself as its ``pretty`` says, unless `assign` says something else.
     """
-    items = obj if isinstance(obj, (list, tuple)) else [obj]
-    found = [_roots(item) for item in items]
-    order = {node: place for _, places in found for node, place in places.items()}
-    printer = _TreePrinter(order, ids, print_type, stop_on_name)
-    lines = [
-        line
-        for roots, _ in found
-        for root in roots
-        for line in printer.lines(root, depth)
-    ]
-    text = "\n".join(lines)
-    if file == "str":
-        return text
-    stream = sys.stdout if file is None or isinstance(file, str) else file
-    stream.write(text + "\n")
-    return None
+
+    def __init__(self) -> None:
+        self._printers: list[tuple[Condition, Printer]] = []
+
+    def assign(self, condition: Condition, printer: Printer) -> None:
+        """Write nodes of an op, of a class of ops, or that a function picks, anew.
+
+        ``printer`` gets the texts of the inputs: ``pprint.assign(dot, lambda a, b:
+        f"{a} @ {b}")``. The latest that fits a node is used.
+        """
+        self._printers.insert(0, (condition, printer))
+
+    def _text(self, node: Apply, operands: Sequence[str]) -> str:
+        for condition, printer in self._printers:
+            if _fits(condition, node):
+                return printer(*operands)
+        return node.op.pretty(*operands)
+
+    def __call__(self, variable: Any) -> str:
+        """The formula."""
+        if isinstance(variable, list | tuple):
+            return f"[{', '.join(map(self, variable))}]"
+        if not isinstance(variable, Variable):
+            outputs = graph_of(variable, "pprint").outputs
+            return self(outputs[0] if len(outputs) == 1 else outputs)
+        texts: dict[Variable, str] = {}
+        for node in toposort([variable]):
+            operands = [texts.get(each) or str(each) for each in node.inputs]
+            text = self._text(node, operands)
+            for index, output in enumerate(node.outputs):
+                texts[output] = text if len(node.outputs) == 1 else f"{text}.{index}"
+        return texts.get(variable) or str(variable)
 
 
-def pprint(variable: Any) -> str:
-    r"""The formula that a variable computes: ``(a + (x \dot w))``."""
-    if isinstance(variable, (list, tuple)):
-        return f"[{', '.join(map(pprint, variable))}]"
-    if not isinstance(variable, Variable):
-        (variable,) = _graph_of(variable).outputs
-    texts: dict[Variable, str] = {}
-    for node in toposort([variable]):
-        operands = [texts.get(each) or str(each) for each in node.inputs]
-        text = node.op.pretty(*operands)
-        for index, output in enumerate(node.outputs):
-            texts[output] = text if len(node.outputs) == 1 else f"{text}.{index}"
-    return texts.get(variable) or str(variable)
+def _fits(condition: Condition, node: Apply) -> bool:
+    if isinstance(condition, Op):
+        return node.op == condition
+    if isinstance(condition, type):
+        return isinstance(node.op, condition)
+    return bool(condition(node))
+
+
+pprint = PrettyPrinter()
+
+
+def FunctionPrinter(name: str) -> Printer:
+    """Writes ``name(a, b)``."""
+    return lambda *texts: f"{name}({', '.join(texts)})"
+
+
+def OperatorPrinter(symbol: str, *binding: Any) -> Printer:
+    """Writes ``(a symbol b)``; how it binds does not matter among parentheses."""
+    return lambda *texts: f"({f' {symbol} '.join(texts)})"
+
+
+def PatternPrinter(pattern: str) -> Printer:
+    """Writes ``pattern``, in which ``%(0)s`` is the first input."""
+    return lambda *texts: pattern % {str(i): text for i, text in enumerate(texts)}
+
+
+def IgnorePrinter() -> Printer:
+    """Writes the first input as if the node were not there."""
+    return lambda first, *rest: first
 
 
 def min_informative_str(variable: Variable, depth: int = 4) -> str:

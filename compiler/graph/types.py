@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.dtypes import as_dtype, kind_of, result_type
 
 if TYPE_CHECKING:
     from gpuarray.compiler.graph.core import Variable
@@ -25,8 +27,11 @@ DTYPES = (
     "uint32",
     "uint64",
     "float16",
+    "bfloat16",
     "float32",
     "float64",
+    "complex64",
+    "complex128",
 )
 
 PATTERN_NAMES: dict[Pattern, str] = {
@@ -46,6 +51,8 @@ def dtype_name(dtype: Any) -> str:
     """
     if isinstance(dtype, str) and dtype == "floatX":
         return str(config.floatX)
+    if isinstance(dtype, str) and dtype in DTYPES:
+        return dtype
     try:
         name: str = np.dtype(dtype).name
     except TypeError as error:
@@ -55,6 +62,33 @@ def dtype_name(dtype: Any) -> str:
     if name not in DTYPES:
         raise GraphTypeError(f"dtype: {name} is not offered; use one of {DTYPES}")
     return name
+
+
+def is_float_name(dtype: str) -> bool:
+    """Whether a dtype is one of real numbers with fractions.
+
+    >>> is_float_name("bfloat16"), is_float_name("complex64")
+    (True, False)
+    """
+    return dtype.startswith(("float", "bfloat"))
+
+
+def is_integer_name(dtype: str) -> bool:
+    """Whether a dtype is bool or one of integers.
+
+    >>> is_integer_name("bool"), is_integer_name("float16")
+    (True, False)
+    """
+    return dtype.startswith(("bool", "int", "uint"))
+
+
+def promoted(*dtypes: str) -> str:
+    """NumPy's common dtype, by name; bfloat16 promotes as float16 does.
+
+    >>> promoted("int8", "float32")
+    'float32'
+    """
+    return result_type(*map(as_dtype, dtypes)).name
 
 
 def pattern_name(broadcastable: Pattern) -> str:
@@ -96,13 +130,24 @@ class ArrayType(Type):
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype object."""
-        return np.dtype(self.dtype)
+        """The NumPy dtype object; bfloat16 needs the package ml_dtypes."""
+        return as_dtype(self.dtype)
 
     @property
     def is_float(self) -> bool:
-        """Whether values are real numbers, so that gradients flow."""
-        return self.dtype.startswith("float")
+        """Whether values are real numbers that are not whole ones."""
+        return is_float_name(self.dtype)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether values are complex numbers."""
+        return self.dtype.startswith("complex")
+
+    def __call__(self, name: str | None = None) -> Variable:
+        """A fresh variable of this type; ``config.warn_float64`` minds float64."""
+        if self.dtype == "float64" and config.warn_float64 != "ignore":
+            _mind_float64(self, config.warn_float64)
+        return Type.__call__(self, name)
 
     def _normalise(self) -> None:
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
@@ -122,6 +167,16 @@ class ArrayType(Type):
                     f"{given} has length {length} on axis {axis}, expected 1: {self} "
                     "broadcasts this axis"
                 )
+
+
+def _mind_float64(kind: ArrayType, reaction: str) -> None:
+    message = (
+        f"a variable of {kind} is made: float64, which warn_float64={reaction!r} asks "
+        "to be told of; cast an operand, or set floatX"
+    )
+    if reaction == "raise":
+        raise GraphTypeError(message)
+    warnings.warn(message, stacklevel=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,23 +223,22 @@ class TensorType(ArrayType):
             )
         array = np.asarray(value)
         given = f"an array of {array.dtype}, shape {array.shape},"
-        if array.dtype.kind not in "biuf":
+        if kind_of(array.dtype) not in "biufc":
             raise GraphTypeError(
                 f"given {type(value).__name__} of dtype {array.dtype}, expected {self}"
             )
         self._check_shape(given, array.shape)
-        if array.dtype == self.dtype:
-            return array if array.dtype.isnative else array.astype(self.dtype)
-        if allow_downcast or np.promote_types(array.dtype, self.dtype) == self.dtype:
-            with np.errstate(all="ignore"):
-                return array.astype(self.dtype)
+        wanted = self.numpy_dtype
+        if array.dtype == wanted:
+            return array if array.dtype.isnative else array.astype(wanted)
+        if allow_downcast or result_type(array.dtype, wanted) == wanted:
+            return _converted(array, wanted)
         return self._narrow(value, array, allow_downcast)
 
     def _narrow(
         self, value: Any, array: np.ndarray[Any, Any], allow_downcast: bool | None
     ) -> np.ndarray[Any, Any]:
-        with np.errstate(all="ignore"):
-            narrow = array.astype(self.dtype)
+        narrow = _converted(array, self.numpy_dtype)
         is_plain = not hasattr(value, "dtype")
         to_float_x = type(value) is float and self.dtype == config.floatX
         if is_plain and (
@@ -196,6 +250,14 @@ class TensorType(ArrayType):
             f"{array.dtype} does not fit {self.dtype}; convert it with "
             f".astype({self.dtype!r}), or allow it with allow_input_downcast=True"
         )
+
+
+def _converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The array of another dtype, silently: of a complex number the real part."""
+    real = array.real if kind_of(array.dtype) == "c" and kind_of(to) != "c" else array
+    with np.errstate(all="ignore"):
+        found: np.ndarray[Any, Any] = real.astype(to)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,280 @@
+"""The settings there are: a frozen dataclass, its sections, and how texts are read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+
+from gpuarray.compiler.errors import ConfigError
+
+DEVICE = re.compile(r"|cpu|null|cuda\d*|opencl(\d+:\d+)?")
+
+Reaction = Literal["ignore", "warn", "raise"]
+
+
+def flag(default: Any, text: str) -> Any:
+    """A field of a section, with the line that describes it."""
+    return field(default=default, metadata={"text": text})
+
+
+def section(kind: type[Any]) -> Any:
+    """A field that holds further settings: ``profiling.n_apply``."""
+    return field(default_factory=kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Traceback:
+    """``traceback.*``: how much of the user's program errors show."""
+
+    limit: int = flag(8, "lines of the stack where a node was made, in long errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Profiling:
+    """``profiling.*``: what a profile prints."""
+
+    n_apply: int = flag(20, "nodes in the table of nodes")
+    n_ops: int = flag(20, "operations in the tables of operations")
+    output_line_width: int = flag(512, "characters of a line")
+    min_memory_size: int = flag(1024, "bytes of the smallest array that is listed")
+    min_peak_memory: bool = flag(False, "find the order of nodes that needs least")
+    time_thunks: bool = flag(True, "measure each node; off: the functions only")
+    debugprint: bool = flag(False, "print the graph with the profile")
+    destination: str = flag("stderr", "stderr, stdout, or a file's name")
+
+
+@dataclass(frozen=True, slots=True)
+class DebugFlags:
+    """``DebugMode.*``: what that mode checks."""
+
+    check_finite: bool = flag(True, "raise where only the rewritten graph gives nan")
+
+
+@dataclass(frozen=True, slots=True)
+class NanGuardFlags:
+    """``NanGuardMode.*``: which values that mode refuses."""
+
+    nan_is_error: bool = flag(True, "refuse nan")
+    inf_is_error: bool = flag(True, "refuse infinities")
+    big_is_error: bool = flag(True, "refuse values beyond 1e10")
+    action: Literal["raise", "warn", "pdb"] = flag("raise", "what is done about one")
+
+
+@dataclass(frozen=True, slots=True)
+class Unittests:
+    """``unittests.*``: for tests of programs."""
+
+    rseed: int = flag(666, "the seed of verify_grad's points")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a user may choose; every field has a default that is safe.
+
+    ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
+    first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
+    the default context of ``gpuarray``. ``contexts`` maps names of a program to
+    devices: ``dev0->cuda0;dev1->cuda1``.
+    """
+
+    floatX: Literal["float16", "float32", "float64"] = flag(
+        "float64", "the dtype of floats where none is said"
+    )
+    device: str = flag(
+        "", "what computes: cpu, cuda, cuda0, opencl0:0; empty: the best"
+    )
+    contexts: str = flag("", "names of devices: dev0->cuda0;dev1->cuda1")
+    cast_policy: Literal["custom", "numpy+floatX"] = flag(
+        "custom", "numpy+floatX: floatX where NumPy would widen to float64"
+    )
+    int_division: Literal["floatX", "int", "raise"] = flag(
+        "floatX", "what / makes of integers"
+    )
+    warn_float64: Reaction = flag("ignore", "where a variable of float64 is made")
+    mode: str = flag("FAST_RUN", "how functions are compiled: the name of a mode")
+    rewrites: Literal["none", "safe", "all"] = flag(
+        "all", "none, those that keep every value, or all"
+    )
+    optimizer_including: str = flag("", "names of further rewrites, a:b:c")
+    optimizer_excluding: str = flag("", "names of rewrites that are left out, a:b:c")
+    fuse: bool = flag(True, "join elementwise operations in one kernel")
+    allow_gc: bool = flag(True, "free intermediate results during a call")
+    assert_no_cpu_op: Reaction = flag(
+        "ignore", "where a function holds an operation that runs on the host"
+    )
+    compute_test_value: Literal["off", "ignore", "warn", "raise"] = flag(
+        "off", "compute expressions of tag.test_value while they are built"
+    )
+    profile: bool = flag(False, "measure every function; print at exit")
+    profile_memory: bool = flag(False, "measure memory too")
+    profile_optimizer: bool = flag(False, "measure each rewrite too")
+    on_unused_input: Reaction = flag("raise", "where an input is not used")
+    exception_verbosity: Literal["low", "high"] = flag(
+        "low", "high: errors show the graph and the inputs' values"
+    )
+    traceback: Traceback = section(Traceback)
+    profiling: Profiling = section(Profiling)
+    DebugMode: DebugFlags = section(DebugFlags)
+    NanGuardMode: NanGuardFlags = section(NanGuardFlags)
+    unittests: Unittests = section(Unittests)
+
+    def __post_init__(self) -> None:
+        for each in flags_of(Config):
+            check_value(each, read(self, each.name))
+        if not DEVICE.fullmatch(self.device):
+            raise ConfigError(
+                f"config: device={self.device!r} names no device; write cpu, cuda, "
+                "cuda0, opencl0:0, or nothing for the default"
+            )
+        context_map(self.contexts)
+
+
+class Flag(NamedTuple):
+    """A setting: its dotted name, its type, its default and what it is."""
+
+    name: str
+    hint: Any
+    default: Any
+    text: str
+
+    @property
+    def choices(self) -> str:
+        """What it takes, in words."""
+        listed = get_args(self.hint)
+        return " | ".join(listed) if listed else str(self.hint.__name__)
+
+
+@cache
+def flags_of(kind: type[Any]) -> tuple[Flag, ...]:
+    """The settings of a dataclass and of the sections in it."""
+    return tuple(_flags(kind, ""))
+
+
+def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
+    hints = get_type_hints(kind)
+    for each in fields(kind):
+        hint, name = hints[each.name], prefix + each.name
+        if is_dataclass(hint):
+            assert isinstance(hint, type)
+            yield from _flags(hint, f"{name}.")
+        else:
+            yield Flag(name, hint, each.default, each.metadata["text"])
+
+
+def known() -> dict[str, Flag]:
+    """All settings by name."""
+    return {each.name: each for each in flags_of(Config)}
+
+
+def find(name: str) -> Flag:
+    """The setting of a name. Raises ConfigError, with the names that are near."""
+    names = known()
+    if name in names:
+        return names[name]
+    lower = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), lower, 3, 0.6)
+    hint = (
+        f"did you mean {' or '.join(lower[each] for each in near)}?"
+        if near
+        else (f"there are {', '.join(sorted(names))}")
+    )
+    raise ConfigError(f"config: no setting is named {name!r}; {hint}")
+
+
+def read(config: Config, name: str) -> Any:
+    """The value of a setting by its dotted name."""
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def changed(config: Config, changes: Mapping[str, Any]) -> Config:
+    """The Config with other values, by dotted names."""
+    direct: dict[str, Any] = {}
+    for name, value in changes.items():
+        find(name)
+        head, _, tail = name.partition(".")
+        if tail:
+            section = direct.get(head, getattr(config, head))
+            direct[head] = replace(section, **{tail: value})
+        else:
+            direct[name] = value
+    return replace(config, **direct)
+
+
+def check_value(flag: Flag, value: Any) -> None:
+    """Raise ConfigError unless the setting takes ``value``."""
+    allowed = get_args(flag.hint)
+    if allowed and value not in allowed:
+        near = difflib.get_close_matches(str(value), allowed, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it takes {list(allowed)}"
+        raise ConfigError(f"config: {flag.name}={value!r} is not known; {hint}")
+    is_number = flag.hint is int and isinstance(value, bool)
+    if not allowed and (is_number or not isinstance(value, flag.hint)):
+        raise ConfigError(
+            f"config: {flag.name}={value!r} is a {type(value).__name__}, expected "
+            f"{flag.choices}"
+        )
+
+
+def context_map(text: str) -> dict[str, str]:
+    """The devices that a program's names of contexts stand for.
+
+    >>> context_map("dev0->cuda0;dev1->cuda1")
+    {'dev0': 'cuda0', 'dev1': 'cuda1'}
+    """
+    devices: dict[str, str] = {}
+    for pair in filter(None, text.split(";")):
+        name, arrow, device = (part.strip() for part in pair.partition("->"))
+        if not arrow or not name or not device or DEVICE.fullmatch(name):
+            raise ConfigError(
+                f"config: contexts={text!r} holds {pair!r}; write name->device pairs "
+                "with names that are no devices, such as dev0->cuda0;dev1->cuda1"
+            )
+        if not DEVICE.fullmatch(device):
+            raise ConfigError(f"config: contexts={text!r}: {device!r} is no device")
+        devices[name] = device
+    return devices
+
+
+def value_of(flag: Flag, text: str) -> Any:
+    """The value that ``text`` means for a setting."""
+    words = {"1": True, "true": True, "0": False, "false": False}
+    if flag.hint is bool:
+        if text.lower() not in words:
+            raise ConfigError(f"config: {flag.name}={text!r} is neither True nor False")
+        return words[text.lower()]
+    if flag.hint is int:
+        try:
+            return int(text)
+        except ValueError:
+            raise ConfigError(f"config: {flag.name}={text!r} is no integer") from None
+    if flag.name == "device":
+        return re.sub(r"^gpu", "cuda", text)
+    return text
+
+
+def values_of(
+    pairs: Iterable[tuple[str, str]], source: str, *, strict: bool
+) -> dict[str, Any]:
+    """The values that pairs of texts mean, by name.
+
+    An unknown name is an error where ``strict``, else it is left to the program that it
+    is meant for. Errors name ``source``.
+    """
+    found: dict[str, Any] = {}
+    names = known()
+    for name, text in pairs:
+        if name in names or strict:
+            try:
+                each = find(name)
+                found[name] = value_of(each, text)
+                check_value(each, found[name])
+            except ConfigError as error:
+                raise ConfigError(f"{source}: {error}") from None
+    return found

@@ -1,0 +1,176 @@
+"""Settings: files, flags, blocks, assignment, and what is wrong with them."""
+
+import subprocess
+import sys
+import threading
+
+import gpuarray.compiler as theano
+import gpuarray.compiler.tensor as T
+import pytest
+from gpuarray.compiler import config
+from gpuarray.compiler.config import Config, load, parse_flags
+from gpuarray.compiler.errors import ConfigError
+from gpuarray.compiler.flags import changed, flags_of
+
+
+def settings(flags, *, strict=True):
+    return changed(Config(), parse_flags(flags, strict=strict))
+
+
+def test_settings_last_for_a_block():
+    assert config.floatX == "float64"
+    with config.use(floatX="float32", device="cuda0"):
+        assert (config.floatX, config.device) == ("float32", "cuda0")
+        with config.use(floatX="float16", **{"profiling.n_ops": 3}):
+            assert (config.floatX, config.device) == ("float16", "cuda0")
+            assert config.profiling.n_ops == 3
+    assert config.floatX == "float64"
+    assert config.current() == Config()
+
+
+def test_a_setting_is_assigned_for_the_program_or_within_a_block():
+    with config.use():
+        config.floatX = "float32"
+        config.profiling.n_apply = 7
+        assert config.floatX == "float32" and config.profiling.n_apply == 7
+        assert T.vector().dtype == "float32"
+    assert config.current() == Config()
+    seen = []
+    config.exception_verbosity = "high"
+    try:
+        thread = threading.Thread(
+            target=lambda: seen.append(config.exception_verbosity)
+        )
+        thread.start()
+        thread.join()
+    finally:
+        config.exception_verbosity = "low"
+    assert seen == ["high"]
+
+
+def test_settings_can_decorate_a_function():
+    @theano.config.change_flags(floatX="float32")
+    def dtype():
+        return T.scalar().dtype
+
+    assert dtype() == "float32" and T.scalar().dtype == "float64"
+
+
+def test_flags_are_read_as_theano_wrote_them():
+    flags = settings("mode=FAST_RUN,device=gpu1, floatX=float32,allow_gc=False")
+    assert flags == Config(device="cuda1", floatX="float32", allow_gc=False)
+    nested = settings("profiling.n_apply=3,DebugMode.check_finite=False")
+    assert nested.profiling.n_apply == 3 and not nested.DebugMode.check_finite
+
+
+def start(tmp_path, **environment):
+    return load({"HOME": str(tmp_path), **environment})
+
+
+def test_the_environment_comes_before_the_file(tmp_path):
+    theano_flags = "device=cpu,nvcc.flags=-ftz=true,floatX=float32"
+    assert start(tmp_path) == Config()
+    expected = Config(device="cpu", floatX="float32")
+    assert start(tmp_path, THEANO_FLAGS=theano_flags) == expected
+    both = {"THEANO_FLAGS": theano_flags, "GPUARRAY_FLAGS": "device=opencl0:0"}
+    assert start(tmp_path, **both) == Config(device="opencl0:0")
+
+    (tmp_path / ".gpuarrayrc").write_text(
+        "[global]\nfloatX = float32\ndevice = cuda0\n[profiling]\nn_ops = 5\n"
+    )
+    found = start(tmp_path, GPUARRAY_FLAGS="device=cpu")
+    assert (found.floatX, found.device, found.profiling.n_ops) == ("float32", "cpu", 5)
+    other = tmp_path / "other"
+    other.write_text("[global]\nfloatX=float16\n")
+    names = f"~/.gpuarrayrc:{other}".replace("~", str(tmp_path))
+    assert start(tmp_path, GPUARRAYRC=names).floatX == "float16"
+
+
+def test_a_file_with_an_unknown_name_says_where(tmp_path):
+    (tmp_path / ".gpuarrayrc").write_text("[global]\nfloatx = float32\n")
+    with pytest.raises(ConfigError, match=r"\.gpuarrayrc.*did you mean floatX\?"):
+        start(tmp_path)
+    (tmp_path / ".gpuarrayrc").write_text("floatX = float32\n")
+    with pytest.raises(ConfigError, match=r"\.gpuarrayrc cannot be read"):
+        start(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "hint"),
+    [
+        ("floatx=float32", "did you mean floatX"),
+        ("floatX=float31", "did you mean 'float32'"),
+        ("device=tpu", "names no device"),
+        ("fuse=perhaps", "neither True nor False"),
+        ("fuse", "has no value"),
+        ("profiling.n_apply=many", "no integer"),
+        ("profiling.n_aply=3", "did you mean profiling.n_apply"),
+        ("profiling=3", "no setting is named 'profiling'"),
+        ("zzzzzz=1", "there are "),
+        ("contexts=cuda0", "name->device"),
+    ],
+)
+def test_an_unknown_flag_or_value_is_an_error(flags, hint):
+    with pytest.raises(ConfigError, match=hint):
+        settings(flags)
+
+
+def test_a_bad_assignment_changes_nothing():
+    before = config.current()
+    for name, value in (("floatX", "float80"), ("floatx", "float32"), ("fuse", 1)):
+        with pytest.raises(ConfigError):
+            setattr(config, name, value)
+    with pytest.raises(ConfigError):
+        config.profiling.n_apply = True
+    with pytest.raises(ConfigError, match="did you mean"):
+        _ = config.floatx
+    with pytest.raises(ConfigError), config.use(floatx="float32"):
+        pass
+    assert config.current() == before
+
+
+def test_settings_print_themselves():
+    text = repr(config)
+    for flag in flags_of(Config):
+        assert f"{flag.name} = {flag.default!r}" in text and flag.text in text
+    with config.use(floatX="float32"):
+        assert "floatX = 'float32'" in repr(config)
+        assert "by default 'float64'" in repr(config)
+    assert repr(config.profiling).startswith("profiling.n_apply = 20")
+    assert {"floatX", "profiling", "use"} <= set(dir(config))
+    assert "n_apply" in dir(config.profiling)
+
+
+def test_a_program_with_a_bad_flag_ends_at_the_import():
+    program = "import gpuarray.compiler"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**__import__("os").environ, "GPUARRAY_FLAGS": "floatX=float33"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode and "did you mean" in done.stderr.splitlines()[-1]
+
+
+# What settings do to expressions.
+
+
+def test_float64_variables_are_noticed():
+    with config.use(warn_float64="raise"), pytest.raises(TypeError, match="float64"):
+        T.dvector("x")
+    with config.use(warn_float64="warn"), pytest.warns(UserWarning, match="float64"):
+        T.dvector("x")
+    with config.use(warn_float64="raise", floatX="float32"):
+        assert (T.vector("x") * 2).dtype == "float32"
+
+
+def test_division_of_integers():
+    a, b = T.ivector("a"), T.ivector("b")
+    assert (a / b).dtype == "float64"
+    with config.use(floatX="float32"):
+        assert (a / b).dtype == "float32"
+    with config.use(int_division="int"):
+        assert (a / b).dtype == "int32"
+    with config.use(int_division="raise"), pytest.raises(TypeError, match="//"):
+        a / b
