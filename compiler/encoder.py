@@ -134,11 +134,13 @@ def plan_function(data: Any, outs: Any, ins: Any, ints: Any) -> int:
 
 def call(step: p.Call, values: Sequence[Any], context: Context) -> tuple[Array, ...]:
     """The results of a step's function, with ``context`` the current one."""
-    arguments: list[Any] = []
-    rest = iter(values)
-    for count in step.groups:
-        one = count < 0
-        arguments.append(next(rest) if one else tuple(islice(rest, count)))
+    arguments = values
+    if any(count >= 0 for count in step.groups):
+        rest = iter(values)
+        arguments = [
+            next(rest) if count < 0 else tuple(islice(rest, count))
+            for count in step.groups
+        ]
     with context:
         results = STEP_FUNCTIONS[step.function](*arguments, **dict(step.options))
     return results if isinstance(results, tuple) else (results,)
@@ -180,7 +182,7 @@ def _(step: p.Launch, e: Encoder) -> None:
         step.out_names, out_dtypes, [lib.GE_WRITE] * len(step.outs)
     )
     in_args, in_texts, stretch = e.input_arguments(step)
-    label, preamble, expr = map(_text, (step.label, step.preamble, step.expr))
+    label, preamble, expr = map(_text, (step.marked, step.preamble, step.expr))
     inplace = ffi.new("int[]", list(step.inplace))
     ins = e.values(step.ins)
     native = ffi.new("gpuplan_elemwise *")
@@ -214,7 +216,9 @@ def _(step: p.Reduce, e: Encoder) -> None:
     axes = sum(1 << axis for axis in step.axes)
     ins = e.values(step.ins)
     check(
-        lib.GpuPlan_reduce(e.native, e.out, _text(step.label), spec, ins, stretch, axes)
+        lib.GpuPlan_reduce(
+            e.native, e.out, _text(step.marked), spec, ins, stretch, axes
+        )
     )
     e.result(step.outs[0])
     del texts  # alive until here
@@ -224,7 +228,7 @@ def _(step: p.Reduce, e: Encoder) -> None:
 def _(step: p.Library, e: Encoder) -> None:
     a, b, *c = (e.numbers[n] for n in step.ins)
     c_value = c[0] if c else 0
-    label = _text(step.label)
+    label = _text(step.marked)
     if step.label == "gemv":
         status = lib.GpuPlan_gemv(
             e.native, e.out, label, step.alpha, a, step.transpose_a, b, step.beta,
@@ -243,7 +247,7 @@ def _(step: p.Library, e: Encoder) -> None:
 def _(step: p.View, e: Encoder) -> None:
     pattern = ffi.new("int[]", list(step.pattern))
     status = lib.GpuPlan_dimshuffle(
-        e.native, e.out, _text(step.label), e.numbers[step.ins[0]],
+        e.native, e.out, _text(step.marked), e.numbers[step.ins[0]],
         len(step.pattern), pattern,
     )  # fmt: skip
     check(status)
@@ -253,7 +257,7 @@ def _(step: p.View, e: Encoder) -> None:
 def _shaped(function: Any, step: p.Step, e: Encoder) -> None:
     dims = e.values(step.ins[1:])
     array = e.numbers[step.ins[0]]
-    check(function(e.native, e.out, _text(step.label), array, len(dims), dims))
+    check(function(e.native, e.out, _text(step.marked), array, len(dims), dims))
     e.result(step.outs[0])
 
 
@@ -269,7 +273,7 @@ def _(step: p.Broadcast, e: Encoder) -> None:
 
 @encode.register
 def _(step: p.Copy, e: Encoder) -> None:
-    check(lib.GpuPlan_copy(e.native, e.out, _text(step.label), e.numbers[step.ins[0]]))
+    check(lib.GpuPlan_copy(e.native, e.out, _text(step.marked), e.numbers[step.ins[0]]))
     e.result(step.outs[0])
 
 
@@ -284,7 +288,7 @@ def _(step: p.Call, e: Encoder) -> None:
         results[i].nd = value.ndim
     outs = ffi.new("unsigned int[]", max(len(values), 1))
     status = lib.GpuPlan_function(
-        e.native, outs, _text(step.label), lib.plan_function, recorder.handle,
+        e.native, outs, _text(step.marked), lib.plan_function, recorder.handle,
         len(step.ins), e.values(step.ins), len(values), results, list(step.inplace),
     )  # fmt: skip
     check(status)

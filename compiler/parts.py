@@ -62,6 +62,11 @@ def stages(plan: p.Plan) -> list[Stage]:
     return result[::-1]
 
 
+def single(plan: p.Plan, step: p.Step) -> Part:
+    """One step that does not pause as a part."""
+    return _part(plan, [step], set(step.ins), set(step.outs))
+
+
 def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
     run: list[p.Step] = []
     for step in steps:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
+from typing import Any
 
 from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.gpukernels import INTEGERS, is_integer_arithmetic, lowering_of
@@ -26,6 +27,18 @@ class DeviceOp:
     """What a device twin adds to its host op: the name of the context it runs on."""
 
     context_name: str | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the host op and the name."""
+        return device_op, (host_op(self), self.context_name)
+
+
+def host_op(twin: Any) -> Op:
+    """The host op of a device twin."""
+    _, host = type(twin).__bases__
+    op: Op = object.__new__(host)
+    vars(op).update({k: v for k, v in vars(twin).items() if k != "context_name"})
+    return op
 
 
 _TWINS: dict[type[Op], type[Op]] = {}
@@ -173,8 +186,8 @@ class Placer:
         if lowering_of(node.op) is None:
             raise NotOfferedError(
                 made_at(
-                    f"function: {node.op} has no device version yet; compute it with "
-                    "NumPy before or after the function",
+                    f"function: nothing computes {node.op}; give the op a reference, "
+                    "or a device version with gpukernels.lowers",
                     node.trace,
                 )
             )
@@ -182,6 +195,8 @@ class Placer:
         types: list[ArrayType] = [self.gpu_type(v.type) for v in node.outputs]
         twin = device_op(node.op, self.context_name)
         results = self.apply(twin, inputs, types, node.outputs[0])
+        for result, output in zip(results, node.outputs, strict=True):
+            result.name = output.name
         self.on_device.update(zip(node.outputs, results, strict=True))
 
     def operand(self, node: Apply, index: int) -> Variable:

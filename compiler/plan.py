@@ -6,7 +6,7 @@ the listing that people read and golden tests compare.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -42,12 +42,22 @@ Value = ArrayValue | IntValue
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What all steps have: a name for people, and the user's line it came from."""
+    """What all steps have: a name for people, and the user's line it came from.
+
+    ``mark`` comes before the label on the device, where a profile is to tell steps
+    apart.
+    """
 
     label: str
     origin: str
     outs: tuple[int, ...]
     ins: tuple[int, ...]
+    mark: str = field(default="", kw_only=True)
+
+    @property
+    def marked(self) -> str:
+        """The name on the device."""
+        return f"{self.mark}{self.label}"
 
     def detail(self) -> str:
         """What the listing says besides the label and the values."""

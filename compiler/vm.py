@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,25 @@ from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.encoder import Encoder, Recorder, call, encode
-from gpuarray.compiler.parts import Part, stages
+from gpuarray.compiler.parts import Part, Stage, single, stages
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.scalars import SCALARS
+
+Explain = Callable[[Exception, p.Plan, int, int, Sequence[Any]], str]
+"""Says where a run failed.
+
+It gets the error; the steps that ran, as a plan; which of them failed; how many steps
+of the function's plan come before them; and the values that they ran on.
+"""
+
+
+def line_of(
+    error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
+) -> str:
+    """The user's line that made the step; empty if it is not known."""
+    origin = plan.steps[number].origin
+    return f"  made at {origin}" if origin else ""
 
 
 class Frame:
@@ -35,12 +51,21 @@ class Native:
     """A plan without pauses, loaded on a context; running it is one call into C.
 
     It has state because the executor has: its bindings, and here the structs that the
-    next run writes its results to.
+    next run writes its results to. ``first`` is how many steps of the function's plan
+    come before this plan's.
     """
 
-    def __init__(self, plan: p.Plan, context: Context) -> None:
+    def __init__(
+        self,
+        plan: p.Plan,
+        context: Context,
+        explain: Explain = line_of,
+        first: int = 0,
+    ) -> None:
         self.plan = plan
         self.context = context
+        self.explain = explain
+        self.first = first
         handle = ffi.new("GpuPlan **")
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
@@ -86,19 +111,19 @@ class Native:
             frame = self._spare.pop()
         except IndexError:
             frame = Frame(self._kinds)
-        integers = ffi.NULL
+        integers, arrays = ffi.NULL, values
         if self._integers:
             integers = ffi.new("long long[]", [values[i] for i in self._integers])
-            values = [v for i, v in enumerate(values) if i not in self._integers]
+            arrays = [v for i, v in enumerate(values) if i not in self._integers]
         status = lib.GpuPlan_call(
             self._native,
             frame.outs,
-            [array.struct for array in values],
+            [array.struct for array in arrays],
             integers,
             frame.failed,
         )
         if status:
-            self._fail(status, frame.failed[0])
+            self._fail(status, frame.failed[0], values)
         context, wrap = self.context, Array.wrap
         results = [
             wrap(struct, context, dtype, typecode)
@@ -107,8 +132,8 @@ class Native:
         self._spare.append(frame)
         return results
 
-    def _fail(self, status: int, step: int) -> None:
-        """Raise the executor's error, with the user's line of the step that failed."""
+    def _fail(self, status: int, step: int, values: Sequence[Any]) -> None:
+        """Raise the executor's error, with what there is to say on the step."""
         try:
             for recorder in self._recorders:
                 error, recorder.error = recorder.error, None
@@ -117,7 +142,8 @@ class Native:
             check(status)
         except Exception as error:
             # Host integers and constants are steps for both, so the numbers agree.
-            add_origin(error, self.plan.steps[step].origin if step >= 0 else "")
+            if step >= 0:
+                note(error, self.explain(error, self.plan, step, self.first, values))
             raise
 
     def info(self) -> dict[str, int]:
@@ -130,31 +156,34 @@ class Native:
         return {name: getattr(native, name) for name in names}
 
 
-def add_origin(error: Exception, origin: str) -> None:
-    """Note on an exception the user's line that made the step that failed."""
-    if origin:
-        error.add_note(f"made at {origin}")
+def note(error: Exception, text: str) -> None:
+    """Note on an exception where it comes from."""
+    if text:
+        error.add_note(text)
 
 
 class Executable:
     """A plan on a context, ready to run: its parts loaded, what pauses between them."""
 
-    def __init__(self, plan: p.Plan, context: Context) -> None:
+    def __init__(
+        self, plan: p.Plan, context: Context, explain: Explain = line_of
+    ) -> None:
         self.plan = plan
         self.context = context
+        self.explain = explain
         self._stages = stages(plan)
         # A plan without pauses is one part, and nothing needs to be done around it.
         is_whole = all(isinstance(stage.work, Part) for stage in self._stages)
         plans = (
-            [plan]
+            [(plan, 0)]
             if is_whole
             else [
-                stage.work.plan
-                for stage in self._stages
-                if isinstance(stage.work, Part)
+                (stage.work.plan, first)
+                for stage, first in self._with_places()
+                if isinstance(stage.work, Part) and stage.work.outs
             ]
         )
-        self._natives = [Native(each, context) for each in plans]
+        self._natives = [Native(each, context, explain, n) for each, n in plans]
         self.run: Callable[[Sequence[Any]], list[Array]] = (
             self._natives[0].run if is_whole else self._run_stages
         )
@@ -163,21 +192,32 @@ class Executable:
             number: asarray(data, context=context) for number, data in plan.constants
         }
 
+    def _with_places(self) -> Iterator[tuple[Stage, int]]:
+        """The stages, each with how many steps of the plan come before it."""
+        first = 0
+        for stage in self._stages:
+            yield stage, first
+            is_part = isinstance(stage.work, Part)
+            first += len(stage.work.plan.steps) if is_part else 1
+
     def _run_stages(self, values: Sequence[Any]) -> list[Array]:
         known: dict[int, Any] = {**dict(enumerate(values)), **self._constants}
         natives = iter(self._natives)
         for stage in self._stages:
             if isinstance(stage.work, Part):
-                self._run_part(stage.work, next(natives), known)
+                self._run_part(stage.work, natives, known)
             else:
                 self._pause(stage.work, known)
             for number in stage.dead:
                 known.pop(number, None)
         return [known[number] for number in self.plan.outputs]
 
-    def _run_part(self, part: Part, native: Native, known: dict[int, Any]) -> None:
-        results = native.run([known[number] for number in part.ins])
-        known.update(zip(part.outs, results, strict=True))
+    def _run_part(
+        self, part: Part, natives: Iterator[Native], known: dict[int, Any]
+    ) -> None:
+        if part.outs:  # else it computes integers only
+            results = next(natives).run([known[number] for number in part.ins])
+            known.update(zip(part.outs, results, strict=True))
         for step in part.integers:
             (number,) = step.outs
             known[number] = integer(step, [known[n] for n in step.ins])
@@ -190,7 +230,10 @@ class Executable:
             else:
                 results = call(step, values, self.context)
         except Exception as error:
-            add_origin(error, step.origin)
+            first = next(n for stage, n in self._with_places() if stage.work is step)
+            part = single(self.plan, step)
+            given = [known[number] for number in part.ins]
+            note(error, self.explain(error, part.plan, 0, first, given))
             raise
         known.update(zip(step.outs, results, strict=True))
 
@@ -212,6 +255,18 @@ def read(step: p.Read, array: Array) -> list[int]:
     return found
 
 
+_OF_PYTHON: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "maximum": max,
+    "minimum": min,
+    "lt": operator.lt,
+    "le": operator.le,
+    "eq": operator.eq,
+}
+
+
 def integer(step: p.Step, values: Sequence[Any]) -> int:
     """What a step on host integers gives, as the executor computes it."""
     if isinstance(step, p.HostInt):
@@ -219,6 +274,8 @@ def integer(step: p.Step, values: Sequence[Any]) -> int:
     if isinstance(step, p.Dim):
         return int(values[0].shape[step.axis])
     a, b = values
+    if step.label in _OF_PYTHON:
+        return int(_OF_PYTHON[step.label](a, b))
     if step.label == "cast":
         dtype = dtypes.OF_TYPECODE[b]
         return int(np.array(a, dtype="int64").astype(dtype))

@@ -7,6 +7,7 @@ so these are the sources that CUDA gets.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import check1
@@ -23,7 +24,7 @@ from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, LinAlgError
 from gpuarray.scalars import SCALARS
 
 MIXED = [
@@ -296,10 +297,19 @@ def own():
 # ---- compiled functions ----
 
 
+# Cases between places that are not here, and of lengths that only running tells.
+ELSEWHERE = ("arange_float", "bincount", "tile_vector", "transfer")
+
+
+def is_elsewhere(case):
+    """Whether a case needs what only running gives; a mask picks nothing here."""
+    return case.name.startswith(ELSEWHERE) or "_mask" in case.name
+
+
 def cases():
     """Each op's test case and its gradient, compiled and run."""
     for case in CASES:
-        if case.name.startswith("transfer"):  # between places that are not here
+        if is_elsewhere(case):
             continue
         variables = case.variables()
         outputs = case.build(*variables)
@@ -308,7 +318,9 @@ def cases():
             cost = sum(T.sum(T.sqr(output)) for output in outputs)
             real = [v for v in variables if v.dtype.startswith("float")]
             outputs += theano.grad(cost, real, disconnected_inputs="ignore")
-        theano.function(variables, outputs, on_unused_input="ignore")(*case.arrays)
+        f = theano.function(variables, outputs, on_unused_input="ignore")
+        with contextlib.suppress(LinAlgError):  # of matrices that nothing computed
+            f(*case.arrays)
 
 
 def examples():
@@ -346,6 +358,7 @@ def perceptron():
 
 def main() -> None:
     """Make all sources."""
+    gpuarray.context("null").runs_dry = True
     for make in (
         rows,
         numbers,

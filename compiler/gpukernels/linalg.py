@@ -1,35 +1,46 @@
-"""Matrix products: library steps."""
+"""Matrix products: library steps, and functions for what has none."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+from gpuarray import blas
+from gpuarray.array import Array
 from gpuarray.compiler import plan
-from gpuarray.compiler.errors import NotOfferedError, made_at
+from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
+from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
 
 DTYPES = ("float32", "float64")
+"""What plans have library steps for; other dtypes are multiplied by a function."""
 
 
-def check_dtype(node: Apply) -> None:
-    """Raise NotImplementedError for a dtype that no library routine has."""
-    dtype = node.outputs[0].type.dtype
-    if dtype not in DTYPES:
-        raise NotOfferedError(
-            made_at(
-                f"{node.op}: matrix products of {dtype} are not offered on devices; "
-                f"cast to one of {', '.join(DTYPES)}",
-                node.trace,
-            )
-        )
+def is_library(node: Apply) -> bool:
+    """Whether the plan has a step of its own for the dtype."""
+    return node.outputs[0].type.dtype in DTYPES
+
+
+@step_function("matmul")
+def multiply(a: Array, b: Array) -> Array:
+    """The matrix product, of stacks too."""
+    product: Array = blas.matmul(a, b)
+    return product
+
+
+@lowers(BatchedDot)
+def batched_dot(op: BatchedDot, node: Apply, k: Lowerer) -> None:
+    """One library call, or as many as there are stacks that no stride joins."""
+    k.call(node, "matmul", node.inputs)
 
 
 @lowers(Dot)
 def dot(op: Dot, node: Apply, k: Lowerer) -> None:
     """A product of vectors is a reduction; the others are library calls."""
-    check_dtype(node)
+    if not is_library(node):
+        k.call(node, "matmul", node.inputs)
+        return
     a, b = node.inputs
     if a.type.ndim == b.type.ndim == 1:
         inner_product(node, k)
@@ -97,7 +108,17 @@ def scaled_product(
     k: Lowerer,
 ) -> None:
     """A library step; the third operand is read only if beta is not 0."""
-    check_dtype(node)
+    if not is_library(node):
+        options = {
+            "routine": routine,
+            "alpha": op.alpha,
+            "beta": op.beta,
+            "transposed": transposed,
+            "overwrite": op.inplace,
+        }
+        over = (2,) if op.inplace else ()
+        k.call(node, "scaled_product", operands, options, inplace=over)
+        return
     ins = k.inputs(operands if op.beta != 0 else operands[:2])
     k.add(
         plan.Library(
@@ -112,3 +133,51 @@ def scaled_product(
             inplace=op.inplace and op.beta != 0,
         )
     )
+
+
+@step_function("scaled_product")
+def scaled(
+    a: Array,
+    b: Array,
+    c: Array,
+    *,
+    routine: str,
+    alpha: float,
+    beta: float,
+    transposed: tuple[bool, bool],
+    overwrite: bool,
+) -> Any:
+    """``beta * c + alpha * op(a) @ op(b)``, into ``c`` itself with ``overwrite``."""
+    out = c if overwrite or beta != 0 else None
+    if routine == "gemv":
+        return blas.gemv(alpha, a, b, beta, out, transposed[0], overwrite)
+    function = blas.gemm if routine == "gemm" else blas.gemmBatch_3d
+    return function(alpha, a, b, beta, out, *transposed, overwrite)
+
+
+@lowers(BatchedGemm)
+def batched_gemm(op: BatchedGemm, node: Apply, k: Lowerer) -> None:
+    """beta * C + alpha * op(A) @ op(B) of stacks, by one library call."""
+    c, a, b = node.inputs
+    options = {
+        "routine": "gemmBatch_3d",
+        "alpha": op.alpha,
+        "beta": op.beta,
+        "transposed": (op.transpose_a, op.transpose_b),
+        "overwrite": op.inplace,
+    }
+    over = (2,) if op.inplace else ()
+    k.call(node, "scaled_product", [a, b, c], options, inplace=over)
+
+
+@step_function("ger")
+def rank_one(a: Array, x: Array, y: Array, *, alpha: float, overwrite: bool) -> Any:
+    """``a + alpha * outer(x, y)``, into ``a`` itself with ``overwrite``."""
+    return blas.ger(alpha, x, y, a, overwrite)
+
+
+@lowers(Ger)
+def ger(op: Ger, node: Apply, k: Lowerer) -> None:
+    """A + alpha * outer(x, y)."""
+    options = {"alpha": op.alpha, "overwrite": op.inplace}
+    k.call(node, "ger", node.inputs, options, inplace=(0,) if op.inplace else ())

@@ -31,11 +31,25 @@ def lowers(*ops: type[Op]) -> Callable[[LowerFunction], LowerFunction]:
 
 
 def lowering_of(op: Op) -> LowerFunction | None:
-    """The lowering registered for the op's class or the nearest class above it."""
+    """The lowering registered for the op's class or the nearest class above it.
+
+    That of `Op` itself is for ops that Python computes: by Theano's methods, or by a
+    reference of their own.
+    """
     for cls in type(op).__mro__:
-        if cls in LOWERINGS:
+        if cls in LOWERINGS and (cls is not Op or is_python(op) or has_reference(op)):
             return LOWERINGS[cls]
     return None
+
+
+def is_python(op: Op) -> bool:
+    """Whether the op has Theano's methods for computing in Python."""
+    return hasattr(op, "perform") or hasattr(op, "make_thunk")
+
+
+def has_reference(op: Op) -> bool:
+    """Whether the op has a NumPy reference."""
+    return type(op).reference is not Op.reference
 
 
 class Lowerer:
@@ -53,6 +67,11 @@ class Lowerer:
         self._numbers: dict[Variable, int] = {}
         self._integers: dict[int, int] = {}
         self._read: dict[Variable, tuple[int, ...]] = {}
+
+    @property
+    def numbers(self) -> Mapping[Variable, int]:
+        """The values of the variables that have one."""
+        return self._numbers
 
     def new_value(self, value: plan.Value) -> int:
         """The number of a new value."""

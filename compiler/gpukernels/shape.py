@@ -94,7 +94,7 @@ def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
     if k.has(variable) and not k.is_int(variable):
         k.bind(node.outputs[0], k.number(variable))
         return
-    is_vector = variable.type.ndim == 1
+    is_vector = variable.type.ndim == 1 and not k.has(variable)  # else one integer
     numbers = k.integers(variable) if is_vector else (k.integer(variable),)
     inputs = Inputs([], 0, k)
     for number in numbers:

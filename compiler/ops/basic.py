@@ -17,13 +17,12 @@ def as_tensor_variable(value: Any, name: str | None = None) -> Variable:
     """``value`` as a variable of the host.
 
     A variable stays as it is, one on a context is read from it; a number or an array
-    becomes a constant; a list of scalars with a variable among them becomes a vector.
+    becomes a constant; a list with a variable among its elements is stacked.
     """
-    if isinstance(value, (list, tuple)) and any(
-        isinstance(each, (Variable, Apply)) for each in value
-    ):
-        vector: Variable = MakeVector()(*value)
-        return vector
+    if isinstance(value, (list, tuple)) and holds_variable(value):
+        from gpuarray.compiler.ops.joining import stacklists  # which builds on this
+
+        return stacklists(value)
     variable = core.as_variable(value, "as_tensor_variable")
     if not isinstance(variable.type, ArrayType):
         raise GraphTypeError(
@@ -33,6 +32,13 @@ def as_tensor_variable(value: Any, name: str | None = None) -> Variable:
     if name is not None and isinstance(variable, Constant):
         return variable.clone(name)
     return host_from_gpu(variable)
+
+
+def holds_variable(value: Any) -> bool:
+    """Whether nested lists have a variable in them."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_variable, value))
+    return isinstance(value, (Variable, Apply))
 
 
 def constant(
@@ -85,7 +91,7 @@ class MakeVector(Op):
             if scalar.type.ndim != 0:
                 raise GraphTypeError(
                     f"MakeVector: given {scalar} of {scalar.type}, expected scalars; "
-                    "stacking arrays is not offered"
+                    "use stack for arrays"
                 )
         dtype = (
             self.dtype or np.result_type(*(each.type.dtype for each in scalars)).name

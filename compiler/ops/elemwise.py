@@ -38,6 +38,9 @@ SYMBOLS = {
 }
 
 
+NAMED = ("sigmoid", "softplus")  # rows that print by their names alone
+
+
 @dataclass(frozen=True, slots=True)
 class Cast:
     """The conversion of each element to ``dtype``."""
@@ -351,6 +354,8 @@ class Elemwise(Op):
 
     def __str__(self) -> str:
         if not self.inplace_pattern:
+            if self.key in NAMED and type(self) is Elemwise:
+                return str(self.key)
             is_row = isinstance(self.scalar, Scalar)
             return (
                 f"{type(self).__name__}{{{self.key}{',no_inplace' if is_row else ''}}}"

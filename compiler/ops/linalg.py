@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, NotOfferedError
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable
-from gpuarray.compiler.ops.shape import dimshuffle, transpose
+from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.shape import (
+    dimshuffle,
+    flatten,
+    reshape,
+    shape_i,
+    transpose,
+)
 
 
 class Dot(Op):
@@ -28,17 +34,14 @@ class Dot(Op):
                 raise GraphTypeError(
                     f"dot: given {given} of {given.type}, expected 1 or 2 axes"
                 )
-        dtype = np.promote_types(x.type.dtype, y.type.dtype).name
+        dtype = common_dtype(x, y)
         pattern = x.type.broadcastable[:-1] + y.type.broadcastable[1:]
         inputs = [math.cast(x, dtype), math.cast(y, dtype)]
         return Apply(self, inputs, [TensorType(dtype, pattern)()])
 
     def reference(self, a: Any, b: Any) -> Any:
-        """The product with NumPy; float16 is summed in float32."""
-        if a.dtype == np.float16:
-            wide = np.dot(a.astype(np.float32), b.astype(np.float32))
-            return np.asarray(wide).astype(np.float16)
-        return np.asarray(np.dot(a, b))
+        """The product with NumPy; 16-bit floats are summed in float32."""
+        return np.asarray(np.dot(wide(a), wide(b))).astype(a.dtype)
 
     def grad(
         self, m: Any, g: Any, y: Variable, a: Variable, b: Variable
@@ -66,27 +69,99 @@ class Dot(Op):
 
 
 def dot(a: Any, b: Any) -> Variable:
-    """The product of ``a`` and ``b`` as NumPy's, for operands of at most 2 axes."""
+    """The sum of products over the last axis of ``a`` and the last but one of ``b``.
+
+    As NumPy's: of vectors their only axis counts, and a 0-d operand multiplies. The
+    other axes of ``a`` come before those of ``b``; the dtype is the common one.
+    """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if 0 in (x.type.ndim, y.type.ndim):
         return math.mul(x, y)
     if x.type.ndim > 2 or y.type.ndim > 2:
-        raise NotOfferedError(
-            f"dot: given {x.type.ndim} and {y.type.ndim} axes; products of more than 2 "
-            "axes are not offered: reshape the operands to matrices"
-        )
+        return tensordot(x, y, [[-1], [-2 if y.type.ndim > 1 else -1]])
     result: Variable = Dot()(x, y)
     return result
 
 
 def outer(a: Any, b: Any) -> Variable:
-    """The matrix of products of each element of ``a`` with each of ``b``."""
-    x, y = as_tensor_variable(a), as_tensor_variable(b)
-    if x.type.ndim != 1 or y.type.ndim != 1:
-        raise GraphTypeError(
-            f"outer: given {x.type} and {y.type}, expected vectors: flatten them"
-        )
+    """The matrix of products of each element of ``a`` with each of ``b``.
+
+    What is no vector is flattened.
+    """
+    x, y = (
+        each if each.type.ndim == 1 else flatten(each)
+        for each in (as_tensor_variable(a), as_tensor_variable(b))
+    )
     return math.mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
+    """The sum of products over axes of both operands.
+
+    ``axes`` is a number, of last axes of ``a`` and first ones of ``b``, or a pair of
+    lists of axes, or of axes. The other axes of ``a`` come before those of ``b``.
+    """
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    left, right = paired_axes("tensordot", axes, x.type.ndim, y.type.ndim)
+    rows = [axis for axis in range(x.type.ndim) if axis not in left]
+    columns = [axis for axis in range(y.type.ndim) if axis not in right]
+    lengths = [shape_i(x, i) for i in rows] + [shape_i(y, i) for i in columns]
+    product = Dot()(_as_matrix(x, rows, left), _as_matrix(y, right, columns))
+    return product if len(rows) == len(columns) == 1 else reshape(product, lengths)
+
+
+def paired_axes(
+    name: str, axes: Any, ndim: int, other: int, first: int = 0
+) -> tuple[list[int], list[int]]:
+    """The axes of two operands to sum over; those before ``first`` may not be."""
+    if isinstance(axes, (int, np.integer)):
+        if not 0 <= axes <= min(ndim, other) - first:
+            raise GraphValueError(
+                f"{name}: axes={axes} for operands of {ndim} and {other} axes"
+            )
+        count = int(axes)
+        return [*range(ndim - count, ndim)], [*range(first, first + count)]
+    if not isinstance(axes, (list, tuple)) or len(axes) != 2:
+        raise GraphTypeError(
+            f"{name}: axes is {axes!r}, expected a number or a pair of lists of axes"
+        )
+    lists = [list(each) if isinstance(each, (list, tuple)) else [each] for each in axes]
+    left = [normalise_axis(name, axis, ndim) for axis in lists[0]]
+    right = [normalise_axis(name, axis, other) for axis in lists[1]]
+    if len(left) != len(right):
+        raise GraphValueError(
+            f"{name}: {len(left)} axes of the first operand for {len(right)} of the "
+            "second"
+        )
+    for each in (left, right):
+        if len(set(each)) < len(each) or any(axis < first for axis in each):
+            raise GraphValueError(
+                f"{name}: axes {each}: they must differ"
+                + (f", and the first {first} are the batch" if first else "")
+            )
+    return left, right
+
+
+def _as_matrix(x: Variable, rows: Sequence[int], columns: Sequence[int]) -> Variable:
+    """``x`` with some axes merged into rows and the others into columns."""
+    moved = dimshuffle(x, *rows, *columns)
+    if len(rows) == len(columns) == 1:
+        return moved
+    lengths = [merged_length(x, axes) for axes in (rows, columns)]
+    return reshape(moved, lengths)
+
+
+def merged_length(x: Variable, axes: Sequence[int]) -> Variable:
+    """The length of some axes of ``x`` as one axis, int64."""
+    lengths = [shape_i(x, axis) for axis in axes if not x.type.broadcastable[axis]]
+    if not lengths:
+        return core.constant(1, "int64")
+    return lengths[0] if len(lengths) == 1 else math.mul(*lengths)
+
+
+def common_dtype(*variables: Variable) -> str:
+    """The dtype that NumPy computes in for operands of these types."""
+    return np.result_type(*(each.type.numpy_dtype for each in variables)).name
 
 
 class Blas(Op):
@@ -144,8 +219,9 @@ class Blas(Op):
         return f"{name}{{{flag}, alpha={self.alpha:g}, beta={self.beta:g}}}"
 
 
-def _wide(x: Any) -> Any:
-    return x.astype(np.float32) if x.dtype == np.float16 else x
+def wide(x: Any) -> Any:
+    """``x`` in the dtype that products of it are summed in."""
+    return x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x
 
 
 class Gemv(Blas):
@@ -169,7 +245,7 @@ class Gemv(Blas):
     def reference(self, y: Any, A: Any, x: Any) -> Any:
         """The result with NumPy. With ``beta`` 0, nan in ``y`` does not spread."""
         matrix = A.T if self.transpose else A
-        return self._combine(y, np.dot(_wide(matrix), _wide(x)))
+        return self._combine(y, np.dot(wide(matrix), wide(x)))
 
     def grad(
         self,
@@ -211,7 +287,7 @@ class Gemm(Blas):
         """The result with NumPy. With ``beta`` 0, nan in ``C`` does not spread."""
         left = A.T if self.transpose_a else A
         right = B.T if self.transpose_b else B
-        return self._combine(C, np.dot(_wide(left), _wide(right)))
+        return self._combine(C, np.dot(wide(left), wide(right)))
 
     def grad(
         self,

@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from typing import Any
 
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.absent import NullType
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import dtype_name
+from gpuarray.compiler.graph.types import dtype_name, is_integer_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.scalars import SCALARS, Scalar
@@ -59,9 +62,19 @@ ROWS: dict[str, Function] = {name: _function(row) for name, row in SCALARS.items
 
 
 def true_div(a: Any, b: Any) -> Variable:
-    """``a / b``; the quotient of integers is of dtype floatX."""
+    """``a / b``; the quotient of integers is of dtype floatX.
+
+    ``config.int_division`` may ask for ``a // b`` instead, or for TypeError.
+    """
     operands = [as_tensor_variable(a), as_tensor_variable(b)]
-    if not any(core.is_float(each) for each in operands):
+    if all(is_integer_name(each.type.dtype) for each in operands):
+        if config.int_division == "int":
+            return ROWS["floor_divide"](*operands)
+        if config.int_division == "raise":
+            raise GraphTypeError(
+                f"true_div: {operands[0]} and {operands[1]} are integers, whose / "
+                "int_division='raise' forbids; write //, or cast one of them"
+            )
         operands[0] = cast(operands[0], "floatX")
         operands[1] = cast(operands[1], "floatX")
     return ROWS["true_div"](*operands)
@@ -77,13 +90,21 @@ def cast(x: Any, dtype: Any) -> Variable:
     return result
 
 
-def zeros_like(model: Any, dtype: Any = None) -> Variable:
-    """Zeros in the shape of ``model``, of its dtype or another."""
+def unknown(what: str) -> Variable:
+    """What a row's gradient gives for an operand by which none is offered."""
+    return NullType(f"the gradient of {what} is not implemented")()
+
+
+def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
+    """Zeros in the shape of ``model``, of its dtype or another.
+
+    ``opt`` is Theano's and changes nothing.
+    """
     return _filled_like(model, 0, dtype)
 
 
-def ones_like(model: Any, dtype: Any = None) -> Variable:
-    """Ones in the shape of ``model``, of its dtype or another."""
+def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
+    """Ones in the shape of ``model``, of its dtype or another, as ``zeros_like``."""
     return _filled_like(model, 1, dtype)
 
 

@@ -9,9 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpuarray.compiler.errors import GraphTypeError, NotOfferedError
+from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.ops import linalg, math, reduce, shape, transfer
+from gpuarray.compiler.ops import (
+    argmax,
+    axes,
+    conversions,
+    diagonals,
+    extra_ops,
+    indexing,
+    linalg,
+    math,
+    norms,
+    picking,
+    products,
+    reduce,
+    repeating,
+    scanning,
+    shape,
+    sorting,
+    transfer,
+)
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -94,6 +112,16 @@ class Operators:
         """The axes reversed."""
         return shape.transpose(self)
 
+    @property
+    def real(self) -> Variable:
+        """The real parts."""
+        return math.FUNCTIONS["real"](self)
+
+    @property
+    def imag(self) -> Variable:
+        """The imaginary parts; zeros for real numbers."""
+        return math.FUNCTIONS["imag"](self)
+
     def __pos__(self) -> Variable:
         return core.as_variable(self)
 
@@ -104,10 +132,10 @@ class Operators:
         return math.divmod(other, self)
 
     def __matmul__(self, other: Any) -> Variable:
-        return linalg.dot(self, other)
+        return products.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Variable:
-        return linalg.dot(other, self)
+        return products.matmul(other, self)
 
     def __bool__(self) -> bool:
         owner = core.as_variable(self).owner
@@ -121,25 +149,36 @@ class Operators:
         return True
 
     def __getitem__(self, key: Any) -> Variable:
-        known = shape.elements(core.as_variable(self)) if self.ndim == 1 else None
-        if (
-            known is not None
-            and isinstance(key, int)
-            and -len(known) <= key < len(known)
-        ):
-            return known[key]
-        raise NotOfferedError(
-            f"indexing: {self}[{key!r}] is not offered; only an element of a shape, "
-            "x.shape[0], can be taken"
+        return indexing.index(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise GraphTypeError(
+            f"assignment: {self} is symbolic and stays as it is; make a new variable: "
+            "new = T.set_subtensor(old[...], values), or T.inc_subtensor"
         )
 
     def __iter__(self) -> Iterator[Variable]:
-        known = shape.elements(core.as_variable(self)) if self.ndim == 1 else None
-        if known is None:
-            raise GraphTypeError(
-                f"iteration: the length of {self} is not known before the program runs"
-            )
-        return iter(known)
+        return indexing.elements_of(core.as_variable(self))
+
+    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+        """Elements at ``indices`` along ``axis``, as `T.take`."""
+        return picking.take(self, indices, axis, mode)
+
+    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Variable:
+        """For each element the one of ``choices`` that it names, as `T.choose`."""
+        return picking.choose(self, choices, out, mode)
+
+    def compress(self, condition: Any, axis: int | None = None) -> Variable:
+        """The parts along ``axis`` where ``condition`` is not zero."""
+        return picking.compress(condition, self, axis)
+
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Where elements are not zero: a vector for each axis, as `T.nonzero`."""
+        return picking.nonzero(self, return_matrix)
+
+    def nonzero_values(self) -> Variable:
+        """The elements that are not zero, as a vector."""
+        return picking.nonzero_values(self)
 
     def astype(self, dtype: Any) -> Variable:
         """The values as ``dtype``; ``"floatX"`` is the configured float."""
@@ -162,9 +201,9 @@ class Operators:
         """Two axes exchanged."""
         return shape.swapaxes(self, axis1, axis2)
 
-    def squeeze(self) -> Variable:
-        """The array without the axes that broadcast."""
-        return shape.squeeze(self)
+    def squeeze(self, axis: Any = None) -> Variable:
+        """The array without the axes that broadcast, or without those of ``axis``."""
+        return axes.squeeze(self, axis)
 
     def reshape(self, *lengths: Any, ndim: int | None = None) -> Variable:
         """The elements in another shape: a tuple, numbers, or a vector and ``ndim``."""
@@ -232,6 +271,20 @@ class Operators:
         """The least element over ``axis``."""
         return reduce.min(self, axis, keepdims)
 
+    def argmax(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """Where the first of the greatest elements over ``axis`` is."""
+        return argmax.argmax(self, axis, keepdims)
+
+    def argmin(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
+        """Where the first of the least elements over ``axis`` is."""
+        return argmax.argmin(self, axis, keepdims)
+
+    def norm(
+        self, L: Any, axis: reduce.Axis = None, keepdims: bool = False
+    ) -> Variable:
+        """The norm of order ``L`` over ``axis``, as of one vector."""
+        return norms.norm_of_all(self, L, axis, keepdims)
+
     def any(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
         """Whether an element over ``axis`` is not zero."""
         return reduce.any(self, axis, keepdims)
@@ -251,6 +304,52 @@ class Operators:
     def fill(self, value: Any) -> Variable:
         """``value`` in the shape of the variable."""
         return math.second(self, value)
+
+    def copy(self, name: str | None = None) -> Variable:
+        """Another variable of the same values, by this name."""
+        copied = conversions.tensor_copy(self)
+        copied.name = name
+        return copied
+
+    def get_scalar_constant_value(self) -> Any:
+        """The number that the variable is. Raises NotScalarConstantError."""
+        return conversions.get_scalar_constant_value(self)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Variable:
+        """Each element as often as ``repeats`` says, as `T.repeat`."""
+        return repeating.repeat(self, repeats, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+        """The diagonal of two axes, as `T.diagonal`."""
+        return diagonals.diagonal(self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+        """The sum of the diagonal of two axes."""
+        return diagonals.trace(self, offset, axis1, axis2)
+
+    def sort(
+        self, axis: Any = -1, kind: Any = "quicksort", order: Any = None
+    ) -> Variable:
+        """The elements in order along ``axis``, as `T.sort`: a new variable."""
+        return sorting.sort(self, axis, kind, order)
+
+    def argsort(
+        self, axis: Any = -1, kind: Any = "quicksort", order: Any = None
+    ) -> Variable:
+        """The places that sort the array along ``axis``, as `T.argsort`."""
+        return sorting.argsort(self, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+        """Where to put each of ``v`` into the sorted vector, as `T.searchsorted`."""
+        return extra_ops.searchsorted(self, v, side, sorter)
+
+    def cumsum(self, axis: Any = None) -> Variable:
+        """The sums of the elements up to each one along ``axis``."""
+        return scanning.cumsum(self, axis)
+
+    def cumprod(self, axis: Any = None) -> Variable:
+        """The products of the elements up to each one along ``axis``."""
+        return scanning.cumprod(self, axis)
 
     def zeros_like(self, dtype: Any = None) -> Variable:
         """Zeros in the shape of the variable."""

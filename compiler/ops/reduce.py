@@ -9,7 +9,11 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.graph.types import (
+    TensorType,
+    dtype_name,
+    is_integer_name,
+)
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
@@ -36,7 +40,7 @@ def result_dtype(monoid: str, dtype: str) -> str:
     """
     if SCALARS[monoid].result == "bool":
         return "bool"
-    if monoid in ("add", "mul") and not dtype.startswith("float"):
+    if monoid in ("add", "mul") and is_integer_name(dtype):
         return "uint64" if dtype.startswith("uint") else "int64"
     return dtype
 
@@ -45,7 +49,7 @@ class Reduce(Op):
     """The fold of row ``monoid`` over ``axes``, which go away.
 
     ``dtype`` is the result's and ``acc_dtype`` the one that is folded in; None leaves
-    them to the input: NumPy's result, and float32 for sums of float16.
+    them to the input: NumPy's result, and float32 for sums of float16 and bfloat16.
     """
 
     __props__ = ("monoid", "axes", "dtype", "acc_dtype")
@@ -81,8 +85,8 @@ class Reduce(Op):
     def _accumulator(self, dtype: str) -> str:
         if self.acc_dtype is not None:
             return self.acc_dtype
-        is_half_sum = self.monoid in ("add", "mul") and dtype == "float16"
-        return "float32" if is_half_sum else dtype
+        is_half = dtype in ("float16", "bfloat16") and self.monoid in ("add", "mul")
+        return "float32" if is_half else dtype
 
     def reference(self, x: Any) -> Any:
         """The fold with NumPy. Raises ValueError for the maximum of no elements."""
@@ -228,29 +232,33 @@ def mean(
 ) -> Variable:
     """The mean over ``axis``: of ``x``'s dtype, or float64 for integers."""
     variable = as_tensor_variable(x)
-    own = variable.type.dtype if core.is_float(variable) else "float64"
-    wanted = own if dtype is None else dtype_name(dtype)
-    if not wanted.startswith("float"):
+    own = variable.type.dtype
+    wanted = dtype_name(dtype or ("float64" if is_integer_name(own) else own))
+    if is_integer_name(wanted):
         raise GraphTypeError(
-            f"mean: dtype {wanted} is not a float; cast the mean instead"
+            f"mean: dtype {wanted} has no fractions; cast the mean instead"
         )
-    work = "float32" if wanted == "float16" else wanted
+    work = "float32" if wanted in ("float16", "bfloat16") else wanted
     axes = axes_of("mean", axis, variable.type.ndim)
     total = reduced("add", variable, axes, keepdims, work, acc_dtype)
     return math.cast(total / math.cast(count(variable, axes), work), wanted)
 
 
 def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """The variance over ``axis``, with ``count - ddof`` in the denominator."""
+    """The variance over ``axis``, with ``count - ddof`` in the denominator.
+
+    Of complex numbers it is that of their distance to the mean, and real.
+    """
     variable = as_tensor_variable(x)
-    if not core.is_float(variable):
+    if is_integer_name(variable.type.dtype):
         variable = math.cast(variable, "float64")
     axes = axes_of("var", axis, variable.type.ndim)
     centred = variable - mean(variable, axes, keepdims=True)
+    squared = math.square(abs(centred) if variable.type.is_complex else centred)
     if ddof == 0:
-        return mean(math.square(centred), axes, keepdims=keepdims)
-    divisor = math.cast(count(variable, axes) - ddof, variable.type.dtype)
-    return sum(math.square(centred), axes, keepdims=keepdims) / divisor
+        return mean(squared, axes, keepdims=keepdims)
+    divisor = math.cast(count(variable, axes) - ddof, squared.type.dtype)
+    return sum(squared, axes, keepdims=keepdims) / divisor
 
 
 def std(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:

@@ -163,7 +163,10 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     order = tuple(range(ndim))[::-1] if axes is None else tuple(axes)
     if len(order) != ndim:
         raise GraphValueError(f"transpose: axes {order} do not name all {ndim} axes")
-    return dimshuffle(variable, *order)
+    turned = dimshuffle(variable, *order)
+    if axes is None and variable.name is not None and turned is not variable:
+        turned.name = f"{variable.name}.T"
+    return turned
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
@@ -176,16 +179,11 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return dimshuffle(variable, *order)
 
 
-def squeeze(x: Any) -> Variable:
-    """``x`` without the axes that broadcast."""
-    variable = core.as_variable(x, "squeeze")
-    flags = variable.type.broadcastable
-    return dimshuffle(variable, *(i for i, flag in enumerate(flags) if not flag))
-
-
 def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
     """``x`` with new axes on its left that broadcast."""
     variable = core.as_variable(x, "shape_padleft")
+    if n_ones == 0:
+        return variable
     return dimshuffle(variable, *("x",) * n_ones, *range(variable.type.ndim))
 
 

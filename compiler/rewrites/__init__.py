@@ -6,6 +6,8 @@ which they run.
 
 from __future__ import annotations
 
+import difflib
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +20,28 @@ from gpuarray.compiler.rewrites import (  # noqa: F401  (importing registers the
     algebra,
     blas,
     canonical,
+    changes,
+    debugging,
+    filling,
     fusion,
     inplace,
+    joining,
+    linalg,
+    marks,
+    nnet,
     shapes,
     stability,
+    subtensor,
 )
-from gpuarray.compiler.rewrites.engine import Log, RewriteError, run_phase
+from gpuarray.compiler.rewrites.engine import (
+    GraphPass,
+    Log,
+    RewriteError,
+    Rule,
+    all_rewrites,
+    all_tags,
+    run_phase,
+)
 from gpuarray.compiler.rewrites.inplace import orderings
 
 __all__ = [
@@ -31,6 +49,8 @@ __all__ = [
     "Log",
     "Phase",
     "RewriteError",
+    "Selection",
+    "is_exact",
     "optimize",
     "orderings",
     "phases_of",
@@ -79,9 +99,57 @@ def phases_of(config: Any) -> tuple[str, ...]:
     return tuple(name for name, wanted in is_wanted.items() if wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rewrites are done: those of ``phases``, and what is chosen by name.
+
+    ``including`` and ``excluding`` name single rules, phases, or all of a file
+    (``fusion``, ``inplace``, ``blas``); what is excluded is not done. ``phases`` None
+    are those that the settings ask for. Raises ValueError for an unknown name.
+    """
+
+    phases: tuple[str, ...] | None = None
+    including: frozenset[str] = frozenset()
+    excluding: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        known = [phase.name for phase in PHASES]
+        for name in self.phases or ():
+            if name not in known:
+                raise GraphValueError(
+                    f"optimize: {name!r} is no phase; there are {known}"
+                )
+        for name in sorted(self.including | self.excluding):
+            if name not in all_tags():
+                near = difflib.get_close_matches(name, all_tags(), 3)
+                hint = f"did you mean {' or '.join(near)}?" if near else "see RULES"
+                raise GraphValueError(
+                    f"optimize: no rewrite is called {name!r}; {hint}"
+                )
+
+    def wants(self, rule: Rule | GraphPass, phases: Collection[str]) -> bool:
+        """Whether a rule is chosen, where ``phases`` are the ones asked for."""
+        if rule.tags & self.excluding:
+            return False
+        return rule.phase in phases or bool(rule.tags & self.including)
+
+
+def is_exact(name: str) -> bool:
+    """Whether a rewrite keeps every value, but for the last bits."""
+    inexact = {phase.name for phase in PHASES if not phase.is_exact}
+    return not any(
+        each.name == name and each.phase in inexact for each in all_rewrites()
+    )
+
+
+def named(text: str) -> frozenset[str]:
+    """The names in a setting's text, ``a:b:c``."""
+    return frozenset(filter(None, (name.strip() for name in text.split(":"))))
+
+
 def optimize(
     fgraph: FunctionGraph,
-    phases: Iterable[str] | None = None,
+    phases: Iterable[str] | Selection | None = None,
     config: Any = None,
     *,
     destroyable: Collection[Variable] | Mapping[Variable, int] | None = None,
@@ -89,28 +157,46 @@ def optimize(
 ) -> Log:
     """Rewrite the graph in place, phase by phase; what fired is in the log.
 
-    ``phases`` are names, by default those that ``config`` asks for; they run in the
-    order of ``PHASES``. ``destroyable`` are the inputs that may be overwritten; a
-    mapping also says which output is the new value of each. Raises ValueError for a
-    name that is no phase.
+    ``phases`` are names, by default those that ``config`` asks for, or a Selection;
+    they run in the order of ``PHASES``. ``destroyable`` are the inputs that may be
+    overwritten; a mapping also says which output is the new value of each. Raises
+    ValueError for a name that is no phase.
     """
-    names = set(
-        phases_of(current if config is None else config) if phases is None else phases
+    settings = current.current() if config is None else config
+    if isinstance(phases, Selection):
+        chosen = phases
+    else:
+        chosen = Selection(None if phases is None else tuple(phases))
+    asked = phases_of(settings) if chosen.phases is None else chosen.phases
+    chosen = Selection(
+        asked,
+        chosen.including | named(settings.optimizer_including),
+        chosen.excluding | named(settings.optimizer_excluding),
     )
-    if unknown := names - {phase.name for phase in PHASES}:
-        known = [phase.name for phase in PHASES]
-        raise GraphValueError(
-            f"optimize: {sorted(unknown)} are no phases; there are {known}"
-        )
     if destroyable is not None:
         fgraph.destroyable = destroyable  # type: ignore[attr-defined]
-    log = Log(keep_text)
-    with traced_as(None):
+    log = Log(keep_text, tried={} if settings.profile_optimizer else None)
+    names = {*asked, *_phases_with(chosen.including)}
+    allowed = {*asked, *(o for p in PHASES if p.name in asked for o in p.includes)}
+    with traced_as(None), current.use(compute_test_value="off"):
         for phase in without_prefixes(
             [phase for phase in PHASES if phase.name in names]
         ):
-            run_phase(fgraph, phase.name, phase.includes, log)
+            start = time.perf_counter()
+            run_phase(
+                fgraph,
+                phase.name,
+                phase.includes,
+                log,
+                lambda rule: chosen.wants(rule, allowed),
+            )
+            log.seconds[phase.name] = time.perf_counter() - start
     return log
+
+
+def _phases_with(including: Collection[str]) -> set[str]:
+    """The phases of the rules and passes that are chosen by name."""
+    return {each.phase for each in all_rewrites() if each.tags & frozenset(including)}
 
 
 def without_prefixes(phases: Sequence[Phase]) -> list[Phase]:

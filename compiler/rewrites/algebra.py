@@ -8,6 +8,7 @@ function and its inverse, or two factors, lose by overflow.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
@@ -240,7 +241,7 @@ def gather_constants(node: Apply) -> Variable | None:
     if row_of_op(node.op) == "true_div":
         if inner is not node.inputs[0]:
             return None
-        c = np.float64(1) / np.float64(c)
+        c = _quotient(1, c)
     for name in ("mul", "true_div"):
         args = match(inner, name)
         found = split_constant(args) if args is not None else None
@@ -250,8 +251,9 @@ def gather_constants(node: Apply) -> Variable | None:
             or (name == "true_div" and found[1] is not args[0])
         ):
             continue
-        d = np.float64(found[0])
-        product = np.float64(c) * d if name == "mul" else np.float64(c) / d
+        product = (
+            _quotient(c, found[0]) if name == "true_div" else float(c) * float(found[0])
+        )
         if (
             np.isfinite(product)
             and product != 0
@@ -259,6 +261,12 @@ def gather_constants(node: Apply) -> Variable | None:
         ):
             return call("mul", found[1], number(product, out))
     return None
+
+
+def _quotient(a: Any, b: Any) -> float:
+    """The quotient of two numbers, inf or nan by zero."""
+    with np.errstate(all="ignore"):
+        return float(np.float64(a) / np.float64(b))
 
 
 @rewrite(phase="specialize", ops=["mul"])

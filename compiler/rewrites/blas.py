@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
-from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.ops.linalg import Blas, Dot, Gemm, Gemv
+from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
+from gpuarray.compiler.ops.shape import DimShuffle, swapaxes
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (
+    call,
     constant_of,
     is_float,
     match,
@@ -23,6 +25,7 @@ from gpuarray.compiler.rewrites.patterns import (
 )
 
 _LONGEST = 16
+_DEEPEST = 8
 
 Inside = Callable[[Variable, float], "list[Term]"]
 
@@ -48,10 +51,11 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     v - 0.1 * (dot(A, u) + 0.02 * v) -> gemv(v, A, u, -0.1, 0.998)
     C - dot(A, B) / 4 -> gemm(C, A, B, -0.25, 1)
     dot(A, B) + dot(B, A) -> gemm(dot(A, B), B, A, 1, 1)
+    Q - 2 * batched_dot(Q, R) -> batched_gemm(Q, Q, R, -2, 1)
     2 * dot(A, u) -> 2 * dot(A, u)
     """
     out = node.outputs[0]
-    if out.type.ndim not in (1, 2) or not is_float(out):
+    if out.type.ndim not in (1, 2, 3) or not is_float(out):
         return None
     found = _terms(out, 1.0, fgraph, is_root=True)
     products = [term for term in found if term.b is not None]
@@ -75,45 +79,99 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     return result if result.type == out.type else None
 
 
+@rewrite(phase="specialize", ops=[Dot])
+def product_of_column_and_row(node: Apply) -> Variable | None:
+    """A product that sums over one element is elementwise: it fuses, and needs no gemm.
+
+    dot(col(u), row(v)) -> col(u) * row(v)
+    A - 2 * dot(col(u), row(v)) -> A - 2 * (col(u) * row(v))
+    """
+    a, b = node.inputs
+    if a.type.ndim != 2 or b.type.ndim != 2 or a.type.dtype == "bool":
+        return None
+    if not (a.type.broadcastable[1] and b.type.broadcastable[0]):
+        return None
+    out = call("mul", a, b)
+    return out if out.type == node.outputs[0].type else None
+
+
+@rewrite(phase="blas", ops=[DimShuffle])
+def transpose_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """A transposed product is one of transposed operands, which cost nothing.
+
+    dot(A, B).T -> dot(B.T, A.T)
+    dot(A, B.T).T -> dot(B, A.T)
+    """
+    (product,) = node.inputs
+    owner, op = product.owner, node.op
+    assert isinstance(op, DimShuffle)
+    if owner is None or not isinstance(owner.op, Dot) or not op.is_transpose:
+        return None
+    if len(fgraph.clients[product]) > 1:
+        return None
+    left, right = (
+        matrix if is_turned else swapaxes(matrix, 0, 1)
+        for matrix, is_turned in map(_without_transposition, owner.inputs[::-1])
+    )
+    result: Variable = Dot()(left, right)
+    return result
+
+
 def _terms(
-    variable: Variable, scale: float, fgraph: FunctionGraph, *, is_root: bool = False
+    variable: Variable,
+    scale: float,
+    fgraph: FunctionGraph,
+    *,
+    is_root: bool = False,
+    depth: int = _DEEPEST,
 ) -> list[Term]:
-    """The terms of a sum; what others use too is not looked into."""
+    """The terms of a sum; what others use too, or lies deep, is not looked into."""
     leaf = [Term(scale, variable)]
     owner = variable.owner
-    if owner is None or not (is_root or len(fgraph.clients[variable]) == 1):
+    is_own = is_root or len(fgraph.clients[variable]) == 1
+    if owner is None or depth == 0 or not is_own:
         return leaf
 
     def inside(inner: Variable, factor: float) -> list[Term]:
-        return _terms(inner, factor, fgraph) if inner.type == variable.type else []
+        if inner.type != variable.type:
+            return []
+        return _terms(inner, factor, fgraph, depth=depth - 1)
 
-    if isinstance(owner.op, Dot):
+    if isinstance(owner.op, Dot | BatchedDot):
         return [_product(scale, *owner.inputs)] if _is_offered(*owner.inputs) else leaf
-    if isinstance(owner.op, Gemv | Gemm):
+    if isinstance(owner.op, Blas):
         return _opened(owner, scale, inside)
     for row, sign in (("add", scale), ("sub", -scale)):
         args = match(variable, row)
         if args is not None:
             parts = [inside(args[0], scale), inside(args[1], sign)]
             return parts[0] + parts[1] if all(parts) else leaf
+    found = _scaled(variable, scale)
+    return leaf if found is None else inside(*found) or leaf
+
+
+def _scaled(variable: Variable, scale: float) -> tuple[Variable, float] | None:
+    """What a number is multiplied by to give the variable, and that number."""
     args = match(variable, "neg")
     if args is not None:
-        return inside(args[0], -scale) or leaf
+        return args[0], -scale
     args = match(variable, "mul")
     found = None if args is None else split_constant(args)
     if found is not None:
-        return inside(found[1], scale * float(found[0])) or leaf
+        return found[1], scale * float(found[0])
     args = match(variable, "true_div")
     divisor = None if args is None else constant_of(args[1])
     if args is not None and divisor is not None and divisor != 0:
-        return inside(args[0], scale / float(divisor)) or leaf
-    return leaf
+        return args[0], scale / float(divisor)
+    return None
 
 
 def _is_offered(a: Variable, b: Variable) -> bool:
-    """Whether a routine multiplies these: two matrices, or a matrix and a vector."""
+    """Whether a routine multiplies these: matrices, a matrix and a vector, stacks."""
     ranks = sorted((a.type.ndim, b.type.ndim))
-    return ranks in ([1, 2], [2, 2]) and a.type.dtype == b.type.dtype
+    if ranks == [3, 3] and a.type.broadcastable[0] != b.type.broadcastable[0]:
+        return False
+    return ranks in ([1, 2], [2, 2], [3, 3]) and a.type.dtype == b.type.dtype
 
 
 def _product(scale: float, a: Variable, b: Variable) -> Term:
@@ -128,19 +186,23 @@ def _product(scale: float, a: Variable, b: Variable) -> Term:
 
 def _without_transposition(matrix: Variable) -> tuple[Variable, bool]:
     owner = matrix.owner
-    if owner is not None and isinstance(owner.op, DimShuffle) and matrix.type.ndim == 2:
-        return (owner.inputs[0], True) if owner.op.is_transpose else (matrix, False)
-    return matrix, False
+    if owner is None or not isinstance(owner.op, DimShuffle):
+        return matrix, False
+    is_turned = owner.op.new_order in ((1, 0), (0, 2, 1))
+    return (owner.inputs[0], True) if is_turned else (matrix, False)
 
 
 def _opened(owner: Apply, scale: float, inside: Inside) -> list[Term]:
     """A product that took in its sum, as the terms of that sum again."""
     op = owner.op
     y, a, b = owner.inputs
-    assert isinstance(op, Gemv | Gemm)
+    assert isinstance(op, Blas)
+    if isinstance(op, Ger):
+        return [Term(scale, owner.out)]
     if isinstance(op, Gemv):
         term = Term(scale * op.alpha, a, b, op.transpose)
     else:
+        assert isinstance(op, Gemm | BatchedGemm)
         term = Term(scale * op.alpha, a, b, op.transpose_a, op.transpose_b)
     return [*(inside(y, scale * op.beta) or [Term(scale * op.beta, y)]), term]
 
@@ -158,25 +220,24 @@ def _dot(term: Term) -> Variable:
     assert term.b is not None
     a = _transposed(term.a) if term.transpose_a else term.a
     b = _transposed(term.b) if term.transpose_b else term.b
-    out = Dot()(a, b)
+    out = (BatchedDot() if a.type.ndim == 3 else Dot())(a, b)
     assert isinstance(out, Variable)
     return out
 
 
 def _transposed(matrix: Variable) -> Variable:
-    out = DimShuffle(matrix.type.broadcastable, (1, 0))(matrix)
-    assert isinstance(out, Variable)
-    return out
+    return swapaxes(matrix, -2, -1)
 
 
 def _accumulate(y: Variable, beta: float, term: Term) -> Variable:
     """``beta * y`` plus the term."""
     assert term.b is not None
-    op: Gemv | Gemm
+    op: Blas
     if term.b.type.ndim == 1:
         op = Gemv(term.scale, beta, term.transpose_a, False)
     else:
-        op = Gemm(term.scale, beta, term.transpose_a, term.transpose_b, False)
+        routine = Gemm if term.b.type.ndim == 2 else BatchedGemm
+        op = routine(term.scale, beta, term.transpose_a, term.transpose_b, False)
     out = op(y, term.a, term.b)
     assert isinstance(out, Variable)
     return out

@@ -8,11 +8,14 @@ raises.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
@@ -54,6 +57,11 @@ class Rule:
     examples: tuple[Example, ...]
     wants_graph: bool
 
+    @property
+    def tags(self) -> frozenset[str]:
+        """The names it is chosen by: its own, its phase's, its file's."""
+        return tags_of(self.name, self.phase, self.transform)
+
 
 @dataclass(frozen=True, slots=True)
 class GraphPass:
@@ -62,6 +70,16 @@ class GraphPass:
     name: str
     phase: str
     run: Pass
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The names it is chosen by: its own, its phase's, its file's."""
+        return tags_of(self.name, self.phase, self.run)
+
+
+def tags_of(name: str, phase: str, function: Callable[..., object]) -> frozenset[str]:
+    """The names that a rule or pass is chosen by."""
+    return frozenset({name, phase, function.__module__.rpartition(".")[2]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +92,24 @@ class LogEntry:
 
 
 @dataclass(slots=True)
+class Tried:
+    """How often a rule was asked, and how long it took."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class Log:
     """What fired, in order; the texts are made only when ``keep_text`` is set."""
 
     keep_text: bool = False
     entries: list[LogEntry] = field(default_factory=list)
     fired: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """The time of each phase."""
+    tried: dict[str, Tried] | None = None
+    """The calls of each rule and pass, and their time, where they are measured."""
 
     def note(self, rule: str, before: Variable, after: Variable) -> None:
         """Count the rule, and keep both sides where texts are wanted."""
@@ -142,6 +172,16 @@ def examples_of(docstring: str) -> tuple[Example, ...]:
 def all_rules() -> list[Rule]:
     """Every registered rule, by phase."""
     return [rule for rules in RULES.values() for rule in rules]
+
+
+def all_tags() -> frozenset[str]:
+    """Every name that rules and passes are chosen by."""
+    return frozenset().union(*(each.tags for each in all_rewrites()))
+
+
+def all_rewrites() -> list[Rule | GraphPass]:
+    """Every registered rule and pass."""
+    return [*all_rules(), *(each for passes in PASSES.values() for each in passes)]
 
 
 class Fixpoint:
@@ -235,17 +275,19 @@ class Fixpoint:
             raise RewriteError(
                 f"rewriting does not come to rest; the rules that fired: {fired}"
             )
+        clients = self.fgraph.clients
+        users = [
+            client
+            for old in node.outputs
+            for client, _ in clients.get(old, ())
+            if isinstance(client, Apply)
+        ]
         for old, result in zip(node.outputs, results, strict=True):
             if old is not result:
                 self.log.note(rule, old, result)
                 self.fgraph.replace(old, result, reason=rule)
         self.push(made for made in new if made in self.fgraph.apply_nodes)
-        for result in results:
-            self.push(
-                client
-                for client, _ in self.fgraph.clients.get(result, ())
-                if isinstance(client, Apply)
-            )
+        self.push(users)
 
     def rules_for(self, op: Op) -> list[Rule]:
         """The rules that look at such an op."""
@@ -263,17 +305,53 @@ class Fixpoint:
 
 
 def run_phase(
-    fgraph: FunctionGraph, name: str, includes: Sequence[str], log: Log
+    fgraph: FunctionGraph,
+    name: str,
+    includes: Sequence[str],
+    log: Log,
+    is_wanted: Callable[[Rule | GraphPass], bool] = lambda rule: True,
 ) -> None:
-    """Bring a phase to rest: its rules, those of the phases it includes, its passes."""
-    rules = [rule for phase in (*includes, name) for rule in RULES.get(phase, [])]
-    passes = PASSES.get(name, [])
+    """Bring a phase to rest: its rules, those of the phases it includes, its passes.
+
+    Of these only what ``is_wanted``.
+    """
+    rules = [
+        rule
+        for phase in (*includes, name)
+        for rule in RULES.get(phase, [])
+        if is_wanted(rule)
+    ]
+    passes = [found for found in PASSES.get(name, []) if is_wanted(found)]
+    if log.tried is not None:
+        rules = [
+            replace(each, transform=measured(each.name, each.transform, log.tried))
+            for each in rules
+        ]
+        passes = [
+            replace(each, run=measured(each.name, each.run, log.tried))
+            for each in passes
+        ]
     while True:
         if rules:
             Fixpoint(fgraph, rules, log).run()
         changed = [found.run(fgraph, log) for found in passes]
         if not rules or not any(changed):
             return
+
+
+def measured(name: str, function: Any, tried: dict[str, Tried]) -> Any:
+    """The function of a rule or pass, its calls counted and timed."""
+    found = tried.setdefault(name, Tried())
+
+    @functools.wraps(function)
+    def timed(*args: Any) -> Any:
+        start = time.perf_counter()
+        result = function(*args)
+        found.seconds += time.perf_counter() - start
+        found.calls += 1
+        return result
+
+    return timed
 
 
 def _text(variable: Variable) -> str:

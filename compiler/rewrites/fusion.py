@@ -9,6 +9,7 @@ the group (an axis of length 1) if it costs little to compute it for each elemen
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -22,13 +23,19 @@ from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.scalars import SCALARS, Scalar
 
+_GAP = 1 << 40
 _MOST_OPERANDS = 24
 _MOST_STEPS = 200
 _CALL = re.compile(r"\w\(")
 
 
 class Partition:
-    """The nodes of a graph in groups that can run as one; it changes as they merge."""
+    """The nodes of a graph in groups that can run as one; it changes as they merge.
+
+    A group is called by one of its members' places in ``order``. ``steps`` counts its
+    rows, ``sides`` holds what it reads from outside and what of it is read outside.
+    ``rank`` orders the groups: each stands after those that it needs.
+    """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.fgraph = fgraph
@@ -36,9 +43,16 @@ class Partition:
         self.position = {node: i for i, node in enumerate(self.order)}
         self.group = list(range(len(self.order)))
         self.members: dict[int, list[int]] = {i: [i] for i in self.group}
+        self.rank = {i: (i + 1) * _GAP for i in self.group}
+        self.ranks = list(self.rank.values())
         self.sealed: set[int] = set()
         self.read: dict[int, set[int]] = {
             i: {self.position[v.owner] for v in node.inputs if v.owner is not None}
+            for i, node in enumerate(self.order)
+        }
+        self.steps = {i: _cost(node) for i, node in enumerate(self.order)}
+        self.sides: dict[int, dict[Variable, None]] = {
+            i: dict.fromkeys((*node.inputs, *node.outputs))
             for i, node in enumerate(self.order)
         }
 
@@ -54,27 +68,74 @@ class Partition:
         """The other groups that a group reads."""
         return {self.group[i] for i in self.read[group]} - {group}
 
-    def is_between(self, first: int, last: int) -> bool:
-        """Whether a third group needs `first` and is needed by `last`."""
-        floor = self.members[first][0]
-        stack = [group for group in self.needs(last) if group != first]
+    def between(self, first: int, last: int) -> set[int] | None:
+        """What `last` needs and is ordered after `first`; None if that needs `first`.
+
+        Then a third group stands between the two, and they cannot be one.
+        """
+        floor = self.rank[first]
+        stack = [group for group in self.needs(last) if self.rank[group] > floor]
         seen = set(stack)
         while stack:
             needed = self.needs(stack.pop())
             if first in needed:
-                return True
-            new = {each for each in needed - seen if self.members[each][-1] > floor}
+                return None
+            new = {each for each in needed - seen if self.rank[each] > floor}
             seen |= new
             stack.extend(new)
-        return False
+        return seen
 
-    def merge(self, a: int, b: int) -> int:
-        """One group of both; its number."""
+    def put_before(self, first: int, groups: Iterable[int]) -> None:
+        """Order groups before `first`, which do not need it, as they are ordered."""
+        moved = sorted(groups, key=self.rank.__getitem__)
+        place = bisect_left(self.ranks, self.rank[first])
+        low = self.ranks[place - 1] if place else 0
+        step = (self.rank[first] - low) // (len(moved) + 1)
+        if step == 0:
+            for number, group in enumerate(
+                sorted(self.rank, key=self.rank.__getitem__), 1
+            ):
+                self.rank[group] = number * _GAP
+            self.ranks = sorted(self.rank.values())
+            self.put_before(first, moved)
+            return
+        for group in moved:
+            del self.ranks[bisect_left(self.ranks, self.rank[group])]
+            low += step
+            self.rank[group] = low
+            insort(self.ranks, low)
+
+    def merge(self, first: int, last: int, between: Iterable[int]) -> int:
+        """One group of both, in the place of the first; its number."""
+        self.put_before(first, between)
+        del self.ranks[bisect_left(self.ranks, self.rank[last])]
+        self.rank[last] = self.rank[first]
+        a, b = first, last
+        if len(self.members[a]) < len(self.members[b]):
+            a, b = b, a
+        del self.rank[b]
+        if b in self.sealed:
+            self.sealed.add(a)
+        for i in self.members[b]:
+            self.group[i] = a
         self.members[a] = sorted(self.members[a] + self.members.pop(b))
         self.read[a] |= self.read.pop(b)
-        for i in self.members[a]:
-            self.group[i] = a
+        self.steps[a] += self.steps.pop(b)
+        mine, others = self.sides[a], self.sides.pop(b)
+        shared = [v for v in others if v in mine]
+        mine.update(others)
+        for variable in shared:
+            if variable.owner is not None and self.is_within(variable, a):
+                del mine[variable]
         return a
+
+    def is_within(self, variable: Variable, group: int) -> bool:
+        """Whether the group computes the variable, and nothing else reads it."""
+        assert variable.owner is not None
+        return self.of(variable.owner) == group and all(
+            isinstance(client, Apply) and self.of(client) == group
+            for client, _ in self.fgraph.clients[variable]
+        )
 
     def operands(self, group: int) -> tuple[list[Variable], list[Variable]]:
         """What a group reads from outside, and what of it is read outside."""
@@ -90,16 +151,16 @@ class Partition:
 
     def fits(self, groups: Iterable[int]) -> bool:
         """Whether groups together stay within what one kernel takes."""
-        found = [self.operands(group) for group in groups]
+        steps = sum(self.steps[group] for group in groups)
+        if steps > _MOST_STEPS:
+            return False
         variables = {
             v
-            for sides in found
-            for side in sides
-            for v in side
+            for group in groups
+            for v in self.sides[group]
             if not isinstance(v, Constant)
         }
-        steps = sum(_cost(node) for group in groups for node in self.nodes(group))
-        return len(variables) <= _MOST_OPERANDS and steps <= _MOST_STEPS
+        return len(variables) <= _MOST_OPERANDS
 
 
 def _cost(node: Apply) -> int:
@@ -208,7 +269,9 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
                 and partition.fits([group, other])
             ):
                 stack.extend(partition.nodes(other))
-                group = partition.merge(group, other)
+                between = partition.between(other, group)
+                assert between is not None  # nothing else reads what is taken in
+                group = partition.merge(other, group, between)
     return group
 
 
@@ -259,9 +322,12 @@ def try_merge(partition: Partition, first: Apply, second: Apply) -> bool:
         return False
     if not _is_same_place(first, second) or not partition.fits([a, b]):
         return False
-    if partition.is_between(a, b) or partition.is_between(b, a):
+    if partition.rank[a] > partition.rank[b]:
+        a, b = b, a
+    between = partition.between(a, b)
+    if between is None:
         return False
-    partition.merge(a, b)
+    partition.merge(a, b, between)
     return True
 
 

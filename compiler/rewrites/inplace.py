@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.elemwise import Elemwise
-from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape
+from gpuarray.compiler.ops.subtensor import Change, Subtensor
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 
@@ -123,7 +124,7 @@ def is_plain_view(variable: Variable) -> bool:
     while variable.owner is not None and variable.owner.op.view_map.get(
         variable.index or 0
     ):
-        if not isinstance(variable.owner.op, DimShuffle | Reshape):
+        if not isinstance(variable.owner.op, DimShuffle | Reshape | Subtensor):
             return False
         variable = variable.owner.inputs[0]
     return True
@@ -158,7 +159,7 @@ def overwriting(memory: Memory, node: Apply) -> Apply | None:
         op = with_scalar(node.op, node.op.scalar, pattern)
         if not pattern:
             return None
-    elif isinstance(node.op, Gemv | Gemm):
+    elif isinstance(node.op, Blas | Change):
         if not memory.may_destroy(node, 0, node.outputs[0]):
             return None
         op = copy.copy(node.op)

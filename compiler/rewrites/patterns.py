@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.graph.types import is_float_name
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.shape import DimShuffle
 from gpuarray.compiler.rewrites.rows import row_of
@@ -94,8 +95,8 @@ def cast(variable: Variable, dtype: str) -> Variable:
 
 
 def is_float(variable: Variable) -> bool:
-    """Whether the variable's dtype is a floating one."""
-    return bool(np.issubdtype(np.dtype(variable.type.dtype), np.floating))
+    """Whether the variable's dtype is one of real numbers with fractions."""
+    return is_float_name(variable.type.dtype)
 
 
 def same(left: Variable, right: Variable, depth: int = _DEPTH) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops.nnet import Softmax
 from gpuarray.compiler.rewrites.patterns import (
     argument,
     call,
@@ -76,6 +77,8 @@ def is_positive(variable: Variable) -> bool:
     if owner is None:
         value = constant_of(variable)
         return value is not None and bool(value > 0)
+    if isinstance(owner.op, Softmax):
+        return True
     if any(match(variable, row) is not None for row in _POSITIVE):
         return True
     args = match(variable, "add")

@@ -368,3 +368,10 @@ case(
     lambda x: x * 2,
     f64(3),
 )
+
+import cases_index  # noqa: E402, F401  (its cases join the table)
+import cases_joins  # noqa: E402, F401
+import cases_nn  # noqa: E402, F401  (its cases join the table)
+import cases_seeing  # noqa: E402, F401
+import cases_sorting  # noqa: E402, F401
+import cases_special  # noqa: E402, F401

@@ -1,5 +1,7 @@
 """Random expressions with and without each phase; what fusion may and may not do."""
 
+import random
+
 import numpy as np
 import pytest
 from gpuarray.compiler import rewrites
@@ -232,3 +234,24 @@ def test_a_copy_with_another_scalar_leaves_the_op_alone():
     made = with_scalar(op, SCALARS["log"], {0: 0})
     assert (str(op), dict(op.destroy_map)) == ("Elemwise{exp,no_inplace}", {})
     assert (str(made), made.destroy_map) == ("Elemwise{log}[(0, 0)]", {0: [0]})
+
+
+@pytest.mark.parametrize("seed", [63, 368, 471, 544, 715])
+def test_groups_that_span_others_never_wait_for_each_other(seed):
+    """Barriers between rows; here a group once came to need its own result."""
+    rng = random.Random(seed)
+    x = T.dmatrix("x")
+    values = [x]
+    for _ in range(40):
+        a, b = rng.choice(values[-6:]), rng.choice(values)
+        steps = [
+            lambda a, b: a + b,
+            lambda a, b: a * b,
+            lambda a, b: a - T.max(b, axis=1, keepdims=True),
+            lambda a, b: a / b.sum(axis=0),
+            T.dot,
+        ]
+        values.append(rng.choice(steps)(a, b))
+    fgraph = FunctionGraph([x], values[-3:])
+    rewrites.optimize(fgraph, ["fuse"])
+    fgraph.check()

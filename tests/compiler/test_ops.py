@@ -23,8 +23,11 @@ DTYPES = [
     "uint32",
     "int64",
     "float16",
+    "bfloat16",
     "float32",
     "float64",
+    "complex64",
+    "complex128",
 ]
 
 
@@ -95,8 +98,10 @@ def test_a_row_gives_numpys_dtype_and_values(name, dtype):
     try:
         loop = loop_dtypes(row, [dtype] * row.arity)
     except GraphTypeError:
-        with np.errstate(all="ignore"), pytest.raises(TypeError):
-            row.loops(*arrays)
+        # Nor does NumPy offer it, or our row has no text for complex numbers.
+        if not dtype.startswith("complex") or "c" in row.by_kind:
+            with np.errstate(all="ignore"), pytest.raises(TypeError):
+                row.loops(*arrays)
         return
     found = evaluate(
         Elemwise(row)(*variables), dict(zip(variables, arrays, strict=True))
@@ -106,7 +111,10 @@ def test_a_row_gives_numpys_dtype_and_values(name, dtype):
             row.reference(*(a.astype(t) for a, t in zip(arrays, loop, strict=False)))
         )
     assert found.dtype == loop[-1]
-    np.testing.assert_array_equal(found, expected.astype(loop[-1]))
+    expected = expected.astype(loop[-1])
+    if "bfloat16" in loop[-1]:  # whose nan NumPy does not know as such
+        found, expected = found.astype("float32"), expected.astype("float32")
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_python_numbers_do_not_widen_floats():

@@ -11,18 +11,22 @@ from gpuarray.compiler import rewrites
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import constant
+from gpuarray.compiler.graph.core import Constant, constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.ops import mapreduce
+from gpuarray.compiler.ops import mapreduce, nnet
 from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.marks import grad_clip, zero_grad
+from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.shape import dimshuffle, reshape, shape, shape_i
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.patterns import constant_of
 from gpuarray.compiler.rewrites.stability import logsumexp
+from gpuarray.compiler.rewrites.subtensor import view
 from run_graph import run_graph
 
 EXACT = {phase.name: phase.is_exact for phase in rewrites.PHASES}
@@ -35,7 +39,8 @@ def leaves():
     """The variables that examples may name."""
     found = {name: T.dvector(name) for name in "xyzuv"}
     found |= {name: T.dmatrix(name) for name in "XYABC"}
-    return found | {"a": T.dscalar("a"), "i": T.ivector("i")}
+    found |= {name: T.dtensor3(name) for name in "QR"}
+    return found | {"a": T.dscalar("a"), "i": T.ivector("i"), "k": T.lvector("k")}
 
 
 def values_of(variable):
@@ -43,13 +48,24 @@ def values_of(variable):
     name = variable.name
     if name == "i":
         return np.array([-5, -1, 0, 1, 2, 1000] * 3, dtype="int32")
+    if name == "k":
+        return np.array([2, 0, 3, 1])
     if name in "xyz":
         combinations = np.array(list(itertools.product(LINE, repeat=3)))
         return combinations[:, "xyz".index(name)].copy()
     rng = np.random.default_rng(ord(name))
     if name == "a":
         return np.array(1.5)
+    if name in "QR":
+        return rng.normal(size=(2, 4, 4))
     return rng.normal(size=(4, 4)) if name in "XYABC" else rng.normal(size=4)
+
+
+def subtensor(x, part):
+    """`x[part]` as a node, also where it is known what that is."""
+    pieces = [part.start, part.stop, part.step] if isinstance(part, slice) else [part]
+    made = [each if each is None else constant(each, "int64") for each in pieces]
+    return view(x, [tuple(made) if isinstance(part, slice) else made[0]])
 
 
 def namespace(variables):
@@ -58,22 +74,36 @@ def namespace(variables):
         **{name: getattr(T, name) for name in T.__all__ if hasattr(T, name)},
         **variables,
         "inf": math.inf,
+        **{name: getattr(nnet, name) for name in vars(nnet) if name[0] != "_"},
+        **{name: getattr(T.nlinalg, name) for name in ("det", "matrix_inverse")},
+        **{name: getattr(T.slinalg, name) for name in T.slinalg.__all__},
         "row": lambda v: dimshuffle(v, "x", 0),
+        "col": lambda v: dimshuffle(v, 0, "x"),
+        "counted": counted,
+        "at": lambda k, n: (
+            T.eq(dimshuffle(counted(n), "x", 0), dimshuffle(k, 0, "x"))
+            | T.eq(dimshuffle(counted(n), "x", 0), dimshuffle(k, 0, "x") + n)
+        ),
         "dimshuffle": dimshuffle,
         "reshape": reshape,
         "shape": shape,
         "shape_i": shape_i,
         "constant": constant,
+        "subtensor": subtensor,
+        "grad_clip": grad_clip,
+        "zero_grad": zero_grad,
+        "assert_op": T.opt.assert_op,
         "make_vector": lambda *lengths: MakeVector("int64")(*lengths),
         "logsumexp": lambda x, axis: logsumexp(x, (axis,)),
         "gemv": lambda y, a, x, *props: Gemv(*props)(y, a, x),
         "gemm": lambda c, a, b, *props: Gemm(*props)(c, a, b),
+        "batched_gemm": lambda c, a, b, *props: BatchedGemm(*props)(c, a, b),
     }
 
 
 def is_same(a, b):
     """Whether two graphs are one, numbers compared by value."""
-    if a is b:
+    if a is b or (isinstance(a, Constant) and a.equals(b)):
         return True
     known = constant_of(a), constant_of(b)
     if known[0] is not None and known[1] is not None:
@@ -409,3 +439,23 @@ def test_random_sums_of_products_become_one_chain_of_routines(seed):
     routines = [node for node in fgraph.apply_nodes if isinstance(node.op, Gemv | Gemm)]
     assert len(routines) == 3
     assert not any(isinstance(node.op, Elemwise) for node in fgraph.apply_nodes)
+
+
+def test_a_determinant_beside_a_cholesky_factor_comes_from_it():
+    A = T.dmatrix("A")
+    positive = T.dot(A, A.T)
+    outputs = [T.nlinalg.det(positive), T.slinalg.cholesky(positive)]
+    fgraph = optimized([A], outputs)
+    assert not any("Det" in str(node.op) for node in fgraph.toposort())
+    value = np.random.default_rng(1).normal(size=(4, 4))
+    found, _ = run_graph(fgraph, {A: value})
+    np.testing.assert_allclose(found, np.linalg.det(value) ** 2)
+    alone = optimized([A], outputs[:1])
+    assert any("Det" in str(node.op) for node in alone.toposort())
+
+
+def test_an_inverse_that_others_read_is_not_solved_again():
+    A, B = T.dmatrix("A"), T.dmatrix("B")
+    inverse = T.nlinalg.matrix_inverse(A)
+    fgraph = optimized([A, B], [inverse, T.dot(inverse, B)])
+    assert not any("Solve" in str(node.op) for node in fgraph.toposort())

@@ -1,0 +1,135 @@
+"""Arrays made of lengths, and of diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.codegen import once
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.conversions import LoadFromDisk
+from gpuarray.compiler.ops.creation import AllocEmpty, ARange
+from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.creation import asarray, zeros
+from gpuarray.creation import empty as new_array
+from gpuarray.dtypes import SIZE, dtype_to_ctype
+from gpuarray.kernel import GpuKernel
+from gpuarray.shaping import diagonal
+
+COUNT = """
+KERNEL void {name}(GLOBAL_MEM {t} *out, ga_size out_off, ga_size n) {
+  out = (GLOBAL_MEM {t} *)((GLOBAL_MEM char *)out + out_off);
+  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < n; i += GDIM_0 * LDIM_0)
+    out[i] = ({t})i;
+}
+"""
+COUNTED = "iu"
+"""The kinds of dtype that the kernel writes, besides float32 and float64."""
+
+
+def count_kernel(dtype: np.dtype[np.generic], context: Context) -> GpuKernel:
+    """The kernel that writes 0, 1, 2, ... to an array of a dtype."""
+    key = "compiler_count", dtype
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        ctype = dtype_to_ctype(dtype)
+        name = f"compiler_count_{ctype.removeprefix('ga_')}"
+        text = COUNT.replace("{name}", name).replace("{t}", ctype)
+        kernel = GpuKernel(once(text), name, [Array, SIZE, SIZE], context)
+        context._kernels[key] = kernel
+    made: GpuKernel = kernel
+    return made
+
+
+@step_function("arange")
+def counted(length: int, dtype: str) -> Array:
+    """The integers from 0 on; none for a length below 0."""
+    wanted = np.dtype(dtype)
+    is_written = wanted.kind in COUNTED or wanted.name in ("float32", "float64")
+    made = wanted if is_written else np.dtype("int32")
+    context = find_context(None)
+    out = new_array((max(length, 0),), made, context)
+    if out.size:
+        count_kernel(made, context)(out, out.offset, out.size, n=out.size)
+    result: Array = out if is_written else out.astype(wanted)
+    return result
+
+
+@lowers(ARange)
+def lower_arange(op: ARange, node: Apply, k: Lowerer) -> None:
+    """One launch."""
+    k.call(node, "arange", node.inputs, {"dtype": op.dtype})
+
+
+@step_function("empty")
+def empty(lengths: Sequence[int], dtype: str) -> Array:
+    """Memory as it is."""
+    return new_array(tuple(lengths), dtype, find_context(None))
+
+
+@lowers(AllocEmpty)
+def lower_empty(op: AllocEmpty, node: Apply, k: Lowerer) -> None:
+    """Memory only."""
+    k.call(node, "empty", node.inputs, {"dtype": op.dtype})
+
+
+@step_function("extract_diag")
+def extract_diag(x: Array, offset: int, axis1: int, axis2: int) -> Array:
+    """A view."""
+    view: Array = diagonal(x, offset, axis1, axis2)
+    return view
+
+
+@lowers(ExtractDiag)
+def lower_extract_diag(op: ExtractDiag, node: Apply, k: Lowerer) -> None:
+    """A view: nothing is launched."""
+    k.call(node, "extract_diag", node.inputs, placed(op))
+
+
+@step_function("alloc_diag")
+def alloc_diag(
+    x: Array, rows: int, columns: int, offset: int, axis1: int, axis2: int
+) -> Array:
+    """Zeros, and a copy onto the diagonal."""
+    lengths = list(x.shape[:-1])
+    for axis, length in sorted(((axis1, rows), (axis2, columns))):
+        lengths.insert(axis, length)
+    result = zeros(tuple(lengths), x.dtype, find_context(None))
+    target = diagonal(result, offset, axis1, axis2)
+    if target.shape != x.shape:
+        raise GraphValueError(
+            f"AllocDiag: given {x.shape[-1]} elements for a diagonal of "
+            f"{target.shape[-1]}"
+        )
+    target[...] = x
+    return result
+
+
+@lowers(AllocDiag)
+def lower_alloc_diag(op: AllocDiag, node: Apply, k: Lowerer) -> None:
+    """Two launches."""
+    k.call(node, "alloc_diag", node.inputs, placed(op))
+
+
+def placed(op: ExtractDiag | AllocDiag) -> dict[str, int]:
+    """Which diagonal of which axes."""
+    return {"offset": op.offset, "axis1": op.axis1, "axis2": op.axis2}
+
+
+@step_function("load")
+def load(op: LoadFromDisk) -> Array:
+    """The file's array, brought to the device."""
+    return asarray(op.reference(), context=find_context(None))
+
+
+@lowers(LoadFromDisk)
+def lower_load(op: LoadFromDisk, node: Apply, k: Lowerer) -> None:
+    """The file may change, so it is read at each run: the plan waits."""
+    properties = (op.path, op.dtype, op.broadcastable, op.mmap_mode)
+    k.call(node, "load", [], {"op": LoadFromDisk(*properties)}, recorded=False)

@@ -1,0 +1,49 @@
+"""Fourier transforms by the vendor's library or by our own kernels.
+
+Plans pause for them: a vendor's library queues by itself, and our own kernels' tables
+of roots are uploaded when a length is first seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from gpuarray import fft
+from gpuarray.array import Array
+from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.fft import IRFFT, RFFT
+from gpuarray.creation import empty
+from gpuarray.joining import stack
+
+
+@step_function("rfft")
+def transform(x: Array) -> Array:
+    """Real and imaginary parts of the transforms over all axes but the first."""
+    found = fft.rfftn(x, axes=range(1, x.ndim))
+    parts: Array = stack([found.real, found.imag], axis=-1)
+    return parts
+
+
+@lowers(RFFT)
+def rfft(op: RFFT, node: Apply, k: Lowerer) -> None:
+    """A call on real arrays."""
+    k.call(node, "rfft", node.inputs, recorded=False)
+
+
+@step_function("irfft")
+def transform_back(x: Array, n: int) -> Array:
+    """Real arrays whose last axis has length ``n`` from parts of their transforms."""
+    dtype = np.result_type(x.dtype, np.complex64)
+    spectrum = empty(x.shape[:-1], dtype, device=x.context)
+    spectrum.real = x[..., 0]
+    spectrum.imag = x[..., 1]
+    lengths = (*spectrum.shape[1:-1], n)
+    found: Array = fft.irfftn(spectrum, lengths, axes=range(1, spectrum.ndim))
+    return found
+
+
+@lowers(IRFFT)
+def irfft(op: IRFFT, node: Apply, k: Lowerer) -> None:
+    """A call on complex arrays."""
+    k.call(node, "irfft", node.inputs, recorded=False)

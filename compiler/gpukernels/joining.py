@@ -1,0 +1,90 @@
+"""Arrays side by side, cut apart, repeated; shapes that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuarray.array import Array
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.creation import counted
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.axes import SpecifyShape
+from gpuarray.compiler.ops.joining import Join, Split
+from gpuarray.compiler.ops.repeating import Repeat
+from gpuarray.fancy import take_at
+from gpuarray.joining import concatenate
+from gpuarray.scanning import cumsum
+from gpuarray.searching import searchsorted
+
+
+@step_function("join")
+def join(*arrays: Array, axis: int) -> Array:
+    """The arrays side by side: a copy of each."""
+    joined: Array = concatenate(arrays, axis)
+    return joined
+
+
+@lowers(Join)
+def lower_join(op: Join, node: Apply, k: Lowerer) -> None:
+    """One array that is written part by part."""
+    k.call(node, "join", node.inputs, {"axis": op.axis})
+
+
+@step_function("split")
+def split(x: Array, sizes: Sequence[int], *, axis: int) -> tuple[Array, ...]:
+    """Views of the array."""
+    if min(sizes) < 0 or sum(sizes) != x.shape[axis]:
+        raise GraphValueError(
+            f"split: sizes {list(sizes)} for axis {axis} of length {x.shape[axis]}; "
+            "expected lengths that sum up to it"
+        )
+    views, start = [], 0
+    for size in sizes:
+        views.append(x[(slice(None),) * axis + (slice(start, start + size),)])
+        start += size
+    return tuple(views)
+
+
+@lowers(Split)
+def lower_split(op: Split, node: Apply, k: Lowerer) -> None:
+    """Views, settled when the plan is bound: nothing is launched."""
+    k.integers(node.inputs[1], op.n_splits)  # says how many there are to read
+    k.call(node, "split", node.inputs, {"axis": op.axis})
+
+
+@step_function("repeat")
+def repeat(x: Array, repeats: Array, total: int, *, axis: int) -> Array:
+    """The elements taken at the places that the numbers lead to."""
+    if total < 0 or repeats.shape != (x.shape[axis],):
+        raise GraphValueError(
+            f"repeat: {repeats.size} repeats for axis {axis} of length "
+            f"{x.shape[axis]}; expected a number, 0 or more, for each element"
+        )
+    places = searchsorted(cumsum(repeats), counted(total, "int64"), "right")
+    taken: Array = take_at(x, [places], axis)
+    return taken
+
+
+@lowers(Repeat)
+def lower_repeat(op: Repeat, node: Apply, k: Lowerer) -> None:
+    """A running sum, a search and a launch that takes the elements."""
+    k.call(node, "repeat", node.inputs, {"axis": op.axis})
+
+
+@step_function("specify_shape")
+def specify_shape(x: Array, lengths: Sequence[int]) -> Array:
+    """The array itself."""
+    if x.shape != tuple(lengths):
+        raise GraphValueError(
+            f"specify_shape: given shape {x.shape}, expected {tuple(lengths)}"
+        )
+    view: Array = x[...]
+    return view
+
+
+@lowers(SpecifyShape)
+def lower_specify_shape(op: SpecifyShape, node: Apply, k: Lowerer) -> None:
+    """A check when the plan is bound."""
+    k.call(node, "specify_shape", node.inputs)

@@ -1,0 +1,204 @@
+"""Indexing: views of integers and slices, and what arrays and masks take and change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.ops.advanced import (
+    MASK,
+    AdvancedChange,
+    Nonzero,
+    Picks,
+)
+from gpuarray.compiler.ops.subtensor import (
+    Change,
+    Entry,
+    IncSubtensor,
+    Subtensor,
+    check_lengths,
+    check_range,
+    key_of,
+)
+from gpuarray.fancy import add_to, gather_axes, pick, positions, put_at
+from gpuarray.indexing import assign, get, view_of
+
+Range = tuple[int, int]
+
+
+# ---- by integers and slices ----
+
+
+@step_function("subtensor")
+def subtensor(x: Array, *integers: int, form: Sequence[Entry]) -> Array:
+    """A view."""
+    key = key_of(form, integers)
+    check_places(x, key, ())
+    view: Array = view_of(x, key)
+    return view
+
+
+@lowers(Subtensor)
+def lower_subtensor(op: Subtensor, node: Apply, k: Lowerer) -> None:
+    """A view, settled when the plan is bound: nothing is launched."""
+    k.call(node, "subtensor", node.inputs, {"form": op.idx_list})
+
+
+@step_function("inc_subtensor")
+def inc_subtensor(
+    x: Array,
+    y: Array,
+    *integers: int,
+    form: Sequence[Entry],
+    operation: str,
+    inplace: bool,
+    repeats: Sequence[bool],
+) -> Array:
+    """The array with a view of it set or added to; a copy of it unless ``inplace``."""
+    key = key_of(form, integers)
+    check_places(x, key, ())
+    result = x if inplace else x.copy()
+    part = view_of(result, key)
+    check_lengths(operation, part.shape, y.shape, repeats)
+    if operation == "set_subtensor":
+        assign(part, Ellipsis, y)
+    else:
+        part += y
+    return result
+
+
+@lowers(IncSubtensor)
+def lower_inc_subtensor(op: IncSubtensor, node: Apply, k: Lowerer) -> None:
+    """A copy, unless in place, and one launch."""
+    k.call(node, "inc_subtensor", node.inputs, options_of(op, node), inplace=over(op))
+
+
+def options_of(op: Change, node: Apply) -> dict[str, Any]:
+    """What is known of a change but for its arrays and integers."""
+    return {
+        "form": op.idx_list,
+        "operation": op.operation,
+        "inplace": op.inplace,
+        "repeats": node.inputs[1].type.broadcastable,
+    }
+
+
+def over(op: Change) -> tuple[int, ...]:
+    """The input whose memory the result takes over."""
+    return (0,) if op.inplace else ()
+
+
+# ---- by arrays and masks ----
+
+
+@step_function("advanced_subtensor")
+def advanced_subtensor(
+    x: Array, *index: Any, form: Sequence[Entry], ranges: Sequence[Range | None]
+) -> Array:
+    """A new array of what the index leads to."""
+    key = key_of(form, index)
+    check_places(x, key, ranges)
+    taken: Array = get(x, key)
+    return taken
+
+
+@lowers(Picks)
+def lower_advanced_subtensor(op: Picks, node: Apply, k: Lowerer) -> None:
+    """One launch; with a mask its places are counted first, for which the plan waits.
+
+    Indices that the device computes and that are out of bounds are reported by the next
+    wait for the context.
+    """
+    options = {"form": op.idx_list, "ranges": ranges_of(node.inputs[1:])}
+    is_recorded = MASK not in op.idx_list
+    k.call(node, "advanced_subtensor", node.inputs, options, recorded=is_recorded)
+
+
+@step_function("advanced_inc_subtensor")
+def advanced_inc_subtensor(
+    x: Array,
+    y: Array,
+    *index: Any,
+    form: Sequence[Entry],
+    operation: str,
+    inplace: bool,
+    repeats: Sequence[bool],
+    ranges: Sequence[Range | None],
+) -> Array:
+    """The array with what the index leads to set, or added to once for each time."""
+    key = key_of(form, index)
+    check_places(x, key, ranges)
+    result = x if inplace else x.copy()
+    picked = pick(result, key)
+    view, first = gather_axes(picked, view_of(result, tuple(picked.entries)))
+    arrays = np.broadcast_shapes(*(each.shape for each in picked.indices))
+    last = first + len(picked.indices)
+    shape = (*view.shape[:first], *arrays, *view.shape[last:])
+    check_lengths(operation, shape, y.shape, repeats)
+    change = put_at if operation == "set_subtensor" else add_to
+    change(view, picked.indices, first, y)
+    return result
+
+
+@lowers(AdvancedChange)
+def lower_advanced_change(op: AdvancedChange, node: Apply, k: Lowerer) -> None:
+    """A copy, unless in place, and what setting or adding takes; a mask is waited for.
+
+    Values added to one place are added in an order that the indices tell.
+    """
+    options = options_of(op, node) | {"ranges": ranges_of(node.inputs[2:])}
+    k.call(
+        node,
+        "advanced_inc_subtensor",
+        node.inputs,
+        options,
+        recorded=MASK not in op.idx_list,
+        inplace=over(op),
+    )
+
+
+def ranges_of(variables: Sequence[Variable]) -> tuple[Range | None, ...]:
+    """For each array of integers the least and the greatest, where it is a constant."""
+    return tuple(
+        (int(each.data.min()), int(each.data.max()))
+        if isinstance(each, Constant) and each.data.size
+        else None
+        for each in variables
+        if each.type.ndim
+    )
+
+
+def check_places(x: Array, key: Sequence[Any], ranges: Sequence[Range | None]) -> None:
+    """Raise IndexError for an integer, or an array of a range, that is out of bounds.
+
+    ``ranges`` is for the arrays among the entries of ``key``, in order.
+    """
+    known = iter(ranges)
+    axis = 0
+    for entry in key:
+        span: Range | None = (entry, entry) if isinstance(entry, int) else None
+        is_mask = False
+        if isinstance(entry, Array) and entry.ndim:
+            span = next(known)
+            is_mask = entry.dtype == np.bool_
+        if span is not None and not is_mask:
+            check_range(*span, axis, x.shape[axis])
+        axis += entry.ndim if is_mask else 1
+
+
+@step_function("nonzero")
+def nonzero(x: Array) -> Array:
+    """A row of places for each axis; waits for their count."""
+    places: Array = positions(x)
+    return places
+
+
+@lowers(Nonzero)
+def lower_nonzero(op: Nonzero, node: Apply, k: Lowerer) -> None:
+    """How many there are only the values tell, so the plan waits."""
+    k.call(node, "nonzero", node.inputs, recorded=False)

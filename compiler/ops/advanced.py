@@ -1,0 +1,379 @@
+"""Indexing by arrays of integers and masks: copies, and changes of such parts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.creation import arange
+from gpuarray.compiler.ops.shape import reshape, shape, size
+from gpuarray.compiler.ops.subtensor import (
+    Change,
+    Entries,
+    Entry,
+    Slice,
+    as_integers,
+    check_bounds,
+    check_form,
+    keeps_the_only_one,
+    length_of_slice,
+    pretty_index,
+    too_many,
+)
+
+ARRAY, MASK = "array", "mask"
+"""Entries of the form of an index that stand for arrays of integers and of bools."""
+
+
+def as_index(kind: str, value: Any) -> Variable:
+    """A part of an index, of the kind that its form says."""
+    if kind not in (ARRAY, MASK):
+        return as_integers("indexing", [value])[0]
+    index = as_tensor_variable(value)
+    wanted = "b" if kind == MASK else "iu"
+    if index.type.dtype[0] not in wanted or (index.type.ndim == 0 and kind == MASK):
+        raise GraphIndexError(
+            f"indexing: {index} of {index.type}; arrays used as indices must be of "
+            "integer or boolean type"
+        )
+    return index
+
+
+class Picks(Entries, Op):
+    """What the ops share that take what arrays lead to.
+
+    ``idx_list`` says for each of the first axes what stands there: the dtype of an
+    integer, the form of a slice, `ARRAY`, or `MASK` for as many axes as the mask has.
+    """
+
+    def make_node(self, x: Any, *index: Any) -> Apply:
+        """A node over the array and the parts of the index, in order."""
+        array = as_tensor_variable(x)
+        check_form("indexing", self.idx_list, index)
+        parts = [
+            as_index(entry, part)
+            for entry, part in zip(flat(self.idx_list), index, strict=True)
+        ]
+        layout = Layout(self, array, parts)
+        pattern = layout.arranged(layout.array_flags(), layout.slice_flags())
+        return Apply(self, [array, *parts], [array.type.clone(broadcastable=pattern)()])
+
+    def reference(self, x: Any, *index: Any) -> Any:
+        """A copy of what the index leads to."""
+        return np.asarray(x[self.key(index)])
+
+    def changer(self, is_set: bool, inplace: bool = False) -> Change:
+        """The op that changes what this one takes."""
+        raise NotImplementedError
+
+    def grad(self, m: Any, g: Any, y: Any, x: Variable, *index: Variable) -> list[Any]:
+        """``g`` added up in its places among zeros."""
+        zeros = math.zeros_like(x, g.dtype)
+        return [self.changer(False)(zeros, g, *index), *(None for _ in index)]
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The integers that stand alone, and those of slices."""
+        return integers_of(self.idx_list, 1)
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The lengths of the arrays in place of the axes that they stand for.
+
+        How many elements a mask picks is not known, nor is a length that several
+        arrays tell.
+        """
+        x, *parts = node.inputs
+        layout = Layout(self, x, parts)
+        given = input_shapes[0]
+        slices = [length_of_slice(part, given[axis]) for axis, part in layout.slices()]
+        return [
+            layout.arranged(
+                layout.array_lengths(input_shapes[1:]),
+                [*slices, *given[layout.rank :]],
+            )
+        ]
+
+    def pretty(self, *texts: str) -> str:
+        """``x[i, :]``."""
+        return f"{texts[0]}[{pretty_index(self.idx_list, texts[1:])}]"
+
+
+def flat(idx_list: Sequence[Entry]) -> Iterator[str]:
+    """What each input of an index is: a dtype, `ARRAY` or `MASK`."""
+    for entry in idx_list:
+        if isinstance(entry, Slice):
+            yield from (part for part in entry if part is not None)
+        else:
+            yield entry
+
+
+def integers_of(idx_list: Sequence[Entry], first: int) -> list[int]:
+    """The numbers of the inputs that are integers; the index begins at ``first``."""
+    return [
+        number
+        for number, entry in enumerate(flat(idx_list), first)
+        if entry not in (ARRAY, MASK)
+    ]
+
+
+class Layout:
+    """Where the axes of the result come from, as NumPy arranges them.
+
+    It has state because its questions share the walk over the index: the axes that
+    each part stands for, and where the axes of the arrays go.
+    """
+
+    def __init__(self, op: Entries, x: Variable, inputs: Sequence[Variable]) -> None:
+        self.x = x
+        self.inputs = inputs
+        self.parts = op.parts(inputs)
+        self.place = place_of_arrays([isinstance(part, tuple) for part in self.parts])
+        self.axes: list[int] = []  # the first axis of each entry
+        self.rank = 0
+        for entry, part in zip(op.idx_list, self.parts, strict=True):
+            self.axes.append(self.rank)
+            self.rank += part.type.ndim if entry == MASK else 1
+        if self.rank > x.type.ndim:
+            raise too_many(x.type.ndim, self.rank)
+        for entry, axis, part in zip(op.idx_list, self.axes, self.parts, strict=True):
+            if isinstance(part, Variable) and entry != MASK:
+                check_bounds(x, axis, part)
+
+    def slices(self) -> list[tuple[int, tuple[Any, ...]]]:
+        """The slices with their axes."""
+        pairs = zip(self.axes, self.parts, strict=True)
+        return [(axis, part) for axis, part in pairs if isinstance(part, tuple)]
+
+    def slice_flags(self) -> list[bool]:
+        """Which axes that stay have length 1 for sure."""
+        flags = self.x.type.broadcastable
+        kept = [
+            flags[axis] and keeps_the_only_one(part) for axis, part in self.slices()
+        ]
+        return [*kept, *flags[self.rank :]]
+
+    def arrays(self) -> list[Variable]:
+        """The parts that arrays and integers are, broadcast with each other."""
+        return [part for part in self.parts if isinstance(part, Variable)]
+
+    def array_flags(self) -> list[bool]:
+        """Which axes of the arrays, broadcast, have length 1 for sure."""
+        patterns = [
+            (False,) if part.type.dtype == "bool" else part.type.broadcastable
+            for part in self.arrays()
+        ]
+        ndim = max(map(len, patterns))
+        padded = [(True,) * (ndim - len(each)) + each for each in patterns]
+        return [all(flags) for flags in zip(*padded, strict=True)]
+
+    def array_lengths(self, shapes: Sequence[Any]) -> list[Any]:
+        """The lengths of the arrays, broadcast; None where they are not known."""
+        by_input = dict(zip(self.inputs, shapes, strict=True))
+        lengths: list[Any] = []
+        for axis, flag in enumerate(reversed(self.array_flags()), 1):
+            told = [
+                None if part.type.dtype == "bool" else by_input[part][-axis]
+                for part in self.arrays()
+                if part.type.dtype == "bool" or not _repeats(part, axis)
+            ]
+            same = bool(told) and all(each is told[0] for each in told)
+            one = core.constant(1, "int64")
+            lengths.append(one if flag else told[0] if same else None)
+        return lengths[::-1]
+
+    def arranged(
+        self, of_arrays: Sequence[Any], kept: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """One thing for each axis of the result: those of the arrays in their place."""
+        return (*kept[: self.place], *of_arrays, *kept[self.place :])
+
+
+def place_of_arrays(is_kept: list[bool]) -> int:
+    """Before which kept axis NumPy puts those of the arrays of an index.
+
+    ``is_kept`` says for each entry whether it is a slice or a new axis. It is where the
+    arrays and integers stand, if they are neighbours, else the first place.
+    """
+    first = is_kept.index(False)
+    last = len(is_kept) - 1 - is_kept[::-1].index(False)
+    return 0 if any(is_kept[first:last]) else first
+
+
+def _repeats(part: Variable, axis: int) -> bool:
+    """Whether the array has not the axis, counted from the right, or repeats on it."""
+    flags = part.type.broadcastable
+    return len(flags) < axis or bool(flags[-axis])
+
+
+class AdvancedSubtensor(Picks):
+    """What arrays of integers lead to, beside integers and slices: a copy."""
+
+    __props__ = ("idx_list",)
+
+    def __init__(self, idx_list: Sequence[Entry]) -> None:
+        self.idx_list = tuple(idx_list)
+
+    def changer(self, is_set: bool, inplace: bool = False) -> Change:
+        """The op that changes what this one takes."""
+        return AdvancedIncSubtensor(self.idx_list, inplace, is_set)
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+
+class AdvancedBooleanSubtensor(AdvancedSubtensor):
+    """What masks lead to, beside arrays, integers and slices: a copy.
+
+    Its shape depends on values.
+    """
+
+    def changer(self, is_set: bool, inplace: bool = False) -> Change:
+        """The op that changes what this one takes."""
+        return AdvancedBooleanIncSubtensor(self.idx_list, inplace, is_set)
+
+
+class AdvancedSubtensor1(Picks):
+    """The rows of an array that a vector of integers names: a copy."""
+
+    __props__ = ()
+
+    idx_list = (ARRAY,)
+
+    def changer(self, is_set: bool, inplace: bool = False) -> Change:
+        """The op that changes what this one takes."""
+        return AdvancedIncSubtensor1(inplace, is_set)
+
+    def make_node(self, x: Any, *index: Any) -> Apply:
+        """A node over an array and a vector."""
+        node = super().make_node(x, *index)
+        if node.inputs[1].type.ndim != 1:
+            raise GraphTypeError(
+                f"{self}: given an index of {node.inputs[1].type}, expected a vector"
+            )
+        return node
+
+
+class AdvancedChange(Change):
+    """What the ops share that change what arrays lead to."""
+
+    def change(self, x: Any, key: Any, y: Any) -> None:
+        """Set, or add once for each time that a place is named."""
+        if self.set_instead_of_inc:
+            x[key] = y
+        elif x.dtype.kind == "V":  # bfloat16, which ufuncs do not add at
+            wide = x.astype(np.float32)
+            np.add.at(wide, key, y.astype(np.float32))
+            x[...] = wide.astype(x.dtype)
+        else:
+            np.add.at(x, key, y)
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The integers that stand alone, and those of slices."""
+        return integers_of(self.idx_list, 2)
+
+    def grad(
+        self, m: Any, g: Any, out: Any, x: Variable, y: Variable, *index: Variable
+    ) -> list[Any]:
+        """``g``, without what was set; and the part of ``g`` for the values.
+
+        Where values of several places were set, it flows to the one that stayed.
+        """
+        taken = self.getter()(g, *index)
+        if not self.set_instead_of_inc:
+            return [g, m.sum_to(taken, y), *(None for _ in index)]
+        of_x = self.as_set(True)(g, core.constant(0, g.dtype), *index)
+        if not are_distinct(self.idx_list, index):
+            taken = math.where(self.stayed(g, taken, index), taken, 0)
+        return [of_x, m.sum_to(taken, y), *(None for _ in index)]
+
+    def stayed(self, x: Variable, taken: Variable, index: Sequence[Variable]) -> Any:
+        """Whether each value is what stays of the values set in its place."""
+        numbers = reshape(arange(size(taken)), shape(taken), ndim=taken.type.ndim)
+        kept = self.as_set(True)(math.zeros_like(x, "int64"), numbers, *index)
+        return math.eq(self.getter()(kept, *index), numbers)
+
+
+def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:
+    """Whether the index names no place twice, as far as it can be seen."""
+    arrays = [
+        (entry, part)
+        for entry, part in zip(flat(idx_list), index, strict=True)
+        if entry in (ARRAY, MASK)
+    ]
+    if all(entry == MASK for entry, _ in arrays):
+        return len(arrays) == 1
+    if not all(isinstance(part, Constant) and entry == ARRAY for entry, part in arrays):
+        return False
+    values = np.broadcast_arrays(*(part.data for _, part in arrays))  # type: ignore[attr-defined]
+    places = np.stack([each.ravel() for each in values])
+    is_one_sided = bool((places >= 0).all() or (places < 0).all())
+    return is_one_sided and np.unique(places, axis=1).shape == places.shape
+
+
+class AdvancedIncSubtensor(AdvancedChange):
+    """The array with what arrays lead to set, or added to as often as it is named."""
+
+    def getter(self) -> Op:
+        """The op that takes what is changed."""
+        return AdvancedSubtensor(self.idx_list)
+
+    def __str__(self) -> str:
+        flags = f"inplace={self.inplace},  set_instead_of_inc={self.set_instead_of_inc}"
+        return f"{type(self).__name__}{{{flags}}}"
+
+
+class AdvancedBooleanIncSubtensor(AdvancedIncSubtensor):
+    """The array with what masks lead to set or added to."""
+
+    def getter(self) -> Op:
+        """The op that takes what is changed."""
+        return AdvancedBooleanSubtensor(self.idx_list)
+
+
+class AdvancedIncSubtensor1(AdvancedChange):
+    """The array with rows set, or added to as often as a vector names them."""
+
+    __props__ = ("inplace", "set_instead_of_inc")
+
+    def __init__(self, inplace: bool = False, set_instead_of_inc: bool = False) -> None:
+        super().__init__((ARRAY,), inplace, set_instead_of_inc)
+
+    def getter(self) -> Op:
+        """The op that takes the rows."""
+        return AdvancedSubtensor1()
+
+    def __str__(self) -> str:
+        where = "inplace" if self.inplace else "no_inplace"
+        what = "set" if self.set_instead_of_inc else "inc"
+        return f"{type(self).__name__}{{{where},{what}}}"
+
+
+class Nonzero(Op):
+    """Where an array is not zero: a matrix of int64, a row for each axis."""
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+
+    def infer(self, x: Any) -> TensorType:
+        """A matrix of int64."""
+        if x.ndim == 0:
+            raise GraphValueError(
+                "nonzero: given a scalar, expected an array of at least one axis"
+            )
+        return TensorType("int64", (x.ndim == 1, False))
+
+    def reference(self, x: Any) -> Any:
+        """The places in C order."""
+        return np.array(np.nonzero(x), dtype="int64").reshape(x.ndim, -1)
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
+        """Nothing: places are no function of real numbers."""
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """As many rows as axes; how many columns only the values tell."""
+        return [(core.constant(node.inputs[0].type.ndim, "int64"), None)]

@@ -1,0 +1,94 @@
+"""Where the greatest and the least elements are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.graph.core import Op, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops import reduce
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.reduce import Axis, axes_of, keep_dims
+
+
+class Argmax(Op):
+    """Where the first of the greatest elements over ``axes`` is, int64; nan wins.
+
+    Over several axes the place is counted in C order. With ``smallest`` it is the first
+    of the least elements.
+    """
+
+    __props__ = ("axes", "smallest")
+
+    def __init__(self, axes: Sequence[int], smallest: bool = False) -> None:
+        self.axes = tuple(sorted(int(axis) for axis in axes))
+        self.smallest = bool(smallest)
+
+    @property
+    def name(self) -> str:
+        """As NumPy calls it."""
+        return "argmin" if self.smallest else "argmax"
+
+    def infer(self, x: Any) -> TensorType:
+        """int64, without the axes."""
+        if not set(self.axes) <= set(range(x.ndim)):
+            raise GraphValueError(f"{self}: given {x}, which lacks some of the axes")
+        kept = [axis for axis in range(x.ndim) if axis not in self.axes]
+        return TensorType("int64", tuple(x.broadcastable[axis] for axis in kept))
+
+    def reference(self, x: Any) -> Any:
+        """The places with NumPy. Raises ValueError where there are no elements."""
+        kept = [axis for axis in range(x.ndim) if axis not in self.axes]
+        moved = np.transpose(x, [*kept, *self.axes])
+        lengths = moved.shape[: len(kept)]
+        count = math.prod(moved.shape[len(kept) :])
+        if count == 0:
+            raise GraphValueError(f"{self}: no elements over axes {self.axes}")
+        flat = moved.reshape(*lengths, count)
+        found = flat.argmin(axis=-1) if self.smallest else flat.argmax(axis=-1)
+        return np.asarray(found, dtype="int64")
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
+        """Nothing: a place is an integer."""
+
+    def infer_shape(self, node: Any, input_shapes: Any) -> list[Any]:
+        """The lengths of the axes that stay."""
+        (lengths,) = input_shapes
+        return [tuple(n for axis, n in enumerate(lengths) if axis not in self.axes)]
+
+    def __str__(self) -> str:
+        kind = type(self).__name__.removesuffix("Argmax")
+        return f"{kind}{self.name.capitalize()}{{axis={list(self.axes)}}}"
+
+
+def argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """Where the first of the greatest elements over ``axis`` is, int64; nan wins.
+
+    ``axis`` is a number, several, or None: all. Over several axes the place is counted
+    in C order of the axes from the left.
+    """
+    return _places(x, axis, keepdims, smallest=False)
+
+
+def argmin(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """Where the first of the least elements over ``axis`` is, int64; nan wins."""
+    return _places(x, axis, keepdims, smallest=True)
+
+
+def _places(x: Any, axis: Axis, keepdims: bool, smallest: bool) -> Variable:
+    variable = as_tensor_variable(x)
+    axes = axes_of("argmin" if smallest else "argmax", axis, variable.type.ndim)
+    places: Variable = Argmax(axes, smallest)(variable)
+    return keep_dims(places, axes, variable.type.ndim) if keepdims else places
+
+
+def max_and_argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> list[Variable]:
+    """The greatest elements over ``axis`` and where the first of them are.
+
+    The gradient goes to every element that is greatest.
+    """
+    return [reduce.max(x, axis, keepdims), argmax(x, axis, keepdims)]

@@ -1,0 +1,114 @@
+"""Ops made of Python functions, which the host computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.types import Type
+from gpuarray.compiler.ops.basic import as_tensor_variable
+
+
+class FromFunctionOp(Op):
+    """The op of a Python function of arrays, as `as_op` makes it.
+
+    It has no gradient: an op with one is a class with ``perform`` and ``grad``.
+    """
+
+    __props__ = ("function", "input_types", "output_types", "shapes")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        input_types: tuple[Type, ...],
+        output_types: tuple[Type, ...],
+        shapes: Callable[..., Any] | None,
+    ) -> None:
+        self.function = function
+        self.input_types = input_types
+        self.output_types = output_types
+        self.shapes = shapes
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node; its inputs must have the types that the op was made with."""
+        if len(inputs) != len(self.input_types):
+            raise GraphTypeError(
+                f"{self}: given {len(inputs)} inputs, expected {len(self.input_types)}"
+            )
+        variables = [as_tensor_variable(each) for each in inputs]
+        for variable, kind in zip(variables, self.input_types, strict=True):
+            if variable.type != kind:
+                raise GraphTypeError(
+                    f"{self}: given {variable} of {variable.type}, expected {kind}; "
+                    "convert it with astype, or declare another type in itypes"
+                )
+        return Apply(self, variables, [kind() for kind in self.output_types])
+
+    def perform(self, node: Apply, inputs: list[Any], outputs: list[list[Any]]) -> None:
+        """What the function gives."""
+        result = self.function(*inputs)
+        several = isinstance(result, (tuple, list))
+        results = list(result) if several else [result]
+        if len(results) != len(outputs):
+            raise GraphValueError(
+                f"{self}: the function gave {len(results)} arrays, expected "
+                f"{len(outputs)}"
+            )
+        for cell, each in zip(outputs, results, strict=True):
+            cell[0] = each
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """What the function given for shapes says."""
+        if self.shapes is None:
+            return super().infer_shape(node, input_shapes)
+        found = self.shapes(node, [tuple(each) for each in input_shapes])
+        return [tuple(each) for each in found]
+
+    def __str__(self) -> str:
+        return f"FromFunctionOp{{{self.function.__name__}}}"
+
+
+def types_of(what: str, given: Any) -> tuple[Type, ...]:
+    """Types from one or several of them, or of functions that make variables."""
+    listed: Iterable[Any] = given if isinstance(given, (list, tuple)) else [given]
+    found = []
+    for each in listed:
+        if isinstance(each, Type):
+            kind: Any = each
+        else:
+            variable = each() if callable(each) else each
+            kind = variable.type if isinstance(variable, Variable) else None
+        if not isinstance(kind, Type):
+            raise GraphTypeError(
+                f"as_op: {what} holds {each!r}; expected types, such as T.fmatrix"
+            )
+        found.append(kind)
+    return tuple(found)
+
+
+def as_op(
+    itypes: Any, otypes: Any, infer_shape: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], FromFunctionOp]:
+    """Make an op of the decorated function of NumPy arrays.
+
+    ``itypes`` and ``otypes`` are the types of its inputs and outputs, or constructors
+    of variables. ``infer_shape(node, input_shapes)`` gives the outputs' shapes, a list
+    of tuples. The result of a call is a variable.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> @as_op(itypes=[T.dvector], otypes=[T.dvector])
+    ... def twice(x):
+    ...     return 2 * x
+    >>> print(twice(T.dvector("x")).owner)
+    FromFunctionOp{twice}(x)
+    """
+    inputs, outputs = types_of("itypes", itypes), types_of("otypes", otypes)
+
+    def make(function: Callable[..., Any]) -> FromFunctionOp:
+        return FromFunctionOp(function, inputs, outputs, infer_shape)
+
+    return make

@@ -1,0 +1,188 @@
+"""Variables as other things: numbers known now, copies, what a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, NotScalarConstantError
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.basic import MakeVector, as_tensor_variable
+from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
+from gpuarray.compiler.ops.elemwise import Cast, Elemwise
+from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i
+from gpuarray.compiler.ops.subtensor import Subtensor
+
+_DEPTH = 10
+_VIEWS = (BroadcastTo, DimShuffle, Rebroadcast, Reshape)
+
+
+def get_scalar_constant_value(
+    v: Any, elemwise: bool = True, only_process_constants: bool = False
+) -> Any:
+    """The number that every element of ``v`` is, as an array without axes.
+
+    Seen through copies, casts, new axes, repetition, elements of vectors made of
+    scalars and, with ``elemwise``, arithmetic of numbers; only constants count with
+    ``only_process_constants``. Raises NotScalarConstantError for anything else.
+    """
+    variable = as_tensor_variable(v)
+    depth = 0 if only_process_constants else _DEPTH
+    found = _number(variable, elemwise, depth)
+    if found is None:
+        raise NotScalarConstantError(
+            f"get_scalar_constant_value: {variable} of {variable.type} is no number "
+            "that is known before the program runs"
+        )
+    return found
+
+
+def _number(variable: Variable, elemwise: bool, depth: int) -> Any:
+    if isinstance(variable, Constant):
+        data = np.asarray(variable.data)
+        is_uniform = data.size and bool((data == data.flat[0]).all())
+        return np.array(data.flat[0]) if data.size == 1 or is_uniform else None
+    node = variable.owner
+    if node is None or depth == 0:
+        return None
+    op = node.op
+    if isinstance(op, _VIEWS):
+        return _number(node.inputs[0], elemwise, depth - 1)
+    if isinstance(op, Shape_i):
+        x = node.inputs[0]
+        known = np.shape(x.data)[op.i] if isinstance(x, Constant) else 1
+        is_known = isinstance(x, Constant) or x.type.broadcastable[op.i]
+        return np.array(known, "int64") if is_known else None
+    if isinstance(op, Subtensor):
+        return _element(node, elemwise, depth - 1)
+    if isinstance(op, Elemwise):
+        return _computed(node, elemwise, depth - 1)
+    return None
+
+
+def _element(node: Apply, elemwise: bool, depth: int) -> Any:
+    """An element of a vector that is made of scalars or constant."""
+    op, (x, *index) = node.op, node.inputs
+    if len(index) != 1 or not isinstance(index[0], Constant) or node.out.type.ndim:
+        return None
+    place = int(index[0].data)
+    if isinstance(x, Constant) and x.type.ndim == 1:
+        return op.reference(x.data, place)
+    if x.owner is None or not isinstance(x.owner.op, MakeVector):
+        return None
+    found = _number(x.owner.inputs[place], elemwise, depth)
+    return None if found is None else found.astype(x.type.dtype)
+
+
+def _computed(node: Apply, elemwise: bool, depth: int) -> Any:
+    """A cast or a filled value; arithmetic of numbers, where it is asked for."""
+    assert isinstance(node.op, Elemwise)
+    if len(node.outputs) != 1:
+        return None
+    dtype = node.out.type.dtype
+    if node.op.key == "second":
+        found = _number(node.inputs[1], elemwise, depth)
+        return None if found is None else found.astype(dtype)
+    if not elemwise and not isinstance(node.op.scalar, Cast):
+        return None
+    numbers = [_number(each, elemwise, depth) for each in node.inputs]
+    if any(number is None for number in numbers):
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(node.op.reference(*numbers)).astype(dtype)
+
+
+def extract_constant(
+    x: Any, elemwise: bool = True, only_process_constants: bool = False
+) -> Any:
+    """The number that ``x`` is, as `get_scalar_constant_value`; else ``x`` itself."""
+    try:
+        return get_scalar_constant_value(x, elemwise, only_process_constants)
+    except NotScalarConstantError:
+        return x
+
+
+def _scalar(name: str, given: Any) -> Variable:
+    scalar = as_tensor_variable(given)
+    if scalar.type.ndim:
+        raise GraphTypeError(
+            f"{name}: given {scalar} of {scalar.type}, expected a scalar"
+        )
+    return scalar
+
+
+def scalar_from_tensor(s: Any) -> Variable:
+    """``s``, a scalar: scalars are arrays without axes here. Raises TypeError."""
+    return _scalar("scalar_from_tensor", s)
+
+
+def tensor_from_scalar(s: Any) -> Variable:
+    """``s``, a scalar: scalars are arrays without axes here. Raises TypeError."""
+    return _scalar("tensor_from_scalar", s)
+
+
+def default(x: Any, d: Any) -> Variable:
+    """``x``, or ``d`` where ``x`` is None."""
+    return as_tensor_variable(d if x is None else x)
+
+
+def tensor_copy(x: Any) -> Variable:
+    """Another variable of the same values, computed without a copy in the end."""
+    variable = as_tensor_variable(x)
+    copied: Variable = Elemwise(Cast(variable.type.dtype))(variable)
+    return copied
+
+
+class LoadFromDisk(Op):
+    """The array of a file that ``numpy.save`` wrote, read anew at each run."""
+
+    __props__ = ("path", "dtype", "broadcastable", "mmap_mode")
+
+    def __init__(
+        self,
+        path: str,
+        dtype: Any,
+        broadcastable: Sequence[bool],
+        mmap_mode: str | None = None,
+    ) -> None:
+        if mmap_mode not in (None, "c", "r"):
+            raise GraphTypeError(
+                f"load: mmap_mode is {mmap_mode!r}, expected None, 'c' or 'r'"
+            )
+        kind = TensorType(dtype, tuple(broadcastable))
+        self.path = str(path)
+        self.dtype, self.broadcastable = kind.dtype, kind.broadcastable
+        self.mmap_mode = mmap_mode
+
+    def make_node(self) -> Apply:
+        """A node without inputs."""
+        return Apply(self, [], [TensorType(self.dtype, self.broadcastable)()])
+
+    def reference(self) -> Any:
+        """The file's array. Raises TypeError if it is of another type."""
+        mode: Any = self.mmap_mode
+        array = np.asarray(np.load(self.path, mmap_mode=mode, allow_pickle=False))
+        kind = TensorType(self.dtype, self.broadcastable)
+        if array.dtype != self.dtype:
+            raise GraphTypeError(
+                f"load: {self.path} holds {array.dtype}, expected {self.dtype}"
+            )
+        return kind.filter(array)
+
+    def grad(self, m: Any, g: Variable, y: Variable) -> list[Any]:
+        """Nothing: there is no input."""
+        return []
+
+
+def load(
+    path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | None = None
+) -> Variable:
+    """The array of the file ``path``, read at each run; it has the type given.
+
+    ``mmap_mode`` is as of ``numpy.load``. Raises TypeError, when the program runs, for
+    an array of another type.
+    """
+    loaded: Variable = LoadFromDisk(path, dtype, broadcastable, mmap_mode)()
+    return loaded

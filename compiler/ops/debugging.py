@@ -1,0 +1,150 @@
+"""Ops that show or check values while a function runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import AssertError, GraphTypeError, made_at
+from gpuarray.compiler.graph.absent import disconnected_type
+from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
+from gpuarray.compiler.ops.basic import as_tensor_variable
+
+
+def print_value(op: Any, value: Any) -> None:
+    """Print a value, or what its attributes are, as ``op``, a Print, says."""
+    for name in op.attrs:
+        found = getattr(value, name)
+        text = found() if callable(found) else found
+        print(op.message, name, "=", text)  # noqa: T201
+
+
+class Print(Op):
+    """The same array, printed each time that it is computed.
+
+    ``Print("x:")(x)`` prints ``x: __str__ = [1. 2.]`` to the standard output. ``attrs``
+    are the attributes and methods of the NumPy array to be printed: ``("shape",
+    "min")``. ``global_fn(op, value)`` is called instead of printing, where it is given.
+    The program must use the result: what nothing uses is not computed. The device
+    waits for it.
+    """
+
+    __props__ = ("message", "attrs", "global_fn")
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def __init__(
+        self,
+        message: str = "",
+        attrs: Sequence[str] = ("__str__",),
+        global_fn: Callable[[Any, Any], None] = print_value,
+    ) -> None:
+        if isinstance(attrs, str):
+            raise GraphTypeError(
+                f"Print: attrs={attrs!r} is a text; expected names: ({attrs!r},)"
+            )
+        self.message = message
+        self.attrs = tuple(attrs)
+        self.global_fn = global_fn
+
+    def infer(self, x: Any) -> Any:
+        """The type of ``x``."""
+        return x
+
+    def show(self, value: Any) -> None:
+        """Print the value of ``x``, an array of NumPy."""
+        self.global_fn(self, value)
+
+    def reference(self, x: Any) -> Any:
+        """``x``, after printing it."""
+        self.show(np.asarray(x))
+        return x
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        """It is to print when the function runs."""
+        return False
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """``g``."""
+        return g
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """The direction."""
+        return list(eval_points)
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The shape of ``x``."""
+        return [tuple(input_shapes[0])]
+
+    def __str__(self) -> str:
+        message = f"message={self.message!r}, " if self.message else ""
+        return f"{type(self).__name__}{{{message}attrs={self.attrs}}}"
+
+
+class Assert(Op):
+    """The first input, once all the others, numbers, are found to be true.
+
+    ``Assert("x is positive")(x, x.min() > 0)`` raises AssertionError with the message
+    and the user's line where a condition is 0. The program must use the result. The
+    device waits for the conditions; those that are known to hold are left out.
+    """
+
+    __props__ = ("msg",)
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def __init__(self, msg: str = "Assert failed!") -> None:
+        self.msg = msg
+
+    def make_node(self, value: Any, *conditions: Any) -> Apply:
+        """A node over a variable and its conditions. Raises TypeError for an array."""
+        x = as_variable(value, "Assert")
+        numbers = [as_tensor_variable(each) for each in conditions]
+        for each in numbers:
+            if each.type.ndim != 0:
+                raise GraphTypeError(
+                    made_at(
+                        f"Assert: the condition {each} is {each.type}, expected a "
+                        "number; write T.all(...) of it",
+                        each.tag.trace,
+                    )
+                )
+        return Apply(self, [x, *numbers], [x.type()])
+
+    def check(self, *conditions: Any) -> None:
+        """Raise AssertionError unless all are true."""
+        if not all(bool(np.asarray(each)) for each in conditions):
+            raise AssertError(self.msg)
+
+    def reference(self, x: Any, *conditions: Any) -> Any:
+        """``x``, after the check."""
+        self.check(*conditions)
+        return x
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        """It is to raise when the function runs."""
+        return False
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The conditions do not reach the output."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> list[Any]:
+        """What comes to the output, and nothing for the conditions."""
+        return [*output_gradients, *(disconnected_type() for _ in inputs[1:])]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """The direction."""
+        return [eval_points[0]]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The shape of the first input."""
+        return [tuple(input_shapes[0])]
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{msg={self.msg!r}}}"
+
+
+assert_op = Assert()
+"""``assert_op(x, condition)``: `Assert` with a message that says nothing more."""

@@ -1,0 +1,410 @@
+"""Counts, sets, places in sorted vectors and raveled arrays, covariances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops import linalg, math, reduce
+from gpuarray.compiler.ops.axes import squeeze
+from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.creation import counted, zeros
+from gpuarray.compiler.ops.indexing import inc_subtensor, index
+from gpuarray.compiler.ops.joining import as_length, join, known_integer
+from gpuarray.compiler.ops.shape import (
+    as_shape,
+    dimshuffle,
+    elements,
+    flatten,
+    reshape,
+    shape,
+    shape_i,
+    shape_padleft,
+)
+
+# ---- places in sorted vectors ----
+
+
+class SearchSorted(Op):
+    """Where each value would be put into a sorted vector, int64.
+
+    ``side`` says whether before (``"left"``) or behind elements equal to it. A third
+    input is the places that sort the vector.
+    """
+
+    __props__ = ("side",)
+
+    def __init__(self, side: str = "left") -> None:
+        if side not in ("left", "right"):
+            raise GraphValueError(
+                f"searchsorted: side is {side!r}, expected 'left' or 'right'"
+            )
+        self.side = side
+
+    def make_node(self, x: Any, v: Any, sorter: Any = None) -> Apply:
+        """A node over the vector, the values, and the places that sort the vector."""
+        inputs = [as_tensor_variable(x), as_tensor_variable(v)]
+        if inputs[0].type.ndim != 1:
+            raise GraphTypeError(
+                f"searchsorted: given {inputs[0]} of {inputs[0].type}, expected a "
+                "sorted vector"
+            )
+        joint = np.result_type(*(np.dtype(each.type.dtype) for each in inputs)).name
+        inputs = [math.cast(each, joint) for each in inputs]
+        if sorter is not None:
+            places = as_tensor_variable(sorter)
+            if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
+                raise GraphTypeError(
+                    f"searchsorted: the sorter is {places.type}, expected a vector of "
+                    "integers"
+                )
+            inputs.append(math.cast(places, "int64"))
+        pattern = inputs[1].type.broadcastable
+        return Apply(self, inputs, [TensorType("int64", pattern)()])
+
+    def reference(self, x: Any, v: Any, *sorter: Any) -> Any:
+        """``numpy.searchsorted``."""
+        search: Any = np.searchsorted
+        return np.asarray(search(x, v, self.side, *sorter), "int64")
+
+    def grad(self, m: Any, g: Variable, y: Variable, *inputs: Variable) -> list[None]:
+        """Nothing: places are integers."""
+        return [None] * len(inputs)
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The shape of the values."""
+        return [tuple(input_shapes[1])]
+
+
+def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+    """Where to put each of ``v`` into the sorted vector ``x``, as NumPy's: int64.
+
+    ``side`` ``"left"`` is before elements equal to it, ``"right"`` behind them;
+    ``sorter`` is the places that sort a vector that is not sorted.
+    """
+    inputs = (x, v) if sorter is None else (x, v, sorter)
+    result: Variable = SearchSorted(side)(*inputs)
+    return result
+
+
+# ---- counts and sets ----
+
+
+def bincount(
+    x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
+) -> Variable:
+    """How often each integer from 0 on occurs in the vector ``x``: int64.
+
+    With ``weights`` the sum of the weights of each, of their dtype. The result is as
+    long as the largest element asks for, and at least ``minlength``. With
+    ``assert_nonneg`` an element below 0 is an error when the program runs; otherwise it
+    counts from the end.
+    """
+    places = as_tensor_variable(x)
+    if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
+        raise GraphTypeError(
+            f"bincount: given {places} of {places.type}, expected a vector of integers"
+        )
+    places = math.cast(places, "int64")
+    least = 0 if minlength is None else as_length("bincount", minlength, "minlength")
+    last = reduce.max(join(0, places, core.constant([-1], "int64")))
+    length = math.maximum(last + 1, least)
+    if assert_nonneg:  # a place out of bounds raises
+        places = math.where(math.lt(places, 0), length, places)
+    given: Variable = core.constant(1, "int64")
+    if weights is not None:
+        given = as_tensor_variable(weights)
+        if given.type.ndim != 1:
+            raise GraphTypeError(
+                f"bincount: weights are {given.type}, expected a vector"
+            )
+    return inc_subtensor(index(zeros((length,), given.type.dtype), places), given)
+
+
+class Unique(Op):
+    """The different elements of an array, sorted; or its parts along ``axis``.
+
+    Further outputs, if asked for: the place of the first of each, the places of the
+    elements among them, and how often each occurs.
+    """
+
+    __props__ = ("return_index", "return_inverse", "return_counts", "axis")
+
+    def __init__(
+        self,
+        return_index: bool = False,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        axis: int | None = None,
+    ) -> None:
+        self.return_index = bool(return_index)
+        self.return_inverse = bool(return_inverse)
+        self.return_counts = bool(return_counts)
+        self.axis = axis
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over an array."""
+        variable = as_tensor_variable(x)
+        ndim = variable.type.ndim
+        op, pattern = self, (False,)
+        if self.axis is not None:
+            axis = normalise_axis("unique", self.axis, ndim)
+            op = Unique(
+                self.return_index, self.return_inverse, self.return_counts, axis
+            )
+            flags = variable.type.broadcastable
+            pattern = (*flags[:axis], False, *flags[axis + 1 :])
+        kinds = [variable.type.clone(broadcastable=pattern)]
+        if self.return_index:
+            kinds.append(TensorType("int64", (False,)))
+        if self.return_inverse:
+            rank = ndim if self.axis is None else 1
+            kinds.append(TensorType("int64", (False,) * rank))
+        if self.return_counts:
+            kinds.append(TensorType("int64", (False,)))
+        return Apply(op, [variable], [kind() for kind in kinds])
+
+    def reference(self, x: Any) -> tuple[Any, ...]:
+        """``numpy.unique``."""
+        wanted = (self.return_index, self.return_inverse, self.return_counts)
+        given = x.astype(np.float32) if x.dtype.kind == "V" else x
+        find: Any = np.unique
+        found = find(given, *wanted, axis=self.axis)
+        listed = list(found) if isinstance(found, tuple) else [found]
+        values = listed[0].astype(x.dtype, copy=False)
+        numbers = [np.asarray(each, "int64") for each in listed[1:]]
+        if self.return_inverse:
+            which = int(self.return_index)
+            rank = x.shape if self.axis is None else (x.shape[self.axis],)
+            numbers[which] = numbers[which].reshape(rank)
+        return (values, *numbers)
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """The gradient of each element, at the first place where it occurs."""
+        (x,), g = inputs, output_gradients[0]
+        if g is None:
+            return [None]
+        first = Unique(return_index=True, axis=self.axis)(x)[1]
+        if self.axis is None:
+            flat = index(math.zeros_like(flatten(x)), first)
+            return [reshape(inc_subtensor(flat, g), shape(x), ndim=x.type.ndim)]
+        key = (slice(None),) * self.axis + (first,)
+        return [inc_subtensor(index(math.zeros_like(x), key), g)]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """Known where it does not depend on values."""
+        lengths = input_shapes[0]
+        values: tuple[Any, ...] = (None,)
+        inverse = tuple(lengths)
+        if self.axis is not None:
+            values = (*lengths[: self.axis], None, *lengths[self.axis + 1 :])
+            inverse = (lengths[self.axis],)
+        shapes = [values]
+        if self.return_index:
+            shapes.append((None,))
+        if self.return_inverse:
+            shapes.append(inverse)
+        if self.return_counts:
+            shapes.append((None,))
+        return shapes
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+) -> Any:
+    """The different elements, sorted; or the different parts along ``axis``.
+
+    If asked for, in a list with the place of the first of each, the places of the
+    elements among them, and how often each occurs: as ``numpy.unique``.
+    """
+    along = None if axis is None else known_integer("unique", "axis", axis)
+    return Unique(return_index, return_inverse, return_counts, along)(ar)
+
+
+# ---- places of raveled arrays ----
+
+
+def _lengths(name: str, dims: Any) -> list[Variable]:
+    known = elements(as_shape(name, dims))
+    if known is None:
+        raise GraphValueError(
+            f"{name}: the number of lengths in {dims} is not known; give a list of them"
+        )
+    if not known:
+        raise GraphValueError(f"{name}: dims are empty, expected a length at least")
+    return known
+
+
+def _integers(name: str, given: Any) -> Variable:
+    places = as_tensor_variable(given)
+    if places.type.dtype[0] not in "iu":
+        raise GraphTypeError(
+            f"{name}: indices are {places} of {places.type}, expected integers"
+        )
+    return math.cast(places, "int64")
+
+
+def _check_order(name: str, order: str) -> None:
+    if order not in ("C", "F"):
+        raise GraphValueError(f"{name}: order is {order!r}, expected 'C' or 'F'")
+
+
+def _checked(places: Variable, length: Variable) -> Variable:
+    """The places; one that is none of ``length`` is an error when the program runs."""
+    inside = math.where(math.lt(places, 0), length, places)
+    return index(counted(length), inside)
+
+
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C"
+) -> Variable:
+    """The places in a raveled array that places along each of its axes stand for.
+
+    ``multi_index`` is a sequence of arrays of integers that broadcast, ``dims`` the
+    lengths. ``mode``, one or one for each axis, says what becomes of a place out of
+    bounds: ``'raise'`` an error when the program runs, ``'wrap'`` counts round and
+    round, ``'clip'`` stops at the ends.
+    """
+    name = "ravel_multi_index"
+    lengths = _lengths(name, dims)
+    _check_order(name, order)
+    if isinstance(multi_index, Variable):
+        multi_index = [index(multi_index, i) for i in range(len(lengths))]
+    given = [_integers(name, each) for each in multi_index]
+    modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
+    if len(given) != len(lengths) or len(modes) != len(lengths):
+        raise GraphValueError(
+            f"{name}: {len(given)} index arrays and {len(modes)} modes for "
+            f"{len(lengths)} axes"
+        )
+    if unknown := set(modes) - {"raise", "wrap", "clip"}:
+        raise GraphValueError(
+            f"{name}: mode is {sorted(unknown)[0]!r}, expected 'raise', 'wrap' or "
+            "'clip'"
+        )
+    entries = list(zip(given, lengths, modes, strict=True))
+    total: Any = None
+    for places, length, how in entries if order == "C" else reversed(entries):
+        if how == "wrap":
+            inside = math.mod(places, length)
+        elif how == "clip":
+            inside = math.clip(places, 0, length - 1)
+        else:
+            inside = _checked(places, length)
+        total = inside if total is None else total * length + inside
+    result: Variable = total
+    return result
+
+
+def unravel_index(indices: Any, dims: Any, order: str = "C") -> list[Variable]:
+    """For each axis of ``dims`` the places that places in the raveled array stand for.
+
+    A place out of bounds is an error when the program runs.
+    """
+    name = "unravel_index"
+    lengths = _lengths(name, dims)
+    _check_order(name, order)
+    total: Any = lengths[0]
+    for length in lengths[1:]:
+        total = total * length
+    rest = _checked(_integers(name, indices), total)
+    found = []
+    for length in reversed(lengths) if order == "C" else lengths:
+        safe = math.maximum(length, 1)
+        found.append(math.mod(rest, safe))
+        rest = rest // safe
+    return found[::-1] if order == "C" else found
+
+
+# ---- others ----
+
+
+def bartlett(M: Any) -> Variable:
+    """The Bartlett window of ``M`` points: a triangle from 0 to 1 and back, float64."""
+    count = as_length("bartlett", M)
+    places = counted(count, "float64")
+    half = math.cast(math.maximum(count - 1, 1), "float64") / 2.0
+    rise = places / half
+    window = math.where(math.le(places, half), rise, 2.0 - rise)
+    return math.where(math.eq(count, 1), 1.0, window)
+
+
+def cpu_contiguous(x: Any) -> Variable:
+    """``x``: arrays of programs need not be contiguous for any operation."""
+    return as_tensor_variable(x)
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Variable:
+    """The covariances of variables, each a row of ``m`` and of ``y``, as NumPy's.
+
+    Without ``rowvar`` they are columns. ``bias`` divides by the number of observations
+    instead of one less; ``ddof`` says what is subtracted from it. ``fweights`` are how
+    often an observation counts, ``aweights`` how much. Of one variable, a vector, it is
+    a scalar.
+    """
+    if ddof is not None and not isinstance(ddof, int):
+        raise GraphTypeError(f"cov: ddof is {ddof!r}, expected an integer")
+    given = _observations(m, rowvar)
+    if y is not None:
+        given = join(0, given, _observations(y, rowvar))
+    lost = (0 if bias else 1) if ddof is None else ddof
+    dtype = given.type.dtype
+    weights = [_weights(each, dtype) for each in (fweights, aweights)]
+    if weights[0] is None and weights[1] is None:
+        total = math.cast(shape_i(given, 1), dtype)
+        centred = given - reduce.mean(given, axis=1, keepdims=True)
+        weighted, divisor = centred, total - core.constant(lost, dtype)
+    else:
+        present = [each for each in weights if each is not None]
+        weight = math.mul(*present) if len(present) == 2 else present[0]
+        total = reduce.sum(weight)
+        mean = reduce.sum(given * weight, axis=1, keepdims=True) / total
+        centred = given - mean
+        weighted = centred * weight
+        shrink: Any = core.constant(lost, dtype)
+        if weights[1] is not None:
+            shrink = shrink * reduce.sum(weight * weights[1]) / total
+        divisor = total - shrink
+    return squeeze(linalg.dot(centred, dimshuffle(weighted, 1, 0)) / divisor)
+
+
+def _observations(given: Any, rowvar: bool) -> Variable:
+    """The variables as the rows of a matrix of floats."""
+    variable = as_tensor_variable(given)
+    if variable.type.ndim > 2:
+        raise GraphTypeError(f"cov: given {variable.type}, expected 2 axes at most")
+    matrix = shape_padleft(variable, 2 - variable.type.ndim)
+    if not rowvar and variable.type.ndim == 2:
+        matrix = dimshuffle(matrix, 1, 0)
+    return matrix if core.is_float(matrix) else math.cast(matrix, "float64")
+
+
+def _weights(given: Any, dtype: str) -> Variable | None:
+    if given is None:
+        return None
+    weights = as_tensor_variable(given)
+    if weights.type.ndim != 1:
+        raise GraphTypeError(f"cov: weights are {weights.type}, expected a vector")
+    return math.cast(weights, dtype)

@@ -1,0 +1,241 @@
+"""An op made of a graph: used like any other, with a gradient of its own if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError, MissingInputError
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, as_variable
+from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
+from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.ops import math
+
+Overrides = Any
+
+
+class OpFromGraph(Op):
+    """The op that computes ``outputs`` of ``inputs``.
+
+    A function replaces it by its graph before anything else, so that rewrites see
+    through it, whatever ``inline`` says. Shared variables in the graph are inputs, too.
+
+    ``lop_overrides(inputs, outputs, output_gradients)`` gives what flows to each input
+    instead of the graph's gradient, ``grad_overrides(inputs, output_gradients)`` the
+    same without the outputs, ``rop_overrides(inputs, eval_points)`` the directions of
+    the outputs. Each is a function or an `OpFromGraph` of these variables in a row, or
+    a list with for each input (output) a function of the same, ``"default"``, None, or
+    a variable such as ``DisconnectedType()()``.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> x, y = T.dscalar("x"), T.dscalar("y")
+    >>> op = OpFromGraph([x, y], [x * y], name="product")
+    >>> print(op(T.dscalar(), T.dscalar()).owner.op)
+    product
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        inline: bool = False,
+        lop_overrides: Overrides = "default",
+        grad_overrides: Overrides = "default",
+        rop_overrides: Overrides = "default",
+        connection_pattern: Sequence[Sequence[bool]] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.inner_inputs, self.inner_outputs = list(inputs), list(outputs)
+        self._check()
+        self.inline = inline
+        if lop_overrides != "default" and grad_overrides != "default":
+            raise GraphValueError(
+                "OpFromGraph: given lop_overrides and grad_overrides; expected one"
+            )
+        self.lop_overrides = lop_overrides
+        self.grad_overrides = grad_overrides
+        self.rop_overrides = rop_overrides
+        self.name = name
+        leaves = inputs_of(self.inner_outputs, blockers=self.inner_inputs)
+        self.captured = [
+            leaf
+            for leaf in leaves
+            if leaf not in self.inner_inputs and not isinstance(leaf, Constant)
+        ]
+        for leaf in self.captured:
+            if not hasattr(leaf, "container"):
+                raise MissingInputError(
+                    f"OpFromGraph: {leaf} is needed, but it is no input and has no "
+                    "value; add it to the inputs"
+                )
+        self._pattern = connection_pattern
+
+    def _check(self) -> None:
+        for each in (*self.inner_inputs, *self.inner_outputs):
+            if not isinstance(each, Variable):
+                raise GraphTypeError(
+                    f"OpFromGraph: given {each!r}, expected lists of variables"
+                )
+        if len(set(self.inner_inputs)) < len(self.inner_inputs):
+            raise GraphValueError("OpFromGraph: a variable is an input twice")
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node over inputs of the types of the graph's inputs."""
+        if len(inputs) != len(self.inner_inputs):
+            raise GraphTypeError(
+                f"{self}: given {len(inputs)} inputs, expected {len(self.inner_inputs)}"
+            )
+        given = [
+            _of_type(as_variable(value, str(self)), inner, str(self))
+            for value, inner in zip(inputs, self.inner_inputs, strict=True)
+        ]
+        outputs = [each.type() for each in self.inner_outputs]
+        return Apply(self, [*given, *self.captured], outputs)
+
+    def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The graph on these inputs, those captured included."""
+        places = [*self.inner_inputs, *self.captured]
+        known = dict(zip(places, inputs, strict=True))
+        return clone_replace(self.inner_outputs, known)
+
+    def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The graph's outputs, node by node with NumPy."""
+        known: dict[Variable, Any] = dict(
+            zip([*self.inner_inputs, *self.captured], arrays, strict=True)
+        )
+        for each in toposort(self.inner_outputs, blockers=list(known)):
+            values = [_value(known, variable) for variable in each.inputs]
+            results = each.op.evaluate(each, values)
+            for output, result in zip(each.outputs, results, strict=True):
+                known.setdefault(output, result)
+        return [_value(known, output) for output in self.inner_outputs]
+
+    def connection_pattern(self, node: Apply) -> Sequence[Sequence[bool]]:
+        """Which outputs the graph computes from which inputs."""
+        count = len(self.inner_outputs)
+        if self._pattern is None:
+            needs = [set(inputs_of([each])) for each in self.inner_outputs]
+            behind = [
+                set(inputs_of([each], blockers=self.inner_inputs))
+                for each in self.inner_outputs
+            ]
+            self._pattern = [
+                [each in needs[i] or each in behind[i] for i in range(count)]
+                for each in self.inner_inputs
+            ]
+        return [*self._pattern, *([True] * count for _ in self.captured)]
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What the overrides say, and the graph's gradient for the rest."""
+        overrides, arguments = self.lop_overrides, [inputs, outputs]
+        if overrides == "default":
+            overrides, arguments = self.grad_overrides, [inputs]
+        count = len(self.inner_inputs)
+        filled = [
+            math.zeros_like(output) if g is None else g
+            for output, g in zip(outputs, output_gradients, strict=True)
+        ]
+        arguments = [list(arguments[0][:count]), *map(list, arguments[1:]), filled]
+        given = _overridden(overrides, arguments, count)
+        if "default" not in given:
+            return [*given, *(None for _ in self.captured)]
+        found = m.known_gradients(self.expand(inputs), output_gradients, inputs)
+        return [
+            default if i >= count or given[i] == "default" else given[i]
+            for i, default in enumerate(found)
+        ]
+
+    def R_op(
+        self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """What the overrides say. Raises NotImplementedError where there are none."""
+        if self.rop_overrides == "default":
+            raise NotImplementedError(f"{self}: no rop_overrides")
+        count = len(self.inner_inputs)
+        points = [
+            math.zeros_like(each) if point is None else point
+            for each, point in zip(inputs, eval_points, strict=True)
+        ]
+        return _overridden(
+            self.rop_overrides,
+            [list(inputs[:count]), points[:count]],
+            len(self.inner_outputs),
+        )
+
+    def __str__(self) -> str:
+        return self.name or "OpFromGraph"
+
+
+def _of_type(variable: Variable, inner: Variable, op: str) -> Variable:
+    """The variable, cast where its dtype differs. Raises TypeError for other axes."""
+    kind, wanted = variable.type, inner.type
+    if kind == wanted or not isinstance(wanted, ArrayType):
+        return variable
+    fits = kind.ndim == wanted.ndim and all(
+        mine or not its
+        for mine, its in zip(kind.broadcastable, wanted.broadcastable, strict=True)
+    )
+    if not fits:
+        raise GraphTypeError(f"{op}: given {kind} for {inner}, expected {wanted}")
+    return math.cast(variable, wanted.dtype)
+
+
+def _value(known: dict[Variable, Any], variable: Variable) -> Any:
+    return variable.data if isinstance(variable, Constant) else known[variable]
+
+
+def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[Any]:
+    """What the overrides give for each place, ``"default"`` where they say nothing."""
+    if isinstance(overrides, str):
+        return [overrides] * count
+    if isinstance(overrides, Variable):
+        return [overrides] * count
+    if isinstance(overrides, OpFromGraph):
+        flat = [each for part in arguments for each in part]
+        return list(overrides.make_node(*flat).outputs)
+    if callable(overrides):
+        results = list(overrides(*arguments))
+    else:
+        results = [_one(each, arguments) for each in overrides]
+    if len(results) != count:
+        raise GraphValueError(
+            f"OpFromGraph: the overrides give {len(results)} variables, expected "
+            f"{count}"
+        )
+    return results
+
+
+def _one(override: Callable[..., Any] | Any, arguments: list[Any]) -> Any:
+    return override(*arguments) if callable(override) else override
+
+
+def inlined(outputs: Sequence[Variable]) -> list[Variable]:
+    """The outputs with each `OpFromGraph` replaced by its graph."""
+    order = toposort(outputs)
+    if not any(isinstance(node.op, OpFromGraph) for node in order):
+        return list(outputs)
+    known: dict[Variable, Variable] = {}
+    for node in order:
+        inputs = [known.get(each, each) for each in node.inputs]
+        if isinstance(node.op, OpFromGraph):
+            results = _named(node.op.expand(inputs), node)
+        elif inputs != node.inputs:
+            results = node.clone_with(inputs).outputs
+        else:
+            continue
+        known.update(zip(node.outputs, results, strict=True))
+    return inlined([known.get(each, each) for each in outputs])
+
+
+def _named(results: list[Variable], node: Apply) -> list[Variable]:
+    """The results of a graph, called as those of its node."""
+    for result, output in zip(results, node.outputs, strict=True):
+        if result.name is None and output.name is not None and result.owner:
+            result.name = output.name
+    return results

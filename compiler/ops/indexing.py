@@ -1,0 +1,364 @@
+"""``x[...]`` as NumPy means it, and the functions that set or add to such a part."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import (
+    GraphIndexError,
+    GraphTypeError,
+    GraphValueError,
+)
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.ops.advanced import (
+    ARRAY,
+    MASK,
+    AdvancedBooleanSubtensor,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    Layout,
+    Picks,
+    place_of_arrays,
+)
+from gpuarray.compiler.ops.basic import MakeVector, as_tensor_variable
+from gpuarray.compiler.ops.broadcast import addbroadcast
+from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, elements, shape_i
+from gpuarray.compiler.ops.subtensor import (
+    FULL,
+    Change,
+    Entry,
+    IncSubtensor,
+    Subtensor,
+    form_of,
+    numbers_of,
+    too_many,
+)
+
+_KINDS = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer "
+    "or boolean arrays are valid indices"
+)
+
+Plain = None | EllipsisType | slice | Variable
+"""An entry of an index: what is written on an axis, or an array as a variable."""
+
+
+# ---- reading an index ----
+
+
+def index(x: Any, key: Any) -> Variable:
+    """``x[key]``: a view for integers and slices, a copy where arrays or masks stand.
+
+    Integers, parts of slices, arrays of integers and masks may be variables. Raises
+    IndexError for what is no index, for more indices than axes, and for a constant
+    that is out of bounds of a length known now; other places out of bounds are found
+    when the function runs.
+    """
+    variable = core.as_variable(x, "indexing")
+    entries = [as_entry(each) for each in (key if isinstance(key, tuple) else (key,))]
+    if any(map(_is_array, entries)):
+        return _by_arrays(as_tensor_variable(variable), entries)
+    known = _known_part(variable, entries)
+    return _by_view(variable, entries) if known is None else known
+
+
+def as_entry(given: Any) -> Plain:
+    """One part of an index; what is no slice or new axis becomes a variable.
+
+    Raises IndexError for what is no index.
+    """
+    if given is None or given is Ellipsis or isinstance(given, slice):
+        return given
+    if isinstance(given, Apply):
+        given = given.out
+    if not isinstance(given, Variable):
+        given = _constant_index(given)
+    dtype, ndim = given.type.dtype, given.type.ndim
+    if dtype[0] not in "iub" or (dtype == "bool" and ndim == 0):
+        raise GraphIndexError(f"indexing: given {given} of {given.type}; {_KINDS}")
+    return as_tensor_variable(given)
+
+
+def _constant_index(given: Any) -> Variable:
+    """An integer, an array, or a list, which may hold variables, as a variable."""
+    if isinstance(given, Sequence) and any(isinstance(v, Variable) for v in given):
+        return as_tensor_variable(given)
+    try:
+        return core.constant(operator.index(given), "int64")
+    except TypeError:
+        pass
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise GraphIndexError(f"indexing: given {given!r}: {error}") from None
+    if array.size == 0 and not isinstance(given, np.ndarray):
+        array = array.astype("int64")
+    if array.dtype.kind not in "iub":
+        raise GraphIndexError(
+            f"indexing: given {given!r}, a {type(given).__name__}; {_KINDS}"
+        )
+    return core.constant(array)
+
+
+def _is_array(entry: Plain) -> bool:
+    return isinstance(entry, Variable) and entry.type.ndim > 0
+
+
+def _axes_of(entry: Plain) -> int:
+    """How many axes of the array an entry stands for."""
+    if entry is None or entry is Ellipsis:
+        return 0
+    is_mask = isinstance(entry, Variable) and entry.type.dtype == "bool"
+    return int(entry.type.ndim) if isinstance(entry, Variable) and is_mask else 1
+
+
+def _expanded(ndim: int, entries: Sequence[Plain]) -> list[Plain]:
+    """The entries, with slices for an Ellipsis, or for what is left out at the end."""
+    gaps = [place for place, entry in enumerate(entries) if entry is Ellipsis]
+    if len(gaps) > 1:
+        raise GraphIndexError("an index can only have a single ellipsis ('...')")
+    given = sum(map(_axes_of, entries))
+    if given > ndim:
+        raise too_many(ndim, given)
+    if not gaps:
+        return list(entries)
+    rest = [slice(None)] * (ndim - given)
+    return [*entries[: gaps[0]], *rest, *entries[gaps[0] + 1 :]]
+
+
+def _slice_parts(entry: slice) -> list[Variable | None]:
+    """The parts of a slice as integer scalars. Raises TypeError, ValueError."""
+    parts: list[Variable | None] = []
+    for part in (entry.start, entry.stop, entry.step):
+        if part is None:
+            parts.append(None)
+            continue
+        try:
+            made = (
+                part
+                if isinstance(part, Variable)
+                else core.constant(operator.index(part), "int64")
+            )
+        except TypeError:
+            made = None
+        if made is None or made.type.ndim or made.type.dtype[0] not in "iu":
+            raise GraphTypeError(
+                f"indexing: the slice {entry} has {part!r}; its parts must be "
+                "integers, scalar variables of integers, or None"
+            )
+        parts.append(as_tensor_variable(made))
+    if isinstance(parts[2], Constant) and parts[2].data == 0:
+        raise GraphValueError("indexing: slice step cannot be zero")
+    return parts
+
+
+def _form(entries: Sequence[Plain]) -> tuple[list[Entry], list[Variable]]:
+    """The form of an index without new axes, and its variables."""
+    form: list[Entry] = []
+    variables: list[Variable] = []
+    for entry in entries:
+        if isinstance(entry, slice):
+            parts = tuple(_slice_parts(entry))
+            form += form_of([parts])[0]
+            variables += [part for part in parts if part is not None]
+        elif isinstance(entry, Variable):
+            kind = MASK if entry.type.dtype == "bool" else ARRAY
+            form.append(kind if entry.type.ndim else entry.type.dtype)
+            variables.append(entry)
+    return form, variables
+
+
+def _known_part(x: Variable, entries: Sequence[Plain]) -> Variable | None:
+    """Elements of a vector of integers made of scalars, as a shape, by constants."""
+    if x.type.ndim != 1 or x.type.dtype[0] not in "iu" or len(entries) != 1:
+        return None
+    known = elements(x)
+    if known is None or isinstance(x, Constant):
+        return None
+    (entry,) = entries
+    if isinstance(entry, Constant):
+        place = int(entry.data)
+        if not -len(known) <= place < len(known):
+            raise GraphIndexError(
+                f"index {place} is out of bounds for axis 0 with size {len(known)}"
+            )
+        return known[place]
+    if not isinstance(entry, slice):
+        return None
+    numbers = numbers_of(_slice_parts(entry))
+    if numbers is None:
+        return None
+    chosen = known[slice(*numbers)]
+    if not chosen:
+        return core.constant(np.zeros(0, x.type.dtype))
+    vector: Variable = MakeVector(x.type.dtype)(*chosen)
+    return vector
+
+
+def _by_view(x: Variable, entries: Sequence[Plain]) -> Variable:
+    """What integers, slices and new axes lead to."""
+    expanded = _expanded(x.type.ndim, entries)
+    form, variables = _form(expanded)
+    # New axes of all of an array are no more than that; but those of a part are told
+    # from that part with new axes, so that a change knows what it is a change of.
+    is_whole = None in expanded and all(entry == FULL for entry in form)
+    view = x if is_whole and not is_part(x) else Subtensor(form)(x, *variables)
+    if None not in expanded:
+        return view
+    rest = iter(range(view.type.ndim))
+    order: list[int | str] = [
+        "x" if entry is None else next(rest)
+        for entry in expanded
+        if entry is None or isinstance(entry, slice)
+    ]
+    return dimshuffle(view, *order, *rest)
+
+
+def _by_arrays(x: Variable, entries: Sequence[Plain]) -> Variable:
+    """What arrays and masks lead to, beside integers, slices and new axes."""
+    expanded = _expanded(x.type.ndim, entries)
+    form, variables = _form(expanded)
+    while form[-1] == FULL:
+        form.pop()
+    op: Picks
+    if MASK in form:
+        op = AdvancedBooleanSubtensor(form)
+    elif form == [ARRAY] and variables[0].type.ndim == 1:
+        op = AdvancedSubtensor1()
+    else:
+        op = AdvancedSubtensor(form)
+    taken: Variable = op(x, *variables)
+    if None not in expanded:
+        return taken
+    return _with_new_axes(taken, Layout(op, x, variables), expanded)
+
+
+def _with_new_axes(
+    taken: Variable, layout: Layout, entries: Sequence[Plain]
+) -> Variable:
+    """What an index without its new axes leads to, with them.
+
+    A new axis between arrays parts them, so that their axes come first.
+    """
+    count = len(layout.array_flags())
+    of_arrays = range(layout.place, layout.place + count)
+    rest = (axis for axis in range(taken.type.ndim) if axis not in of_arrays)
+    is_kept = [entry is None or isinstance(entry, slice) for entry in entries]
+    kept: list[int | str] = [
+        "x" if entry is None else next(rest)
+        for entry, keeps in zip(entries, is_kept, strict=True)
+        if keeps
+    ]
+    kept += rest
+    place = place_of_arrays(is_kept)
+    return dimshuffle(taken, *kept[:place], *of_arrays, *kept[place:])
+
+
+# ---- setting and adding ----
+
+
+def set_subtensor(
+    x: Variable,
+    y: Any,
+    inplace: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+) -> Variable:
+    """The array of which ``x`` is a part, with that part set to ``y``.
+
+    ``x`` is written as an index: ``new = set_subtensor(a[:2], 0)``; ``a`` stays as it
+    is, unless ``inplace``. Of values for one place the last one stays. ``y`` is cast to
+    the dtype of ``x``, and repeats along axes that broadcast. Raises TypeError for
+    ``x`` that is no index, or ``y`` of too many axes or a dtype that cannot be stored.
+
+    ``inplace`` is for graphs that are written after optimization: functions overwrite
+    where nobody reads the array any more. ``tolerate_inplace_aliasing`` is taken so
+    that programs of Theano run; ``y`` may always be a part of the array.
+    """
+    return _changed(x, y, True, inplace)
+
+
+def inc_subtensor(
+    x: Variable,
+    y: Any,
+    inplace: bool = False,
+    set_instead_of_inc: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+    ignore_duplicates: bool = False,
+) -> Variable:
+    """The array of which ``x`` is a part, with ``y`` added to that part.
+
+    As `set_subtensor`; a place that the index names several times gets all its values
+    added up, or only the last with ``ignore_duplicates``, as ``a[index] += y`` does.
+    """
+    if ignore_duplicates and not set_instead_of_inc:
+        return _changed(x, x + y, True, inplace)
+    return _changed(x, y, set_instead_of_inc, inplace)
+
+
+def is_part(x: Variable) -> bool:
+    """Whether an index made the variable."""
+    return x.owner is not None and isinstance(x.owner.op, Subtensor | Picks)
+
+
+def _changed(x: Any, y: Any, is_set: bool, inplace: bool) -> Variable:
+    name = "set_subtensor" if is_set else "inc_subtensor"
+    owner = x.owner if isinstance(x, Variable) else None
+    op = None if owner is None else owner.op
+    values = as_tensor_variable(y)
+    if owner is not None and isinstance(op, DimShuffle):
+        (inner,) = owner.inputs
+        if not is_part(inner):
+            inner = Subtensor(())(inner)  # new axes of a whole array
+        return _changed(inner, _moved_back(name, x, op, values), is_set, inplace)
+    array, *index = [x] if owner is None else owner.inputs
+    if isinstance(op, Subtensor):
+        changer: Change = IncSubtensor(op.idx_list, inplace, is_set)
+    elif isinstance(op, Picks):
+        changer = op.changer(is_set, inplace)
+    else:
+        raise GraphTypeError(
+            f"{name}: given {x}, expected a part of an array, written as an index: "
+            f"{name}(a[:2], values)"
+        )
+    changed: Variable = changer(array, values, *index)
+    return changed
+
+
+def _moved_back(name: str, x: Variable, op: DimShuffle, y: Variable) -> Variable:
+    """Values for a part whose axes were moved, with their axes where they were."""
+    ndim = x.type.ndim
+    if y.type.ndim > ndim:
+        raise GraphTypeError(
+            f"{name}: given values of {y.type.ndim} axes for a part of {ndim} axes"
+        )
+    y = dimshuffle(y, *("x",) * (ndim - y.type.ndim), *range(y.type.ndim))
+    new = [axis for axis, old in enumerate(op.new_order) if old == "x"]
+    y = addbroadcast(y, *new) if new else y
+    return dimshuffle(
+        y,
+        *(
+            op.new_order.index(axis) if axis in op.new_order else "x"
+            for axis in range(len(op.input_broadcastable))
+        ),
+    )
+
+
+def elements_of(x: Variable) -> Iterator[Variable]:
+    """``x[0], x[1], ...`` of a variable whose first length is known."""
+    if x.type.ndim == 0:
+        raise GraphTypeError(f"iteration: {x} is a scalar")
+    known = elements(x) if x.type.ndim == 1 else None
+    if known is not None:
+        return iter(known)
+    length = shape_i(x, 0)
+    if not isinstance(length, Constant):
+        raise GraphTypeError(
+            f"iteration: the length of {x} is not known before the program runs; "
+            "index it, or use scan"
+        )
+    return (index(x, place) for place in range(int(length.data)))

@@ -1,0 +1,351 @@
+"""Arrays side by side, and arrays cut apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import (
+    MakeVector,
+    as_tensor_variable,
+    is_constant,
+    normalise_axis,
+)
+from gpuarray.compiler.ops.broadcast import patternbroadcast
+from gpuarray.compiler.ops.shape import (
+    as_shape,
+    dimshuffle,
+    elements,
+    known_ones,
+    shape_i,
+)
+
+
+def common_dtype(variables: Sequence[Variable]) -> str:
+    """The dtype that holds the values of all variables, as NumPy says.
+
+    Under the cast policy ``numpy+floatX`` with floatX=float32, what NumPy widens to
+    float64 without need is float32.
+    """
+    dtypes = [variable.type.dtype for variable in variables]
+    joint = np.result_type(*map(np.dtype, dtypes)).name
+    widened = joint == "float64" and "float64" not in dtypes
+    if widened and config.cast_policy == "numpy+floatX" and config.floatX == "float32":
+        return "float32"
+    return joint
+
+
+def known_integer(name: str, what: str, value: Any) -> int:
+    """``value``, a number or a constant, as an int; errors name the operation."""
+    if isinstance(value, Constant) and value.type.ndim == 0:
+        value = value.data.item()
+    if isinstance(value, Variable):
+        raise GraphTypeError(
+            f"{name}: {what} is {value}, known only when the program runs; expected an "
+            "integer"
+        )
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise GraphTypeError(f"{name}: {what} is {value!r}, expected an integer")
+    return int(value)
+
+
+def as_length(name: str, value: Any, what: str = "a length") -> Variable:
+    """``value`` as a scalar of int64; errors name the operation."""
+    scalar = as_tensor_variable(value)
+    if scalar.type.ndim != 0 or scalar.type.dtype[0] not in "iu":
+        raise GraphTypeError(
+            f"{name}: {what} is {scalar} of {scalar.type}, expected an integer"
+        )
+    if isinstance(scalar, Constant):
+        return core.constant(scalar.data.item(), "int64")
+    return math.cast(scalar, "int64")
+
+
+def product(a: Variable, b: Variable) -> Variable:
+    """The product of two lengths, a constant where both are."""
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return core.constant(a.data.item() * b.data.item(), "int64")
+    if is_constant(a, 1):
+        return b
+    return a if is_constant(b, 1) else math.mul(a, b)
+
+
+# ---- side by side ----
+
+
+class Join(Op):
+    """The inputs side by side along ``axis``, in their common dtype."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int = 0) -> None:
+        self.axis = axis
+
+    def make_node(self, *arrays: Any) -> Apply:
+        """A node over arrays of as many axes, whose lengths differ on ``axis`` only."""
+        given = [as_tensor_variable(array) for array in arrays]
+        if not given:
+            raise GraphValueError("join: given no arrays, expected one or more")
+        ndim = given[0].type.ndim
+        if ndim == 0 or any(each.type.ndim != ndim for each in given):
+            types = ", ".join(str(each.type) for each in given)
+            raise GraphTypeError(
+                f"join: given {types}; expected arrays of as many axes each, at least "
+                "one: add axes with dimshuffle, or use stack"
+            )
+        op = Join(normalise_axis("join", self.axis, ndim))
+        dtype = common_dtype(given)
+        inputs = [math.cast(each, dtype) for each in given]
+        patterns = [each.type.broadcastable for each in inputs]
+        pattern = [any(flags) for flags in zip(*patterns, strict=True)]
+        pattern[op.axis] = len(inputs) == 1 and patterns[0][op.axis]
+        return Apply(op, inputs, [TensorType(dtype, tuple(pattern))()])
+
+    def reference(self, *arrays: Any) -> Any:
+        """The arrays concatenated. Raises ValueError where other lengths differ."""
+        return np.concatenate(arrays, axis=self.axis)
+
+    def grad(self, m: Any, g: Variable, y: Variable, *arrays: Variable) -> list[Any]:
+        """The part of ``g`` at the place of each array."""
+        if len(arrays) == 1:
+            return [g]
+        sizes = [shape_i(array, self.axis) for array in arrays]
+        parts = split(g, sizes, len(arrays), self.axis)
+        return [
+            patternbroadcast(part, array.type.broadcastable)
+            for part, array in zip(parts, arrays, strict=True)
+        ]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The lengths of the inputs, summed along the axis."""
+        lengths: list[Any] = []
+        for axis, each in enumerate(zip(*input_shapes, strict=True)):
+            if axis != self.axis:
+                flags = [v.type.broadcastable[axis] for v in node.inputs]
+                lengths.append(each[flags.index(True) if any(flags) else 0])
+            elif any(length is None for length in each):
+                lengths.append(None)
+            else:
+                total = each[0]
+                for length in each[1:]:
+                    total = total + length
+                lengths.append(total)
+        return [tuple(lengths)]
+
+
+def join(axis: Any, *tensors: Any) -> Variable:
+    """The arrays side by side along ``axis``, as ``numpy.concatenate``.
+
+    They have as many axes each and the same lengths but on ``axis``; the dtype is the
+    one that holds all. One array is itself. Raises TypeError for other ranks.
+    """
+    if not tensors:
+        raise GraphValueError("join: given no arrays, expected one or more")
+    along = known_integer("join", "axis", axis)
+    given = [as_tensor_variable(each) for each in tensors]
+    if len(given) == 1:
+        normalise_axis("join", along, given[0].type.ndim)
+        return given[0]
+    lengths = _known_lengths(given) if along in (0, -1) else None
+    result: Variable = Join(along)(*given) if lengths is None else lengths
+    return result
+
+
+def _known_lengths(vectors: Sequence[Variable]) -> Variable | None:
+    """The join of vectors made of integers, such as shapes: made of these, too."""
+    scalars: list[Variable] = []
+    for vector in vectors:
+        is_integer = vector.type.ndim == 1 and vector.type.dtype[0] in "iu"
+        known = elements(vector) if is_integer else None
+        if known is None:
+            return None
+        scalars += known
+    if not scalars or all(isinstance(vector, Constant) for vector in vectors):
+        return None
+    joined: Variable = MakeVector(common_dtype(vectors))(*scalars)
+    return joined
+
+
+def _listed(name: str, tensors: Any) -> list[Any]:
+    if not isinstance(tensors, (list, tuple)):
+        raise GraphTypeError(
+            f"{name}: given {tensors!r}, a {type(tensors).__name__}; expected a list "
+            "or tuple of arrays"
+        )
+    if not tensors:
+        raise GraphValueError(f"{name}: given no arrays, expected one or more")
+    return list(tensors)
+
+
+def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Variable:
+    """The arrays of a list side by side along ``axis``: ``join`` in NumPy's form."""
+    return join(axis, *_listed("concatenate", tensor_list))
+
+
+def stack(*tensors: Any, axis: Any = 0) -> Variable:
+    """The arrays of a list side by side along a new ``axis``, as ``numpy.stack``.
+
+    They have as many axes each and one shape. ``stack(a, b)`` without a list stacks
+    along the first axis.
+    """
+    if tensors and isinstance(tensors[0], (list, tuple)):
+        if len(tensors) > 2:
+            raise GraphTypeError("stack: expected a list of arrays and an axis")
+        if len(tensors) == 2:
+            axis = tensors[1]
+        tensors = tuple(tensors[0])
+    given = [as_tensor_variable(each) for each in _listed("stack", tensors)]
+    ndim = given[0].type.ndim
+    if any(each.type.ndim != ndim for each in given):
+        types = ", ".join(str(each.type) for each in given)
+        raise GraphTypeError(f"stack: given {types}; expected as many axes each")
+    along = normalise_axis("stack", known_integer("stack", "axis", axis), ndim + 1)
+    if ndim == 0:
+        vector: Variable = MakeVector(common_dtype(given))(*given)
+        return vector
+    order: list[Any] = list(range(ndim))
+    order.insert(along, "x")
+    return join(along, *(dimshuffle(each, *order) for each in given))
+
+
+def stacklists(arg: Any) -> Variable:
+    """Nested lists of arrays as one array: each level of lists is a new axis.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> a, b, c, d = T.dscalars("abcd")
+    >>> print(stacklists([[a, b], [c, d]]).type)
+    TensorType(float64, matrix)
+    """
+    if isinstance(arg, (list, tuple)):
+        return stack([stacklists(each) for each in _listed("stacklists", arg)])
+    return as_tensor_variable(arg)
+
+
+def _matrices(name: str, given: Sequence[Any]) -> list[Variable]:
+    matrices = [as_tensor_variable(each) for each in _listed(name, given)]
+    for each in matrices:
+        if each.type.ndim != 2:
+            raise GraphTypeError(
+                f"{name}: given {each} of {each.type}, expected matrices"
+            )
+    return matrices
+
+
+def horizontal_stack(*args: Any) -> Variable:
+    """Matrices of as many rows side by side."""
+    return join(1, *_matrices("horizontal_stack", args))
+
+
+def vertical_stack(*args: Any) -> Variable:
+    """Matrices of as many columns one below the other."""
+    return join(0, *_matrices("vertical_stack", args))
+
+
+# ---- cut apart ----
+
+
+class Split(Op):
+    """``n_splits`` views of the input side by side along ``axis``.
+
+    The second input is their lengths along the axis, which sum up to its length.
+    """
+
+    __props__ = ("n_splits", "axis")
+
+    def __init__(self, n_splits: int, axis: int = 0) -> None:
+        self.n_splits = n_splits
+        self.axis = axis
+        self.view_map: Mapping[int, Sequence[int]] = {i: [0] for i in range(n_splits)}
+
+    def make_node(self, x: Any, sizes: Any) -> Apply:
+        """A node over ``x`` and the lengths, a vector of int64 on the host."""
+        variable = as_tensor_variable(x)
+        axis = normalise_axis("split", self.axis, variable.type.ndim)
+        vector = as_shape("split", sizes)
+        known = elements(vector)
+        if known is not None and len(known) != self.n_splits:
+            raise GraphValueError(
+                f"split: given {len(known)} sizes, expected n_splits={self.n_splits}"
+            )
+        if isinstance(vector, Constant) and any(size < 0 for size in vector.data):
+            raise GraphValueError(f"split: negative sizes in {vector.data.tolist()}")
+        outputs = []
+        for flag in known_ones(vector, self.n_splits):
+            pattern = list(variable.type.broadcastable)
+            pattern[axis] = flag
+            outputs.append(variable.type.clone(broadcastable=tuple(pattern))())
+        return Apply(Split(self.n_splits, axis), [variable, vector], outputs)
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The lengths."""
+        return (1,)
+
+    def reference(self, x: Any, sizes: Any) -> tuple[Any, ...]:
+        """The views. Raises ValueError unless the sizes sum up to the length."""
+        length = x.shape[self.axis]
+        if len(sizes) != self.n_splits or (sizes < 0).any() or sizes.sum() != length:
+            raise GraphValueError(
+                f"split: sizes {sizes.tolist()} for axis {self.axis} of length "
+                f"{length}; expected {self.n_splits} that sum up to it"
+            )
+        return tuple(np.split(x, np.cumsum(sizes)[:-1], axis=self.axis))
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """The gradients side by side, zeros for those that are missing."""
+        pairs = zip(outputs, output_gradients, strict=True)
+        parts = [math.zeros_like(out) if g is None else g for out, g in pairs]
+        whole: Variable = join(self.axis, *parts)
+        return [whole, None]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The lengths of the input, those asked for along the axis."""
+        known = elements(node.inputs[1])
+        sizes: Sequence[Any] = [None] * self.n_splits if known is None else known
+        lengths = list(input_shapes[0])
+        return [
+            (*lengths[: self.axis], size, *lengths[self.axis + 1 :]) for size in sizes
+        ]
+
+
+def split(
+    x: Any, splits_size: Any, n_splits: int | None = None, axis: Any = 0
+) -> list[Variable]:
+    """``x`` cut into ``n_splits`` parts along ``axis``, of the lengths given.
+
+    The lengths are a vector of integers or a list of scalars and sum up to the length
+    of the axis; of a list ``n_splits`` may be left out. The parts are views.
+    """
+    vector = as_shape("split", splits_size)
+    known = elements(vector)
+    if n_splits is None and known is None:
+        raise GraphValueError(
+            f"split: the number of sizes in {vector} is not known; give n_splits"
+        )
+    count = len(known or ()) if n_splits is None else n_splits
+    op = Split(known_integer("split", "n_splits", count), 0)
+    if op.n_splits < 1:
+        raise GraphValueError(f"split: n_splits is {op.n_splits}, expected 1 or more")
+    op.axis = known_integer("split", "axis", axis)
+    return list(op.make_node(x, vector).outputs)
+
+
+def part(x: Variable, axis: int, start: Any, length: Any) -> Variable:
+    """The view of ``length`` elements of an axis from ``start`` on; both are lengths.
+
+    What is asked for must be there: nothing is cut off at the end.
+    """
+    first, count = as_length("part", start), as_length("part", length)
+    rest = shape_i(x, axis) - first - count
+    return split(x, [first, count, rest], 3, axis)[1]

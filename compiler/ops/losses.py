@@ -1,0 +1,107 @@
+"""Costs of classifiers, stable after the rewrites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops import math, reduce
+from gpuarray.compiler.ops.argmax import argmax
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.extra_ops import unique
+from gpuarray.compiler.ops.joining import concatenate
+from gpuarray.compiler.ops.linalg import dot
+from gpuarray.compiler.ops.nnet import logsoftmax, pick, softmax
+from gpuarray.compiler.ops.shape import dimshuffle
+
+
+def binary_crossentropy(output: Any, target: Any) -> Variable:
+    """``-(t log(o) + (1 - t) log(1 - o))``, for probabilities ``o`` of targets ``t``.
+
+    Of ``sigmoid(x)`` the rewrites make a form that does not lose small probabilities.
+    """
+    o, t = as_tensor_variable(output), as_tensor_variable(target)
+    return -(t * math.log(o) + (1 - t) * math.log(1 - o))
+
+
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> Variable:
+    """``binary_crossentropy`` of ``sigmoid(output)``, for values of any size."""
+    x, t = as_tensor_variable(output), as_tensor_variable(target)
+    return t * math.softplus(-x) + (1 - t) * math.softplus(x)
+
+
+def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Variable:
+    """The cross-entropy of each row of probabilities with the true distribution.
+
+    ``true_dist`` is of the same number of axes, or holds a class for each row. Of
+    ``softmax(x)`` the rewrites make a form that does not lose small probabilities.
+    """
+    coding, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
+    if true.type.ndim == coding.type.ndim:
+        return -reduce.sum(true * math.log(coding), axis=coding.type.ndim - 1)
+    if true.type.ndim == coding.type.ndim - 1:
+        return crossentropy_categorical_1hot(coding, true)
+    raise GraphTypeError(
+        f"categorical_crossentropy: given {coding.type} and {true.type}; expected a "
+        "distribution for each row, or a class"
+    )
+
+
+def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Variable:
+    """Minus the logarithm of the probability of the true class of each row."""
+    return -pick(math.log(as_tensor_variable(coding_dist)), true_one_of_n)
+
+
+def crossentropy_softmax_argmax_1hot_with_bias(
+    x: Any, b: Any, y_idx: Any
+) -> list[Variable]:
+    """The cross-entropy of ``softmax(x + b)`` with classes, the softmax, its argmax."""
+    total = math.add(x, b)
+    last = total.type.ndim - 1
+    return [-pick(logsoftmax(total), y_idx), softmax(total), argmax(total, last)]
+
+
+def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[Variable]:
+    """The cross-entropy of ``softmax(x + b)`` with a class of each row, the softmax."""
+    return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
+
+
+def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list[Variable]:
+    """The cross-entropy of ``softmax(x)`` with a class of each row, and the softmax."""
+    rows = as_tensor_variable(x)
+    return [-pick(logsoftmax(rows), y_idx), softmax(rows)]
+
+
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(
+    x: Any, b: Any, y_idx: Any
+) -> list[Variable]:
+    """Cross-entropy and softmax of ``x + b``, its greatest of each row, and where."""
+    found = crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)
+    return [*found[:2], reduce.max(found[1], axis=-1), found[2]]
+
+
+def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list[Variable]:
+    """Cross-entropy and softmax of ``x``, its greatest of each row, and where."""
+    nll, shares = crossentropy_softmax_1hot(x, y_idx)
+    last = shares.type.ndim - 1
+    return [nll, shares, reduce.max(shares, axis=last), argmax(x, last)]
+
+
+def confusion_matrix(actual: Any, pred: Any) -> list[Variable]:
+    """How often each class was predicted as each, and the classes, ascending.
+
+    Row and column are the places in the second result; int64.
+    """
+    true, guess = as_tensor_variable(actual), as_tensor_variable(pred)
+    for given in (true, guess):
+        if given.type.ndim != 1:
+            raise GraphTypeError(
+                f"confusion_matrix: given {given} of {given.type}, expected a vector"
+            )
+    order = unique(concatenate([true, guess]))
+    of_true, of_guess = (
+        math.cast(math.eq(dimshuffle(each, 0, "x"), dimshuffle(order, "x", 0)), "int64")
+        for each in (true, guess)
+    )
+    return [dot(of_true.T, of_guess), order]

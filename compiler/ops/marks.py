@@ -1,0 +1,158 @@
+"""Marks on a variable that change what its gradient is, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.graph.absent import grad_undefined
+from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.math import zeros_like
+
+
+class Mark(Op):
+    """The same array; a subclass says what flows through it."""
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def infer(self, x: Any) -> Any:
+        """The type of ``x``."""
+        return x
+
+    def reference(self, x: Any) -> Any:
+        """``x``."""
+        return x
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The shape of ``x``."""
+        return [tuple(input_shapes[0])]
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+
+class ZeroGrad(Mark):
+    """A gradient of 0 flows."""
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """Zeros."""
+        zeros: Variable = m.zeros_like(g)
+        return zeros
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Zeros."""
+        return [None if each is None else zeros_like(each) for each in eval_points]
+
+
+class DisconnectedGrad(Mark):
+    """Nothing flows, as if the result did not depend on ``x``."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """No input reaches the output."""
+        return [[False]]
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
+        """Nothing."""
+
+
+class UndefinedGrad(Mark):
+    """Whoever asks for the gradient gets an error."""
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """An undefined gradient."""
+        return grad_undefined(self, 0, x, "undefined_grad was put there")
+
+
+class GradClip(Mark):
+    """The gradient is clipped to an interval; values forward are as they are."""
+
+    __props__ = ("clip_lower_bound", "clip_upper_bound")
+
+    def __init__(self, clip_lower_bound: float, clip_upper_bound: float) -> None:
+        if not clip_lower_bound <= clip_upper_bound:
+            raise GraphValueError(
+                f"grad_clip: the bounds are {clip_lower_bound} and {clip_upper_bound}; "
+                "the first is not greater than the second"
+            )
+        self.clip_lower_bound = clip_lower_bound
+        self.clip_upper_bound = clip_upper_bound
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """``g`` within the bounds."""
+        bounds = (self.clip_lower_bound, self.clip_upper_bound)
+        low, high = (m.cast(as_tensor_variable(each), g.type.dtype) for each in bounds)
+        clipped: Variable = m.minimum(m.maximum(g, low), high)
+        return clipped
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """The direction as it is: only what flows back is clipped."""
+        return list(eval_points)
+
+
+class GradScale(Mark):
+    """The gradient is multiplied by a number; values forward are as they are."""
+
+    __props__ = ("multiplier",)
+
+    def __init__(self, multiplier: float) -> None:
+        self.multiplier = multiplier
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """``g`` times the number."""
+        factor = m.cast(as_tensor_variable(self.multiplier), g.type.dtype)
+        scaled: Variable = g * factor
+        return scaled
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """The direction as it is: only what flows back is scaled."""
+        return list(eval_points)
+
+
+def _marked(op: Mark, x: Any) -> Variable:
+    result: Variable = op(as_variable(x, str(op)))
+    return result
+
+
+def zero_grad(x: Any) -> Variable:
+    """``x``, through which a gradient of 0 flows: it is a constant to ``grad``.
+
+    The gradient is there, so ``grad`` does not call ``x`` disconnected. By the
+    R-operator it is 0, too.
+    """
+    return _marked(ZeroGrad(), x)
+
+
+def consider_constant(x: Any) -> Variable:
+    """``x`` as a constant to ``grad``: `zero_grad` by its older name."""
+    return zero_grad(x)
+
+
+def disconnected_grad(x: Any) -> Variable:
+    """``x``, through which nothing flows: to ``grad`` it depends on nothing.
+
+    A variable that reaches the cost in no other way is disconnected from it, which
+    ``grad`` calls an error unless it is told otherwise.
+    """
+    return _marked(DisconnectedGrad(), x)
+
+
+def undefined_grad(x: Any) -> Variable:
+    """``x``, whose gradient nobody may ask for: ``grad`` raises."""
+    return _marked(UndefinedGrad(), x)
+
+
+def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Variable:
+    """``x``; the gradient that flows through it is clipped to the two bounds.
+
+    Useful where gradients explode, as in recurrent networks.
+    """
+    return _marked(GradClip(lower_bound, upper_bound), x)
+
+
+def grad_scale(x: Any, multiplier: float) -> Variable:
+    """``x``; the gradient that flows through it is multiplied by ``multiplier``."""
+    return _marked(GradScale(multiplier), x)

@@ -1,0 +1,240 @@
+"""``pad``: an array with more elements at its ends, taken from it or made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops import math, reduce
+from gpuarray.compiler.ops.axes import expand_dims
+from gpuarray.compiler.ops.basic import as_tensor_variable, is_constant
+from gpuarray.compiler.ops.creation import alloc, counted
+from gpuarray.compiler.ops.indexing import index, set_subtensor
+from gpuarray.compiler.ops.joining import as_length
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+
+Width = tuple[Variable, Variable]
+
+KEYWORDS: dict[str, dict[str, Any]] = {
+    "constant": {"constant_values": 0},
+    "edge": {},
+    "linear_ramp": {"end_values": 0},
+    "maximum": {"stat_length": None},
+    "mean": {"stat_length": None},
+    "minimum": {"stat_length": None},
+    "reflect": {"reflect_type": "even"},
+    "symmetric": {"reflect_type": "even"},
+    "wrap": {},
+}
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Variable:
+    """``x`` with so many elements more before and behind it along each axis.
+
+    ``pad_width`` is an integer, a pair, or a pair for each axis, of integers or integer
+    scalars. ``mode`` is one of NumPy's names: 'constant' (``constant_values``),
+    'edge', 'linear_ramp' (``end_values``), 'maximum', 'mean', 'minimum' (of whole
+    lines), 'reflect', 'symmetric' (``reflect_type='even'``), 'wrap'. What is taken from
+    an axis without elements is an error when the program runs.
+    """
+    variable = as_tensor_variable(x)
+    if mode not in KEYWORDS:
+        raise GraphValueError(
+            f"pad: mode is {mode!r}, expected one of {sorted(KEYWORDS)}"
+        )
+    if unknown := set(options) - set(KEYWORDS[mode]):
+        raise GraphValueError(f"pad: mode {mode!r} takes no {sorted(unknown)}")
+    if options.get("reflect_type", "even") != "even":
+        raise GraphValueError("pad: reflect_type is not 'even', the only one offered")
+    if options.get("stat_length") is not None:
+        raise GraphValueError("pad: stat_length is not None, the only one offered")
+    widths = [
+        (_width(before), _width(behind))
+        for before, behind in pairs("pad_width", pad_width, variable.type.ndim)
+    ]
+    if mode in PLACES:
+        return _by_places(variable, widths, PLACES[mode])
+    if mode == "constant":
+        values = options.get("constant_values", 0)
+        return _constant(variable, widths, values)
+    for axis, width in enumerate(widths):
+        if not all(is_constant(each, 0) for each in width):
+            variable = _made_up(variable, axis, width, mode, options)
+    return variable
+
+
+def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """What goes before and behind each axis: of one, a pair, or a pair for each."""
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        return [(given, given)] * ndim
+    listed = [
+        list(each) if isinstance(each, (list, tuple, np.ndarray)) else each
+        for each in given
+    ]
+    nested = [each for each in listed if isinstance(each, list)]
+    if not nested:
+        listed, nested = [listed], [listed]
+    fits = len(nested) == len(listed) and len(listed) in (1, ndim)
+    if not fits or any(len(each) not in (1, 2) for each in nested):
+        raise GraphValueError(
+            f"pad: {name} is {given!r}, expected one, a pair, or a pair for each of "
+            f"{ndim} axes"
+        )
+    made = [(each[0], each[-1]) for each in nested]
+    return made * ndim if len(made) == 1 else made
+
+
+def _width(given: Any) -> Variable:
+    width = as_length("pad", given, "a width")
+    if isinstance(width, core.Constant) and width.data.item() < 0:
+        raise GraphValueError(
+            f"pad: a width is {width.data.item()}, expected 0 or more"
+        )
+    return width
+
+
+def _framed(x: Variable, widths: list[Width], filled: Any) -> Variable:
+    """``x`` in the middle of an array full of a scalar."""
+    lengths = []
+    middle = []
+    for axis, (before, behind) in enumerate(widths):
+        length = shape_i(x, axis)
+        if is_constant(before, 0) and is_constant(behind, 0):
+            lengths.append(length)
+            middle.append(slice(None))
+            continue
+        lengths.append(before + length + behind)
+        middle.append(slice(before, before + length))
+    frame = alloc(filled, lengths)
+    return set_subtensor(index(frame, tuple(middle)), x)
+
+
+def _constant(x: Variable, widths: list[Width], values: Any) -> Variable:
+    """One launch where all ends are filled with one value; else axis by axis."""
+    listed = pairs("constant_values", values, x.type.ndim)
+    first = listed[0][0] if listed else 0
+    if all(each == first for pair in listed for each in pair):
+        if all(is_constant(each, 0) for width in widths for each in width):
+            return x
+        return _framed(x, widths, _scalar_of("a value", first, x.type.dtype))
+    for axis, (width, ends) in enumerate(zip(widths, listed, strict=True)):
+        if not all(is_constant(each, 0) for each in width):
+            x = _ended(
+                x,
+                axis,
+                width,
+                [_scalar_of("a value", end, x.type.dtype) for end in ends],
+            )
+    return x
+
+
+def _scalar_of(what: str, given: Any, dtype: str) -> Variable:
+    value = as_tensor_variable(given)
+    if value.type.ndim != 0:
+        raise GraphTypeError(f"pad: {what} is {value.type}, expected a scalar")
+    return math.cast(value, dtype)
+
+
+def _ended(x: Variable, axis: int, width: Width, ends: Any) -> Variable:
+    """``x`` with other values before and behind one axis; they broadcast."""
+    nothing: Variable = core.constant(0, "int64")
+    widths: list[Width] = [(nothing, nothing)] * x.type.ndim
+    widths[axis] = width
+    made = _framed(x, widths, core.constant(0, x.type.dtype))
+    stop = width[0] + shape_i(x, axis)
+    skipped = (slice(None),) * axis
+    made = set_subtensor(index(made, (*skipped, slice(None, width[0]))), ends[0])
+    return set_subtensor(index(made, (*skipped, slice(stop, None))), ends[1])
+
+
+# ---- of the array's own elements ----
+
+
+def _edge(place: Any, length: Any) -> Variable:
+    return math.clip(place, 0, length - 1)
+
+
+def _wrap(place: Any, length: Any) -> Variable:
+    return math.mod(place, length)
+
+
+def _reflect(place: Any, length: Any) -> Variable:
+    period = math.maximum(2 * (length - 1), 1)
+    inside = math.mod(place, period)
+    return math.minimum(inside, period - inside) * math.cast(
+        math.gt(length, 1), "int64"
+    )
+
+
+def _symmetric(place: Any, length: Any) -> Variable:
+    inside = math.mod(place, 2 * length)
+    return math.minimum(inside, 2 * length - 1 - inside)
+
+
+PLACES: dict[str, Callable[[Any, Any], Variable]] = {
+    "edge": _edge,
+    "reflect": _reflect,
+    "symmetric": _symmetric,
+    "wrap": _wrap,
+}
+"""Where an element outside comes from: of its place, from 0 where the array begins."""
+
+
+def _by_places(
+    x: Variable, widths: list[Width], place_of: Callable[[Any, Any], Variable]
+) -> Variable:
+    """``x`` padded axis after axis by taking elements."""
+    for axis, (before, behind) in enumerate(widths):
+        if is_constant(before, 0) and is_constant(behind, 0):
+            continue
+        length = shape_i(x, axis)
+        places = counted(before + length + behind) - before
+        key = (slice(None),) * axis + (place_of(places, length),)
+        x = index(x, key)
+    return x
+
+
+# ---- made up of lines ----
+
+
+def _made_up(
+    x: Variable, axis: int, width: Width, mode: str, options: dict[str, Any]
+) -> Variable:
+    if mode == "linear_ramp":
+        given = pairs("end_values", options.get("end_values", 0), x.type.ndim)[axis]
+        ends = [_ramp(x, axis, width, side, given[side]) for side in (0, 1)]
+        return _ended(x, axis, width, ends)
+    folds: dict[str, Any] = {
+        "maximum": reduce.max,
+        "mean": reduce.mean,
+        "minimum": reduce.min,
+    }
+    line = folds[mode](x, axis=axis, keepdims=True)
+    if line.type.dtype != x.type.dtype:  # a mean of integers, to the nearest one
+        line = math.cast(math.rint(line), x.type.dtype)
+    return _ended(x, axis, width, [line, line])
+
+
+def _ramp(x: Variable, axis: int, width: Width, side: int, end: Any) -> Variable:
+    """The values from ``end``, the outermost, to the border of ``x``."""
+    skipped = (slice(None),) * axis
+    border = expand_dims(index(x, (*skipped, 0 if side == 0 else -1)), axis)
+    narrow = x.type.dtype in ("float16", "bfloat16")
+    is_exact = x.type.dtype[0] in "iu" or x.type.dtype == "bool"
+    work = "float32" if narrow else "float64" if is_exact else x.type.dtype
+    border = math.cast(border, work)
+    count = width[side]
+    steps = counted(count)
+    order = ["x"] * x.type.ndim
+    inwards = steps if side == 0 else count - 1 - steps
+    along = dimshuffle(inwards, *order[:axis], 0, *order[axis + 1 :])
+    start = _scalar_of("an end value", end, work)
+    parts = math.cast(math.maximum(count, 1), work)
+    value = math.cast(along, work) * ((border - start) / parts) + start
+    if x.type.dtype[0] in "iu":
+        value = math.floor(value)
+    return math.cast(value, x.type.dtype)

@@ -1,0 +1,135 @@
+"""Running sums and products, and the differences that undo them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.indexing import index
+from gpuarray.compiler.ops.joining import known_integer
+from gpuarray.compiler.ops.shape import flatten
+
+FUNCTIONS = {"add": "cumsum", "mul": "cumprod"}
+
+
+class CumOp(Op):
+    """The fold of the elements up to each one along ``axis``: sums or products.
+
+    Without an axis the elements are taken as a vector. ``mode`` is ``"add"`` or
+    ``"mul"``; ``reverse`` folds from the end.
+    """
+
+    __props__ = ("axis", "mode", "reverse")
+
+    def __init__(
+        self, axis: int | None = None, mode: str = "add", reverse: bool = False
+    ) -> None:
+        if mode not in FUNCTIONS:
+            raise GraphValueError(
+                f"CumOp: mode is {mode!r}, expected one of {sorted(FUNCTIONS)}"
+            )
+        self.axis: Any = axis
+        self.mode = mode
+        self.reverse = reverse
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over an array of numbers with one axis or more."""
+        variable = as_tensor_variable(x)
+        if self.axis is None:
+            variable = flatten(variable)
+        along = 0 if self.axis is None else self.axis
+        axis = normalise_axis(FUNCTIONS[self.mode], along, variable.type.ndim)
+        if variable.type.dtype == "bool":
+            variable = math.cast(variable, "int64")
+        op = type(self)(axis, self.mode, self.reverse)
+        return Apply(op, [variable], [variable.type.clone()()])
+
+    def reference(self, x: Any) -> Any:
+        """The running fold with NumPy; float16 is folded in float32."""
+        is_narrow = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+        wide = x.astype(np.float32) if is_narrow else x
+        given = np.flip(wide, self.axis) if self.reverse else wide
+        fold = np.cumsum if self.mode == "add" else np.cumprod
+        with np.errstate(all="ignore"):
+            made = fold(given, axis=self.axis, dtype=wide.dtype)
+            made = np.flip(made, self.axis) if self.reverse else made
+            return np.ascontiguousarray(made).reshape(x.shape).astype(x.dtype)
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """Each element has a part in all results from it on."""
+        back = type(self)(self.axis, "add", not self.reverse)
+        if self.mode == "add":
+            flowing: Variable = back(g)
+            return flowing
+        return self._grad_of_product(m, g, y, x, back)
+
+    def _grad_of_product(self, m: Any, g: Any, y: Any, x: Any, back: CumOp) -> Variable:
+        """Exact where elements are 0, too.
+
+        Before the first 0 the product of the others is the quotient; for the first 0 it
+        is the product without it; after it, it is 0.
+        """
+        is_zero = m.eq(x, 0)
+        zeros = type(self)(self.axis, "add", self.reverse)(m.cast(is_zero, "int64"))
+        is_first = m.and_(is_zero, m.eq(zeros, 1))
+        without = m.where(is_first, m.ones_like(x), x)
+        divisor = m.where(is_zero, m.ones_like(x), x)
+        at_first = back(g * self(without))
+        slope: Variable = m.where(
+            m.eq(zeros, 0),
+            back(g * y) / divisor,
+            m.where(is_first, at_first, m.zeros_like(x)),
+        )
+        return slope
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The shape of the input."""
+        return [tuple(input_shapes[0])]
+
+    def __str__(self) -> str:
+        way = ", reverse" if self.reverse else ""
+        return f"CumOp{{{self.axis}, {self.mode}{way}}}"
+
+
+def _cumulated(x: Any, axis: Any, mode: str) -> Variable:
+    along = None if axis is None else known_integer(FUNCTIONS[mode], "axis", axis)
+    result: Variable = CumOp(along, mode)(x)
+    return result
+
+
+def cumsum(x: Any, axis: Any = None) -> Variable:
+    """The sums of the elements up to each one along ``axis`` (None: of all of them).
+
+    They have the dtype of ``x``; truths are summed as int64.
+    """
+    return _cumulated(x, axis, "add")
+
+
+def cumprod(x: Any, axis: Any = None) -> Variable:
+    """The products of the elements up to each one along ``axis``, as ``cumsum``."""
+    return _cumulated(x, axis, "mul")
+
+
+def diff(x: Any, n: Any = 1, axis: Any = -1) -> Variable:
+    """The differences of neighbours along ``axis``, taken ``n`` times.
+
+    Each time the axis gets shorter by one. Truths that differ are true.
+    """
+    variable = as_tensor_variable(x)
+    times = known_integer("diff", "n", n)
+    if times < 0:
+        raise GraphValueError(f"diff: n is {times}, expected 0 or more")
+    if variable.type.ndim == 0:
+        raise GraphTypeError(f"diff: given {variable}, a scalar; expected an axis")
+    along = known_integer("diff", "axis", axis)
+    before = (slice(None),) * normalise_axis("diff", along, variable.type.ndim)
+    for _ in range(times):
+        later = index(variable, (*before, slice(1, None)))
+        earlier = index(variable, (*before, slice(None, -1)))
+        differ = math.ne if variable.type.dtype == "bool" else math.sub
+        variable = differ(later, earlier)
+    return variable

@@ -1,0 +1,224 @@
+"""Linear systems, and what all functions of matrices say about their operands.
+
+Functions of matrices work on the last two axes; those before them are a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.types import Pattern, TensorType, is_integer_name
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.diagonals import tril, triu
+from gpuarray.compiler.ops.linalg import common_dtype, outer
+from gpuarray.compiler.ops.products import matmul
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i, shape_padleft, swapaxes
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+def as_floats(name: str, x: Any) -> Variable:
+    """``x`` in a dtype that is factorized: integers as float64.
+
+    Raises TypeError for floats of 16 bits, as NumPy.
+    """
+    variable = as_tensor_variable(x)
+    if variable.type.dtype in DTYPES:
+        return variable
+    if is_integer_name(variable.type.dtype):
+        return math.cast(variable, "float64")
+    raise GraphTypeError(
+        f"{name}: given {variable} of {variable.type}; expected one of the dtypes "
+        f"{', '.join(DTYPES)}: cast it"
+    )
+
+
+def as_matrices(name: str, x: Any) -> Variable:
+    """``as_floats`` of at least 2 axes."""
+    variable = as_floats(name, x)
+    if variable.type.ndim < 2:
+        raise GraphTypeError(
+            f"{name}: given {variable} of {variable.type}, expected a matrix, or "
+            "matrices in the last two axes"
+        )
+    return variable
+
+
+def turned(x: Variable) -> Variable:
+    """The matrices transposed."""
+    return swapaxes(x, -2, -1)
+
+
+def with_diagonal(x: Variable, entries: Variable) -> Variable:
+    """The matrices with these entries on the diagonal in place of their own."""
+    rows, columns = (counted(shape_i(x, axis)) for axis in (-2, -1))
+    is_diagonal = math.eq(dimshuffle(rows, 0, "x"), dimshuffle(columns, "x", 0))
+    last = entries.type.ndim - 1
+    spread = entries if last < 0 else dimshuffle(entries, *range(last), "x", last)
+    return math.where(is_diagonal, spread, x)
+
+
+def folded(x: Variable, lower: bool) -> Variable:
+    """One triangle plus the other one, transposed; what stays of it is zero.
+
+    The gradient of what reads one triangle of a symmetric matrix, given that of what
+    reads all of it.
+    """
+    zero = core.constant(0, x.type.dtype)
+    beside = with_diagonal(turned(x), zero)
+    return (tril if lower else triu)(x + beside)
+
+
+class Solve(Op):
+    """The ``x`` with ``A @ x`` equal to ``b``, a vector or matrices.
+
+    ``A_structure`` is "general", "symmetric" (which is not checked),
+    "lower_triangular" or "upper_triangular": of these only the triangle is read.
+    """
+
+    __props__ = ("A_structure",)
+
+    STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
+
+    def __init__(self, A_structure: str = "general") -> None:
+        if A_structure not in self.STRUCTURES:
+            raise GraphValueError(
+                f"Solve: A_structure is {A_structure!r}, expected one of "
+                f"{self.STRUCTURES}"
+            )
+        self.A_structure = A_structure
+
+    @property
+    def reads_lower(self) -> bool | None:
+        """Which triangle is read; None for all."""
+        kind = self.A_structure
+        return kind == "lower_triangular" if kind.endswith("triangular") else None
+
+    def make_node(self, A: Any, b: Any) -> Apply:
+        """A node over the matrices and the right sides, in their common dtype."""
+        matrix, right = as_matrices("solve", A), as_floats("solve", b)
+        if right.type.ndim == 0 or (right.type.ndim == 1 and matrix.type.ndim > 2):
+            raise GraphTypeError(
+                f"solve: given {matrix.type} and {right.type}; expected a matrix and a "
+                "vector, or matrices on both sides"
+            )
+        dtype = common_dtype(matrix, right)
+        matrix, right = math.cast(matrix, dtype), math.cast(right, dtype)
+        if right.type.ndim > 1:
+            ndim = max(matrix.type.ndim, right.type.ndim)
+            matrix, right = (
+                shape_padleft(each, ndim - each.type.ndim) for each in (matrix, right)
+            )
+        pattern = _solution(matrix.type.broadcastable, right.type.broadcastable)
+        return Apply(self, [matrix, right], [TensorType(dtype, pattern)()])
+
+    def reference(self, A: Any, b: Any) -> Any:
+        """The solution with NumPy. Raises LinAlgError for a singular matrix."""
+        if self.reads_lower is not None:
+            A = np.tril(A) if self.reads_lower else np.triu(A)
+        return np.asarray(np.linalg.solve(A, b))
+
+    def grad(
+        self, m: Any, g: Any, y: Variable, A: Variable, b: Variable
+    ) -> tuple[Variable, Variable]:
+        """The transposed system solved for ``g``, and minus its product with ``y``."""
+        other = {"lower": "upper", "upper": "lower"}.get(self.A_structure[:5])
+        op = Solve(f"{other}_triangular") if other else self
+        of_b: Variable = op(turned(A), g)
+        of_A = -(outer(of_b, y) if y.type.ndim == 1 else matmul(of_b, turned(y)))
+        if self.reads_lower is not None:
+            of_A = (tril if self.reads_lower else triu)(of_A)
+        return of_A, of_b
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The batch of both, and the shape of the right sides."""
+        A, b = input_shapes
+        flags = node.inputs[1].type.broadcastable
+        if len(b) == 1:
+            return [(A[-1],)]
+        batch = [A[i] if flags[i] else b[i] for i in range(len(b) - 2)]
+        return [(*batch, A[-1], b[-1])]
+
+
+def _solution(A: Pattern, b: Pattern) -> Pattern:
+    if len(b) == 1:
+        return (A[-1],)
+    batch = (mine and its for mine, its in zip(A[:-2], b[:-2], strict=True))
+    return (*batch, A[-1], b[-1])
+
+
+def solve(A: Any, b: Any, assume_a: str = "gen", lower: bool = False) -> Variable:
+    """The ``x`` with ``A @ x`` equal to ``b``, a vector or matrices.
+
+    ``assume_a`` is "gen", "sym" or "pos". Raises LinAlgError for a singular matrix.
+    """
+    structures = {"gen": "general", "sym": "symmetric", "pos": "symmetric"}
+    if assume_a not in structures:
+        raise GraphValueError(
+            f"solve: assume_a is {assume_a!r}, expected one of {sorted(structures)}"
+        )
+    x: Variable = Solve(structures[assume_a])(A, b)
+    return x
+
+
+def solve_triangular(A: Any, b: Any, lower: bool = False) -> Variable:
+    """``solve`` where ``A`` is the upper, or the lower, triangle of what is given."""
+    x: Variable = Solve("lower_triangular" if lower else "upper_triangular")(A, b)
+    return x
+
+
+def solve_lower_triangular(A: Any, b: Any) -> Variable:
+    """``solve`` of the lower triangle of ``A``."""
+    return solve_triangular(A, b, lower=True)
+
+
+def solve_upper_triangular(A: Any, b: Any) -> Variable:
+    """``solve`` of the upper triangle of ``A``."""
+    return solve_triangular(A, b, lower=False)
+
+
+def solve_symmetric(A: Any, b: Any) -> Variable:
+    """``solve`` of a symmetric matrix, which is not checked."""
+    return solve(A, b, assume_a="sym")
+
+
+class MatrixInverse(Op):
+    """The inverses of square matrices."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over the matrices."""
+        variable = as_matrices("matrix_inverse", x)
+        return Apply(self, [variable], [turned(variable).type()])
+
+    def reference(self, x: Any) -> Any:
+        """The inverses with NumPy. Raises LinAlgError for a singular matrix."""
+        return np.linalg.inv(x)
+
+    def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
+        """Minus ``y' g y'``, where the stroke transposes."""
+        return -matmul(turned(y), matmul(g, turned(y)))
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The shape of the matrices."""
+        return [tuple(input_shapes[0])]
+
+
+def matrix_inverse(x: Any) -> Variable:
+    """The inverses of square matrices. Raises LinAlgError for a singular one."""
+    inverse: Variable = MatrixInverse()(x)
+    return inverse
+
+
+def lengths_of(shape: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Rows and columns, and the smaller of both; None where it is not known."""
+    m, n = shape[-2:]
+    return m, n, None if m is None or n is None else math.minimum(m, n)

@@ -1,0 +1,256 @@
+"""Sorted arrays, the places that sort them, the largest elements of an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError, NotOfferedError
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import (
+    as_tensor_variable,
+    is_constant,
+    normalise_axis,
+)
+from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.indexing import index, set_subtensor
+from gpuarray.compiler.ops.joining import as_length, known_integer
+from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i
+
+KINDS = ("quicksort", "mergesort", "heapsort", "stable", None)
+
+
+class Sort(Op):
+    """The elements in order along ``axis``; nan comes last."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis = axis
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over an array of one axis or more."""
+        variable = as_tensor_variable(x)
+        op = type(self)(normalise_axis(str(self), self.axis, variable.type.ndim))
+        return Apply(op, [variable], [op.output_type(variable.type)()])
+
+    def output_type(self, given: Any) -> TensorType:
+        """The type of the result for an input of a type."""
+        kind: TensorType = given.clone()
+        return kind
+
+    def reference(self, x: Any) -> Any:
+        """The sorted array."""
+        return np.sort(x, self.axis, kind="stable")
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Any:
+        """``g``, each element back at the place that its element came from."""
+        order = argsort(x, self.axis)
+        return put_along_axis(m.zeros_like(g), order, g, self.axis)
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The shape of the input."""
+        return [tuple(input_shapes[0])]
+
+
+class ArgSort(Sort):
+    """The places, int64, whose elements are in order along ``axis``.
+
+    Equal elements keep their order.
+    """
+
+    def output_type(self, given: Any) -> TensorType:
+        """int64."""
+        kind: TensorType = given.clone(dtype="int64")
+        return kind
+
+    def reference(self, x: Any) -> Any:
+        """The places."""
+        return np.argsort(x, self.axis, kind="stable").astype("int64")
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
+        """Nothing: places are integers."""
+
+
+def _to_sort(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, int]:
+    variable = as_tensor_variable(a)
+    if kind not in KINDS:
+        raise GraphValueError(f"{name}: kind is {kind!r}, expected one of {KINDS}")
+    if order is not None:
+        raise NotOfferedError(
+            f"{name}: order={order!r} is for dtypes with fields, which are not offered"
+        )
+    if axis is None:
+        return flatten(variable), 0
+    along = known_integer(name, "axis", axis)
+    return variable, normalise_axis(name, along, variable.type.ndim)
+
+
+def sort(
+    a: Any, axis: Any = -1, kind: Any = "quicksort", order: Any = None
+) -> Variable:
+    """The elements in order along ``axis`` (None: of all of them); nan comes last.
+
+    ``kind`` is one of NumPy's names; whatever it is, equal elements keep their order.
+    """
+    variable, along = _to_sort("sort", a, axis, kind, order)
+    result: Variable = Sort(along)(variable)
+    return result
+
+
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = "quicksort", order: Any = None
+) -> Variable:
+    """The places (int64) that sort ``a`` along ``axis`` (None: as a vector)."""
+    variable, along = _to_sort("argsort", a, axis, kind, order)
+    result: Variable = ArgSort(along)(variable)
+    return result
+
+
+# ---- the largest elements ----
+
+
+class TopK(Op):
+    """The ``k`` largest elements along ``axis``, the first one first, and their places.
+
+    For ``k`` below 0 the ``-k`` smallest. nan counts as largest; of equal elements
+    those with the smallest places are taken.
+    """
+
+    __props__ = ("axis", "idx_dtype")
+
+    def __init__(self, axis: int = -1, idx_dtype: Any = "int64") -> None:
+        self.axis = axis
+        self.idx_dtype = dtype_name(idx_dtype)
+        if self.idx_dtype[0] not in "iu":
+            raise GraphTypeError(
+                f"topk: idx_dtype is {self.idx_dtype}, expected integers"
+            )
+
+    def make_node(self, x: Any, k: Any) -> Apply:
+        """A node over an array and an integer scalar on the host."""
+        variable = as_tensor_variable(x)
+        count = as_length("topk", k, "kth")
+        axis = normalise_axis("topk", self.axis, variable.type.ndim)
+        if is_constant(count, 0):
+            raise GraphValueError("topk: kth is 0, expected another integer")
+        pattern = list(variable.type.broadcastable)
+        pattern[axis] = isinstance(count, Constant) and abs(count.data.item()) == 1
+        values = variable.type.clone(broadcastable=tuple(pattern))
+        op = type(self)(axis, self.idx_dtype)
+        places = values.clone(dtype=self.idx_dtype)
+        return Apply(op, [variable, count], [values(), places()])
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The number of elements."""
+        return (1,)
+
+    def reference(self, x: Any, k: Any) -> tuple[Any, Any]:
+        """Values and places. Raises ValueError for more than the axis has."""
+        count, length = abs(int(k)), x.shape[self.axis]
+        if not 1 <= count <= length:
+            raise GraphValueError(
+                f"topk: kth is {int(k)} for axis {self.axis} of length {length}"
+            )
+        places = np.arange(length)
+        if k > 0:  # stable from the end, so that equal elements keep their order
+            back = np.flip(x, self.axis)
+            order = np.flip(np.argsort(back, self.axis, kind="stable"), self.axis)
+            order = places[::-1][order]
+        else:
+            order = np.argsort(x, self.axis, kind="stable")
+        order = np.take(order, places[:count], axis=self.axis)
+        values = np.take_along_axis(x, order, self.axis)
+        return values, order.astype(self.idx_dtype)
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """The gradient of the values at their places, zeros elsewhere."""
+        g, x = output_gradients[0], inputs[0]
+        if g is None:
+            return [None, None]
+        zeros = math.zeros_like(x)
+        return [put_along_axis(zeros, outputs[1], g, self.axis), None]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The shape of the input, with ``k`` elements along the axis."""
+        lengths, count = list(input_shapes[0]), node.inputs[1]
+        if isinstance(count, Constant):
+            lengths[self.axis] = core.constant(abs(count.data.item()), "int64")
+        else:
+            lengths[self.axis] = math.maximum(count, 0 - count)
+        return [tuple(lengths), tuple(lengths)]
+
+
+def topk_and_argtopk(
+    x: Any, kth: Any, axis: Any = -1, sorted: bool = True, idx_dtype: Any = "int64"
+) -> list[Variable]:
+    """The ``kth`` largest elements along ``axis`` (None: of all) and their places.
+
+    The largest comes first; for a negative ``kth`` they are the smallest, and the
+    smallest comes first. ``kth`` is an integer or an integer scalar, not 0. They are in
+    order whatever ``sorted`` says.
+    """
+    variable = as_tensor_variable(x)
+    if axis is None:
+        variable, axis = flatten(variable), 0
+    along = known_integer("topk", "axis", axis)
+    found: list[Variable] = TopK(along, idx_dtype)(variable, kth)
+    return found
+
+
+def topk(
+    x: Any, kth: Any, axis: Any = -1, sorted: bool = True, idx_dtype: Any = "int64"
+) -> Variable:
+    """The ``kth`` largest elements along ``axis``, as ``topk_and_argtopk``."""
+    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[0]
+
+
+def argtopk(
+    x: Any, kth: Any, axis: Any = -1, sorted: bool = True, idx_dtype: Any = "int64"
+) -> Variable:
+    """The places of the ``kth`` largest elements, as ``topk_and_argtopk``."""
+    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
+
+
+# ---- places along an axis ----
+
+
+def along_axis(x: Variable, places: Variable, axis: int) -> tuple[Variable, ...]:
+    """An index: ``places`` along an axis, and each position along the others."""
+    ndim = x.type.ndim
+    key = []
+    for each in range(ndim):
+        order: list[Any] = ["x"] * ndim
+        order[each] = 0
+        line = places if each == axis else counted(shape_i(x, each))
+        key.append(line if each == axis else dimshuffle(line, *order))
+    return tuple(key)
+
+
+def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Variable:
+    """Elements at ``indices`` along ``axis``, for each place along the other axes.
+
+    ``indices`` have as many axes as ``x``, and its lengths but on ``axis``.
+    """
+    variable, places = as_tensor_variable(x), as_tensor_variable(indices)
+    if places.type.dtype[0] not in "iu" or places.type.ndim != variable.type.ndim:
+        raise GraphTypeError(
+            f"take_along_axis: indices are {places} of {places.type}, expected "
+            f"integers of {variable.type.ndim} axes"
+        )
+    along = normalise_axis("take_along_axis", axis, variable.type.ndim)
+    return index(variable, along_axis(variable, places, along))
+
+
+def put_along_axis(x: Any, indices: Any, values: Any, axis: Any = -1) -> Variable:
+    """``x`` with ``values`` at ``indices`` along ``axis``, as ``take_along_axis``."""
+    return set_subtensor(take_along_axis(x, indices, axis), values)

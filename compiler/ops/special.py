@@ -1,0 +1,82 @@
+"""Functions composed of rows: rounding by mode, gamma functions, nearness."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import is_integer_name
+from gpuarray.compiler.ops import math, reduce
+from gpuarray.compiler.ops.basic import as_tensor_variable
+
+ROUNDINGS = {
+    "half_to_even": "rint",
+    "half_away_from_zero": "round_half_away_from_zero",
+}
+"""The modes of ``round``, and the row of each."""
+
+
+def round(a: Any, mode: str | None = None) -> Variable:
+    """The nearest integer, as a float; by default of two the even one.
+
+    ``mode`` is ``"half_to_even"``, or ``"half_away_from_zero"`` as C rounds.
+    """
+    row = ROUNDINGS.get("half_to_even" if mode is None else mode)
+    if row is None:
+        modes = " or ".join(map(repr, ROUNDINGS))
+        raise GraphValueError(f"round: mode={mode!r}; it takes {modes}")
+    return math.FUNCTIONS[row](a)
+
+
+def iround(a: Any, mode: str | None = None) -> Variable:
+    """``round(a, mode)`` as int64."""
+    return math.cast(round(a, mode), "int64")
+
+
+def ceil_intdiv(a: Any, b: Any) -> Variable:
+    """The quotient of integers rounded up, without a detour by floats.
+
+    Of the dtype of ``a // b``. Raises TypeError for what are no integers.
+    """
+    operands = [as_tensor_variable(a), as_tensor_variable(b)]
+    for each in operands:
+        if not is_integer_name(each.type.dtype):
+            raise GraphTypeError(
+                f"ceil_intdiv: {each} is of dtype {each.type.dtype}, expected an "
+                "integer; cast it first"
+            )
+    row = math.FUNCTIONS
+    quotient = row["floor_divide"](*operands)
+    is_more = row["ne"](row["mod"](*operands), 0)
+    return quotient + math.cast(is_more, quotient.type.dtype)
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Variable:
+    """Whether all elements are equal within ``atol + rtol * |b|``: a bool scalar."""
+    return reduce.all(math.isclose(a, b, rtol, atol, equal_nan))
+
+
+def complex_from_polar(r: Any, theta: Any) -> Variable:
+    """The complex number of size ``r`` and angle ``theta``, in radians."""
+    row = math.FUNCTIONS
+    size, angle = as_tensor_variable(r), as_tensor_variable(theta)
+    return row["complex"](size * row["cos"](angle), size * row["sin"](angle))
+
+
+def gammal(k: Any, x: Any) -> Variable:
+    """The lower incomplete gamma function: ``gammainc(k, x) * gamma(k)``."""
+    return math.FUNCTIONS["gammainc"](k, x) * math.FUNCTIONS["gamma"](k)
+
+
+def gammau(k: Any, x: Any) -> Variable:
+    """The upper incomplete gamma function: ``gammaincc(k, x) * gamma(k)``."""
+    return math.FUNCTIONS["gammaincc"](k, x) * math.FUNCTIONS["gamma"](k)
+
+
+def chi2sf(x: Any, k: Any) -> Variable:
+    """The probability that chi-squared of ``k`` degrees of freedom is above ``x``."""
+    degrees, bound = as_tensor_variable(k), as_tensor_variable(x)
+    return math.FUNCTIONS["gammaincc"](degrees * 0.5, bound * 0.5)

@@ -1,0 +1,232 @@
+"""Changes of parts of arrays: those that need not be made, those made in one go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.advanced import (
+    AdvancedChange,
+    Picks,
+    are_distinct,
+)
+from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.subtensor import FULL, Change, IncSubtensor, Subtensor
+from gpuarray.compiler.rewrites.canonical import fold_constants
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import (
+    call,
+    constant_of,
+    match,
+    negated,
+    number,
+    same,
+)
+from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.subtensor import only_reader, typed
+
+CHANGES = [IncSubtensor, AdvancedChange]
+READS = [Subtensor, Picks]
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor, Picks, IncSubtensor, AdvancedChange])
+def fold_indexing(node: Apply) -> list[Variable] | None:
+    """What indexes constants is computed now, if it is small.
+
+    constant([2.0, 3.0])[1] -> constant(3.0, "float64")
+    x[constant([4, 5])[0]] -> x[4]
+    """
+    return fold_constants.transform(node)  # type: ignore[return-value]
+
+
+def is_zeros(variable: Variable) -> bool:
+    """Whether every element is 0: a constant, or what repeats one."""
+    number = constant_of(variable)
+    if number is not None:
+        return bool(number == 0)
+    filled = match(variable, "second")
+    if filled is not None:
+        return is_zeros(filled[1])
+    owner = variable.owner
+    is_repeated = owner is not None and isinstance(owner.op, BroadcastTo)
+    return is_repeated and owner is not None and is_zeros(owner.inputs[0])
+
+
+def is_distinct(node: Apply) -> bool:
+    """Whether a change names each place once only."""
+    op = node.op
+    assert isinstance(op, Change)
+    return isinstance(op, IncSubtensor) or are_distinct(op.idx_list, node.inputs[2:])
+
+
+@rewrite(phase="canonicalize", ops=CHANGES)
+def drop_adding_zero(node: Apply) -> Variable | None:
+    """Adding 0 changes nothing.
+
+    inc_subtensor(X[1:], 0.0) -> X
+    inc_subtensor(X[[0, 1]], zeros_like(X[:2])) -> X
+    """
+    op = node.op
+    assert isinstance(op, Change)
+    return (
+        node.inputs[0]
+        if not op.set_instead_of_inc and is_zeros(node.inputs[1])
+        else None
+    )
+
+
+@rewrite(phase="canonicalize", ops=CHANGES)
+def set_instead_of_adding_to_zero(node: Apply) -> Variable | None:
+    """What is added to zeros is what stands there.
+
+    inc_subtensor(zeros_like(X)[0], u) -> set_subtensor(zeros_like(X)[0], u)
+    inc_subtensor(zeros_like(X)[[0, 0]], u) -> inc_subtensor(zeros_like(X)[[0, 0]], u)
+    """
+    op = node.op
+    assert isinstance(op, Change)
+    if op.set_instead_of_inc or not is_zeros(node.inputs[0]) or not is_distinct(node):
+        return None
+    result: Variable = op.as_set(True)(*node.inputs)
+    return result
+
+
+@rewrite(phase="canonicalize", ops=CHANGES)
+def repeat_while_changing(node: Apply) -> Variable | None:
+    """A number that fills a part is not written out before.
+
+    set_subtensor(X[0], second(u, a)) -> set_subtensor(X[0], dimshuffle(a, "x"))
+    inc_subtensor(X[[0, 0]], broadcast_to(u, (2, 4))) -> inc_subtensor(X[[0, 0]], u)
+    """
+    x, y, *index = node.inputs
+    filled = match(y, "second")
+    value = filled[1] if filled is not None else None
+    if y.owner is not None and isinstance(y.owner.op, BroadcastTo):
+        value = y.owner.inputs[0]
+    if value is None or value.type == y.type or value.type.dtype != y.type.dtype:
+        return None
+    changed: Variable = node.op(x, value, *index)
+    return changed
+
+
+@rewrite(phase="canonicalize", ops=[IncSubtensor])
+def change_all(node: Apply) -> Variable | None:
+    """To set all of an array is to have the values, to add to all of it is a sum.
+
+    set_subtensor(X[:], Y) -> Y
+    inc_subtensor(X[:, :], row(u)) -> X + row(u)
+    set_subtensor(X[:], a) -> second(X, dimshuffle(a, "x", "x"))
+    """
+    op = node.op
+    assert isinstance(op, IncSubtensor)
+    x, y = node.inputs[:2]
+    if any(entry != FULL for entry in op.idx_list):
+        return None
+    if not op.set_instead_of_inc:
+        return typed(call("add", x, y), node)
+    return y if y.type == x.type else typed(call("second", x, y), node)
+
+
+@rewrite(phase="canonicalize", ops=CHANGES)
+def drop_setting_to_itself(node: Apply) -> Variable | None:
+    """To set a part to what it is changes nothing.
+
+    set_subtensor(X[0], X[0]) -> X
+    """
+    op, (x, y) = node.op, node.inputs[:2]
+    assert isinstance(op, Change)
+    is_same = y.owner is not None and reads_what_changes(y.owner, node)
+    is_itself = is_same and y.owner is not None and y.owner.inputs[0] is x
+    return x if op.set_instead_of_inc and is_itself else None
+
+
+def reads_what_changes(read: Apply, change: Apply) -> bool:
+    """Whether a node takes the very part of an array that another changes."""
+    if not isinstance(read.op, Subtensor | Picks) or not isinstance(change.op, Change):
+        return False
+    return read.op == change.op.getter() and all(
+        map(same, read.inputs[1:], change.inputs[2:])
+    )
+
+
+@rewrite(phase="canonicalize", ops=READS)
+def read_what_was_changed(node: Apply) -> Variable | None:
+    """What was just set is there; what was added is the sum.
+
+    set_subtensor(X[1], u)[1] -> u
+    set_subtensor(X[1], a)[1] -> second(X[1], dimshuffle(a, "x"))
+    inc_subtensor(X[1:], Y[1:])[1:] -> X[1:] + Y[1:]
+    set_subtensor(X[[1, 0]], Y[:2])[[1, 0]] -> Y[:2]
+    set_subtensor(X[[1, 1]], Y[:2])[[1, 1]] -> set_subtensor(X[[1, 1]], Y[:2])[[1, 1]]
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not reads_what_changes(node, owner) or not is_distinct(owner):
+        return None
+    x, y, *index = owner.inputs
+    assert isinstance(owner.op, Change)
+    if owner.op.set_instead_of_inc and y.type == node.outputs[0].type:
+        return y
+    before: Variable = node.op(x, *index)
+    row = "second" if owner.op.set_instead_of_inc else "add"
+    return typed(call(row, before, y), node)
+
+
+@rewrite(phase="simplify", ops=["mul", "neg"])
+def scale_before_spreading(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """A part in its place among zeros is scaled before it is put there.
+
+    0.5 * inc_subtensor(zeros_like(X)[0], u) -> inc_subtensor(zeros_like(X)[0], 0.5 * u)
+    -set_subtensor(zeros_like(X)[0], u) -> set_subtensor(zeros_like(X)[0], -u)
+    """
+    for part in node.inputs:
+        found = spread(part, fgraph)
+        others = [constant_of(each) for each in node.inputs if each is not part]
+        if found is None or not all(map(is_finite, others)):
+            continue
+        zeros, y, *index = found.inputs
+        scaled = [y if each is part else number(others[0], y) for each in node.inputs]
+        made: Variable = found.op(zeros, node.op.make_node(*scaled).out, *index)
+        return typed(made, node)
+    return None
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a number is known, and neither infinite nor nan."""
+    return value is not None and bool(np.isfinite(value))
+
+
+def spread(variable: Variable, fgraph: FunctionGraph) -> Apply | None:
+    """The node that puts a part in its place among zeros, for one reader only."""
+    owner = variable.owner
+    if owner is None or not isinstance(owner.op, Change):
+        return None
+    is_alone = is_zeros(owner.inputs[0]) and only_reader(fgraph, variable)
+    return owner if is_alone else None
+
+
+@rewrite(phase="simplify", ops=["add", "sub"])
+def add_in_place_of_a_sum(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """A part added to zeros and then to an array is added to the array.
+
+    This is how the gradients of several parts of one array meet, and how a part of a
+    shared array is updated without a look at the rest.
+
+    X + inc_subtensor(zeros_like(Y)[0], u) -> inc_subtensor(X[0], u)
+    set_subtensor(zeros_like(Y)[0], u) + X -> inc_subtensor(X[0], u)
+    X + inc_subtensor(zeros_like(Y)[[0, 0]], u) -> inc_subtensor(X[[0, 0]], u)
+    X - inc_subtensor(zeros_like(Y)[[0, 0]], u) -> inc_subtensor(X[[0, 0]], -u)
+    """
+    is_sum = row_of_op(node.op) == "add"
+    for place in (1, 0) if is_sum else (1,):
+        part, other = node.inputs[place], node.inputs[1 - place]
+        found = spread(part, fgraph)
+        if found is None or other.type != node.outputs[0].type:
+            continue
+        assert isinstance(found.op, Change)
+        if found.op.set_instead_of_inc and not is_distinct(found):
+            continue
+        y, *index = found.inputs[1:]
+        added = y if is_sum else negated(y)
+        return typed(found.op.as_set(False)(other, added, *index), node)
+    return None

@@ -1,0 +1,28 @@
+"""What asserts know to be true is not checked."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.debugging import Assert
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import constant_of
+
+
+@rewrite(phase="canonicalize", ops=[Assert])
+def drop_true_conditions(node: Apply) -> Variable | None:
+    """A condition that holds is not looked at, nor is one that is there twice.
+
+    assert_op(x, constant(1)) -> x
+    assert_op(x, a, constant(True), a) -> assert_op(x, a)
+    """
+    x, *conditions = node.inputs
+    # A nan is true: it is not 0.
+    kept = [
+        each
+        for each in dict.fromkeys(conditions)
+        if constant_of(each) is None or constant_of(each) == 0
+    ]
+    if len(kept) == len(conditions):
+        return None
+    checked: Variable = node.op(x, *kept) if kept else x
+    return checked

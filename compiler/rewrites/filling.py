@@ -1,0 +1,269 @@
+"""Arrays that repeat a value, and new shapes: those that need not be made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce as fold
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.ops.basic import is_constant
+from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.shape import (
+    DimShuffle,
+    Reshape,
+    dimshuffle,
+    elements,
+    reshape,
+    shape_i,
+)
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.joining import typed
+from gpuarray.compiler.rewrites.patterns import call, cast, constant_of, match, same
+
+
+def length_of(x: Variable, axis: int) -> Variable:
+    """The length of an axis, said by the first array that an expression is made of."""
+    while x.owner is not None and not x.type.broadcastable[axis]:
+        if not isinstance(x.owner.op, Elemwise):
+            break
+        x = next(v for v in x.owner.inputs if not v.type.broadcastable[axis])
+    return shape_i(x, axis)
+
+
+# ---- repeated values ----
+
+
+@rewrite(phase="canonicalize", ops=[BroadcastTo])
+def keep_own_shape(node: Apply) -> Variable | None:
+    """An array in its own shape is itself.
+
+    broadcast_to(X, X.shape) -> X
+    broadcast_to(exp(X), X.shape) -> exp(X)
+    """
+    x, lengths = node.inputs
+    asked = elements(lengths)
+    if asked is None or x.type != node.outputs[0].type:
+        return None
+    is_own = all(same(length_of(x, axis), each) for axis, each in enumerate(asked))
+    return x if is_own else None
+
+
+@rewrite(phase="canonicalize", ops=[BroadcastTo])
+def repeat_once(node: Apply) -> Variable | None:
+    """The last shape counts; new axes on the left come by themselves.
+
+    broadcast_to(broadcast_to(a, (4,)), (3, 4)) -> broadcast_to(a, (3, 4))
+    broadcast_to(row(x), (3, x.shape[0])) -> broadcast_to(x, (3, x.shape[0]))
+    """
+    x, lengths = node.inputs
+    owner = x.owner
+    if owner is None:
+        return None
+    if isinstance(owner.op, DimShuffle):
+        order = owner.op.new_order
+        inner = owner.inputs[0]
+        if order != ("x",) * (len(order) - inner.type.ndim) + tuple(
+            range(inner.type.ndim)
+        ):
+            return None
+    elif isinstance(owner.op, BroadcastTo):
+        inner = owner.inputs[0]
+    else:
+        return None
+    return typed(node.op.make_node(inner, lengths).out, node)
+
+
+@rewrite(phase="specialize", ops=[Elemwise])
+def compute_before_repeating(node: Apply) -> Variable | None:
+    """A function of a repeated value is the repeated function of it.
+
+    exp(broadcast_to(a, (3, 4))) -> broadcast_to(exp(a), (3, 4))
+    """
+    if len(node.inputs) != 1 or len(node.outputs) != 1:
+        return None
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, BroadcastTo):
+        return None
+    x, lengths = owner.inputs
+    value = node.op.make_node(x).out
+    return typed(owner.op.make_node(value, lengths).out, node)
+
+
+@rewrite(phase="canonicalize", ops=[Elemwise])
+def broadcast_instead_of_repeating(node: Apply) -> Variable | None:
+    """A value that is repeated to the shape of another operand broadcasts by itself.
+
+    X + broadcast_to(a, X.shape) -> X + dimshuffle(a, "x", "x")
+    exp(X) * broadcast_to(u, X.shape) -> exp(X) * row(u)
+    u + broadcast_to(a, (4,)) -> u + broadcast_to(a, (4,))
+    """
+    if len(node.outputs) != 1 or len(node.inputs) < 2:
+        return None
+    for index, given in enumerate(node.inputs):
+        value = unrepeated(given, [v for v in node.inputs if v is not given])
+        if value is not None:
+            inputs = [*node.inputs[:index], value, *node.inputs[index + 1 :]]
+            return typed(node.op.make_node(*inputs).out, node)
+    return None
+
+
+def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
+    """What is repeated, if the others have all the lengths that it is repeated to."""
+    owner = given.owner
+    if owner is None or not isinstance(owner.op, BroadcastTo):
+        return None
+    x, asked = owner.inputs[0], elements(owner.inputs[1])
+    missing = given.type.ndim - x.type.ndim
+    flags = (True,) * missing + tuple(x.type.broadcastable)
+    for axis, flag in enumerate(flags):
+        if not flag or given.type.broadcastable[axis]:
+            continue
+        if asked is None or not any(
+            not other.type.broadcastable[axis]
+            and same(length_of(other, axis), asked[axis])
+            for other in others
+        ):
+            return None
+    return dimshuffle(x, *("x",) * missing, *range(x.type.ndim))
+
+
+@rewrite(phase="specialize", ops=["second"])
+def fill_without_the_model(node: Apply) -> Variable | None:
+    """Of an array that only gives the shape no value is computed.
+
+    second(dot(X, Y), a) -> broadcast_to(a, (shape_i(dot(X, Y), 0), shape_i(dot(X, Y), 1)))
+    second(X, a) -> second(X, a)
+    """  # noqa: E501
+    model, value = node.inputs
+    if model.owner is None or isinstance(model.owner.op, Elemwise):
+        return None
+    lengths = [shape_i(model, axis) for axis in range(model.type.ndim)]
+    while value.owner is not None and isinstance(value.owner.op, DimShuffle):
+        inner = value.owner.inputs[0]
+        if inner.type.ndim > 0:
+            break
+        value = inner
+    return typed(broadcast_to(value, lengths), node) if lengths else None
+
+
+@rewrite(phase="specialize", ops=[Reduce])
+def sum_repeated_number(node: Apply) -> Variable | None:
+    """The sum of a number that is repeated is a product.
+
+    sum(broadcast_to(a, (3, 4))) -> cast(constant(12), "float64") * a
+    sum(broadcast_to(a, (3, 4)), 1) -> sum(broadcast_to(a, (3, 4)), 1)
+    """
+    op, (x,) = node.op, node.inputs
+    owner, out = x.owner, node.outputs[0].type
+    assert isinstance(op, Reduce)
+    if owner is None or not isinstance(owner.op, BroadcastTo) or out.ndim:
+        return None
+    value, asked = owner.inputs[0], elements(owner.inputs[1])
+    if op.monoid != "add" or asked is None or not all(value.type.broadcastable):
+        return None
+    counts = [each.data.item() for each in asked if isinstance(each, Constant)]
+    number = constant_of(value)
+    is_finite = number is not None and bool(np.isfinite(number))
+    if not is_finite and (len(counts) < len(asked) or 0 in counts):
+        return None
+    dtype = out.dtype if op.acc_dtype is None else op.acc_dtype
+    size = fold(lambda a, b: call("mul", a, b), asked)
+    if len(counts) == len(asked):
+        size = Constant(asked[0].type, np.prod(counts, dtype="int64"))
+    total = call("mul", cast(size, dtype), cast(dimshuffle(value), dtype))
+    return typed(cast(total, out.dtype), node)
+
+
+# ---- new shapes ----
+
+
+@rewrite(phase="canonicalize", ops=[Reshape])
+def reshape_a_vector_to_a_vector(node: Apply) -> Variable | None:
+    """A vector made flat is itself.
+
+    reshape(x, (-1,)) -> x
+    """
+    x, lengths = node.inputs
+    asked = elements(lengths)
+    if x.type.ndim != 1 or asked is None or len(asked) != 1:
+        return None
+    return typed(x, node) if is_constant(asked[0], -1) else None
+
+
+@rewrite(phase="canonicalize", ops=[Reshape])
+def reshape_without_new_axes(node: Apply) -> Variable | None:
+    """Axes of length 1 come and go by themselves.
+
+    reshape(dimshuffle(X, 0, "x", 1), (-1,)) -> reshape(X, (-1,))
+    reshape(dimshuffle(X, 1, "x", 0), (-1,)) -> reshape(dimshuffle(X, 1, "x", 0), (-1,))
+    """
+    x, lengths = node.inputs
+    owner = x.owner
+    if owner is None or not isinstance(owner.op, DimShuffle):
+        return None
+    if owner.op.kept != sorted(owner.op.kept):
+        return None
+    return typed(node.op.make_node(owner.inputs[0], lengths).out, node)
+
+
+@rewrite(phase="canonicalize", ops=[Reshape])
+def reshape_to_new_axes(node: Apply) -> Variable | None:
+    """Lengths of 1 are new axes.
+
+    reshape(X, (-1, 1)) -> dimshuffle(reshape(X, (-1,)), 0, "x")
+    reshape(x, (1, x.shape[0])) -> dimshuffle(reshape(x, (x.shape[0],)), "x", 0)
+    """
+    x, lengths = node.inputs
+    asked = elements(lengths)
+    if asked is None or not any(is_constant(each, 1) for each in asked):
+        return None
+    rest = [each for each in asked if not is_constant(each, 1)]
+    places = iter(range(len(rest)))
+    order = ["x" if is_constant(each, 1) else next(places) for each in asked]
+    return typed(dimshuffle(reshape(x, rest, ndim=len(rest)), *order), node)
+
+
+# ---- axes that are said to broadcast ----
+
+
+@rewrite(phase="canonicalize", ops=[Rebroadcast])
+def say_once_what_broadcasts(node: Apply) -> Variable | None:
+    """What is said last counts, if nothing else was said before.
+
+    addbroadcast(unbroadcast(row(x), 0), 0) -> row(x)
+    unbroadcast(addbroadcast(X[:1], 0), 0) -> unbroadcast(addbroadcast(X[:1], 0), 0)
+    """
+    op, (x,) = node.op, node.inputs
+    assert isinstance(op, Rebroadcast)
+    if x.type.broadcastable == op.broadcastable:
+        return x
+    owner = x.owner
+    if owner is None or not isinstance(owner.op, Rebroadcast):
+        return None
+    inner = owner.inputs[0]
+    said = zip(
+        x.type.broadcastable, inner.type.broadcastable, op.broadcastable, strict=True
+    )
+    if any(now and not before and not after for now, before, after in said):
+        return None  # a check would get lost
+    if inner.type.broadcastable == op.broadcastable:
+        return inner
+    return node.op.make_node(inner).out
+
+
+@rewrite(phase="canonicalize", ops=[Rebroadcast])
+def say_before_computing_what_broadcasts(node: Apply) -> Variable | None:
+    """What broadcasts is said of the operand of a function.
+
+    addbroadcast(exp(X[:1]), 0) -> exp(addbroadcast(X[:1], 0))
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, Elemwise) or len(owner.inputs) != 1:
+        return None
+    if len(owner.outputs) != 1 or match(node.inputs[0], "composite") is not None:
+        return None
+    inner = node.op.make_node(owner.inputs[0]).out
+    return typed(owner.op.make_node(inner).out, node)

@@ -1,0 +1,214 @@
+"""Joins, splits and their kin: those that undo one another, those of one part."""
+
+from __future__ import annotations
+
+from functools import reduce as fold
+
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.ops.basic import MakeVector, is_constant
+from gpuarray.compiler.ops.creation import ARange
+from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
+from gpuarray.compiler.ops.joining import Join, Split, join
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.scanning import CumOp
+from gpuarray.compiler.ops.shape import DimShuffle, elements, shape_i
+from gpuarray.compiler.ops.sorting import ArgSort, Sort
+from gpuarray.compiler.rewrites.canonical import fold_constants
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import call, cast, same
+
+FOLDED = [ARange, AllocDiag, ArgSort, CumOp, ExtractDiag, Join, Sort]
+
+
+@rewrite(phase="canonicalize", ops=FOLDED)
+def fold_made_arrays(node: Apply) -> list[Variable] | None:
+    """What is made of constants is computed now, if it is small.
+
+    arange(3) -> constant([0, 1, 2])
+    sort(constant([2.0, 1.0])) -> constant([1.0, 2.0])
+    join(0, constant([2.0]), constant([1.0, 3.0])) -> constant([2.0, 1.0, 3.0])
+    """
+    return fold_constants.transform(node)  # type: ignore[return-value]
+
+
+def typed(made: Variable, node: Apply) -> Variable | None:
+    """The result of a rule, if it has the type of what it is for."""
+    return made if made.type == node.outputs[0].type else None
+
+
+def joined(node: Apply, parts: list[Variable]) -> Variable | None:
+    """The join of other parts, in place of a join."""
+    assert isinstance(node.op, Join)
+    return typed(join(node.op.axis, *parts), node)
+
+
+# ---- joins ----
+
+
+@rewrite(phase="canonicalize", ops=[Join])
+def join_one(node: Apply) -> Variable | None:
+    """An array alone is itself.
+
+    Join(0)(X) -> X
+    """
+    return node.inputs[0] if len(node.inputs) == 1 else None
+
+
+@rewrite(phase="canonicalize", ops=[Join])
+def drop_parts_without_elements(node: Apply) -> Variable | None:
+    """What has no elements adds none.
+
+    join(0, x, constant([])) -> x
+    join(0, constant([]), x, y) -> join(0, x, y)
+    """
+    assert isinstance(node.op, Join)
+    kept = [
+        part for part in node.inputs if not is_constant(shape_i(part, node.op.axis), 0)
+    ]
+    if not kept or len(kept) == len(node.inputs):
+        return None
+    return joined(node, kept)
+
+
+@rewrite(phase="canonicalize", ops=[Join])
+def merge_joins(node: Apply) -> Variable | None:
+    """A join along the same axis is one with its parts.
+
+    join(0, x, join(0, y, z)) -> join(0, x, y, z)
+    join(0, join(1, X, Y), join(1, Y, A)) -> join(0, join(1, X, Y), join(1, Y, A))
+    """
+    parts: list[Variable] = []
+    for part in node.inputs:
+        owner = part.owner
+        is_same = owner is not None and owner.op == node.op
+        parts += owner.inputs if owner is not None and is_same else [part]
+    return joined(node, parts) if len(parts) > len(node.inputs) else None
+
+
+@rewrite(phase="canonicalize", ops=[Join])
+def merge_made_vectors(node: Apply) -> Variable | None:
+    """Vectors made of integers are made in one go, so that shapes stay lengths.
+
+    Join(0)(shape(X), make_vector(2)) -> make_vector(shape_i(X, 0), shape_i(X, 1), 2)
+    join(0, x, shape(X)) -> join(0, x, shape(X))
+    """
+    scalars: list[Variable] = []
+    for part in node.inputs:
+        known = elements(part)
+        if known is None or part.type.dtype[0] not in "iu":
+            return None
+        scalars += known
+    if node.outputs[0].type.ndim != 1 or all(
+        isinstance(part, Constant) for part in node.inputs
+    ):
+        return None
+    vector: Variable = MakeVector(node.outputs[0].type.dtype)(*scalars)
+    return typed(vector, node)
+
+
+@rewrite(phase="canonicalize", ops=[Join])
+def join_what_was_split(node: Apply) -> Variable | None:
+    """All parts of a split, in order, are the whole.
+
+    join(0, *split(x, [1, x.shape[0] - 1], 2)) -> x
+    join(0, *split(x, [1, x.shape[0] - 1], 2)[::-1]) -> join(0, *split(x, [1, x.shape[0] - 1], 2)[::-1])
+    """  # noqa: E501
+    assert isinstance(node.op, Join)
+    source = node.inputs[0].owner
+    if source is None or not isinstance(source.op, Split):
+        return None
+    if source.op.axis != node.op.axis or node.inputs != source.outputs:
+        return None
+    return typed(source.inputs[0], node)
+
+
+@rewrite(phase="specialize", ops=[Reduce])
+def reduce_stacked_parts(node: Apply) -> Variable | None:
+    """A reduction of stacked arrays is done element by element.
+
+    sum(join(0, row(x), row(y)), 0) -> dimshuffle(row(x), 1) + dimshuffle(row(y), 1)
+    max(join(1, X, Y), 1) -> max(join(1, X, Y), 1)
+    """
+    op, (x,) = node.op, node.inputs
+    owner = x.owner
+    assert isinstance(op, Reduce)
+    if owner is None or not isinstance(owner.op, Join) or op.axes != (owner.op.axis,):
+        return None
+    axis = owner.op.axis
+    if not all(part.type.broadcastable[axis] for part in owner.inputs):
+        return None
+    kept = [i for i in range(x.type.ndim) if i != axis]
+    out = node.outputs[0].type
+    dtype = out.dtype if op.acc_dtype is None else op.acc_dtype
+    parts = [
+        cast(DimShuffle(part.type.broadcastable, kept)(part), dtype)
+        for part in owner.inputs
+    ]
+    folded = fold(lambda left, right: call(op.monoid, left, right), parts)
+    return typed(cast(folded, out.dtype), node)
+
+
+# ---- splits ----
+
+
+@rewrite(phase="canonicalize", ops=[Split])
+def split_in_one(node: Apply) -> list[Variable] | None:
+    """The only part of a split is the whole.
+
+    split(x, [x.shape[0]], 1)[0] -> x
+    """
+    x = node.inputs[0]
+    if len(node.outputs) > 1 or x.type != node.outputs[0].type:
+        return None
+    return [x]
+
+
+@rewrite(phase="canonicalize", ops=[Split])
+def split_what_was_joined(node: Apply) -> list[Variable] | None:
+    """A split where arrays were joined gives these arrays.
+
+    split(join(0, x, y), [x.shape[0], y.shape[0]], 2)[1] -> y
+    split(join(0, x, y), [y.shape[0], x.shape[0]], 2)[1] -> split(join(0, x, y), [y.shape[0], x.shape[0]], 2)[1]
+    """  # noqa: E501
+    assert isinstance(node.op, Split)
+    owner, sizes = node.inputs[0].owner, elements(node.inputs[1])
+    if owner is None or not isinstance(owner.op, Join) or sizes is None:
+        return None
+    axis = node.op.axis
+    if owner.op.axis != axis or len(owner.inputs) != len(node.outputs):
+        return None
+    for part, size, out in zip(owner.inputs, sizes, node.outputs, strict=True):
+        if part.type != out.type or not same(shape_i(part, axis), size):
+            return None
+    return list(owner.inputs)
+
+
+# ---- sorts and diagonals ----
+
+
+@rewrite(phase="canonicalize", ops=[Sort])
+def sort_once(node: Apply) -> Variable | None:
+    """What is in order stays in order.
+
+    sort(sort(X)) -> sort(X)
+    sort(sort(X), 0) -> sort(sort(X), 0)
+    """
+    (x,) = node.inputs
+    is_sorted = type(node.op) is Sort and x.owner is not None and x.owner.op == node.op
+    return x if is_sorted else None
+
+
+@rewrite(phase="canonicalize", ops=[ExtractDiag])
+def take_diagonal_that_was_put(node: Apply) -> Variable | None:
+    """The diagonal of a matrix made of a diagonal is that diagonal.
+
+    diagonal(diag(x)) -> x
+    diagonal(diag(x), 1) -> diagonal(diag(x), 1)
+    """
+    op, (x,) = node.op, node.inputs
+    owner = x.owner
+    assert isinstance(op, ExtractDiag)
+    if owner is None or not isinstance(owner.op, AllocDiag):
+        return None
+    is_same = owner.op.properties == op.properties
+    return typed(owner.inputs[0], node) if is_same else None

@@ -1,0 +1,88 @@
+"""Systems and determinants that a factorization at hand, or none, makes cheaper.
+
+The results are the same but for rounding, which is less.
+"""
+
+from __future__ import annotations
+
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.diagonals import diagonal
+from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.nlinalg import Det
+from gpuarray.compiler.ops.products import BatchedDot
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.ops.slinalg import Cholesky
+from gpuarray.compiler.ops.solving import MatrixInverse, Solve, turned
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import call
+
+
+def _operand(variable: Variable, op: type[Op]) -> Variable | None:
+    """The only input of the op that makes the variable."""
+    owner = variable.owner
+    return owner.inputs[0] if owner is not None and isinstance(owner.op, op) else None
+
+
+@rewrite(phase="stabilize", ops=[Dot, BatchedDot])
+def solve_instead_of_inverting(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """An inverse that is only multiplied is not made.
+
+    dot(matrix_inverse(A), B) -> solve(A, B)
+    dot(matrix_inverse(A), u) -> solve(A, u)
+    dot(B, matrix_inverse(A)) -> solve(A.T, B.T).T
+    dot(u, matrix_inverse(A)) -> solve(A.T, u)
+    """
+    left, right = node.inputs
+    for inverse, other in ((left, right), (right, left)):
+        matrix = _operand(inverse, MatrixInverse)
+        if matrix is None or len(fgraph.clients[inverse]) > 1:
+            continue
+        if inverse is left:
+            result: Variable = Solve()(matrix, other)
+        elif other.type.ndim == 1:
+            result = Solve()(turned(matrix), other)
+        else:
+            result = turned(Solve()(turned(matrix), turned(other)))
+        return result if result.type == node.outputs[0].type else None
+    return None
+
+
+@rewrite(phase="stabilize", ops=[Solve])
+def solve_by_substitution(node: Apply) -> Variable | None:
+    """Of a triangle that a factorization gave only that triangle is read.
+
+    solve(cholesky(dot(A, A.T)), u) -> solve_lower_triangular(cholesky(dot(A, A.T)), u)
+    solve(cholesky(dot(A, A.T)).T, B) -> solve_upper_triangular(cholesky(dot(A, A.T)).T, B)
+    """  # noqa: E501
+    op, (matrix, right) = node.op, node.inputs
+    assert isinstance(op, Solve)
+    owner, is_lower = matrix.owner, True
+    if op.reads_lower is not None or owner is None:
+        return None
+    if isinstance(owner.op, DimShuffle) and owner.op.is_transpose:
+        owner, is_lower = owner.inputs[0].owner, False
+    if owner is None or not isinstance(owner.op, Cholesky):
+        return None
+    is_lower = is_lower == owner.op.lower
+    structure = "lower_triangular" if is_lower else "upper_triangular"
+    result: Variable = Solve(structure)(matrix, right)
+    return result
+
+
+@rewrite(phase="stabilize", ops=[Det])
+def determinant_of_factored(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """Where a Cholesky factor is made anyway, it gives the determinant.
+
+    det(dot(A, A.T)) -> det(dot(A, A.T))
+    """
+    (x,) = node.inputs
+    for client, _ in fgraph.clients[x]:
+        if isinstance(client, Apply) and isinstance(client.op, Cholesky):
+            factor = client.outputs[0]
+            last = factor.type.ndim - 2
+            entries = diagonal(factor, 0, -2, -1)
+            result: Variable = Reduce("mul", (last,))(call("square", entries))
+            return result if result.type == node.outputs[0].type else None
+    return None

@@ -1,0 +1,17 @@
+"""Marks that matter to gradients only are gone once gradients are taken."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.marks import Mark
+from gpuarray.compiler.rewrites.engine import rewrite
+
+
+@rewrite(phase="canonicalize", ops=[Mark])
+def drop_mark(node: Apply) -> Variable:
+    """A mark changes no value.
+
+    zero_grad(x) -> x
+    grad_clip(x, -1, 1) + y -> x + y
+    """
+    return node.inputs[0]

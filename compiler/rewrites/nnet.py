@@ -1,0 +1,239 @@
+"""Softmax and its costs: first made stable, then opened up into rows and reductions.
+
+A classifier's cost reads one element of each row; its gradient is the softmax less one
+in that place. Both come out of rules that each say one thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.advanced import (
+    ARRAY,
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+)
+from gpuarray.compiler.ops.argmax import Argmax
+from gpuarray.compiler.ops.creation import ARange, counted, zeros
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.indexing import inc_subtensor
+from gpuarray.compiler.ops.nnet import (
+    LogSoftmax,
+    Pick,
+    Softmax,
+    Spread,
+    opened_logsoftmax,
+    opened_softmax,
+    pick,
+)
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, shape_i
+from gpuarray.compiler.rewrites.changes import is_zeros
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import argument, call, cast, number
+
+_INCREASING = ("exp", "tanh", "sigmoid", "softplus")
+
+
+@rewrite(phase="stabilize", ops=["log"])
+def log_of_softmax(node: Apply) -> Variable | None:
+    """The logarithm of a small share is finite though the share underflows.
+
+    log(softmax(X)) -> logsoftmax(X)
+    log(softmax(X, 0)) -> logsoftmax(X, 0)
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, Softmax):
+        return None
+    result: Variable = LogSoftmax(owner.op.axis)(*owner.inputs)
+    return result
+
+
+@rewrite(phase="stabilize", ops=[Argmax])
+def argmax_of_increasing(node: Apply) -> Variable | None:
+    """What keeps the order of the elements keeps the place of the greatest.
+
+    argmax(softmax(X), 1) -> argmax(X, 1)
+    argmax(logsoftmax(X, 0), 0) -> argmax(X, 0)
+    argmin(tanh(X)) -> argmin(X)
+    argmax(softmax(X, 1), 0) -> argmax(softmax(X, 1), 0)
+    """
+    (x,) = node.inputs
+    op = node.op
+    assert isinstance(op, Argmax)
+    owner = x.owner
+    inner = None
+    if owner is not None and isinstance(owner.op, (Softmax, LogSoftmax)):
+        inner = owner.inputs[0] if op.axes == (owner.op.axis,) else None
+    for row in _INCREASING:
+        inner = inner or argument(x, row)
+    if inner is None:
+        return None
+    result: Variable = op(inner)
+    return result
+
+
+@rewrite(phase="simplify", ops=[Reduce])
+def sum_of_spread(node: Apply) -> Variable | None:
+    """What is spread over rows of zeros is summed without them.
+
+    sum(spread(u, k, 4), 1) -> u
+    sum(spread(u, k, 4)) -> sum(u)
+    sum(spread(u, k, 4), 0) -> sum(spread(u, k, 4), 0)
+    """
+    op, out = node.op, node.outputs[0]
+    owner = node.inputs[0].owner
+    assert isinstance(op, Reduce)
+    if op.monoid != "add" or owner is None or not isinstance(owner.op, Spread):
+        return None
+    values = owner.inputs[0]
+    last = values.type.ndim
+    if last not in op.axes or values.type.dtype != out.type.dtype:
+        return None
+    rest = [axis for axis in op.axes if axis != last]
+    result: Variable = values
+    if rest:
+        result = Reduce("add", rest, op.dtype, op.acc_dtype)(values)
+    return result if result.type == out.type else None
+
+
+@rewrite(phase="specialize", ops=[Pick])
+def pick_before_computing(node: Apply) -> Variable | None:
+    """Elements are picked before what is computed of them.
+
+    pick(log(X), k) -> log(pick(X, k))
+    pick(X - col(u), k) -> pick(X, k) - u
+    pick(X - Y, k) -> pick(X - Y, k)
+    """
+    x, labels = node.inputs
+    owner = x.owner
+    if owner is None or not isinstance(owner.op, Elemwise) or len(owner.outputs) > 1:
+        return None
+    last = x.type.ndim - 1
+    flags = [given.type.broadcastable for given in owner.inputs]
+    whole = [i for i, each in enumerate(flags) if not each[last]]
+    rows = x.type.broadcastable[:last]
+    if len(whole) != 1 or flags[whole[0]][:last] != rows:
+        return None
+    picked = [
+        pick(given, labels) if index in whole else _without_last(given)
+        for index, given in enumerate(owner.inputs)
+    ]
+    result: Variable = Elemwise(owner.op.scalar)(*picked)
+    return result if result.type == node.outputs[0].type else None
+
+
+def _without_last(x: Variable) -> Variable:
+    """A variable without its last axis, which broadcasts."""
+    return _without(x, x.type.ndim - 1)
+
+
+def _without(x: Variable, axis: int) -> Variable:
+    """A variable without an axis that broadcasts."""
+    owner = x.owner
+    if owner is not None and isinstance(owner.op, DimShuffle):
+        order = owner.op.new_order
+        if order[axis] == "x":
+            return dimshuffle(owner.inputs[0], *order[:axis], *order[axis + 1 :])
+    return dimshuffle(x, *(each for each in range(x.type.ndim) if each != axis))
+
+
+def _first_rows(node: Apply) -> Variable | None:
+    """``n``, where an index of a matrix is the numbers below it and a vector."""
+    op, rows, labels = node.op, *node.inputs[-2:]
+    if not isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
+        return None
+    if tuple(op.idx_list) != (ARRAY, ARRAY):
+        return None
+    counts = rows.owner is not None and isinstance(rows.owner.op, ARange)
+    is_vector = labels.type.broadcastable == rows.type.broadcastable == (False,)
+    if not counts or not is_vector or node.inputs[0].type.ndim != 2:
+        return None
+    assert rows.owner is not None
+    length: Variable = rows.owner.inputs[0]
+    return length
+
+
+@rewrite(phase="specialize", ops=[AdvancedSubtensor])
+def index_rows_before_computing(node: Apply) -> Variable | None:
+    """Elements of the first rows are taken before what is computed of them.
+
+    log(X)[counted(3), k[:3]] -> log(X[counted(3), k[:3]])
+    (X - col(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] - u[:3]
+    (X + row(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] + u[k[:3]]
+    """
+    x, rows, labels = node.inputs[0], *node.inputs[-2:]
+    length, owner = _first_rows(node), x.owner
+    if length is None or owner is None or not isinstance(owner.op, Elemwise):
+        return None
+    flags = [given.type.broadcastable for given in owner.inputs]
+    if flags.count((False, False)) != 1 or len(owner.outputs) > 1:
+        return None
+    taken: dict[tuple[bool, ...], Callable[[Variable], Any]] = {
+        (False, False): lambda given: node.op(given, rows, labels),
+        (False, True): lambda given: _without(given, 1)[:length],
+        (True, False): lambda given: _without(given, 0)[labels],
+        (True, True): lambda given: dimshuffle(_without(given, 0), 0),
+    }
+    picked = [taken[flag](each) for flag, each in zip(flags, owner.inputs, strict=True)]
+    result: Variable = Elemwise(owner.op.scalar)(*picked)
+    return result if result.type == node.outputs[0].type else None
+
+
+@rewrite(phase="simplify", ops=[Reduce])
+def sum_of_elements_of_rows(node: Apply) -> Variable | None:
+    """Zeros but for an element of each of the first rows are summed without them.
+
+    sum(inc_subtensor(zeros_like(X)[counted(3), k[:3]], u[:3]), 1) -> inc_subtensor(zeros((shape_i(zeros_like(X), 0),))[:3], u[:3])
+    """  # noqa: E501
+    op, change, out = node.op, node.inputs[0].owner, node.outputs[0]
+    assert isinstance(op, Reduce)
+    if change is None or not isinstance(change.op, AdvancedIncSubtensor):
+        return None
+    length, (target, values) = _first_rows(change), change.inputs[:2]
+    if length is None or (op.monoid, op.axes) != ("add", (1,)) or not is_zeros(target):
+        return None
+    if values.type.ndim != 1 or values.type.dtype != out.type.dtype:
+        return None
+    empty = zeros((shape_i(target, 0),), out.type.dtype)
+    result = inc_subtensor(empty[:length], values)
+    return result if result.type == out.type else None
+
+
+@rewrite(phase="specialize", ops=[Softmax, LogSoftmax])
+def open_softmax(node: Apply) -> Variable | None:
+    """Rows and reductions can join what stands around them.
+
+    softmax(X) -> opened_softmax(X, 1)
+    logsoftmax(X, 0) -> opened_logsoftmax(X, 0)
+    """
+    (x,) = node.inputs
+    op = node.op
+    is_plain = isinstance(op, Softmax)
+    opened = opened_softmax if is_plain else opened_logsoftmax
+    assert isinstance(op, (Softmax, LogSoftmax))
+    if x.type.dtype in ("float16", "bfloat16"):
+        return cast(opened(cast(x, "float32"), op.axis), x.type.dtype)
+    result = opened(x, op.axis)
+    return result if result.type == node.outputs[0].type else None
+
+
+@rewrite(phase="specialize", ops=[Spread])
+def open_spread(node: Apply) -> Variable | None:
+    """Rows of zeros with one element each are a comparison with its place.
+
+    spread(u, k, 4) -> where(at(k, 4), col(u), 0.0)
+    """
+    values, labels, length = node.inputs
+    last = values.type.ndim
+    counts = dimshuffle(counted(length), *("x",) * last, 0)
+    places = dimshuffle(labels, *range(last), "x")
+    here = call("eq", counts, places)
+    if labels.type.dtype.startswith("int"):
+        from_end = call("eq", counts, call("add", places, length))
+        here = call("bitwise_or", here, from_end)
+    spread_out = dimshuffle(values, *range(last), "x")
+    result = call("where", here, spread_out, number(0, spread_out))
+    return result if result.type == node.outputs[0].type else None

@@ -1,0 +1,379 @@
+"""Indexing moved to where less is computed: views of views, of operations, of changes.
+
+An index is handled as a list of parts: a variable for an integer, a tuple (start, stop,
+step) for a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.basic import MakeVector, is_constant
+from gpuarray.compiler.ops.broadcast import BroadcastTo, broadcast_to
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.joining import Join
+from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.shape import DimShuffle, Shape_i, dimshuffle, elements
+from gpuarray.compiler.ops.subtensor import (
+    Subtensor,
+    form_of,
+    integer_of,
+    keeps_the_only_one,
+    length_of_slice,
+    numbers_of,
+)
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import cast
+
+Part = Any
+FULL = (None, None, None)
+
+
+# ---- the parts of an index ----
+
+
+def parts_of(node: Apply) -> list[Part]:
+    """The parts of a view's index, one for each axis of the array."""
+    op, x = node.op, node.inputs[0]
+    assert isinstance(op, Subtensor)
+    return op.parts(node.inputs[1:]) + [FULL] * (x.type.ndim - len(op.idx_list))
+
+
+def view(x: Variable, parts: Sequence[Part]) -> Variable:
+    """``x`` indexed by parts; itself if they keep everything."""
+    kept = list(parts)
+    while kept and kept[-1] == FULL:
+        kept.pop()
+    if not kept:
+        return x
+    form, variables = form_of(kept)
+    out: Variable = Subtensor(form)(x, *variables)
+    return out
+
+
+def is_slice(part: Part) -> bool:
+    """Whether the part keeps its axis."""
+    return isinstance(part, tuple)
+
+
+def is_first(part: Part) -> bool:
+    """Whether the part is the integer of the only element of an axis of length 1."""
+    return isinstance(part, Constant) and int(part.data) in (0, -1)
+
+
+def integer(value: int) -> Constant:
+    """A constant of an index."""
+    return core.constant(value, "int64")
+
+
+def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """Whether one node, once, reads the variable."""
+    return len(fgraph.clients[variable]) == 1
+
+
+def typed(made: Variable, node: Apply) -> Variable | None:
+    """The result of a rule, if it has the type of what it is for."""
+    return made if made.type == node.outputs[0].type else None
+
+
+# ---- useless parts ----
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def drop_useless_slices(node: Apply) -> Variable | None:
+    """A slice over all of its axis says nothing.
+
+    X[0, :] -> X[0]
+    X[:] -> X
+    X[0 : X.shape[0], ::1] -> X
+    row(x)[0:, 1:] -> row(x)[:, 1:]
+    """
+    x = node.inputs[0]
+    parts = parts_of(node)
+    short = [
+        shortened(x, axis, part) if is_slice(part) else part
+        for axis, part in enumerate(parts)
+    ]
+    op = node.op
+    assert isinstance(op, Subtensor)
+    if short == parts and not (op.idx_list and parts[op.rank - 1] == FULL):
+        return x if not op.idx_list else None
+    return typed(view(x, short), node)
+
+
+def shortened(x: Variable, axis: int, part: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A slice without the parts that say what is so anyway."""
+    if x.type.broadcastable[axis] and keeps_the_only_one(part):
+        return FULL
+    start, stop, step = part
+    if step is not None and is_constant(step, 1):
+        step = None
+    if step is None and start is not None and is_constant(start, 0):
+        start = None
+    if step is None and stop is not None and is_length(stop, x, axis):
+        stop = None
+    return start, stop, step
+
+
+def is_length(variable: Variable, x: Variable, axis: int) -> bool:
+    """Whether a variable is the length of an axis."""
+    owner = variable.owner
+    if owner is None or not isinstance(owner.op, Shape_i):
+        return False
+    return owner.inputs[0] is x and owner.op.i == axis
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def drop_axes_of_one(node: Apply) -> Variable | None:
+    """The only element along an axis is all of it.
+
+    row(x)[0] -> dimshuffle(row(x), 1)
+    row(x)[-1, 1:] -> dimshuffle(row(x), 1)[1:]
+    """
+    x = node.inputs[0]
+    parts = parts_of(node)
+    flags = x.type.broadcastable
+    dropped = [i for i, part in enumerate(parts) if flags[i] and is_first(part)]
+    if not dropped:
+        return None
+    kept = [axis for axis in range(x.type.ndim) if axis not in dropped]
+    return typed(view(dimshuffle(x, *kept), [parts[axis] for axis in kept]), node)
+
+
+# ---- views of views ----
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def merge_subtensors(node: Apply) -> Variable | None:
+    """A view of a view is one view, where it is known which.
+
+    X[1][2] -> X[1, 2]
+    X[:, 1][2:] -> X[2:, 1]
+    x[1:][2:] -> x[3:]
+    x[1:3][1:] -> x[2:3]
+    x[:3][:2] -> x[:2]
+    x[::2][1::2] -> x[2::4]
+    x[1::2][1] -> x[3]
+    x[::-1][::-1] -> x
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, Subtensor):
+        return None
+    outer = iter(parts_of(node))
+    merged: list[Part] = []
+    for part in parts_of(owner):
+        both = merged_part(part, next(outer)) if is_slice(part) else part
+        if both is None:
+            return None
+        merged.append(both)
+    return typed(view(owner.inputs[0], merged), node)
+
+
+def merged_part(inner: tuple[Any, ...], outer: Part) -> Part | None:
+    """What a part means on the axis that a slice was taken of; None if not known."""
+    if inner == FULL or outer == FULL:
+        return outer if inner == FULL else inner
+    first, end, stride = numbers_of(inner) or (None, None, None)
+    if (first, end, stride) == (None, None, -1) and is_slice(outer):
+        return FULL if numbers_of(outer) == (None, None, -1) else None
+    first, stride = first or 0, stride or 1
+    if numbers_of(inner) is None or min(first, end or 0, stride - 1) < 0:
+        return None
+    if not is_slice(outer):
+        place = integer_of(outer)
+        if place is None or place < 0:
+            return None
+        place = first + place * stride
+        return integer(place) if end is None or place < end else None
+    return merged_slices(first, end, stride, numbers_of(outer))
+
+
+def merged_slices(
+    first: int, end: int | None, stride: int, outer: tuple[Any, ...] | None
+) -> Part | None:
+    """A slice of a slice whose numbers are not negative."""
+    start, stop, step = outer or (None, None, None)
+    start, step = start or 0, step or 1
+    if outer is None or min(start, stop or 0, step - 1) < 0:
+        return None
+    ends = [end] if end is not None else []
+    ends += [first + stop * stride] if stop is not None else []
+    both = (first + start * stride, min(ends, default=None), step * stride)
+    return (
+        integer(both[0]) if both[0] else None,
+        None if both[1] is None else integer(both[1]),
+        integer(both[2]) if both[2] != 1 else None,
+    )
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def index_before_moving_axes(node: Apply) -> Variable | None:
+    """The index comes before the axes are moved.
+
+    X.T[1] -> X[:, 1]
+    X.T[1:, 0] -> X[0, 1:]
+    X.T[1:] -> X[:, 1:].T
+    row(x)[:, 1:] -> row(x[1:])
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, DimShuffle):
+        return None
+    (x,) = owner.inputs
+    inner: list[Part] = [FULL] * x.type.ndim
+    order: list[int | str] = []
+    for place, part in zip(owner.op.new_order, parts_of(node), strict=True):
+        if isinstance(place, int):
+            inner[place] = part
+        if is_slice(part):
+            order.append(place)
+        if place == "x" and part != FULL and not is_first(part):
+            return None
+    kept = [axis for axis, part in enumerate(inner) if is_slice(part)]
+    moved = [kept.index(axis) if isinstance(axis, int) else axis for axis in order]
+    return typed(dimshuffle(view(x, inner), *moved), node)
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def index_before_repeating(node: Apply) -> Variable | None:
+    """What is repeated is indexed first, and then repeated less.
+
+    broadcast_to(a, (3, 4))[1] -> broadcast_to(a, (4,))
+    broadcast_to(row(x), (3, x.shape[0]))[0, 1] -> row(x)[0, 1]
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, BroadcastTo):
+        return None
+    x, vector = owner.inputs
+    lengths = elements(vector)
+    if lengths is None:
+        return None
+    extra = len(lengths) - x.type.ndim
+    inner: list[Part] = []
+    left: list[Any] = []
+    for axis, part in enumerate(parts_of(node)):
+        repeats = axis < extra or x.type.broadcastable[axis - extra]
+        if is_slice(part):
+            left.append(length_of_slice(part, lengths[axis]))
+        if axis >= extra:
+            inner.append(repeated_part(part) if repeats else part)
+    if any(length is None for length in left):
+        return None
+    taken = view(x, inner)
+    return typed(broadcast_to(taken, left) if left else taken, node)
+
+
+def repeated_part(part: Part) -> Part:
+    """A part of an index on an axis of length 1 that was repeated."""
+    return FULL if is_slice(part) else integer(0)
+
+
+# ---- views of what is computed ----
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """Elements that are not asked for are not computed.
+
+    exp(X)[0] -> exp(X[0])
+    (X + row(u))[1, 2:] -> X[1, 2:] + row(u)[0, 2:]
+    (X + row(u))[1:] -> X[1:] + row(u)
+    """
+    whole = node.inputs[0]
+    owner = whole.owner
+    if owner is None or not isinstance(owner.op, Elemwise) or len(owner.outputs) > 1:
+        return None
+    if not only_reader(fgraph, whole) or owner.op.destroy_map:
+        return None
+    parts = parts_of(node)
+    inputs = [
+        view(
+            given,
+            [
+                repeated_part(part) if flag and not repeats else part
+                for part, flag, repeats in zip(
+                    parts,
+                    given.type.broadcastable,
+                    whole.type.broadcastable,
+                    strict=True,
+                )
+            ],
+        )
+        for given in owner.inputs
+    ]
+    return typed(owner.op.make_node(*inputs).out, node)
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """One of several arrays side by side is that array; others are indexed first.
+
+    join(0, row(x), row(y))[1] -> row(y)[0]
+    join(1, X, Y)[0] -> join(0, X[0], Y[0])
+    join(0, X, Y)[:, 1:] -> join(0, X[:, 1:], Y[:, 1:])
+    """
+    whole = node.inputs[0]
+    owner = whole.owner
+    if owner is None or not isinstance(owner.op, Join):
+        return None
+    parts, axis = parts_of(node), owner.op.axis
+    along = parts[axis]
+    if along != FULL:
+        place = None if is_slice(along) else integer_of(along)
+        ones = all(given.type.broadcastable[axis] for given in owner.inputs)
+        if place is None or not ones or place >= len(owner.inputs):
+            return None
+        parts[axis] = integer(0)
+        return typed(view(owner.inputs[place], parts), node)
+    if not only_reader(fgraph, whole):
+        return None
+    left = sum(is_slice(part) for part in parts[:axis])
+    joined = Join(left)(*(view(given, parts) for given in owner.inputs))
+    return typed(joined, node)
+
+
+@rewrite(phase="simplify", ops=[Subtensor])
+def index_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """Rows and columns that are not asked for are not multiplied.
+
+    dot(X, Y)[1] -> dot(X[1], Y)
+    dot(X, Y)[:, 1:] -> dot(X, Y[:, 1:])
+    dot(X, Y)[1, 2] -> dot(X[1], Y[:, 2])
+    dot(X, u)[1:] -> dot(X[1:], u)
+    """
+    whole = node.inputs[0]
+    owner = whole.owner
+    if owner is None or not isinstance(owner.op, Dot):
+        return None
+    if not only_reader(fgraph, whole):
+        return None
+    a, b = owner.inputs
+    parts = parts_of(node)
+    rows = parts[: a.type.ndim - 1]
+    columns = [FULL] * (b.type.ndim - 1) + parts[len(rows) :]
+    return typed(owner.op.make_node(view(a, rows), view(b, columns)).out, node)
+
+
+@rewrite(phase="canonicalize", ops=[Subtensor])
+def take_from_made_vector(node: Apply) -> Variable | None:
+    """An element of a vector made of scalars is that scalar.
+
+    subtensor(make_vector(shape_i(X, 0), shape_i(X, 1)), 1) -> shape_i(X, 1)
+    subtensor(make_vector(1, 2, shape_i(x, 0)), slice(2)) -> make_vector(1, 2)
+    """
+    x = node.inputs[0]
+    if x.owner is None or not isinstance(x.owner.op, MakeVector):
+        return None
+    (part,) = parts_of(node)
+    scalars = x.owner.inputs
+    known = numbers_of(part) if is_slice(part) else integer_of(part)
+    if isinstance(known, int):
+        fits = -len(scalars) <= known < len(scalars)
+        return cast(scalars[known], x.type.dtype) if fits else None
+    if known is None:
+        return None
+    chosen = scalars[slice(*known)]
+    return typed(MakeVector(x.type.dtype)(*chosen), node) if chosen else None

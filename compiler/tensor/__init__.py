@@ -1,0 +1,499 @@
+"""The namespace ``T`` of programs: types, constructors of variables, functions of them.
+
+>>> import gpuarray.compiler.tensor as T
+>>> T.fmatrix("x").type
+TensorType(float32, matrix)
+
+`T.<row>` exists for every row of the table of scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gpuarray.compiler.config import config
+from gpuarray.compiler.derivatives.forward import Rop
+from gpuarray.compiler.derivatives.jacobians import hessian, jacobian
+from gpuarray.compiler.derivatives.reverse import Lop, grad
+from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.advanced import (
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    Nonzero,
+)
+from gpuarray.compiler.ops.argmax import Argmax, argmax, argmin, max_and_argmax
+from gpuarray.compiler.ops.axes import (
+    SpecifyShape,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    atleast_nd,
+    broadcast_arrays,
+    broadcast_like,
+    expand_dims,
+    get_vector_length,
+    is_flat,
+    makeKeepDims,
+    moveaxis,
+    rollaxis,
+    shape_padaxis,
+    specify_shape,
+    squeeze,
+)
+from gpuarray.compiler.ops.basic import MakeVector, as_tensor_variable, constant
+from gpuarray.compiler.ops.broadcast import (
+    Rebroadcast,
+    addbroadcast,
+    broadcast_to,
+    patternbroadcast,
+    unbroadcast,
+)
+from gpuarray.compiler.ops.conversions import (
+    LoadFromDisk,
+    default,
+    extract_constant,
+    get_scalar_constant_value,
+    load,
+    scalar_from_tensor,
+    tensor_copy,
+    tensor_from_scalar,
+)
+from gpuarray.compiler.ops.creation import (
+    AllocEmpty,
+    ARange,
+    alloc,
+    arange,
+    empty,
+    eye,
+    full,
+    full_like,
+    identity,
+    identity_like,
+    linspace,
+    mgrid,
+    ogrid,
+    ones,
+    to_one_hot,
+    zeros,
+)
+from gpuarray.compiler.ops.diagonals import (
+    AllocDiag,
+    ExtractDiag,
+    alloc_diag,
+    diag,
+    diagonal,
+    extract_diag,
+    fill_diagonal,
+    fill_diagonal_offset,
+    trace,
+    tri,
+    tril,
+    triu,
+)
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.extra_ops import (
+    Unique,
+    bartlett,
+    bincount,
+    cov,
+    cpu_contiguous,
+    ravel_multi_index,
+    searchsorted,
+    unique,
+    unravel_index,
+)
+from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
+from gpuarray.compiler.ops.joining import (
+    Join,
+    Split,
+    concatenate,
+    horizontal_stack,
+    join,
+    split,
+    stack,
+    stacklists,
+    vertical_stack,
+)
+from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
+from gpuarray.compiler.ops.marks import consider_constant
+from gpuarray.compiler.ops.math import (
+    cast,
+    divmod,
+    isclose,
+    largest,
+    ones_like,
+    smallest,
+    true_div,
+    zeros_like,
+)
+from gpuarray.compiler.ops.operators import Operators
+from gpuarray.compiler.ops.padding import pad
+from gpuarray.compiler.ops.picking import (
+    choose,
+    compress,
+    flatnonzero,
+    inverse_permutation,
+    nonzero,
+    nonzero_values,
+    permute_row_elements,
+    take,
+)
+from gpuarray.compiler.ops.products import (
+    BatchedDot,
+    batched_dot,
+    batched_tensordot,
+    kron,
+    matmul,
+)
+from gpuarray.compiler.ops.reduce import (
+    Reduce,
+    all,
+    any,
+    max,
+    mean,
+    min,
+    prod,
+    ptp,
+    std,
+    sum,
+    var,
+)
+from gpuarray.compiler.ops.repeating import repeat, roll, tile
+from gpuarray.compiler.ops.scanning import CumOp, cumprod, cumsum, diff
+from gpuarray.compiler.ops.shape import (
+    DimShuffle,
+    Reshape,
+    dimshuffle,
+    flatten,
+    reshape,
+    shape,
+    shape_padleft,
+    shape_padright,
+    swapaxes,
+    transpose,
+)
+from gpuarray.compiler.ops.sorting import (
+    ArgSort,
+    Sort,
+    TopK,
+    argsort,
+    argtopk,
+    put_along_axis,
+    sort,
+    take_along_axis,
+    topk,
+    topk_and_argtopk,
+)
+from gpuarray.compiler.ops.special import (
+    allclose,
+    ceil_intdiv,
+    chi2sf,
+    complex_from_polar,
+    gammal,
+    gammau,
+    iround,
+    round,
+)
+from gpuarray.compiler.ops.subtensor import IncSubtensor, Subtensor
+from gpuarray.compiler.ops.transfer import gpu_from_host, host_from_gpu, transfer
+from gpuarray.compiler.tensor import (
+    extra_ops,
+    fft,
+    nlinalg,
+    nnet,
+    opt,
+    slinalg,
+    subtensor,
+)
+
+Constructor = Callable[..., Variable]
+
+as_tensor = as_tensor_variable
+
+# The prefix of a constructor's name says the dtype; without one it is floatX.
+PREFIXES = {
+    "b": "int8",
+    "w": "int16",
+    "i": "int32",
+    "l": "int64",
+    "ub": "uint8",
+    "uw": "uint16",
+    "ui": "uint32",
+    "ul": "uint64",
+    "f": "float32",
+    "d": "float64",
+    "c": "complex64",
+    "z": "complex128",
+}
+PATTERNS: dict[str, tuple[bool, ...]] = {
+    "scalar": (),
+    "vector": (False,),
+    "row": (True, False),
+    "col": (False, True),
+    "matrix": (False, False),
+    "tensor3": (False,) * 3,
+    "tensor4": (False,) * 4,
+    "tensor5": (False,) * 5,
+    "tensor6": (False,) * 6,
+    "tensor7": (False,) * 7,
+}
+
+
+def tensor(
+    dtype: Any, broadcastable: Iterable[bool] = (), name: str | None = None
+) -> Variable:
+    """A variable of ``dtype`` whose axes broadcast where ``broadcastable`` says so."""
+    return TensorType(dtype_name(dtype), tuple(broadcastable))(name)
+
+
+def _constructor(
+    kind: str, pattern: tuple[bool, ...], fixed: str | None = None
+) -> Constructor:
+    def make(name: str | None = None, dtype: Any = None) -> Variable:
+        if name is not None and not isinstance(name, str):
+            raise GraphTypeError(f"{kind}: the name is {name!r}, expected a string")
+        return TensorType(fixed or dtype_name(dtype or config.floatX), pattern)(name)
+
+    def make_fixed(name: str | None = None) -> Variable:
+        return make(name)
+
+    chosen: Constructor = make if fixed is None else make_fixed
+    chosen.__name__ = chosen.__qualname__ = kind
+    chosen.__doc__ = f"A variable: a {kind} of dtype {fixed or 'floatX, or another'}."
+    return chosen
+
+
+def _several(make: Constructor) -> Callable[..., list[Variable]]:
+    def make_several(*names: str | int) -> list[Variable]:
+        listed: Sequence[str | int | None] = names
+        if len(names) == 1 and isinstance(names[0], int):
+            listed = [None] * names[0]
+        elif len(names) == 1 and isinstance(names[0], str):
+            listed = list(names[0])
+        return [make(name) for name in listed]
+
+    make_several.__doc__ = (
+        f"Variables made by `{make.__name__}`: one a name, one a letter of a single "
+        "string, or as many as a number says."
+    )
+    return make_several
+
+
+def _constructors() -> dict[str, Callable[..., Any]]:
+    made: dict[str, Callable[..., Any]] = {}
+    for shape_name, pattern in PATTERNS.items():
+        plural = "matrices" if shape_name == "matrix" else f"{shape_name}s"
+        for prefix, dtype in {"": None, **PREFIXES}.items():
+            make = _constructor(prefix + shape_name, pattern, dtype)
+            made[prefix + shape_name] = make
+            made[prefix + plural] = _several(make)
+    return made
+
+
+_MADE = {**math.FUNCTIONS, **_constructors()}
+globals().update({name: each for name, each in _MADE.items() if name not in globals()})
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    *_MADE,
+    "ARange",
+    "AdvancedBooleanIncSubtensor",
+    "AdvancedBooleanSubtensor",
+    "AdvancedIncSubtensor",
+    "AdvancedIncSubtensor1",
+    "AdvancedSubtensor",
+    "AdvancedSubtensor1",
+    "AllocDiag",
+    "AllocEmpty",
+    "ArgSort",
+    "Argmax",
+    "BatchedDot",
+    "Constant",
+    "CumOp",
+    "DimShuffle",
+    "Dot",
+    "Elemwise",
+    "ExtractDiag",
+    "IncSubtensor",
+    "Join",
+    "LoadFromDisk",
+    "Lop",
+    "MakeVector",
+    "Nonzero",
+    "Operators",
+    "Rebroadcast",
+    "Reduce",
+    "Reshape",
+    "Rop",
+    "Sort",
+    "SpecifyShape",
+    "Split",
+    "Subtensor",
+    "TensorType",
+    "TopK",
+    "Unique",
+    "Variable",
+    "addbroadcast",
+    "all",
+    "allclose",
+    "alloc",
+    "alloc_diag",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "argtopk",
+    "as_tensor",
+    "as_tensor_variable",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "atleast_nd",
+    "bartlett",
+    "batched_dot",
+    "batched_tensordot",
+    "bincount",
+    "broadcast_arrays",
+    "broadcast_like",
+    "broadcast_to",
+    "cast",
+    "ceil_intdiv",
+    "chi2sf",
+    "choose",
+    "complex_from_polar",
+    "compress",
+    "concatenate",
+    "consider_constant",
+    "constant",
+    "cov",
+    "cpu_contiguous",
+    "cumprod",
+    "cumsum",
+    "default",
+    "diag",
+    "diagonal",
+    "diff",
+    "dimshuffle",
+    "divmod",
+    "dot",
+    "empty",
+    "expand_dims",
+    "extra_ops",
+    "extract_constant",
+    "extract_diag",
+    "eye",
+    "fft",
+    "fill_diagonal",
+    "fill_diagonal_offset",
+    "flatnonzero",
+    "flatten",
+    "full",
+    "full_like",
+    "gammal",
+    "gammau",
+    "get_scalar_constant_value",
+    "get_vector_length",
+    "gpu_from_host",
+    "grad",
+    "hessian",
+    "horizontal_stack",
+    "host_from_gpu",
+    "identity",
+    "identity_like",
+    "inc_subtensor",
+    "inverse_permutation",
+    "iround",
+    "is_flat",
+    "isclose",
+    "jacobian",
+    "join",
+    "kron",
+    "largest",
+    "linspace",
+    "load",
+    "makeKeepDims",
+    "matmul",
+    "max",
+    "max_and_argmax",
+    "mean",
+    "mgrid",
+    "min",
+    "moveaxis",
+    "nlinalg",
+    "nnet",
+    "nonzero",
+    "nonzero_values",
+    "ogrid",
+    "ones",
+    "ones_like",
+    "opt",
+    "outer",
+    "pad",
+    "patternbroadcast",
+    "permute_row_elements",
+    "prod",
+    "ptp",
+    "put_along_axis",
+    "ravel_multi_index",
+    "repeat",
+    "reshape",
+    "roll",
+    "rollaxis",
+    "round",
+    "scalar_from_tensor",
+    "searchsorted",
+    "set_subtensor",
+    "shape",
+    "shape_padaxis",
+    "shape_padleft",
+    "shape_padright",
+    "slinalg",
+    "smallest",
+    "sort",
+    "specify_shape",
+    "split",
+    "squeeze",
+    "stack",
+    "stacklists",
+    "std",
+    "subtensor",
+    "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tensor",
+    "tensor_copy",
+    "tensor_from_scalar",
+    "tensordot",
+    "tile",
+    "to_one_hot",
+    "topk",
+    "topk_and_argtopk",
+    "trace",
+    "transfer",
+    "transpose",
+    "tri",
+    "tril",
+    "triu",
+    "true_div",
+    "unbroadcast",
+    "unique",
+    "unravel_index",
+    "var",
+    "vertical_stack",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,7 @@
+"""The namespace ``T.fft``: Fourier transforms of real arrays."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.ops.fft import IRFFT, RFFT, irfft, rfft
+
+__all__ = ["IRFFT", "RFFT", "irfft", "rfft"]

@@ -1,0 +1,9 @@
+"""The namespace ``T.opt``: what programs take from there."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.ops.debugging import Assert, assert_op
+
+assert_ = assert_op
+
+__all__ = ["Assert", "assert_", "assert_op"]

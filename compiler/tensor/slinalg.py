@@ -1,0 +1,31 @@
+"""The namespace ``T.slinalg``: linear algebra beyond NumPy's."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.ops.nlinalg import Eigvalsh
+from gpuarray.compiler.ops.products import kron
+from gpuarray.compiler.ops.slinalg import Cholesky, Expm, cholesky, eigvalsh, expm
+from gpuarray.compiler.ops.solving import (
+    Solve,
+    solve,
+    solve_lower_triangular,
+    solve_symmetric,
+    solve_triangular,
+    solve_upper_triangular,
+)
+
+__all__ = [
+    "Cholesky",
+    "Eigvalsh",
+    "Expm",
+    "Solve",
+    "cholesky",
+    "eigvalsh",
+    "expm",
+    "kron",
+    "solve",
+    "solve_lower_triangular",
+    "solve_symmetric",
+    "solve_triangular",
+    "solve_upper_triangular",
+]

@@ -1,0 +1,29 @@
+"""The namespace ``T.subtensor``: indexing, and changes of parts of arrays."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.ops.advanced import (
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+)
+from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
+from gpuarray.compiler.ops.picking import take
+from gpuarray.compiler.ops.subtensor import IncSubtensor, Subtensor
+
+__all__ = [
+    "AdvancedBooleanIncSubtensor",
+    "AdvancedBooleanSubtensor",
+    "AdvancedIncSubtensor",
+    "AdvancedIncSubtensor1",
+    "AdvancedSubtensor",
+    "AdvancedSubtensor1",
+    "IncSubtensor",
+    "Subtensor",
+    "inc_subtensor",
+    "set_subtensor",
+    "take",
+]
