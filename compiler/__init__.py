@@ -10,15 +10,35 @@ TensorType(float64, matrix)
 
 from __future__ import annotations
 
-from gpuarray.compiler import gradient, printing, tensor
+from gpuarray.compiler import compile, gradient, printing, sandbox, tensor
 from gpuarray.compiler.config import config
+from gpuarray.compiler.debug import DebugMode, Mode, MonitorMode, NanGuardMode
 from gpuarray.compiler.errors import CompilerError
-from gpuarray.compiler.function import In, Out, function
-from gpuarray.compiler.gradient import Lop, grad
+from gpuarray.compiler.function import (
+    Function,
+    In,
+    OrderedUpdates,
+    Out,
+    Param,
+    clone,
+    function,
+    function_dump,
+)
+from gpuarray.compiler.gradient import (
+    Lop,
+    Rop,
+    grad,
+    hessian,
+    jacobian,
+    subgraph_grad,
+)
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.testvalues import get_test_value
 from gpuarray.compiler.graph.traverse import clone_replace
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
+from gpuarray.compiler.ops.conversions import get_scalar_constant_value
+from gpuarray.compiler.ops.fromgraph import OpFromGraph
 from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.shared import SharedVariable, shared
 from gpuarray.compiler.tensor import dot
@@ -27,25 +47,43 @@ __all__ = [
     "Apply",
     "CompilerError",
     "Constant",
+    "DebugMode",
+    "Function",
     "FunctionGraph",
     "GpuArrayType",
     "In",
     "Lop",
+    "Mode",
+    "MonitorMode",
+    "NanGuardMode",
     "Op",
+    "OpFromGraph",
+    "OrderedUpdates",
     "Out",
+    "Param",
+    "Rop",
     "SharedVariable",
     "TensorType",
     "Type",
     "Variable",
+    "clone",
     "clone_replace",
+    "compile",
     "config",
     "dot",
     "function",
+    "function_dump",
+    "get_scalar_constant_value",
+    "get_test_value",
     "grad",
     "gradient",
+    "hessian",
+    "jacobian",
     "pp",
     "pprint",
     "printing",
+    "sandbox",
     "shared",
+    "subgraph_grad",
     "tensor",
 ]

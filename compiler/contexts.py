@@ -8,6 +8,7 @@ from gpuarray.compiler.config import config, context_map
 from gpuarray.compiler.errors import NotOfferedError
 from gpuarray.context import Context, context
 from gpuarray.doctor import devices
+from gpuarray.errors import GpuArrayError
 
 
 def open_context(name: str | None = None) -> Context:
@@ -17,6 +18,17 @@ def open_context(name: str | None = None) -> Context:
     """
     chosen = context_map(config.contexts).get(name or "", name or config.device)
     return processor() if chosen == "cpu" else context(chosen or None)
+
+
+def context_or_default(name: str) -> Context:
+    """The context that something came from, the default one where that is not there.
+
+    Raises DeviceNotFound where there is neither.
+    """
+    try:
+        return context(name)
+    except GpuArrayError:
+        return open_context()
 
 
 def processor() -> Context:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from gpuarray import Array, asarray
-from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
 
 Value = Any  # np.ndarray | Array
 
@@ -18,7 +19,8 @@ class Container:
 
     ``value`` is a NumPy array, or an `Array` once the value was needed on a context,
     where it then stays. ``context_name`` names the context that functions are to move
-    it to: ``"cpu"`` for none, None for the default one.
+    it to: ``"cpu"`` for none, None for the default one. A pickle holds a NumPy array
+    wherever the value is, so that it loads where that context is not.
     """
 
     __slots__ = ("context_name", "value")
@@ -39,15 +41,36 @@ class Container:
             return self.value
         return np.asarray(self.value)
 
+    def __reduce__(self) -> tuple[type[Container], tuple[Any, str | None]]:
+        return Container, (self.host_value(), self.context_name)
+
+
+def has_dtype(value: Any, kind: ArrayType) -> bool:
+    """Whether a value is an array, or a number of NumPy's, of the type's dtype."""
+    return hasattr(value, "dtype") and value.dtype == kind.numpy_dtype
+
 
 class SharedVariable(Variable):
-    """A variable whose value outlives the calls of the functions that use it."""
+    """A variable whose value outlives the calls of the functions that use it.
+
+    ``default_update`` is an expression that becomes its value after each call of a
+    function that reads it and says nothing else of it. If ``strict``, it takes values
+    of its own dtype only; ``allow_downcast`` says whether they may lose digits.
+    """
 
     def __init__(
-        self, type: TensorType, name: str | None, container: Container
+        self,
+        type: TensorType,
+        name: str | None,
+        container: Container,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
     ) -> None:
         super().__init__(type, name=name)
         self.container = container
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.default_update: Any = None
 
     def get_value(
         self, borrow: bool = False, return_internal_type: bool = False
@@ -75,41 +98,66 @@ class SharedVariable(Variable):
             self._check_device_value(new_value)
             self.container.value = new_value if borrow else new_value.copy()
             return
-        array = self.type.filter(new_value)
+        if self.strict and not has_dtype(new_value, self.type):
+            raise GraphTypeError(
+                f"set_value: {self} is strict: given a {type(new_value).__name__}, "
+                f"expected an array of {self.type.dtype}"
+            )
+        array = self.type.filter(new_value, self.allow_downcast)
         is_own = borrow or array is not new_value
         self.container.value = array if is_own else array.copy()
 
     def _check_device_value(self, value: Array) -> None:
-        if value.dtype != np.dtype(self.type.dtype) or value.ndim != self.type.ndim:
+        kind = self.type
+        is_fit = (
+            value.dtype == kind.numpy_dtype
+            and value.ndim == kind.ndim
+            and all(
+                length == 1 or not flag
+                for length, flag in zip(value.shape, kind.broadcastable, strict=True)
+            )
+        )
+        if not is_fit:
             raise GraphTypeError(
-                f"set_value: given an array of {value.dtype} with {value.ndim} axes, "
-                f"expected {self.type}"
+                f"set_value: given an array of {value.dtype}, shape "
+                f"{tuple(value.shape)}, expected {kind}"
             )
 
     def zero(self, borrow: bool = False) -> None:
         """Set every element to 0; the shape stays."""
         value = self.container.value
-        self.container.value = np.zeros(tuple(value.shape), self.type.dtype)
+        self.container.value = np.zeros(tuple(value.shape), self.type.numpy_dtype)
 
     def clone(self, name: str | None = None) -> SharedVariable:
         """A variable over the same container."""
-        chosen = self.name if name is None else name
-        return SharedVariable(self.type, chosen, self.container)
+        copy = SharedVariable(
+            self.type,
+            self.name if name is None else name,
+            self.container,
+            self.strict,
+            self.allow_downcast,
+        )
+        copy.tag = SimpleNamespace(**vars(self.tag))
+        return copy
 
 
 def shared(
     value: Any,
     name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    *,
     borrow: bool = False,
-    target: str | None = None,
     broadcastable: tuple[bool, ...] | None = None,
+    target: str | None = None,
 ) -> SharedVariable:
     """A shared variable that starts as ``value``: a number, NumPy array or `Array`.
 
     Its type has the value's dtype and number of axes, none of which broadcasts unless
-    ``broadcastable`` says so. The value is copied unless ``borrow``. Functions move it
-    to the context ``target`` when they first need it there: None is the default
-    context, ``"cpu"`` keeps it on the host.
+    ``broadcastable`` says so. If ``strict``, later values must have its dtype;
+    ``allow_downcast`` lets them lose digits. The value is copied unless ``borrow``.
+    Functions move it to the context ``target`` when they first need it there: None is
+    the default context, ``"cpu"`` keeps it on the host.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(
@@ -117,13 +165,24 @@ def shared(
             "array"
         )
     array = value if isinstance(value, Array) else np.asarray(value)
-    if array.dtype.kind not in "biuf":
+    try:
+        dtype = dtype_name(array.dtype)
+    except CompilerError as error:
         raise GraphTypeError(
             f"shared: given {value!r}, a {type(value).__name__}; expected a number or "
-            "an array of numbers"
-        )
+            f"an array of numbers: {error}"
+        ) from error
     pattern = (False,) * array.ndim if broadcastable is None else broadcastable
-    kind = TensorType(dtype_name(array.dtype), pattern)
-    variable = SharedVariable(kind, name, Container(None, target))
+    if len(pattern) != array.ndim:
+        raise GraphValueError(
+            f"shared: broadcastable={pattern} for a value of {array.ndim} axes"
+        )
+    variable = SharedVariable(
+        TensorType(dtype, pattern),
+        name,
+        Container(None, target),
+        strict,
+        allow_downcast,
+    )
     variable.set_value(array, borrow=borrow or array is not value)
     return variable

@@ -74,20 +74,37 @@ def operands(name):
     return arrays
 
 
+# By orders and shapes no gradient is offered.
+OTHER_OPERANDS = {
+    "where": (0, "bool"),
+    "ldexp": (1, "int32"),
+    **{name: (0, "int8") for name in ("jv", "iv", "gammainc", "gammaincc")},
+}
+
+
+def row_case(name, dtype="float64"):
+    """Operands of a row and variables for them, of real numbers where it takes them."""
+    arrays = operands(name)
+    dtypes = [dtype] * len(arrays)
+    if name in OTHER_OPERANDS:
+        place, dtypes[place] = OTHER_OPERANDS[name]
+        arrays[place] = (arrays[place] > 0).astype(dtypes[place])
+    variables = [T.vector(f"x{i}", dtype=each) for i, each in enumerate(dtypes)]
+    return arrays, variables
+
+
 FLOAT_ROWS = sorted(
     name
     for name, row in SCALARS.items()
-    if row.result != "bool" and not name.startswith(("bitwise", "left", "right", "inv"))
+    if row.result != "bool"
+    and not row.gives_complex
+    and not name.startswith(("bitwise", "left", "right", "inv"))
 )
 
 
 @pytest.mark.parametrize("name", [n for n in FLOAT_ROWS if n not in WITHOUT])
 def test_the_gradient_of_a_row_agrees_with_finite_differences(name):
-    arrays = operands(name)
-    variables = [T.dvector(f"x{i}") for i in range(len(arrays))]
-    if name == "where":
-        arrays[0] = arrays[0] > 0
-        variables[0] = T.vector("condition", dtype="bool")
+    arrays, variables = row_case(name)
     assert_gradients_agree(Elemwise(SCALARS[name]), arrays, variables, rtol=2e-5)
 
 
@@ -95,10 +112,10 @@ def test_the_gradient_of_a_row_agrees_with_finite_differences(name):
     "name", [n for n in FLOAT_ROWS if n not in {*WITHOUT, "float_power"}]
 )
 def test_the_gradient_of_a_row_stays_in_float32(name):
-    row = SCALARS[name]
-    variables = [T.fvector(f"x{i}") for i in range(row.arity)]
-    out = Elemwise(row)(*variables)
-    gradients = grad(out.sum(), variables, disconnected_inputs="ignore")
+    _, variables = row_case(name, "float32")
+    out = Elemwise(SCALARS[name])(*variables)
+    floats = [each for each in variables if each.dtype == "float32"]
+    gradients = grad(out.sum(), floats, disconnected_inputs="ignore")
     for gradient in gradients:
         for variable in ancestors([gradient]):
             assert variable.dtype != "float64", (variable, variable.owner)
@@ -268,8 +285,8 @@ def test_a_disconnected_input_is_an_error_unless_it_is_ignored():
     cost = (x * n).sum()
     with pytest.raises(DisconnectedInputError, match="y is disconnected"):
         grad(cost, [x, y])
-    with pytest.raises(DisconnectedInputError, match="real numbers only"):
-        grad(cost, n)
+    with pytest.raises(DisconnectedInputError, match="no gradient flows to it"):
+        grad(x.sum() + n[0], n[1:])
     with pytest.warns(UserWarning, match="y is disconnected"):
         grad(cost, y, disconnected_inputs="warn")
     zero = grad(cost, y, disconnected_inputs="ignore")

@@ -5,8 +5,9 @@ import io
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import FunctionGraph, pp, pprint, printing, shared
-from gpuarray.compiler.graph.printing import letters, listing
+from gpuarray.compiler import FunctionGraph, function, pp, pprint, printing, shared
+from gpuarray.compiler.graph.printing import PrettyPrinter, letters, listing
+from gpuarray.compiler.rewrites import optimize
 
 
 def logistic():
@@ -160,3 +161,111 @@ def test_long_formulas_do_not_recurse():
         y = T.exp(y)
     assert pprint(y).count("exp") == 3000
     assert printing.debugprint(y, file="str").count("\n") == 3000
+
+
+def test_debugprint_marks_what_is_overwritten_what_is_a_view_and_where_it_is(context):
+    x = T.dmatrix("x")
+    f = function([x], T.cumsum(x.T, axis=0), mode="FAST_COMPILE")
+    text = printing.debugprint(f, print_view_map=True, print_device=True, file="str")
+    lines = text.splitlines()
+    assert lines[0].startswith("HostFromGpu(gpuarray) [id A] on host ''  v={0: [0]} ")
+    views = [line for line in lines if "InplaceDimShuffle{1,0}" in line]
+    assert views and all("on device" in v and "v={0: [0]}" in v for v in views)
+    w = shared(np.zeros(3), "w")
+    g = function([], updates={w: T.exp(w)})
+    text = printing.debugprint(g, print_destroy_map=True, file="str")
+    assert text.splitlines()[0] == "GpuElemwise{exp}[(0, 0)] [id A] '' d={0: [0]}  0"
+    assert "d=" not in printing.debugprint(g, file="str")
+    kept = printing.debugprint(g, print_storage=True, file="str")
+    assert kept.splitlines()[-1] == "w = [0. 0. 0.]"
+
+
+def test_debugprint_shows_what_fused_kernels_compute():
+    x, y = T.dmatrix("x"), T.dvector("y")
+    fgraph = FunctionGraph([x, y], [T.exp(x * y)])
+    optimize(fgraph)
+    text = printing.debugprint(fgraph, print_fused=True, file="str")
+    tree, _, groups = text.partition("\nFused groups:\n")
+    assert "Composite{exp((i0 * i1))}" in tree and " >" not in tree
+    assert groups.splitlines()[2:] == [
+        " >Elemwise{exp,no_inplace} [id E] ''",
+        " > |Elemwise{mul,no_inplace} [id F] ''",
+        " >   |i0 [id G]",
+        " >   |i1 [id H]",
+    ]
+    assert "Fused" not in printing.debugprint(x + y, print_fused=True, file="str")
+
+
+def test_debugprint_says_who_reads_what_is_read_twice():
+    x = T.dvector("x")
+    a = T.exp(x)
+    fgraph = FunctionGraph([x], [a * a, a])
+    text = printing.debugprint(fgraph, print_clients=True, file="str")
+    assert " |Elemwise{exp,no_inplace} [id B] ''   0 clients: [1, 1, 'output']" in text
+
+
+def test_debugprint_goes_on_with_the_names_of_an_earlier_call():
+    x = T.dvector("x")
+    y = T.exp(x)
+    ids, done = {}, {}
+    printing.debugprint(y, used_ids=ids, done=done, file="str")
+    text = printing.debugprint([y, T.log(x)], used_ids=ids, done=done, file="str")
+    assert text.splitlines() == [
+        "Elemwise{exp,no_inplace} [id A] ''",
+        "Elemwise{log,no_inplace} [id C] ''",
+        " |x [id B]",
+    ]
+
+
+def test_debugprint_takes_nodes_functions_and_variables_together(context):
+    x = T.dvector("x")
+    f = function([x], x + 1)
+    text = printing.debugprint([f, x, T.exp(x).owner], file="str")
+    heads = [line for line in text.splitlines() if not line.startswith(" ")]
+    assert [head.partition(" [")[0] for head in heads] == [
+        "HostFromGpu(gpuarray)",
+        "x",
+        "Elemwise{exp,no_inplace}",
+    ]
+    assert "id " + str(id(x)) in printing.debugprint(x, ids="id", file="str")
+    with pytest.raises(ValueError, match="it takes 'CHAR', 'int', 'id', ''"):
+        printing.debugprint(x, ids="letters")
+
+
+def test_the_trees_of_the_summer_school():
+    x, w, b = T.vector("x"), T.matrix("W"), T.vector("b")
+    dot = T.dot(x, w)
+    out = T.nnet.sigmoid(dot + b)
+    assert printing.debugprint(dot, file="str").splitlines() == [
+        "dot [id A] ''",
+        " |x [id B]",
+        " |W [id C]",
+    ]
+    assert printing.debugprint(out, file="str").splitlines() == [
+        "sigmoid [id A] ''",
+        " |Elemwise{add,no_inplace} [id B] ''",
+        "   |dot [id C] ''",
+        "   | |x [id D]",
+        "   | |W [id E]",
+        "   |b [id F]",
+    ]
+
+
+def test_pprint_learns_other_ways_to_write():
+    pretty = PrettyPrinter()
+    x, y = T.dvector("x"), T.dvector("y")
+    pretty.assign(T.exp(x).owner.op, printing.FunctionPrinter("e"))
+    pretty.assign(type(T.dot(x, y).owner.op), printing.OperatorPrinter("@", -1, "left"))
+    pretty.assign(
+        lambda node: node.op == T.log(x).owner.op, printing.PatternPrinter("ln %(0)s")
+    )
+    pretty.assign(T.sqr(x).owner.op, printing.IgnorePrinter())
+    assert pretty(T.exp(T.dot(x, T.log(T.sqr(y))))) == "e((x @ ln y))"
+    assert pprint(T.exp(x)) == "exp(x)"
+    assert pretty([x, x + y]) == "[x, (x + y)]"
+
+
+def test_pprint_of_a_function_writes_all_outputs(context):
+    x = T.dvector("x")
+    text = pprint(function([x], [T.exp(x), T.log(x)]))
+    assert text[0] == "[" and "exp(" in text and "log(" in text

@@ -1,0 +1,356 @@
+"""DebugMode's run: every rewrite and every step held against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler import rewrites
+from gpuarray.compiler.config import config
+from gpuarray.compiler.debug.failing import evaluation_text
+from gpuarray.compiler.debug.stepwise import Stepwise, Values
+from gpuarray.compiler.errors import (
+    BadDestroyMap,
+    BadOptimization,
+    BadThunkOutput,
+    BadViewMap,
+    InvalidValueError,
+    made_at,
+)
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import Change, FunctionGraph
+from gpuarray.compiler.graph.traverse import ancestors, inputs_of, toposort
+from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.schedule import Lowered
+from gpuarray.compiler.vm import note
+from gpuarray.context import Context
+
+HostArray = np.ndarray[Any, Any]
+
+TOLERANCE = {
+    "float16": 2e-2,
+    "bfloat16": 1e-1,
+    "float32": 1e-4,
+    "complex64": 1e-4,
+    "float64": 1e-7,
+    "complex128": 1e-7,
+}
+"""How far two ways to compute a value may be apart, for numbers near 1."""
+
+
+class Source:
+    """The graph before any rewrite: what rewriting must not change the values of."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        selection: rewrites.Selection,
+        destroyable: Mapping[Variable, int],
+    ) -> None:
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.selection = selection
+        self.destroyable = dict(destroyable)
+
+
+class DebugExecutable:
+    """Runs a function step by step and raises at the first thing that is not right.
+
+    First the original graph is computed with NumPy, each op checked to keep its
+    contract. Then the graph is rewritten again, and each change must keep the value.
+    Then each step of the plan must give what its node's reference makes of the same
+    inputs. Of what an op leaves `undetermined` only type and shape are compared, and so
+    of the outputs that come from it.
+    """
+
+    def __init__(self, source: Source, lowered: Lowered, context: Context) -> None:
+        self.source = source
+        self.lowered = lowered
+        self.plan = lowered.plan
+        self.context = context
+        self._host: dict[int, Any] = {}
+        self._stepwise = Stepwise(lowered, context, after=self._after)
+        self._last = {
+            node: step for step, node in enumerate(lowered.nodes) if node is not None
+        }
+
+    def info(self) -> dict[str, int]:
+        """Counts, as far as they are known."""
+        return self._stepwise.info()
+
+    def run(self, values: Sequence[Any]) -> list[Array]:
+        """Run with all checks."""
+        given = [np.asarray(value) for value in values]
+        expected = check_rewrites(self.source, given)
+        self._host = {number: value.copy() for number, value in enumerate(given)}
+        self._host |= dict(self.plan.constants)
+        results = self._stepwise.run(values)
+        for output, result, right in zip(
+            self.source.outputs, results, expected, strict=True
+        ):
+            found = np.asarray(result)
+            if difference := (
+                compare_shapes(found, right)
+                if is_undetermined(output)
+                else compare(found, right, is_finite_expected=True)
+            ):
+                raise BadThunkOutput(
+                    made_at(
+                        f"DebugMode: the output {output} is not what the expression "
+                        f"gives: {difference}",
+                        output.tag.trace,
+                    )
+                )
+        return results
+
+    def _after(self, number: int, known: Values) -> None:
+        for value in self.plan.steps[number].outs:
+            self._host[value] = np.array(known[value])
+        node = self.lowered.nodes[number]
+        if node is not None and self._last[node] == number:
+            self._check_node(node)
+
+    def _check_node(self, node: Apply) -> None:
+        numbers = self.lowered.numbers
+        is_transfer = isinstance(node.op, Transfer)
+        if is_transfer or not isinstance(node.outputs[0].type, GpuArrayType):
+            return
+        # An integer of the host has no axes where the others have some.
+        ndim = max((v.type.ndim for v in node.inputs), default=0)
+        kinds = [
+            v.type
+            if v.type.ndim == ndim or not isinstance(node.op, Elemwise)
+            else TensorType(v.type.dtype, (True,) * ndim)
+            for v in node.inputs
+        ]
+        arrays = []
+        for variable, kind in zip(node.inputs, kinds, strict=True):
+            if isinstance(variable, Constant):
+                value = np.asarray(variable.data)
+            elif variable in numbers and numbers[variable] in self._host:
+                value = np.asarray(self._host[numbers[variable]])
+            else:
+                return  # lengths, which the executor has used
+            if value.ndim < kind.ndim:
+                value = value.reshape((1,) * kind.ndim)
+            arrays.append(value.astype(kind.dtype))
+        like = Apply(node.op, [k() for k in kinds], [v.type() for v in node.outputs])
+        for variable, right in zip(
+            node.outputs, checked_evaluation(like, arrays), strict=True
+        ):
+            found = self._host[numbers[variable]]
+            if difference := (
+                compare_shapes(found, right)
+                if variable.index in node.op.undetermined
+                else compare(found, right, is_finite_expected=False)
+            ):
+                raise BadThunkOutput(
+                    made_at(
+                        f"DebugMode: {node} gives on {self.context.name} "
+                        f"what its reference does not: {difference}",
+                        node.trace,
+                    )
+                )
+
+
+def check_rewrites(source: Source, values: Sequence[HostArray]) -> list[HostArray]:
+    """The values of the outputs as rewritten; BadOptimization if one has changed."""
+    fgraph = FunctionGraph(source.inputs, source.outputs)
+    given: dict[Variable, HostArray] = {
+        variable: np.asarray(value).astype(variable.type.dtype, copy=False)
+        for variable, value in zip(fgraph.inputs, values, strict=True)
+    }
+    known = dict(given)
+    for variable in fgraph.outputs:
+        value_of(variable, known)
+
+    def check(change: Change) -> None:
+        before = value_of(change.before, known)
+        after = value_of(change.after, known)
+        difference = compare(after, before, is_finite_expected=True)
+        if difference and not rewrites.is_exact(change.reason):
+            difference = moderate_difference(change, known)
+            known.clear()  # what follows is computed from better values now
+            known.update(given)
+        if difference:
+            raise BadOptimization(
+                made_at(
+                    f"DebugMode: the rewrite {change.reason} changes a value: "
+                    f"{_shown(change.before)} became {_shown(change.after)}; "
+                    f"{difference}",
+                    change.before.tag.trace,
+                )
+            )
+
+    fgraph.listeners.append(check)
+    rewrites.optimize(fgraph, source.selection, destroyable=source.destroyable)
+    return [value_of(variable, known) for variable in fgraph.outputs]
+
+
+def moderate_difference(change: Change, known: Mapping[Variable, HostArray]) -> str:
+    """How both sides of a change differ where rounding cannot be the reason.
+
+    A stabilizing rewrite is there to be better where numbers are large. So what both
+    sides are computed from is brought to moderate numbers here.
+    """
+    sides = [change.before, change.after]
+    shared = set(ancestors([change.before])) - {change.before}
+    leaves = {
+        *inputs_of([change.after], blockers=shared),
+        *inputs_of([change.before], blockers=inputs_of([change.after], shared)),
+    } - {change.before, change.after}
+    leaves = {each for each in leaves if not isinstance(each, Constant)}
+    if not leaves <= known.keys():
+        return "and what it is computed from is not known"
+    moderate = {
+        variable: np.clip(known[variable], -2, 2).astype(known[variable].dtype)
+        if known[variable].dtype.kind == "f"
+        else known[variable]
+        for variable in leaves
+    }
+    before, after = (value_of(side, dict(moderate)) for side in sides)
+    return compare(after, before, is_finite_expected=True)
+
+
+def _shown(variable: Variable) -> str:
+    return str(variable.owner) if variable.owner is not None else str(variable)
+
+
+def value_of(variable: Variable, known: dict[Variable, HostArray]) -> HostArray:
+    """The variable's value, computed from known ones and remembered."""
+    if isinstance(variable, Constant):
+        return np.asarray(variable.data)
+    for node in toposort([variable], blockers=known):
+        arrays = [
+            np.asarray(each.data) if isinstance(each, Constant) else known[each]
+            for each in node.inputs
+        ]
+        for output, result in zip(
+            node.outputs, checked_evaluation(node, arrays), strict=True
+        ):
+            known.setdefault(output, result)
+    return known[variable]
+
+
+def checked_evaluation(node: Apply, arrays: Sequence[HostArray]) -> list[HostArray]:
+    """The node's outputs with NumPy, its contract checked.
+
+    Raises InvalidValueError, BadDestroyMap or BadViewMap.
+    """
+    op = node.op
+    given = [np.array(array) for array in arrays]
+    try:
+        results = [np.asarray(each) for each in op.evaluate(node, given)]
+    except Exception as error:
+        note(error, evaluation_text(node, arrays))
+        raise
+    if len(results) != len(node.outputs):
+        raise InvalidValueError(
+            made_at(
+                f"DebugMode: {node} gives {len(results)} results, its node announces "
+                f"{len(node.outputs)}",
+                node.trace,
+            )
+        )
+    for output, result in zip(node.outputs, results, strict=True):
+        if problem := type_problem(output.type, result):
+            raise InvalidValueError(
+                made_at(f"DebugMode: {node} gives {problem}", node.trace)
+            )
+    destroyed = {i for indices in op.destroy_map.values() for i in indices}
+    for i, (array, before) in enumerate(zip(given, arrays, strict=True)):
+        if i not in destroyed and not np.array_equal(
+            array, before, equal_nan=array.dtype.kind in "fc"
+        ):
+            raise BadDestroyMap(
+                made_at(
+                    f"DebugMode: {node} changes its input {i}; its destroy_map, "
+                    f"{dict(op.destroy_map)}, does not say so",
+                    node.trace,
+                )
+            )
+    _check_views(node, given, results)
+    return [np.array(result) for result in results]
+
+
+def _check_views(
+    node: Apply, given: Sequence[HostArray], results: Sequence[HostArray]
+) -> None:
+    op = node.op
+    for o, result in enumerate(results):
+        allowed = {*op.view_map.get(o, ()), *op.destroy_map.get(o, ())}
+        for i, array in enumerate(given):
+            if i not in allowed and np.shares_memory(result, array):
+                raise BadViewMap(
+                    made_at(
+                        f"DebugMode: output {o} of {node} shares memory with its input "
+                        f"{i}; its view_map, {dict(op.view_map)}, does not say so",
+                        node.trace,
+                    )
+                )
+
+
+def type_problem(kind: Type, result: HostArray) -> str:
+    """What of a result is not of the type; empty if it is."""
+    dtype, flags = kind.dtype, kind.broadcastable  # type: ignore[attr-defined]
+    if result.dtype.name != dtype or result.ndim != len(flags):
+        return f"{result.dtype} of {result.ndim} axes, its node announces {kind}"
+    if any(
+        flag and length != 1 for flag, length in zip(flags, result.shape, strict=True)
+    ):
+        return f"shape {result.shape}, its node announces {kind}"
+    return ""
+
+
+def is_undetermined(variable: Variable) -> bool:
+    """Whether the value comes from one that its op leaves undetermined."""
+    return any(
+        each.owner is not None and each.index in each.owner.op.undetermined
+        for each in ancestors([variable])
+    )
+
+
+def compare_shapes(found: HostArray, right: HostArray) -> str:
+    """How the shape and the dtype of an array differ from those of the right one."""
+    if found.shape != right.shape:
+        return f"shape {found.shape}, expected {right.shape}"
+    return "" if found.dtype == right.dtype else f"{found.dtype}, not {right.dtype}"
+
+
+def compare(found: HostArray, right: HostArray, *, is_finite_expected: bool) -> str:
+    """How an array differs from the right one; empty if it is near enough.
+
+    With ``is_finite_expected``, where the right one is not finite, as it is without a
+    stabilizing rewrite, any value will do.
+    """
+    if found.shape != right.shape:
+        return f"shape {found.shape}, expected {right.shape}"
+    tolerance = TOLERANCE.get(right.dtype.name)
+    if tolerance is None:
+        wrong = found != right
+    else:
+        a, b = _wide(found), _wide(right)
+        with np.errstate(all="ignore"):
+            close = np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+        wrong = ~close
+        if is_finite_expected:
+            wrong &= np.isfinite(b)
+            if not config.DebugMode.check_finite:
+                wrong &= np.isfinite(a)
+    if not wrong.any():
+        return ""
+    place = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()
+    return (
+        f"at {place} {found[place]}, expected {right[place]} "
+        f"({int(wrong.sum())} of {wrong.size} elements differ)"
+    )
+
+
+def _wide(array: HostArray) -> HostArray:
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    return array.astype(wide)

@@ -1,0 +1,160 @@
+"""What an error in a run of a function tells: the node, its inputs, the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.config import config
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.printing import debugprint
+
+MOST_INPUTS = 7
+"""So many inputs are listed; an error is to stay within 15 lines."""
+
+WIDTH = 200
+"""Characters of a node's text."""
+
+
+def failure_text(
+    plan: p.Plan,
+    number: int,
+    node: Apply | None,
+    names: Mapping[int, Variable],
+    known: Mapping[int, Any],
+) -> str:
+    """The text about step ``number`` of a plan that could not run.
+
+    ``node`` is what it computes, where that is known; ``names`` has the variables of
+    the plan's values, and ``known`` the values as far as they were computed. With the
+    setting ``exception_verbosity=high`` the graph, the inputs' values and all that is
+    in memory are told too.
+    """
+    step = plan.steps[number]
+    what = step.label if node is None else node_text(node)
+    lines = [f"  in {plan.name}: {what}"]
+    lines += input_lines(
+        [
+            (names.get(value), described(known.get(value), plan.values[value]))
+            for value in step.ins
+        ]
+    )
+    if step.origin:
+        lines.append(f"  made at {step.origin}")
+    if is_long():
+        lines += details(step, node, names, known)
+    else:
+        lines.append("  exception_verbosity=high shows the graph and the values")
+    return "\n".join(lines)
+
+
+def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:
+    """The text about a node that NumPy could not compute from these arrays."""
+    lines = [f"  in {node_text(node)}"]
+    texts = (
+        f"{array.dtype} of shape {array.shape}, strides {array.strides}"
+        for array in arrays
+    )
+    lines += input_lines(list(zip(node.inputs, texts, strict=True)))
+    if node.trace is not None:
+        lines.append(f"  made at {node.trace}")
+    return "\n".join(lines)
+
+
+def is_long() -> bool:
+    """Whether the program asked for long texts."""
+    return config.exception_verbosity == "high"
+
+
+def input_lines(inputs: Sequence[tuple[Variable | None, str]]) -> Iterator[str]:
+    """A line for each input, its variable and a text; for some where there are many."""
+    shown = inputs if is_long() else inputs[:MOST_INPUTS]
+    for place, (variable, text) in enumerate(shown):
+        name = "" if variable is None else f", {called(variable)}"
+        yield f"  input {place}{name}: {text}"
+    if len(shown) < len(inputs):
+        yield f"  and {len(inputs) - len(shown)} inputs more"
+
+
+def node_text(node: Apply) -> str:
+    """A node with the names that the user knows."""
+    return shortened(f"{node.op}({', '.join(map(called, node.inputs))})", WIDTH)
+
+
+def called(variable: Variable) -> str:
+    """The name of a variable, or of the one that was brought to the device as it."""
+    while variable.name is None and variable.owner is not None:
+        if not isinstance(variable.owner.op, Transfer):
+            break
+        (variable,) = variable.owner.inputs
+    return shortened(str(variable), 60)
+
+
+def described(value: Any, kind: p.Value) -> str:
+    """A value in words; what its type is where it was not computed."""
+    if value is None:
+        return f"{kind}, not computed"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value.dtype} of shape {value.shape}, strides {value.strides}"
+
+
+def details(
+    step: p.Step,
+    node: Apply | None,
+    names: Mapping[int, Variable],
+    known: Mapping[int, Any],
+) -> Iterator[str]:
+    """The lines of a long text: stack, graph, values, memory."""
+    trace = None if node is None else node.trace
+    for outer in () if trace is None else trace.outer:
+        yield f"    called at {outer}"
+    if node is not None:
+        yield "  the graph:"
+        graph = debugprint(node.outputs, file="str", print_type=True)
+        yield from (f"    {line}" for line in str(graph).splitlines())
+    yield "  the values of the inputs:"
+    for place, value in enumerate(step.ins):
+        yield f"    input {place}: {shown_value(known.get(value))}"
+    yield "  in memory:"
+    arrays = {n: known[n] for n in sorted(known) if hasattr(known[n], "nbytes")}
+    for number, array in arrays.items():
+        name = called(names[number]) if number in names else f"%{number}"
+        yield f"    {name}: {array.dtype} {array.shape}, {array.nbytes:,} bytes"
+    total = sum(array.nbytes for array in arrays.values())
+    yield f"    together {total:,} bytes"
+
+
+def shown_value(value: Any) -> str:
+    """A value's elements, some of them where there are many."""
+    if isinstance(value, Array):
+        try:
+            value = np.asarray(value)
+        except Exception as error:
+            return f"not readable: {error}"
+    if value is None:
+        return "not computed"
+    return np.array2string(np.asarray(value), threshold=100, prefix=" " * 13)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, its end left out where it is long."""
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def late_text(plan: p.Plan, error: Exception) -> str:
+    """The lines that made the steps which a device tells of when it is waited for.
+
+    Its message ends in the step's label; empty if no step of the plan has that.
+    """
+    message = str(error)
+    origins = dict.fromkeys(
+        step.origin
+        for step in plan.steps
+        if step.origin and message.endswith(f"({step.marked})")
+    )
+    return "\n".join(f"  made at {origin}" for origin in list(origins)[:3])

@@ -1,0 +1,132 @@
+"""Modes: which rewrites a function gets, and how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+from gpuarray.array import Array
+from gpuarray.compiler.debug.checks import DebugExecutable, Source
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.rewrites import PHASES, Selection
+from gpuarray.compiler.schedule import Lowered
+from gpuarray.context import Context
+
+_ALL = tuple(phase.name for phase in PHASES)
+
+OPTIMIZERS: dict[str | None, tuple[str, ...] | None] = {
+    None: (),
+    "None": (),
+    "merge": (),
+    "fast_compile": ("canonicalize",),
+    "o1": ("canonicalize",),
+    "o2": ("canonicalize", "fuse"),
+    "stabilize": ("canonicalize", "simplify", "stabilize"),
+    "o3": tuple(name for name in _ALL if name != "inplace"),
+    "fast_run": None,
+    "fast_run_stable": None,
+    "o4": None,
+    "default": None,
+}
+"""The phases of Theano's names of optimizers; None: those that the settings ask for."""
+
+LINKERS = (None, "cvm", "vm", "c", "c|py", "py", "cvm_nogc", "vm_nogc", "c|py_nogc")
+
+
+class Runner(Protocol):
+    """What runs a plan."""
+
+    plan: Any
+    context: Context
+
+    def run(self, values: Sequence[Any]) -> list[Array]:
+        """The results for the inputs."""
+
+    def info(self) -> dict[str, int]:
+        """Counts of the latest run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a function is compiled and run.
+
+    ``optimizer`` is a name of `OPTIMIZERS`; ``tags_in`` and ``tags_out`` are the names
+    of rewrites that are done besides, or left out. ``linker`` may be any of Theano's:
+    plans have one executor.
+    """
+
+    linker: str | None = None
+    optimizer: str | None = "default"
+    tags_in: frozenset[str] = field(default=frozenset(), kw_only=True)
+    tags_out: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise GraphValueError(
+                f"Mode: optimizer={self.optimizer!r} is not known; there are "
+                f"{', '.join(map(str, OPTIMIZERS))}"
+            )
+        if self.linker not in LINKERS:
+            raise GraphValueError(
+                f"Mode: linker={self.linker!r} is not known; there are "
+                f"{', '.join(map(str, LINKERS))}"
+            )
+        _ = self.selection  # raises for unknown names
+
+    @property
+    def selection(self) -> Selection:
+        """Which rewrites are done."""
+        return Selection(OPTIMIZERS[self.optimizer], self.tags_in, self.tags_out)
+
+    @property
+    def needs_source(self) -> bool:
+        """Whether `load` needs the graph as it was before rewriting."""
+        return False
+
+    def including(self, *tags: str) -> Self:
+        """The mode with further rewrites: of single names, phases, or files."""
+        return replace(self, tags_in=self.tags_in | set(tags))
+
+    def excluding(self, *tags: str) -> Self:
+        """The mode without some rewrites."""
+        return replace(self, tags_out=self.tags_out | set(tags))
+
+    def requiring(self, *tags: str) -> Self:
+        """The same as `including`."""
+        return self.including(*tags)
+
+    def load(
+        self, lowered: Callable[[], Lowered], source: Source | None, context: Context
+    ) -> Runner | None:
+        """What runs a function of this mode on a context, None for the plan as it is.
+
+        ``lowered`` gives its plan with the nodes that made it; ``source`` is the graph
+        before rewriting, for modes that need it.
+        """
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class DebugMode(Mode):
+    """Every rewrite and every step held against NumPy; a hundred times slower.
+
+    The first that differs raises: BadOptimization names the rewrite, BadThunkOutput the
+    node; BadDestroyMap, BadViewMap and InvalidValueError an op that breaks its word.
+    """
+
+    @property
+    def needs_source(self) -> bool:
+        """It does."""
+        return True
+
+    def load(
+        self, lowered: Callable[[], Lowered], source: Source | None, context: Context
+    ) -> Runner:
+        """What runs with all checks. Raises ValueError without the source."""
+        if source is None:
+            raise GraphValueError(
+                "DebugMode: this function comes from a pickle, which does not hold the "
+                "graph before rewriting; compile it again"
+            )
+        return DebugExecutable(source, lowered(), context)

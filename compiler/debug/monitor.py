@@ -1,0 +1,205 @@
+"""MonitorMode and NanGuardMode: a look at what every node computes."""
+
+from __future__ import annotations
+
+import pdb
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler.config import config
+from gpuarray.compiler.debug.checks import Source
+from gpuarray.compiler.debug.mode import Mode, Runner
+from gpuarray.compiler.debug.stepwise import Stepwise, Values
+from gpuarray.compiler.errors import NanGuardError, made_at
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.schedule import Lowered
+from gpuarray.context import Context
+
+BIG = 1e10
+
+
+@dataclass(frozen=True, slots=True)
+class Thunk:
+    """What a node is about to compute from, and what it has computed.
+
+    Each value is in a list of its own, as Theano's storage: an array of the context, an
+    integer, or None where there is none yet.
+    """
+
+    inputs: list[list[Any]]
+    outputs: list[list[Any]]
+
+
+Callback = Callable[[int, Apply, Thunk], None]
+
+
+class Monitor:
+    """Calls back around the steps of each node; ``i`` counts the nodes of a plan."""
+
+    def __init__(
+        self, lowered: Lowered, pre: Callback | None, post: Callback | None
+    ) -> None:
+        self.lowered = lowered
+        self.pre, self.post = pre, post
+        steps: dict[Apply, list[int]] = {}
+        for step, node in enumerate(lowered.nodes):
+            if node is not None:
+                steps.setdefault(node, []).append(step)
+        self.first = {numbers[0]: node for node, numbers in steps.items()}
+        self.last = {numbers[-1]: node for node, numbers in steps.items()}
+        self.number = {node: i for i, node in enumerate(steps)}
+
+    def before(self, step: int, known: Values) -> None:
+        """The hook before a step."""
+        self._call(self.pre, self.first.get(step), known)
+
+    def after(self, step: int, known: Values) -> None:
+        """The hook after a step."""
+        self._call(self.post, self.last.get(step), known)
+
+    def _call(
+        self, callback: Callback | None, node: Apply | None, known: Values
+    ) -> None:
+        if callback is None or node is None:
+            return
+        inputs = [[self._value(each, known)] for each in node.inputs]
+        outputs = [[self._value(each, known)] for each in node.outputs]
+        callback(self.number[node], node, Thunk(inputs, outputs))
+
+    def _value(self, variable: Variable, known: Values) -> Any:
+        if isinstance(variable, Constant):
+            return variable.data
+        number = self.lowered.numbers.get(variable)
+        return None if number is None else known.get(number)
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorMode(Mode):
+    """Functions that call back before and after each node, with its values.
+
+    ``pre_func`` and ``post_func`` get the node's number, the node of the compiled graph
+    and a `Thunk`.
+    """
+
+    pre_func: Callback | None = field(default=None, kw_only=True)
+    post_func: Callback | None = field(default=None, kw_only=True)
+
+    def load(
+        self, lowered: Callable[[], Lowered], source: Source | None, context: Context
+    ) -> Runner:
+        """What runs step by step."""
+        found = lowered()
+        monitor = Monitor(found, self.pre_func, self.post_func)
+        return Stepwise(found, context, monitor.before, monitor.after)
+
+
+def detect_nan(i: int, node: Apply, fn: Thunk) -> None:
+    """A ``post_func`` that prints the node whose output holds nan."""
+    for output in fn.outputs:
+        if problem(output[0], inf=False, big=False):
+            print(f"*** NaN detected ***\n{node}\nInputs : {fn.inputs}")  # noqa: T201
+            return
+
+
+def problem(value: Any, *, nan: bool = True, inf: bool = True, big: bool = True) -> str:
+    """What is not good about an array: ``"nan"``, ``"inf"``, ``"big"`` or nothing."""
+    if value is None or isinstance(value, int):
+        return ""
+    if not isinstance(value, Array):
+        value = np.asarray(value)
+    if value.dtype.kind in "biu" or value.size == 0:
+        return ""
+    largest = abs(value).max()  # nan wins
+    size = float(largest.real if np.iscomplexobj(largest) else largest)
+    if np.isnan(size):
+        return "nan" if nan else ""
+    if np.isinf(size):
+        return "inf" if inf else ""
+    return "big" if big and size > BIG else ""
+
+
+@dataclass(frozen=True, slots=True)
+class NanGuardMode(Mode):
+    """Functions that raise where a value is nan, infinite or beyond 1e10.
+
+    Each of the three is minded as the argument, or else the setting
+    ``NanGuardMode.nan_is_error`` and its kin, says; ``NanGuardMode.action`` may be to
+    warn instead. NanGuardError, an AssertionError, names the node and the user's line.
+    """
+
+    nan_is_error: bool | None = field(default=None, kw_only=True)
+    inf_is_error: bool | None = field(default=None, kw_only=True)
+    big_is_error: bool | None = field(default=None, kw_only=True)
+
+    def load(
+        self, lowered: Callable[[], Lowered], source: Source | None, context: Context
+    ) -> Runner:
+        """What runs step by step, and looks at each result."""
+        found = lowered()
+        monitor = Monitor(found, None, self._look)
+        return _Guarded(self, found, context, monitor)
+
+    def minded(self) -> dict[str, bool]:
+        """Which of nan, infinities and large numbers are minded."""
+        flags = config.NanGuardMode
+        return {
+            "nan": flags.nan_is_error
+            if self.nan_is_error is None
+            else self.nan_is_error,
+            "inf": flags.inf_is_error
+            if self.inf_is_error is None
+            else self.inf_is_error,
+            "big": flags.big_is_error
+            if self.big_is_error is None
+            else self.big_is_error,
+        }
+
+    def _look(self, i: int, node: Apply, fn: Thunk) -> None:
+        for output, variable in zip(fn.outputs, node.outputs, strict=True):
+            self.mind(output[0], f"an output of {node}", variable, node)
+
+    def mind(
+        self, value: Any, what: str, variable: Variable, node: Apply | None = None
+    ) -> None:
+        """Raise, or as the setting says, if a value is not good."""
+        found = problem(value, **self.minded())
+        if not found:
+            return
+        words = {"nan": "nan", "inf": "an infinity", "big": f"a number beyond {BIG:g}"}
+        message = made_at(
+            f"NanGuardMode: {what} holds {words[found]}",
+            variable.tag.trace if node is None else node.trace,
+        )
+        action = config.NanGuardMode.action
+        if action == "warn":
+            warnings.warn(message, stacklevel=2)
+        elif action == "pdb":
+            print(message)  # noqa: T201
+            pdb.set_trace()
+        else:
+            raise NanGuardError(message)
+
+
+class _Guarded(Stepwise):
+    """Steps whose inputs are looked at too."""
+
+    def __init__(
+        self, mode: NanGuardMode, lowered: Lowered, context: Context, monitor: Monitor
+    ) -> None:
+        super().__init__(lowered, context, monitor.before, monitor.after)
+        self.mode = mode
+        self.inputs = {
+            number: variable
+            for variable, number in lowered.numbers.items()
+            if number < lowered.plan.n_inputs and variable.owner is None
+        }
+
+    def run(self, values: Sequence[Any]) -> list[Array]:
+        """Run the plan, its inputs looked at first."""
+        for number, variable in self.inputs.items():
+            self.mode.mind(values[number], f"the input {variable}", variable)
+        return super().run(values)

@@ -1,0 +1,177 @@
+"""A plan run step by step, so that what each step makes can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from gpuarray.array import Array
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.debug.failing import failure_text, late_text
+from gpuarray.compiler.encoder import call
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.parts import Part, pauses, single
+from gpuarray.compiler.schedule import Lowered
+from gpuarray.compiler.vm import Explain, Native, integer, note, read
+from gpuarray.context import Context
+from gpuarray.creation import asarray
+from gpuarray.errors import OutOfMemory
+
+Values = dict[int, Any]
+Hook = Callable[[int, Values], None]
+"""Gets the number of a step and the values that are known: arrays and integers."""
+
+
+def nothing(step: int, values: Values) -> None:
+    """The hook that does nothing."""
+
+
+def nothing_more(*arguments: Any) -> str:
+    """What the steps themselves say of a failure: `Stepwise` says all."""
+    return ""
+
+
+class Stepwise:
+    """A plan on a context whose steps run one by one.
+
+    ``before`` and ``after`` are called around each step; no value is dropped during a
+    run, but a step may overwrite the array of an earlier one.
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        context: Context,
+        before: Hook = nothing,
+        after: Hook = nothing,
+    ) -> None:
+        self.lowered = lowered
+        self.plan = lowered.plan
+        self.context = context
+        self.before = before
+        self.after = after
+        self._loaded: dict[int, tuple[Part, Native]] = {}
+        self._constants = {
+            number: asarray(data, context=context)
+            for number, data in self.plan.constants
+        }
+
+    def run(self, values: Sequence[Any]) -> list[Array]:
+        """Run the plan on its inputs and give its results."""
+        known: Values = {**dict(enumerate(values)), **self._constants}
+        for number, step in enumerate(self.plan.steps):
+            self.before(number, known)
+            try:
+                results = self._step(number, step, known)
+            except Exception as error:
+                node = self.lowered.nodes[number]
+                names = {n: variable for variable, n in self.lowered.numbers.items()}
+                note(error, failure_text(self.plan, number, node, names, known))
+                raise
+            known.update(zip(step.outs, results, strict=True))
+            self.after(number, known)
+        return [known[number] for number in self.plan.outputs]
+
+    def _step(self, number: int, step: p.Step, known: Values) -> Sequence[Any]:
+        given = [known[each] for each in step.ins]
+        if isinstance(step, p.HostInt | p.Dim | p.IntOp):
+            return [integer(step, given)]
+        if isinstance(step, p.Read):
+            return read(step, given[0])
+        if isinstance(step, p.Call) and pauses(step):
+            return call(step, given, self.context)
+        if number not in self._loaded:
+            part = single(self.plan, step)
+            self._loaded[number] = part, Native(part.plan, self.context, nothing_more)
+        part, native = self._loaded[number]
+        found = dict(
+            zip(part.outs, native.run([known[n] for n in part.ins]), strict=True)
+        )
+        return [found[each] for each in step.outs]
+
+    def info(self) -> dict[str, int]:
+        """Counts as those of a function that runs at once, as far as they are known."""
+        return {"n_steps": len(self.plan.steps)}
+
+
+class _Reached(Exception):
+    """The step whose inputs are wanted comes next; ``known`` has the values."""
+
+    def __init__(self, known: Values) -> None:
+        super().__init__()
+        self.known = known
+
+
+def values_before(
+    plan: p.Plan, number: int, context: Context, values: Sequence[Any]
+) -> Values:
+    """What is known before a step of a plan without pauses; found by running it again.
+
+    What the plan would overwrite is copied first.
+    """
+
+    def stop(step: int, known: Values) -> None:
+        if step == number:
+            raise _Reached(known)
+
+    given = list(values)
+    if any(map(overwrites, plan.steps)):
+        given = [v.copy() if isinstance(v, Array) else v for v in given]
+    try:
+        Stepwise(Lowered(plan, (None,) * len(plan.steps), {}), context, stop).run(given)
+    except _Reached as reached:
+        return reached.known
+    return {}
+
+
+def overwrites(step: p.Step) -> bool:
+    """Whether the step writes to the memory of one of its inputs."""
+    over: bool | tuple[int, ...] = getattr(step, "inplace", ())
+    return over if isinstance(over, bool) else any(place >= 0 for place in over)
+
+
+def explainer(
+    lowered: Callable[[], Lowered] | None, whole: p.Plan, context: Context
+) -> Explain:
+    """What tells of failed steps of a function's plan, ``whole``.
+
+    ``lowered`` gives the plan with the nodes that it was made from; without it errors
+    name steps only.
+    """
+
+    def explain(
+        error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
+    ) -> str:
+        late = late_text(whole, error)
+        if late:
+            return late
+        known = {**dict(enumerate(values)), **dict(plan.constants)}
+        if not isinstance(error, OutOfMemory):
+            with suppress(Exception):  # what fails again tells nothing new
+                known |= values_before(plan, number, context, values)
+        node, names = None, {}
+        if lowered is not None:
+            found = lowered()
+            node = found.nodes[first + number]
+            names = names_of(found, plan, number, first)
+        return failure_text(plan, number, node, names, known)
+
+    return explain
+
+
+def names_of(
+    found: Lowered, plan: p.Plan, number: int, first: int
+) -> dict[int, Variable]:
+    """The variables of a part's values, for as many of its steps as the text needs."""
+    whole = {n: variable for variable, n in found.numbers.items()}
+    names: dict[int, Variable] = {}
+    pairs = zip(plan.steps, found.plan.steps[first:], strict=False)
+    for mine, theirs in islice(pairs, number + 1):
+        for here, there in zip(
+            (*mine.ins, *mine.outs), (*theirs.ins, *theirs.outs), strict=True
+        ):
+            if there in whole:
+                names[here] = whole[there]
+    return names

@@ -1,0 +1,252 @@
+"""Forward mode: how a direction at the inputs moves the outputs, node by node.
+
+An op need not know: what flows back through it is linear in what flows in, so the
+derivative of that, along the direction, is the direction at its outputs. Two passes
+backwards make one forwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from gpuarray.compiler.derivatives.node import carries, fitted, is_null, pulled_back
+from gpuarray.compiler.derivatives.reverse import (
+    ReturnDisconnected,
+    absent,
+    check_choice,
+    flow,
+    listed,
+    shaped_as,
+)
+from gpuarray.compiler.errors import (
+    DisconnectedInputError,
+    GraphTypeError,
+    GraphValueError,
+    NoGradientError,
+    NullTypeGradError,
+    made_at,
+)
+from gpuarray.compiler.graph.absent import DisconnectedType
+from gpuarray.compiler.graph.core import Apply, Variable, literal_floats_are, traced_as
+from gpuarray.compiler.graph.traverse import ancestors, clone_replace, toposort
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.transfer import like
+
+Directions = dict[Variable, Variable]
+DisconnectedOutputs = Literal["raise", "ignore"]
+
+
+def Rop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: DisconnectedOutputs = "raise",
+    return_disconnected: ReturnDisconnected = "zero",
+) -> Any:
+    """The Jacobian of ``f`` with respect to ``wrt`` times ``eval_points``.
+
+    ``f`` is a variable, or a list or tuple of them; so is the result, each of the type
+    of its expression. ``eval_points`` has a direction for each of ``wrt``, of its
+    shape; None is no movement. An expression that depends on none of ``wrt`` is an
+    error unless ``disconnected_outputs`` is ``"ignore"``; the result is then what
+    ``return_disconnected`` says, as of `grad`.
+
+    Raises ValueError where numbers of variables or of axes differ,
+    DisconnectedInputError, and NotImplementedError where an operation on the way has no
+    gradient.
+    """
+    check_choice("Rop: disconnected_outputs", disconnected_outputs, DisconnectedOutputs)
+    check_choice("Rop: return_disconnected", return_disconnected, ReturnDisconnected)
+    outputs = listed(f, "Rop: f")
+    directions = pushed(outputs, _directions(wrt, eval_points))
+    results: list[Any] = []
+    for output in outputs:
+        if output in directions:
+            results.append(_defined(output, directions[output]))
+            continue
+        if disconnected_outputs == "raise":
+            raise DisconnectedInputError(
+                made_at(
+                    f"Rop: {output} depends on none of the variables, or not through "
+                    "differentiable operations; leave it out, or pass "
+                    "disconnected_outputs='ignore' for zeros",
+                    getattr(output.tag, "trace", None),
+                )
+            )
+        results.append(absent(output, return_disconnected))
+    return shaped_as(f, results)
+
+
+def _directions(wrt: Any, eval_points: Any) -> Directions:
+    """The direction of each variable that moves, in the variable's type."""
+    variables = listed(wrt, "Rop: wrt")
+    several = isinstance(eval_points, list | tuple)
+    points = list(eval_points) if several else [eval_points]
+    if len(points) != len(variables):
+        raise GraphValueError(
+            f"Rop: given {len(points)} eval_points for {len(variables)} variables"
+        )
+    found: Directions = {}
+    for variable, point in zip(variables, points, strict=True):
+        if point is None:
+            continue
+        direction = as_tensor_variable(point)
+        if direction.type.ndim != variable.type.ndim:
+            raise GraphValueError(
+                f"Rop: the direction of {variable} of {variable.type} is {direction} "
+                f"of {direction.type}; expected {variable.type.ndim} axes"
+            )
+        if not carries(variable):
+            raise GraphTypeError(
+                f"Rop: {variable} is of {variable.type}; only real numbers move"
+            )
+        found[variable] = fitted(direction, variable)
+    return found
+
+
+def _defined(output: Variable, direction: Variable) -> Variable:
+    if is_null(direction):
+        raise NullTypeGradError(
+            made_at(
+                f"Rop: the derivative of {output} is undefined: "
+                f"{direction.type.why_null}",
+                getattr(output.tag, "trace", None),
+            )
+        )
+    return direction
+
+
+def pushed(
+    outputs: Sequence[Variable], directions: Mapping[Variable, Variable]
+) -> Directions:
+    """The directions of all variables between ``directions`` and ``outputs``."""
+    found = dict(directions)
+    order = toposort(outputs, blockers=directions)
+    read = {*outputs, *(each for node in order for each in node.inputs)}
+    for node in order:
+        given = [found.get(each) for each in node.inputs]
+        if all(each is None for each in given):
+            continue
+        wanted = [each in read for each in node.outputs]
+        results = push_forward(node, given, wanted)
+        for output, result in zip(node.outputs, results, strict=True):
+            if result is not None and output not in found:
+                found[output] = result
+    return found
+
+
+def push_forward(
+    node: Apply, directions: Sequence[Variable | None], wanted: Sequence[bool]
+) -> list[Variable | None]:
+    """The directions of a node's outputs, None where nothing moves.
+
+    ``wanted`` says of which outputs anybody asks.
+    """
+    nulls = [each for each in directions if each is not None and is_null(each)]
+    if nulls:
+        return [nulls[0] if carries(output) else None for output in node.outputs]
+    own = getattr(node.op, "R_op", None)
+    if own is not None:
+        try:
+            return _of_op(node, own, directions)
+        except NotImplementedError:  # the op leaves it to the general way
+            pass
+    return by_two_passes(node, directions, wanted)
+
+
+def _of_op(
+    node: Apply, own: Any, directions: Sequence[Variable | None]
+) -> list[Variable | None]:
+    """What the op itself says, in the types of its outputs."""
+    dtype = next(each.type.dtype for each in directions if each is not None)
+    with traced_as(node.trace), literal_floats_are(dtype):
+        results = own(list(node.inputs), list(directions))
+        results = list(results) if isinstance(results, (list, tuple)) else [results]
+        if len(results) != len(node.outputs):
+            raise GraphValueError(
+                made_at(
+                    f"Rop: {node.op} gives {len(results)} directions for "
+                    f"{len(node.outputs)} outputs",
+                    node.trace,
+                )
+            )
+        return [
+            _result(result, output)
+            for result, output in zip(results, node.outputs, strict=True)
+        ]
+
+
+def _result(result: Any, output: Variable) -> Variable | None:
+    if result is None or not carries(output):
+        return None
+    if isinstance(result, Variable):
+        if isinstance(result.type, DisconnectedType):
+            return None
+        if is_null(result):
+            return result
+    return fitted(result, output)
+
+
+def by_two_passes(
+    node: Apply, directions: Sequence[Variable | None], wanted: Sequence[bool]
+) -> list[Variable | None]:
+    """The directions of the wanted outputs by the gradient of the op's gradient.
+
+    With ``u`` in the place of the outputs' gradients, what flows to the inputs is
+    linear in ``u``; its derivative by ``u`` along the directions is what is asked for.
+    ``u`` itself is gone then, but for its shape, which is that of the output.
+    """
+    dummies = [
+        output.type(f"u{i}") if is_wanted and carries(output) else None
+        for i, (output, is_wanted) in enumerate(zip(node.outputs, wanted, strict=True))
+    ]
+    moved = [direction is not None for direction in directions]
+    if all(each is None for each in dummies):
+        return list(dummies)
+    terms = pulled_back(node, dummies, moved, "Rop")
+    for term in terms:
+        if term is not None and is_null(term):
+            return [None if each is None else term for each in dummies]
+    seeds: Directions = {}
+    for term, direction in zip(terms, directions, strict=True):
+        if term is not None and direction is not None:
+            known = seeds.get(term)
+            seeds[term] = direction if known is None else known + direction
+    edge = [*node.inputs, *node.outputs, *seeds.values()]
+    with traced_as(node.trace):
+        try:
+            found = flow(seeds, [each for each in dummies if each is not None], edge)
+        except NoGradientError as error:
+            raise NoGradientError(
+                made_at(
+                    f"Rop: {node.op} has no R_op, and its gradient cannot be "
+                    f"differentiated: {error}",
+                    node.trace,
+                )
+            ) from error
+        pairs = zip(dummies, node.outputs, strict=True)
+        places = {dummy: output for dummy, output in pairs if dummy is not None}
+        found = _with_zeros(found, places, edge)
+    return [None if each is None else found.get(each) for each in dummies]
+
+
+def _with_zeros(
+    found: Directions, places: Directions, edge: Sequence[Variable]
+) -> Directions:
+    """What was found, with zeros of the outputs' shapes in the place of dummies.
+
+    Nothing past ``edge`` is changed.
+    """
+    behind = ancestors(found.values(), blockers=edge)
+    zeros = {
+        each: like(math.zeros_like(places[each]), each.type)
+        for each in behind
+        if each in places
+    }
+    if not zeros:
+        return found
+    kept = {each: each for each in edge}
+    clean = clone_replace(list(found.values()), kept | zeros)
+    return dict(zip(found, clean, strict=True))

@@ -1,0 +1,107 @@
+"""How indexing goes over rows: of each the same part, behind a full slice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuarray.compiler.derivatives.rowrules import same_for_all
+from gpuarray.compiler.derivatives.rows import Operand, repeated, rule
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.advanced import (
+    MASK,
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedChange,
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    Picks,
+    flat,
+)
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.subtensor import FULL, IncSubtensor, Slice, Subtensor
+
+
+@rule(Subtensor)
+def part(op: Subtensor, node: Apply, operands: Sequence[Operand]) -> Any:
+    """All rows, and of each the same part."""
+    x, *integers = operands
+    if not same_for_all(operands):
+        return None
+    return Subtensor((FULL, *op.idx_list))(x.value, *(each.value for each in integers))
+
+
+@rule(IncSubtensor)
+def changed_part(op: IncSubtensor, node: Apply, operands: Sequence[Operand]) -> Any:
+    """All rows, and of each the same part; what has no rows is repeated."""
+    x, y, *integers = operands
+    if any(each.by_row for each in integers):
+        return None
+    array = x.value if x.by_row else repeated(x.value, shape_i(y.value, 0))
+    ndim = op.getter().make_node(*(each.value for each in (_row(x, node), *integers)))
+    values = y.rows(ndim.out.type.ndim)
+    changed = IncSubtensor((FULL, *op.idx_list), False, op.set_instead_of_inc)
+    return changed(array, values, *(each.value for each in integers))
+
+
+def _row(operand: Operand, node: Apply) -> Operand:
+    """A single row in the place of an operand, to ask for its type."""
+    return Operand(node.inputs[0].type(), False) if operand.by_row else operand
+
+
+def leading(idx_list: Sequence[Any], index: Sequence[Variable]) -> int:
+    """How many axes of arrays stand before all others, as slices between them do.
+
+    They then stand before the axis of the rows, too.
+    """
+    arrays = [i for i, entry in enumerate(idx_list) if not isinstance(entry, Slice)]
+    between = idx_list[arrays[0] : arrays[-1]]
+    if not any(isinstance(entry, Slice) for entry in between):
+        return 0
+    ranks = [
+        1 if entry == MASK else part.type.ndim
+        for entry, part in zip(flat(idx_list), index, strict=True)
+    ]
+    return max(ranks)
+
+
+@rule(Picks)
+def picked(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
+    """All rows, and of each what the arrays lead to."""
+    x, *index = operands
+    if not same_for_all(operands):
+        return None
+    parts = [each.value for each in index]
+    getter = (AdvancedBooleanSubtensor if MASK in op.idx_list else AdvancedSubtensor)(
+        (FULL, *op.idx_list)
+    )
+    result = getter(x.value, *parts)
+    first = leading(op.idx_list, parts)
+    rest = range(first + 1, result.type.ndim)
+    return dimshuffle(result, first, *range(first), *rest)
+
+
+@rule(AdvancedChange)
+def changed_where_picked(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
+    """All rows, and of each what the arrays lead to; what has no rows is repeated."""
+    x, y, *index = operands
+    if any(each.by_row for each in index):
+        return None
+    parts = [each.value for each in index]
+    array = x.value if x.by_row else repeated(x.value, shape_i(y.value, 0))
+    target = op.getter().make_node(node.inputs[0], *parts).out
+    values = y.rows(target.type.ndim)
+    first = leading(op.idx_list, parts)
+    if y.by_row and first:
+        values = dimshuffle(
+            values, *range(1, first + 1), 0, *range(first + 1, values.type.ndim)
+        )
+    elif first:
+        ndim = target.type.ndim
+        values = dimshuffle(
+            values, *("x",) * (ndim - values.type.ndim), *range(values.type.ndim)
+        )
+        values = dimshuffle(values, *range(first), "x", *range(first, ndim))
+    kind = AdvancedBooleanIncSubtensor if MASK in op.idx_list else AdvancedIncSubtensor
+    changed = kind((FULL, *op.idx_list), False, op.set_instead_of_inc)
+    return changed(array, values, *parts)

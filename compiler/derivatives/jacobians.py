@@ -1,0 +1,106 @@
+"""Jacobians and Hessians: what flows back from each element, all rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpuarray.compiler.derivatives import indexrules, rowrules  # noqa: F401  (rules)
+from gpuarray.compiler.derivatives.node import carries
+from gpuarray.compiler.derivatives.reverse import (
+    Disconnected,
+    Lop,
+    grad,
+    listed,
+    shaped_as,
+)
+from gpuarray.compiler.derivatives.rows import over_rows
+from gpuarray.compiler.errors import GraphTypeError, made_at
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops.creation import eye
+from gpuarray.compiler.ops.shape import reshape, shape_i, size
+
+
+def jacobian(
+    expression: Any,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Disconnected = "raise",
+) -> Any:
+    """The derivative of each element of ``expression`` by each of every ``wrt``.
+
+    The result has the axes of the expression and then those of the variable: of a
+    vector by a vector it is the matrix of ``d expression[i] / d wrt[j]``. ``wrt`` is a
+    variable, or a list or tuple of them; so is the result. All rows are computed
+    together: the gradient's products of matrices and vectors become products of
+    matrices. Raises as `grad` does.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> x = T.dvector("x")
+    >>> print(jacobian(x ** 2, x).type)
+    TensorType(float64, matrix)
+    """
+    (output,) = listed(expression, "jacobian: expression")
+    variables = listed(wrt, "jacobian: wrt")
+    if not carries(output):
+        raise GraphTypeError(
+            made_at(
+                f"jacobian: given {output} of {output.type}; integers have no gradient",
+                getattr(output.tag, "trace", None),
+            )
+        )
+    if output.type.ndim == 0:
+        return grad(output, wrt, consider_constant, disconnected_inputs)
+    one = output.type("u")
+    pulled = Lop(output, variables, one, consider_constant, disconnected_inputs)
+    rows = over_rows(pulled, {one: _units(output)})
+    lengths = [shape_i(output, axis) for axis in range(output.type.ndim)]
+    return shaped_as(
+        wrt,
+        [
+            _with_axes(each, lengths, variable)
+            for each, variable in zip(rows, variables, strict=True)
+        ],
+    )
+
+
+def _units(output: Variable) -> Variable:
+    """For each element an array that is 1 there and else 0, one after the other."""
+    units = eye(size(output), dtype=output.type.dtype)
+    if output.type.ndim == 1:
+        return units
+    lengths = [shape_i(output, axis) for axis in range(output.type.ndim)]
+    return reshape(units, [size(output), *lengths])
+
+
+def _with_axes(rows: Variable, lengths: list[Variable], variable: Variable) -> Variable:
+    """The rows, one after the other, along the axes of the expression."""
+    if len(lengths) == 1:
+        return rows
+    own = [shape_i(variable, axis) for axis in range(variable.type.ndim)]
+    return reshape(rows, [*lengths, *own])
+
+
+def hessian(
+    cost: Variable,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Disconnected = "raise",
+) -> Any:
+    """The second derivatives of ``cost``, a scalar, by each variable of ``wrt`` twice.
+
+    The result has the axes of the variable twice: by a vector it is the matrix of
+    ``d cost / d wrt[i] d wrt[j]``. ``wrt`` is a variable, or a list or tuple of them;
+    so is the result. A gradient that does not depend on its variable any more is an
+    error unless ``disconnected_inputs`` is ``"warn"`` or ``"ignore"``, which give
+    zeros. Raises as `grad` does.
+    """
+    variables = listed(wrt, "hessian: wrt")
+    gradients = grad(cost, variables, consider_constant, disconnected_inputs)
+    return shaped_as(
+        wrt,
+        [
+            jacobian(gradient, variable, consider_constant, disconnected_inputs)
+            for gradient, variable in zip(gradients, variables, strict=True)
+        ],
+    )

@@ -1,0 +1,173 @@
+"""An op applied to each row of its inputs: one run for each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.derivatives.node import M, carries, pulled_back
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.traverse import inputs_of
+from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.reduce import sum as add_up
+
+
+class MapRows(Op):
+    """What ``op`` gives for each row of the inputs marked in ``by_row``.
+
+    The others are the same for every row. The results of the rows lie along a new first
+    axis. The program writes no such op: it comes where many rows are asked of an
+    operation that has no rule for them.
+    """
+
+    __props__ = ("op", "by_row")
+
+    def __init__(self, op: Op, by_row: Sequence[bool]) -> None:
+        self.op = op
+        self.by_row = tuple(bool(each) for each in by_row)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node over the inputs, those with rows of one axis more than for the op."""
+        variables = [as_tensor_variable(each) for each in inputs]
+        if len(variables) != len(self.by_row) or not any(self.by_row):
+            raise GraphTypeError(
+                f"{self}: given {len(variables)} inputs, expected {len(self.by_row)}, "
+                "with rows in one at least"
+            )
+        for variable, flag in zip(variables, self.by_row, strict=True):
+            if flag and variable.type.ndim == 0:
+                raise GraphTypeError(
+                    f"{self}: given {variable.type}, which has no rows"
+                )
+        inner = self.of_row(variables)
+        flag = all(
+            variable.type.broadcastable[0]
+            for variable, by_row in zip(variables, self.by_row, strict=True)
+            if by_row
+        )
+        outputs = [
+            each.type.clone(broadcastable=(flag, *each.type.broadcastable))()
+            for each in inner.outputs
+        ]
+        return Apply(self, variables, outputs)
+
+    def of_row(self, inputs: Sequence[Variable]) -> Apply:
+        """The node of one row: a variable for each input that has rows."""
+        return self.op.make_node(
+            *(
+                row_type(each.type)() if flag else each
+                for each, flag in zip(inputs, self.by_row, strict=True)
+            )
+        )
+
+    def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The results of all rows, one after the other."""
+        inner = self.of_row(node.inputs)
+        given = [a for a, flag in zip(arrays, self.by_row, strict=True) if flag]
+        count = len(given[0])
+        if any(len(each) != count for each in given):
+            lengths = [len(each) for each in given]
+            raise GraphValueError(f"{self}: the inputs have {lengths} rows")
+        if count == 0:
+            return self._nothing(node, inner, arrays)
+        results = [
+            self.op.evaluate(
+                inner,
+                [
+                    np.asarray(each[row]) if flag else each
+                    for each, flag in zip(arrays, self.by_row, strict=True)
+                ],
+            )
+            for row in range(count)
+        ]
+        for each in zip(*results, strict=True):
+            shapes = sorted({np.shape(result) for result in each})
+            if len(shapes) > 1:
+                raise GraphValueError(
+                    f"{self}: the results of the rows have shapes {shapes[0]} and "
+                    f"{shapes[-1]}; only results of one shape lie along an axis"
+                )
+        return [np.stack(each) for each in zip(*results, strict=True)]
+
+    def _nothing(self, node: Apply, inner: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The results of no rows: of the shapes that a row of zeros gives."""
+        row = [
+            np.zeros(each.shape[1:], each.dtype) if flag else each
+            for each, flag in zip(arrays, self.by_row, strict=True)
+        ]
+        return [
+            np.zeros((0, *np.shape(each)), output.type.dtype)
+            for each, output in zip(
+                self.op.evaluate(inner, row), node.outputs, strict=True
+            )
+        ]
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """Those of the op, among the inputs that are the same for all rows."""
+        inner = self.of_row(node.inputs)
+        return [i for i in self.op.host_inputs(inner) if not self.by_row[i]]
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The number of rows, and what the op says of one row."""
+        inner = self.of_row(node.inputs)
+        rows = [
+            tuple(shape)[1:] if flag else shape
+            for shape, flag in zip(input_shapes, self.by_row, strict=True)
+        ]
+        count = input_shapes[self.by_row.index(True)][0]
+        dummies = {
+            each for each, flag in zip(inner.inputs, self.by_row, strict=False) if flag
+        }
+        return [
+            (count, *(None if _needs(each, dummies) else each for each in lengths))
+            for lengths in self.op.infer_shape(inner, rows)
+        ]
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What flows back through each row, summed for what is the same for all."""
+        inner = self.of_row(inputs)
+        dummies = [
+            None if g is None else output.type()
+            for g, output in zip(output_gradients, inner.outputs, strict=True)
+        ]
+        wanted = [carries(each) for each in inner.inputs]
+        terms = pulled_back(inner, dummies, wanted)
+        rows = {
+            dummy: g
+            for dummy, g in zip(dummies, output_gradients, strict=True)
+            if dummy is not None and g is not None
+        }
+        rows |= dict(zip(inner.outputs, outputs, strict=True))
+        for row, each, flag in zip(inner.inputs, inputs, self.by_row, strict=True):
+            if flag:
+                rows[row] = each
+        found = iter(M.over_rows([each for each in terms if each is not None], rows))
+        results: list[Variable | None] = []
+        for term, flag in zip(terms, self.by_row, strict=True):
+            all_rows = None if term is None else next(found)
+            if all_rows is None or flag:
+                results.append(all_rows)
+            else:
+                results.append(add_up(all_rows, axis=0, dtype=all_rows.type.dtype))
+        return results
+
+    def __str__(self) -> str:
+        return f"MapRows{{{self.op}}}"
+
+
+def row_type(kind: ArrayType) -> Any:
+    """The type of one row of an array."""
+    return kind.clone(broadcastable=kind.broadcastable[1:])  # type: ignore[attr-defined]
+
+
+def _needs(length: Any, dummies: set[Variable]) -> bool:
+    """Whether a length is told by a single row's variable."""
+    return isinstance(length, Variable) and not dummies.isdisjoint(inputs_of([length]))

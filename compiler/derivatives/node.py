@@ -1,0 +1,264 @@
+"""What flows back through one node, in the types of its inputs.
+
+Complex numbers: the gradient of a real cost by ``z = a + ib`` is the cost's derivative
+by ``a`` plus ``i`` times that by ``b``, the direction of steepest ascent. What ops say
+of themselves is the derivative of a holomorphic function, whose conjugate flows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from gpuarray.compiler.errors import (
+    GraphTypeError,
+    GraphValueError,
+    NoGradientError,
+    NotOfferedError,
+    made_at,
+)
+from gpuarray.compiler.graph.absent import DisconnectedType, NullType
+from gpuarray.compiler.graph.core import (
+    Apply,
+    Variable,
+    is_float,
+    literal_floats_are,
+    traced_as,
+)
+from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.ops import broadcast, linalg, math, reduce, shape
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.transfer import like
+from gpuarray.scalars import Scalar
+
+M = SimpleNamespace()
+"""What a gradient is written with: the functions of `ops` by name."""
+
+
+def fill_namespace() -> None:
+    """Give ``M`` every public function of the families, and every row."""
+    for family in (shape, broadcast, linalg, reduce, math):
+        for name, value in vars(family).items():
+            if not name.startswith("_") and callable(value):
+                setattr(M, name, value)
+    for name, function in math.FUNCTIONS.items():
+        setattr(M, name, function)
+
+
+fill_namespace()
+
+
+def is_complex(variable: Variable) -> bool:
+    """Whether the variable holds complex numbers."""
+    kind = variable.type
+    return isinstance(kind, ArrayType) and kind.dtype.startswith("complex")
+
+
+def carries(variable: Variable) -> bool:
+    """Whether gradients flow through the variable: it holds real or complex numbers."""
+    return is_float(variable) or is_complex(variable)
+
+
+def is_null(variable: Variable) -> bool:
+    """Whether the variable stands for a gradient that nobody can tell."""
+    return isinstance(variable.type, NullType)
+
+
+def connections(node: Apply) -> list[list[bool]]:
+    """For each input the outputs that depend on it, as the op declares."""
+    declared = getattr(node.op, "connection_pattern", None)
+    if declared is None:
+        return [[True] * len(node.outputs) for _ in node.inputs]
+    pattern: list[list[bool]] = declared(node)
+    shape_is_right = len(pattern) == len(node.inputs) and all(
+        len(row) == len(node.outputs) for row in pattern
+    )
+    if not shape_is_right:
+        raise GraphValueError(
+            made_at(
+                f"grad: connection_pattern of {node.op} gives {pattern}; expected "
+                f"{len(node.inputs)} rows, one for each input, of {len(node.outputs)} "
+                "flags, one for each output",
+                node.trace,
+            )
+        )
+    return pattern
+
+
+def pulled_back(
+    node: Apply,
+    gradients: Sequence[Variable | None],
+    wanted: Sequence[bool],
+    asked_by: str = "grad",
+) -> list[Variable | None]:
+    """What flows to the inputs that are wanted from the gradients of the outputs.
+
+    None stands for nothing.
+    """
+    nulls = [g for g in gradients if g is not None and is_null(g)]
+    pattern = connections(node)
+    reached = [
+        is_wanted
+        and any(
+            flag and gradient is not None
+            for flag, gradient in zip(row, gradients, strict=True)
+        )
+        for is_wanted, row in zip(wanted, pattern, strict=True)
+    ]
+    if nulls:  # nobody can tell what flows further back either
+        return [nulls[0] if each else None for each in reached]
+    terms = _terms(node, gradients, asked_by)
+    return [
+        _checked(node, index, term, asked_by) if is_reached else None
+        for index, (term, is_reached) in enumerate(zip(terms, reached, strict=True))
+    ]
+
+
+def _terms(
+    node: Apply, gradients: Sequence[Variable | None], asked_by: str
+) -> Sequence[Any]:
+    """What the op says flows to its inputs."""
+    with traced_as(node.trace), literal_floats_are(_literal(gradients)):
+        try:
+            terms = _of_op(node, gradients)
+        except NotImplementedError as error:
+            raise NoGradientError(
+                made_at(f"{asked_by}: {node.op}: {error}", node.trace)
+            ) from error
+    if len(terms) != len(node.inputs):
+        raise GraphValueError(
+            made_at(
+                f"{asked_by}: {node.op} gives {len(terms)} gradients for "
+                f"{len(node.inputs)} inputs",
+                node.trace,
+            )
+        )
+    return terms
+
+
+def _literal(gradients: Sequence[Variable | None]) -> str | None:
+    """The dtype of the Python floats that meet these gradients."""
+    dtype = next(str(each.type.dtype) for each in gradients if each is not None)
+    parts = {"complex64": "float32", "complex128": "float64"}
+    return parts.get(dtype, dtype)
+
+
+def _of_op(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
+    """What the op says, or of what complex numbers make of it, the conjugate."""
+    op = node.op
+    if not any(map(is_complex, (*node.inputs, *node.outputs))):
+        return op.pull_back(M, node.inputs, node.outputs, gradients)
+    scalar = op.scalar if isinstance(op, Elemwise) else None
+    if isinstance(scalar, Scalar) and scalar.name in COMPLEX_ROWS:
+        (g,), (x,) = gradients, node.inputs
+        return [COMPLEX_ROWS[scalar.name](g, x)]
+    if not op.is_holomorphic:
+        raise NotOfferedError("the gradient of complex numbers is not offered")
+    turned = [None if g is None else conjugate(g) for g in gradients]
+    terms = op.pull_back(M, node.inputs, node.outputs, turned)
+    return [conjugate(term) if isinstance(term, Variable) else term for term in terms]
+
+
+def conjugate(x: Variable) -> Variable:
+    """The complex conjugate; a real variable itself."""
+    return math.FUNCTIONS["conjugate"](x) if is_complex(x) else x
+
+
+def _turned(g: Variable, x: Variable) -> Variable:
+    """``ig``, of the dtype of ``x``."""
+    return math.cast(g, x.type.dtype) * as_tensor_variable(1j)
+
+
+def _through_angle(g: Any, x: Any) -> Any:
+    size = math.FUNCTIONS["abs"](x)
+    return _turned(g / size, x) * (x / size)
+
+
+def _through_sign(g: Any, x: Any) -> Any:
+    """The part of ``g`` across the direction of ``x``; none changes its length."""
+    row = math.FUNCTIONS
+    sign = row["sign"](x)
+    along = row["real"](conjugate(sign) * g)
+    return (math.cast(g, x.type.dtype) - sign * along) / row["abs"](x)
+
+
+COMPLEX_ROWS: dict[str, Any] = {
+    "abs": lambda g, x: math.cast(g, x.type.dtype) * math.FUNCTIONS["sign"](x),
+    "angle": _through_angle,
+    "conjugate": lambda g, x: conjugate(g),
+    "imag": _turned,
+    "real": lambda g, x: g,
+    "sign": _through_sign,
+}
+"""What flows through the rows that are not holomorphic."""
+
+
+def _checked(node: Apply, index: int, term: Any, asked_by: str) -> Variable | None:
+    """A term in the type of its input; None for one that is absent."""
+    variable = node.inputs[index]
+    if term is None:
+        return None
+    if isinstance(term, Variable):
+        if isinstance(term.type, DisconnectedType):
+            return None
+        if is_null(term) or term.type == variable.type:
+            return term
+    with traced_as(node.trace):
+        try:
+            return fitted(term, variable)
+        except (TypeError, ValueError) as error:
+            raise GraphTypeError(
+                made_at(
+                    f"{asked_by}: what {node.op} gives for its input {index} does not "
+                    f"fit: {error}",
+                    node.trace,
+                )
+            ) from error
+
+
+def fitted(term: Any, variable: Variable) -> Variable:
+    """A gradient in the type of the variable: what was broadcast is summed.
+
+    That of integers is real, of the dtype that it comes in.
+    """
+    if isinstance(term, Variable) and term.type == variable.type:
+        return term
+    found = as_tensor_variable(term)
+    missing = variable.type.ndim - found.type.ndim
+    if missing > 0:
+        found = shape.shape_padleft(found, missing)
+    elif missing < 0:
+        raise GraphTypeError(
+            f"the gradient of {variable} of {variable.type} has {found.type.ndim} axes"
+        )
+    found = reduce.sum_to(found, variable)
+    if found.type.broadcastable != variable.type.broadcastable:
+        found = math.FUNCTIONS["second"](variable, found)
+    return like(
+        math.cast(_of_kind(found, variable), _dtype(found, variable)), variable.type
+    )
+
+
+def _of_kind(found: Variable, variable: Variable) -> Variable:
+    """The real part of a complex gradient of real numbers."""
+    if is_complex(found) and not is_complex(variable):
+        return math.FUNCTIONS["real"](found)
+    return found
+
+
+def _dtype(found: Variable, variable: Variable) -> str:
+    if carries(variable):
+        return str(variable.type.dtype)
+    return str(found.type.dtype) if is_float(found) else "floatX"
+
+
+def total(before: Variable | None, term: Variable, variable: Variable) -> Variable:
+    """The gradient of a variable when ``term`` flows to it too."""
+    if before is None or is_null(term):
+        return term
+    if is_null(before):
+        return before
+    with traced_as(getattr(variable.tag, "trace", None)):
+        return fitted(before + term, variable)

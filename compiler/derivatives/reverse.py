@@ -1,0 +1,373 @@
+"""Reverse mode: asks each node, from the cost back, what flows to its inputs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args, overload
+
+from gpuarray.compiler.derivatives.node import (
+    M,
+    carries,
+    connections,
+    fitted,
+    is_complex,
+    is_null,
+    pulled_back,
+    total,
+)
+from gpuarray.compiler.errors import (
+    DisconnectedInputError,
+    GraphTypeError,
+    GraphValueError,
+    NullTypeGradError,
+    made_at,
+)
+from gpuarray.compiler.graph.absent import disconnected_type
+from gpuarray.compiler.graph.core import Apply, Variable, constant, is_float
+from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable
+
+Disconnected = Literal["raise", "warn", "ignore"]
+ReturnDisconnected = Literal["zero", "None", "Disconnected"]
+Gradients = dict[Variable, Variable]
+
+
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Variable,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Disconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Any] | None = None,
+    return_disconnected: ReturnDisconnected = "zero",
+    null_gradients: Literal["raise", "return"] = "raise",
+) -> Variable: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Sequence[Variable],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Disconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Any] | None = None,
+    return_disconnected: ReturnDisconnected = "zero",
+    null_gradients: Literal["raise", "return"] = "raise",
+) -> list[Variable]: ...
+def grad(
+    cost: Variable | None,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Disconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Any] | None = None,
+    return_disconnected: ReturnDisconnected = "zero",
+    null_gradients: Literal["raise", "return"] = "raise",
+) -> Any:
+    """The gradient of ``cost``, a scalar, with respect to each variable of ``wrt``.
+
+    ``wrt`` is a variable, or a list or tuple of them; so is the result. Each gradient
+    has its variable's type, that of integers is real. By a complex variable it is the
+    derivative by the real part plus i times that by the imaginary part.
+
+    Nothing flows through ``consider_constant``. ``known_grads`` gives gradients of
+    further variables (then ``cost`` may be None). A variable that the cost does not
+    depend on is an error unless ``disconnected_inputs`` is ``"warn"`` or ``"ignore"``;
+    its gradient is then what ``return_disconnected`` says: zeros, None, or a variable
+    of ``DisconnectedType``. With ``null_gradients="return"`` an undefined gradient is a
+    variable of ``NullType``, not an error. ``add_names`` calls the gradient of ``c`` by
+    ``x`` ``(dc/dx)`` where both have names.
+
+    Raises TypeError for a cost that is no scalar of real numbers,
+    DisconnectedInputError, NullTypeGradError, and NotImplementedError where an
+    operation on the way has no gradient.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> x = T.dscalar("x")
+    >>> print(grad(x ** 3, x).type)
+    TensorType(float64, scalar)
+    """
+    check_choice("grad: disconnected_inputs", disconnected_inputs, Disconnected)
+    check_choice("grad: return_disconnected", return_disconnected, ReturnDisconnected)
+    check_choice("grad: null_gradients", null_gradients, Literal["raise", "return"])
+    variables = listed(wrt, "grad: wrt")
+    seeds = _seeds(cost, known_grads or {})
+    found = flow(seeds, variables, listed(consider_constant or (), "grad: constants"))
+    results: list[Any] = []
+    for variable in variables:
+        gradient = found.get(variable)
+        if gradient is None:
+            _complain(cost, variable, disconnected_inputs)
+            results.append(absent(variable, return_disconnected))
+            continue
+        if null_gradients == "raise":
+            _check_not_null(gradient, variable)
+        if add_names:
+            _name(gradient, cost, variable, seeds)
+        results.append(gradient)
+    return shaped_as(wrt, results)
+
+
+def check_choice(name: str, given: str, choices: Any) -> None:
+    """Raise ValueError unless an option is one of the texts of a Literal."""
+    if given not in get_args(choices):
+        texts = " or ".join(map(repr, get_args(choices)))
+        raise GraphValueError(f"{name}={given!r}; it takes {texts}")
+
+
+def listed(given: Any, what: str) -> list[Variable]:
+    """One variable or several as a list. Raises TypeError for what is none."""
+    several = isinstance(given, Iterable) and not isinstance(given, Variable)
+    variables = list(given) if several else [given]
+    for variable in variables:
+        if not isinstance(variable, Variable):
+            raise GraphTypeError(
+                f"{what} holds {variable!r}, a {type(variable).__name__}; expected "
+                "variables"
+            )
+    return variables
+
+
+def shaped_as(given: Any, results: list[Any]) -> Any:
+    """The results as ``given`` is: one, a tuple, or a list."""
+    if isinstance(given, Variable):
+        return results[0]
+    return tuple(results) if isinstance(given, tuple) else results
+
+
+def Lop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Disconnected = "raise",
+) -> Any:
+    """``eval_points`` times the Jacobian of ``f`` with respect to ``wrt``.
+
+    ``f`` is a variable or several, ``eval_points`` as many, of their shapes. The result
+    is a variable for each of ``wrt``, of its type. Raises as `grad` does, and
+    ValueError where the numbers of variables differ.
+    """
+    outputs = listed(f, "Lop: f")
+    several = isinstance(eval_points, list | tuple)
+    points = list(eval_points) if several else [eval_points]
+    if len(points) != len(outputs):
+        raise GraphValueError(
+            f"Lop: given {len(points)} eval_points for {len(outputs)} expressions"
+        )
+    known = Seeds(zip(outputs, points, strict=True))
+    return grad(
+        None, wrt, consider_constant, disconnected_inputs, False, known_grads=known
+    )
+
+
+def known_gradients(
+    outputs: Sequence[Variable],
+    gradients: Sequence[Variable | None],
+    wrt: Sequence[Variable],
+) -> list[Variable | None]:
+    """What flows to ``wrt``, and not past it, from outputs of known gradients.
+
+    None stands for nothing.
+    """
+    seeds: Gradients = {}
+    for output, gradient in zip(outputs, gradients, strict=True):
+        if gradient is not None:
+            seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
+    found = flow(seeds, wrt, wrt)
+    return [found.get(variable) for variable in wrt]
+
+
+M.known_gradients = known_gradients
+
+
+def subgraph_grad(
+    wrt: Sequence[Variable],
+    end: Sequence[Variable],
+    start: Mapping[Variable, Any] | None = None,
+    cost: Variable | None = None,
+    details: bool = False,
+) -> Any:
+    """The gradients of a part of a graph, between ``start`` and ``end``.
+
+    ``start`` maps variables to their gradients, ``cost`` is a scalar to begin with
+    besides; nothing flows behind ``end``. The result is two lists, the gradients of
+    ``wrt`` and of ``end``; the second with ``end`` is the ``start`` of the next part.
+    With ``details`` there follow the lists of what came from ``start`` and from
+    ``cost``, None where that is not given.
+    """
+    if start is None and cost is None:
+        raise GraphValueError("subgraph_grad: give start, or cost, or both")
+    variables = [*listed(wrt, "subgraph_grad: wrt"), *listed(end, "subgraph_grad: end")]
+    from_start = _part(None, variables, end, start) if start else None
+    from_cost = _part(cost, variables, end, None) if cost is not None else None
+    parts = [each for each in (from_start, from_cost) if each is not None]
+    sums = [sum(terms[1:], start=terms[0]) for terms in zip(*parts, strict=True)]
+    split = len(variables) - len(end)
+    if details:
+        return sums[:split], sums[split:], from_start, from_cost
+    return sums[:split], sums[split:]
+
+
+def _part(
+    cost: Variable | None,
+    variables: list[Variable],
+    end: Sequence[Variable],
+    known: Mapping[Variable, Any] | None,
+) -> list[Variable]:
+    return grad(cost, variables, end, "ignore", known_grads=known)
+
+
+class Seeds(dict[Variable, Any]):
+    """Known gradients, of which those of a variable named twice add up."""
+
+    def __init__(self, pairs: Iterable[tuple[Variable, Any]]) -> None:
+        super().__init__()
+        for variable, gradient in pairs:
+            point = as_tensor_variable(gradient)
+            self[variable] = self[variable] + point if variable in self else point
+
+
+def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> Gradients:
+    """The gradients that the flow starts from."""
+    seeds: Gradients = {}
+    if cost is not None:
+        if not isinstance(cost, Variable):
+            raise GraphTypeError(
+                f"grad: cost is a {type(cost).__name__}, expected a variable"
+            )
+        _check_cost(cost)
+        seeds[cost] = constant(1, cost.type.dtype)
+    elif not known:
+        raise GraphValueError("grad: cost is None; give a cost, or known_grads")
+    for variable, gradient in known.items():
+        point = _known(variable, gradient)
+        seeds[variable] = total(seeds.get(variable), point, variable)
+    return seeds
+
+
+def _known(variable: Variable, gradient: Any) -> Variable:
+    """A known gradient in the type of its variable, checked to have its axes."""
+    (checked,) = listed(variable, "grad: known_grads")
+    point = as_tensor_variable(gradient)
+    if point.type.ndim != checked.type.ndim:
+        raise GraphTypeError(
+            f"grad: the known gradient of {checked} of {checked.type} is {point} of "
+            f"{point.type}; expected {checked.type.ndim} axes"
+        )
+    return fitted(point, checked)
+
+
+def _check_cost(cost: Variable) -> None:
+    trace = getattr(cost.tag, "trace", None)
+    if cost.type.ndim != 0:
+        raise GraphTypeError(
+            made_at(
+                f"grad: cost must be a scalar, given {cost} of {cost.type}; sum it, "
+                "or take its mean",
+                trace,
+            )
+        )
+    if not is_float(cost):
+        why = (
+            "take the real part, or the absolute value"
+            if is_complex(cost)
+            else "integers have no gradient"
+        )
+        raise GraphTypeError(
+            made_at(
+                f"grad: cost must be of real numbers, given {cost} of {cost.type}; "
+                f"{why}",
+                trace,
+            )
+        )
+
+
+def _complain(cost: Variable | None, variable: Variable, policy: Disconnected) -> None:
+    """Raise, warn or be silent about a variable that the cost does not depend on."""
+    if policy == "ignore":
+        return
+    reason = (
+        "the cost does not depend on it through differentiable operations"
+        if carries(variable)
+        else f"it is of {variable.type}, and no gradient flows to it"
+    )
+    end = "the outputs" if cost is None else str(cost)
+    message = made_at(
+        f"grad: {variable} is disconnected from {end}: "
+        f"{reason}; leave it out, or pass disconnected_inputs='ignore' for zeros",
+        getattr(variable.tag, "trace", None),
+    )
+    if policy == "raise":
+        raise DisconnectedInputError(message)
+    warnings.warn(message, stacklevel=4)
+
+
+def absent(variable: Variable, form: ReturnDisconnected) -> Variable | None:
+    """What stands for a gradient that is not there."""
+    if form == "None":
+        return None
+    if form == "Disconnected":
+        return disconnected_type()
+    return math.zeros_like(variable, None if carries(variable) else "floatX")
+
+
+def _check_not_null(gradient: Variable, variable: Variable) -> None:
+    if is_null(gradient):
+        raise NullTypeGradError(
+            made_at(
+                f"grad: the gradient by {variable} is undefined: "
+                f"{gradient.type.why_null}; leave the variable out, or pass "
+                "null_gradients='return'",
+                getattr(variable.tag, "trace", None),
+            )
+        )
+
+
+def _name(
+    gradient: Variable, cost: Variable | None, variable: Variable, seeds: Gradients
+) -> None:
+    """Call a new gradient ``(dcost/dx)``."""
+    names = None if cost is None else cost.name, variable.name
+    is_new = gradient.owner is not None and gradient not in seeds.values()
+    if all(names) and is_new and gradient.name is None:
+        gradient.name = f"(d{names[0]}/d{names[1]})"
+
+
+def flow(
+    seeds: Gradients, wrt: Sequence[Variable], stops: Sequence[Variable]
+) -> Gradients:
+    """The gradients of ``wrt``, for those that the seeds' variables depend on.
+
+    A variable of ``wrt`` among ``stops`` gets its gradient, but passes nothing on.
+    """
+    order = toposort(seeds, blockers=stops)
+    reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
+    found = {each: gradient for each, gradient in seeds.items() if each in reached}
+    for node in reversed(order):
+        gradients = [found.get(output) for output in node.outputs]
+        wanted = [each in reached for each in node.inputs]
+        if any(wanted) and any(gradient is not None for gradient in gradients):
+            terms = pulled_back(node, gradients, wanted)
+            for each, term in zip(node.inputs, terms, strict=True):
+                if term is not None:
+                    found[each] = total(found.get(each), term, each)
+    return {each: found[each] for each in wrt if each in found}
+
+
+def _depends_on(order: Sequence[Apply], wrt: Sequence[Variable]) -> set[Variable]:
+    """``wrt``, and the variables that carry what flows back to them."""
+    reached = set(wrt)
+    for node in order:
+        if not any(each in reached for each in node.inputs):
+            continue
+        pattern = connections(node)
+        for index, output in enumerate(node.outputs):
+            if carries(output) and any(
+                row[index] and each in reached
+                for row, each in zip(pattern, node.inputs, strict=True)
+            ):
+                reached.add(output)
+    return reached

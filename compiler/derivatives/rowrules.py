@@ -1,0 +1,215 @@
+"""How each family of ops goes over rows: an axis more, which is the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuarray.compiler.derivatives.rows import Operand, over_rows, repeated, rule
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
+from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.fromgraph import OpFromGraph
+from gpuarray.compiler.ops.joining import Join, Split
+from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.marks import Mark
+from gpuarray.compiler.ops.nnet import Normalised
+from gpuarray.compiler.ops.products import BatchedDot, batched_dot
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.scanning import CumOp
+from gpuarray.compiler.ops.shape import (
+    DimShuffle,
+    Reshape,
+    Shape,
+    Shape_i,
+    dimshuffle,
+    elements,
+    reshape,
+    shape_i,
+)
+from gpuarray.compiler.ops.sorting import Sort
+from gpuarray.compiler.ops.transfer import Transfer
+
+
+def same_for_all(operands: Sequence[Operand]) -> bool:
+    """Whether the inputs after the first, which settle shapes, are."""
+    return not any(operand.by_row for operand in operands[1:])
+
+
+@rule(Elemwise)
+def elemwise(op: Elemwise, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis of the rows is one more on the left."""
+    ndim = node.outputs[0].type.ndim
+    return Elemwise(op.scalar)(*(operand.rows(ndim) for operand in operands))
+
+
+@rule(Transfer, Mark)
+def unchanged(op: Op, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The op does not look at axes."""
+    return op(operands[0].value)
+
+
+@rule(Reduce)
+def reduction(op: Reduce, node: Apply, operands: Sequence[Operand]) -> Any:
+    """Every axis stands one further to the right."""
+    axes = tuple(axis + 1 for axis in op.axes)
+    return type(op)(op.monoid, axes, op.dtype, op.acc_dtype)(operands[0].value)
+
+
+@rule(DimShuffle)
+def axes_in_order(op: DimShuffle, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The first axis stays; the others move as they did."""
+    order = ["x" if axis == "x" else int(axis) + 1 for axis in op.new_order]
+    return dimshuffle(operands[0].value, 0, *order)
+
+
+@rule(Rebroadcast)
+def flags(op: Rebroadcast, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis of the rows keeps its flag."""
+    x = operands[0].value
+    return Rebroadcast((x.type.broadcastable[0], *op.broadcastable))(x)
+
+
+@rule(Reshape)
+def other_lengths(op: Reshape, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis of the rows comes first in the new shape, too."""
+    lengths = elements(node.inputs[1])
+    if lengths is None or not same_for_all(operands):
+        return None
+    x = operands[0].value
+    return reshape(x, [shape_i(x, 0), *lengths], ndim=op.ndim + 1)
+
+
+@rule(BroadcastTo)
+def repeated_axes(op: BroadcastTo, node: Apply, operands: Sequence[Operand]) -> Any:
+    """Rows get all the axes that they are repeated along, of length 1."""
+    lengths = elements(node.inputs[1])
+    if lengths is None or not same_for_all(operands):
+        return None
+    x = operands[0].rows(op.ndim)
+    return broadcast_to(x, [shape_i(x, 0), *lengths], ndim=op.ndim + 1)
+
+
+@rule(Shape)
+def lengths(op: Shape, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The lengths of a row, which are the same for all."""
+    x = operands[0].value
+    vector = MakeVector("int64")(*(shape_i(x, i) for i in range(1, x.type.ndim)))
+    return Operand(vector, False)
+
+
+@rule(Shape_i)
+def length(op: Shape_i, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The length of an axis of a row, which is the same for all."""
+    return Operand(shape_i(operands[0].value, op.i + 1), False)
+
+
+@rule(MakeVector)
+def side_by_side(op: MakeVector, node: Apply, operands: Sequence[Operand]) -> Any:
+    """Columns: each place of a row takes its scalar."""
+    place = counted(len(operands))
+    columns = [
+        dimshuffle(each.value, 0, "x") if each.by_row else each.value
+        for each in operands
+    ]
+    result = math.cast(columns[-1], op.dtype)
+    for i, column in enumerate(columns[:-1]):
+        chosen = math.FUNCTIONS["where"](math.FUNCTIONS["eq"](place, i), column, result)
+        result = math.cast(chosen, op.dtype)
+    return result
+
+
+@rule(Dot)
+def product(op: Dot, node: Apply, operands: Sequence[Operand]) -> Any:
+    """All rows in one product of matrices where only one operand has rows."""
+    a, b = operands
+    if a.by_row and b.by_row:
+        return batched_dot(a.value, b.value)
+    left, right = node.inputs
+    if a.by_row:
+        return _times(a.value, b.value, left.type.ndim, right.type.ndim)
+    turned = dimshuffle(a.value, *reversed(range(left.type.ndim)))
+    if right.type.ndim == 2:  # a . b is (b.T . a.T).T
+        b_turned = dimshuffle(b.value, 0, 2, 1)
+        result = _times(b_turned, turned, 2, left.type.ndim)
+        return result if left.type.ndim == 1 else dimshuffle(result, 0, 2, 1)
+    return _times(b.value, turned, 1, left.type.ndim)
+
+
+def _times(a: Variable, b: Variable, ndim: int, b_ndim: int) -> Variable:
+    """Rows of ``ndim`` axes times what is the same for all."""
+    if ndim == 1:
+        return Dot()(a, b)  # type: ignore[no-any-return]
+    count, height, width = (shape_i(a, axis) for axis in range(3))
+    flat: Variable = Dot()(reshape(a, [count * height, width]), b)
+    if b_ndim == 1:
+        return reshape(flat, [count, height])
+    return reshape(flat, [count, height, shape_i(b, 1)])
+
+
+@rule(BatchedDot)
+def products(op: BatchedDot, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The rows are one more axis of the batch, repeated where an operand has none."""
+    ndim = node.outputs[0].type.ndim
+    return op(
+        *(
+            each.value if each.by_row else dimshuffle(each.value, "x", *range(ndim))
+            for each in operands
+        )
+    )
+
+
+@rule(Join)
+def joined(op: Join, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis is one further to the right; what has no rows is repeated."""
+    length = next(shape_i(each.value, 0) for each in operands if each.by_row)
+    return Join(op.axis + 1)(
+        *(
+            each.value if each.by_row else repeated(each.value, length)
+            for each in operands
+        )
+    )
+
+
+@rule(Split)
+def cut(op: Split, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis is one further to the right."""
+    x, sizes = operands
+    if sizes.by_row:
+        return None
+    return Split(op.n_splits, op.axis + 1).make_node(x.value, sizes.value).outputs
+
+
+@rule(OpFromGraph)
+def graph(op: OpFromGraph, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The graph, op by op; what is the same for all rows is repeated at the end."""
+    places = [
+        old.type() if each.by_row else each.value
+        for each, old in zip(operands, node.inputs, strict=True)
+    ]
+    rows = {
+        place: each.value
+        for place, each in zip(places, operands, strict=True)
+        if each.by_row
+    }
+    return over_rows(op.expand(places), rows)
+
+
+@rule(Sort, Normalised)
+def along_an_axis(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis is one further to the right."""
+    return type(op)(op.axis + 1 if op.axis >= 0 else op.axis)(operands[0].value)
+
+
+@rule(CumOp)
+def folded(op: CumOp, node: Apply, operands: Sequence[Operand]) -> Any:
+    """The axis is one further to the right; without one each row is made flat."""
+    x = operands[0].value
+    if op.axis is None:
+        flat = reshape(x, [shape_i(x, 0), -1])
+        return CumOp(1, op.mode, op.reverse)(flat)
+    axis = op.axis + 1 if op.axis >= 0 else op.axis
+    return CumOp(axis, op.mode, op.reverse)(x)

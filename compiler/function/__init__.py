@@ -1,0 +1,29 @@
+"""``function``: from expressions to something to call; the one door to the passes."""
+
+from gpuarray.compiler.function.call import Function
+from gpuarray.compiler.function.givens import clone
+from gpuarray.compiler.function.interface import In, Out, Param
+from gpuarray.compiler.function.make import Maker, function, function_dump
+from gpuarray.compiler.function.modes import (
+    get_default_mode,
+    get_mode,
+    mode_of,
+    register_mode,
+)
+from gpuarray.compiler.function.updates import OrderedUpdates
+
+__all__ = [
+    "Function",
+    "In",
+    "Maker",
+    "OrderedUpdates",
+    "Out",
+    "Param",
+    "clone",
+    "function",
+    "function_dump",
+    "get_default_mode",
+    "get_mode",
+    "mode_of",
+    "register_mode",
+]

@@ -1,0 +1,466 @@
+"""A compiled function: how a call brings values in, runs the plan, gives results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler.contexts import context_or_default
+from gpuarray.compiler.debug.failing import late_text
+from gpuarray.compiler.errors import (
+    CompilerError,
+    GraphTypeError,
+    GraphValueError,
+    made_at,
+)
+from gpuarray.compiler.function.interface import In, Interface
+from gpuarray.compiler.function.pruning import pruned
+from gpuarray.compiler.function.values import (
+    Containers,
+    Values,
+    host_type,
+    starting_value,
+)
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.plan import IntValue, Plan
+from gpuarray.compiler.shared import Container, SharedVariable, has_dtype
+from gpuarray.compiler.vm import note
+from gpuarray.context import Context
+from gpuarray.creation import asarray
+from gpuarray.errors import GpuArrayError
+
+
+class Function:
+    """A compiled function; calling it runs its plan.
+
+    ``maker.fgraph`` is the placed graph, ``plan`` what runs, ``context`` where. A call
+    takes NumPy arrays or arrays of the context and gives NumPy arrays, or, for outputs
+    that stay there, arrays of the context, without waiting. Inputs may be given by
+    name; ``output_subset=[...]`` computes these outputs only, by index or by key.
+
+    ``f[name]`` is the value that is kept for an input or a shared variable. With
+    ``trust_input`` true values are taken as they are, without a check.
+    """
+
+    def __init__(
+        self,
+        interface: Interface,
+        maker: Any,
+        plan: Plan,
+        context: Context | str,
+        name: str | None = None,
+        defaults: list[Container | None] | None = None,
+    ) -> None:
+        self.name = name or plan.name
+        self.maker = maker
+        self.plan = plan
+        self.trust_input = False
+        self.profile: Any = None
+        self._interface = interface
+        self._place = context
+        self._executable: Any = None
+        self._subsets: dict[tuple[int, ...], Function] = {}
+        if defaults is None:
+            defaults = [starting_value(each) for each in interface.inputs]
+        self._defaults = defaults
+        self._prepare()
+        if isinstance(context, Context):
+            self._load()
+
+    def _prepare(self) -> None:
+        """Note what each call needs, in the form that costs it least."""
+        interface = self._interface
+        count = len(interface.to_host)
+        self._n_inputs = len(interface.inputs)
+        self._n_outputs = count
+        self._explicit = [
+            i for i, each in enumerate(interface.inputs) if not each.implicit
+        ]
+        has_all = len(self._explicit) == self._n_inputs
+        self._n_given = self._n_inputs if has_all else -1
+        self._integers = [
+            i
+            for i, value in enumerate(self.plan.values[: self._n_inputs])
+            if isinstance(value, IntValue)
+        ]
+        self._shared = [v.container for v in interface.shared]
+        self._guarded = [
+            self._n_inputs + i
+            for i, v in enumerate(interface.shared)
+            if v in interface.guarded
+        ]
+        kept = [v.container for v in interface.updated]
+        kept += [self._kept(i) for i in interface.carried]
+        self._updated = [(each, count + i) for i, each in enumerate(kept)]
+        self._read = [i for i, is_read in enumerate(interface.to_host) if is_read]
+        self._single = interface.form is None
+        self._keys = interface.form if isinstance(interface.form, tuple) else None
+
+    def _kept(self, index: int) -> Container:
+        container = self._defaults[index]
+        assert container is not None  # checked_inputs has made sure
+        return container
+
+    def _load(self) -> Any:
+        """Load the plan on its context; a function from a pickle does so when called.
+
+        There the context may be another one: the default, where its own is not.
+        """
+        if not isinstance(self._place, Context):
+            self._place = context_or_default(self._place)
+        self._executable = self.maker.load(
+            self.plan, self._place, self._interface.is_part
+        )
+        return self._executable
+
+    @property
+    def context(self) -> Context:
+        """Where the function runs."""
+        if self._executable is None:
+            self._load()
+        assert isinstance(self._place, Context)
+        return self._place
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run on ``args``; inputs that have names may be given by name."""
+        if not named and len(args) == self._n_given:
+            return self._run(args)
+        if "output_subset" in named:
+            return self._call_subset(args, named)
+        return self._run(self._by_name(args, named))
+
+    def _run(self, args: Sequence[Any]) -> Any:
+        """The results for a value of each input."""
+        executable = self._executable or self._load()
+        arrays = self._arrays(args, executable.context)
+        try:
+            results: list[Any] = executable.run(arrays)
+        except GpuArrayError:
+            self._check_arrays(args)  # says more than the executor where it can
+            raise
+        for container, i in self._updated:
+            container.value = results[i]
+        del results[self._n_outputs :]
+        try:
+            for i in self._read:
+                results[i] = np.asarray(results[i])
+        except GpuArrayError as error:  # of a step, told by waiting for the device
+            note(error, late_text(self.plan, error))
+            raise
+        if self._single:
+            return results[0]
+        if self._keys is not None:
+            return dict(zip(self._keys, results, strict=True))
+        return results
+
+    def _arrays(self, args: Sequence[Any], context: Context) -> list[Any]:
+        """What the plan takes: the inputs, and the values of shared variables."""
+        arrays = list(args)
+        for i, arg in enumerate(args):
+            if type(arg) is not Array:
+                arrays[i] = self._bring(i, arg)
+        for i in self._integers:
+            if type(arrays[i]) is Array:
+                arrays[i] = self._bring(i, np.asarray(arrays[i]))
+        for container in self._shared:
+            value = container.value
+            if type(value) is not Array or value.context is not context:
+                value = container.device_value(context)
+            arrays.append(value)
+        for i in self._guarded:
+            arrays[i] = arrays[i].copy()
+        return arrays
+
+    def _bring(self, index: int, value: Any) -> Array | int:
+        """A host value, checked to be of the input's type, as the plan takes it."""
+        if not self.trust_input:
+            value = self._checked(index, value)
+        if isinstance(self.plan.values[index], IntValue):
+            return int(value)
+        return asarray(value, context=self.context)
+
+    def _checked(self, index: int, value: Any) -> Any:
+        """The value as the input's type holds it."""
+        given = self._interface.inputs[index]
+        host = host_type(given.variable.type)
+        downcast = given.allow_downcast
+        if downcast is None:
+            downcast = self._interface.allow_downcast
+        try:
+            if given.strict and not has_dtype(value, host):
+                raise GraphTypeError(
+                    f"given a {type(value).__name__}, expected an array of "
+                    f"{host.dtype}: the input is strict"
+                )
+            return host.filter(value, downcast)
+        except CompilerError as error:
+            raise self._input_error(index, error) from None
+
+    def _input_error(self, index: int, error: CompilerError) -> CompilerError:
+        """The error with the input that it is about, and the line that made that."""
+        given = self._interface.inputs[index]
+        message = f"{self.name}: input {index} ({given}): {error}"
+        return type(error)(made_at(message, given.variable.tag.trace))
+
+    def _check_arrays(self, args: Sequence[Any]) -> None:
+        """Raise TypeError or ValueError for a device array that does not fit."""
+        for index, (given, arg) in enumerate(
+            zip(self._interface.inputs, args, strict=True)
+        ):
+            if isinstance(arg, Array):
+                try:
+                    self._check_array(given.variable.type, arg)
+                except CompilerError as error:
+                    raise self._input_error(index, error) from None
+
+    def _check_array(self, kind: ArrayType, array: Array) -> None:
+        if array.context is not self.context:
+            raise GraphValueError(
+                f"the array lives on {array.context.name}, the function on "
+                f"{self.context.name}; move it with gpuarray.asarray(numpy.asarray(x), "
+                f"context={self.context.name!r})"
+            )
+        if array.dtype != kind.numpy_dtype or array.ndim != kind.ndim:
+            raise GraphTypeError(
+                f"given {array.dtype} of {array.ndim} axes, expected {kind}; convert "
+                f"it with .astype({kind.dtype!r}) or .reshape(...)"
+            )
+
+    def _by_name(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The arguments in order, defaults for those left out.
+
+        Raises TypeError for a missing, unknown or surplus one.
+        """
+        explicit = self._explicit
+        found = dict(zip(explicit, args, strict=False))
+        wrong = len(args) > len(explicit)
+        for name, value in named.items():
+            places = [
+                i for i in explicit if self._interface.inputs[i].called == str(name)
+            ]
+            wrong |= len(places) != 1 or places[0] in found
+            found.update((i, value) for i in places)
+        for i, container in enumerate(self._defaults):
+            if container is not None and i not in found:
+                found[i] = self._default(container)
+        if wrong or len(found) != self._n_inputs:
+            raise self._wrong_arguments(args, named)
+        return [found[i] for i in range(self._n_inputs)]
+
+    def _default(self, container: Container) -> Any:
+        """A kept value: on the context once it was needed there."""
+        return container.device_value(self.context)
+
+    def _wrong_arguments(
+        self, args: Sequence[Any], named: Mapping[str, Any]
+    ) -> GraphTypeError:
+        inputs = [self._interface.inputs[i] for i in self._explicit]
+        expected = ", ".join(
+            f"{each} (or its value)" if each.value is not None else str(each)
+            for each in inputs
+        )
+        by_name = f" and {', '.join(sorted(named))} by name" if named else ""
+        return GraphTypeError(
+            f"{self.name}: given {len(args)} inputs by position{by_name}, expected "
+            f"{len(inputs)}: {expected}"
+        )
+
+    def _call_subset(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """A call that computes some of the outputs, and the updates."""
+        rest = dict(named)
+        chosen = rest.pop("output_subset")
+        if chosen is None:
+            return self(*args, **rest)
+        keys: tuple[Any, ...] = self._keys or tuple(range(self._n_outputs))
+        places = []
+        for each in chosen:
+            if each not in keys or keys.index(each) in places:
+                raise GraphValueError(
+                    f"{self.name}: output_subset={chosen!r}; expected some of "
+                    f"{list(keys)}, each once"
+                )
+            places.append(keys.index(each))
+        subset = tuple(places)
+        if subset not in self._subsets:
+            self._subsets[subset] = self._with_outputs(subset)
+        self._subsets[subset].trust_input = self.trust_input
+        return self._subsets[subset](*args, **rest)
+
+    def _with_outputs(self, places: tuple[int, ...]) -> Function:
+        """The function of some outputs, over the same containers."""
+        interface = self._interface
+        after = range(self._n_outputs, len(self.plan.outputs))
+        form = interface.form
+        changed = replace(
+            interface,
+            to_host=tuple(interface.to_host[i] for i in places),
+            form=tuple(form[i] for i in places) if self._keys and form else "list",
+            is_part=True,
+        )
+        plan = pruned(self.plan, [*places, *after])
+        return Function(
+            changed, self.maker, plan, self.context, self.name, self._defaults
+        )
+
+    def copy(
+        self,
+        share_memory: bool = False,
+        swap: Mapping[SharedVariable, SharedVariable] | None = None,
+        delete_updates: bool = False,
+        name: str | None = None,
+        profile: Any = None,
+    ) -> Function:
+        """Another function of the same plan; nothing is optimized again.
+
+        It reads and updates the same shared variables, but ``swap`` maps some to others
+        of the same type. With ``delete_updates`` a call updates nothing. The values
+        kept for its inputs are its own. With ``share_memory`` both use one memory
+        for what lies between inputs and outputs. ``profile`` is as of `function`; by
+        default the copy of a function that is profiled has a profile of its own.
+        """
+        interface = swapped(self._interface, dict(swap or {}))
+        plan = self.plan
+        if delete_updates:
+            plan = pruned(plan, range(self._n_outputs))
+            interface = replace(
+                interface,
+                updated=(),
+                carried=(),
+                guarded=interface.updated,
+                is_part=True,
+            )
+        defaults = [
+            None if each is None else Container(each.value, each.context_name)
+            for each in self._defaults
+        ]
+        place = self._place.name if isinstance(self._place, Context) else self._place
+        make = self.maker.factory(self.profile is not None, profile)
+        other: Function = make(
+            interface, self.maker, plan, place, name or self.name, defaults
+        )
+        other.trust_input = self.trust_input
+        other._place = self._place
+        is_same = plan is self.plan and type(other) is type(self) is Function
+        if share_memory and is_same:
+            other._executable = self._executable
+        return other
+
+    @property
+    def container(self) -> Containers:
+        """The containers of kept values, by a variable or its name."""
+        return Containers(self._interface, self._defaults)
+
+    @property
+    def value(self) -> Values:
+        """The kept values, by a variable or its name."""
+        return Values(self.container)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.value[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.value[key] = value
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.value
+
+    def get_shared(self) -> list[SharedVariable]:
+        """The shared variables that the function reads or updates."""
+        seen = dict.fromkeys((*self._interface.shared, *self._interface.updated))
+        return list(seen)
+
+    @property
+    def inputs(self) -> tuple[In, ...]:
+        """The inputs, in the order of the call."""
+        return self._interface.inputs
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The symbolic inputs."""
+        return [each.variable for each in self._interface.inputs]
+
+    @property
+    def next_values(self) -> dict[int, int]:
+        """Which output of the graph becomes which of its inputs after a call."""
+        interface = self._interface
+        count = len(interface.to_host)
+        places = {v: self._n_inputs + i for i, v in enumerate(interface.shared)}
+        found = {
+            count + i: places[variable]
+            for i, variable in enumerate(interface.updated)
+            if variable in places
+        }
+        first = count + len(interface.updated)
+        return found | {first + i: place for i, place in enumerate(interface.carried)}
+
+    def sync_shared(self) -> None:
+        """Wait until the updates of all calls are computed."""
+        self.context.sync()
+
+    def free(self) -> None:
+        """Give back the memory that is kept between calls."""
+        self._subsets.clear()
+        if self._executable is not None:
+            self._load()
+
+    def info(self) -> dict[str, int]:
+        """Counts of the latest call (launches, buffers, bytes) and of bindings kept."""
+        counts: dict[str, int] = (self._executable or self._load()).info()
+        return counts
+
+    def __getstate__(self) -> dict[str, Any]:
+        place = self._place
+        return {
+            "name": self.name,
+            "maker": self.maker,
+            "plan": self.plan,
+            "place": place.name if isinstance(place, Context) else place,
+            "interface": self._interface,
+            "defaults": self._defaults,
+            "trust_input": self.trust_input,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Function.__init__(
+            self,
+            state["interface"],
+            state["maker"],
+            state["plan"],
+            state["place"],
+            state["name"],
+            state["defaults"],
+        )
+        self.trust_input = state["trust_input"]
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self._interface.inputs))
+        place = self._place
+        where = place.name if isinstance(place, Context) else place
+        return f"<function {self.name}({inputs}) on {where}>"
+
+
+def swapped(
+    interface: Interface, swap: Mapping[SharedVariable, SharedVariable]
+) -> Interface:
+    """The interface with shared variables exchanged for others of the same type."""
+    known = {*interface.shared, *interface.updated}
+    for old, new in swap.items():
+        if old not in known:
+            raise GraphValueError(
+                f"copy: {old} is to be swapped, but the function does not use it"
+            )
+        if not isinstance(new, SharedVariable) or new.type != old.type:
+            raise GraphTypeError(
+                f"copy: {old} of {old.type} cannot be swapped for {new}; expected a "
+                f"shared variable of {old.type}"
+            )
+    return replace(
+        interface,
+        shared=tuple(swap.get(each, each) for each in interface.shared),
+        updated=tuple(swap.get(each, each) for each in interface.updated),
+        guarded=tuple(swap.get(each, each) for each in interface.guarded),
+    )

@@ -1,0 +1,187 @@
+"""Copies of expressions in which variables are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpuarray.compiler.errors import (
+    CompilerError,
+    GraphTypeError,
+    GraphValueError,
+    made_at,
+)
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.traverse import ancestors, clone_replace
+from gpuarray.compiler.graph.traverse import clone as copy_nodes
+from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
+from gpuarray.compiler.ops.basic import as_tensor_variable
+
+Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
+Replacements = dict[Variable, Variable]
+
+
+def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]:
+    """Pairs of variable and expression, from a mapping or a list of pairs.
+
+    Raises TypeError for what is no pair, ValueError for a variable that is twice there.
+    """
+    listed = list(pairs.items() if isinstance(pairs, Mapping) else pairs or ())
+    seen: set[Variable] = set()
+    for pair in listed:
+        if not (isinstance(pair, list | tuple) and len(pair) == 2):
+            raise GraphTypeError(
+                f"function: {what} holds {pair!r}; expected pairs of a variable and "
+                "its expression"
+            )
+        variable = pair[0]
+        if not isinstance(variable, Variable):
+            raise GraphTypeError(
+                f"function: {what} has an expression for {variable!r}, a "
+                f"{type(variable).__name__}; expected a variable"
+            )
+        if variable in seen:
+            raise GraphValueError(
+                f"function: {what} names {variable} twice; give one expression for it"
+            )
+        seen.add(variable)
+    return [(variable, expression) for variable, expression in listed]
+
+
+def value_for(variable: Variable, value: Any) -> Variable:
+    """An expression; a number or an array becomes a constant of the variable's type.
+
+    Raises TypeError for a value that the type cannot hold.
+    """
+    if isinstance(value, Apply):
+        return value.out
+    if isinstance(value, Variable):
+        return value
+    has_variables = isinstance(value, list | tuple) and any(
+        isinstance(each, Variable | Apply) for each in value
+    )
+    if has_variables or not isinstance(variable.type, ArrayType):
+        made: Variable = as_tensor_variable(value)
+        return made
+    kind = variable.type
+    host = kind.host if isinstance(kind, GpuArrayType) else kind
+    return Constant(host, host.filter(value))
+
+
+def fits(kind: ArrayType, place: ArrayType) -> bool:
+    """Whether each value of a type is one of the type ``place``, wherever it lies."""
+    return (
+        kind.dtype == place.dtype
+        and kind.ndim == place.ndim
+        and all(
+            is_one or not must_be_one
+            for is_one, must_be_one in zip(
+                kind.broadcastable, place.broadcastable, strict=True
+            )
+        )
+    )
+
+
+def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
+    """What stands for a given variable; if ``strict``, checked to be of its type."""
+    try:
+        expression = value_for(variable, value)
+    except CompilerError as error:
+        raise type(error)(
+            f"function: {variable} of {variable.type} is given: {error}"
+        ) from error
+    if strict and not fits(expression.type, variable.type):
+        raise GraphTypeError(
+            made_at(
+                f"function: {variable} of {variable.type} is given {expression} of "
+                f"{expression.type}, which does not fit; convert it, or pass "
+                "rebuild_strict=False to infer the types anew",
+                getattr(expression.tag, "trace", None),
+            )
+        )
+    return expression
+
+
+def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
+    """What stands for each given variable, with the others in it replaced, too.
+
+    Raises ValueError where variables are given in a circle.
+    """
+    given = {v: replacement(v, e, strict) for v, e in variable_pairs(pairs, "givens")}
+    final: Replacements = {}
+    for variable in given:
+        _resolve(variable, given, final)
+    return final
+
+
+def _resolve(variable: Variable, given: Replacements, final: Replacements) -> None:
+    """Replace what a replacement needs first, and then in it."""
+    stack = [variable]
+    while stack:
+        current = stack[-1]
+        needed = _needed(given[current], given)
+        waiting = [each for each in needed if each not in final]
+        if not waiting:
+            known = {each: final[each] for each in needed}
+            expression = given[current]
+            final[current] = clone_replace(expression, known) if known else expression
+            stack.pop()
+            continue
+        if waiting[0] in stack:
+            circle = [*stack[stack.index(waiting[0]) :], waiting[0]]
+            raise GraphValueError(
+                "function: givens go in a circle: "
+                f"{' needs '.join(map(str, circle))}; replace by expressions of other "
+                "variables"
+            )
+        stack.append(waiting[0])
+
+
+def _needed(expression: Variable, given: Replacements) -> list[Variable]:
+    """The given variables that an expression needs, in order."""
+    return [each for each in ancestors([expression], blockers=given) if each in given]
+
+
+def replaced(outputs: Sequence[Variable], known: Replacements) -> list[Variable]:
+    """The expressions with variables replaced."""
+    return clone_replace(outputs, known) if known else list(outputs)
+
+
+def clone(
+    output: Any,
+    replace: Pairs | None = None,
+    strict: bool = True,
+    share_inputs: bool = True,
+    copy_inputs: bool | None = None,
+) -> Any:
+    """A copy of an expression, or of a list of them, with variables replaced.
+
+    The copy has nodes of its own. Its inputs are those of the expression, or with
+    ``share_inputs=False`` copies of them; ``copy_inputs`` is an older name of that.
+    ``replace`` is a mapping or a list of pairs; if ``strict``, what stands for a
+    variable has its type; all are replaced at once, so an expression may hold the
+    variable that it stands for. None gives None.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> x, y = T.dvectors("x", "y")
+    >>> str(clone(x, replace={x: y}))
+    'y'
+    """
+    if output is None:
+        return None
+    single = isinstance(output, Variable)
+    asked = [output] if single else list(output)
+    for each in asked:
+        if not isinstance(each, Variable):
+            raise GraphTypeError(f"clone: given {each!r}, expected variables")
+    given = {
+        v: replacement(v, e, strict) for v, e in variable_pairs(replace, "replace")
+    }
+    changed = replaced(asked, given)
+    memo: Replacements = {}
+    if not (share_inputs if copy_inputs is None else copy_inputs):
+        for leaf in ancestors(changed):
+            if leaf.owner is None:
+                memo[leaf] = leaf.clone()
+    copies = copy_nodes(changed, memo)
+    return copies[0] if single else copies

@@ -1,0 +1,57 @@
+"""Operations that run on the host: told of when a function is compiled."""
+
+from __future__ import annotations
+
+import warnings
+
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.config import config
+from gpuarray.compiler.debug.failing import node_text
+from gpuarray.compiler.errors import HostOpError, made_at
+from gpuarray.compiler.gpukernels.registry import is_python
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.schedule import Lowered
+from gpuarray.errors import HostNotice
+
+_told: set[str] = set()
+
+
+def tell_of_host_steps(lowered: Lowered) -> None:
+    """Say which nodes of a plan NumPy or Python computes on the host.
+
+    An op without a device version is told of once, by a HostNotice; what a program
+    wrote in Python itself is no news. The setting ``assert_no_cpu_op`` may ask for a
+    warning or an error for either.
+    """
+    reaction = config.assert_no_cpu_op
+    for step, node in zip(lowered.plan.steps, lowered.nodes, strict=True):
+        if node is None or not isinstance(step, p.Call) or step.function != "reference":
+            continue
+        if reaction == "raise":
+            raise HostOpError(
+                made_at(
+                    f"function: {node_text(node)} runs on the host, in Python, and "
+                    "assert_no_cpu_op is 'raise'; give the op a device version with "
+                    "gpukernels.lowers, or set it to 'ignore'",
+                    node.trace,
+                )
+            )
+        if reaction == "warn":
+            message = f"function: {node_text(node)} runs on the host, in Python"
+            warnings.warn(made_at(message, node.trace), HostNotice, stacklevel=3)
+        elif not is_python(node.op):
+            _tell_once(node)
+
+
+def _tell_once(node: Apply) -> None:
+    name = type(node.op).__name__.removeprefix("Gpu")
+    if name in _told:
+        return
+    _told.add(name)
+    warnings.warn(
+        f"function: {name} has no device version, so NumPy computes it on the host; "
+        "silence this with "
+        "warnings.filterwarnings('ignore', category=gpuarray.HostNotice)",
+        HostNotice,
+        stacklevel=4,
+    )

@@ -1,0 +1,231 @@
+"""What a function takes and gives: inputs with names and values, outputs in a form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gpuarray.compiler.errors import (
+    CompilerError,
+    GraphTypeError,
+    GraphValueError,
+    UnusedInputError,
+    made_at,
+)
+from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.shared import SharedVariable
+
+Unused = Literal["raise", "warn", "ignore"]
+
+
+@dataclass(frozen=True, eq=False)
+class In:
+    """An input: the variable, and how a call gives it a value.
+
+    ``name`` is what a call may give it by, the variable's own by default (not with
+    ``autoname=False``). ``value`` makes it optional: that is what it is where a call
+    leaves it out. ``update``, an expression, is the next value of it after each call.
+    An input that is ``implicit`` has a value and is never given. ``strict`` takes
+    nothing but arrays of exactly its dtype; ``allow_downcast`` is as of `function`, for
+    this input.
+
+    ``mutable`` and ``borrow`` permit the function to overwrite what it is given; it
+    never needs to.
+    """
+
+    variable: Any
+    name: str | None = None
+    value: Any = None
+    update: Any = None
+    mutable: bool | None = None
+    strict: bool = False
+    allow_downcast: bool | None = None
+    autoname: bool = True
+    implicit: bool | None = None
+    borrow: bool | None = None
+    shared: bool = False
+
+    @property
+    def called(self) -> str | None:
+        """The name that a call may give it by."""
+        if self.name is not None or not self.autoname:
+            return self.name
+        name: str | None = self.variable.name
+        return name
+
+    def __str__(self) -> str:
+        return self.called or str(self.variable)
+
+
+def Param(
+    variable: Variable,
+    default: Any = None,
+    name: str | None = None,
+    mutable: bool = False,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    implicit: bool | None = None,
+    borrow: bool | None = None,
+) -> In:
+    """An input with a value, by an older name: ``In(variable, value=default)``."""
+    return In(
+        variable,
+        name,
+        default,
+        mutable=mutable,
+        strict=strict,
+        allow_downcast=allow_downcast,
+        implicit=implicit,
+        borrow=borrow,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Out:
+    """An output; ``on_device`` leaves it on the context as an array of it.
+
+    Results are always the caller's own, so ``borrow`` changes nothing.
+    """
+
+    variable: Any
+    borrow: bool = False
+    on_device: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Interface:
+    """How a function is called: what it takes, keeps and gives.
+
+    The plan takes the inputs and then the values of ``shared``. It gives the outputs,
+    the new values of ``updated``, and those of the inputs whose indices are in
+    ``carried``. ``to_host`` says which outputs are read. ``form`` is None for a single
+    output, ``"list"``, or the keys of a dictionary. The function runs on copies of the
+    values of ``guarded``, because its plan overwrites them. It ``is_part`` where its
+    plan gives only some of what its graph does.
+    """
+
+    inputs: tuple[In, ...]
+    shared: tuple[SharedVariable, ...]
+    updated: tuple[SharedVariable, ...]
+    carried: tuple[int, ...]
+    to_host: tuple[bool, ...]
+    form: str | tuple[str, ...] | None
+    allow_downcast: bool | None
+    guarded: tuple[SharedVariable, ...] = ()
+    is_part: bool = False
+
+
+def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
+    """The inputs with their names. Raises TypeError or ValueError for what is none."""
+    if not isinstance(inputs, list | tuple):
+        raise GraphTypeError(
+            f"function: the inputs are {inputs!r}, expected a list of variables"
+        )
+    given = [each if isinstance(each, In) else In(each) for each in inputs]
+    seen: set[Variable] = set()
+    for i, each in enumerate(given):
+        _check_input(i, each)
+        if each.variable in seen:
+            raise GraphValueError(f"function: {each.variable} is an input twice")
+        seen.add(each.variable)
+    return given
+
+
+def _check_input(i: int, given: In) -> None:
+    variable = given.variable
+    if not isinstance(variable, Variable):
+        raise GraphTypeError(
+            f"function: input {i} is {variable!r}, expected a symbolic variable"
+        )
+    if isinstance(variable, SharedVariable):
+        raise GraphTypeError(
+            f"function: input {i} is the shared variable {variable}; it is read "
+            "without being an input: leave it out"
+        )
+    if isinstance(variable, Constant):
+        raise GraphTypeError(
+            f"function: input {i} is the constant {variable}, which has a value: leave "
+            "it out"
+        )
+    if given.value is None and (given.implicit or given.update is not None):
+        what = "implicit" if given.implicit else "updated"
+        raise GraphTypeError(
+            f"function: the input {given} is {what}, so it needs a value to start "
+            "with: In(..., value=...)"
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The outputs that a program asks for, the form, and which of them stay."""
+
+    variables: list[Variable]
+    form: str | tuple[str, ...] | None
+    on_device: frozenset[int]
+
+
+def wanted_outputs(outputs: Any, on_device: bool) -> Wanted:
+    """What a program asks for: one, a list, a dictionary with texts for keys, none."""
+    form: str | tuple[str, ...] | None = "list"
+    if outputs is None:
+        listed = []
+    elif isinstance(outputs, Mapping):
+        for key in outputs:
+            if not isinstance(key, str):
+                raise GraphTypeError(
+                    f"function: the outputs have the key {key!r}; expected texts"
+                )
+        form, listed = tuple(outputs), list(outputs.values())
+    elif isinstance(outputs, list | tuple):
+        listed = list(outputs)
+    else:
+        form, listed = None, [outputs]
+    stay = {
+        i
+        for i, each in enumerate(listed)
+        if on_device or (isinstance(each, Out) and each.on_device)
+    }
+    variables = [as_output(each, i) for i, each in enumerate(listed)]
+    return Wanted(variables, form, frozenset(stay))
+
+
+def as_output(value: Any, index: int) -> Variable:
+    """An output as a variable; one on a context stays there."""
+    if isinstance(value, Out):
+        value = value.variable
+    if isinstance(value, Variable):
+        return value
+    try:
+        variable: Variable = as_tensor_variable(value)
+    except CompilerError as error:
+        raise type(error)(f"function: output {index}: {error}") from None
+    return variable
+
+
+def check_used(
+    inputs: Iterable[In], outputs: Sequence[Variable], policy: Unused
+) -> None:
+    """Raise ValueError for an input that nothing needs, or warn, as the policy says."""
+    if policy == "ignore":
+        return
+    if policy not in ("raise", "warn"):
+        raise GraphValueError(
+            f"function: on_unused_input={policy!r}; it takes 'raise', 'warn' or "
+            "'ignore'"
+        )
+    used = set(ancestors(outputs))
+    for each in inputs:
+        if each.variable in used:
+            continue
+        message = made_at(
+            f"function: the input {each} is not used by any output or update; "
+            "leave it out, or pass on_unused_input='ignore'",
+            each.variable.tag.trace,
+        )
+        if policy == "raise":
+            raise UnusedInputError(message)
+        warnings.warn(message, stacklevel=4)

@@ -1,0 +1,253 @@
+"""From expressions to a function: checks, replacements, rewrites, placement, plan."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gpuarray.compiler import rewrites
+from gpuarray.compiler.config import config
+from gpuarray.compiler.contexts import joint_context
+from gpuarray.compiler.debug import Mode
+from gpuarray.compiler.debug.checks import Source
+from gpuarray.compiler.debug.mode import Runner
+from gpuarray.compiler.debug.stepwise import explainer
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.function.call import Function
+from gpuarray.compiler.function.givens import Pairs, replaced, replacements
+from gpuarray.compiler.function.hosted import tell_of_host_steps
+from gpuarray.compiler.function.interface import (
+    In,
+    Interface,
+    Unused,
+    check_used,
+    checked_inputs,
+    wanted_outputs,
+)
+from gpuarray.compiler.function.modes import mode_of
+from gpuarray.compiler.function.profiled import ProfiledFunction
+from gpuarray.compiler.function.updates import (
+    default_updates,
+    update_pairs,
+    update_value,
+)
+from gpuarray.compiler.graph.core import Variable, user_line
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.traverse import ancestors, inputs_of
+from gpuarray.compiler.graph.types import GpuArrayType, TensorType
+from gpuarray.compiler.ops.fromgraph import inlined
+from gpuarray.compiler.ops.transfer import GpuFromHost
+from gpuarray.compiler.placement import place
+from gpuarray.compiler.plan import Plan
+from gpuarray.compiler.profiling import CompileTimes, marked
+from gpuarray.compiler.profiling.report import profile_of
+from gpuarray.compiler.schedule import lowered
+from gpuarray.compiler.shared import SharedVariable
+from gpuarray.compiler.vm import Executable, Explain
+from gpuarray.context import Context
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How a function was made: its graph as placed, the log of rewrites, the mode."""
+
+    fgraph: FunctionGraph
+    log: tuple[Any, ...]
+    mode: Mode
+    source: Source | None = None
+
+    def load(
+        self,
+        plan: Plan,
+        context: Context,
+        is_part: bool = False,
+        make: Callable[[Plan, Context, Explain], Runner] = Executable,
+    ) -> Runner:
+        """What runs the plan on a context, as the mode wants it.
+
+        A part of the function's outputs is run without looking at each step. ``make``
+        makes what runs the plan where the mode wants nothing else.
+        """
+        if is_part:
+            return make(plan, context, explainer(None, plan, context))
+        found = partial(lowered, self.fgraph, plan.name)
+        runner = self.mode.load(found, self.source, context)
+        if runner is not None:
+            return runner
+        return make(plan, context, explainer(found, plan, context))
+
+    def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
+        """What makes a copy of a function, which ``is_profiled``, with a profile."""
+        wanted = is_profiled if profile is None else profile
+        stats = profile_of(wanted, "copy")
+        if stats is None:
+            return Function
+        if not is_profiled:
+            raise GraphValueError(
+                "copy: a profile is asked for, but the function has none to begin "
+                "with; compile it with profile=True"
+            )
+        return partial(ProfiledFunction, profile=stats)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle has no log, and not the graph before rewriting."""
+        return Maker, (self.fgraph, (), self.mode)
+
+
+def function(
+    inputs: Sequence[Variable | In],
+    outputs: Any = None,
+    mode: Any = None,
+    updates: Pairs | None = None,
+    givens: Pairs | None = None,
+    no_default_updates: bool | Sequence[SharedVariable] = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: Any = None,
+    on_unused_input: Unused | None = None,
+    *,
+    on_device: bool = False,
+) -> Function:
+    """Compile ``outputs`` of ``inputs`` into a Function.
+
+    ``outputs`` is an expression, a list of them, a dictionary of them by name, or None:
+    so is the result of a call, a list for None. They come to the host; those that are
+    transferred to a context, wrapped in ``Out(x, on_device=True)``, or all with
+    ``on_device``, stay on the context as arrays.
+
+    ``updates``, a mapping or pairs, gives shared variables new values after each call,
+    all of which are computed before any is stored; a shared variable's own
+    ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
+    ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by what has
+    their types.
+
+    ``mode`` says which rewrites are done: a `Mode` or its name. ``name`` is the
+    function's, by default the line that makes it. ``allow_input_downcast`` lets inputs
+    lose digits (True), never (False), or, for None, only where a Python float meets
+    floatX. ``on_unused_input`` is ``"raise"``, ``"warn"`` or ``"ignore"``, the
+    setting's value by default. ``accept_inplace`` changes nothing: what overwrites
+    memory is put in order.
+
+    Raises TypeError or ValueError for what cannot be compiled, with the user's line
+    that made the node.
+    """
+    made_by = name or line_name()
+    is_asked = (config.mode if mode is None else mode) == "ProfileMode"
+    stats = profile_of(is_asked or None if profile is None else profile, made_by)
+    times = CompileTimes()
+    chosen = mode_of(mode)
+    given = checked_inputs(inputs)
+    variables = [each.variable for each in given]
+    wanted = wanted_outputs(outputs, on_device)
+    pairs = update_pairs(updates)
+    carried = [i for i, each in enumerate(given) if each.update is not None]
+    next_values = [update_value(given[i].variable, given[i].update) for i in carried]
+    known = replacements(givens, rebuild_strict)
+    firsts = inlined(
+        replaced([*wanted.variables, *(e for _, e in pairs), *next_values], known)
+    )
+    brought = default_updates(firsts, (v for v, _ in pairs), no_default_updates)
+    lasts = inlined(replaced([expression for _, expression in brought], known))
+    # The outputs, the updates, those that variables bring along, the inputs' next.
+    count, split = len(wanted.variables), len(wanted.variables) + len(pairs)
+    expressions = [*firsts[:split], *lasts, *firsts[split:]]
+    updated = [*(v for v, _ in pairs), *(v for v, _ in brought)]
+    _check_again([*updated, *(variables[i] for i in carried)], expressions[count:])
+    needed = (each for each in given if each.update is None)
+    check_used(needed, expressions, on_unused_input or config.on_unused_input)
+    shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
+    names = context_names([*variables, *updated, *ancestors(expressions)])
+    times.lap("graph")
+    context = joint_context(names)
+    times.lap("opening the context")
+
+    fgraph = FunctionGraph([*variables, *shared], expressions)
+    times.lap("graph")
+    new_values: dict[Variable, int] = {
+        v: count + i for i, v in enumerate(updated) if v in shared
+    }
+    times.note(rewrites.optimize(fgraph, chosen.selection, destroyable=new_values))
+    times.lap("rewriting")
+    stay = {*wanted.on_device, *range(count, len(expressions))}
+    placed = place(fgraph, context_name(expressions), resident=shared, stay=stay)
+    interface = Interface(
+        inputs=tuple(given),
+        shared=tuple(shared),
+        updated=tuple(updated),
+        carried=tuple(carried),
+        to_host=tuple(isinstance(v.type, TensorType) for v in placed.outputs[:count]),
+        form=wanted.form,
+        allow_downcast=allow_input_downcast,
+    )
+    times.lap("placing")
+    found = lowered(placed, name or "function")
+    tell_of_host_steps(found)
+    plan = found.plan if stats is None else marked(found, placed)
+    times.lap("lowering")
+    source = None
+    if chosen.needs_source:
+        leaves = [*variables, *shared]
+        source = Source(leaves, expressions, chosen.selection, new_values)
+    maker = Maker(placed, tuple(fgraph.log), chosen, source)
+    if stats is None:
+        return Function(interface, maker, plan, context, made_by)
+    made = ProfiledFunction(interface, maker, plan, context, made_by, profile=stats)
+    times.lap("loading")
+    stats.compile.add(times)
+    return made
+
+
+def _check_again(variables: Sequence[Variable], values: Sequence[Variable]) -> None:
+    """Raise TypeError for updates that givens have made of another type."""
+    for variable, value in zip(variables, values, strict=True):
+        update_value(variable, value)
+
+
+def line_name() -> str:
+    """The user's line that makes a function, as ``file.py:12``."""
+    line = user_line()
+    return "function" if line is None else f"{Path(line.file).name}:{line.line}"
+
+
+def context_names(variables: Iterable[Variable]) -> set[str | None]:
+    """The names of the contexts that variables live on or are meant for."""
+    names: set[str | None] = set()
+    for variable in variables:
+        if isinstance(variable.type, GpuArrayType):
+            names.add(variable.type.context_name)
+        elif isinstance(variable, SharedVariable):
+            target = variable.container.context_name
+            names |= {target} - {None, "cpu"}
+    return names
+
+
+def context_name(outputs: Sequence[Variable]) -> str | None:
+    """The name that the placed graph shows: the one that the program uses, if any."""
+    names = {
+        v.owner.op.context_name
+        for v in ancestors(outputs)
+        if v.owner is not None and isinstance(v.owner.op, GpuFromHost)
+    }
+    return min((n for n in names if n is not None), default=None)
+
+
+def function_dump(
+    filename: str | Path,
+    inputs: Sequence[Variable | In],
+    outputs: Any = None,
+    **options: Any,
+) -> None:
+    """Write what `function` is called with to a file, for a report of a problem.
+
+    It is a pickle of a dictionary by argument: ``function(**pickle.load(file))`` makes
+    the function.
+    """
+    arguments = {"inputs": list(inputs), "outputs": outputs, **options}
+    with Path(filename).open("wb") as file:
+        pickle.dump(arguments, file)

@@ -1,0 +1,53 @@
+"""Modes by name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from gpuarray.compiler.config import config
+from gpuarray.compiler.debug import DebugMode, Mode, NanGuardMode
+from gpuarray.compiler.errors import GraphValueError
+
+MODES: dict[str, Mode] = {
+    "FAST_RUN": Mode(),
+    "FAST_COMPILE": Mode(optimizer="fast_compile"),
+    "Mode": Mode(),
+    "ProfileMode": Mode(),
+    "DebugMode": DebugMode(),
+    "DEBUG_MODE": DebugMode(),
+    "NanGuardMode": NanGuardMode(),
+}
+"""The modes that have names; `register_mode` adds one."""
+
+
+def mode_of(mode: Any = None) -> Mode:
+    """The mode of a name, of a mode itself, or, for None, of the settings.
+
+    Raises ValueError for an unknown name.
+    """
+    chosen = config.mode if mode is None else mode
+    if isinstance(chosen, Mode):
+        return chosen
+    if not isinstance(chosen, str) or chosen not in MODES:
+        near = difflib.get_close_matches(str(chosen), MODES, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(MODES)}"
+        raise GraphValueError(f"function: mode={chosen!r} is not known; {hint}")
+    return MODES[chosen]
+
+
+def get_mode(mode: Any = None) -> Mode:
+    """`mode_of`, by Theano's name."""
+    return mode_of(mode)
+
+
+def get_default_mode() -> Mode:
+    """The mode that the settings ask for."""
+    return mode_of()
+
+
+def register_mode(name: str, mode: Mode) -> None:
+    """Give a mode a name. Raises ValueError for a name that is taken."""
+    if name in MODES:
+        raise GraphValueError(f"register_mode: {name!r} is a mode already")
+    MODES[name] = mode

@@ -1,0 +1,26 @@
+"""A plan with fewer results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpuarray.compiler.plan import Plan
+
+
+def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
+    """The plan with the outputs of these indices only, and the steps that they need.
+
+    It takes the same inputs.
+    """
+    outputs = tuple(plan.outputs[i] for i in chosen)
+    needed = set(outputs)
+    steps = []
+    for step in reversed(plan.steps):
+        if not needed.isdisjoint(step.outs):
+            steps.append(step)
+            needed.update(step.ins)
+    constants = tuple(each for each in plan.constants if each[0] in needed)
+    return replace(
+        plan, outputs=outputs, steps=tuple(reversed(steps)), constants=constants
+    )

@@ -1,0 +1,153 @@
+"""What shared variables and inputs become after each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gpuarray.compiler.errors import (
+    CompilerError,
+    GraphTypeError,
+    GraphValueError,
+    made_at,
+)
+from gpuarray.compiler.function.givens import Pairs, fits, value_for, variable_pairs
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.traverse import inputs_of
+from gpuarray.compiler.shared import SharedVariable
+
+
+class OrderedUpdates(dict[SharedVariable, Any]):
+    """Updates in the order in which they are made; none is made twice.
+
+    >>> from gpuarray.compiler import shared
+    >>> w = shared(0.0, name="w")
+    >>> len(OrderedUpdates([(w, w + 1)]) + OrderedUpdates())
+    1
+    """
+
+    def __init__(self, pairs: Pairs = (), **named: Any) -> None:
+        super().__init__()
+        self.update(pairs)
+        if named:
+            raise GraphTypeError(
+                f"OrderedUpdates: {min(named)} is a name; expected shared variables"
+            )
+
+    def __setitem__(self, variable: SharedVariable, value: Any) -> None:
+        if not isinstance(variable, SharedVariable):
+            raise GraphTypeError(
+                f"OrderedUpdates: {variable!r} is no shared variable; make it with "
+                "shared(value)"
+            )
+        super().__setitem__(variable, value)
+
+    def update(self, other: Pairs = ()) -> None:  # type: ignore[override]
+        """Add updates. Raises KeyError for a variable that has another one already."""
+        for variable, value in list(
+            other.items() if isinstance(other, dict) else other
+        ):
+            if variable in self and self[variable] is not value:
+                raise UpdateTwiceError(
+                    f"OrderedUpdates: {variable} is updated already, by another value"
+                )
+            self[variable] = value
+
+    def __add__(self, other: Pairs) -> OrderedUpdates:
+        """Both together."""
+        both = OrderedUpdates(self)
+        both.update(other)
+        return both
+
+    def __radd__(self, other: Pairs) -> OrderedUpdates:
+        return OrderedUpdates(other) + self
+
+
+class UpdateTwiceError(GraphValueError, KeyError):
+    """A variable is updated by two values."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def update_value(variable: Any, value: Any) -> Variable:
+    """The expression of an update, checked to keep the variable's type."""
+    kind = variable.type
+    try:
+        expression = value_for(variable, value)
+    except CompilerError as error:
+        raise type(error)(f"function: the update of {variable}: {error}") from error
+    if not fits(expression.type, kind):
+        remedy = (
+            f"cast it with .astype({kind.dtype!r})"
+            if expression.type.dtype != kind.dtype
+            else "reduce it, or give it axes"
+            if expression.type.ndim != kind.ndim
+            else "the axes that broadcast must do so in the update too"
+        )
+        raise GraphTypeError(
+            made_at(
+                f"function: the update of {variable} is {expression.type}, expected "
+                f"{kind}; {remedy}",
+                expression.tag.trace,
+            )
+        )
+    return expression
+
+
+def update_pairs(updates: Pairs | None) -> list[tuple[SharedVariable, Variable]]:
+    """Each shared variable that is updated, and its next value.
+
+    Raises TypeError for another variable or a value of another type, ValueError for a
+    variable that is updated twice.
+    """
+    pairs = []
+    for variable, value in variable_pairs(updates, "updates"):
+        if not isinstance(variable, SharedVariable):
+            raise GraphTypeError(
+                f"function: {variable} is updated but is no shared variable; make it "
+                "with shared(value)"
+            )
+        pairs.append((variable, update_value(variable, value)))
+    return pairs
+
+
+def default_updates(
+    expressions: Sequence[Variable],
+    known: Iterable[SharedVariable],
+    left_out: bool | Sequence[SharedVariable],
+) -> list[tuple[SharedVariable, Variable]]:
+    """The updates that shared variables bring along with them, where they are read.
+
+    ``known`` are those updated otherwise; ``left_out`` are those not to be updated, or
+    True for all. An update may read variables that bring updates, too.
+    """
+    if left_out is True:
+        return []
+    done = {*known, *(_excluded(left_out) if left_out else ())}
+    pairs: list[tuple[SharedVariable, Variable]] = []
+    waiting = list(expressions)
+    while waiting:
+        found = [
+            each
+            for each in inputs_of(waiting)
+            if isinstance(each, SharedVariable)
+            and each.default_update is not None
+            and each not in done
+        ]
+        new = [(each, update_value(each, each.default_update)) for each in found]
+        done.update(found)
+        pairs += new
+        waiting = [expression for _, expression in new]
+    return pairs
+
+
+def _excluded(variables: Any) -> list[SharedVariable]:
+    if not isinstance(variables, list | tuple | set) or not all(
+        isinstance(each, SharedVariable) for each in variables
+    ):
+        raise GraphTypeError(
+            f"function: no_default_updates={variables!r}; expected True, False, or a "
+            "list of shared variables"
+        )
+    return list(variables)

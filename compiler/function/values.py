@@ -1,0 +1,94 @@
+"""The values that a function keeps: of inputs that have them, of shared variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.errors import CompilerError, GraphKeyError, made_at
+from gpuarray.compiler.function.interface import In, Interface
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
+from gpuarray.compiler.shared import Container
+
+
+def host_type(kind: ArrayType) -> TensorType:
+    """The type of the values that a user gives for a variable."""
+    host: Any = kind.host if isinstance(kind, GpuArrayType) else kind
+    return host  # type: ignore[no-any-return]
+
+
+def starting_value(given: In) -> Container | None:
+    """Where the value of an input is kept that has one.
+
+    A container of another function is shared with it.
+    """
+    if given.value is None or isinstance(given.value, Container):
+        return given.value
+    kind = host_type(given.variable.type)
+    try:
+        value = kind.filter(given.value, given.allow_downcast)
+    except CompilerError as error:
+        message = f"function: the value of the input {given}: {error}"
+        raise type(error)(made_at(message, given.variable.tag.trace)) from None
+    return Container(np.array(value))
+
+
+class Containers:
+    """The containers of a function, by a variable or its name."""
+
+    def __init__(self, interface: Interface, defaults: list[Container | None]) -> None:
+        self._found: dict[Any, tuple[Container, ArrayType]] = {}
+        pairs: list[tuple[str | None, Variable, Container | None]] = [
+            (v.name, v, v.container) for v in interface.shared
+        ]
+        pairs += [
+            (given.called, given.variable, container)
+            for given, container in zip(interface.inputs, defaults, strict=True)
+        ]
+        for name, variable, container in pairs:
+            if container is not None:
+                self._found[variable] = container, variable.type
+                if name is not None:
+                    self._found[name] = container, variable.type
+
+    def entry(self, key: Any) -> tuple[Container, ArrayType]:
+        """The container and the type of its values. Raises KeyError for none."""
+        try:
+            return self._found[key]
+        except (KeyError, TypeError):
+            names = [repr(each) for each in self if isinstance(each, str)]
+            raise GraphKeyError(
+                f"function: nothing is kept for {key!r}; there are values of "
+                f"{', '.join(names) or 'nothing'}"
+            ) from None
+
+    def __getitem__(self, key: Any) -> Container:
+        return self.entry(key)[0]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+class Values:
+    """The kept values as NumPy arrays, by a variable or its name; they can be set."""
+
+    def __init__(self, containers: Containers) -> None:
+        self._containers = containers
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._containers[key].host_value()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        container, kind = self._containers.entry(key)
+        container.value = np.array(host_type(kind).filter(value))
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._containers

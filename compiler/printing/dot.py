@@ -1,0 +1,159 @@
+"""Pictures of graphs by Graphviz: its text, and through its program PNG, SVG or PDF."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuarray.compiler.errors import CompilerError, GraphValueError, MissingProgramError
+from gpuarray.compiler.printing.picture import (
+    COLORS,
+    Box,
+    Edge,
+    Picture,
+    Style,
+    picture_of,
+)
+
+FORMATS = ("png", "svg", "pdf", "dot")
+DARK = ("blue", "brown", "grey")  # white letters are read better on these
+EDGES = {"destroy": "red", "view": "blue", "update": "grey"}
+
+
+def quoted(text: str) -> str:
+    """A text as Graphviz reads it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def attributes(**given: str | None) -> str:
+    """A list of attributes: ``[label="x" color="red"]``."""
+    found = (f"{name}={quoted(text)}" for name, text in given.items() if text)
+    return f"[{' '.join(found)}]"
+
+
+def dot_text(picture: Picture, high_contrast: bool = True) -> str:
+    """The picture in Graphviz's language."""
+    return "\n".join(["digraph graph_ {", *_lines(picture, high_contrast), "}", ""])
+
+
+def _lines(picture: Picture, high_contrast: bool) -> Iterator[str]:
+    whole = sum(box.seconds or 0.0 for box in picture.boxes)
+    for box in picture.boxes:
+        yield f"  {box.id} {_box(box, high_contrast, whole)};"
+    for edge in picture.edges:
+        yield f"  {edge.source} -> {edge.target} {_edge(edge)};"
+
+
+def _box(box: Box, high_contrast: bool, whole: float) -> str:
+    label = box.label
+    if box.seconds is not None and whole > 0:
+        label += f"\n{box.seconds:.3g}s {100 * box.seconds / whole:.1f}%"
+    shape = "ellipse" if box.kind == "apply" else "box"
+    if high_contrast and box.color:
+        return attributes(
+            label=label,
+            shape=shape,
+            style="filled",
+            fillcolor=box.color,
+            fontcolor="white" if box.color in DARK else None,
+        )
+    return attributes(label=label, shape=shape, color=box.color)
+
+
+def _edge(edge: Edge) -> str:
+    style = "dashed" if edge.mark == "update" else None
+    return attributes(label=edge.label, color=EDGES.get(edge.mark), style=style)
+
+
+def pydotprint(
+    fct: Any,
+    outfile: str | Path | None = None,
+    compact: bool = True,
+    format: str = "png",
+    with_ids: bool = False,
+    high_contrast: bool = True,
+    colorCodes: Mapping[str, str] | None = None,
+    max_label_size: int = 70,
+    var_with_name_simple: bool = False,
+    print_output_file: bool = True,
+    return_image: bool = False,
+) -> bytes | str | None:
+    """Draw a function, a graph, a variable or a list of variables with Graphviz.
+
+    Ellipses are nodes, boxes variables: cyan those that are shared, green inputs, blue
+    outputs, grey what is not used. Blue edges lead to what is a view of an input, red
+    ones to what overwrites it; the edge ``UPDATE`` leads from a new value to the shared
+    variable that takes it. Nodes of a function that was profiled show their times.
+
+    The picture goes to ``outfile``, by default ``pydotprint.png`` in the current
+    folder; its ending says the format, or else ``format`` does: ``png``, ``svg``,
+    ``pdf``, or ``dot``, the text. With ``return_image`` it is returned instead, a text
+    for ``dot`` and ``svg``. With ``compact`` the variables between nodes that have no
+    name are left out. ``with_ids`` adds the places in the order of computing,
+    ``high_contrast`` fills the shapes, ``colorCodes`` maps beginnings of classes of ops
+    to colours, ``max_label_size`` is where labels are cut, and with
+    ``var_with_name_simple`` variables that have names show these only.
+
+    Raises TypeError for what has no graph, ValueError for another format, and
+    RuntimeError where Graphviz's program ``dot`` is not there; the text is written in
+    this case, too.
+    """
+    style = Style(
+        compact,
+        with_ids,
+        COLORS if colorCodes is None else colorCodes,
+        max_label_size,
+        var_with_name_simple,
+    )
+    path = Path("pydotprint" if outfile is None else outfile)
+    if path.suffix[1:] in FORMATS:
+        format = path.suffix[1:]
+    elif format in FORMATS:
+        path = path.with_name(f"{path.name}.{format}")
+    if format not in FORMATS:
+        raise GraphValueError(
+            f"pydotprint: format={format!r}; it takes {', '.join(FORMATS)}"
+        )
+    text = dot_text(picture_of(fct, style, "pydotprint"), high_contrast)
+    if return_image:
+        if format == "dot":
+            return text
+        image = drawn(text, format, None)
+        return image.decode() if format == "svg" else image
+    if format == "dot":
+        path.write_text(text)
+    else:
+        path.write_bytes(drawn(text, format, path.with_suffix(".dot")))
+    if print_output_file:
+        print(f"The output file is available at {path}")  # noqa: T201
+    return None
+
+
+def drawn(text: str, format: str, beside: Path | None) -> bytes:
+    """What Graphviz makes of a text; without it the text is written to ``beside``."""
+    program = shutil.which("dot")
+    if program is None:
+        kept = ""
+        if beside is not None:
+            beside.write_text(text)
+            kept = f"; the graph is in {beside} as text"
+        raise MissingProgramError(
+            f"pydotprint: the program `dot` is not there, so there is no {format}; "
+            "install Graphviz (apt install graphviz, brew install graphviz, "
+            f"conda install graphviz), or ask for format='dot'{kept}"
+        )
+    done = subprocess.run(
+        [program, f"-T{format}"], input=text.encode(), capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        raise CompilerError(f"pydotprint: dot failed: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+def pydotprint_variables(vars: Any, outfile: Any = None, **options: Any) -> Any:
+    """`pydotprint` of variables, by its older name."""
+    return pydotprint(vars, outfile, **options)

@@ -1,0 +1,34 @@
+"""What a fused node computes, as a graph of the operations that went into it."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.mapreduce import MapReduce
+
+
+def fused_graph(node: Apply) -> FunctionGraph | None:
+    """The operations that a node was fused from, None for one that is no group.
+
+    The inputs are named ``i0``, ``i1``, ... in the order of the node's.
+    """
+    op = node.op
+    if not isinstance(op, Elemwise | MapReduce):
+        return None
+    scalar = op.scalar if isinstance(op, Elemwise) else op.composite
+    if not isinstance(scalar, Composite) and isinstance(op, Elemwise):
+        return None
+    ndim = max((each.type.ndim for each in node.inputs), default=0)
+    inputs = []
+    for index, each in enumerate(node.inputs):
+        pattern = (True,) * (ndim - each.type.ndim) + each.type.broadcastable
+        inputs.append(TensorType(each.type.dtype, pattern)(f"i{index}"))
+    if isinstance(scalar, Composite):
+        outputs = scalar.unfold(inputs)
+    else:
+        outputs = [Elemwise(scalar)(*inputs)]
+    if isinstance(op, MapReduce):
+        outputs = [op.reduce(outputs[0])]
+    return FunctionGraph(inputs, outputs)

@@ -1,0 +1,303 @@
+"""What a picture of a graph shows: boxes and edges, with labels and colours.
+
+It knows no format: `dot` writes it for Graphviz, `view` as a page for a browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.printing import graph_of
+from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.printing.groups import fused_graph
+from gpuarray.compiler.shared import SharedVariable
+
+COLORS = {
+    "GpuFromHost": "red",
+    "HostFromGpu": "red",
+    "GpuToGpu": "red",
+    "Scan": "yellow",
+    "Shape": "brown",
+    "IfElse": "magenta",
+    "Elemwise": "#FFAABB",
+    "MapReduce": "#FFAABB",
+    "Subtensor": "#FFAAFF",
+    "Alloc": "#FFAA22",
+    "BroadcastTo": "#FFAA22",
+}
+"""The colours of nodes whose class begins so, after ``Gpu``."""
+
+SHARED, INPUT, OUTPUT, UNUSED, CONSTANT = "cyan", "green", "blue", "grey", "#DDDDDD"
+
+
+@dataclass
+class Box:
+    """A node (``kind`` apply) or a variable: its label, colour, and what else is known.
+
+    ``place`` is the node's in the order of computing; ``group`` what was fused in it.
+    """
+
+    id: str
+    label: str
+    kind: str
+    color: str | None = None
+    place: int | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    seconds: float | None = None
+    group: Picture | None = None
+
+
+@dataclass
+class Edge:
+    """From a box to a box; ``mark`` is destroy, view, update, or nothing."""
+
+    source: str
+    target: str
+    label: str = ""
+    mark: str = ""
+
+
+@dataclass
+class Picture:
+    """Boxes, sources before what reads them, and edges."""
+
+    boxes: list[Box] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+
+@dataclass
+class Style:
+    """How a picture is made: see `pydotprint` for what each means."""
+
+    compact: bool = True
+    with_ids: bool = False
+    colors: Mapping[str, str] = field(default_factory=lambda: COLORS)
+    max_label_size: int = 70
+    var_with_name_simple: bool = False
+
+
+def shorten(text: str, size: int) -> str:
+    """The text, its middle left out where it is longer than ``size``."""
+    if len(text) <= size:
+        return text
+    half = (size - 3) // 2
+    return f"{text[:half]}...{text[len(text) - half :]}"
+
+
+class Painter:
+    """Makes the picture of a graph; it numbers boxes as it meets them."""
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        style: Style,
+        times: Mapping[Apply, float] | None = None,
+        shapes: Mapping[Variable, str] | None = None,
+        kept: Collection[Variable] = (),
+        prefix: str = "",
+    ) -> None:
+        self.fgraph = fgraph
+        self.style = style
+        self.times = times or {}
+        self.shapes = shapes or {}
+        self.kept = frozenset(kept)
+        self.prefix = prefix
+        self.picture = Picture()
+        self.ids: dict[Any, str] = {}
+        self.outputs = set(fgraph.outputs)
+
+    def paint(self, updates: Mapping[int, int] | None = None) -> Picture:
+        """The picture; ``updates`` maps outputs to the inputs they become."""
+        order = self.fgraph.toposort()
+        for variable in self.fgraph.inputs:
+            self.leaf(variable)
+        for place, node in enumerate(order):
+            self.node(node, place)
+        for index, output in enumerate(self.fgraph.outputs):
+            target = (updates or {}).get(index)
+            if target is None:
+                self.output(output)
+            else:
+                self.edge(
+                    self.source(output),
+                    self.ids[self.fgraph.inputs[target]],
+                    "UPDATE",
+                    "update",
+                )
+        return self.picture
+
+    def new_id(self, key: Any, letter: str) -> str:
+        """The id of a new box."""
+        self.ids[key] = f"{self.prefix}{letter}{len(self.ids)}"
+        return self.ids[key]
+
+    def facts(self, variable: Variable) -> dict[str, str]:
+        """What is known of a variable."""
+        found = {"type": str(variable.type)}
+        if variable in self.shapes:
+            found["shape"] = self.shapes[variable]
+        if isinstance(variable, Constant):
+            found["value"] = str(variable)
+        return found
+
+    def leaf(self, variable: Variable) -> str:
+        """The box of an input or a constant."""
+        if variable in self.ids:
+            return self.ids[variable]
+        if isinstance(variable, Constant):
+            color = CONSTANT
+        elif isinstance(variable, SharedVariable) or variable in self.kept:
+            color = SHARED
+        elif not self.fgraph.clients.get(variable):
+            color = UNUSED
+        else:
+            color = INPUT
+        self.picture.boxes.append(
+            Box(
+                self.new_id(variable, "v"),
+                self.variable_label(variable),
+                "variable",
+                color,
+                facts=self.facts(variable),
+            )
+        )
+        return self.ids[variable]
+
+    def variable_label(self, variable: Variable) -> str:
+        """The name of a variable, with its type unless names are to do."""
+        text = str(variable)
+        if not (self.style.var_with_name_simple and variable.name) and (
+            variable.name is not None or variable.owner is not None
+        ):
+            name = f"name={variable.name} " if variable.name else ""
+            text = f"{name}{variable.type}"
+        return shorten(text, self.style.max_label_size)
+
+    def node(self, node: Apply, place: int) -> None:
+        """The box of a node, and the edges that lead to it."""
+        number = f"id={place} " if self.style.with_ids else ""
+        label = shorten(f"{number}{node.op}", self.style.max_label_size)
+        facts = {"op": str(node.op)}
+        facts |= {f"input {i}": str(v.type) for i, v in enumerate(node.inputs)}
+        for i, output in enumerate(node.outputs):
+            facts |= {
+                f"output {i}" + ("" if name == "type" else f" {name}"): text
+                for name, text in self.facts(output).items()
+            }
+        if node.trace is not None:
+            facts["made at"] = str(node.trace)
+        seconds = self.times.get(node)
+        box = Box(
+            self.new_id(node, "n"),
+            label,
+            "apply",
+            self.color(node),
+            place,
+            facts,
+            seconds,
+        )
+        inner = fused_graph(node)
+        if inner is not None:
+            box.group = Painter(inner, self.style, prefix=f"{box.id}.").paint()
+        sources = [
+            self.leaf(v) if v.owner is None else self.source(v) for v in node.inputs
+        ]
+        self.picture.boxes.append(box)
+        destroyed = {i for each in node.op.destroy_map.values() for i in each}
+        viewed = {i for each in node.op.view_map.values() for i in each}
+        for i, (variable, source) in enumerate(zip(node.inputs, sources, strict=True)):
+            mark = "destroy" if i in destroyed else "view" if i in viewed else ""
+            if isinstance(node.op, Transfer):
+                mark = ""  # other memory
+            self.edge(source, box.id, self.edge_label(node, i, variable), mark)
+
+    def edge_label(self, node: Apply, index: int, variable: Variable) -> str:
+        """Which input it is, and the type where no box says it."""
+        number = f"{index} " if len(node.inputs) > 1 else ""
+        is_boxed = variable.owner is None or not self.style.compact
+        text = number if is_boxed else f"{number}{variable.type}"
+        return shorten(text.strip(), self.style.max_label_size)
+
+    def color(self, node: Apply) -> str | None:
+        """The colour of the node's class, if it has one."""
+        name = type(node.op).__name__
+        for start, color in self.style.colors.items():
+            if name.startswith((start, f"Gpu{start}")):
+                return color
+        return None
+
+    def source(self, variable: Variable) -> str:
+        """The box that an edge from a variable begins at."""
+        node = variable.owner
+        if node is None:
+            return self.leaf(variable)
+        if self.style.compact and variable.name is None:
+            return self.ids[node]
+        if variable not in self.ids:
+            facts = self.facts(variable)
+            label = self.variable_label(variable)
+            color = OUTPUT if variable in self.outputs else None
+            box = Box(self.new_id(variable, "v"), label, "variable", color, facts=facts)
+            self.picture.boxes.append(box)
+            number = str(variable.index) if len(node.outputs) > 1 else ""
+            self.edge(self.ids[node], box.id, number)
+        return self.ids[variable]
+
+    def output(self, variable: Variable) -> None:
+        """Show that a variable is an output."""
+        if variable.owner is None:
+            name = self.leaf(variable)
+            box = next(each for each in self.picture.boxes if each.id == name)
+            box.color = OUTPUT
+            return
+        begin = self.source(variable)
+        if begin != self.ids[variable.owner] or (variable, "output") in self.ids:
+            return
+        facts = self.facts(variable)
+        label = shorten(str(variable.type), self.style.max_label_size)
+        name = self.new_id((variable, "output"), "v")
+        self.picture.boxes.append(Box(name, label, "variable", OUTPUT, facts=facts))
+        number = str(variable.index) if len(variable.owner.outputs) > 1 else ""
+        self.edge(begin, name, number)
+
+    def edge(self, source: str, target: str, label: str = "", mark: str = "") -> None:
+        """A new edge."""
+        self.picture.edges.append(Edge(source, target, label, mark))
+
+
+def picture_of(obj: Any, style: Style, asked_by: str) -> Picture:
+    """The picture of a function, a graph, a variable, or a list of variables."""
+    if isinstance(obj, Variable | Apply | list | tuple):
+        listed = list(obj) if isinstance(obj, list | tuple) else [obj]
+        roots: list[Variable] = []
+        for each in listed:
+            if isinstance(each, Apply):
+                roots += each.outputs
+            elif isinstance(each, Variable):
+                roots.append(each)
+            else:
+                graph_of(each, asked_by)  # raises, unless it is a function
+                return picture_of(each, style, asked_by)
+        leaves = [
+            v
+            for v in ancestors(roots)
+            if v.owner is None and not isinstance(v, Constant)
+        ]
+        graph = FunctionGraph(dict.fromkeys(leaves), roots)  # type: ignore[arg-type]
+        return Painter(graph, style).paint()
+    fgraph = graph_of(obj, asked_by)
+    profile = getattr(obj, "profile", None)
+    times = getattr(profile, "apply_time", None)
+    shapes: dict[Variable, str] = {}
+    for memory in getattr(profile, "memory", {}).values():
+        for each in memory.nodes:
+            shapes |= zip(each.node.outputs, map(str, each.shapes), strict=True)
+    updates = getattr(obj, "next_values", None)
+    count = len(getattr(obj, "inputs", fgraph.inputs))
+    kept = fgraph.inputs[count:]  # shared variables come after what is given
+    return Painter(fgraph, style, times, shapes, kept).paint(updates)

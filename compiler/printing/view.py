@@ -1,0 +1,72 @@
+"""A graph as a page for a browser: one file that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gpuarray.compiler.printing.picture import Picture, Style, picture_of
+
+
+def data_of(picture: Picture) -> dict[str, Any]:
+    """The picture as plain data, groups within groups."""
+    boxes = []
+    for box in picture.boxes:
+        each: dict[str, Any] = {
+            "id": box.id,
+            "label": box.label,
+            "kind": box.kind,
+            "facts": box.facts,
+        }
+        if box.color is not None:
+            each["color"] = box.color
+        if box.place is not None:
+            each["place"] = box.place
+        if box.seconds is not None:
+            each["seconds"] = box.seconds
+        if box.group is not None:
+            each["group"] = data_of(box.group)
+        boxes.append(each)
+    edges = [
+        {"from": e.source, "to": e.target, "label": e.label, "mark": e.mark}
+        for e in picture.edges
+    ]
+    return {"boxes": boxes, "edges": edges}
+
+
+def page(picture: Picture, title: str) -> str:
+    """The page that shows a picture."""
+    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    # In a script nothing may look like the end of one.
+    data = json.dumps(data_of(picture)).replace("<", "\\u003c")
+    return template.replace("@TITLE@", html.escape(title)).replace("@DATA@", data)
+
+
+def viz(
+    fct: Any,
+    outfile: str | Path,
+    compact: bool = True,
+    with_ids: bool = True,
+    max_label_size: int = 48,
+) -> None:
+    """Write a page that shows a function, a graph, a variable, or a list of variables.
+
+    The page is one file that works from disk, without a network. In it the wheel zooms,
+    dragging moves, a click opens a fused group and shows what is in it, and a pointer
+    over a box shows its types, where it was made, and, for a function that was
+    profiled, shapes and times. Options are as of `pydotprint`.
+    """
+    style = Style(compact, with_ids, max_label_size=max_label_size)
+    title = getattr(fct, "name", None) or str(fct)
+    path = Path(outfile)
+    path.write_text(page(picture_of(fct, style, "viz"), title), encoding="utf-8")
+
+
+def d3viz(
+    fct: Any, outfile: str | Path, copy_deps: bool = True, **options: Any
+) -> None:
+    """`viz` by Theano's name; there is nothing else to copy."""
+    viz(fct, outfile, **options)

@@ -1,0 +1,179 @@
+"""How much memory a graph's results take: by node, and at the worst moment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gpuarray.compiler.config import config
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import GpuArrayType
+from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.dtypes import as_dtype
+
+
+@dataclass(frozen=True)
+class NodeMemory:
+    """A node's results: the bytes of each, and ``c``, ``i`` or ``v`` for each.
+
+    ``c`` is created, ``i`` in the place of an input, ``v`` a view of one: as the op
+    declares it.
+    """
+
+    node: Apply
+    sizes: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    flags: tuple[str, ...]
+
+
+@dataclass
+class MemoryProfile:
+    """The results of a function's nodes on the device, in the order of computing.
+
+    ``without_any`` counts every result as if nothing were freed, seen or overwritten;
+    ``without_gc`` only what is created; ``peak`` what is there at the worst moment,
+    where a result is freed after its last reader, and ``least`` the same in an order
+    that was sought to need less, -1 where none was. All are bytes.
+    """
+
+    nodes: list[NodeMemory] = field(default_factory=list)
+    without_any: int = 0
+    saved_by_view: int = 0
+    saved_by_inplace: int = 0
+    peak: int = 0
+    least: int = -1
+    on_host: int = 0
+
+    @property
+    def without_gc(self) -> int:
+        """The bytes that are created."""
+        return self.without_any - self.saved_by_view - self.saved_by_inplace
+
+    @property
+    def saved_by_gc(self) -> int:
+        """The bytes that freeing saves at the worst moment."""
+        return self.without_gc - self.peak
+
+
+def flag_of(node: Apply, index: int) -> str:
+    """Whether an output is created (c), in place of an input (i), or a view (v)."""
+    if isinstance(node.op, Transfer):
+        return "c"  # other memory, whatever the op says of values
+    if node.op.destroy_map.get(index):
+        return "i"
+    return "v" if node.op.view_map.get(index) else "c"
+
+
+def memory_profile(
+    fgraph: FunctionGraph, shapes: Mapping[Variable, tuple[int, ...]]
+) -> MemoryProfile:
+    """The memory that a placed graph needs where its variables have these shapes."""
+    profile = MemoryProfile()
+    order = fgraph.toposort()
+    for node in order:
+        known = node.outputs
+        if not all(each in shapes for each in known):
+            continue  # integers of the host
+        flags = tuple(flag_of(node, each.index or 0) for each in known)
+        taken = tuple(size_of(each, shapes[each]) for each in known)
+        profile.nodes.append(
+            NodeMemory(node, taken, tuple(shapes[each] for each in known), flags)
+        )
+        for each, flag, size in zip(known, flags, taken, strict=True):
+            if not isinstance(each.type, GpuArrayType):
+                profile.on_host += size
+                continue
+            profile.without_any += size
+            profile.saved_by_view += size if flag == "v" else 0
+            profile.saved_by_inplace += size if flag == "i" else 0
+    profile.peak = max(_live(fgraph, order, profile), default=0)
+    if config.profiling.min_peak_memory:
+        better = _frugal(fgraph, order, profile)
+        profile.least = min(
+            profile.peak, max(_live(fgraph, better, profile), default=0)
+        )
+    return profile
+
+
+def size_of(variable: Variable, shape: tuple[int, ...]) -> int:
+    """The bytes of an array of the variable's dtype."""
+    return math.prod(shape) * int(as_dtype(variable.type.dtype).itemsize)
+
+
+def _root(variable: Variable) -> Variable:
+    """The variable that created the memory that another lies in."""
+    while variable.owner is not None:
+        index = variable.index or 0
+        op = variable.owner.op
+        shared = op.destroy_map.get(index) or op.view_map.get(index)
+        if isinstance(op, Transfer) or not shared:
+            break
+        variable = variable.owner.inputs[shared[0]]
+    return variable
+
+
+def _sizes(profile: MemoryProfile) -> dict[Variable, int]:
+    """The bytes of each result on the device."""
+    return {
+        output: taken
+        for each in profile.nodes
+        for output, taken in zip(each.node.outputs, each.sizes, strict=True)
+        if isinstance(output.type, GpuArrayType)
+    }
+
+
+def _frugal(
+    fgraph: FunctionGraph, order: list[Apply], profile: MemoryProfile
+) -> list[Apply]:
+    """The nodes in another order: always the one next that leaves least behind it."""
+    size = _sizes(profile)
+    readers: dict[Variable, set[Apply]] = {}
+    before = fgraph.orderings()
+    waits: dict[Apply, set[Apply]] = {}
+    for node in order:
+        owners = (each.owner for each in node.inputs if each.owner is not None)
+        waits[node] = {*owners, *before.get(node, ())}
+        for variable in (*node.inputs, *node.outputs):
+            readers.setdefault(_root(variable), set()).add(node)
+    kept = {_root(output) for output in fgraph.outputs}
+
+    def growth(node: Apply) -> int:
+        made = sum(size.get(v, 0) for v in node.outputs if _root(v) is v)
+        read = {_root(v) for v in (*node.inputs, *node.outputs)} - kept
+        return made - sum(size.get(v, 0) for v in read if readers[v] == {node})
+
+    found: list[Apply] = []
+    left = dict.fromkeys(order)
+    while left:
+        ready = [node for node in left if not waits[node]]
+        node = min(ready, key=growth)
+        del left[node]
+        found.append(node)
+        for variable in (*node.inputs, *node.outputs):
+            readers[_root(variable)].discard(node)
+        for other in left:
+            waits[other].discard(node)
+    return found
+
+
+def _live(
+    fgraph: FunctionGraph, order: list[Apply], profile: MemoryProfile
+) -> Iterator[int]:
+    """The bytes that are there after each node, what nobody needs being freed."""
+    size = _sizes(profile)
+    last: dict[Variable, int] = {}
+    for place, node in enumerate(order):
+        for variable in (*node.inputs, *node.outputs):
+            last[_root(variable)] = place
+    for output in fgraph.outputs:
+        last[_root(output)] = len(order)
+    dying: dict[int, list[Variable]] = {}
+    for variable, place in last.items():
+        dying.setdefault(place, []).append(variable)
+    now = 0
+    for place, node in enumerate(order):
+        now += sum(size.get(v, 0) for v in node.outputs if _root(v) is v)
+        yield now
+        now -= sum(size.get(v, 0) for v in dying.get(place, ()))

@@ -1,0 +1,250 @@
+"""Runs a plan and measures, on the device, what each of its nodes takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.config import config
+from gpuarray.compiler.debug.stepwise import Stepwise
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.parts import pauses
+from gpuarray.compiler.profiling.memory import memory_profile
+from gpuarray.compiler.profiling.stats import Event, ProfileStats
+from gpuarray.compiler.schedule import Lowered, lowered
+from gpuarray.compiler.vm import Executable, Explain, line_of
+from gpuarray.context import Context
+from gpuarray.profiling import Profile, Span
+from gpuarray.profiling import profile as device_profile
+
+now = time.perf_counter
+
+Run = Callable[[Sequence[Any]], list[Array]]
+
+
+def marked(found: Lowered, fgraph: FunctionGraph) -> p.Plan:
+    """The plan whose steps say which node of the graph they come from."""
+    places = {node: place for place, node in enumerate(fgraph.toposort())}
+    steps = tuple(
+        step if node is None else replace(step, mark=f"#{places[node]} ")
+        for step, node in zip(found.plan.steps, found.nodes, strict=True)
+    )
+    return replace(found.plan, steps=steps)
+
+
+def place_of(mark: str) -> int | None:
+    """The node's place that a step's mark, or the label of a launch, begins with."""
+    head, _, _ = mark.partition(" ")
+    return int(head[1:]) if head[:1] == "#" and head[1:].isdigit() else None
+
+
+class _Executable(Executable):
+    """A plan whose pauses are timed: what Python calls between its parts."""
+
+    def __init__(
+        self,
+        plan: p.Plan,
+        context: Context,
+        note: Callable[[p.Step, float, float], None],
+        explain: Explain,
+    ) -> None:
+        super().__init__(plan, context, explain)
+        self.note = note
+
+    def _pause(self, step: p.Call | p.Read, known: dict[int, Any]) -> None:
+        self.context.sync()
+        start = now()
+        super()._pause(step, known)
+        self.context.sync()
+        self.note(step, start, now())
+
+
+class Measured:
+    """A plan on a context; each run adds to ``stats``.
+
+    It waits for the device before and after, and brings the results whose indices are
+    in ``to_host`` to the host, so that this is measured, too. ``overhead`` are the
+    seconds spent on measuring.
+    """
+
+    def __init__(
+        self,
+        plan: p.Plan,
+        context: Context,
+        stats: ProfileStats,
+        fgraph: FunctionGraph,
+        to_host: Collection[int],
+        name: str,
+        explain: Explain = line_of,
+    ) -> None:
+        self.plan = plan
+        self.context = context
+        self.stats = stats
+        self.fgraph = fgraph
+        self.to_host = to_host
+        self.name = name
+        self.overhead = 0.0
+        self.nodes = fgraph.toposort()
+        self._lane = len(stats.calls)
+        self._shapes: set[tuple[Any, ...]] = set()
+        self._executable = _Executable(plan, context, self.note_pause, explain)
+        stats.add_graph(fgraph)
+        self._counted = {
+            place for step in plan.steps if (place := place_of(step.mark)) is not None
+        }
+        for step in plan.steps:
+            place = place_of(step.mark)
+            if place is not None and pauses(step):
+                stats.on_host.add(self.nodes[place])
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """The results for the inputs, arrays of NumPy where the host wants them."""
+        run: Run = self._executable.run
+        if config.profile_memory and self._is_new(values):
+            run = _BySteps(self).run
+        if not config.profiling.time_thunks:
+            return list(run(values))
+        begin = now()
+        self.context.sync()
+        with device_profile(self.context) as found:
+            start = now()
+            self.overhead += start - begin
+            results = run(values)
+            self.context.sync()
+            end = now()
+        self._note(found, start, end)
+        self.overhead += now() - end
+        return self._read(results)
+
+    def info(self) -> dict[str, int]:
+        """Counts of the latest run and of the bindings kept."""
+        return self._executable.info()
+
+    def note_input(self, index: int, start: float, end: float) -> None:
+        """Count the time in which an input was brought to the device."""
+        variable = self.fgraph.inputs[index]
+        for client, _ in self.fgraph.clients.get(variable, ()):
+            if isinstance(client, Apply) and isinstance(client.op, GpuFromHost):
+                self._note_host(client, "transfer", start, end)
+                self.stats.apply_callcount[client] += 1
+                return
+        self.stats.other_time += end - start
+
+    def _note_host(self, node: Apply, category: str, start: float, end: float) -> None:
+        self.stats.add_time(node, end - start)
+        self.stats.events.append(
+            Event(str(node.op), category, False, self._lane, start, end - start, "")
+        )
+
+    def note_pause(self, step: p.Step, start: float, end: float) -> None:
+        """Count a step that Python called between two parts of the plan."""
+        place = place_of(step.mark)
+        if place is None:
+            self.stats.other_time += end - start
+        else:
+            self._note_host(self.nodes[place], "pause", start, end)
+
+    def _note(self, found: Profile, start: float, end: float) -> None:
+        """Count a run: what the device did, by node."""
+        stats = self.stats
+        stats.vm_call_time += end - start
+        stats.lost += found.lost
+        stats.workspace = max(stats.workspace, self.info().get("workspace", 0))
+        for place in self._counted:
+            stats.apply_callcount[self.nodes[place]] += 1
+        for span in found.spans:
+            self._note_span(span, start)
+        lane = self._lane
+        stats.events.append(
+            Event(self.name, "call", False, lane, start, end - start, "")
+        )
+
+    def _note_span(self, span: Span, start: float) -> None:
+        place = place_of(span.label)
+        if place is not None:
+            node = self.nodes[place]
+            if node in self.stats.on_host:
+                return  # within a pause, which is counted as a whole
+            self.stats.add_time(node, span.seconds)
+        elif span.label:
+            self.stats.other_time += span.seconds
+        self.stats.events.append(
+            Event(
+                span.name,
+                span.kind,
+                True,
+                span.queue,
+                start + span.start,
+                span.seconds,
+                span.label,
+            )
+        )
+
+    def _read(self, results: Sequence[Any]) -> list[Any]:
+        """The results, those for the host read."""
+        found = list(results)
+        for index in self.to_host:
+            start = now()
+            found[index] = np.asarray(found[index])
+            node = self.fgraph.outputs[index].owner
+            if node is not None and isinstance(node.op, HostFromGpu):
+                self._note_host(node, "transfer", start, now())
+                self.stats.apply_callcount[node] += 1
+        return found
+
+    def _is_new(self, values: Sequence[Any]) -> bool:
+        """Whether the inputs have shapes that were not met before."""
+        key = tuple(getattr(each, "shape", each) for each in values)
+        is_new = key not in self._shapes
+        self._shapes.add(key)
+        return is_new
+
+
+class _BySteps:
+    """Runs a graph step by step, so that the shape of each result is seen."""
+
+    def __init__(self, owner: Measured) -> None:
+        self.owner = owner
+        found = lowered(owner.fgraph, owner.plan.name)
+        self.whole = replace(found, plan=marked(found, owner.fgraph))
+        self.shapes: dict[Variable, tuple[int, ...]] = {}
+        self.variables: dict[int, list[Variable]] = {}
+        for variable, number in self.whole.numbers.items():
+            self.variables.setdefault(number, []).append(variable)
+        self.begun = 0.0
+
+    def run(self, values: Sequence[Any]) -> list[Array]:
+        """The results; the memory that they take is in the profile then."""
+        for number, value in enumerate(values):
+            self._look(number, value)
+        context = self.owner.context
+        stepwise = Stepwise(self.whole, context, self._before, self._after)
+        results = stepwise.run(values)
+        found = memory_profile(self.owner.fgraph, self.shapes)
+        self.owner.stats.memory[self.owner.name] = found
+        return results
+
+    def _look(self, number: int, value: Any) -> None:
+        if hasattr(value, "shape"):
+            for variable in self.variables.get(number, ()):
+                self.shapes[variable] = tuple(value.shape)
+
+    def _before(self, number: int, known: dict[int, Any]) -> None:
+        if pauses(self.whole.plan.steps[number]):
+            self.owner.context.sync()
+            self.begun = now()
+
+    def _after(self, number: int, known: dict[int, Any]) -> None:
+        step = self.whole.plan.steps[number]
+        if pauses(step):
+            self.owner.context.sync()
+            self.owner.note_pause(step, self.begun, now())
+        for each in (*step.ins, *step.outs):
+            self._look(each, known[each])

@@ -1,0 +1,50 @@
+"""What a profile suggests to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuarray.compiler.config import config
+from gpuarray.compiler.ops.debugging import Assert, Print
+from gpuarray.compiler.profiling.stats import ProfileStats
+
+
+def tips(stats: ProfileStats) -> Iterator[str]:
+    """The lines of the last section."""
+    yield "Here are tips to potentially make your code run faster."
+    yield "Test them first, as they are not guaranteed to always provide a speedup."
+    found = list(suggestions(stats))
+    yield from (f"  - {text}" for text in found)
+    if not found:
+        yield "  Sorry, no tip for today."
+    yield ""
+
+
+def suggestions(stats: ProfileStats) -> Iterator[str]:
+    """One line for each thing to try."""
+    nodes = list(stats.apply_time)
+    dtypes = {v.type.dtype for node in nodes for v in node.outputs}
+    if "float64" in dtypes and config.floatX == "float64":
+        yield "Try the setting `floatX=float32`"
+    spent = {"host": 0.0, "device": 0.0, "transfer": 0.0}
+    for node, seconds in stats.apply_time.items():
+        spent[stats.kind(node)] += seconds
+    if spent["transfer"] > spent["device"]:
+        yield (
+            "Transfers take longer than computing: keep inputs in shared variables, "
+            "leave results on the device with `function(..., on_device=True)`"
+        )
+    looked = [n for n in stats.on_host if isinstance(n.op, Print | Assert)]
+    if looked:
+        yield "Print and Assert make the device wait: take them out when you are done"
+    others = sorted({str(n.op) for n in stats.on_host} - {str(n.op) for n in looked})
+    if others:
+        yield f"The plan pauses for the host at {', '.join(others[:4])}"
+    over = stats.fct_call_time - stats.local_time
+    if stats.fct_callcount and over > 0.5 * stats.fct_call_time:
+        yield (
+            "Calls are too short for the device: give each more to compute, such as "
+            "larger batches"
+        )
+    if not config.fuse or config.rewrites != "all":
+        yield "Let all rewrites work: the settings `fuse=True`, `rewrites=all`"
