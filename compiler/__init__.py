@@ -10,7 +10,15 @@ TensorType(float64, matrix)
 
 from __future__ import annotations
 
-from gpuarray.compiler import compile, gradient, printing, sandbox, tensor
+from gpuarray.compiler import (
+    compile,
+    d3viz,
+    gradient,
+    printing,
+    profiling,
+    sandbox,
+    tensor,
+)
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug import DebugMode, Mode, MonitorMode, NanGuardMode
 from gpuarray.compiler.errors import CompilerError
@@ -70,6 +78,7 @@ __all__ = [
     "clone_replace",
     "compile",
     "config",
+    "d3viz",
     "dot",
     "function",
     "function_dump",
@@ -82,6 +91,7 @@ __all__ = [
     "pp",
     "pprint",
     "printing",
+    "profiling",
     "sandbox",
     "shared",
     "subgraph_grad",

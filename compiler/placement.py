@@ -150,7 +150,9 @@ class Placer:
             return True
         if variable not in self.on_host:
             return False
-        return variable.owner is not None or variable in self.needed
+        if variable.owner is None:
+            return variable in self.needed
+        return not isinstance(variable.owner.op, MakeVector | Shape)  # a list of one
 
     def is_host_side(self, node: Apply) -> bool:
         """Whether the node computes with shapes only, so that the host does it."""

@@ -197,8 +197,8 @@ class Executable:
         first = 0
         for stage in self._stages:
             yield stage, first
-            is_part = isinstance(stage.work, Part)
-            first += len(stage.work.plan.steps) if is_part else 1
+            work = stage.work
+            first += len(work.plan.steps) if isinstance(work, Part) else 1
 
     def _run_stages(self, values: Sequence[Any]) -> list[Array]:
         known: dict[int, Any] = {**dict(enumerate(values)), **self._constants}

@@ -22,6 +22,7 @@ from cases import CASES
 from gpuarray import fft_text
 from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
+from gpuarray.compiler.errors import AssertError
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
@@ -319,7 +320,7 @@ def cases():
             real = [v for v in variables if v.dtype.startswith("float")]
             outputs += theano.grad(cost, real, disconnected_inputs="ignore")
         f = theano.function(variables, outputs, on_unused_input="ignore")
-        with contextlib.suppress(LinAlgError):  # of matrices that nothing computed
+        with contextlib.suppress(LinAlgError, AssertError):  # of what nothing computed
             f(*case.arrays)
 
 

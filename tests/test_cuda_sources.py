@@ -65,6 +65,7 @@ STEMS = {
     "sort_select",
     "sort_pick",
     "searchsorted",
+    "compiler_count",
 }
 
 

@@ -76,6 +76,7 @@ def logistic_expressions(weights: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
 def logistic(ctx: Any, rows: int, columns: int, sizes: Sizes) -> float:
     """Microseconds of a training step of the logistic regression."""
     x, y, weights = logistic_data(rows, columns)
-    train = theano.function(*logistic_expressions(weights))
+    inputs, outputs, updates = logistic_expressions(weights)
+    train = theano.function(inputs, outputs, updates=updates)
     data = [gpuarray.asarray(v, context=ctx) for v in (x, y)]
     return microseconds(lambda: train(*data), ctx.sync, sizes.calls)

@@ -121,7 +121,7 @@ class DebugExecutable:
         if is_transfer or not isinstance(node.outputs[0].type, GpuArrayType):
             return
         # An integer of the host has no axes where the others have some.
-        ndim = max((v.type.ndim for v in node.inputs), default=0)
+        ndim = max(v.type.ndim for v in (*node.inputs, *node.outputs))
         kinds = [
             v.type
             if v.type.ndim == ndim or not isinstance(node.op, Elemwise)

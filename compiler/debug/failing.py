@@ -67,7 +67,7 @@ def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:
 
 def is_long() -> bool:
     """Whether the program asked for long texts."""
-    return config.exception_verbosity == "high"
+    return bool(config.exception_verbosity == "high")
 
 
 def input_lines(inputs: Sequence[tuple[Variable | None, str]]) -> Iterator[str]:

@@ -7,13 +7,15 @@ import warnings
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug.failing import node_text
+from gpuarray.compiler.derivatives.maprows import MapRows
 from gpuarray.compiler.errors import HostOpError, made_at
 from gpuarray.compiler.gpukernels.registry import is_python
-from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.schedule import Lowered
 from gpuarray.errors import HostNotice
 
-_told: set[str] = set()
+told: set[str] = set()
+"""The ops that a program was told of."""
 
 
 def tell_of_host_steps(lowered: Lowered) -> None:
@@ -39,15 +41,20 @@ def tell_of_host_steps(lowered: Lowered) -> None:
         if reaction == "warn":
             message = f"function: {node_text(node)} runs on the host, in Python"
             warnings.warn(made_at(message, node.trace), HostNotice, stacklevel=3)
-        elif not is_python(node.op):
-            _tell_once(node)
+        elif not is_python(op := computed(node)):
+            _tell_once(op)
 
 
-def _tell_once(node: Apply) -> None:
-    name = type(node.op).__name__.removeprefix("Gpu")
-    if name in _told:
+def computed(node: Apply) -> Op:
+    """The node's op; where it is one for each row, that of the rows."""
+    return node.op.op if isinstance(node.op, MapRows) else node.op
+
+
+def _tell_once(op: Op) -> None:
+    name = type(op).__name__.removeprefix("Gpu")
+    if name in told:
         return
-    _told.add(name)
+    told.add(name)
     warnings.warn(
         f"function: {name} has no device version, so NumPy computes it on the host; "
         "silence this with "

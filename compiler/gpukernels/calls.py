@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
-from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import Apply, Op
+from gpuarray.compiler.errors import (
+    CompilerError,
+    GraphTypeError,
+    GraphValueError,
+)
+from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.context import current_context
 from gpuarray.creation import asarray
 
@@ -47,8 +51,30 @@ def reference(*arrays: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]
         for kind, array in zip(types, arrays, strict=False)
     ]
     results = op.evaluate(node, values)
+    if len(results) != len(node.outputs):
+        raise GraphValueError(
+            f"{op}: computed {len(results)} results, its node announces "
+            f"{len(node.outputs)}"
+        )
     context = current_context()
     return tuple(
-        asarray(np.asarray(variable.type.filter(result)), context=context)
+        asarray(result_of(op, variable, result), context=context)
         for variable, result in zip(node.outputs, results, strict=True)
     )
+
+
+def result_of(op: Op, variable: Variable, result: Any) -> np.ndarray[Any, Any]:
+    """What an op computed, as the output's type holds it.
+
+    Raises TypeError for what is of another type.
+    """
+    if result is None:
+        raise GraphTypeError(
+            f"{op}: output {variable.index} was not computed; put it in "
+            f"output_storage[{variable.index}][0]"
+        )
+    try:
+        return np.asarray(variable.type.filter(result))
+    except CompilerError as error:
+        message = f"{op}: output {variable.index}, as computed: {error}"
+        raise type(error)(message) from None

@@ -65,7 +65,7 @@ def lower_map_rows(op: MapRows, node: Apply, k: Lowerer) -> None:
             lowering(op.op, inner, recorder)  # type: ignore[arg-type]
     except NoStepFunction:
         recorder.calls.clear()
-    if len(recorder.calls) != 1:
+    if len(recorder.calls) != 1 or recorder.calls[0][0] == "reference":
         types = tuple(on_host(each.type) for each in (*node.inputs, *node.outputs))
         options = {"op": MapRows(op.op, op.by_row), "types": types}
         k.call(node, "reference", node.inputs, options, recorded=False)

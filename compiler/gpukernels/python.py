@@ -58,14 +58,15 @@ class Thunk:
 
 def device_array(node: Apply, kind: Any, value: Any) -> Array:
     """A result on the context. Raises TypeError for what the type does not hold."""
+    array: Array = value
     if not isinstance(value, Array):
-        value = asarray(np.asarray(value), context=current_context())
-    if value.dtype.name != kind.dtype or value.ndim != kind.ndim:
+        array = asarray(np.asarray(value), context=current_context())
+    if array.dtype.name != kind.dtype or array.ndim != kind.ndim:
         raise GraphTypeError(
-            f"{node.op}: the thunk gave {value.dtype} of {value.ndim} axes, expected "
+            f"{node.op}: the thunk gave {array.dtype} of {array.ndim} axes, expected "
             f"{kind}"
         )
-    return value
+    return array
 
 
 @lru_cache(maxsize=256)

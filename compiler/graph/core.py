@@ -382,6 +382,11 @@ class Op:
         """The output of a new node, or the list of its outputs."""
         with traced_as(user_line()):  # not a line of the op's own make_node
             node = self.make_node(*inputs, **options)
+        if not isinstance(node, Apply):
+            raise GraphTypeError(
+                f"{self}: make_node gave {node!r}, expected Apply(self, inputs, "
+                "outputs)"
+            )
         if config.compute_test_value != "off":
             for compute in self._test_values:
                 compute(node)

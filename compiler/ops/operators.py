@@ -122,6 +122,10 @@ class Operators:
         """The imaginary parts; zeros for real numbers."""
         return math.FUNCTIONS["imag"](self)
 
+    def conj(self) -> Variable:
+        """The complex conjugates."""
+        return math.FUNCTIONS["conjugate"](self)
+
     def __pos__(self) -> Variable:
         return core.as_variable(self)
 

@@ -219,6 +219,7 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
 
     log(sum(exp(X), 1)) -> logsumexp(X, 1)
     log(sum(exp(X - row(u)), 0)) -> log(sum(exp(X - row(u)), 0))
+    log(sum(exp(-(X + row(u))), 0)) -> log(sum(exp(-(X + row(u))), 0))
     """
     owner = node.inputs[0].owner
     if owner is None or not isinstance(owner.op, Reduce) or owner.op.monoid != "add":
@@ -226,10 +227,18 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
     x = argument(owner.inputs[0], "exp")
     if x is None or x.type.dtype != node.outputs[0].type.dtype or not is_float(x):
         return None
-    shift = match(x, "sub")
-    if shift is not None and all(shift[1].type.broadcastable[i] for i in owner.op.axes):
+    if is_shifted(x, owner.op.axes):
         return None
     return logsumexp(x, owner.op.axes)
+
+
+def is_shifted(x: Variable, axes: Sequence[int]) -> bool:
+    """Whether ``x`` is ``y - u`` or ``-(y + u)``, with one ``u`` along the axes."""
+    shift, negated_sum = match(x, "sub"), argument(x, "neg")
+    taken = list(shift[1:]) if shift is not None else []
+    if negated_sum is not None:
+        taken += match(negated_sum, "add") or ()
+    return any(all(each.type.broadcastable[i] for i in axes) for each in taken)
 
 
 def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:

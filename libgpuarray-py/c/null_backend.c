@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "c/buffer.h"
 #include "c/context.h"
 
 /* A device, or another queue of it, which points to the first. */
@@ -13,7 +14,12 @@ typedef struct null_device {
   struct null_device *first;
   atomic_long calls_left; /* of the first: until it disappears; negative: never */
   atomic_bool refuses;    /* of the first: launches */
+  atomic_bool clears;     /* of the first: what launches write */
 } null_device;
+
+/* What a dry launch clears of a buffer: as much as holds a number of elements that the
+ * host asks for, too little to make large arrays cost memory. */
+enum { CLEARED = 64 << 10 };
 
 void ga__null_disappear(void *device, long n) {
   null_device *d = device;
@@ -74,6 +80,7 @@ static int null_open(void **device, ga_device_info *info, unsigned int platform,
   d->first = d;
   atomic_init(&d->calls_left, -1);
   atomic_init(&d->refuses, false);
+  atomic_init(&d->clears, false);
   *device = d;
   return null_probe(info, platform, index);
 }
@@ -208,19 +215,32 @@ static int null_kernel_threads(size_t *out, void *device, void *kernel) {
   return GA_NO_ERROR;
 }
 
+/* So that counts which are read back are 0, not what the memory held before. */
+static void clear_written(const ga_launch *launch) {
+  for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++)
+    if (a->kind == GA_ARG_MEMORY && !a->is_read_only && a->buffer->size <= CLEARED)
+      memset(a->buffer->memory, 0, a->buffer->size);
+}
+
 static int null_launch(void *device, void *kernel, const ga_launch *launch) {
-  (void)kernel, (void)launch;
-  if (atomic_load_explicit(&((null_device *)device)->first->refuses,
-                           memory_order_relaxed))
+  (void)kernel;
+  const null_device *first = ((null_device *)device)->first;
+  if (atomic_load_explicit(&first->refuses, memory_order_relaxed))
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "the null device holds arrays and computes nothing; use a context "
                    "of another device, such as cuda0 or opencl0:0");
-  return null_call(device, "launching");
+  GA_TRY(null_call(device, "launching"));
+  if (atomic_load_explicit(&first->clears, memory_order_relaxed))
+    clear_written(launch);
+  return GA_NO_ERROR;
 }
 
 static void null_refuse(gpucontext *ctx, int refuses) {
-  if (ctx && ctx->backend->launch == null_launch)
-    atomic_store(&((null_device *)ctx->device)->first->refuses, refuses != 0);
+  if (ctx == NULL || ctx->backend->launch != null_launch)
+    return;
+  null_device *first = ((null_device *)ctx->device)->first;
+  atomic_store(&first->refuses, refuses != 0);
+  atomic_store(&first->clears, refuses == 0);
 }
 
 static const ga_extension null_extensions[] = {

@@ -103,8 +103,7 @@ static int describe_gemv(ga_blas_call *call, const ga_product *p) {
 }
 
 static bool has_gemv(const ga_product *p) {
-  return p->batch == 1 && (p->c.m == 1 || p->c.n == 1) &&
-         p->epilogue == GA_BLAS_PLAIN;
+  return p->batch == 1 && (p->c.m == 1 || p->c.n == 1) && p->epilogue == GA_BLAS_PLAIN;
 }
 
 static int describe_call(ga_blas_call *call, const ga_product *p) {

@@ -399,6 +399,7 @@ bool = np.bool_
 bool_ = np.bool_
 cbrt: UnaryUfunc
 ceil: UnaryUfunc
+complex: BinaryUfunc
 complex128 = np.complex128
 complex64 = np.complex64
 conj: UnaryUfunc
@@ -415,6 +416,9 @@ eq: BinaryUfunc
 equal: BinaryUfunc
 erf: UnaryUfunc
 erfc: UnaryUfunc
+erfcinv: UnaryUfunc
+erfcx: UnaryUfunc
+erfinv: UnaryUfunc
 exp: UnaryUfunc
 exp2: UnaryUfunc
 expm1: UnaryUfunc
@@ -432,6 +436,8 @@ fmod: BinaryUfunc
 fractional_part: UnaryUfunc
 frexp: PairUfunc
 gamma: UnaryUfunc
+gammainc: BinaryUfunc
+gammaincc: BinaryUfunc
 gammaln: UnaryUfunc
 gcd: BinaryUfunc
 ge: BinaryUfunc
@@ -440,6 +446,8 @@ greater_equal: BinaryUfunc
 gt: BinaryUfunc
 heaviside: BinaryUfunc
 hypot: BinaryUfunc
+i0: UnaryUfunc
+i1: UnaryUfunc
 imag: UnaryUfunc
 inf: float
 int16 = np.int16
@@ -451,6 +459,10 @@ invert: UnaryUfunc
 isfinite: UnaryUfunc
 isinf: UnaryUfunc
 isnan: UnaryUfunc
+iv: BinaryUfunc
+j0: UnaryUfunc
+j1: UnaryUfunc
+jv: BinaryUfunc
 lcm: BinaryUfunc
 ldexp: BinaryUfunc
 le: BinaryUfunc
@@ -495,6 +507,7 @@ relu: UnaryUfunc
 remainder: BinaryUfunc
 right_shift: BinaryUfunc
 rint: UnaryUfunc
+round_half_away_from_zero: UnaryUfunc
 second: BinaryUfunc
 sigmoid: UnaryUfunc
 sign: UnaryUfunc
@@ -516,4 +529,6 @@ uint16 = np.uint16
 uint32 = np.uint32
 uint64 = np.uint64
 uint8 = np.uint8
+xlogx: UnaryUfunc
+xlogy0: BinaryUfunc
 __all__: list[str]

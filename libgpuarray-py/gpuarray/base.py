@@ -367,8 +367,8 @@ class BaseArray:
         lib.GpuArray_fix_flags(struct)
         if not struct.flags & lib.GA_ALIGNED:
             raise BadValue(
-                f"view: the elements do not lie at multiples of {other.itemsize} bytes, "
-                f"as {other} needs; copy the array first"
+                "view: the elements do not lie at multiples of "
+                f"{other.itemsize} bytes, as {other} needs; copy the array first"
             )
         return self.wrap(struct, self._context, other, typecode)
 

@@ -309,7 +309,8 @@ class Context:
 
         At first it does not: what computes raises Unsupported. True serves to see which
         kernels a program makes without any device, not to read results: small arrays
-        that a launch writes are zeros, so that masks pick nothing; larger ones, anything.
+        that a launch writes are zeros then, so that masks pick nothing, larger ones
+        undefined.
         """
         return self._runs_dry
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gpuarray import reduction, scanning
-from gpuarray.base import require
+from gpuarray.base import BaseArray, require
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import BadValue
+from gpuarray.errors import BadType, BadValue
 from gpuarray.info import finfo
 from gpuarray.monoids import Axis, axes_mask, into
 from gpuarray.statistics import chosen_correction, std, var
@@ -270,6 +271,9 @@ def nan_to_num(
     [0. 1. 9.]
     """
     source = require(x, "nan_to_num")
+    for number in (nan, posinf, neginf):
+        if not isinstance(number, int | float | np.number | BaseArray | None):
+            raise BadType(f"nan_to_num: got {number!r} for what is no number")
     kind = kind_of(source.dtype)
     if kind not in "fc":
         return source.copy("K") if copy else source

@@ -281,7 +281,8 @@ def _shares(
     operation: str, q: Any, scale: int, dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
     """``q`` on the host, as shares from 0 to 1; a Python number takes a float dtype."""
-    is_weak = isinstance(q, int | float) and dtype.kind == "f"
+    is_number = isinstance(q, int | float) and not isinstance(q, np.generic)
+    is_weak = is_number and dtype.kind == "f"
     shares = np.asarray(q, dtype) if is_weak else asnumpy(q)
     if shares.dtype.kind not in "fiub":
         raise BadType(f"{operation}: q of {shares.dtype}, expected real numbers")

@@ -7,6 +7,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray.dtypes import DOUBLES, DTYPES, kind_of
+from gpuarray.errors import ReadOnly
 from judge import assert_same
 from layouts import LAYOUTS, broadcast_pair, pair, values
 
@@ -174,6 +175,35 @@ def test_assigning_a_view_of_itself(context):
     host[:] = host[::-1].copy()
     device[:] = device[::-1]
     assert_same(device, host)
+
+
+@pytest.mark.parametrize("target", ["uint8", "float16", "int32", "float64"])
+@pytest.mark.parametrize("source", ["int8", "float32", "complex64"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_view_as_another_dtype(context, layout, source, target):
+    host, device = pair(layout, source, context)
+    try:
+        expected = host.view(target)
+        refused = None if expected.flags.aligned else "multiples of"
+    except ValueError:
+        refused = "^view: "
+    if refused:
+        with pytest.raises(ValueError, match=refused):
+            device.view(target)
+        return
+    got = device.view(target)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    assert gpuarray.may_share_memory(got, device) or not expected.size
+    assert np.asarray(got).tobytes() == expected.tobytes()
+
+
+def test_a_view_as_another_dtype_writes_through(context):
+    device = on(context, np.zeros(4, "float32"))
+    device.view("int32")[1] = 0x3F800000
+    assert np.asarray(device).tolist() == [0, 1, 0, 0]
+    assert device.view(np.uint8).shape == (16,)
+    with pytest.raises(ReadOnly):
+        device.broadcast_to((2, 4)).view("int32")[0] = 1
 
 
 def test_a_view_shares_its_elements(context):

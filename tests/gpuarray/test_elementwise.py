@@ -128,6 +128,8 @@ def test_every_function_by_its_names(context, name):
     if "shift" in name:
         sample = np.abs(sample) % 20
     operands = [sample, sample[::-1].copy(), sample[::2].repeat(2)[:11]][: row.arity]
+    if name == "ldexp":  # NumPy takes integers only as powers of two
+        operands[1] = operands[1].astype("int32")
     on_device = [gpuarray.asarray(x, context=context) for x in operands]
     expected = quietly(row.reference, *operands)
     assert_same(getattr(gpuarray, name)(*on_device), expected, rtol=5e-5)

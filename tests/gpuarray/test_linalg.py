@@ -356,6 +356,7 @@ def test_stacks_that_broadcast(context):
 def test_wrong_calls_say_what_is_wrong(null):
     x = gpuarray.zeros((3, 4), context=null)
     v = gpuarray.zeros((4,), context=null)
+    n = gpuarray.zeros((3, 4), "int32", null)
     wrong = [
         (lambda: gpuarray.gemm(1, x, x), ValueError, "inner dimensions 4 and 3"),
         (lambda: gpuarray.gemm(1, x, x, 1, None, "N", "T"), ValueError, "beta is 1"),
@@ -365,7 +366,7 @@ def test_wrong_calls_say_what_is_wrong(null):
         (lambda: gpuarray.gemv(1, x, x[:, 0]), ValueError, "expected X of 4"),
         (lambda: gpuarray.ger(1, v, v, x), ValueError, "expected A of"),
         (lambda: gpuarray.vdot(x, v), ValueError, "elements"),
-        (lambda: gpuarray.gemm(1, x, x.astype("int32")), ValueError, "int32"),
+        (lambda: gpuarray.gemm(1, x, n), ValueError, "int32"),
         (
             lambda: gpuarray.gemm(
                 1, x, x, 0, v[:3].broadcast_to((3, 3)), "N", "T", overwrite_c=True

@@ -99,6 +99,22 @@ def test_nothing_to_reduce_gives_the_identity(context):
     assert_same(device.max(1), empty.max(1))
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_the_first_operand_may_be_an_array_of_one_number(context, name):
+    host = np.arange(1, 7, dtype="float32").reshape(2, 3)
+    device = gpuarray.asarray(host, context=context)
+    for axis, number in itertools.product((None, 0), (9, -9)):
+        expected = getattr(np, name)(host, axis=axis, initial=np.asarray(number))
+        there = gpuarray.asarray(number, "int64", context=context)
+        for initial in (np.asarray(number), there):
+            got = getattr(gpuarray, name)(device, axis=axis, initial=initial)
+            assert_same(got, expected)
+    with pytest.raises(ValueError, match=r"initial has shape \(3,\), expected a numb"):
+        getattr(gpuarray, name)(device, initial=device[0])
+    with pytest.raises(TypeError, match="initial is str, expected a number"):
+        getattr(gpuarray, name)(device, initial="a")
+
+
 def test_a_nan_is_handed_on(context):
     host = values("float32", (70, 30))
     host[3, 4] = np.nan

@@ -131,7 +131,8 @@ def test_products_over_axes(context, dtype):
     b, db = pair("c_order", dtype, context)
     for axes in (0, 1, ([0, 1], [1, 0]), ((2,), (2,)), 3):
         if axes == 1:
-            expected, got = np.tensordot(a, a.T, 1), gpuarray.tensordot(da, da.T, 1)
+            one = gpuarray.ones((), "int64", context)
+            expected, got = np.tensordot(a, a.T, 1), gpuarray.tensordot(da, da.T, one)
         elif axes == 0:
             expected = np.tensordot(a[0], b[0], 0)
             got = gpuarray.tensordot(da[0], db[0], 0)
@@ -201,6 +202,16 @@ def test_weighed_quantiles(context, function, axis, shape):
     expected = getattr(np, theirs)(host, q, weights=weights, **options)
     a, w = (gpuarray.asarray(x, context=context) for x in (host, weights))
     assert_same(getattr(gpuarray, function)(a, q, weights=w, **options), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_dtype_of_the_share_of_a_quantile_counts(context, dtype):
+    host = np.arange(6, dtype="float32")
+    device = gpuarray.asarray(host, context=context)
+    for q in (0.5, np.dtype(dtype).type(0.5), np.asarray(0.5, dtype)):
+        assert_same(gpuarray.quantile(device, q), np.quantile(host, q))
+    there = gpuarray.asarray(q, context=context)
+    assert_same(gpuarray.quantile(device, there), np.quantile(host, q))
 
 
 def test_nan_has_no_weight_in_nanquantile(context):

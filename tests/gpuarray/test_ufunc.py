@@ -1,5 +1,6 @@
 """The functions of the table as ufuncs: options, folds, pairs of results."""
 
+import inspect
 import pickle
 
 import gpuarray
@@ -345,6 +346,14 @@ def test_parts_of_numbers(context, name, dtype):
     for got, expected in zip(ours(device), theirs(host), strict=True):
         assert_same(got, expected, exact=True)
         assert (np.signbit(np.asarray(got)) == np.signbit(expected)).all()
+
+
+@pytest.mark.parametrize("name", ["divmod", "modf", "frexp"])
+def test_the_signature_names_operands_and_outputs(name):
+    operands = ["x1", "x2"] if name == "divmod" else ["x"]
+    signature = inspect.signature(getattr(gpuarray, name))
+    names = list(signature.parameters)
+    assert names[: len(operands) + 4] == [*operands, "out1", "out2", "out", "where"]
 
 
 def test_two_outputs(context):

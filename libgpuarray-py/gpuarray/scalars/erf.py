@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -127,8 +126,11 @@ def _erfcx(x):
         return 1 / (math.sqrt(math.pi) * rest)
     if x < -27:
         return math.inf
-    square = float(x) * x
-    low = float(Fraction(x) ** 2 - Fraction(square)) if x == x else x
+    square = x * x
+    split = 134217729.0 * x  # x in two halves, whose products are exact
+    upper = split - (split - x)
+    lower = x - upper
+    low = (upper * upper - square) + 2 * upper * lower + lower * lower
     try:
         return math.exp(square) * (1 + low) * math.erfc(x)
     except OverflowError:

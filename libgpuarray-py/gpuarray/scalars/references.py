@@ -22,11 +22,11 @@ def floating(function, typed_as=np.exp):
     """
 
     def reference(*operands):
-        operands = [real_only(np.asarray(x)) for x in operands]
-        asked = (*(x.dtype for x in operands), None)
+        arrays = [real_only(np.asarray(x)) for x in operands]
+        asked = (*(x.dtype for x in arrays), None)
         dtype = typed_as.resolve_dtypes(asked)[-1]
         work = np.float32 if dtype.itemsize == 2 else dtype
-        return np.asarray(function(*(x.astype(work) for x in operands))).astype(dtype)
+        return np.asarray(function(*(x.astype(work) for x in arrays))).astype(dtype)
 
     return reference
 
