@@ -35,7 +35,8 @@ def stages(context: str) -> dict[str, float]:
     with theano.config.use(floatX="float32", device=ctx.name):
         weights = numpy.zeros(784, "float32")
         expressions = timed("build the expressions", logistic, weights)
-        step = timed("compile", theano.function, *expressions)
+        inputs, outputs, updates = expressions
+        step = timed("compile", theano.function, inputs, outputs, None, updates)
         data = numpy.ones((400, 784), "float32"), numpy.ones(400, "float32")
         timed("first call", step, *data)
         ctx.sync()

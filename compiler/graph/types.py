@@ -232,13 +232,13 @@ class TensorType(ArrayType):
         if array.dtype == wanted:
             return array if array.dtype.isnative else array.astype(wanted)
         if allow_downcast or result_type(array.dtype, wanted) == wanted:
-            return _converted(array, wanted)
+            return converted(array, wanted)
         return self._narrow(value, array, allow_downcast)
 
     def _narrow(
         self, value: Any, array: np.ndarray[Any, Any], allow_downcast: bool | None
     ) -> np.ndarray[Any, Any]:
-        narrow = _converted(array, self.numpy_dtype)
+        narrow = converted(array, self.numpy_dtype)
         is_plain = not hasattr(value, "dtype")
         to_float_x = type(value) is float and self.dtype == config.floatX
         if is_plain and (
@@ -252,7 +252,7 @@ class TensorType(ArrayType):
         )
 
 
-def _converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The array of another dtype, silently: of a complex number the real part."""
     real = array.real if kind_of(array.dtype) == "c" and kind_of(to) != "c" else array
     with np.errstate(all="ignore"):

@@ -12,7 +12,7 @@ from gpuarray.codegen import resolve
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.graph.types import TensorType, converted, dtype_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import shape_padleft
 from gpuarray.scalars import SCALARS, Scalar
@@ -191,7 +191,7 @@ def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
     """A row, or ``"cast"``, of arrays, with NumPy; the result is of ``dtype``."""
     with np.errstate(all="ignore"):
         if op == "cast":
-            return np.asarray(arrays[0]).astype(dtype)
+            return converted(np.asarray(arrays[0]), np.dtype(dtype))
         row = SCALARS[op]
         loop = loop_dtypes(row, [np.asarray(each).dtype.name for each in arrays])
         operands = [
