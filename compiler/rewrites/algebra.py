@@ -302,7 +302,8 @@ def expand_constant_power(node: Apply) -> Variable | None:
     x ** 10 -> square(square(square(x))) * square(x)
     x ** -1 -> reciprocal(x)
     x ** -2 -> reciprocal(square(x))
-    x ** 0.5 -> sqrt(x)   # but at x = -inf
+    x ** 0.5 -> sqrt(x)   # as NumPy's operator has it; its power differs at -inf
+    x ** -0.5 -> x ** -0.5
     x ** 0 -> ones_like(x)
     i ** 3 -> square(i) * i
     """
@@ -313,9 +314,8 @@ def expand_constant_power(node: Apply) -> Variable | None:
     base = cast(base, out.type.dtype)
     if exponent == 0:
         return call("second", base, number(1, out))
-    if abs(exponent) == 0.5 and is_float(out):
-        root = call("sqrt", base)
-        return root if exponent > 0 else call("reciprocal", root)
+    if exponent == 0.5 and is_float(out):
+        return call("sqrt", base)
     if exponent != int(exponent) or abs(exponent) > _LARGEST_POWER:
         return None
     if exponent < 0:

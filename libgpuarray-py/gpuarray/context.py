@@ -477,7 +477,8 @@ def _fail_to_open(status: int) -> None:
             raise
         said = str(error).partition(". On a machine without")[0]
         raise type(error)(
-            f"{said}; the devices of this machine are {', '.join(found)}"
+            f"{said}; the devices of this machine are {', '.join(found)}; "
+            "python -m gpuarray.doctor says why others are not"
         ) from None
 
 

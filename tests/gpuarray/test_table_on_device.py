@@ -56,7 +56,7 @@ LOOSE = {
     name: 50
     for name in (
         *("gamma", "gammaln", "psi", "tri_gamma", "power", "float_power", "erfc"),
-        *("erfcx", "gammainc", "gammaincc", "jv", "iv"),
+        *("erfcx", "gammainc", "gammaincc", "j0", "j1", "jv", "iv"),
     )
 }
 AT_ONCE = 48  # rows in a kernel, which takes up to 64 arguments
