@@ -131,6 +131,12 @@ static int add_elemwise(GpuPlan *p, unsigned int in) {
   return status;
 }
 
+static int own_step(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                    const long long *ints) {
+  (void)data, (void)outs, (void)ins, (void)ints;
+  return GA_NO_ERROR;
+}
+
 static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   unsigned int value = 7, dim = 0, dims[2];
   const int order[2] = {1, 0};
@@ -166,6 +172,9 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_reshape(P(p), P(&value), "r", in, 2, P(dims)));
   REFUSES(GpuPlan_broadcast(P(p), P(&value), "b", in, 2, P(dims)));
   REFUSES(GpuPlan_copy(P(p), P(&value), "c", in));
+  const gpuplan_type type = {GA_FLOAT, 2};
+  REFUSES(GpuPlan_function(P(p), P(&value), "f", EITHER(NULL, own_step), NULL, 1,
+                           P(&in), 1, P(&type), NULL));
   REFUSES(GpuPlan_output(P(p), in));
   CHECK(value == 7);
 }
@@ -174,7 +183,8 @@ static void test_plans(void) {
   const size_t dims[2] = {2, 2};
   GpuArray a;
   GpuPlan *p = NULL, *other = NULL;
-  unsigned int in, copy, nd;
+  unsigned int in, copy, number, nd;
+  const long long ints[1] = {3};
   gpuplan_info info;
   GpuArray *outs[1] = {&out}, *no_outs[1] = {NULL};
   const GpuArray *ins[1] = {&a}, *no_ins[1] = {NULL};
@@ -198,6 +208,13 @@ static void test_plans(void) {
   REFUSES(GpuPlan_info(P(p), P(&info)));
   CHECK_OK(GpuPlan_input_type(p, 0, NULL, NULL, NULL));
   CHECK_OK(GpuPlan_output_type(p, 0, NULL, NULL));
+  GpuPlan_free(p);
+  CHECK_OK(GpuPlan_new(&p, ctx, "q"));
+  CHECK_OK(GpuPlan_input(p, &in, GA_FLOAT, 2, 0));
+  REFUSES(GpuPlan_int_input(P(p), P(&number)));
+  CHECK_OK(GpuPlan_int_input(p, &number));
+  CHECK_OK(GpuPlan_output(p, in));
+  REFUSES(GpuPlan_call(P(p), P(outs), P(ins), P(ints), NULL));
   CHECK(other == NULL);
   GpuPlan_free(p);
   GpuPlan_free(NULL);
