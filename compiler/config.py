@@ -107,15 +107,16 @@ class Settings:
         object.__setattr__(self, "_prefix", prefix)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        full = f"{self._prefix}{name}"
-        if full in _SECTIONS:
-            return Settings(f"{full}.")
+        if name in _SECTIONS and not self._prefix:
+            return Settings(f"{name}.")
+        owner: Any = self.current()
+        if self._prefix:
+            owner = getattr(owner, self._prefix[:-1])
         try:
-            return read(self.current(), full)
+            return getattr(owner, name)
         except AttributeError:
-            find(full)  # raises, with the near names
+            if not name.startswith("__"):
+                find(f"{self._prefix}{name}")  # raises, with the near names
             raise
 
     def __setattr__(self, name: str, value: Any) -> None:

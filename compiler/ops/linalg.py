@@ -17,6 +17,7 @@ from gpuarray.compiler.ops.shape import (
     flatten,
     reshape,
     shape_i,
+    swapaxes,
     transpose,
 )
 
@@ -263,12 +264,13 @@ class Gemv(Blas):
         return self.beta * g, gradient, dot(transpose(matrix), scaled)
 
 
-class Gemm(Blas):
-    """``beta * C + alpha * op(A) . op(B)``; ``op`` transposes as the flags say."""
+class MatrixProduct(Blas):
+    """``beta * C + alpha * op(A) . op(B)``; ``op`` transposes as the flags say.
+
+    The last two axes are the matrices; a subclass says how many there are.
+    """
 
     __props__ = ("alpha", "beta", "transpose_a", "transpose_b", "inplace")
-
-    axes = (2, 2, 2)
 
     def __init__(
         self,
@@ -283,11 +285,15 @@ class Gemm(Blas):
         self.inplace = bool(inplace)
         self._share()
 
+    def product(self, a: Variable, b: Variable) -> Variable:
+        """The plain product of two variables of the op's rank."""
+        raise NotImplementedError(type(self).__name__)
+
     def reference(self, C: Any, A: Any, B: Any) -> Any:
         """The result with NumPy. With ``beta`` 0, nan in ``C`` does not spread."""
-        left = A.T if self.transpose_a else A
-        right = B.T if self.transpose_b else B
-        return self._combine(C, np.dot(wide(left), wide(right)))
+        left = np.swapaxes(A, -2, -1) if self.transpose_a else A
+        right = np.swapaxes(B, -2, -1) if self.transpose_b else B
+        return self._combine(C, np.matmul(wide(left), wide(right)))
 
     def grad(
         self,
@@ -300,11 +306,22 @@ class Gemm(Blas):
     ) -> tuple[Variable, Variable, Variable]:
         """What the product rule says."""
         scaled = self.alpha * g
-        left = transpose(A) if self.transpose_a else A
-        right = transpose(B) if self.transpose_b else B
-        of_left, of_right = dot(scaled, transpose(right)), dot(transpose(left), scaled)
+        left = swapaxes(A, -2, -1) if self.transpose_a else A
+        right = swapaxes(B, -2, -1) if self.transpose_b else B
+        of_left = self.product(scaled, swapaxes(right, -2, -1))
+        of_right = self.product(swapaxes(left, -2, -1), scaled)
         return (
             self.beta * g,
-            transpose(of_left) if self.transpose_a else of_left,
-            transpose(of_right) if self.transpose_b else of_right,
+            swapaxes(of_left, -2, -1) if self.transpose_a else of_left,
+            swapaxes(of_right, -2, -1) if self.transpose_b else of_right,
         )
+
+
+class Gemm(MatrixProduct):
+    """``beta * C + alpha * op(A) . op(B)`` of matrices."""
+
+    axes = (2, 2, 2)
+
+    def product(self, a: Variable, b: Variable) -> Variable:
+        """``dot``."""
+        return dot(a, b)

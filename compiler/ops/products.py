@@ -13,6 +13,7 @@ from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.linalg import (
     Blas,
+    MatrixProduct,
     common_dtype,
     dot,
     merged_length,
@@ -212,43 +213,11 @@ class Ger(Blas):
         return g, dot(scaled, y), dot(x, scaled)
 
 
-class BatchedGemm(Blas):
+class BatchedGemm(MatrixProduct):
     """``beta * C + alpha * op(A) @ op(B)`` of stacks of 3 axes."""
-
-    __props__ = ("alpha", "beta", "transpose_a", "transpose_b", "inplace")
 
     axes = (3, 3, 3)
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        transpose_a: bool = False,
-        transpose_b: bool = False,
-        inplace: bool = False,
-    ) -> None:
-        self.alpha, self.beta = float(alpha), float(beta)
-        self.transpose_a, self.transpose_b = bool(transpose_a), bool(transpose_b)
-        self.inplace = bool(inplace)
-        self._share()
-
-    def reference(self, C: Any, A: Any, B: Any) -> Any:
-        """The result with NumPy. With ``beta`` 0, nan in ``C`` does not spread."""
-        left = np.swapaxes(A, 1, 2) if self.transpose_a else A
-        right = np.swapaxes(B, 1, 2) if self.transpose_b else B
-        return self._combine(C, np.matmul(wide(left), wide(right)))
-
-    def grad(
-        self, m: Any, g: Any, out: Variable, C: Variable, A: Variable, B: Variable
-    ) -> tuple[Variable, Variable, Variable]:
-        """What the product rule says."""
-        scaled = self.alpha * g
-        left = swapaxes(A, 1, 2) if self.transpose_a else A
-        right = swapaxes(B, 1, 2) if self.transpose_b else B
-        of_left = batched(scaled, swapaxes(right, 1, 2))
-        of_right = batched(swapaxes(left, 1, 2), scaled)
-        return (
-            self.beta * g,
-            swapaxes(of_left, 1, 2) if self.transpose_a else of_left,
-            swapaxes(of_right, 1, 2) if self.transpose_b else of_right,
-        )
+    def product(self, a: Variable, b: Variable) -> Variable:
+        """``batched``."""
+        return batched(a, b)

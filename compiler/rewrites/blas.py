@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.linalg import Blas, Dot, Gemm, Gemv
+from gpuarray.compiler.ops.linalg import Blas, Dot, Gemm, Gemv, MatrixProduct
 from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.shape import DimShuffle, swapaxes
 from gpuarray.compiler.rewrites.engine import rewrite
@@ -202,7 +202,7 @@ def _opened(owner: Apply, scale: float, inside: Inside) -> list[Term]:
     if isinstance(op, Gemv):
         term = Term(scale * op.alpha, a, b, op.transpose)
     else:
-        assert isinstance(op, Gemm | BatchedGemm)
+        assert isinstance(op, MatrixProduct)
         term = Term(scale * op.alpha, a, b, op.transpose_a, op.transpose_b)
     return [*(inside(y, scale * op.beta) or [Term(scale * op.beta, y)]), term]
 

@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from gpuarray.compiler.errors import CompilerError
@@ -60,7 +61,7 @@ class Rule:
     @property
     def tags(self) -> frozenset[str]:
         """The names it is chosen by: its own, its phase's, its file's."""
-        return tags_of(self.name, self.phase, self.transform)
+        return tags_of(self.name, self.phase, self.transform.__module__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,13 @@ class GraphPass:
     @property
     def tags(self) -> frozenset[str]:
         """The names it is chosen by: its own, its phase's, its file's."""
-        return tags_of(self.name, self.phase, self.run)
+        return tags_of(self.name, self.phase, self.run.__module__)
 
 
-def tags_of(name: str, phase: str, function: Callable[..., object]) -> frozenset[str]:
+@cache
+def tags_of(name: str, phase: str, module: str) -> frozenset[str]:
     """The names that a rule or pass is chosen by."""
-    return frozenset({name, phase, function.__module__.rpartition(".")[2]})
+    return frozenset({name, phase, module.rpartition(".")[2]})
 
 
 @dataclass(frozen=True, slots=True)
