@@ -1,7 +1,17 @@
 /* The kernel texts of an elementwise expression for CPUs: flat or strided. */
 #include <stdio.h>
+#include <string.h>
 
 #include "c/elemwise_text.h"
+
+/* Characters of an expression from which on the work on an element outweighs the way it
+ * is loaded: such an expression stands once in a kernel, since compilers take their
+ * time for each copy. */
+#define LONG_TEXT 2000
+
+static bool is_long(const ga_elem_spec *spec) {
+  return strlen(spec->expr) > LONG_TEXT;
+}
 
 /* ---- flat, CPU ---- */
 
@@ -67,6 +77,8 @@ static size_t itemsize_of(const ga_elem_spec *spec, unsigned int i) {
 
 bool ga__elem_takes_pairs(const ga_elem_spec *spec) {
   unsigned int inputs = 0;
+  if (is_long(spec))
+    return false;
   for (unsigned int i = 0; i < spec->n; i++) {
     if (!ga__elem_is_read(&spec->args[i]))
       continue;
@@ -240,13 +252,17 @@ static void add_strided_cpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned in
     ga__elem_add_sum(sb, nd, i);
     ga__strbuf_add(sb, ");\n");
   }
-  ga__strbuf_add(sb, "    if (ga_i_row == 1) {\n");
-  add_unit_row(sb, spec, last);
-  if (ga__elem_takes_pairs(spec)) {
-    ga__strbuf_add(sb, "    } else if (ga_i_row == 2) {\n");
-    add_pair_row(sb, spec);
+  if (!is_long(spec)) {
+    ga__strbuf_add(sb, "    if (ga_i_row == 1) {\n");
+    add_unit_row(sb, spec, last);
+    ga__strbuf_add(sb, "    } else ");
   }
-  ga__strbuf_add(sb, "    } else {\n");
+  if (ga__elem_takes_pairs(spec)) {
+    ga__strbuf_add(sb, "if (ga_i_row == 2) {\n");
+    add_pair_row(sb, spec);
+    ga__strbuf_add(sb, "    } else ");
+  }
+  ga__strbuf_add(sb, is_long(spec) ? "    {\n" : "{\n");
   add_any_row(sb, spec, last);
   ga__strbuf_add(sb, "    }\n  }\n}\n");
 }

@@ -102,6 +102,18 @@ def test_an_expression_of_every_layout(context, layout):
     assert_same(kernel(device, 2.5), host * host + np.float32(2.5))
 
 
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_long_expression_of_every_layout(context, layout):
+    host, device = pair(layout, "float32", context)
+    steps = "\n".join(f"T t{k + 1} = t{k} + ({k % 7} - t0) * 2;" for k in range(120))
+    long = ElementwiseKernel("T x", "T z", f"T t0 = x;\n{steps}\nz = t120;", "long")
+    expected = host.copy()
+    for k in range(120):
+        expected += (np.float32(k % 7) - host) * 2
+    assert_same(long(device), expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32", "complex64"])
 def test_letters_stand_for_the_arguments_dtypes(context, dtype):
     host = values(dtype, (3, 4))
