@@ -1,4 +1,5 @@
-# make demo: trains the example on a device. make test: the whole suite. CONTEXT=cuda0 picks a device.
+# make demo: trains the example on a device. make test: the whole suite. make bench: ours and the
+# peers that are installed, BENCH='--rows "exp*"' for some rows. CONTEXT=cuda0 picks a device.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,7 +17,8 @@ test: $(VENV)/.test
 	BIN=$(BIN) BUILD=$(BUILD) CONTEXT="$(CONTEXT)" tests/run
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/run.py $(if $(CONTEXT),--context $(CONTEXT))
+	$(BIN)/python -m benchmarks.run --json build/bench$(if $(CONTEXT),-$(CONTEXT)).json \
+	  $(if $(CONTEXT),--context $(CONTEXT)) $(BENCH)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

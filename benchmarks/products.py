@@ -1,13 +1,12 @@
 """Products beside PyTorch's, which are cuBLAS called directly; prints a table.
 
-Run as ``python benchmarks/products.py cuda0 opencl0:0 torch --output products.json``:
+``python -m benchmarks.products cuda0 opencl0:0 torch --json products.json`` takes
 every type of matrix product, batches, a matrix by a vector, and a bias.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from typing import Any
 import gpuarray
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.run import machine, table
+from benchmarks.machine import machine
+from benchmarks.report import figures, write
 
 NAMES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
@@ -149,18 +147,22 @@ def main() -> None:
     """Every one of the contexts and libraries that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="+", help="contexts, and torch")
-    parser.add_argument("--output", type=Path, help="a JSON file")
+    parser.add_argument("--json", "--output", type=Path, help="the file to write")
     parser.add_argument("--commit", default="", help="where the tree has no git")
     options = parser.parse_args()
-    results = {}
-    for name in options.names:
+    rows: dict[str, Any] = {}
+    for place, name in enumerate(options.names):
         print(f"{name} ...", file=sys.stderr)
         who = Torch() if name == "torch" else Ours(name)
-        results[name] = products(who) | biases(who)
-    print(table(results))
-    if options.output:
-        kept = {**machine(options.names[0], options.commit), "rows": results}
-        options.output.write_text(json.dumps(kept, indent=2) + "\n")
+        library = "torch" if name == "torch" else f"ours, {name}" if place else "ours"
+        for title, figure in (products(who) | biases(who)).items():
+            row, _, unit = title.rpartition(", ")
+            found = rows.setdefault(row, {"unit": unit, "libraries": {}})
+            found["libraries"][library] = figures([figure])
+            print(f"{row:<44} {library:<16} {figure:.4g} {unit}")
+    if options.json:
+        ctx = gpuarray.context(options.names[0])
+        write({**machine(ctx, options.commit), "rows": rows}, options.json)
 
 
 if __name__ == "__main__":

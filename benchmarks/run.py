@@ -1,184 +1,222 @@
-"""Runs every library's rows, each in its own process; prints a table, writes JSON.
+"""Runs every row with ours and every peer that is installed; a table, and JSON.
 
-``python benchmarks/run.py --context cuda0 --output benchmarks/results/h100.json``
+``python -m benchmarks.run --context cuda0 --json benchmarks/results/h100-cuda.json``
+``python -m benchmarks.run --rows "softmax*" --only ours torch``
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import fnmatch
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import gpuarray
 
-ROOT = Path(__file__).resolve().parent.parent
-LIBRARIES = {
-    "ours": "gpuarray",
-    "numpy": "numpy",
-    "torch": "torch",
-    "cupy": "cupy",
-    "jax": "jax",
-}
-UNITS = (
-    "GB/s of the bytes that must move, unless the row says otherwise; steps, exp and "
-    "10 floats: microseconds; compile: seconds"
+from benchmarks import firsts, report
+from benchmarks.machine import machine, output_of
+from benchmarks.progress import Bar, shown
+from benchmarks.report import ROOT, Figures
+from benchmarks.rows import SIZES, Row
+from benchmarks.turns import (
+    LIBRARIES,
+    REFERENCE,
+    Plan,
+    peers_environment,
+    taking_part,
 )
-TIMES = ("10 floats: ", "a + a, 10 floats", "exp ", "logistic ")
-"""How the names of rows in microseconds begin; the others are rates."""
+from benchmarks.workloads import rows
+
+LIMITS = "copy", "copy, 1 MiB", "gemm float32"
+"""The rows that say what the machine can do; they are always run, and first."""
+PACKAGES = "import", "installed size, its own files"
+LAUNCH = "a launch from C"
 
 
-def measured(module: str, *args: str, **environment: str) -> dict[str, float]:
-    """What a module of the benchmarks prints as JSON, run in a process of its own.
-
-    Empty, with a note on the error, if it fails.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", *args],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        check=False,
-    )
-    lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
-    if done.returncode or not lines:
-        print(f"{module} {args}: {lines[-1:]}", file=sys.stderr)
-        return {}
-    found: dict[str, float] = json.loads(lines[-1])
-    return found
+def as_figures(row: Row, found: list[float] | str) -> Figures:
+    """Seconds of rounds as figures of a row."""
+    if isinstance(found, str):
+        return {"error": found}
+    return report.figures([row.figure(each) for each in found])
 
 
-def best_of(runs: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The best figure of each row."""
-    found: dict[str, float] = {}
-    for rows in runs:
-        for name, figure in rows.items():
-            better = min if name.startswith(TIMES) else max
-            found[name] = better(found.get(name, figure), figure)
-    return found
+class Run:
+    """The rows measured so far, and the machine's limits."""
+
+    def __init__(self, plan: Plan, only: list[str], bar: Bar) -> None:
+        self.plan, self.only, self.bar = plan, only, bar
+        self.rows: dict[str, dict[str, Any]] = {}
+
+    def add(self, name: str, unit: str, libraries: dict[str, Any], **more: Any) -> None:
+        """Keep a row and show it."""
+        self.rows[name] = {"unit": unit, **more, "libraries": libraries}
+        self.bar.end()
+        print(shown(name, self.rows[name]), flush=True)
+
+    def row(self, row: Row, folder: Path) -> None:
+        """Measure a row; the reference takes part, but is told only if asked for."""
+        self.bar.begin(row.name)
+        if row.measure == "first":
+            both = firsts.compiled(self.plan, row)
+            for word, found in zip(("cold", "warm"), both, strict=True):
+                libraries = {name: as_figures(row, x) for name, x in found.items()}
+                self.add(f"{row.name}, {word}", row.unit, self.told(libraries))
+            return
+        found = self.plan.run(row, folder)
+        libraries = {name: as_figures(row, each) for name, each in found.items()}
+        more = {key: getattr(row, key) for key in ("bytes", "flops")}
+        more = {key: value for key, value in more.items() if value}
+        limit = self.limit(row)
+        if limit is not None:
+            more["limit"] = float(f"{limit:.4g}")
+        self.add(row.name, row.unit, self.told(libraries), **more)
+
+    def told(self, libraries: dict[str, Figures]) -> dict[str, Figures]:
+        """Those that were asked for."""
+        return {name: one for name, one in libraries.items() if name in self.only}
+
+    def best(self, name: str) -> float | None:
+        """The best figure of a row."""
+        row = self.rows.get(name)
+        found = report.medians(row) if row else {}
+        return max(found.values()) if found else None
+
+    def limit(self, row: Row) -> float | None:
+        """The row's figure at the rates that the best of all reached in this run."""
+        large, small, product = (self.best(name) for name in LIMITS)
+        if row.name in LIMITS or large is None or product is None:
+            return None
+        rates = {8 * SIZES[self.plan.size].vector: large, 2**21: small or large}
+
+        def copied(count: int) -> float:
+            nearest = min(
+                rates, key=lambda size: abs(size.bit_length() - count.bit_length())
+            )
+            return rates[nearest] * 1e9
+
+        return row.limit(copied, product * 1e12)
+
+    def packages(self, wanted: list[str]) -> None:
+        """Imports and sizes."""
+        self.bar.begin("packages")
+        for name, each in firsts.of_packages(self.plan).items():
+            if name in wanted:
+                libraries = {
+                    library: {"error": found}
+                    if isinstance(found, str)
+                    else report.figures(found)
+                    for library, found in each["found"].items()
+                }
+                self.add(name, each["unit"], libraries)
+
+    def launch(self) -> None:
+        """A launch from C, ours and the CUDA driver's own."""
+        self.bar.begin(LAUNCH)
+        folder = Path(gpuarray.__file__).parent
+        include = ROOT / "libgpuarray-py" / "include"
+        with tempfile.TemporaryDirectory() as place:
+            program = str(Path(place) / "launch")
+            source = str(ROOT / "benchmarks/launch.c")
+            build = [os.environ.get("CC", "cc"), "-O2", source, f"-I{include}"]
+            build += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lgpuarray", "-ldl"]
+            try:
+                subprocess.run([*build, "-o", program], check=True, capture_output=True)
+                found = json.loads(output_of(program))
+            except (OSError, ValueError, subprocess.CalledProcessError) as error:
+                libraries: dict[str, Any] = {"ours": {"error": f"failed: {error}"}}
+            else:
+                libraries = {
+                    "ours": report.figures([found["launch from C"]]),
+                    "the driver": report.figures([found["cuLaunchKernel"]]),
+                }
+        self.add(LAUNCH, "us", libraries)
 
 
-def compile_times(context: str) -> dict[str, dict[str, float]]:
-    """Seconds to a first result in a new process, with an empty and a filled cache.
-
-    NVRTC's own cache is off: it would hide what compiling costs.
-    """
-    with tempfile.TemporaryDirectory() as cache:
-        places = {"GPUARRAY_CACHE_DIR": cache, "CUDA_CACHE_DISABLE": "1"}
-        return {
-            label: measured("compiling", context, **places)
-            for label in ("cold", "warm")
-        }
-
-
-def launch_times() -> dict[str, float]:
-    """Microseconds of a launch from C, ours and the CUDA driver's own.
-
-    Empty, with a note on the error, where it cannot be built or run.
-    """
-    folder = Path(gpuarray.__file__).parent
-    include = ROOT / "libgpuarray-py" / "include"
-    with tempfile.TemporaryDirectory() as place:
-        program = str(Path(place) / "launch")
-        build = [os.environ.get("CC", "cc"), "-O2", str(ROOT / "benchmarks/launch.c")]
-        build += [f"-I{include}", f"-L{folder}", f"-Wl,-rpath,{folder}", "-lgpuarray"]
-        try:
-            subprocess.run([*build, "-ldl", "-o", program], check=True)
-            done = subprocess.run([program], check=True, capture_output=True, text=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"launch: {error}", file=sys.stderr)
-            return {}
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
-
-
-def output_of(*command: str) -> str:
-    """What a program prints; empty if there is no such program."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=ROOT, check=False
-        )
-    except FileNotFoundError:
-        return ""
-    return done.stdout.strip()
-
-
-def machine(context: str, commit: str) -> dict[str, str]:
-    """What the figures were measured on."""
-    ctx = gpuarray.context(context or None)
-    query = ("--query-gpu=driver_version", "--format=csv,noheader")
-    return {
-        "context": ctx.name,
-        "device": ctx.device_name,
-        "driver": output_of("nvidia-smi", *query).partition("\n")[0],
-        "commit": commit or output_of("git", "rev-parse", "--short", "HEAD"),
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
-def table(results: Mapping[str, Mapping[str, float]]) -> str:
-    """The rows as text: a line a row, a column a library."""
-    names = list(dict.fromkeys(name for rows in results.values() for name in rows))
-    width = max(map(len, names), default=0)
-    lines = [" " * width + "".join(f"{library:>12}" for library in results)]
-    for name in names:
-        cells = [rows.get(name) for rows in results.values()]
-        texts = ["" if cell is None else f"{cell:.2f}" for cell in cells]
-        lines.append(f"{name:<{width}}" + "".join(f"{text:>12}" for text in texts))
-    return "\n".join(lines)
-
-
-def options() -> argparse.Namespace:
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--context", default="")
-    parser.add_argument(
-        "--passes",
-        type=int,
-        default=1,
-        help="runs of every library, in turns, of which the best figures count",
-    )
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--commit", default="", help="where the tree has no git")
+    parser.add_argument("--context", default="", help="such as cuda0; a processor")
     parser.add_argument("--only", nargs="*", choices=LIBRARIES, default=[*LIBRARIES])
-    return parser.parse_args()
+    parser.add_argument(
+        "--rows", nargs="*", default=["*"], help="patterns of names, as a shell's"
+    )
+    parser.add_argument("--list", action="store_true", help="print the rows' names")
+    parser.add_argument("--json", "--output", type=Path, help="the file to write")
+    parser.add_argument(
+        "--add", action="store_true", help="keep the file's rows that are not run"
+    )
+    parser.add_argument("--peers", default=sys.executable, help="a Python with others")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--seconds", type=float, default=180, help="the most for a library in a row"
+    )
+    parser.add_argument("--size", choices=SIZES, help="of another kind of machine")
+    parser.add_argument("--commit", default="", help="where the tree has no git")
+    return parser.parse_args(arguments)
 
 
-def main(
-    context: str, passes: int, only: list[str], output: Path | None, commit: str
-) -> None:
-    """Measure, print and keep. A processor gets small sizes."""
-    size = "small" if gpuarray.context(context or None).is_cpu else "large"
-    found = [name for name in only if importlib.util.find_spec(LIBRARIES[name])]
-    runs: dict[str, list[dict[str, float]]] = {library: [] for library in found}
-    for _ in range(passes):
-        for library in found:
-            print(f"{library} ...", file=sys.stderr)
-            runs[library].append(measured("worker", library, size, context))
-    results = {library: best_of(rows) for library, rows in runs.items()}
-    compiling = compile_times(context)
-    launching = launch_times() if context.startswith("cuda") else {}
-    print(table(results))
-    print(json.dumps({"compile": compiling, "launch": launching}, indent=2))
-    if output is not None:
-        report: dict[str, Any] = {
-            **machine(context, commit),
-            "units": UNITS,
-            "rows": results,
-            "compile": compiling,
-            "launch": launching,
-        }
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(report, indent=2) + "\n")
+def found_context(name: str) -> gpuarray.Context:
+    """The context of a name; without one a processor, if there is any."""
+    processors = [one.context for one in gpuarray.devices() if one.is_cpu]
+    return gpuarray.context(name or next(iter(processors), None))
+
+
+def wanted(names: list[str], patterns: list[str]) -> list[str]:
+    """The names that a pattern fits."""
+    return [n for n in names if any(fnmatch.fnmatch(n, each) for each in patterns)]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print and keep."""
+    given = options(arguments)
+    ctx = found_context(given.context)
+    size = given.size or ("small" if ctx.is_cpu else "large")
+    table = rows(size)
+    names = wanted([*table, *PACKAGES, LAUNCH], given.rows)
+    if not ctx.name.startswith("cuda"):
+        names = [name for name in names if name != LAUNCH]
+    if given.list:
+        print(*names, sep="\n")
+        return
+    peer = "cpu" if ctx.is_cpu else "cuda"
+    pythons = taking_part(list({*given.only, REFERENCE}), given.peers)
+    pythons = {name: pythons[name] for name in LIBRARIES if name in pythons}
+    places = {name: ctx.name if name.startswith("ours") else peer for name in pythons}
+    todo = [n for n in dict.fromkeys([*LIMITS, *names]) if n in table]
+    bar = Bar(len(todo) + sum(n not in table for n in names))
+    bar.total += sum(table[name].measure == "first" for name in todo)
+    plan = Plan(
+        size,
+        pythons,
+        places,
+        given.rounds,
+        given.seconds,
+        peers_environment(ctx.is_cpu),
+        bar.said,
+    )
+    run = Run(plan, given.only, bar)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in todo:
+            run.row(table[name], Path(folder))
+    if any(name in names for name in PACKAGES):
+        run.packages(names)
+    if LAUNCH in names:
+        run.launch()
+    print(f"{time.monotonic() - started:.0f} s")
+    if given.json is not None:
+        found = machine(ctx, given.commit, set(pythons.values()))
+        before = given.json.exists() and given.add and report.read(given.json)
+        kept = before["rows"] if before else {}
+        found |= {"rounds": given.rounds, "rows": kept | run.rows}
+        report.write(found, given.json)
 
 
 if __name__ == "__main__":
-    main(**vars(options()))
+    main()

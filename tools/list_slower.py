@@ -20,11 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "when-it-is-not-faster.md"
 RESULTS = ROOT / "benchmarks" / "results"
 REFRESH = "python tools/list_slower.py --refresh"
-TIMES = (
-    "a + a, 10 floats",
-    "exp ",
-    "logistic ",
-)  # the usual unit of other rows is GB/s
+TIMES = ("us", "ms", "s", "MB")  # units of which less is better
 NOISE = 1.03  # a smaller difference of two runs says nothing
 
 
@@ -36,20 +32,13 @@ class Figure(NamedTuple):
     ours: float
     library: str
     theirs: float
-
-    @property
-    def unit(self) -> str:
-        """The unit, as the row's name says it, or the benchmarks' usual ones."""
-        said = re.search(r", (us|[A-Za-z]+/s)$", self.row)
-        if said:
-            return said[1]
-        return "us" if self.row.startswith(TIMES) else "GB/s"
+    unit: str
 
     @property
     def is_slower(self) -> bool:
         """Whether the other one is faster by more than noise."""
         better, worse = (self.theirs, self.ours)
-        if self.unit == "us":
+        if self.unit in TIMES:
             better, worse = worse, better
         return better > NOISE * worse
 
@@ -57,21 +46,22 @@ class Figure(NamedTuple):
 def figures() -> Iterator[Figure]:
     """Every row that ours and another library have in a run, by file."""
     for path in sorted(RESULTS.glob("*.json")):
-        rows: dict[str, dict[str, float]] = json.loads(path.read_text())["rows"]
-        ours = rows.get("ours") or rows.get("cuda0") or {}
-        others = {
-            name: column
-            for name, column in rows.items()
-            if column is not ours and ":" not in name
-        }
-        for row, figure in ours.items():
+        rows: dict[str, dict[str, Any]] = json.loads(path.read_text())["rows"]
+        for name, row in rows.items():
             found = {
-                name: column[row] for name, column in others.items() if row in column
+                library: one["median"]
+                for library, one in row["libraries"].items()
+                if "median" in one
             }
-            made = [Figure(path.stem, row, figure, *one) for one in found.items()]
-            if made:
-                fastest = min if made[0].unit == "us" else max
-                yield fastest(made, key=lambda one: one.theirs)
+            mine = [library for library in found if library.startswith("ours")]
+            others = {name: x for name, x in found.items() if name not in mine}
+            if not mine or not others:
+                continue
+            best = min if row["unit"] in TIMES else max
+            library = best(others, key=lambda one: others[one])
+            ours = found["ours"] if "ours" in found else best(found[x] for x in mine)
+            theirs = others[library]
+            yield Figure(path.stem, name, ours, library, theirs, row["unit"])
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -85,8 +75,7 @@ def _number(figure: float) -> str:
 
 def _cells(one: Figure, *, with_unit: bool) -> tuple[str, ...]:
     ours, theirs = _number(one.ours), f"{_number(one.theirs)} ({one.library})"
-    row = f"`{one.row.removesuffix(f', {one.unit}')}`"
-    cells = f"`{one.run}`", row, ours, theirs
+    cells = f"`{one.run}`", f"`{one.row}`", ours, theirs
     return (*cells, one.unit) if with_unit else cells
 
 

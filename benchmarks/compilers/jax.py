@@ -1,4 +1,4 @@
-"""JAX on the processor; it compiles at the first call."""
+"""JAX, on its default device; it compiles at the first call."""
 
 from __future__ import annotations
 

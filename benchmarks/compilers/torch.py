@@ -1,4 +1,4 @@
-"""PyTorch's Inductor on the processor; it compiles at the first call."""
+"""PyTorch's Inductor; it compiles at the first call."""
 
 from __future__ import annotations
 
@@ -15,16 +15,23 @@ NAMESPACE = SimpleNamespace(tanh=torch.tanh, sin=torch.sin, dot=torch.matmul)
 
 def make(graph: Graph, context: str) -> tuple[Callable[..., Any], Sequence[float]]:
     """The graph compiled, or its cost and gradient."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     compiled = torch.compile(lambda *arrays: graph.cost(NAMESPACE, *arrays))
 
+    def wait() -> None:
+        if device == "cuda":
+            torch.cuda.synchronize()
+
     def call(*arrays: Any) -> Any:
-        tensors = [torch.tensor(each) for each in arrays]
+        tensors = [torch.tensor(each, device=device) for each in arrays]
         for place in graph.wrt:
             tensors[place].requires_grad_()
         cost = compiled(*tensors)
         if graph.wrt:
             cost.backward()
+            wait()
             return [cost, *(tensors[place].grad for place in graph.wrt)]
+        wait()
         return cost
 
     return call, (0.0, 0.0)

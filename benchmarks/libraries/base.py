@@ -1,0 +1,136 @@
+"""What every library gives to be measured, and names for those that are like NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.rows import Array, Row
+
+Call = Callable[[], Any]
+
+
+class NotOffered(Exception):
+    """The library cannot do the row, or not in a way worth comparing."""
+
+
+@dataclass
+class Prepared:
+    """A row made ready in a library: nothing has run yet."""
+
+    call: Call
+    """Does the work once; need not wait."""
+    wait: Call
+    """Until what was called is done."""
+    results: Callable[[], list[Any]]
+    """The latest outputs and the state, as NumPy arrays."""
+    resize: Callable[[list[Array]], Call] | None = None
+    """The same function for other data, which it puts in place at once."""
+    peak: Callable[[], float] | None = None
+    """Bytes of arrays at the worst moment of a call; calls."""
+    is_asynchronous: bool = True
+    """Whether calls return before the work is done."""
+
+
+class Plain:
+    """Names of libraries that spell as NumPy does; gradients are written by hand."""
+
+    def __init__(
+        self, module: Any, uniform: Callable[[int], Any], asarray: Any = None
+    ) -> None:
+        """``uniform(n)`` gives n random float32, ``asarray`` an array on the device."""
+        self.module, self.uniform = module, uniform
+        self.asarray = asarray or module.asarray
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(self.module, name)
+        except AttributeError:
+            raise NotOffered(f"{self.module.__name__} has no {name}") from None
+
+    def copy(self, a: Any) -> Any:
+        """A C-contiguous copy."""
+        return a.copy("C")
+
+    def sum(self, a: Any, axis: int | None) -> Any:
+        """The sum over an axis, or all of it."""
+        return a.sum(axis=axis)
+
+    def mean(self, a: Any, axis: int) -> Any:
+        """The mean over an axis, which is kept."""
+        return a.mean(axis=axis, keepdims=True)
+
+    def argmax(self, a: Any, axis: int) -> Any:
+        """Where the first largest is."""
+        return a.argmax(axis=axis)
+
+    def cumsum(self, a: Any, axis: int) -> Any:
+        """Sums up to each place."""
+        return a.cumsum(axis=axis)
+
+    def take(self, a: Any, order: Any) -> Any:
+        """Rows of a matrix."""
+        return self.module.take(a, order, axis=0)
+
+    def reverse(self, a: Any) -> Any:
+        """The rows of a matrix from their ends."""
+        return a[:, ::-1]
+
+    def softmax(self, a: Any) -> Any:
+        """Of each row."""
+        e = self.exp(a - a.max(axis=1, keepdims=True))
+        e /= e.sum(axis=1, keepdims=True)
+        return e
+
+    def crossentropy(self, a: Any, y: Any) -> Any:
+        """The loss of each row of logits."""
+        top = a.max(axis=1, keepdims=True)
+        total = self.exp(a - top).sum(axis=1)
+        return self.log(total) + top[:, 0] - a[self.module.arange(len(y)), y]
+
+    def crossentropy_gradient(self, a: Any, y: Any) -> Any:
+        """By the logits, of the sum of the losses."""
+        p = self.softmax(a)
+        p[self.module.arange(len(y)), y] -= 1
+        return p
+
+    def gradient(self, cost: Any, state: Any, by_hand: Any) -> Any:
+        """Outputs and gradients."""
+        return by_hand()
+
+
+def eager(
+    row: Row,
+    names: Any,
+    place: Callable[[Array], Any],
+    wait: Call,
+    fetch: Callable[[Any], Any],
+    is_asynchronous: bool = True,
+) -> Prepared:
+    """A row in a library that does each operation when it is called."""
+    if not row.eager:
+        raise NotOffered("only of compilers")
+    if row.measure == "first":
+        raise NotOffered("compiles nothing")
+    state = [place(each) for each in row.state()]
+    data = [place(each) for each in row.data()]
+    kept: list[list[Any]] = [state, []]
+
+    def call() -> None:
+        kept[0], outputs = row.work(names, kept[0], data)
+        kept[1] = [fetch(each) for each in outputs] if row.to_host else outputs
+
+    def resize(arrays: list[Array]) -> Call:
+        data[:] = [place(each) for each in arrays]
+        return call
+
+    return Prepared(
+        call,
+        wait,
+        lambda: [np.asarray(fetch(each)) for each in (*kept[1], *kept[0])],
+        resize,
+        is_asynchronous=is_asynchronous,
+    )

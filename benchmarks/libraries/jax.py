@@ -1,0 +1,87 @@
+"""JAX; every row is one jitted function that may overwrite its state."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import Any
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.libraries.base import Call, NotOffered, Prepared
+from benchmarks.rows import Array, Row
+
+Values = list[Any]
+
+
+def gradient(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
+    """Outputs and gradients."""
+    (_, outputs), gradients = jax.value_and_grad(cost, has_aux=True)(state)
+    return outputs, gradients
+
+
+def crossentropy(a: Any, y: Any) -> Any:
+    """The loss of each row of logits."""
+    return -jnp.take_along_axis(jax.nn.log_softmax(a), y[:, None], 1)[:, 0]
+
+
+NAMES = SimpleNamespace(
+    exp=jnp.exp,
+    log=jnp.log,
+    tanh=jnp.tanh,
+    sqrt=jnp.sqrt,
+    sum=lambda a, axis: a.sum(axis=axis),
+    mean=lambda a, axis: a.mean(axis=axis, keepdims=True),
+    argmax=lambda a, axis: a.argmax(axis=axis),
+    cumsum=lambda a, axis: jnp.cumsum(a, axis=axis),
+    sort=jnp.sort,
+    take=lambda a, order: jnp.take(a, order, axis=0),
+    copy=jnp.copy,
+    reverse=lambda a: a[:, ::-1],
+    softmax=lambda a: jax.nn.softmax(a, axis=1),
+    crossentropy=crossentropy,
+    gradient=gradient,
+)
+
+
+def prepare(row: Row, variant: str, place: str) -> Prepared:
+    """On JAX's default device, which the environment settles."""
+    if not row.compiled:
+        raise NotOffered("only of eager libraries")
+    jax.config.update("jax_default_matmul_precision", "highest")
+    if any(each.dtype == np.float64 for each in row.data()):
+        jax.config.update("jax_enable_x64", True)
+    state = [jnp.asarray(each) for each in row.state()]
+    data = [jnp.asarray(each) for each in row.data()]
+    jitted = jax.jit(lambda state, data: row.work(NAMES, state, data), donate_argnums=0)
+    kept: list[Values] = [state, []]
+
+    def call() -> None:
+        kept[0], outputs = jitted(kept[0], data)
+        kept[1] = [np.asarray(each) for each in outputs] if row.to_host else outputs
+
+    def resize(arrays: list[Array]) -> Call:
+        data[:] = [jnp.asarray(each) for each in arrays]
+        return call
+
+    def peak() -> float:
+        """As the compiler has planned it: operands, results and temporaries."""
+        found = jitted.lower(kept[0], data).compile().memory_analysis()
+        return float(
+            found.argument_size_in_bytes
+            + found.output_size_in_bytes
+            + found.temp_size_in_bytes
+            - found.alias_size_in_bytes
+        )
+
+    return Prepared(
+        call,
+        lambda: jax.block_until_ready(kept),
+        lambda: [np.asarray(each) for each in (*kept[1], *kept[0])],
+        resize,
+        peak,
+    )

@@ -1,0 +1,105 @@
+"""gpuarray: compiled functions, and the array package without the compiler."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import gpuarray
+import gpuarray.compiler as compiler
+import gpuarray.compiler.tensor as T
+import numpy as np
+
+from benchmarks.libraries.base import Call, NotOffered, Plain, Prepared, eager
+from benchmarks.rows import Array, Row
+
+Values = list[Any]
+
+
+def gradient(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
+    """Outputs and gradients."""
+    value, outputs = cost(state)
+    return outputs, compiler.grad(value, state)
+
+
+NAMES = SimpleNamespace(
+    exp=T.exp,
+    log=T.log,
+    tanh=T.tanh,
+    sqrt=T.sqrt,
+    sum=lambda a, axis: T.sum(a, axis=axis),
+    mean=lambda a, axis: T.mean(a, axis=axis, keepdims=True),
+    argmax=lambda a, axis: T.argmax(a, axis=axis),
+    cumsum=lambda a, axis: T.cumsum(a, axis=axis),
+    sort=T.sort,
+    take=lambda a, order: T.take(a, order, axis=0),
+    copy=lambda a: a.copy(),
+    reverse=lambda a: a[:, ::-1],
+    softmax=T.nnet.softmax,
+    crossentropy=lambda a, y: T.nnet.categorical_crossentropy(T.nnet.softmax(a), y),
+    gradient=gradient,
+)
+
+
+def prepare(row: Row, variant: str, place: str) -> Prepared:
+    """``variant``: empty, or ``arrays`` for no compiler; ``place``: a context."""
+    ctx = gpuarray.context(place or None)
+    if variant == "arrays":
+        return with_arrays(row, ctx)
+    if not row.compiled:
+        raise NotOffered("only of eager libraries")
+    with compiler.config.use(floatX="float32", device=ctx.name):
+        return compiled(row, ctx)
+
+
+def with_arrays(row: Row, ctx: Any) -> Prepared:
+    """Operations one by one."""
+    if row.measure == "peak":
+        raise NotOffered("only of training steps that are compiled")
+
+    def put(array: Array) -> Any:
+        return gpuarray.asarray(array, context=ctx)
+
+    random = gpuarray.random.Generator(0, context=ctx)
+    names = Plain(gpuarray, lambda n: random.random(n, dtype="float32"), put)
+    return eager(row, names, put, ctx.sync, np.asarray)
+
+
+def compiled(row: Row, ctx: Any) -> Prepared:
+    """One function whose data comes as arrays on the device; results stay there."""
+    arrays = row.data()
+    inputs = [T.tensor(x.dtype.name, (False,) * x.ndim) for x in arrays]
+    state = [compiler.shared(each) for each in row.state()]
+    new, outputs = row.work(NAMES, list(state), list(inputs))
+    if not row.to_host:
+        outputs = [each.transfer(None) for each in outputs]
+    function = compiler.function(
+        inputs, outputs, updates=list(zip(state, new, strict=True))
+    )
+    data = [gpuarray.asarray(each, context=ctx) for each in arrays]
+    kept: list[Any] = [[]]
+
+    def call() -> None:
+        kept[0] = function(*data)
+
+    def resize(arrays: list[Array]) -> Call:
+        data[:] = [gpuarray.asarray(each, context=ctx) for each in arrays]
+        return call
+
+    def peak() -> float:
+        """What the context holds at once of what lives now; the pool counts it."""
+        for _ in range(3):
+            call()
+        ctx.sync()
+        return float(ctx.memory_info().peak)
+
+    return Prepared(
+        call,
+        ctx.sync,
+        lambda: [
+            *(np.asarray(each) for each in kept[0]),
+            *(np.asarray(each.get_value()) for each in state),
+        ],
+        resize,
+        peak,
+    )

@@ -1,0 +1,75 @@
+"""PyTensor, by its C compiler or by Numba, on the processor."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.tensor.special import log_softmax, softmax
+
+from benchmarks.libraries.base import Call, NotOffered, Prepared
+from benchmarks.rows import Array, Row
+
+Values = list[Any]
+
+
+def gradient(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
+    """Outputs and gradients."""
+    value, outputs = cost(state)
+    return outputs, pytensor.grad(value, state)
+
+
+NAMES = SimpleNamespace(
+    exp=pt.exp,
+    log=pt.log,
+    tanh=pt.tanh,
+    sqrt=pt.sqrt,
+    sum=lambda a, axis: pt.sum(a, axis=axis),
+    mean=lambda a, axis: pt.mean(a, axis=axis, keepdims=True),
+    argmax=lambda a, axis: pt.argmax(a, axis=axis),
+    cumsum=lambda a, axis: pt.cumsum(a, axis=axis),
+    sort=pt.sort,
+    take=lambda a, order: a[order],
+    copy=lambda a: a.copy(),
+    reverse=lambda a: a[:, ::-1],
+    softmax=lambda a: softmax(a, axis=1),
+    crossentropy=lambda a, y: -log_softmax(a, axis=1)[pt.arange(y.shape[0]), y],
+    gradient=gradient,
+)
+
+
+def prepare(row: Row, variant: str, place: str) -> Prepared:
+    """``variant``: the linker, ``CVM`` or ``NUMBA``. Data is given without a copy."""
+    if not row.compiled:
+        raise NotOffered("only of eager libraries")
+    if row.measure == "peak":
+        raise NotOffered("does not count its memory")
+    data = row.data()
+    state = [pytensor.shared(each, borrow=True) for each in row.state()]
+    with pytensor.config.change_flags(floatX="float32"):
+        inputs = [pt.tensor(dtype=x.dtype.name, shape=(None,) * x.ndim) for x in data]
+        new, outputs = row.work(NAMES, list(state), list(inputs))
+        updates = list(zip(state, new, strict=True))
+        function = pytensor.function(inputs, outputs, updates=updates, mode=variant)
+    kept: list[Any] = [[]]
+
+    def call() -> None:
+        kept[0] = function(*data)
+
+    def resize(arrays: list[Array]) -> Call:
+        data[:] = arrays
+        return call
+
+    return Prepared(
+        call,
+        lambda: None,
+        lambda: [
+            *(np.asarray(each) for each in kept[0]),
+            *(np.asarray(each.get_value()) for each in state),
+        ],
+        resize,
+        is_asynchronous=False,
+    )

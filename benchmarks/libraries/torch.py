@@ -1,0 +1,177 @@
+"""PyTorch: eager, compiled by Inductor, and that recorded as a CUDA graph."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.libraries.base import Call, NotOffered, Prepared
+from benchmarks.rows import Array, Row
+
+Values = list[Any]
+
+
+def automatic(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
+    """Outputs and gradients by the tape, as eager programs take them."""
+    with torch.enable_grad():
+        params = [each.detach().requires_grad_() for each in state]
+        value, outputs = cost(params)
+        gradients = torch.autograd.grad(value, params)
+    return [each.detach() for each in outputs], list(gradients)
+
+
+def functional(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
+    """The same by a transform of functions, which Inductor compiles as a whole."""
+    differentiated = torch.func.grad_and_value(
+        lambda *params: cost(list(params)),
+        argnums=tuple(range(len(state))),
+        has_aux=True,
+    )
+    gradients, (_, outputs) = differentiated(*state)
+    return outputs, list(gradients)
+
+
+def spelled(gradient: Any, device: str) -> SimpleNamespace:
+    """PyTorch's spelling."""
+    cross = torch.nn.functional.cross_entropy
+    return SimpleNamespace(
+        exp=torch.exp,
+        log=torch.log,
+        tanh=torch.tanh,
+        sqrt=torch.sqrt,
+        sum=lambda a, axis: a.sum() if axis is None else a.sum(axis),
+        mean=lambda a, axis: a.mean(axis, keepdim=True),
+        argmax=lambda a, axis: torch.argmax(a, dim=axis),
+        cumsum=lambda a, axis: torch.cumsum(a, dim=axis),
+        sort=lambda a: torch.sort(a).values,
+        take=lambda a, order: torch.index_select(a, 0, order),
+        copy=lambda a: torch.clone(a, memory_format=torch.contiguous_format),
+        reverse=lambda a: torch.flip(a, [1]),
+        softmax=lambda a: torch.softmax(a, 1),
+        crossentropy=lambda a, y: cross(a, y, reduction="none"),
+        uniform=lambda n: torch.rand(n, device=device),
+        asarray=lambda x: torch.tensor(x, device=device),
+        gradient=gradient,
+    )
+
+
+def fetched(value: Any) -> Array:
+    """On the host."""
+    found: Array = value.detach().cpu().numpy()
+    return found
+
+
+class Machine:
+    """Where tensors lie, and the work on them."""
+
+    def __init__(self, row: Row, variant: str, place: str) -> None:
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        self.row, self.cuda = row, place == "cuda"
+        self.device = "cuda" if self.cuda else "cpu"
+        self.state = [self.put(each) for each in row.state()]
+        self.data = [self.put(each) for each in row.data()]
+        self.outputs: Values = []
+        self.names = spelled(functional if variant else automatic, self.device)
+
+    def put(self, array: Array) -> Any:
+        """A tensor; PyTorch's losses take int64 for labels."""
+        found = torch.tensor(array, device=self.device)
+        return found.long() if array.dtype.kind == "i" else found
+
+    def wait(self) -> None:
+        """Until all is done."""
+        if self.cuda:
+            torch.cuda.synchronize()
+
+    def results(self) -> list[Array]:
+        """Outputs and state."""
+        return [np.asarray(fetched(each)) for each in (*self.outputs, *self.state)]
+
+    def calling(self, function: Any) -> Call:
+        """Calls of a function of state and data that keep the new state."""
+
+        def call() -> None:
+            with torch.no_grad():
+                self.state, self.outputs = function(self.state, self.data)
+            if self.row.to_host:
+                self.outputs = [each.cpu() for each in self.outputs]
+
+        return call
+
+    def peak(self, call: Call) -> float:
+        """By CUDA's counters, or from what the profiler saw of the allocator."""
+        if self.cuda:
+            for _ in range(2):
+                call()
+                torch.cuda.reset_peak_memory_stats()
+            call()
+            return float(torch.cuda.max_memory_allocated())
+        call()
+        with torch.profiler.profile(profile_memory=True) as found:
+            call()
+        changes = [
+            event.nbytes()
+            for event in found.profiler.kineto_results.events()
+            if event.name() == "[memory]"
+        ]
+        mine = sum(each.nbytes for each in (*self.state, *self.data))
+        return float(mine + max(np.cumsum([0, *changes])))
+
+
+def prepare(row: Row, variant: str, place: str) -> Prepared:
+    """``variant``: empty, ``compile`` or ``graph``."""
+    if place not in ("cpu", "cuda"):
+        raise NotOffered("runs through CUDA or on the processor")
+    if (variant == "" and not row.eager) or (variant and not row.compiled):
+        raise NotOffered("the other kind of library")
+    if variant == "" and row.measure == "first":
+        raise NotOffered("compiles nothing")
+    if variant == "graph" and (place != "cuda" or row.measure != "call" or row.to_host):
+        raise NotOffered("no CUDA graph")
+    machine = Machine(row, variant, place)
+
+    names, of_row = machine.names, row.work
+
+    def work(state: Values, data: Values) -> tuple[Values, Values]:
+        return of_row(names, state, data)
+
+    if variant == "graph":
+        call = captured(machine, torch.compile(work))
+    else:
+        call = machine.calling(torch.compile(work) if variant else work)
+
+    def resize(arrays: list[Array]) -> Call:
+        machine.data = [machine.put(each) for each in arrays]
+        return call
+
+    return Prepared(
+        call,
+        machine.wait,
+        machine.results,
+        None if variant == "graph" else resize,
+        lambda: machine.peak(call),
+        is_asynchronous=machine.cuda,
+    )
+
+
+def captured(machine: Machine, compiled: Any) -> Call:
+    """A replay of the compiled work, which changes the state where it lies."""
+    with torch.no_grad():
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                compiled(machine.state, machine.data)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            state, machine.outputs = compiled(machine.state, machine.data)
+            for old, new in zip(machine.state, state, strict=True):
+                if old is not new:
+                    old.copy_(new)
+    replay: Call = graph.replay
+    return replay

@@ -1,1 +1,0 @@
-"""A file a library: ``rows(sizes, context)``, run in a process of its own."""
