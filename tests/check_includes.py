@@ -31,7 +31,7 @@ def allowed(folder: str, stem: str, kind: str, target: str) -> bool:
     head, _, name = target.partition("/")
     if kind == "<":
         return head == "gpuarray" or "/" not in target or head == "sys"
-    if target in ("prelude.inc", "complex.inc"):
+    if target in ("prelude.inc", "complex.inc") or target.startswith("math"):
         return True
     if folder == "c":
         return head == "c" and (stem not in PURE or name in PURE_MAY)

@@ -25,6 +25,7 @@ void ga__key_begin(ga_key *k, const gpucontext *ctx) {
                   ctx->backend->name, ctx->info.bin_id);
   k->source_at = k->text.length;
   ga__strbuf_add(&k->text, ctx->backend->prelude);
+  k->math = ctx->info.is_cpu ? ctx->backend->math : NULL;
 }
 
 /* The length of a line that includes "cluda.h", without its end; else 0. */
@@ -52,8 +53,25 @@ static void add_body(ga_strbuf *out, const char *body) {
   ga__strbuf_add(out, body);
 }
 
+/* Whether a text may call what a backend's `math` has. */
+static bool calls_math(const char *body) {
+  static const char *const ends[] = {"exp(",  "exp2(", "expm1(", "sinh(",  "cosh(",
+                                     "tanh(", "log(",  "log2(",  "log10(", "log1p(",
+                                     "sin(",  "cos(",  "tan(",   "atan2(", "pow(",
+                                     "cbrt(", "hypot("};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (strstr(body, ends[i]))
+      return true;
+  return false;
+}
+
 void ga__key_add(ga_key *k, const char *body) {
   unsigned int missing = ga__complex_widths(body) & ~k->widths;
+  if (k->math && (missing || calls_math(body))) {
+    for (const char *const *text = k->math; *text; text++)
+      ga__strbuf_add(&k->text, *text);
+    k->math = NULL;
+  }
   ga__complex_add(&k->text, missing);
   k->widths |= missing;
   ga__strbuf_add(&k->text, "\n#line 1\n");
@@ -198,6 +216,14 @@ static ga_program *load_program(gpucontext *ctx, const char *text, size_t text_s
     return NULL;
   }
   return add_program(&p, ctx, text, text_size, compiled) == GA_NO_ERROR ? p : NULL;
+}
+
+ga_program *ga__program_adopt(gpucontext *ctx, const char *key, size_t key_size,
+                              const char *bytes, size_t size) {
+  if (open_table(ctx) != GA_NO_ERROR)
+    return NULL;
+  ga_program *p = find_program(ctx, key, key_size);
+  return p ? p : load_program(ctx, key, key_size, bytes, size);
 }
 
 /* The program that is stored under a key, or NULL; follows a reference once. */

@@ -11,6 +11,7 @@ typedef struct ga_key {
   ga_strbuf text;
   size_t source_at, body_at; /* the prelude, the first body */
   unsigned int widths;       /* of complex numbers, whose functions are in it */
+  const char *const *math;   /* the backend's, until they are in the text; or NULL */
 } ga_key;
 
 void ga__key_begin(ga_key *key, const gpucontext *ctx);
@@ -45,6 +46,10 @@ int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
  * on a thread each. GA_COMPILE_ERROR leaves no log: one by one they tell more. */
 int ga__program_get_all(ga_program **out, enum ga_origin *origins, unsigned int n,
                         gpucontext *ctx, const ga_key *keys);
+/* The program of a key from compiled bytes, unless memory has it; NULL where the vendor
+ * refuses them. */
+ga_program *ga__program_adopt(gpucontext *ctx, const char *key, size_t key_size,
+                              const char *bytes, size_t size);
 /* The program that the disk has for this key, or NULL. */
 ga_program *ga__program_stored(gpucontext *ctx, const ga_key *key);
 /* Notes on disk that the program of `batch` has this body's kernel. */

@@ -1,5 +1,6 @@
 /* The words of the kernel language in OpenCL C 1.2. Short: it is parsed with every
- * program. Math functions are the language's own; GA_WARP_SIZE is a build option. */
+ * program. Math functions are the language's own, but for math.cl.h's; GA_WARP_SIZE is a
+ * build option. */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -47,6 +48,14 @@
 #define GA_STRAIGHT_VECTORS 0
 #endif
 
+/* Whether the runtime's math functions are calls, of which no vectors are made, so that
+ * math.cl.h takes their place: PoCL's (3.1 is 25 to 250 times NumPy's time in float). */
+#if GA_STRAIGHT_VECTORS && defined(__FMA__) && defined(cl_khr_fp64)
+#define GA_OWN_MATH 1
+#else
+#define GA_OWN_MATH 0
+#endif
+
 typedef uchar ga_bool;
 typedef char ga_byte;
 typedef uchar ga_ubyte;
@@ -81,43 +90,6 @@ typedef float2 ga_cfloat;
 typedef double ga_double;
 typedef double2 ga_double2;
 typedef double2 ga_cdouble;
-#endif
-
-/* PoCL's own exp of floats is a call that keeps loops from becoming vectors. This one
- * is within an ulp too: 2^n * e^r, where r is at most half of log 2 and 2^n is taken in
- * two steps, so that subnormal results are rounded once. Other types get the
- * language's. */
-#if GA_STRAIGHT_VECTORS && defined(__FMA__)
-GA_INLINE ga_float ga_exp(ga_float x) {
-  const ga_float at = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
-  const ga_float k = fma(at, 1.44269504f, 12582912.0f) - 12582912.0f;
-  const ga_float r = fma(k, -1.42860677e-6f, fma(k, -0.693145752f, at));
-  ga_float p = fma(1.98756915e-4f, r, 1.39819995e-3f);
-  p = fma(fma(p, r, 8.33345190e-3f), r, 4.16657962e-2f);
-  p = fma(fma(p, r, 1.66666657e-1f), r, 0.5f);
-  p = fma(p, r * r, r) + 1.0f;
-  const ga_int n = (ga_int)k, part = n >> 1;
-  p *= as_float((part + 127) << 23);
-  p *= as_float((n - part + 127) << 23);
-  return x != x ? x : p;
-}
-#define GA_OTHER_EXP(type)                                                             \
-  GA_INLINE type ga_exp(type x) {                                                      \
-    return (exp)(x);                                                                   \
-  }
-#define GA_OTHER_EXPS(type)                                                            \
-  GA_OTHER_EXP(type##2)                                                                \
-  GA_OTHER_EXP(type##3)                                                                \
-  GA_OTHER_EXP(type##4)                                                                \
-  GA_OTHER_EXP(type##8)                                                                \
-  GA_OTHER_EXP(type##16)
-GA_OTHER_EXPS(float)
-#ifdef cl_khr_fp64
-GA_OTHER_EXP(double)
-GA_OTHER_EXPS(double)
-#endif
-#undef exp
-#define exp(x) ga_exp(x)
 #endif
 
 /* Storage only: computing is done in float. Converted by bit arithmetic: it needs no

@@ -113,6 +113,33 @@ static void prepare(gpucontext *ctx, int wanted, unsigned int n,
     ga__strbuf_clear(&sources[i].body);
 }
 
+/* Whether a program of two texts has a backend's functions, once, before the second. */
+static bool has_functions(const char *first, const char *second, bool is_cpu) {
+  static const char *const functions[] = {"/* sums */", "/* FUNCTIONS */", NULL};
+  ga_backend backend = ga__null_backend;
+  backend.math = functions;
+  gpucontext ctx = {.backend = &backend, .info = {.is_cpu = is_cpu}};
+  ga_key k = {0};
+  ga__key_begin(&k, &ctx);
+  ga__key_add(&k, first);
+  CHECK(strstr(k.text.text, "FUNCTIONS") == NULL);
+  ga__key_add(&k, second);
+  const char *found = strstr(k.text.text, "/* sums *//* FUNCTIONS */");
+  const bool once = found && found < strstr(k.text.text, second) &&
+                    strstr(found + 10, "/* sums */") == NULL;
+  CHECK(once || strstr(k.text.text, "FUNCTIONS") == NULL);
+  ga__key_clear(&k);
+  return once;
+}
+
+static void test_functions_of_a_backend(void) {
+  CHECK(has_functions("y = x + 1", "y = tanh(x)", true));
+  CHECK(has_functions("y = x + 1", "y = pow(x, 2)", true));
+  CHECK(has_functions("y = x + 1", "ga_cfloat y = x", true)); /* whose functions call */
+  CHECK(!has_functions("y = x + 1", "y = sqrt(x)", true));
+  CHECK(!has_functions("y = x + 1", "y = tanh(x)", false));
+}
+
 static void test_batches(void) {
   gpucontext *ctx = open_watched();
   prepare(ctx, GA_NO_ERROR, 4, (const char *[]){"one;", "a;", "b;", "a;"});
@@ -429,6 +456,7 @@ int main(void) {
   setenv("GPUARRAY_CACHE_DIR", folder, 1);
   test_names();
   test_memory_and_disk();
+  test_functions_of_a_backend();
   test_batches();
   test_a_batch_is_shared_out_among_threads();
   test_the_culprit_of_a_batch_is_named();
