@@ -10,7 +10,7 @@ import sys
 from typing import ClassVar
 
 import gpuarray
-from differential import cases, moved, outcome
+from differential import arrays_of, cases, moved, outcome
 from functions import Case, Draw, named
 
 MOST = 24
@@ -23,9 +23,21 @@ lengths by their prime factors up to 13, in Fourier transforms.
 
 
 class Sized(Draw):
-    """Draws larger shapes than what is compared with NumPy needs."""
+    """Draws larger shapes than what is compared with NumPy needs.
+
+    The first has the shortest axes and the second the longest, for their kernels are
+    classes of their own that chance may find late.
+    """
 
     longest: ClassVar[dict[int, int]] = {0: 1, 1: 3000, 2: 60, 3: 20}
+
+    def __init__(self, number: int) -> None:
+        super().__init__(0, lengths=number)
+        self.extreme = {0: min, 1: max}.get(number)
+
+    def length(self, low: int, high: int) -> int:
+        """The length of an axis, both ends included."""
+        return self.extreme(low, high) if self.extreme else super().length(low, high)
 
 
 def called(case: Case, draw: Draw, context: gpuarray.Context, counted) -> int:
@@ -58,10 +70,16 @@ def may_wait(case: Case, context: gpuarray.Context) -> bool:
     return case.waits == "values" or (case.waits == "solver" and context.kind != "cuda")
 
 
-def kernels_of(case: Case, shapes: int, context: gpuarray.Context) -> tuple[int, int]:
-    """The kernels for many shapes of one choice, and those of the second half alone."""
-    grown = [called(case, Sized(0, lengths=i), context, kernels) for i in range(shapes)]
-    return sum(grown), sum(grown[shapes // 2 :])
+def kernels_of(case: Case, shapes: int, context: gpuarray.Context) -> list[int]:
+    """How many kernels each of so many shapes needs that those before it did not."""
+    return [called(case, Sized(i), context, kernels) for i in range(shapes)]
+
+
+def drawn_shapes(case: Case, number: int) -> str:
+    """The shapes of the arrays that a case draws for one of its ``kernels_of``."""
+    args, options = case.draw(Sized(number))
+    arrays = [x for x in arrays_of((args, *options.values())) if hasattr(x, "shape")]
+    return ", ".join(str(list(x.shape)) for x in arrays)
 
 
 def waiting(context: gpuarray.Context, draws: int) -> dict[str, int]:
@@ -91,10 +109,15 @@ def main() -> bool:
     names = options.names or list(chosen)
     total = late = most = 0
     for name in names:
-        whole, half = kernels_of(chosen[name], options.shapes, context)
-        total, late, most = total + whole, late + half, max(most, whole)
-        if whole > MOST:
-            print(f"{name}: {whole} kernels, {half} of them in the second half")
+        grown = kernels_of(chosen[name], options.shapes, context)
+        total, most = total + sum(grown), max(most, sum(grown))
+        found = [i for i, n in enumerate(grown) if n and i >= len(grown) // 2]
+        late += sum(grown[i] for i in found)
+        for i in found:
+            shapes = drawn_shapes(chosen[name], i)
+            print(f"{name}: {grown[i]} more kernels for shape {i}: {shapes}")
+        if sum(grown) > MOST:
+            print(f"{name}: {sum(grown)} kernels")
     print(
         f"{options.context}: {options.shapes} shapes, {len(names)} functions: {total} "
         f"kernels, at most {most} a function, {late} in the second half of the shapes"

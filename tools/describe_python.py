@@ -49,7 +49,9 @@ CONSTANT = "constant"  # in place of a module
 PAGES = {
     "array": Page("The array", "array base"),
     "elementwise": Page("Elementwise functions", "elementwise"),
-    "creation": Page("Making, saving and loading arrays", "creation grids files"),
+    "creation": Page(
+        "Making, saving and loading arrays", "creation ranges grids files"
+    ),
     "shapes": Page("Shapes, parts and joins", "shaping joining padding applying"),
     "indexing": Page("Indexing and searching", "picking searching"),
     "sorting": Page("Sorting, comparing, sets", "sorting comparing sets"),
@@ -65,6 +67,7 @@ PAGES = {
     "kernels": Page(
         "Kernels of your own", "kernel raw kernels reducing fusing elemwise", "kernels"
     ),
+    "functions": Page("Compiled functions in files", "saved"),
     "contexts": Page("Devices, queues and time", "context queues profiling config"),
     "collectives": Page("Several devices at once", "collectives", "collectives"),
     "dtypes": Page("Dtypes and constants", f"info dtypes {CONSTANT}", "dtypes"),
@@ -77,7 +80,7 @@ PAGES = {
 # Classes whose objects come from functions and methods, not from a call of the class.
 GIVEN = {
     *("Array", "CacheInfo", "Context", "Device", "Event", "Generator", "MemoryInfo"),
-    *("Profile", "Queue", "Ufunc"),
+    *("LoadedFunction", "Profile", "Queue", "Ufunc"),
 }
 
 # What an example would need that not every device and machine has.

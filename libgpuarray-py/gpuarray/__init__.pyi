@@ -81,7 +81,6 @@ from gpuarray.contractions import (
     vecmat as vecmat,
 )
 from gpuarray.creation import (
-    arange as arange,
     array as array,
     asanyarray as asanyarray,
     asarray as asarray,
@@ -94,10 +93,7 @@ from gpuarray.creation import (
     from_dlpack as from_dlpack,
     full as full,
     full_like as full_like,
-    geomspace as geomspace,
     identity as identity,
-    linspace as linspace,
-    logspace as logspace,
     ones as ones,
     ones_like as ones_like,
     zeros as zeros,
@@ -275,6 +271,12 @@ from gpuarray.queues import (
     Event as Event,
     Queue as Queue,
 )
+from gpuarray.ranges import (
+    arange as arange,
+    geomspace as geomspace,
+    linspace as linspace,
+    logspace as logspace,
+)
 from gpuarray.raw import (
     RawKernel as RawKernel,
 )
@@ -294,6 +296,10 @@ from gpuarray.reduction import (
     prod as prod,
     ptp as ptp,
     sum as sum,
+)
+from gpuarray.saved import (
+    LoadedFunction as LoadedFunction,
+    load_function as load_function,
 )
 from gpuarray.scanning import (
     cummax as cummax,
@@ -399,7 +405,6 @@ bool = np.bool_
 bool_ = np.bool_
 cbrt: UnaryUfunc
 ceil: UnaryUfunc
-complex: BinaryUfunc
 complex128 = np.complex128
 complex64 = np.complex64
 conj: UnaryUfunc

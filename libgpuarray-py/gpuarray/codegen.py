@@ -248,6 +248,8 @@ def identity_text(row: Scalar, dtype: DType) -> str:
     '(ga_ubyte)(0)'
     """
     given = row.identity
+    if row.integer_identity is not None and dtype.kind in "biu":
+        given = row.integer_identity
     if given is None:  # NumPy's changes what it meets: hypot(0, -3) is 3
         given = getattr(row.reference, "identity", None)
     if given is None:

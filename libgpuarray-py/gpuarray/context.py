@@ -132,6 +132,25 @@ class Context:
         check(lib.gpucontext_sync(self.pointer), f"sync of {self.name}")
 
     @property
+    def launch_blocking(self) -> bool:
+        """Whether each launch waits and fails itself where the work fails.
+
+        For finding what fails; False unless it is set, or the environment variable
+        GPUARRAY_LAUNCH_BLOCKING or CUDA_LAUNCH_BLOCKING is 1.
+
+        >>> context = gpuarray.get_default_context()
+        >>> context.launch_blocking = True
+        >>> context.launch_blocking
+        True
+        >>> context.launch_blocking = False
+        """
+        return bool(lib.gpucontext_blocking(self.pointer))
+
+    @launch_blocking.setter
+    def launch_blocking(self, on: bool) -> None:
+        check(lib.gpucontext_set_blocking(self.pointer, bool(on)))
+
+    @property
     def waits(self) -> int:
         """How often the host has waited for the device so far.
 

@@ -1,4 +1,4 @@
-"""Functions that make arrays: from host values, filled, or like another."""
+"""Functions that make arrays: of what there is, filled, or like another."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Shape = int | Sequence[int]
 _SINGLE = {np.dtype(d): np.dtype(s) for d, s in (("f8", "f4"), ("c16", "c8"))}
 
 
-def _place(operation: str, context: Place, device: Place) -> Context:
+def place_of(operation: str, context: Place, device: Place) -> Context:
     """The context named by either word, or the default one."""
     if context is not None and device is not None:
         raise BadType(f"{operation}: context and device are one thing; give one")
     return find_context(device if context is None else context)
 
 
-def _made_dtype(
+def _float_dtype(
     operation: str, dtype: npt.DTypeLike | None, place: Context
 ) -> np.dtype[Any]:
     """The dtype asked for, else the widest of floats that the device has."""
@@ -40,7 +40,7 @@ def _made_dtype(
     return as_dtype(dtype, operation)
 
 
-def _fitting(host: npt.NDArray[Any], place: Context) -> npt.NDArray[Any]:
+def fitting(host: npt.NDArray[Any], place: Context) -> npt.NDArray[Any]:
     """Values of no chosen dtype, which without float64 on the device become float32."""
     if place.has_double:
         return host
@@ -54,7 +54,7 @@ def _host_values(
         values, dtype=None if dtype is None else as_dtype(dtype, "asarray")
     )
     if dtype is None and not isinstance(values, np.ndarray | np.generic):
-        host = _fitting(host, place)
+        host = fitting(host, place)
     if host.dtype.kind == "O":
         raise BadType(
             f"asarray: got {type(values).__name__}, which is no array of numbers"
@@ -90,7 +90,7 @@ def asarray(
         ...
     gpuarray.errors.NeedsCopy: asarray: host values cannot be used without a copy
     """
-    context = context if device is None else _place("asarray", context, device)
+    context = context if device is None else place_of("asarray", context, device)
     if not isinstance(a, BaseArray | list | tuple | np.ndarray | np.generic) and (
         sharing.is_foreign(a)
     ):
@@ -160,7 +160,7 @@ def array(
     >>> print(gpuarray.array([1, 2], "float32", ndmin=2))
     [[1. 2.]]
     """
-    place = _place("array", context, device)
+    place = place_of("array", context, device)
     made = asarray(object, dtype, place, copy=True if copy else None, order=order)
     return made.reshape((1,) * (ndmin - made.ndim) + made.shape)
 
@@ -179,8 +179,7 @@ def ascontiguousarray(
     True
     """
     found = asarray(a, dtype, context, device=device)
-    found = found if found.ndim else found.reshape(1)
-    return found if found.flags.c_contiguous else found.copy("C")
+    return _ordered(found if found.ndim else found.reshape(1), "C")
 
 
 def asfortranarray(
@@ -196,8 +195,7 @@ def asfortranarray(
     (8, 16)
     """
     found = asarray(a, dtype, context, device=device)
-    found = found if found.ndim else found.reshape(1)
-    return found if found.flags.f_contiguous else found.copy("F")
+    return _ordered(found if found.ndim else found.reshape(1), "F")
 
 
 def copy(a: Array, order: Order = "K") -> Array:
@@ -234,9 +232,7 @@ def empty(
     >>> a.shape, a.dtype, a.nbytes
     ((2, 3), dtype('float32'), 24)
     """
-    place = _place("empty", context, device)
-    made = _made_dtype("empty", dtype, place)
-    return Array.allocate(as_shape(shape, "empty"), made, place, order_code(order))
+    return _new("empty", shape, dtype, context, order, device)
 
 
 def zeros(
@@ -255,10 +251,7 @@ def zeros(
     [[0. 0.]
      [0. 0.]]
     """
-    place = _place("zeros", context, device)
-    made = _made_dtype("zeros", dtype, place)
-    lengths = as_shape(shape, "zeros")
-    return Array.allocate(lengths, made, place, order_code(order), True, "zeros")
+    return _new("zeros", shape, dtype, context, order, device, zeroed=True)
 
 
 def full(
@@ -276,13 +269,12 @@ def full(
     [[7 7]
      [7 7]]
     """
-    place = _place("full", context, device)
-    made = dtype
+    place = place_of("full", context, device)
     if dtype is None and isinstance(fill_value, BaseArray):
-        made = fill_value.dtype
+        dtype = fill_value.dtype
     elif dtype is None:
-        made = _host_values(fill_value, None, place).dtype
-    result = empty(shape, made, place, order)
+        dtype = _host_values(fill_value, None, place).dtype
+    result = _new("full", shape, dtype, place, order)
     result.fill(fill_value)
     return result
 
@@ -303,8 +295,25 @@ def ones(
     [[1 1]
      [1 1]]
     """
-    place = _place("ones", context, device)
-    return full(shape, 1, _made_dtype("ones", dtype, place), place, order)
+    result = _new("ones", shape, dtype, context, order, device)
+    result.fill(1)
+    return result
+
+
+def _new(
+    operation: str,
+    shape: Shape,
+    dtype: npt.DTypeLike | None,
+    context: Place,
+    order: Order = "C",
+    device: Place = None,
+    *,
+    zeroed: bool = False,
+) -> Array:
+    place = place_of(operation, context, device)
+    made = _float_dtype(operation, dtype, place)
+    lengths = as_shape(shape, operation)
+    return Array.allocate(lengths, made, place, order_code(order), zeroed, operation)
 
 
 # ---- like another ----
@@ -396,129 +405,7 @@ def _like(
     return Array.allocate(lengths, made, place, code, zeroed, operation)
 
 
-# ---- counted ----
-
-
-def arange(
-    start: Any,
-    /,
-    stop: Any = None,
-    step: Any = 1,
-    dtype: npt.DTypeLike | None = None,
-    context: Place = None,
-    *,
-    device: Place = None,
-) -> Array:
-    """The numbers from ``start`` (0, if it is alone) up to ``stop``, by ``step``.
-
-    Of integers int64, else floats; BadType for both ``context`` and ``device``.
-
-    >>> print(gpuarray.arange(4), gpuarray.arange(1, 2, 0.5))
-    [0 1 2 3] [1.  1.5]
-    """
-    made = None if dtype is None else as_dtype(dtype, "arange")
-    first, last = (0, start) if stop is None else (start, stop)
-    ends, where = _on_host(first, last, step)
-    host: npt.NDArray[Any] = np.arange(*ends, dtype=made)
-    return _put("arange", host, dtype, context, device, where)
-
-
-def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: npt.DTypeLike | None = None,
-    axis: int = 0,
-    context: Place = None,
-    *,
-    device: Place = None,
-) -> Any:
-    """``num`` numbers at one distance from ``start`` to ``stop``.
-
-    Without ``endpoint`` the last of one more is left out; with ``retstep`` the distance
-    is returned, too.
-
-    >>> print(gpuarray.linspace(0, 1, 5))
-    [0.   0.25 0.5  0.75 1.  ]
-    """
-    made = None if dtype is None else as_dtype(dtype, "linspace")
-    (start, stop), where = _on_host(start, stop)
-    host, step = np.linspace(
-        start, stop, num, endpoint, retstep=True, dtype=made, axis=axis
-    )
-    points = _put("linspace", host, dtype, context, device, where)
-    return (points, step) if retstep else points
-
-
-def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: npt.DTypeLike | None = None,
-    axis: int = 0,
-    context: Place = None,
-    *,
-    device: Place = None,
-) -> Array:
-    """``base`` to the powers of ``linspace``.
-
-    >>> print(gpuarray.logspace(0, 2, 3))
-    [  1.  10. 100.]
-    """
-    made = None if dtype is None else as_dtype(dtype, "logspace")
-    (start, stop, base), where = _on_host(start, stop, base)
-    host = np.logspace(start, stop, num, endpoint, base, made, axis)
-    return _put("logspace", host, dtype, context, device, where)
-
-
-def geomspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: npt.DTypeLike | None = None,
-    axis: int = 0,
-    context: Place = None,
-    *,
-    device: Place = None,
-) -> Array:
-    """``num`` numbers at one ratio from ``start`` to ``stop``.
-
-    >>> print(gpuarray.geomspace(1, 1000, 4))
-    [   1.   10.  100. 1000.]
-    """
-    made = None if dtype is None else as_dtype(dtype, "geomspace")
-    (start, stop), where = _on_host(start, stop)
-    host = np.geomspace(start, stop, num, endpoint, made, axis)
-    return _put("geomspace", host, dtype, context, device, where)
-
-
-def _on_host(*ends: Any) -> tuple[list[Any], Context | None]:
-    """Ends with the arrays among them read, and the context of the first array."""
-    arrays = [one for one in ends if isinstance(one, BaseArray)]
-    where = arrays[0].context if arrays else None
-    return [x._read() if isinstance(x, BaseArray) else x for x in ends], where
-
-
-def _put(
-    operation: str,
-    host: npt.NDArray[Any],
-    dtype: npt.DTypeLike | None,
-    context: Place,
-    device: Place,
-    where: Context | None,
-) -> Array:
-    """Host values on a context, in a dtype that it has if none was asked for.
-
-    ``where`` they go if no context is named.
-    """
-    named = context is not None or device is not None
-    place = _place(operation, context if named else where, device)
-    return Array.from_host(host if dtype is not None else _fitting(host, place), place)
+# ---- with ones on a diagonal ----
 
 
 def eye(
@@ -537,9 +424,8 @@ def eye(
     [[0. 1. 0.]
      [0. 0. 1.]]
     """
-    place = _place("eye", context, device)
-    made = _made_dtype("eye", dtype, place)
-    result = zeros((N, N if M is None else M), made, place, order)
+    shape = N, N if M is None else M
+    result = _new("eye", shape, dtype, context, order, device, zeroed=True)
     diagonal(result, k)[...] = 1
     return result
 

@@ -395,7 +395,8 @@ def _public_names(row: Scalar) -> set[str]:
 FUNCTIONS: dict[str, Ufunc] = {}
 """Every elementwise function by its names: ``mul`` and ``multiply`` are the same."""
 for _row in SCALARS.values():
-    FUNCTIONS.update(dict.fromkeys(_public_names(_row), _ufunc(_row)))
+    if _row.public:
+        FUNCTIONS.update(dict.fromkeys(_public_names(_row), _ufunc(_row)))
 for _pair in PAIRS:
     FUNCTIONS[_pair.reference.__name__] = PairUfunc(_pair)
 

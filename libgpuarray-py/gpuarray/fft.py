@@ -21,10 +21,10 @@ from gpuarray.array import Array
 from gpuarray.base import axes_numbers, axis_number, require
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.creation import arange
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import roll
+from gpuarray.ranges import arange
 from gpuarray.shaping import moveaxis
 from gpuarray.solvers import transforms as has_library
 

@@ -2,44 +2,21 @@
 
 The function is called once with symbols for each combination of dtypes. What is done
 element by element in between two calls that take whole arrays (a sum, a product)
-becomes one kernel for each shape of its results. Each value is rounded to its dtype as
-if it had been stored. What cannot be recorded runs as it stands.
+becomes one kernel for each shape of its results (``segments``). What cannot be recorded
+runs as it stands.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from gpuarray._native import ARRAY, ffi, lib
-from gpuarray.apply import (
-    ROUNDED,
-    Number,
-    fail,
-    fitting_number,
-    new_elemwise,
-    number_of,
-    number_operand,
-    number_text,
-)
+from gpuarray.apply import number_operand
 from gpuarray.base import BaseArray
-from gpuarray.codegen import Operand, convert, literal, resolve, scalar_expression
-from gpuarray.context import Context
-from gpuarray.dtypes import (
-    DOUBLES,
-    as_dtype,
-    dtype_to_ctype,
-    dtype_to_typecode,
-    work_ctype,
-    work_dtype,
-)
 from gpuarray.elementwise import recorders
 from gpuarray.errors import BadType
-from gpuarray.scalars import Scalar
+from gpuarray.segments import Origin, Segment, operands_of
 from gpuarray.symbol import (
     Applied,
     Called,
@@ -50,13 +27,9 @@ from gpuarray.symbol import (
     record,
 )
 
-DType = np.dtype[Any]
-Origin = Input | Given | Applied | Called
-
 recorders.append((Symbol, record))
 
 MOST_PLANS = 256
-MOST_ARGUMENTS = 32
 
 
 def fuse(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -184,7 +157,7 @@ class Plan:
         """Note how many calls lead to a value, and to those it is made of."""
         level = self.levels.get(origin)
         if level is None:
-            operands = _operands(origin)
+            operands = operands_of(origin)
             level = max((self._visit(x.origin) for x in operands), default=0)
             level += isinstance(origin, Called)
             self.levels[origin] = level
@@ -204,15 +177,6 @@ class Plan:
                 else:
                     values[call] = call.name(*listed, **call.options)
         return _replaced(self.result, given, values)
-
-
-def _operands(origin: Origin) -> list[Symbol]:
-    listed: tuple[Any, ...] = ()
-    if isinstance(origin, Applied):
-        listed = origin.operands
-    elif isinstance(origin, Called):
-        listed = origin.arguments
-    return [x for x in listed if isinstance(x, Symbol)]
 
 
 def _symbols(result: Any) -> Iterator[Symbol]:
@@ -242,230 +206,3 @@ def _value(x: Any, given: Sequence[Any], values: dict[Origin, Any]) -> Any:
         return x
     origin = x.origin
     return given[origin.number] if isinstance(origin, Input | Given) else values[origin]
-
-
-# ---- kernels ----
-
-
-@dataclass(slots=True)
-class Text:
-    """The text of a kernel while it is written: what its arguments and values are."""
-
-    arrays: dict[Origin, tuple[str, DType]] = field(default_factory=dict)
-    numbers: list[tuple[int, Number, Any]] = field(default_factory=list)
-    known: dict[Origin, tuple[str, DType]] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    supports: dict[str, None] = field(default_factory=dict)
-    dtypes: set[DType] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A kernel of several results, of a segment's arrays and of numbers."""
-
-    handle: Any
-    arrays: tuple[Origin, ...]
-    numbers: tuple[tuple[int, Number, Any], ...]
-    dtypes: tuple[DType, ...]
-    typecodes: tuple[int, ...]
-
-
-class Segment:
-    """Values that are computed element by element and stored, with nothing between."""
-
-    def __init__(self, stored: list[Applied]) -> None:
-        self.stored = stored
-        self.leaves = {one: tuple(_leaves(one, one)) for one in stored}
-        self.every = dict.fromkeys(x for some in self.leaves.values() for x in some)
-        if len(self.every) + len(stored) > MOST_ARGUMENTS:
-            raise CannotRecord("fuse: more arrays than a kernel takes")
-        self.kernels: dict[Any, Compiled] = {}
-
-    def run(self, given: Sequence[Any], values: dict[Origin, Any]) -> None:
-        """Compute the segment's values: one launch for each shape among them."""
-        if not self.stored:
-            return
-        arrays: dict[Origin, Any] = {}
-        context: Any = None
-        for x in self.every:
-            one = given[x.number] if isinstance(x, Input) else values[x]
-            if not isinstance(one, BaseArray):
-                raise CannotRecord("fuse: a call gave no array")
-            context = context or one._context
-            if one._context is not context:
-                raise CannotRecord("fuse: arrays of two contexts")
-            arrays[x] = one
-        for group in self._groups(arrays):
-            self._launch(group, arrays, given, values, context)
-
-    def _groups(self, arrays: dict[Origin, Any]) -> list[tuple[Applied, ...]]:
-        """The values by shape, in order."""
-        if len(self.stored) == 1:
-            return [tuple(self.stored)]
-        shapes = {x: array.shape for x, array in arrays.items()}
-        if len(set(shapes.values())) == 1:
-            return [tuple(self.stored)]
-        groups: dict[tuple[int, ...], list[Applied]] = {}
-        for one in self.stored:
-            try:
-                shape = np.broadcast_shapes(*(shapes[x] for x in self.leaves[one]))
-            except ValueError:
-                raise CannotRecord("fuse: shapes that do not fit") from None
-            groups.setdefault(shape, []).append(one)
-        return [tuple(group) for group in groups.values()]
-
-    def _launch(
-        self,
-        group: tuple[Applied, ...],
-        arrays: dict[Origin, Any],
-        given: Sequence[Any],
-        values: dict[Origin, Any],
-        context: Context,
-    ) -> None:
-        codes = tuple([x._typecode for x in arrays.values()])
-        key = context, codes, group
-        kernel = self.kernels.get(key)
-        if kernel is None:
-            dtypes = {x: array._dtype for x, array in arrays.items()}
-            kernel = self.kernels[key] = _compile(context, group, dtypes)
-        inputs = [arrays[x]._struct for x in kernel.arrays]
-        first = arrays[kernel.arrays[0]]
-        if len(group) == 1 and len(inputs) <= 2 and not kernel.numbers:
-            apply = lib.array_apply1 if len(inputs) == 1 else lib.array_apply2
-            struct = apply(kernel.handle, *inputs)
-            if not struct:
-                status = lib.last_status()
-                fail(status, "fuse", context, [arrays[x] for x in kernel.arrays])
-            values[group[0]] = result = first._made(struct)
-            result._dtype, result._typecode = kernel.dtypes[0], kernel.typecodes[0]
-            return
-        for number, how, row in kernel.numbers:
-            value = given[number]
-            if how.kind not in "fc" and fitting_number(row, how, value) is not value:
-                raise CannotRecord("fuse: an integer that its dtype does not hold")
-            inputs.append(how.pointer(value))
-        structs = [ffi.new(ARRAY) for _ in group]
-        outs = ffi.new("GpuArray *[]", structs)
-        status = lib.GpuElemwise_apply(kernel.handle, outs, ffi.new("void *[]", inputs))
-        if status:
-            fail(status, "fuse", context, [arrays[x] for x in kernel.arrays])
-        made = zip(group, structs, kernel.dtypes, kernel.typecodes, strict=True)
-        for one, struct, dtype, typecode in made:
-            values[one] = first.wrap(struct, context, dtype, typecode)
-
-
-def _leaves(origin: Origin, top: Applied) -> Iterator[Origin]:
-    """The arrays that a value is computed of."""
-    if isinstance(origin, Applied):
-        for operand in _operands(origin):
-            yield from _leaves(operand.origin, top)
-    elif not isinstance(origin, Given):
-        yield origin
-
-
-def _compile(
-    context: Context, group: tuple[Applied, ...], dtypes: dict[Origin, DType]
-) -> Compiled:
-    text = Text()
-    results = [_write(one, text, dtypes) for one in group]
-    outs = []
-    for i, (name, dtype) in enumerate(results):
-        text.lines.append(f"r{i} = {name};")
-        outs.append((f"r{i}", dtype_to_typecode(dtype), lib.GE_WRITE))
-    if not context.has_double and not DOUBLES.isdisjoint(text.dtypes):
-        raise CannotRecord("fuse: float64 on a device without it")
-    arrays = [
-        (name, dtype_to_typecode(dtype), lib.GE_READ)
-        for name, dtype in text.arrays.values()
-    ]
-    numbers = [
-        (f"s{i}", how.typecode, lib.GE_SCALAR)
-        for i, (_, how, _) in enumerate(text.numbers)
-    ]
-    handle = new_elemwise(
-        context,
-        ROUNDED + "\n".join(text.supports),
-        "\n".join(text.lines),
-        [*outs, *arrays, *numbers],
-        "fuse",
-    )
-    made = tuple(dtype for _, dtype in results)
-    codes = tuple(dtype_to_typecode(dtype) for dtype in made)
-    return Compiled(handle, tuple(text.arrays), tuple(text.numbers), made, codes)
-
-
-def _write(
-    origin: Origin, text: Text, dtypes: dict[Origin, DType]
-) -> tuple[str, DType]:
-    """The name and the dtype of a value; its statement is written if it is not yet."""
-    found = text.known.get(origin)
-    if found is not None:
-        return found
-    if not isinstance(origin, Applied):
-        found = text.arrays[origin] = f"a{len(text.arrays)}", dtypes[origin]
-    else:
-        found = _write_row(origin, text, dtypes)
-    text.known[origin] = found
-    text.dtypes.add(found[1])
-    return found
-
-
-def _write_row(
-    origin: Applied, text: Text, dtypes: dict[Origin, DType]
-) -> tuple[str, DType]:
-    row = origin.row
-    if row is None:
-        assert origin.stored is not None
-        ((name, dtype),) = (_write(x.origin, text, dtypes) for x in origin.operands)
-        return _named(text, convert(name, dtype, origin.stored), origin.stored)
-    given = [_given(x, text, dtypes) for x in origin.operands]
-    loop = resolve(row, tuple(kind for _, kind in given))
-    text.dtypes.update(loop.operands)
-    texts: list[tuple[str, Operand]] = []
-    for i, ((named, kind), to) in enumerate(zip(given, loop.operands, strict=True)):
-        if named is None:
-            texts.append((_number_text(row, i, origin.operands[i], to, text), to))
-        else:
-            texts.append((convert(named, kind, to), to))
-    made = scalar_expression(row, texts)
-    if made.support:
-        text.supports[made.support] = None
-    stored = made.dtype if origin.stored is None else origin.stored
-    expression = made.text
-    if stored != made.dtype:
-        name, _ = _named(text, expression, made.dtype)
-        expression = convert(name, made.dtype, stored)
-    return _named(text, expression, stored)
-
-
-def _given(
-    x: Any, text: Text, dtypes: dict[Origin, DType]
-) -> tuple[str | None, Operand]:
-    """The name of an operand, none of a number, and its type."""
-    if isinstance(x, Symbol) and not isinstance(x.origin, Given):
-        return _write(x.origin, text, dtypes)
-    kind = x.operand if isinstance(x, Symbol) else number_operand(x)
-    assert kind is not None
-    return None, kind
-
-
-def _number_text(row: Scalar, position: int, x: Any, to: DType, text: Text) -> str:
-    """The text of a number: an argument of the kernel, or a constant."""
-    number = number_of(row, position, to)
-    if isinstance(x, Symbol):
-        assert isinstance(x.origin, Given)
-        text.numbers.append((x.origin.number, number, row))
-        return number_text(number, f"s{len(text.numbers) - 1}")
-    if number.kind not in "fc" and fitting_number(row, number, x) is not x:
-        raise CannotRecord("fuse: an integer that its dtype does not hold")
-    return literal(bool(x) if to == np.bool_ else x, to)
-
-
-def _named(text: Text, expression: str, dtype: DType) -> tuple[str, DType]:
-    """A statement that gives a value a name, rounded to its dtype."""
-    if work_dtype(dtype) != dtype:
-        kind = dtype_to_ctype(as_dtype(dtype)).removeprefix("ga_")
-        expression = f"ga_{kind}2float(ga_float2{kind}({expression}))"
-    name = f"t{len(text.lines)}"
-    text.lines.append(f"const {work_ctype(dtype)} {name} = ({expression});")
-    return name, dtype

@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from gpuarray import reduction, scanning
 from gpuarray.base import BaseArray, require
-from gpuarray.dtypes import kind_of
+from gpuarray.dtypes import kind_of, parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.info import finfo
-from gpuarray.monoids import Axis, axes_mask, into
-from gpuarray.statistics import chosen_correction, std, var
+from gpuarray.monoids import Axis, as_mask, beginning, into
+from gpuarray.scalars import SCALARS
+from gpuarray.statistics import Divisor, chosen_correction, spread
 
-where, isnan = FUNCTIONS["where"], FUNCTIONS["isnan"]
+choose, isnan = FUNCTIONS["where"], FUNCTIONS["isnan"]
 
 
 def _has_nan(array: Any, operation: str) -> bool:
@@ -28,13 +29,25 @@ def _filled(array: Any, value: float, operation: str) -> Any:
     """The array with ``value`` in place of nan."""
     if not _has_nan(array, operation):
         return array
-    return where(isnan(array), value, array)
+    return choose(isnan(array), value, array)
 
 
-def _numbers(array: Any, axis: Axis) -> Any:
-    """How many elements over ``axis`` are not nan, the axes kept: int64."""
-    present = FUNCTIONS["logical_not"](isnan(array))
-    return reduction.sum(present, axis, keepdims=True)
+def _first(
+    operation: str, array: Any, dtype: npt.DTypeLike | None, initial: Any
+) -> Any:
+    """``initial`` as the reduction takes it, refused before anything is launched."""
+    found = reduction.summed_dtype(require(array, operation), dtype)
+    return beginning(operation, initial, found)
+
+
+def _present(array: Any, where: Any, operation: str) -> Any:
+    """The mask ``where`` without what is nan."""
+    if not _has_nan(array, operation):
+        return where
+    is_number = FUNCTIONS["equal"](array, array)
+    if where is True:
+        return is_number
+    return FUNCTIONS["logical_and"](is_number, as_mask(where, array, operation))
 
 
 def nansum(
@@ -43,13 +56,20 @@ def nansum(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The sum over ``axis`` of what is not nan; 0 where nothing else is.
+
+    It begins with ``initial``, and the mask ``where`` leaves elements out, as in
+    ``sum``.
 
     >>> print(gpuarray.nansum(gpuarray.asarray([2.0, np.nan, 3.0])))
     5.0
     """
-    return reduction.sum(_filled(a, 0, "nansum"), axis, dtype, out, keepdims)
+    first = _first("nansum", a, dtype, initial)
+    how = axis, dtype, out, keepdims, first, where
+    return reduction.sum(_filled(a, 0, "nansum"), *how)
 
 
 def nanprod(
@@ -58,13 +78,17 @@ def nanprod(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The product over ``axis`` of what is not nan; 1 where nothing else is.
 
     >>> print(gpuarray.nanprod(gpuarray.asarray([2.0, np.nan, 3.0])))
     6.0
     """
-    return reduction.prod(_filled(a, 1, "nanprod"), axis, dtype, out, keepdims)
+    first = _first("nanprod", a, dtype, initial)
+    how = axis, dtype, out, keepdims, first, where
+    return reduction.prod(_filled(a, 1, "nanprod"), *how)
 
 
 def nancumsum(
@@ -95,38 +119,42 @@ def nancumprod(
     return scanning.cumprod(_filled(a, 1, "nancumprod"), axis, dtype, out)
 
 
-def nanmax(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanmax(
+    a: Any,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """The largest element over ``axis`` that is not nan; nan where nothing else is.
+
+    As ``max``, whose ``initial`` and ``where`` it has.
 
     >>> print(gpuarray.nanmax(gpuarray.asarray([2.0, np.nan, 3.0])))
     3.0
     """
-    return _extremum("nanmax", reduction.max, -math.inf, a, axis, out, keepdims)
+    dtype = require(a, "nanmax").dtype
+    how = axis, dtype, dtype, out, keepdims, initial, where
+    return reduction.folded("nanmax", SCALARS["fmax"], a, *how)
 
 
-def nanmin(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanmin(
+    a: Any,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """The smallest element over ``axis`` that is not nan; nan where nothing else is.
 
     >>> print(gpuarray.nanmin(gpuarray.asarray([2.0, np.nan, 3.0])))
     2.0
     """
-    return _extremum("nanmin", reduction.min, math.inf, a, axis, out, keepdims)
-
-
-def _extremum(
-    operation: str,
-    reduce: Any,
-    least: float,
-    array: Any,
-    axis: Axis,
-    out: Any,
-    keepdims: bool,
-) -> Any:
-    if not _has_nan(array, operation):
-        return reduce(array, axis, out, keepdims)
-    found = reduce(_filled(array, least, operation), axis, None, keepdims)
-    empty = reduction.all(isnan(array), axis, None, keepdims)
-    return into(out, where(empty, math.nan, found), operation)
+    dtype = require(a, "nanmin").dtype
+    how = axis, dtype, dtype, out, keepdims, initial, where
+    return reduction.folded("nanmin", SCALARS["fmin"], a, *how)
 
 
 def nanargmax(
@@ -174,28 +202,16 @@ def nanmean(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
     """The mean over ``axis`` of what is not nan; nan where nothing else is.
 
     >>> print(gpuarray.nanmean(gpuarray.asarray([2.0, np.nan, 3.0])))
     2.5
     """
-    if not _has_nan(a, "nanmean"):
-        return reduction.mean(a, axis, dtype, out, keepdims)
-    total = reduction.sum(_filled(a, 0, "nanmean"), axis, dtype, None, True)
-    quotient = total / _numbers(a, axis).astype(total.dtype)
-    result = _finished(quotient.astype(total.dtype, copy=False), a, axis, keepdims)
-    return into(out, result, "nanmean")
-
-
-def _finished(result: Any, array: Any, axis: Axis, keepdims: bool) -> Any:
-    """The result, of length 1 along the axes of ``array`` that were reduced."""
-    if keepdims:
-        return result
-    mask = axes_mask(axis, array.ndim, "axis")
-    return result.reshape(
-        tuple(n for i, n in enumerate(array.shape) if not mask >> i & 1)
-    )
+    present = _present(a, where, "nanmean")
+    return reduction.mean(a, axis, dtype, out, keepdims, where=present)
 
 
 def nanvar(
@@ -206,28 +222,17 @@ def nanvar(
     ddof: float = 0,
     keepdims: bool = False,
     *,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """``var`` of what is not nan; nan where fewer elements than ``ddof`` are left.
+    """``var`` of what is not nan; nan where no more elements than ``ddof`` are left.
 
     >>> print(gpuarray.nanvar(gpuarray.asarray([2.0, np.nan, 4.0]), ddof=1))
     2.0
     """
-    if not _has_nan(a, "nanvar"):
-        return var(
-            a, axis, dtype, out, ddof, keepdims, mean=mean, correction=correction
-        )
     less = chosen_correction("nanvar", ddof, correction)
-    centre = nanmean(a, axis, dtype, keepdims=True) if mean is None else mean
-    away = where(isnan(a), 0, a - centre)
-    squares = away * away
-    if away.dtype.kind == "c":
-        squares = away.real * away.real + away.imag * away.imag
-    total = reduction.sum(squares, axis, None, None, True)
-    free = _numbers(a, axis).astype(total.dtype) - less
-    result = where(free > 0, total / free, math.nan).astype(total.dtype, copy=False)
-    return into(out, _finished(result, a, axis, keepdims), "nanvar")
+    return _spread("nanvar", a, axis, dtype, out, less, keepdims, where, mean)
 
 
 def nanstd(
@@ -238,6 +243,7 @@ def nanstd(
     ddof: float = 0,
     keepdims: bool = False,
     *,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
@@ -246,45 +252,80 @@ def nanstd(
     >>> print(gpuarray.nanstd(gpuarray.asarray([2.0, np.nan, 4.0])))
     1.0
     """
-    if not _has_nan(a, "nanstd"):
-        return std(
-            a, axis, dtype, out, ddof, keepdims, mean=mean, correction=correction
-        )
-    options = {"mean": mean, "correction": correction}
-    spread = nanvar(a, axis, dtype, None, ddof, keepdims, **options)
-    return into(out, FUNCTIONS["sqrt"](spread), "nanstd")
+    less = chosen_correction("nanstd", ddof, correction)
+    return _spread("nanstd", a, axis, dtype, out, less, keepdims, where, mean)
+
+
+def _spread(
+    operation: str,
+    array: Any,
+    axis: Axis,
+    dtype: npt.DTypeLike | None,
+    out: Any,
+    less: float,
+    keepdims: bool,
+    where: Any,
+    mean: Any,
+) -> Any:
+    """The variance or its root of what is not nan."""
+    present = _present(array, where, operation)
+    least = math.nan if _has_nan(array, operation) else 0.0
+    divisor = Divisor(less, least)
+    made = spread(operation, array, axis, dtype, keepdims, mean, divisor, present)
+    return into(out, made, operation)
+
+
+# ---- numbers in their place ----
 
 
 def nan_to_num(
     x: Any,
     copy: bool = True,
-    nan: float = 0.0,
-    posinf: float | None = None,
-    neginf: float | None = None,
+    nan: Any = 0.0,
+    posinf: Any = None,
+    neginf: Any = None,
 ) -> Any:
     """The array with numbers for nan and the infinities: by default its extremes.
 
-    With ``copy`` False the array itself is changed.
+    The numbers may be arrays or lists that broadcast to it. With ``copy`` False the
+    array itself is changed.
 
     >>> a = gpuarray.asarray([np.nan, 1.0, np.inf])
     >>> print(gpuarray.nan_to_num(a, posinf=9.0))
     [0. 1. 9.]
+    >>> print(gpuarray.nan_to_num(a, nan=[7, 8, 9], posinf=[1, 2, 3]))
+    [7. 1. 3.]
     """
     source = require(x, "nan_to_num")
-    for number in (nan, posinf, neginf):
-        if not isinstance(number, int | float | np.number | BaseArray | None):
-            raise BadType(f"nan_to_num: got {number!r} for what is no number")
     kind = kind_of(source.dtype)
     if kind not in "fc":
         return source.copy("K") if copy else source
+    limits = finfo(source.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    instead, high, low = (_replacing(value, source) for value in (nan, high, low))
     result = source.copy("K") if copy else source
     for part in (result.real, result.imag) if kind == "c" else (result,):
-        limits = finfo(part.dtype)
-        high = limits.max if posinf is None else posinf
-        low = limits.min if neginf is None else neginf
-        part[...] = where(
-            isnan(part),
-            nan,
-            where(part == math.inf, high, where(part == -math.inf, low, part)),
-        )
+        finite = choose(part == -math.inf, low, part)
+        finite = choose(part == math.inf, high, finite)
+        part[...] = choose(isnan(part), instead, finite)
     return result
+
+
+def _replacing(value: Any, source: Any) -> Any:
+    """A number, or numbers over ``source``, real ones; BadType for anything else."""
+    if not isinstance(value, BaseArray):
+        host = np.asarray(value)
+        if kind_of(host.dtype) not in "biuf":
+            raise BadType(
+                f"nan_to_num: got {value!r}, expected real numbers to put in place"
+            )
+        if host.ndim == 0:
+            return float(host)
+        value = source.from_host(host.astype(parts_dtype(source.dtype)), source.context)
+    elif kind_of(value.dtype) == "c":
+        raise BadType(f"nan_to_num: got {value.dtype}, expected real numbers")
+    front = value.ndim - source.ndim  # axes of length 1 there are left out, as in NumPy
+    if front > 0 and value.shape[:front] == (1,) * front:
+        value = value.reshape(value.shape[front:])
+    return value.broadcast_to(source.shape)

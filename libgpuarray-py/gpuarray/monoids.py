@@ -17,9 +17,14 @@ from gpuarray.apply import apply_row, number_operand
 from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.codegen import Expression, convert, identity_text, scalar_expression
 from gpuarray.context import Context
-from gpuarray.dtypes import DOUBLES, can_cast, dtype_to_typecode, work_dtype
-from gpuarray.errors import BadType, BadValue, ReadOnly, Unsupported
-from gpuarray.scalars import Scalar
+from gpuarray.dtypes import (
+    DOUBLES,
+    can_cast,
+    dtype_to_typecode,
+    work_dtype,
+)
+from gpuarray.errors import BadType, BadValue, ReadOnly, TooLarge, Unsupported
+from gpuarray.scalars import SCALARS, Scalar
 
 DType = np.dtype[Any]
 Axis = int | Sequence[int] | None
@@ -154,6 +159,30 @@ def apply_reduction(
 
 # ---- with a mask, from a value on ----
 
+MASK = "m", np.dtype(np.bool_)
+"""The input of a reduction that says which elements count."""
+COUNT = {False: "n", True: "v1"}
+"""The number of elements in an epilogue, without a mask and with one."""
+
+
+def counted(
+    inputs: Sequence[tuple[str, DType]], parts: Sequence[Part]
+) -> tuple[list[tuple[str, DType]], list[Part]]:
+    """Inputs and the only part of a reduction, with a mask and the count of it."""
+    (part,) = parts
+    start = identity_text(part.row, part.accumulator)
+    ones = Part(SCALARS["add"], "m ? 1 : 0", np.dtype(np.int64))
+    held = part._replace(map=f"m ? ({part.map}) : {start}")
+    return [*inputs, MASK], [held, ones]
+
+
+def with_mask(arrays: Sequence[BaseArray], where: Any, operation: str) -> Any:
+    """The arrays of a reduction, with the mask unless it is True."""
+    if where is True:
+        return arrays
+    mask = as_mask(where, arrays[0], operation)
+    return [*arrays, mask.broadcast_to(arrays[0].shape)]
+
 
 def reduce_monoid(
     operation: str,
@@ -170,6 +199,7 @@ def reduce_monoid(
     Each is first folded with the row's identity.
     """
     context, masked = array._context, where is not True
+    initial = beginning(operation, initial, dtype)
     if masked and initial is None and needs_elements(row):
         raise BadValue(
             f"{operation}: it has no identity, so with a mask give initial= as well"
@@ -180,27 +210,56 @@ def reduce_monoid(
         reduction = _masked(row, array, dtype, masked, initial is not None)
         context._kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, operation)
-    arrays = [array]
-    if masked:
-        arrays.append(as_mask(where, array, operation).broadcast_to(array.shape))
+    arrays = with_mask((array,), where, operation)
     result = apply_reduction(reduction, arrays, mask, keepdims, operation)
     if initial is None:
         return result
-    return _with_initial(operation, row, initial, result)
+    return apply_row(row, (initial, result), dtype=dtype, casting="unsafe")
 
 
-def _with_initial(operation: str, row: Scalar, initial: Any, result: BaseArray) -> Any:
+def beginning(operation: str, initial: Any, dtype: DType) -> Any:
+    """What a reduction in ``dtype`` begins with: a number that it holds, or None."""
     if isinstance(initial, np.ndarray | BaseArray):
         if initial.ndim:
             raise BadValue(
                 f"{operation}: initial has shape {initial.shape}, expected a number"
             )
         initial = initial if isinstance(initial, BaseArray) else initial[()]
+    elif initial is None:
+        return None
     elif number_operand(initial) is None:
         raise BadType(
             f"{operation}: initial is {type(initial).__name__}, expected a number"
         )
-    return apply_row(row, (initial, result), dtype=result._dtype, casting="unsafe")
+    operand = initial.dtype if isinstance(initial, BaseArray) else type(initial)
+    if np.issubdtype(operand, np.complexfloating) and dtype.kind != "c":
+        raise BadType(
+            f"{operation}: initial is complex, the result is of {dtype}; give "
+            "initial.real, or a complex dtype"
+        )
+    is_read = not isinstance(initial, BaseArray)
+    return _held(operation, initial, dtype) if is_read else initial
+
+
+def _held(operation: str, initial: Any, dtype: DType) -> Any:
+    """A number of the host that ``dtype`` holds; an integer one takes no fraction."""
+    try:
+        if dtype.kind not in "iu":
+            complex(initial)
+            return initial
+        whole = int(initial)
+        if np.iinfo(dtype).min <= whole <= np.iinfo(dtype).max:
+            return whole
+    except ValueError:
+        raise BadValue(
+            f"{operation}: initial is {initial}, expected a number that {dtype} holds"
+        ) from None
+    except OverflowError:
+        pass
+    raise TooLarge(
+        f"{operation}: initial is {initial!r:.40}, out of bounds for {dtype}; give a "
+        "wider dtype"
+    )
 
 
 def _masked(
@@ -213,7 +272,7 @@ def _masked(
     if row.identity is None:  # it changes what it meets: hypot(0, -3) is 3
         text = scalar_expression(row, [(start, work), (f"({text})", work)]).text
     if masked:
-        inputs.append(("m", np.dtype(np.bool_)))
+        inputs.append(MASK)
         text = f"m ? ({text}) : {start}"
     return make_reduction(
         array._context,

@@ -25,9 +25,8 @@ _PLACES = {
     """,
     "contractions": "cross inner kron matvec outer vecmat",
     "creation": """
-        arange array asanyarray asarray ascontiguousarray asfortranarray copy empty
-        empty_like eye from_dlpack full full_like geomspace identity linspace logspace
-        ones ones_like zeros zeros_like
+        array asanyarray asarray ascontiguousarray asfortranarray copy empty empty_like
+        eye from_dlpack full full_like identity ones ones_like zeros zeros_like
     """,
     "dtypes": "SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
@@ -73,9 +72,11 @@ _PLACES = {
     "profiling": "Profile profile",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "queues": "Event Queue",
+    "ranges": "arange geomspace linspace logspace",
     "raw": "RawKernel",
     "reducing": "ReductionKernel",
     "reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
+    "saved": "LoadedFunction load_function",
     "scanning": "cummax cummin cumprod cumsum",
     "searching": "digitize ravel_multi_index searchsorted unravel_index",
     "sets": """

@@ -7,7 +7,7 @@ which the method tells from the number of elements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gpuarray.base import BaseArray, asnumpy, axes_numbers, require
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadIndex, BadType, BadValue
 from gpuarray.fancy import INT64
 from gpuarray.joining import stack
 from gpuarray.monoids import Axis, into
@@ -133,12 +133,17 @@ def median(
     3.0
     """
     rows, finish = _rows("median", array, axis, keepdims, out)
+    _require_rows("median", rows, axis)
+    return finish(_middle(rows))
+
+
+def _middle(rows: Any) -> Any:
     n = rows.shape[-1]
     if n == 0:
-        return finish(mean(rows, -1))
+        return mean(rows, -1)
     ordered = sort(rows)
     middle = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)
-    return finish(_nan_kept(middle, ordered))
+    return _nan_kept(middle, ordered)
 
 
 def quantile(
@@ -198,11 +203,9 @@ def nanmedian(
     >>> print(gpuarray.nanmedian(gpuarray.asarray([5.0, np.nan, 1.0])))
     3.0
     """
-    if kind_of(require(a, "nanmedian").dtype) not in "fc":
-        return median(a, axis, out, keepdims=keepdims)
     rows, finish = _rows("nanmedian", a, axis, keepdims, out)
-    if rows.shape[-1] == 0:
-        return finish(mean(rows, -1))
+    if kind_of(rows.dtype) not in "fc" or rows.shape[-1] == 0:
+        return finish(_middle(rows))
     ordered, count = sort(rows), _count(rows)
     low = _at(ordered, (count - 1) // 2)
     high = _at(ordered, count // 2)
@@ -277,6 +280,16 @@ def _rows(
     return rows, finish
 
 
+def _require_rows(operation: str, rows: Any, axis: Axis) -> None:
+    """BadValue where several axes are reduced and those that are kept have no rows."""
+    listed = tuple(axis) if isinstance(axis, Sequence) else ()
+    if len(listed) > 1 and 0 in rows.shape[:-1]:
+        raise BadValue(
+            f"{operation}: the axes {listed} are reduced for each of no rows of "
+            f"the others, which have lengths {rows.shape[:-1]}; give one axis"
+        )
+
+
 def _shares(
     operation: str, q: Any, scale: int, dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
@@ -322,8 +335,9 @@ def _quantile(
     rows, finish = _rows(operation, array, axis, keepdims, out)
     shares = _shares(operation, q, scale, rows.dtype)
     n = rows.shape[-1]
+    _require_rows(operation, rows, axis)
     if n == 0:
-        raise BadValue(f"{operation}: there is no element to take")
+        raise BadIndex(f"{operation}: there is no element to take")
     if weights is not None:
         heavy = _weights(operation, weights, array, axis)
         return finish(_weighted(rows, heavy, shares, keeps_nan=True))
@@ -360,7 +374,8 @@ def _nanquantile(
     rows, finish = _rows(operation, array, axis, keepdims, out)
     shares = _shares(operation, q, scale, rows.dtype)
     if rows.shape[-1] == 0:
-        raise BadValue(f"{operation}: there is no element to take")
+        empty = mean(rows, -1)
+        return finish(empty.broadcast_to((*shares.shape, *empty.shape)).copy())
     if weights is not None:
         heavy = _weights(operation, weights, array, axis)
         heavy = where(isnan(rows), 0, heavy)

@@ -28,14 +28,17 @@ from gpuarray.dtypes import (
 )
 from gpuarray.errors import BadType
 from gpuarray.monoids import (
+    COUNT,
     Axis,
     Part,
     Reduction,
     apply_reduction,
     axes_mask,
+    counted,
     into,
     make_reduction,
     reduce_monoid,
+    with_mask,
 )
 from gpuarray.monoids import needs_elements as needs_elements
 from gpuarray.scalars import SCALARS, Scalar
@@ -59,23 +62,29 @@ def _reduce(
     accumulator: DType,
     out: DType | None = None,
     epilogue: str | None = None,
+    where: Any = True,
 ) -> Any:
-    """Reduce ``array``, converted to ``accumulator``, with ``row``."""
+    """Reduce ``array``, converted to ``accumulator``, with ``row``.
+
+    With a mask the ``epilogue`` sees the number of its elements as ``COUNT`` says.
+    """
     context, out = array._context, accumulator if out is None else out
     key = operation, row.name, array._typecode, accumulator, out, epilogue
     reduction = context._kernels.get(key)
     if reduction is None:
         work = work_dtype(accumulator)
         text = convert("x", array._dtype, work)
-        parts = [Part(row, text, work)]
-        inputs = [("x", array._dtype)]
+        inputs, parts = [("x", array._dtype)], [Part(row, text, work)]
+        if where is not True:
+            inputs, parts = counted(inputs, parts)
         reduction = make_reduction(context, operation, inputs, parts, out, epilogue)
         context._kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, operation)
-    return apply_reduction(reduction, (array,), mask, keepdims, operation)
+    arrays = with_mask((array,), where, operation)
+    return apply_reduction(reduction, arrays, mask, keepdims, operation)
 
 
-def _folded(
+def folded(
     operation: str,
     row: Scalar,
     array: BaseArray,
@@ -161,7 +170,7 @@ def sum(
     result = summed_dtype(array, dtype)
     accumulator = _fitting_dtype(array, axis, result)
     how = axis, accumulator, result, out, keepdims, initial, where
-    return _folded("sum", SCALARS["add"], array, *how)
+    return folded("sum", SCALARS["add"], array, *how)
 
 
 def prod(
@@ -183,7 +192,7 @@ def prod(
     require(array, "prod")
     result = summed_dtype(array, dtype)
     how = axis, result, result, out, keepdims, initial, where
-    return _folded("prod", SCALARS["mul"], array, *how)
+    return folded("prod", SCALARS["mul"], array, *how)
 
 
 def mean(
@@ -192,22 +201,29 @@ def mean(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
-    """The mean over ``axis``; of float16 by way of float32.
+    """The mean over ``axis``, of those that the mask ``where`` holds.
 
-    Of integers it is float64, and the sum of those of 32 bits or less is exact.
+    Of integers it is float64, and the sum of those of 32 bits or less is exact; of
+    float16 it is computed by way of float32. nan of no elements.
 
-    >>> print(gpuarray.mean(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
+    >>> a = gpuarray.asarray([[1, 5], [7, 3]])
+    >>> print(gpuarray.mean(a, axis=0))
     [4. 4.]
+    >>> print(gpuarray.mean(a, where=a > 1))
+    5.0
     """
     result = mean_dtype("mean", require(array, "mean"), dtype)
     work = work_dtype(result)
-    per = f"({work_ctype(parts_dtype(work))})n"
-    quotient = f"ga_complex(v.x / {per}, v.y / {per})"
-    text = quotient if work.kind == "c" else f"v / {per}"
+    count = f"({work_ctype(parts_dtype(work))}){COUNT[where is not True]}"
+    quotient = f"ga_complex(v.x / {count}, v.y / {count})"
+    text = quotient if work.kind == "c" else f"v / {count}"
     if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
         work = _fitting_dtype(array, axis, summed_dtype(array, None))
-    made = _reduce("mean", SCALARS["add"], array, axis, keepdims, work, result, text)
+    how = axis, keepdims, work, result, text, where
+    made = _reduce("mean", SCALARS["add"], array, *how)
     return made if out is None else into(out, made, "mean")
 
 
@@ -233,7 +249,7 @@ def max(
     """
     dtype = require(array, "max")._dtype
     how = axis, dtype, dtype, out, keepdims, initial, where
-    return _folded("max", SCALARS["maximum"], array, *how)
+    return folded("max", SCALARS["maximum"], array, *how)
 
 
 def min(
@@ -253,7 +269,7 @@ def min(
     """
     dtype = require(array, "min")._dtype
     how = axis, dtype, dtype, out, keepdims, initial, where
-    return _folded("min", SCALARS["minimum"], array, *how)
+    return folded("min", SCALARS["minimum"], array, *how)
 
 
 amax, amin = max, min  # NumPy's other names
@@ -276,7 +292,7 @@ def any(
     """
     require(array, "any")
     how = axis, _BOOL, _BOOL, out, keepdims, None, where
-    return _folded("any", SCALARS["logical_or"], array, *how)
+    return folded("any", SCALARS["logical_or"], array, *how)
 
 
 def all(
@@ -296,7 +312,7 @@ def all(
     """
     require(array, "all")
     how = axis, _BOOL, _BOOL, out, keepdims, None, where
-    return _folded("all", SCALARS["logical_and"], array, *how)
+    return folded("all", SCALARS["logical_and"], array, *how)
 
 
 # ---- positions ----

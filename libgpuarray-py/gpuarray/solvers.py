@@ -19,10 +19,10 @@ import numpy as np
 from gpuarray._native import check, ffi, lib
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
-from gpuarray.creation import arange
 from gpuarray.dtypes import parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import HostNotice, LinAlgError
+from gpuarray.ranges import arange
 
 where: Callable[..., Any] = FUNCTIONS["where"]
 

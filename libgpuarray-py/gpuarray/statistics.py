@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +19,22 @@ from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
 from gpuarray.monoids import (
+    COUNT,
     Axis,
     Part,
     apply_reduction,
     axes_mask,
+    counted,
     into,
     make_reduction,
+    with_mask,
 )
 from gpuarray.reduction import mean, mean_dtype, summed_dtype
+from gpuarray.reduction import sum as sum_of
 from gpuarray.scalars import SCALARS
 from gpuarray.scanning import cumprod, cumsum
 
 DType = np.dtype[Any]
-_IN_KERNEL = (0, 1)  # corrections that a kernel has in it
 
 # ---- variances ----
 
@@ -44,19 +47,22 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
     *,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """The mean square distance from the mean over ``axis``; of integers in float64.
 
     The sum of squares is divided by the number of elements less ``correction``, or
-    ``ddof``, its other name. ``mean``, with the axes kept, spares its computation.
+    ``ddof``, its other name. ``mean``, with the axes kept, spares its computation. The
+    mask ``where`` leaves elements out.
 
     >>> print(gpuarray.var(gpuarray.asarray([1.0, 3.0]), ddof=1))
     2.0
     """
     less = chosen_correction("var", ddof, correction)
-    return into(out, _spread("var", a, axis, dtype, keepdims, mean, less), "var")
+    made = spread("var", a, axis, dtype, keepdims, mean, Divisor(less), where)
+    return into(out, made, "var")
 
 
 def std(
@@ -67,6 +73,7 @@ def std(
     ddof: float = 0,
     keepdims: bool = False,
     *,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
@@ -76,7 +83,8 @@ def std(
     1.0
     """
     less = chosen_correction("std", ddof, correction)
-    return into(out, _spread("std", a, axis, dtype, keepdims, mean, less), "std")
+    made = spread("std", a, axis, dtype, keepdims, mean, Divisor(less), where)
+    return into(out, made, "std")
 
 
 def chosen_correction(operation: str, ddof: float, correction: float | None) -> float:
@@ -87,59 +95,103 @@ def chosen_correction(operation: str, ddof: float, correction: float | None) -> 
     return chosen if isinstance(chosen, int | float) else float(chosen)
 
 
-def _spread(
+class Divisor(NamedTuple):
+    """What squares are divided by: their count less a correction, ``least`` of none."""
+
+    less: float
+    least: float = 0.0
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether the correction is common enough to stand in a kernel's text."""
+        return self.less in (0, 1)
+
+    def text(self, count: str, dtype: DType) -> str:
+        """C text of it."""
+        less, least = literal(self.less, dtype), literal(self.least, dtype)
+        count = f"({work_ctype(dtype)}){count}"
+        return f"({count} > {less} ? {count} - {less} : {least})"
+
+
+def spread(
     operation: str,
     array: Any,
     axis: Axis,
     dtype: npt.DTypeLike | None,
     keepdims: bool,
     centre: Any,
-    less: float,
+    divisor: Divisor,
+    where: Any,
 ) -> Any:
-    """The variance or standard deviation, by two passes over the array."""
+    """The variance, or of ``std`` its root, by two passes over the array."""
     source = require(array, operation)
     result = mean_dtype(operation, source, dtype)
     work = work_dtype(result)
     mask = axes_mask(axis, source.ndim, operation)
     if centre is None:
-        centre = mean(source, axis, dtype=work, keepdims=True)
-    in_kernel = less in _IN_KERNEL
-    stored = parts_dtype(result) if in_kernel else parts_dtype(work)
-    reduction = _squares(operation, source, centre, work, stored, less)
-    made = apply_reduction(reduction, (source, centre), mask, keepdims, operation)
-    if in_kernel:
+        centre = mean(source, axis, dtype=work, keepdims=True, where=where)
+    is_root = operation.endswith("std")
+    stored = parts_dtype(result if divisor.in_kernel else work)
+    masked = where is not True
+    reduction = _squares(source, centre, work, stored, divisor, is_root, masked)
+    arrays = with_mask((source, centre), where, operation)
+    made = apply_reduction(reduction, arrays, mask, keepdims, operation)
+    if divisor.in_kernel:
         return made
-    count = math.prod(n for i, n in enumerate(source.shape) if mask >> i & 1)
-    made = made / float(max(count - less, 0))
-    made = FUNCTIONS["sqrt"](made) if operation == "std" else made
+    free: Any = _count(source, mask, keepdims, where, operation) - divisor.less
+    if where is not True:
+        free = FUNCTIONS["where"](free > 0, free, divisor.least)
+    elif free <= 0:
+        free = divisor.least
+    made = FUNCTIONS["true_divide"](made, free)
+    made = FUNCTIONS["sqrt"](made) if is_root else made
     return made.astype(parts_dtype(result), copy=False)
 
 
-def _squares(
-    operation: str, array: Any, centre: Any, work: DType, stored: DType, less: float
+def _count(
+    array: BaseArray, mask: int, keepdims: bool, where: Any, operation: str
 ) -> Any:
-    """The reduction that sums squares of distances; divides, if ``less`` is common."""
-    known = less if less in _IN_KERNEL else None
-    key = operation, array.typecode, centre.typecode, work, stored, known
+    """How many elements are reduced: a number, or of a mask an array."""
+    axes = tuple(i for i in range(array.ndim) if mask >> i & 1)
+    if where is True:
+        return math.prod(array.shape[i] for i in axes)
+    _, held = with_mask((array,), where, operation)
+    return sum_of(held, axes, keepdims=keepdims)
+
+
+def _squares(
+    array: Any,
+    centre: Any,
+    work: DType,
+    stored: DType,
+    divisor: Divisor,
+    is_root: bool,
+    masked: bool,
+) -> Any:
+    """The reduction that sums squares of distances; divides, if that is common."""
+    known = divisor if divisor.in_kernel else None
+    types = array.typecode, centre.typecode, work, stored
+    key = "squares", *types, known, is_root, masked
     reduction = array.context._kernels.get(key)
     if reduction is not None:
         return reduction
-    x, m = convert("x", array.dtype, work), convert("m", centre.dtype, work)
+    x, m = convert("x", array.dtype, work), convert("mean", centre.dtype, work)
     far = f"(({x}) - ({m}))"
     text = f"{far} * {far}"
     if work.kind == "c":
         parts = [f"(({x}).{p} - ({m}).{p})" for p in "xy"]
         text = " + ".join(f"{part} * {part}" for part in parts)
     real = parts_dtype(work)
+    inputs = [("x", array.dtype), ("mean", centre.dtype)]
+    summed = [Part(SCALARS["add"], text, real)]
+    if masked:
+        inputs, summed = counted(inputs, summed)
     epilogue = None
     if known is not None:
-        ctype = work_ctype(real)
-        epilogue = f"v / fmax(({ctype})n - {literal(known, real)}, ({ctype})0)"
-        epilogue = f"sqrt({epilogue})" if operation == "std" else epilogue
-    inputs = [("x", array.dtype), ("m", centre.dtype)]
-    parts_summed = [Part(SCALARS["add"], text, real)]
+        epilogue = f"v / {known.text(COUNT[masked], real)}"
+        epilogue = f"sqrt({epilogue})" if is_root else epilogue
     reduction = make_reduction(
-        array.context, operation, inputs, parts_summed, stored, epilogue
+        array.context, "std" if is_root else "var", inputs, summed, stored, epilogue
     )
     array.context._kernels[key] = reduction
     return reduction

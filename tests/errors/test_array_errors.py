@@ -96,7 +96,7 @@ MISTAKES = [
     (
         lambda a: gpuarray.nan_to_num(a, nan="a"),
         TypeError,
-        "nan_to_num: got 'a' for what is no number",
+        "nan_to_num: got 'a', expected real numbers to put in place",
     ),
     (
         lambda a: gpuarray.tensordot(a, a, gpuarray.zeros((), "float32", "null")),

@@ -68,7 +68,6 @@ def test_norms(context, function, norm):
     judged(function, values("float32", (2, 12)), context, 17, norm=norm)
 
 
-@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
 @pytest.mark.parametrize("function", ["fftn", "ifftn", "rfftn", "irfftn"])
 @pytest.mark.parametrize(
     ("shape", "s", "axes"),
@@ -84,8 +83,11 @@ def test_norms(context, function, norm):
     ],
     ids=str,
 )
-def test_several_axes(context, function, shape, s, axes, norm):
-    judged(function, values("float32", shape), context, s, axes, norm)
+def test_several_axes(context, function, shape, s, axes):
+    judged(function, values("float32", shape), context, s, axes)
+    if axes is None:
+        for norm in ("ortho", "forward"):
+            judged(function, values("float32", shape), context, s, axes, norm)
 
 
 @pytest.mark.parametrize("function", ["fft2", "ifft2", "rfft2", "irfft2"])

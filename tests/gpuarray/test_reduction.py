@@ -109,10 +109,33 @@ def test_the_first_operand_may_be_an_array_of_one_number(context, name):
         for initial in (np.asarray(number), there):
             got = getattr(gpuarray, name)(device, axis=axis, initial=initial)
             assert_same(got, expected)
-    with pytest.raises(ValueError, match=r"initial has shape \(3,\), expected a numb"):
-        getattr(gpuarray, name)(device, initial=device[0])
-    with pytest.raises(TypeError, match="initial is str, expected a number"):
-        getattr(gpuarray, name)(device, initial="a")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "initial", "kind", "text"),
+    [
+        ("float32", "a", TypeError, "initial is str, expected a number"),
+        ("float32", [1], TypeError, "initial is list, expected a number"),
+        ("float32", np.ones(2), ValueError, r"initial has shape \(2,\), expected a n"),
+        ("float32", 1j, TypeError, "initial is complex, the result is of float32"),
+        ("float64", 10**400, OverflowError, "out of bounds for float64"),
+        ("int64", np.nan, ValueError, "initial is nan, expected a number that int64"),
+        ("int64", np.inf, OverflowError, "initial is inf, out of bounds for int64"),
+        ("int64", 2**63, OverflowError, "out of bounds for int64; give a wider dtype"),
+    ],
+)
+def test_what_a_reduction_cannot_begin_with_is_told_before_any_launch(
+    null, dtype, initial, kind, text
+):
+    """The null device runs no kernel: it would say so if one were launched."""
+    array = gpuarray.zeros((2, 3), dtype, null)
+    for name in ("sum", "prod", "max", "min", "nansum", "nanmax"):
+        with pytest.raises(kind, match=f"^{name}: .*{text}"):
+            getattr(gpuarray, name)(array, initial=initial)
+    with pytest.raises(kind, match=f"^add.reduce: .*{text}"):
+        gpuarray.add.reduce(array, initial=initial)
+    with pytest.raises(TypeError, match="sum: initial is complex, the result is of"):
+        array.sum(initial=gpuarray.zeros((), "complex64", null))
 
 
 def test_a_nan_is_handed_on(context):

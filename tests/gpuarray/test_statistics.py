@@ -1,5 +1,8 @@
 """Variances, running sums, differences, limits and rounding: NumPy is the judge."""
 
+import itertools
+import warnings
+
 import gpuarray
 import numpy as np
 import pytest
@@ -9,8 +12,10 @@ from layouts import LAYOUTS, pair, values
 DTYPES = ("bool", "int8", "uint64", "float16", "float32", "float64", "complex64")
 
 
-@pytest.mark.parametrize("name", ["var", "std"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [*(("var", dtype) for dtype in DTYPES), ("std", "float16"), ("std", "complex64")],
+)
 def test_spread(context, name, dtype):
     host, device = pair("permuted", dtype, context)
     for options in (
@@ -49,6 +54,61 @@ def test_spread_with_a_mean_and_too_few_elements(context):
     large = np.float32(1e4) + values("float32", (2000,))
     got = gpuarray.std(gpuarray.asarray(large, context=context))
     np.testing.assert_allclose(got.item(), large.astype("float64").std(), rtol=1e-5)
+
+
+MASKED = ("mean", "var", "std", "nanmean", "nanvar", "nanstd", "nansum", "nanprod")
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_leaves_elements_out(context, name):
+    host = values("float32", (4, 5))
+    host[1, 2] = np.nan
+    row = np.array([True, False, True, True, False])
+    mask = values("int8", (4, 5)) > 0
+    mask[:, 1], mask[2] = False, False
+    device, there = (gpuarray.asarray(x, context=context) for x in (host, mask))
+    masks = (mask, there), (row, gpuarray.asarray(row, context=context))
+    spread = name.endswith(("var", "std"))
+    for options in ({}, {"ddof": 1}, {"ddof": 2.5}) if spread else ({},):
+        for (where, on_device), axis in itertools.product(masks, (None, 1)):
+            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+                expected = getattr(np, name)(host, axis, where=where, **options)
+            got = getattr(gpuarray, name)(device, axis, where=on_device, **options)
+            assert_same(got, expected)
+
+
+def test_a_mask_of_a_spread_counts_with_a_mean_that_is_given(first_context):
+    host = np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 9.0]])
+    mask = host < 4
+    device, there = (gpuarray.asarray(x, context=first_context) for x in (host, mask))
+    centre = host.mean(1, keepdims=True, where=mask)
+    expected = host.var(1, where=mask, mean=centre, ddof=1)
+    given = gpuarray.asarray(centre, context=first_context)
+    assert_same(device.var(1, where=there, mean=given, ddof=1), expected)
+    assert_same(np.mean(device, where=there), host.mean(where=mask))
+    with pytest.raises(TypeError, match="mean: where is of float64, expected bool"):
+        device.mean(where=device)
+
+
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+@pytest.mark.parametrize("dtype", ["int16", "complex64"])
+def test_extrema_of_numbers_begin_where_they_are_told(context, name, dtype):
+    host = values(dtype, (3, 4))
+    if host.dtype.kind in "fc":
+        host[0], host[1, 1] = np.nan, np.nan
+    mask = values("int8", (3, 4)) > 0
+    device, there = (gpuarray.asarray(x, context=context) for x in (host, mask))
+    ours, theirs = getattr(gpuarray, name), getattr(np, name)
+    with warnings.catch_warnings(action="ignore"):
+        assert_same(ours(device, 1), theirs(host, 1), exact=True)
+    for options in ({}, {"initial": 2}, {"initial": 2, "where": True}):
+        found = options | ({"where": there} if "where" in options else {})
+        options |= {"where": mask} if "where" in options else {}
+        expected = theirs(host, 0, **options)
+        assert_same(ours(device, 0, **found), expected, exact=True)
+    fold = "fmax" if name == "nanmax" else "fmin"
+    expected = getattr(np, fold).reduce(host, 1)
+    assert_same(getattr(gpuarray, fold).reduce(device, 1), expected, exact=True)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
@@ -172,6 +232,34 @@ def test_what_does_not_fit(context, call, error):
     assert isinstance(caught.value, gpuarray.GpuArrayError)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "complex64"])
+def test_numbers_in_place_of_nan_may_be_of_each_element(context, dtype):
+    host = np.array([[np.nan, 1, np.inf], [-np.inf, np.nan, np.nan]], dtype)
+    device = gpuarray.asarray(host, context=context)
+    for options in (
+        {"nan": [1, 2, 3]},
+        {"nan": ((1.5,), (2.5,)), "posinf": np.array([7, 8, 9], "u1")},
+        {"neginf": np.float32(2), "nan": True},
+    ):
+        assert_same(
+            gpuarray.nan_to_num(device, **options), np.nan_to_num(host, **options)
+        )
+    there = gpuarray.asarray([1, 2, 3], context=context)
+    assert_same(
+        gpuarray.nan_to_num(device, nan=there), np.nan_to_num(host, nan=[1, 2, 3])
+    )
+    for wrong, kind in (
+        ([1, 2], ValueError),
+        (1j, TypeError),
+        (None, TypeError),
+        (["a", 1, 2], TypeError),
+        (there.astype("complex64"), TypeError),
+    ):
+        with pytest.raises(kind):
+            gpuarray.nan_to_num(device, nan=wrong)
+    assert_same(device, host)
+
+
 def test_nan_to_num_of_bfloat16(context):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     host = np.array([1, np.nan, np.inf, -np.inf], ml_dtypes.bfloat16)
@@ -223,6 +311,20 @@ def test_nan_has_no_weight_in_nanquantile(context):
     assert_same(got, np.array([2.0, np.nan]))
     got = gpuarray.quantile(a, 0.5, weights=w, **options)
     assert_same(got, np.array([np.nan, np.nan]))
+
+
+def test_quantiles_of_nothing(first_context):
+    nothing = gpuarray.zeros((3, 0, 4), context=first_context)
+    assert_same(gpuarray.nanquantile(nothing, 0.5, axis=1), np.full((3, 4), np.nan))
+    found = gpuarray.nanpercentile(nothing, [5.0, 50.0], axis=1, keepdims=True)
+    assert_same(found, np.full((2, 3, 1, 4), np.nan))
+    with pytest.raises(IndexError, match="quantile: there is no element to take"):
+        gpuarray.quantile(nothing, 0.5)
+    for name, *q in (("median",), ("quantile", 0.5), ("percentile", 50)):
+        with pytest.raises(ValueError, match=f"{name}: the axes .* give one axis"):
+            getattr(gpuarray, name)(nothing, *q, axis=(0, 2))
+    whole = nothing.astype("int32")
+    assert_same(gpuarray.nanmedian(whole, axis=(0, 2)), np.zeros(0))
 
 
 def test_weights_that_do_not_fit(context):

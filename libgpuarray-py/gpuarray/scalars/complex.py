@@ -77,6 +77,7 @@ def _complex(a, b):
     result="float",
     typed_as=np.arctan2,
     gives_complex=True,
+    public=False,
     example=([1.0, 2.0], [0.0, -1.0]),
 )
 def complex_(m, g, y, a, b):

@@ -46,11 +46,14 @@ class Scalar:
     operands that show it: lists for arrays.
 
     ``operator`` is the Python operator of this meaning (``add`` for ``__add__``);
-    ``aliases`` are further names of the function, as in the array API standard.
+    ``aliases`` are further names of the function, as in the array API standard; a row
+    that is not ``public`` is the compiler's alone, since its name would be taken for
+    something else among the package's.
     ``undone_by`` names the row that inverts this one for every input of its ``domain``,
     which is the interval in which all operands of a float op give a finite result and
     gradient. There is one row of a name: rows compare by identity, and a pickled row is
-    found again by its name.
+    found again by its name. ``identity`` is what leaves the other operand as it is,
+    ``integer_identity`` what does among integers, if that is another.
     """
 
     name: str
@@ -68,7 +71,9 @@ class Scalar:
     output: int = 0
     operator: str | None = None
     aliases: tuple[str, ...] = ()
+    public: bool = True
     identity: float | None = None
+    integer_identity: float | None = None
     commutes: bool = False
     associates: bool = False
     undone_by: str | None = None
