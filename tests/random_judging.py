@@ -1,0 +1,230 @@
+"""Judges a random expression on the host: each rewrite, and what is left at the end.
+
+NumPy's own values are uncertain by the roundings before them. Where two ways to compute
+one value differ, both are computed again with every rounded result moved by a few last
+digits, up and down: what that changes, another order of computing may change, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from gpuarray.compiler import rewrites
+from gpuarray.compiler.graph.core import Constant
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.rewrites.engine import RULES
+from random_drawing import Values, quiet
+
+RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-9}
+RTOL |= {"complex64": 1e-4, "complex128": 1e-9}
+SMOOTH = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where"}
+SMOOTH |= {"cast", "true_div"}
+MOVES = {"float16": 2, "float32": 16, "float64": 64}
+ROUNDED = {
+    "Elemwise", "Reduce", "MapReduce", "Dot", "Gemm", "Gemv", "Ger", "BatchedDot",
+    "Softmax", "LogSoftmax", "CumOp", "IncSubtensor", "AdvancedIncSubtensor1",
+    "AdvancedIncSubtensor", "Sum", "Prod",
+}  # fmt: skip
+# What may be better than NumPy where NumPy has inf or nan, and a power of 0.5, which is
+# the square root, as in NumPy's operator: another value than that of its power at -inf.
+STABILIZING = {*(rule.name for rule in RULES["stabilize"]), "expand_constant_power"}
+
+
+class Broken(Exception):
+    """A value that does not exist once roundings go another way, such as an index."""
+
+
+class Moved(Values):
+    """Values with each rounded one some last digits off; ``sign`` says which way."""
+
+    def __init__(self, known, sign):
+        super().__init__(known)
+        self.sign = sign
+        self.number = 0
+        self.broken = False
+
+    def run(self, node):
+        arrays = self.operands(node)
+        self.number += 1
+        if not isinstance(node.op, Elemwise):  # it adds in order
+            arrays = [self.moved(node, np.asarray(each)) for each in arrays]
+        try:
+            results = node.op.evaluate(node, [np.array(each) for each in arrays])
+        except (ValueError, IndexError) as error:
+            raise Broken from error
+        for output, result in zip(node.outputs, results, strict=True):
+            self.known.setdefault(output, self.moved(node, np.asarray(result)))
+
+    def moved(self, node, value):
+        if value.dtype.name not in MOVES or type(node.op).__name__ not in ROUNDED:
+            return value
+        up = np.full(value.size, bool(self.sign & 1))
+        if not self.sign & 2:
+            up ^= (np.arange(value.size) + self.number) % 2 == 0
+        step = np.spacing(np.abs(value)) * MOVES[value.dtype.name]
+        step = np.where(up.reshape(value.shape), step, -step).astype(value.dtype)
+        exact = ~np.isfinite(value)
+        if is_arithmetic(node):
+            exact |= (np.abs(value) < 1000) & (value == np.rint(value))
+        return np.where(exact, value, value + step).astype(value.dtype)
+
+
+def is_arithmetic(node):
+    if not isinstance(node.op, Elemwise):
+        return True
+    return getattr(node.op.scalar, "name", "cast") in SMOOTH
+
+
+class Uncertain:
+    """How far values may be off because of the roundings before them."""
+
+    def __init__(self, known):
+        self.known = known
+        self.ways = [Moved(known, sign) for sign in range(4)]
+
+    def spread(self, variable, base):
+        """How far a variable moves from ``base``; infinite where it may do anything."""
+        spread = np.zeros(np.shape(base))
+        if isinstance(variable, Constant):
+            return spread
+        for way in self.ways:
+            try:
+                value = way.of(variable)
+            except Broken:
+                return np.full_like(spread, np.inf)
+            if np.shape(value) != np.shape(base):
+                return np.full_like(spread, np.inf)
+            with np.errstate(all="ignore"):
+                off = np.abs(wide(value) - wide(base))
+            off = np.where(same(value, base), 0, off)
+            spread = np.maximum(spread, np.where(np.isnan(off), np.inf, off))
+        return spread
+
+
+def wide(array):
+    array = np.asarray(array)
+    return array.astype(complex if array.dtype.kind == "c" else float)
+
+
+def same(a, b):
+    with np.errstate(all="ignore"):
+        return (a == b) | ((a != a) & (b != b))
+
+
+def unlike(got, expected, spread, is_stabilized=False):
+    """How a result differs; empty if it does not, or if it is better.
+
+    ``spread()`` gives how far it may be off; it is asked only where something differs.
+    """
+    got, expected = np.asarray(got), np.asarray(expected)
+    if got.shape != expected.shape:
+        return f"shape {got.shape}, NumPy: {expected.shape}"
+    if got.dtype != expected.dtype:
+        return f"dtype {got.dtype}, NumPy: {expected.dtype}"
+    alike = same(got, expected)
+    if alike.all():
+        return ""
+    rtol = RTOL.get(got.dtype.name, 0)
+    off = spread()
+    with np.errstate(all="ignore"):
+        a, b = wide(got), wide(expected)
+        alike |= np.abs(a - b) <= rtol * np.abs(b) + 10 * off + rtol * 1e-3
+        alike |= ~np.isfinite(off)
+        if got.dtype.name == "float16":
+            alike |= (np.abs(b) > 6e4) & (np.abs(a) > 6e4)  # where it overflows
+        if is_stabilized:
+            alike |= ~np.isfinite(b)
+    if alike.all():
+        return ""
+    place = tuple(int(n) for n in np.argwhere(~alike)[0])
+    return f"{got[place]!r}, NumPy: {expected[place]!r} at {place} of {got.shape}"
+
+
+class Judged:
+    """An expression rewritten, both sides of each change compared.
+
+    ``found`` is the first rewrite that changes a value, or what is wrong at the end;
+    empty if nothing is. ``outputs`` are the values that the function should give: those
+    of NumPy, or of the stabilized graph where that is better.
+    """
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+        self.found = ""
+        with quiet():
+            self.fgraph = FunctionGraph(drawn.inputs, drawn.outputs)
+            self.outputs = [drawn.values.of(each) for each in drawn.outputs]
+            arrays = [drawn.values.of(each) for each in drawn.inputs]
+            self.as_drawn = Uncertain(dict(zip(drawn.inputs, arrays, strict=True)))
+            self.given = dict(zip(self.fgraph.inputs, arrays, strict=True))
+            self.forget()
+            self.fgraph.listeners.append(self.check)
+            rewrites.optimize(self.fgraph)
+            if not self.found:
+                self.check_end()
+
+    def forget(self):
+        """Compute everything anew, from a graph that has changed."""
+        self.values = Values(self.given)
+        self.uncertain = Uncertain(self.given)
+
+    def check(self, change):
+        """Compare both sides of a change."""
+        if self.found:
+            return
+        before, after = self.values.of(change.before), self.values.of(change.after)
+        is_stabilized = change.reason in STABILIZING
+
+        def spread():
+            return np.maximum(
+                self.uncertain.spread(change.before, before),
+                self.uncertain.spread(change.after, after),
+            )
+
+        if text := unlike(after, before, spread, is_stabilized):
+            self.found = f"{change.reason} of {change.before.owner}: {text}"
+        elif is_stabilized and not same(after, before).all():
+            self.forget()
+            self.outputs = [self.values.of(each) for each in self.fgraph.outputs]
+
+    def check_end(self):
+        """Run the graph in its final order, fused and in place, and compare."""
+        values, dead = Values(self.given), set()
+        for node in self.fgraph.toposort():
+            self.find(dead, node.inputs, f"{node} reads")
+            values.run(node)
+            for indices in node.op.destroy_map.values():
+                for index in indices:
+                    root = self.fgraph.view_root(node.inputs[index])
+                    dead |= set(self.fgraph.views_of(root))
+        self.find(dead, self.fgraph.outputs, "the function gives")
+        for index, output in enumerate(self.fgraph.outputs):
+            text = self.difference(index, values.of(output))
+            if text and not self.found:
+                self.found = f"at the end, {text}"
+
+    def difference(self, index, got, is_optimized=True):
+        """How a value of an output differs from what it should be; empty if not."""
+        drawn, last = self.drawn.outputs[index], self.fgraph.outputs[index]
+        first, right = self.drawn.values.of(drawn), self.outputs[index]
+
+        def spread():
+            return self.as_drawn.spread(drawn, first)
+
+        def any_spread():
+            return np.maximum(spread(), self.uncertain.spread(last, right))
+
+        text = unlike(got, first, spread)
+        if text and is_optimized:
+            text = unlike(got, right, any_spread)
+        return text and f"{drawn.owner}: {text}"
+
+    def find(self, dead, variables, text):
+        lost = [each for each in variables if each in dead]
+        if lost and not self.found:
+            self.found = f"{text} {lost[0]}, which was overwritten"
+
+
+def rewritten(drawn):
+    """The first rewrite that changes a value, judged with NumPy; empty if none does."""
+    return Judged(drawn).found
