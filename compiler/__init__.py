@@ -14,6 +14,7 @@ from gpuarray.compiler import (
     compile,
     d3viz,
     gradient,
+    ifelse,
     printing,
     profiling,
     sandbox,
@@ -31,6 +32,7 @@ from gpuarray.compiler.function import (
     clone,
     function,
     function_dump,
+    load,
 )
 from gpuarray.compiler.gradient import (
     Lop,
@@ -87,7 +89,9 @@ __all__ = [
     "grad",
     "gradient",
     "hessian",
+    "ifelse",
     "jacobian",
+    "load",
     "pp",
     "pprint",
     "printing",

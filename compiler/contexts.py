@@ -14,10 +14,14 @@ from gpuarray.errors import GpuArrayError
 def open_context(name: str | None = None) -> Context:
     """The open context of a name; None is the configured device, else the default one.
 
-    A name that the setting ``contexts`` maps to a device stands for it.
+    A name that the setting ``contexts`` maps to a device stands for it. With the
+    setting ``launch_blocking`` each launch on it waits from now on.
     """
     chosen = context_map(config.contexts).get(name or "", name or config.device)
-    return processor() if chosen == "cpu" else context(chosen or None)
+    found = processor() if chosen == "cpu" else context(chosen or None)
+    if config.launch_blocking:
+        found.launch_blocking = True
+    return found
 
 
 def context_or_default(name: str) -> Context:

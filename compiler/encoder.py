@@ -51,6 +51,7 @@ class Encoder:
         self.recorders: list[Recorder] = []
         self.numbers: dict[int, int] = {}
         self.out = ffi.new("unsigned int *")
+        self._when: Sequence[tuple[int, bool]] = ()
 
     def result(self, number: int) -> None:
         """Note which of the executor's values the latest call made, as ``out`` says."""
@@ -63,6 +64,15 @@ class Encoder:
     def is_int(self, number: int) -> bool:
         """Whether a value is a host integer."""
         return isinstance(self.plan.values[number], p.IntValue)
+
+    def when(self, conditions: Sequence[tuple[int, bool]]) -> None:
+        """The steps that follow run only under these conditions."""
+        if conditions == self._when:
+            return
+        values = self.values([number for number, _ in conditions])
+        wanted = ffi.new("int[]", [side for _, side in conditions])
+        check(lib.GpuPlan_when(self.native, len(wanted), values, wanted))
+        self._when = conditions
 
     def arguments(
         self, names: Sequence[str], dtype_names: Sequence[str], flags: Sequence[int]
@@ -201,7 +211,7 @@ def _(step: p.Launch, e: Encoder) -> None:
 @encode.register
 def _(step: p.Reduce, e: Encoder) -> None:
     args, texts, stretch = e.input_arguments(step)
-    out_dtype = e.plan.array(step.outs[0]).dtype
+    out_codes = [dtypes.dtype_to_typecode(e.plan.array(n).dtype) for n in step.outs]
     texts_of_step = (
         step.preamble, step.prologue, step.map, step.combine, step.identity,
     )  # fmt: skip
@@ -210,17 +220,28 @@ def _(step: p.Reduce, e: Encoder) -> None:
     spec.size = ffi.sizeof("gpureduction_spec")
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = keep
     spec.acc_typecode = dtypes.dtype_to_typecode(step.acc_dtype)
-    spec.out_typecode = dtypes.dtype_to_typecode(out_dtype)
+    spec.out_typecode = out_codes[0]
     spec.n, spec.inputs = len(step.ins), args
     spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS if step.needs_elements else 0
+    components = ffi.new("gpureduction_component[]", 1 + len(step.more))
+    results = ffi.new("gpureduction_result[]", len(out_codes))
+    folds: list[p.Reduce | p.Fold] = [step, *step.more]
+    for i, fold in enumerate(folds):
+        keep += [_text(t) for t in (fold.map, fold.combine, fold.identity)]
+        components[i].map, components[i].combine, components[i].identity = keep[-3:]
+        components[i].typecode = dtypes.dtype_to_typecode(fold.acc_dtype)
+        results[i].typecode = out_codes[i]
+    if step.more:
+        spec.n_components = spec.n_results = len(out_codes)
+        spec.components, spec.results = components, results
     axes = sum(1 << axis for axis in step.axes)
     ins = e.values(step.ins)
+    outs = ffi.new("unsigned int[]", len(out_codes))
     check(
-        lib.GpuPlan_reduce(
-            e.native, e.out, _text(step.marked), spec, ins, stretch, axes
-        )
+        lib.GpuPlan_reduce(e.native, outs, _text(step.marked), spec, ins, stretch, axes)
     )
-    e.result(step.outs[0])
+    for number, value in zip(step.outs, outs, strict=True):
+        e.numbers[number] = value
     del texts  # alive until here
 
 
@@ -271,9 +292,39 @@ def _(step: p.Broadcast, e: Encoder) -> None:
     _shaped(lib.GpuPlan_broadcast, step, e)
 
 
+INDEX_PARTS = {
+    "start": lib.GP_INDEX_START,
+    "stop": lib.GP_INDEX_STOP,
+    "step": lib.GP_INDEX_STEP,
+}
+
+
+@encode.register
+def _(step: p.Index, e: Encoder) -> None:
+    form = [
+        lib.GP_INDEX_AT
+        if parts is None
+        else lib.GP_INDEX_SLICE + sum(INDEX_PARTS[part] for part in parts)
+        for parts in step.form
+    ]
+    status = lib.GpuPlan_index(
+        e.native, e.out, _text(step.marked), e.numbers[step.ins[0]], len(form),
+        ffi.new("int[]", form), e.values(step.ins[1:]),
+    )  # fmt: skip
+    check(status)
+    e.result(step.outs[0])
+
+
 @encode.register
 def _(step: p.Copy, e: Encoder) -> None:
     check(lib.GpuPlan_copy(e.native, e.out, _text(step.marked), e.numbers[step.ins[0]]))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.Choose, e: Encoder) -> None:
+    condition, a, b = (e.numbers[n] for n in step.ins)
+    check(lib.GpuPlan_choose(e.native, e.out, _text(step.marked), condition, a, b))
     e.result(step.outs[0])
 
 

@@ -102,7 +102,13 @@ class Config:
     optimizer_including: str = flag("", "names of further rewrites, a:b:c")
     optimizer_excluding: str = flag("", "names of rewrites that are left out, a:b:c")
     fuse: bool = flag(True, "join elementwise operations in one kernel")
-    allow_gc: bool = flag(True, "free intermediate results during a call")
+    allow_gc: bool = flag(
+        True, "give memory of intermediate results back after each call"
+    )
+    bindings: int = flag(64, "signatures that a function keeps bound, at least one")
+    launch_blocking: bool = flag(
+        False, "wait for each step of a call, so that errors name the one that failed"
+    )
     assert_no_cpu_op: Reaction = flag(
         "ignore", "where a function holds an operation that runs on the host"
     )

@@ -39,6 +39,31 @@ def pauses(step: p.Step) -> bool:
     return isinstance(step, p.Read) or (isinstance(step, p.Call) and not step.recorded)
 
 
+def taken_over(step: p.Step) -> list[int]:
+    """The values whose memory a step writes its results to."""
+    if isinstance(step, p.Library):
+        return [step.ins[2]] if step.inplace else []
+    places: tuple[int, ...] = getattr(step, "inplace", ())
+    return [step.ins[place] for place in places if place >= 0]
+
+
+def endangered(plan: p.Plan) -> tuple[int, ...]:
+    """The inputs that are overwritten while a later part may still fail.
+
+    Within a part nothing is written before all its memory is there.
+    """
+    runs = list(_runs(plan.steps))
+    if runs and not pauses(runs[-1][0]):
+        runs.pop()
+    root = {number: number for number in range(plan.n_inputs)}
+    found: set[int] = set()
+    for step in (step for run in runs for step in run):
+        if isinstance(step, p.View | p.Reshape | p.Broadcast | p.Index):
+            root[step.outs[0]] = root.get(step.ins[0], -1)
+        found.update(root.get(number, -1) for number in taken_over(step))
+    return tuple(sorted(found - {-1}))
+
+
 def stages(plan: p.Plan) -> list[Stage]:
     """The plan in the order in which it runs."""
     runs = list(_runs(plan.steps))
@@ -51,7 +76,7 @@ def stages(plan: p.Plan) -> list[Stage]:
         run = runs[index]
         if pauses(run[0]):
             work: Part | p.Step = run[0]
-            used = set(run[0].ins)
+            used = set(run[0].reads)
         else:
             work = _part(plan, run, reads[index] - made[index], made[index] & later)
             used = set(work.ins)
@@ -63,8 +88,8 @@ def stages(plan: p.Plan) -> list[Stage]:
 
 
 def single(plan: p.Plan, step: p.Step) -> Part:
-    """One step that does not pause as a part."""
-    return _part(plan, [step], set(step.ins), set(step.outs))
+    """One step that does not pause as a part, whatever its conditions."""
+    return _part(plan, [replace(step, when=())], set(step.ins), set(step.outs))
 
 
 def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
@@ -82,7 +107,7 @@ def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
 
 
 def _read(run: Sequence[p.Step]) -> set[int]:
-    return {number for step in run for number in step.ins}
+    return {number for step in run for number in step.reads}
 
 
 def _part(plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]) -> Part:
@@ -117,10 +142,13 @@ def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:
     for step in reversed(run):
         if isinstance(step, kinds) and not needed.isdisjoint(step.outs):
             found.append(step)
+            needed.update(number for number, _ in step.when)
             needed.update(() if isinstance(step, p.Dim) else step.ins)
     return found[::-1]
 
 
 def _renumbered(step: p.Step, number: Mapping[int, int]) -> p.Step:
     outs = tuple(number[n] for n in step.outs)
-    return replace(step, outs=outs, ins=tuple(number[n] for n in step.ins))
+    ins = tuple(number[n] for n in step.ins)
+    when = tuple((number[n], wanted) for n, wanted in step.when)
+    return replace(step, outs=outs, ins=ins, when=when)

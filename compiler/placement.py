@@ -19,7 +19,9 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i
+from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu, Transfer
 
 
@@ -206,7 +208,7 @@ class Placer:
         variable = node.inputs[index]
         if index in node.op.host_inputs(node):
             return self.host(variable)
-        takes_integers = isinstance(node.op, Elemwise | MakeVector)
+        takes_integers = isinstance(node.op, Elemwise | MakeVector | Rowwise | Together)
         is_there = variable in self.on_host and self.is_host_int(variable)
         return (
             self.on_host[variable]

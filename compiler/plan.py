@@ -45,7 +45,7 @@ class Step:
     """What all steps have: a name for people, and the user's line it came from.
 
     ``mark`` comes before the label on the device, where a profile is to tell steps
-    apart.
+    apart. The step runs only ``when`` each of some host integers is true, or is false.
     """
 
     label: str
@@ -53,11 +53,17 @@ class Step:
     outs: tuple[int, ...]
     ins: tuple[int, ...]
     mark: str = field(default="", kw_only=True)
+    when: tuple[tuple[int, bool], ...] = field(default=(), kw_only=True)
 
     @property
     def marked(self) -> str:
         """The name on the device."""
         return f"{self.mark}{self.label}"
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The values that must be known before it: its inputs and conditions."""
+        return (*self.ins, *(number for number, _ in self.when))
 
     def detail(self) -> str:
         """What the listing says besides the label and the values."""
@@ -134,11 +140,22 @@ class Launch(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """What one more result of a reduction is folded from, and how; as in Reduce."""
+
+    map: str
+    combine: str
+    identity: str
+    acc_dtype: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reduce(Step):
     """A reduction over ``axes`` of ``map``, an expression of the inputs.
 
     ``prologue`` is C statements before the expression, which name what it uses. With
-    ``needs_elements`` reducing none is an error.
+    ``needs_elements`` reducing none is an error. ``more`` has what the results after
+    the first are.
     """
 
     prologue: str
@@ -151,6 +168,7 @@ class Reduce(Step):
     acc_dtype: str
     axes: tuple[int, ...]
     needs_elements: bool = False
+    more: tuple[Fold, ...] = ()
 
     def detail(self) -> str:
         """The axes."""
@@ -212,8 +230,41 @@ class Broadcast(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Index(Step):
+    """A view by integers and slices of the first axes.
+
+    The inputs are the array and the host integers of the index, in order. ``form`` has
+    for each axis the parts of a slice that are given, of ``"start"``, ``"stop"`` and
+    ``"step"``, or None for an integer.
+    """
+
+    form: tuple[tuple[str, ...] | None, ...]
+
+    def detail(self) -> str:
+        """The index."""
+        rest = (f"%{number}" for number in self.ins[1:])
+        shown = []
+        for parts in self.form:
+            if parts is None:
+                shown.append(next(rest))
+                continue
+            given = {part: next(rest) for part in parts}
+            text = ":".join(given.get(part, "") for part in ("start", "stop"))
+            shown.append(f"{text}:{given['step']}" if "step" in given else text)
+        return ", ".join(shown)
+
+
+@dataclass(frozen=True, slots=True)
 class Copy(Step):
     """A new C-contiguous copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Step):
+    """A view of one of two arrays: of the second input where the first is true.
+
+    The first input is a host integer; of the two others one need not be computed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +361,11 @@ class Plan:
         return "\n".join(lines)
 
 
+def _condition(condition: tuple[int, bool]) -> str:
+    number, wanted = condition
+    return f"%{number}" if wanted else f"not %{number}"
+
+
 def _text(value: Any) -> str:
     text = str(value).replace("\n", " ")
     return text if len(text) < 40 else text[:37] + "..."
@@ -326,4 +382,6 @@ def _step_line(step: Step, values: tuple[Value, ...]) -> str:
     ins = ", ".join(f"%{i}" for i in step.ins)
     detail = step.detail()
     note = f"  [{detail}]" if detail else ""
+    if step.when:
+        note += f"  when {', '.join(map(_condition, step.when))}"
     return f"  {kind:<9} {outs} <- {step.label}({ins}){note}"

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from gpuarray.compiler.gpukernels import Lowerer, array_value, lower_node
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.lazy import use
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.broadcast import BroadcastTo
-from gpuarray.compiler.plan import Copy, IntValue, Plan
+from gpuarray.compiler.ops.ifelse import IfElse
+from gpuarray.compiler.plan import Choose, Copy, IntValue, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def lower(fgraph: FunctionGraph, name: str) -> Plan:
 
 def lowered(fgraph: FunctionGraph, name: str) -> Lowered:
     """The plan of `lower`, and which node each of its steps comes from."""
-    lowerer = Lowerer(fgraph.outputs)
+    lowerer = Lowerer(fgraph.outputs, fgraph.guards())
     nodes: list[Apply | None] = []
     for variable in fgraph.inputs:
         is_int = getattr(variable.tag, "is_host_int", False)
@@ -67,21 +69,44 @@ def result(
     number = lowerer.number(variable)
     if not isinstance(variable.type, GpuArrayType):
         return number
-    root = fgraph.view_root(variable)
-    if root.owner is None or root in owned or is_repeated(variable):
+    owner = variable.owner
+    if owner is not None and isinstance(owner.op, IfElse):
+        return chosen(owner, variable, fgraph, lowerer, owned)
+    seen = fgraph.seen_through(variable)
+    roots = {each for each in seen if not is_view(each)}
+    is_repeated = any(
+        each.owner is not None and isinstance(each.owner.op, BroadcastTo)
+        for each in seen
+    )
+    if is_repeated or any(each.owner is None or each in owned for each in roots):
         copied = lowerer.new_value(lowerer.values[number])
         lowerer.add(Copy("copy", lowerer.origin(variable), (copied,), (number,)))
         return copied
-    owned.add(root)
+    owned.update(roots)
     return number
 
 
-def is_repeated(variable: Variable) -> bool:
-    """Whether the variable is a view in which elements share a place."""
-    while variable.owner is not None and variable.owner.op.view_map.get(
-        variable.index or 0
-    ):
-        if isinstance(variable.owner.op, BroadcastTo):
-            return True
-        variable = variable.owner.inputs[0]
-    return False
+def chosen(
+    node: Apply,
+    variable: Variable,
+    fgraph: FunctionGraph,
+    lowerer: Lowerer,
+    owned: set[Variable],
+) -> int:
+    """The value of an output that is one of two: of each a copy where it needs one."""
+    assert isinstance(node.op, IfElse)
+    sides = []
+    guard = lowerer.guard(node)
+    for place in node.op.places(variable.index or 0):
+        with lowerer.under(use(node, place, guard)):
+            sides.append(result(node.inputs[place], fgraph, lowerer, owned))
+    number = lowerer.new_value(lowerer.values[lowerer.number(variable)])
+    ins = (lowerer.integer(node.inputs[0]), *sides)
+    lowerer.add(Choose("if", lowerer.origin(node), (number,), ins))
+    return number
+
+
+def is_view(variable: Variable) -> bool:
+    """Whether the variable may lie in the memory of another."""
+    owner = variable.owner
+    return owner is not None and bool(owner.op.view_map.get(variable.index or 0))

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gpuarray import dtypes
-from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray._native import check, ffi, lib, runner_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.config import config
 from gpuarray.compiler.encoder import Encoder, Recorder, call, encode
-from gpuarray.compiler.parts import Part, Stage, single, stages
+from gpuarray.compiler.parts import Part, Stage, endangered, single, stages
+from gpuarray.compiler.shared import Container
 from gpuarray.context import Context
 from gpuarray.creation import asarray
+from gpuarray.errors import GpuArrayError
 from gpuarray.scalars import SCALARS
+
+Takes = tuple[int, int] | int
+
+ANY = (-(2**63), 2**63 - 1)
+"""All integers that the executor computes with."""
 
 Explain = Callable[[Exception, p.Plan, int, int, Sequence[Any]], str]
 """Says where a run failed.
 
-It gets the error; the steps that ran, as a plan; which of them failed; how many steps
-of the function's plan come before them; and the values that they ran on.
+It gets the error; the steps that ran, as a plan; which of them failed, -1 where that
+is not known; how many steps of the function's plan come before them; and the values
+that they ran on.
 """
 
 
@@ -29,30 +38,15 @@ def line_of(
     error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
 ) -> str:
     """The user's line that made the step; empty if it is not known."""
-    origin = plan.steps[number].origin
+    origin = plan.steps[number].origin if number >= 0 else ""
     return f"  made at {origin}" if origin else ""
-
-
-class Frame:
-    """What one run writes to: a struct for each result, and the step that failed.
-
-    ``results`` are the structs with the dtypes and typecodes of their arrays.
-    """
-
-    __slots__ = ("failed", "outs", "results")
-
-    def __init__(self, kinds: Sequence[tuple[np.dtype[Any], int]]) -> None:
-        self.results = tuple((ffi.new(ARRAY), *kind) for kind in kinds)
-        self.outs = ffi.new("GpuArray *[]", [struct for struct, _, _ in self.results])
-        self.failed = ffi.new("int *")
 
 
 class Native:
     """A plan without pauses, loaded on a context; running it is one call into C.
 
-    It has state because the executor has: its bindings, and here the structs that the
-    next run writes its results to. ``first`` is how many steps of the function's plan
-    come before this plan's.
+    It has state because the executor has: its bindings. ``first`` is how many steps of
+    the function's plan come before this plan's.
     """
 
     def __init__(
@@ -73,11 +67,9 @@ class Native:
         check(lib.GpuPlan_prepare(self._native))
         names = [plan.array(number).dtype for number in plan.outputs]
         self._kinds = [(np.dtype(n), dtypes.dtype_to_typecode(n)) for n in names]
-        self._spare: list[Frame] = []
-        inputs = plan.values[: plan.n_inputs]
-        self._integers = [
-            i for i, each in enumerate(inputs) if isinstance(each, p.IntValue)
-        ]
+        check(lib.GpuPlan_keep(self._native, max(config.bindings, 1)))
+        check(lib.GpuPlan_hold(self._native, not config.allow_gc))
+        self._run = self.runner(len(self._kinds))
 
     def _load(self) -> list[Recorder]:
         e = Encoder(self._native, self.plan, self.context)
@@ -95,41 +87,69 @@ class Native:
             check(lib.GpuPlan_constant(e.native, e.out, array.struct))
             e.result(number)
         for step in self.plan.steps:
+            e.when(step.when)
             encode(step, e)
         for number in self.plan.outputs:
             check(lib.GpuPlan_output(e.native, e.numbers[number]))
         return e.recorders
 
+    def runner(
+        self,
+        kept: int,
+        takes: Mapping[int, Takes] | None = None,
+        containers: Sequence[Container] = (),
+        updates: Sequence[tuple[Container, int]] = (),
+        single: bool = False,
+        hosts: Sequence[int] = (),
+    ) -> Callable[..., Any]:
+        """What runs the plan on its inputs, which it takes one by one, in one call.
+
+        The values of ``containers`` follow as further inputs; each of ``updates`` is
+        a container and the result that becomes its value. The first ``kept`` results
+        are returned as a list, or the first alone if ``single``. It waits only for
+        those whose indices are in ``hosts``, once: they are read to NumPy's arrays.
+
+        Inputs are arrays, of NumPy too if they are of the input's dtype, and ints where
+        the plan takes them. ``takes`` has the range of such an int, or which Python
+        floats an input without axes is given: none, those that it holds exactly, or all
+        (0, 1, 2). The runner gives NotImplemented, and has done nothing, for what is to
+        be converted first, and where the value of a container is not on the context.
+        """
+        values = self.plan.values[: self.plan.n_inputs - len(containers)]
+        known = takes or {}
+        arguments = tuple(
+            known.get(i, ANY)
+            if isinstance(value, p.IntValue)
+            else (dtypes.dtype_to_typecode(value.dtype), value.ndim, known.get(i, 0))
+            for i, value in enumerate(values)
+        )
+        make = runner_class(Array, Container)
+        runner: Callable[..., Any] = make(
+            plan=int(ffi.cast("uintptr_t", self._native)),
+            device=int(ffi.cast("uintptr_t", self.context.pointer)),
+            whole=self._native,
+            context=self.context,
+            fail=self._fail,
+            arguments=arguments,
+            containers=list(containers),
+            kinds=tuple(self._kinds),
+            updates=tuple(updates),
+            hosts=tuple(i in hosts for i in range(len(self._kinds))),
+            empty=np.empty,
+            kept=kept,
+            single=single,
+        )
+        return runner
+
     def run(self, values: Sequence[Any]) -> list[Array]:
         """Run the plan on arrays of its context and give its results, without waiting.
 
-        The arrays are kept alive by the caller; in the places of host integers stand
-        integers. This runs at every call of a function, so it makes nothing that can
-        be kept.
+        In the places of host integers stand integers.
         """
-        try:
-            frame = self._spare.pop()
-        except IndexError:
-            frame = Frame(self._kinds)
-        integers, arrays = ffi.NULL, values
-        if self._integers:
-            integers = ffi.new("long long[]", [values[i] for i in self._integers])
-            arrays = [v for i, v in enumerate(values) if i not in self._integers]
-        status = lib.GpuPlan_call(
-            self._native,
-            frame.outs,
-            [array.struct for array in arrays],
-            integers,
-            frame.failed,
-        )
-        if status:
-            self._fail(status, frame.failed[0], values)
-        context, wrap = self.context, Array.wrap
-        results = [
-            wrap(struct, context, dtype, typecode)
-            for struct, dtype, typecode in frame.results
-        ]
-        self._spare.append(frame)
+        results: list[Array] = self._run(*values)
+        if results is NotImplemented:
+            kinds = ", ".join(type(each).__name__ for each in values)
+            raise TypeError(f"{self.plan.name}: cannot run on {kinds}")
         return results
 
     def _fail(self, status: int, step: int, values: Sequence[Any]) -> None:
@@ -143,8 +163,23 @@ class Native:
         except Exception as error:
             # Host integers and constants are steps for both, so the numbers agree.
             if step >= 0:
-                note(error, self.explain(error, self.plan, step, self.first, values))
+                values = [self._there(i, value) for i, value in enumerate(values)]
+            text = self.explain(error, self.plan, step, self.first, values)
+            if text and isinstance(error, GpuArrayError):
+                error.__notes__ = []  # it says more than the error's label does
+            note(error, text)
             raise
+
+    def _there(self, number: int, value: Any) -> Any:
+        """A value as an array of the context, where the runner brought it there."""
+        if isinstance(self.plan.values[number], p.IntValue):
+            return value
+        return asarray(value, self.plan.array(number).dtype, context=self.context)
+
+    @property
+    def pointer(self) -> Any:
+        """The ``GpuPlan *``, which lives as long as this."""
+        return self._native
 
     def info(self) -> dict[str, int]:
         """Counts of the latest run and of the bindings kept."""
@@ -158,7 +193,7 @@ class Native:
 
 def note(error: Exception, text: str) -> None:
     """Note on an exception where it comes from."""
-    if text:
+    if text and text not in getattr(error, "__notes__", ()):
         error.add_note(text)
 
 
@@ -188,9 +223,18 @@ class Executable:
             self._natives[0].run if is_whole else self._run_stages
         )
         """Runs the plan on its inputs, as `Native.run`; it waits where it must read."""
+        self.whole = self._natives[0] if is_whole else None
+        """The plan, if nothing is to be done around it."""
         self._constants = {
             number: asarray(data, context=context) for number, data in plan.constants
         }
+        self.absent = Absent(plan, context)
+        self._endangered = endangered(plan)
+
+    @property
+    def native(self) -> Native | None:
+        """What runs the whole plan in one go; None where it pauses."""
+        return None if self.run == self._run_stages else self._natives[0]
 
     def _with_places(self) -> Iterator[tuple[Stage, int]]:
         """The stages, each with how many steps of the plan come before it."""
@@ -202,12 +246,16 @@ class Executable:
 
     def _run_stages(self, values: Sequence[Any]) -> list[Array]:
         known: dict[int, Any] = {**dict(enumerate(values)), **self._constants}
+        for number in self._endangered:  # so that a failure leaves them as they are
+            known[number] = known[number].copy()
         natives = iter(self._natives)
         for stage in self._stages:
             if isinstance(stage.work, Part):
                 self._run_part(stage.work, natives, known)
-            else:
+            elif holds(stage.work, known):
                 self._pause(stage.work, known)
+            else:
+                known.update(self.absent.of(stage.work))
             for number in stage.dead:
                 known.pop(number, None)
         return [known[number] for number in self.plan.outputs]
@@ -220,7 +268,9 @@ class Executable:
             known.update(zip(part.outs, results, strict=True))
         for step in part.integers:
             (number,) = step.outs
-            known[number] = integer(step, [known[n] for n in step.ins])
+            known[number] = (
+                integer(step, [known[n] for n in step.ins]) if holds(step, known) else 0
+            )
 
     def _pause(self, step: p.Call | p.Read, known: dict[int, Any]) -> None:
         values = [known[number] for number in step.ins]
@@ -242,6 +292,33 @@ class Executable:
         counts = [native.info() for native in self._natives]
         names = counts[0] if counts else {}
         return {name: sum(each[name] for each in counts) for name in names}
+
+
+def holds(step: p.Step, known: Mapping[int, Any]) -> bool:
+    """Whether the step runs: all its conditions are as they must be."""
+    return all(bool(known[number]) == wanted for number, wanted in step.when)
+
+
+class Absent:
+    """What stands for values that are not computed: one element each, or 0."""
+
+    def __init__(self, plan: p.Plan, context: Context) -> None:
+        self.plan = plan
+        self.context = context
+        self._made: dict[int, Array] = {}
+
+    def of(self, step: p.Step) -> dict[int, Any]:
+        """The values of a step that does not run."""
+        return {number: self._value(number) for number in step.outs}
+
+    def _value(self, number: int) -> Any:
+        value = self.plan.values[number]
+        if isinstance(value, p.IntValue):
+            return 0
+        if number not in self._made:
+            data = np.zeros((1,) * value.ndim, dtypes.as_dtype(value.dtype))
+            self._made[number] = asarray(data, context=self.context)
+        return self._made[number]
 
 
 def read(step: p.Read, array: Array) -> list[int]:

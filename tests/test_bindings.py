@@ -2,13 +2,16 @@
 
 Each opens a device, puts data up, runs an expression, a sum, a matrix product and a
 kernel of its own, reads back and catches an error; it fails if a value is wrong. C++
-and Ruby also hand an array that they made to a kernel that a C file launches.
+and Ruby also hand an array that they made to a kernel that a C file launches. C, Ruby
+and R train with a step that was compiled and saved in Python, to Python's digits.
 """
 
+import importlib.util
 import shutil
 
 import pytest
 from gpuarray._native import prepare
+from gpuarray.compiler import config
 from installation import CC, CXX, ROOT, STRICT, cmake, flags, run
 
 BINDINGS = ROOT / "bindings"
@@ -44,6 +47,80 @@ def interpreter(name):
     if found is None:
         pytest.skip(f"{name} is not installed")
     return found
+
+
+@pytest.fixture(scope="module")
+def r_places(installed, tmp_path_factory):
+    """The R package, installed, as variables of R's process."""
+    folder = tmp_path_factory.mktemp("r")
+    package, library = folder / "package", folder / "library"
+    shutil.copytree(BINDINGS / "r", package)
+    library.mkdir()
+    places = {
+        "LD_LIBRARY_PATH": str(installed.libraries),
+        "PKG_CONFIG_PATH": str(installed.pkg_config.parent),
+        "R_LIBS": str(library),
+    }
+    run(interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places)
+    return places
+
+
+@pytest.fixture(scope="module")
+def training():
+    """The program that writes the file which the examples train with."""
+    spec = importlib.util.spec_from_file_location("training", BINDINGS / "train.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def saved(training, device, path, dtype="float32"):
+    """Writes the step to the path; the lines that training with it prints in Python."""
+    digits = {"float32": 9, "float64": 17}[dtype]
+    with config.use(device=device):
+        step = training.training_step(dtype)
+    training.save(step, path, dtype)
+    costs = [step(*training.data(dtype))["cost"] for _ in range(40)]
+    lines = [f"step {i}: {costs[i]:.{digits}g}" for i in (0, 10, 20, 30, 39)]
+    assert costs[39] < 0.6 * costs[0]
+    return [*lines, "w: " + " ".join(f"{w:.{digits}g}" for w in step["w"])]
+
+
+def lines(output):
+    return [line.rstrip() for line in output.splitlines()]
+
+
+def test_c_trains_as_python_without_compiling(installed, device, training, tmp_path):
+    program, file, cache = (tmp_path / name for name in ("train", "plan", "cache"))
+    expected = saved(training, device, file)
+    source = BINDINGS / "c" / "train.c"
+    run(CC, *STRICT, source, *flags(installed), "-o", program)
+    places = {"LD_LIBRARY_PATH": str(installed.libraries)}
+    out = run(program, file, device, GPUARRAY_CACHE_DIR=str(cache), **places)
+    assert lines(out) == expected
+    assert not cache.exists()  # what is compiled is put there
+
+
+def test_ruby_trains_as_python(installed, device, training, tmp_path):
+    expected = saved(training, device, tmp_path / "plan")
+    places = {"LD_LIBRARY_PATH": str(installed.libraries)}
+    program = BINDINGS / "ruby" / "train.rb"
+    out = run(interpreter("ruby"), program, tmp_path / "plan", device, **places)
+    assert lines(out) == expected
+
+
+def test_r_trains_as_python(r_places, device, training, tmp_path):
+    expected = saved(training, device, tmp_path / "plan", "float64")
+    program = BINDINGS / "r" / "train.R"
+    out = run(interpreter("Rscript"), program, tmp_path / "plan", device, **r_places)
+    found = lines(out)
+    assert [line.split(":")[0] for line in found] == [
+        line.split(":")[0] for line in expected
+    ]
+    # R's matrices lie in column-major order, so sums are taken in another one.
+    numbers = [float(n) for line in found for n in line.split(":")[1].split()]
+    wanted = [float(n) for line in expected for n in line.split(":")[1].split()]
+    assert numbers == pytest.approx(wanted, rel=1e-12)
 
 
 def test_c_by_pkg_config(installed, device, tmp_path):
@@ -85,15 +162,7 @@ def test_ruby(installed, scale, device):
     assert "reshape" in caught(out)
 
 
-def test_r(installed, device, tmp_path):
-    package, library = tmp_path / "package", tmp_path / "library"
-    shutil.copytree(BINDINGS / "r", package)
-    library.mkdir()
-    places = {
-        "LD_LIBRARY_PATH": str(installed.libraries),
-        "PKG_CONFIG_PATH": str(installed.pkg_config.parent),
-        "R_LIBS": str(library),
-    }
-    run(interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places)
-    out = run(interpreter("Rscript"), package / "example.R", device, **places)
+def test_r(r_places, device):
+    program = BINDINGS / "r" / "example.R"
+    out = run(interpreter("Rscript"), program, device, **r_places)
     assert "inner dimensions 3 and 2 differ" in caught(out)

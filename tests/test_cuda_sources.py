@@ -25,6 +25,8 @@ PROCESSES = min(os.cpu_count() or 1, 8)
 STEMS = {
     "elem",
     "rows",
+    "rowwise",
+    "together",
     "columns",
     "fold",
     "own",

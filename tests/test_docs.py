@@ -122,9 +122,9 @@ def test_the_page_of_what_is_slower_is_current():
     writer = _tool("list_slower")
     said = f"write it anew: {writer.REFRESH}"
     assert writer.PAGE.read_text() == writer.page(), said
-    figure = writer.Figure("run", "copy", 100.0, "torch", 104.0)
+    figure = writer.Figure("run", "copy", 100.0, "torch", 104.0, "GB/s")
     assert figure.is_slower and not figure._replace(theirs=102.0).is_slower
-    assert not figure._replace(row="bias, us").is_slower
+    assert not figure._replace(unit="us").is_slower
 
 
 def test_links_between_pages_lead_somewhere():

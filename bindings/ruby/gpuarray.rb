@@ -55,6 +55,12 @@ module GpuArray
     extern "int GpuKernel_sched(void *, size_t, void *, void *)"
     extern "int GpuKernel_call(void *, unsigned int, void *, void *, size_t, void *)"
     extern "void GpuKernel_clear(void *)"
+    extern "int GpuFunction_load(void *, void *, const char *)"
+    extern "void GpuFunction_free(void *)"
+    extern "int GpuFunction_call(void *, void *, void *, void *)"
+    extern "int GpuFunction_get(void *, const char *, void *)"
+    extern "int GpuFunction_set(void *, const char *, void *)"
+    extern "int GpuFunction_count(void *, int, void *)"
   end
 
   # A call that failed: the library's text, and the status.
@@ -252,6 +258,51 @@ module GpuArray
         C.GpuArray_clear(out) unless status.zero?
         status
       end
+    end
+  end
+
+  # A function that was compiled and saved in Python, with the values that it keeps.
+  class Function
+    INPUTS = 0
+    OUTPUTS = 2
+
+    def initialize(context, path)
+      @context = context
+      place = [0].pack("Q")
+      GpuArray.check(C.GpuFunction_load(place, context.pointer, path))
+      @pointer = Fiddle::Pointer.new(place.unpack1("Q"))
+      ObjectSpace.define_finalizer(self, Function.releaser(@pointer.to_i))
+    end
+
+    def self.releaser(address) = proc { C.GpuFunction_free(address) }
+
+    # The outputs for arrays in the order of the inputs; nil leaves an optional one out.
+    def call(*arrays)
+      raise ArgumentError, "expected #{count(INPUTS)} arrays" if arrays.size != count(INPUTS)
+
+      ins = arrays.map { |array| array ? array.to_ptr.to_i : 0 }.pack("Q*")
+      outs = ::Array.new(count(OUTPUTS)) { C::ArrayStruct.malloc }
+      status = C.GpuFunction_call(@pointer, GpuArray.pointers(*outs), ins, nil)
+      unless status.zero?
+        outs.each { |out| Fiddle.free(out.to_ptr.to_i) }
+        raise Error.new(status)
+      end
+      outs.map { |out| Array.new(@context, out) }
+    end
+
+    # A copy of a kept value.
+    def [](name) = Array.make(@context) { |out| C.GpuFunction_get(@pointer, name, out) }
+
+    def []=(name, array)
+      GpuArray.check(C.GpuFunction_set(@pointer, name, array.struct))
+    end
+
+    private
+
+    def count(list)
+      place = [0].pack("L")
+      GpuArray.check(C.GpuFunction_count(@pointer, list, place))
+      place.unpack1("L")
     end
   end
 

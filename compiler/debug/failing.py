@@ -149,12 +149,18 @@ def shortened(text: str, width: int) -> str:
 def late_text(plan: p.Plan, error: Exception) -> str:
     """The lines that made the steps which a device tells of when it is waited for.
 
-    Its message ends in the step's label; empty if no step of the plan has that.
+    Its message ends in the step's label, or lists several that can have failed; empty
+    if no step of the plan is named.
     """
     message = str(error)
+    is_list = "not known to be done" in message
     origins = dict.fromkeys(
         step.origin
         for step in plan.steps
-        if step.origin and message.endswith(f"({step.marked})")
+        if step.origin
+        and (
+            message.endswith(f"({step.marked})")
+            or (is_list and f"({step.marked})" in message)
+        )
     )
     return "\n".join(f"  made at {origin}" for origin in list(origins)[:3])

@@ -12,9 +12,17 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import failure_text, late_text
 from gpuarray.compiler.encoder import call
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.parts import Part, pauses, single
+from gpuarray.compiler.parts import Part, pauses, single, taken_over
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.compiler.vm import Explain, Native, integer, note, read
+from gpuarray.compiler.vm import (
+    Absent,
+    Explain,
+    Native,
+    holds,
+    integer,
+    note,
+    read,
+)
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import OutOfMemory
@@ -57,11 +65,15 @@ class Stepwise:
             number: asarray(data, context=context)
             for number, data in self.plan.constants
         }
+        self._absent = Absent(self.plan, context)
 
     def run(self, values: Sequence[Any]) -> list[Array]:
         """Run the plan on its inputs and give its results."""
         known: Values = {**dict(enumerate(values)), **self._constants}
         for number, step in enumerate(self.plan.steps):
+            if not holds(step, known):
+                known.update(self._absent.of(step))
+                continue
             self.before(number, known)
             try:
                 results = self._step(number, step, known)
@@ -80,6 +92,8 @@ class Stepwise:
             return [integer(step, given)]
         if isinstance(step, p.Read):
             return read(step, given[0])
+        if isinstance(step, p.Choose):
+            return [given[1] if given[0] else given[2]]
         if isinstance(step, p.Call) and pauses(step):
             return call(step, given, self.context)
         if number not in self._loaded:
@@ -128,8 +142,7 @@ def values_before(
 
 def overwrites(step: p.Step) -> bool:
     """Whether the step writes to the memory of one of its inputs."""
-    over: bool | tuple[int, ...] = getattr(step, "inplace", ())
-    return over if isinstance(over, bool) else any(place >= 0 for place in over)
+    return bool(taken_over(step))
 
 
 def explainer(
@@ -144,8 +157,9 @@ def explainer(
     def explain(
         error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
     ) -> str:
-        late = late_text(whole, error)
-        if late:
+        # What fails late was queued before; the step that was queued last is not it.
+        late = "" if context.launch_blocking else late_text(whole, error)
+        if late or number < 0:
             return late
         known = {**dict(enumerate(values)), **dict(plan.constants)}
         if not isinstance(error, OutOfMemory):

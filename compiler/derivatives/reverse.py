@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
+from gpuarray.compiler.derivatives.branches import Branches
 from gpuarray.compiler.derivatives.node import (
     M,
     carries,
@@ -13,7 +14,6 @@ from gpuarray.compiler.derivatives.node import (
     fitted,
     is_complex,
     is_null,
-    pulled_back,
     total,
 )
 from gpuarray.compiler.errors import (
@@ -344,13 +344,14 @@ def flow(
     A variable of ``wrt`` among ``stops`` gets its gradient, but passes nothing on.
     """
     order = toposort(seeds, blockers=stops)
+    branches = Branches(order, [*seeds, *wrt])
     reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
     found = {each: gradient for each, gradient in seeds.items() if each in reached}
     for node in reversed(order):
         gradients = [found.get(output) for output in node.outputs]
         wanted = [each in reached for each in node.inputs]
         if any(wanted) and any(gradient is not None for gradient in gradients):
-            terms = pulled_back(node, gradients, wanted)
+            terms = branches.pulled_back(node, gradients, wanted)
             for each, term in zip(node.inputs, terms, strict=True):
                 if term is not None:
                     found[each] = total(found.get(each), term, each)

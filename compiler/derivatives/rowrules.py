@@ -13,6 +13,7 @@ from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
+from gpuarray.compiler.ops.ifelse import IfElse, ifelse
 from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.marks import Mark
@@ -52,11 +53,25 @@ def unchanged(op: Op, node: Apply, operands: Sequence[Operand]) -> Any:
     return op(operands[0].value)
 
 
+@rule(IfElse)
+def branches(op: IfElse, node: Apply, operands: Sequence[Operand]) -> Any:
+    """One condition for all rows chooses all rows of a branch."""
+    condition, *sides = operands
+    if condition.by_row:
+        return None
+    length = shape_i(next(each.value for each in sides if each.by_row), 0)
+    rows = [
+        each.value if each.by_row else repeated(each.value, length) for each in sides
+    ]
+    return ifelse(condition.value, rows[: op.n_outs], rows[op.n_outs :], op.name)
+
+
 @rule(Reduce)
 def reduction(op: Reduce, node: Apply, operands: Sequence[Operand]) -> Any:
     """Every axis stands one further to the right."""
     axes = tuple(axis + 1 for axis in op.axes)
-    return type(op)(op.monoid, axes, op.dtype, op.acc_dtype)(operands[0].value)
+    made = type(op)(op.monoid, axes, op.dtype, op.acc_dtype, op.of_none)
+    return made(operands[0].value)
 
 
 @rule(DimShuffle)

@@ -10,6 +10,7 @@ from gpuarray.compiler.function.modes import (
     mode_of,
     register_mode,
 )
+from gpuarray.compiler.function.saving import SavedFunction, load
 from gpuarray.compiler.function.updates import OrderedUpdates
 
 __all__ = [
@@ -19,11 +20,13 @@ __all__ = [
     "OrderedUpdates",
     "Out",
     "Param",
+    "SavedFunction",
     "clone",
     "function",
     "function_dump",
     "get_default_mode",
     "get_mode",
+    "load",
     "mode_of",
     "register_mode",
 ]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
+from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import context_or_default
-from gpuarray.compiler.debug.failing import late_text
+from gpuarray.compiler.debug import late
 from gpuarray.compiler.errors import (
     CompilerError,
     GraphTypeError,
@@ -18,6 +19,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.function.interface import In, Interface
 from gpuarray.compiler.function.pruning import pruned
+from gpuarray.compiler.function.saving import File, save
 from gpuarray.compiler.function.values import (
     Containers,
     Values,
@@ -28,7 +30,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.shared import Container, SharedVariable, has_dtype
-from gpuarray.compiler.vm import note
+from gpuarray.compiler.vm import Takes
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import GpuArrayError
@@ -63,11 +65,13 @@ class Function:
         self._interface = interface
         self._place = context
         self._executable: Any = None
+        self._fast: Any = None  # runs the plan and hands the updates over, if it can
         self._subsets: dict[tuple[int, ...], Function] = {}
         if defaults is None:
             defaults = [starting_value(each) for each in interface.inputs]
         self._defaults = defaults
         self._prepare()
+        late.remember(self)
         if isinstance(context, Context):
             self._load()
 
@@ -115,7 +119,40 @@ class Function:
         self._executable = self.maker.load(
             self.plan, self._place, self._interface.is_part
         )
+        self._fast = self._fast_runner()
         return self._executable
+
+    def _fast_runner(self) -> Any:
+        """What does all of a call in C, where the plan runs without a pause."""
+        whole = getattr(self._executable, "whole", None)
+        if whole is None or self._guarded:
+            return None
+        takes = {i: self._takes(i) for i in range(self._n_inputs)}
+        return whole.runner(
+            self._n_outputs,
+            takes,
+            self._shared,
+            self._updated,
+            self._single,
+            self._read,
+        )
+
+    def _takes(self, index: int) -> Takes:
+        """Which Python numbers an input takes as they are; see `Native.runner`."""
+        given = self._interface.inputs[index]
+        dtype = host_type(given.variable.type).numpy_dtype
+        if isinstance(self.plan.values[index], IntValue):
+            if given.strict or dtype.kind == "b":
+                return 1, 0  # an empty range
+            info = np.iinfo(dtype)
+            return int(info.min), min(int(info.max), 2**63 - 1)
+        if given.strict:
+            return 0
+        downcast = given.allow_downcast
+        if downcast is None:
+            downcast = self._interface.allow_downcast
+        is_float_x = dtype.name == config.floatX and downcast is None
+        return 2 if downcast or is_float_x else 1
 
     @property
     def context(self) -> Context:
@@ -136,29 +173,46 @@ class Function:
     def _run(self, args: Sequence[Any]) -> Any:
         """The results for a value of each input."""
         executable = self._executable or self._load()
-        arrays = self._arrays(args, executable.context)
         try:
-            results: list[Any] = executable.run(arrays)
+            results = self._fast(*args) if self._fast else NotImplemented
+            if results is NotImplemented:
+                results = self._run_slowly(args, executable)
         except GpuArrayError:
             self._check_arrays(args)  # says more than the executor where it can
             raise
-        for container, i in self._updated:
-            container.value = results[i]
-        del results[self._n_outputs :]
-        try:
-            for i in self._read:
-                results[i] = np.asarray(results[i])
-        except GpuArrayError as error:  # of a step, told by waiting for the device
-            note(error, late_text(self.plan, error))
-            raise
-        if self._single:
-            return results[0]
         if self._keys is not None:
             return dict(zip(self._keys, results, strict=True))
         return results
 
-    def _arrays(self, args: Sequence[Any], context: Context) -> list[Any]:
-        """What the plan takes: the inputs, and the values of shared variables."""
+    def _run_slowly(self, args: Sequence[Any], executable: Any) -> Any:
+        """The results, where values are to be brought to the device by Python first."""
+        arrays = self._arrays(args)
+        values = [each.device_value(executable.context) for each in self._shared]
+        if self._fast:
+            results = self._fast(*arrays)
+            if results is not NotImplemented:
+                return results
+        values = arrays + values
+        for i in self._guarded:
+            values[i] = values[i].copy()
+        results = executable.run(values)
+        for container, i in self._updated:
+            container.value = results[i]
+        del results[self._n_outputs :]
+        self._bring_back(results)
+        return results[0] if self._single else results
+
+    def _bring_back(self, results: list[Any]) -> None:
+        """Read those of the results that go to the host."""
+        try:
+            for i in self._read:
+                results[i] = np.asarray(results[i])
+        except GpuArrayError as error:  # of a step, told by waiting for the device
+            late.is_of(error, self.plan)
+            raise
+
+    def _arrays(self, args: Sequence[Any]) -> list[Any]:
+        """The values of the inputs as the plan takes them."""
         arrays = list(args)
         for i, arg in enumerate(args):
             if type(arg) is not Array:
@@ -166,13 +220,6 @@ class Function:
         for i in self._integers:
             if type(arrays[i]) is Array:
                 arrays[i] = self._bring(i, np.asarray(arrays[i]))
-        for container in self._shared:
-            value = container.value
-            if type(value) is not Array or value.context is not context:
-                value = container.device_value(context)
-            arrays.append(value)
-        for i in self._guarded:
-            arrays[i] = arrays[i].copy()
         return arrays
 
     def _bring(self, index: int, value: Any) -> Array | int:
@@ -397,9 +444,25 @@ class Function:
         first = count + len(interface.updated)
         return found | {first + i: place for i, place in enumerate(interface.carried)}
 
+    def sync(self) -> None:
+        """Wait until what all calls have queued is done; raise what failed meanwhile.
+
+        >>> import gpuarray.compiler.tensor as T
+        >>> from gpuarray.compiler import function
+        >>> x = T.dvector("x")
+        >>> f = function([x], x + 1, on_device=True)
+        >>> result = f([1.0, 2.0])
+        >>> f.sync()
+        """
+        try:
+            self.context.sync()
+        except GpuArrayError as error:
+            late.is_of(error, self.plan)
+            raise
+
     def sync_shared(self) -> None:
         """Wait until the updates of all calls are computed."""
-        self.context.sync()
+        self.sync()
 
     def free(self) -> None:
         """Give back the memory that is kept between calls."""
@@ -411,6 +474,20 @@ class Function:
         """Counts of the latest call (launches, buffers, bytes) and of bindings kept."""
         counts: dict[str, int] = (self._executable or self._load()).info()
         return counts
+
+    def save(self, path: File, graph: bool = True) -> None:
+        """Write the function to a file, which appears whole or not at all.
+
+        `load` reads it in another process, without compiling; C, Ruby and R programs
+        run it without Python. It has the plan, the values of shared variables as they
+        are, and the kernels for this device, those too that calls so far needed. With
+        ``graph`` it has the graph, for printing and for steps of the array package
+        with shapes that the function was not called with.
+
+        A function whose plan pauses in Python (its result's shape depends on values, an
+        op is computed on the host) is written as a pickle, which only Python reads.
+        """
+        save(self, path, graph)
 
     def __getstate__(self) -> dict[str, Any]:
         place = self._place

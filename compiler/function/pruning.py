@@ -19,7 +19,7 @@ def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
     for step in reversed(plan.steps):
         if not needed.isdisjoint(step.outs):
             steps.append(step)
-            needed.update(step.ins)
+            needed.update(step.reads)
     constants = tuple(each for each in plan.constants if each[0] in needed)
     return replace(
         plan, outputs=outputs, steps=tuple(reversed(steps)), constants=constants

@@ -2,6 +2,7 @@
 
 from gpuarray.compiler.gpukernels import (
     argmax,
+    branch,
     creation,
     debugging,
     elemwise,
@@ -14,9 +15,11 @@ from gpuarray.compiler.gpukernels import (
     nnet,
     python,
     reduce,
+    rowwise,
     shape,
     sorting,
     subtensor,
+    together,
 )
 from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS, step_function
 from gpuarray.compiler.gpukernels.elemwise import INTEGERS, is_integer_arithmetic
@@ -36,6 +39,7 @@ __all__ = [
     "Lowerer",
     "argmax",
     "array_value",
+    "branch",
     "creation",
     "debugging",
     "elemwise",
@@ -52,8 +56,10 @@ __all__ = [
     "nnet",
     "python",
     "reduce",
+    "rowwise",
     "shape",
     "sorting",
     "step_function",
     "subtensor",
+    "together",
 ]

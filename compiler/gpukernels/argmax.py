@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from gpuarray import reduction
+from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.argmax import Argmax
+from gpuarray.compiler.ops.argmax import Argmax, Extremum
+from gpuarray.context import Context
+from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 
 
 @step_function("argmax")
@@ -29,3 +33,38 @@ def places(x: Array, *, axes: tuple[int, ...], smallest: bool) -> Array:
 def argmax(op: Argmax, node: Apply, k: Lowerer) -> None:
     """One launch; a copy before it where several axes are no one axis in memory."""
     k.call(node, "argmax", node.inputs, {"axes": op.axes, "smallest": op.smallest})
+
+
+@step_function("extremum")
+def extremum(x: Array, *, axis: int, smallest: bool) -> tuple[Array, ...]:
+    """The extrema along an axis, and where the first of them are."""
+    context = x.context
+    code = dtype_to_typecode(x.dtype)
+    key = "extrema", code, smallest
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        status = ffi.new("int *")
+        handle = lib.GpuReduction_extremum(
+            context.pointer, code, int(smallest), lib.GA_EXTREMUM_BOTH, status
+        )
+        if not handle:
+            check(status[0], "extremum")
+        kernel = context._kernels[key] = ffi.gc(handle, lib.GpuReduction_free)
+    made = ffi.new("GpuArray[]", 2)
+    given = ffi.new("void *[]", [x.struct])
+    check(lib.GpuReduction_apply(kernel, made, given, 1 << axis, 0), "extremum")
+    return tuple(taken(made + number, context) for number in range(2))
+
+
+def taken(made: Any, context: Context) -> Array:
+    """An array that the library has made, as its only owner."""
+    struct = ffi.new(ARRAY)
+    check(lib.GpuArray_view(struct, made))
+    lib.GpuArray_clear(made)
+    return Array.wrap(struct, context, OF_TYPECODE[struct.typecode], struct.typecode)
+
+
+@lowers(Extremum)
+def lower_extremum(op: Extremum, node: Apply, k: Lowerer) -> None:
+    """One launch for both."""
+    k.call(node, "extremum", node.inputs, {"axis": op.axis, "smallest": op.smallest})

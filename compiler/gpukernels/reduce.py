@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.compiler import plan
@@ -9,7 +11,7 @@ from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.source import Statements, statements
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce import NAMES, Reduce
 from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
@@ -19,7 +21,8 @@ from gpuarray.scalars import SCALARS
 def reduce(op: Reduce, node: Apply, k: Lowerer) -> None:
     """A reduction of one array."""
     inputs = Inputs(node.inputs, ndim(op, node), k)
-    add_reduction(op, node, inputs, Statements("", (inputs.operands[0],), ""), k)
+    code = Statements("", (inputs.operands[0],), "")
+    add_reduction([op], node, inputs, code, k)
 
 
 @lowers(MapReduce)
@@ -29,7 +32,16 @@ def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
     dtypes = [dtype for _, dtype in inputs.operands]
     (mapped,) = op.map.output_dtypes(dtypes)
     code = statements(op.composite, inputs.operands, mapped)
-    add_reduction(op.reduce, node, inputs, code, k)
+    add_reduction([op.reduce], node, inputs, code, k)
+
+
+@lowers(MapReduces)
+def map_reduces(op: MapReduces, node: Apply, k: Lowerer) -> None:
+    """Reductions of expressions of several arrays, in one pass."""
+    inputs = Inputs(node.inputs, ndim(op.reduces[0], node), k)
+    mapped = op.map.output_dtypes([dtype for _, dtype in inputs.operands])
+    code = statements(op.map.scalar, inputs.operands, mapped[0])
+    add_reduction(op.reduces, node, inputs, code, k)
 
 
 def ndim(op: Reduce, node: Apply) -> int:
@@ -38,30 +50,44 @@ def ndim(op: Reduce, node: Apply) -> int:
 
 
 def add_reduction(
-    op: Reduce, node: Apply, inputs: Inputs, code: Statements, k: Lowerer
+    ops: Sequence[Reduce], node: Apply, inputs: Inputs, code: Statements, k: Lowerer
 ) -> None:
-    """The step of a reduction of the only result of ``code``."""
-    accumulator = np.dtype(op.acc_dtype or node.outputs[0].type.dtype)
-    row = SCALARS[op.monoid]
-    combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
-    ((text, dtype),) = code.results
-    supports = dict.fromkeys(s for s in (code.support, combine.support) if s)
-    label = NAMES[op.monoid].lower() + (" of an expression" if code.text else "")
+    """The step of reductions, each of one result of ``code``."""
+    supports = dict.fromkeys([code.support])
+    folds: list[plan.Fold] = []
+    for op, out, (text, dtype) in zip(ops, node.outputs, code.results, strict=True):
+        accumulator = np.dtype(op.acc_dtype or out.type.dtype)
+        row = SCALARS[op.monoid]
+        combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
+        supports[combine.support] = None
+        folds.append(
+            plan.Fold(
+                map=convert(text, np.dtype(dtype), accumulator),
+                combine=combine.text,
+                identity=identity_text(row, accumulator),
+                acc_dtype=str(accumulator),
+            )
+        )
+    first, *more = folds
+    names = "+".join(dict.fromkeys(NAMES[op.monoid].lower() for op in ops))
     k.add(
         plan.Reduce(
-            label=label,
+            label=names + (" of an expression" if code.text else ""),
             origin=k.origin(node),
             outs=k.outputs(node),
             ins=tuple(inputs.numbers),
             prologue=code.text,
-            map=convert(text, np.dtype(dtype), accumulator),
-            preamble="\n".join(supports),
+            map=first.map,
+            preamble="\n".join(filter(None, supports)),
             names=tuple(inputs.names),
             in_dtypes=tuple(inputs.dtypes),
-            combine=combine.text,
-            identity=identity_text(row, accumulator),
-            acc_dtype=str(accumulator),
-            axes=op.axes,
-            needs_elements=needs_elements(row),
+            combine=first.combine,
+            identity=first.identity,
+            acc_dtype=first.acc_dtype,
+            axes=ops[0].axes,
+            needs_elements=any(
+                needs_elements(SCALARS[op.monoid]) and not op.of_none for op in ops
+            ),
+            more=tuple(more),
         )
     )

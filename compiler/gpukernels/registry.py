@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.shape import Shape
@@ -56,11 +59,18 @@ class Lowerer:
     """Numbers the values of a graph and collects the steps of its plan.
 
     It has state because lowering walks the graph once, in order, and each node adds to
-    what the earlier ones made. ``results`` are the graph's outputs.
+    what the earlier ones made. ``results`` are the graph's outputs, ``guards`` the
+    conditions that nodes are needed under.
     """
 
-    def __init__(self, results: Collection[Variable] = ()) -> None:
+    def __init__(
+        self,
+        results: Collection[Variable] = (),
+        guards: Mapping[Apply, Guard] | None = None,
+    ) -> None:
         self.results = frozenset(results)
+        self.guards = guards or {}
+        self._when: tuple[tuple[int, bool], ...] = ()
         self.values: list[plan.Value] = []
         self.steps: list[plan.Step] = []
         self.constants: list[tuple[int, np.ndarray[Any, Any]]] = []
@@ -167,7 +177,8 @@ class Lowerer:
         numbers = tuple(self.new_value(plan.IntValue()) for _ in range(count))
         assert variable.owner is not None
         ins = self.inputs(variable.owner.inputs)
-        self.add(plan.Read("read", self.origin(variable), numbers, ins))
+        with self.under(self.guard(variable.owner)):
+            self.add(plan.Read("read", self.origin(variable), numbers, ins))
         self._read[variable] = numbers
         return numbers
 
@@ -237,8 +248,32 @@ class Lowerer:
         return tuple(self.number(v) for v in variables)
 
     def add(self, step: plan.Step) -> None:
-        """The next step."""
-        self.steps.append(step)
+        """The next step, under the conditions of its node."""
+        self.steps.append(replace(step, when=self._when) if self._when else step)
+
+    def guard(self, node: Apply) -> Guard:
+        """The conditions under which the node is needed."""
+        return self.guards.get(node, ALWAYS)
+
+    @contextmanager
+    def under(self, guard: Guard) -> Iterator[None]:
+        """The steps that are added in the block run only where the guard holds."""
+        before = self._when
+        # What a condition is read by has conditions of its own, further out.
+        self._when = ()
+        outer_first = sorted(guard, key=lambda each: self._depth(each[0]))
+        when = [(self.integer(variable), side) for variable, side in outer_first]
+        self._when = tuple(when)
+        try:
+            yield
+        finally:
+            self._when = before
+
+    def _depth(self, variable: Variable) -> tuple[int, int]:
+        """How many conditions a condition is computed under; then its place."""
+        owner = variable.owner
+        depth = 0 if owner is None else len(self.guard(owner))
+        return depth, self._numbers.get(variable, len(self.values))
 
 
 def array_value(variable: Variable) -> plan.ArrayValue:
@@ -252,4 +287,5 @@ def lower_node(node: Apply, k: Lowerer) -> None:
     lowering = lowering_of(node.op)
     if lowering is None:
         raise AssertionError(f"{node.op} was placed without a lowering")
-    lowering(node.op, node, k)
+    with k.under(k.guard(node)):
+        lowering(node.op, node, k)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
+from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
@@ -20,6 +21,7 @@ from gpuarray.compiler.ops.subtensor import (
     Change,
     Entry,
     IncSubtensor,
+    Slice,
     Subtensor,
     check_lengths,
     check_range,
@@ -34,19 +36,20 @@ Range = tuple[int, int]
 # ---- by integers and slices ----
 
 
-@step_function("subtensor")
-def subtensor(x: Array, *integers: int, form: Sequence[Entry]) -> Array:
-    """A view."""
-    key = key_of(form, integers)
-    check_places(x, key, ())
-    view: Array = view_of(x, key)
-    return view
-
-
 @lowers(Subtensor)
 def lower_subtensor(op: Subtensor, node: Apply, k: Lowerer) -> None:
-    """A view, settled when the plan is bound: nothing is launched."""
-    k.call(node, "subtensor", node.inputs, {"form": op.idx_list})
+    """A view: nothing is launched."""
+    x, *integers = node.inputs
+    ins = (k.number(x), *map(k.integer, integers))
+    form = tuple(map(parts_of, op.idx_list))
+    k.add(plan.Index("subtensor", k.origin(node), k.outputs(node), ins, form))
+
+
+def parts_of(entry: Entry) -> tuple[str, ...] | None:
+    """The parts of a slice that are given; None for an integer."""
+    if not isinstance(entry, Slice):
+        return None
+    return tuple(name for name, part in entry._asdict().items() if part is not None)
 
 
 @step_function("inc_subtensor")

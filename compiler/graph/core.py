@@ -454,6 +454,10 @@ class Op:
         """
         return ()
 
+    def lazy_inputs(self, node: Apply) -> Mapping[int, bool]:
+        """The inputs that are needed only if the first is true, or else false."""
+        return {}
+
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:

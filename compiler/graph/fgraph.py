@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gpuarray.compiler.errors import GraphTypeError, MissingInputError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.lazy import Guard, guards, is_lazy
 from gpuarray.compiler.graph.traverse import clone, toposort
 
 Client = tuple["Apply | str", int]
@@ -153,13 +154,26 @@ class FunctionGraph:
     def toposort(self) -> list[Apply]:
         """The nodes in an order in which they can run.
 
-        A node that overwrites an input comes after all others that read its memory.
+        A node that overwrites an input comes after all others that read its memory; one
+        that is needed under conditions comes after these.
         """
         return toposort(self.outputs, also_after=self.orderings())
 
+    def guards(self) -> dict[Apply, Guard]:
+        """The conditions under which nodes are needed, where there are any."""
+        if not any(is_lazy(node.op) for node in self.apply_nodes):
+            return {}
+        return guards(toposort(self.outputs), self.outputs)
+
     def orderings(self) -> dict[Apply, list[Apply]]:
-        """For each node that overwrites memory, the nodes that read it before."""
-        before: dict[Apply, list[Apply]] = {}
+        """For each node those that must run before it, although it does not read them.
+
+        They read memory that it overwrites, or compute a condition that it runs under.
+        """
+        before: dict[Apply, list[Apply]] = {
+            node: [each.owner for each, _ in guard if each.owner is not None]
+            for node, guard in self.guards().items()
+        }
         for node in self.apply_nodes:
             for indices in node.op.destroy_map.values():
                 for index in indices:
@@ -177,6 +191,17 @@ class FunctionGraph:
                 break
             variable = variable.owner.inputs[seen[0]]
         return variable
+
+    def seen_through(self, variable: Variable) -> list[Variable]:
+        """The variable, and all whose memory it may be a view of."""
+        found, stack = [], [variable]
+        while stack:
+            each = stack.pop()
+            found.append(each)
+            if each.owner is not None:
+                seen = each.owner.op.view_map.get(each.index or 0, ())
+                stack.extend(each.owner.inputs[index] for index in seen)
+        return found
 
     def views_of(self, root: Variable) -> list[Variable]:
         """``root`` and every view of its memory."""

@@ -253,8 +253,12 @@ class TensorType(ArrayType):
 
 
 def converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The array of another dtype, silently: of a complex number the real part."""
-    real = array.real if kind_of(array.dtype) == "c" and kind_of(to) != "c" else array
+    """The array of another dtype, silently.
+
+    Of a complex number it is the real part, and bool is whether the number is not 0.
+    """
+    keeps_parts = kind_of(array.dtype) != "c" or kind_of(to) in "cb"
+    real = array if keeps_parts else array.real
     with np.errstate(all="ignore"):
         found: np.ndarray[Any, Any] = real.astype(to)
     return found

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import Op, Variable
+from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.basic import as_tensor_variable
-from gpuarray.compiler.ops.reduce import Axis, axes_of, keep_dims
+from gpuarray.compiler.ops.reduce import Axis, Reduce, axes_of, keep_dims
 
 
 class Argmax(Op):
@@ -63,6 +63,56 @@ class Argmax(Op):
     def __str__(self) -> str:
         kind = type(self).__name__.removesuffix("Argmax")
         return f"{kind}{self.name.capitalize()}{{axis={list(self.axes)}}}"
+
+
+class Extremum(Op):
+    """The greatest elements along an axis, or the least, and where the first are.
+
+    No user writes it: fusion makes it of the two.
+    """
+
+    __props__ = ("axis", "smallest")
+
+    def __init__(self, axis: int, smallest: bool = False) -> None:
+        self.axis = int(axis)
+        self.smallest = bool(smallest)
+
+    @property
+    def parts(self) -> tuple[Reduce, Argmax]:
+        """The two as ops of their own."""
+        monoid = "minimum" if self.smallest else "maximum"
+        return Reduce(monoid, (self.axis,)), Argmax((self.axis,), self.smallest)
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over ``x``."""
+        variable = as_tensor_variable(x)
+        outputs = [op.make_node(variable).out.type() for op in self.parts]
+        return Apply(self, [variable], outputs)
+
+    def reference(self, x: Any) -> tuple[Any, Any]:
+        """Both with NumPy. Raises ValueError where there are no elements."""
+        values, places = self.parts
+        return values.reference(x), places.reference(x)
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What flows back through the greatest elements."""
+        value = self.parts[0](*inputs)
+        return list(m.known_gradients([value], output_gradients[:1], inputs))
+
+    def infer_shape(self, node: Any, input_shapes: Any) -> list[Any]:
+        """The lengths of the axes that stay, twice."""
+        (lengths,) = input_shapes
+        return [tuple(n for axis, n in enumerate(lengths) if axis != self.axis)] * 2
+
+    def __str__(self) -> str:
+        name = "min" if self.smallest else "max"
+        return f"{type(self).__name__}{{{name}, axis={self.axis}}}"
 
 
 def argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -193,12 +193,17 @@ def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
         if op == "cast":
             return converted(np.asarray(arrays[0]), np.dtype(dtype))
         row = SCALARS[op]
-        loop = loop_dtypes(row, [np.asarray(each).dtype.name for each in arrays])
+        given = [np.asarray(each) for each in arrays]
+        loop = loop_dtypes(row, [_name(each.dtype) for each in given])
         operands = [
-            np.asarray(each).astype(to, copy=False)
-            for each, to in zip(arrays, loop, strict=False)
+            each.astype(to, copy=False) for each, to in zip(given, loop, strict=False)
         ]
         return np.asarray(row.reference(*operands)).astype(dtype, copy=False)
+
+
+@cache
+def _name(dtype: np.dtype[Any]) -> str:
+    return dtype.name
 
 
 class Elemwise(Op):

@@ -1,7 +1,7 @@
-"""MapReduce: a reduction of an elementwise expression of several inputs, in one go.
+"""Reductions of elementwise expressions of several inputs, in one go.
 
-No user writes it: fusion makes it where nothing but the reduction reads the
-expression, so that the expression is never stored.
+No user writes them: fusion makes them where nothing but a reduction reads the
+expression, so that it is never stored, and where several reductions read one array.
 """
 
 from __future__ import annotations
@@ -59,3 +59,59 @@ class MapReduce(Op):
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.reduce} of {self.map}}}"
+
+
+class MapReduces(Op):
+    """Several reductions over the same axes, in one pass over the inputs.
+
+    Output ``i`` is the reduction ``reduces[i]`` of output ``i`` of ``map``.
+    """
+
+    __props__ = ("map", "reduces")
+
+    def __init__(self, map: Elemwise, reduces: Sequence[Reduce]) -> None:
+        self.map = map
+        self.reduces = tuple(reduces)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node over the inputs of the map."""
+        inner = self.map.make_node(*inputs)
+        outer = [
+            reduce.make_node(each)
+            for reduce, each in zip(self.reduces, inner.outputs, strict=True)
+        ]
+        return Apply(self, inner.inputs, [node.outputs[0].type() for node in outer])
+
+    def reference(self, *arrays: Any) -> Any:
+        """The reductions of the mapped arrays, with NumPy."""
+        mapped = self.map.reference(*arrays)
+        return tuple(
+            reduce.reference(each)
+            for reduce, each in zip(self.reduces, mapped, strict=True)
+        )
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What flows back through the reductions and then through the map."""
+        mapped = self.map.make_node(*inputs).outputs
+        unfolded = [
+            reduce(each) for reduce, each in zip(self.reduces, mapped, strict=True)
+        ]
+        return list(m.known_gradients(unfolded, output_gradients, inputs))
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """The shape of the map's results without the axes that are reduced."""
+        inner = self.map.make_node(*node.inputs)
+        shapes = self.map.infer_shape(inner, input_shapes)
+        return [
+            self.reduces[0].infer_shape(inner, [shapes[0]])[0] for _ in node.outputs
+        ]
+
+    def __str__(self) -> str:
+        reduces = ", ".join(map(str, self.reduces))
+        return f"{type(self).__name__}{{{reduces} of {self.map}}}"

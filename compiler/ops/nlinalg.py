@@ -90,9 +90,7 @@ class Eigh(Op):
     def make_node(self, x: Any) -> Apply:
         """A node over the matrices."""
         variable = as_matrices("eigh", x)
-        real = REAL.get(variable.type.dtype, variable.type.dtype)
-        values = TensorType(real, (*_batch(variable), False))()
-        return Apply(self, [variable], [values, variable.type()])
+        return Apply(self, [variable], [_eigenvalues(variable), variable.type()])
 
     def reference(self, x: Any) -> Any:
         """Both with NumPy."""
@@ -146,9 +144,7 @@ class Eigvalsh(Op):
     def make_node(self, x: Any) -> Apply:
         """A node over the matrices."""
         variable = as_matrices("eigvalsh", x)
-        real = REAL.get(variable.type.dtype, variable.type.dtype)
-        values = TensorType(real, (*_batch(variable), False))()
-        return Apply(self, [variable], [values])
+        return Apply(self, [variable], [_eigenvalues(variable)])
 
     def reference(self, x: Any) -> Any:
         """The eigenvalues with NumPy."""
@@ -162,6 +158,12 @@ class Eigvalsh(Op):
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The batch with the number of rows."""
         return [tuple(input_shapes[0][:-1])]
+
+
+def _eigenvalues(x: Variable) -> Variable:
+    """The vectors of real eigenvalues of matrices."""
+    real = REAL.get(x.type.dtype, x.type.dtype)
+    return TensorType(real, (*_batch(x), False))()
 
 
 def _triangle_name(name: str, uplo: Any) -> str:

@@ -50,9 +50,10 @@ class Reduce(Op):
 
     ``dtype`` is the result's and ``acc_dtype`` the one that is folded in; None leaves
     them to the input: NumPy's result, and float32 for sums of float16 and bfloat16.
+    With ``of_none`` the maximum of no floats is -inf, and the minimum inf.
     """
 
-    __props__ = ("monoid", "axes", "dtype", "acc_dtype")
+    __props__ = ("monoid", "axes", "dtype", "acc_dtype", "of_none")
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Reduce(Op):
         axes: Sequence[int],
         dtype: str | None = None,
         acc_dtype: str | None = None,
+        of_none: bool = False,
     ) -> None:
         if monoid not in NAMES:
             raise GraphValueError(
@@ -69,6 +71,7 @@ class Reduce(Op):
         self.axes = tuple(sorted(int(axis) for axis in axes))
         self.dtype = None if dtype is None else dtype_name(dtype)
         self.acc_dtype = None if acc_dtype is None else dtype_name(acc_dtype)
+        self.of_none = of_none
 
     def make_node(self, x: Any) -> Apply:
         """A node over ``x``, by an op whose dtypes are settled."""
@@ -77,7 +80,8 @@ class Reduce(Op):
         if not set(self.axes) <= set(range(ndim)):
             raise GraphValueError(f"{self}: axes {self.axes} are not among {ndim} axes")
         dtype = self.dtype or result_dtype(self.monoid, variable.type.dtype)
-        op = type(self)(self.monoid, self.axes, dtype, self._accumulator(dtype))
+        acc_dtype = self._accumulator(dtype)
+        op = type(self)(self.monoid, self.axes, dtype, acc_dtype, self.of_none)
         kept = [i for i in range(ndim) if i not in self.axes]
         pattern = tuple(variable.type.broadcastable[axis] for axis in kept)
         return Apply(op, [variable], [TensorType(dtype, pattern)()])
@@ -95,7 +99,9 @@ class Reduce(Op):
         accumulator = np.dtype(self._accumulator(dtype))
         with np.errstate(all="ignore"):
             operand = x.astype(accumulator, copy=False)
-            folded = ufunc.reduce(operand, axis=self.axes, dtype=accumulator)
+            first = {"maximum": -np.inf, "minimum": np.inf}.get(self.monoid)
+            start = {"initial": first} if self.of_none and first is not None else {}
+            folded = ufunc.reduce(operand, axis=self.axes, dtype=accumulator, **start)
         return np.asarray(folded).astype(dtype)
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable | None:
@@ -168,8 +174,7 @@ def reduced(
     """``x`` folded over ``axis`` by the row ``monoid``."""
     variable = as_tensor_variable(x)
     axes = axes_of(NAMES[monoid].lower(), axis, variable.type.ndim)
-    dtypes = [None if each is None else dtype_name(each) for each in (dtype, acc_dtype)]
-    result: Variable = Reduce(monoid, axes, *dtypes)(variable)
+    result: Variable = Reduce(monoid, axes, dtype, acc_dtype)(variable)
     return keep_dims(result, axes, variable.type.ndim) if keepdims else result
 
 

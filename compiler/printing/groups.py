@@ -7,6 +7,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.rowwise import Rowwise
 
 
 def fused_graph(node: Apply) -> FunctionGraph | None:
@@ -15,6 +16,9 @@ def fused_graph(node: Apply) -> FunctionGraph | None:
     The inputs are named ``i0``, ``i1``, ... in the order of the node's.
     """
     op = node.op
+    if isinstance(op, Rowwise):
+        inputs = [each.type(f"i{index}") for index, each in enumerate(node.inputs)]
+        return FunctionGraph(inputs, op.program.unfold(inputs))
     if not isinstance(op, Elemwise | MapReduce):
         return None
     scalar = op.scalar if isinstance(op, Elemwise) else op.composite

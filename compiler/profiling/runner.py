@@ -96,13 +96,17 @@ class Measured:
         self._shapes: set[tuple[Any, ...]] = set()
         self._executable = _Executable(plan, context, self.note_pause, explain)
         stats.add_graph(fgraph)
-        self._counted = {
-            place for step in plan.steps if (place := place_of(step.mark)) is not None
-        }
+        self._counted = self._places(lambda step: not step.when)
+        self._in_branches = self._places(lambda step: bool(step.when)) - self._counted
         for step in plan.steps:
             place = place_of(step.mark)
             if place is not None and pauses(step):
                 stats.on_host.add(self.nodes[place])
+
+    def _places(self, is_wanted: Callable[[p.Step], bool]) -> set[int]:
+        """The places in the graph of the nodes that have such steps."""
+        found = {place_of(step.mark) for step in self.plan.steps if is_wanted(step)}
+        return {place for place in found if place is not None}
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The results for the inputs, arrays of NumPy where the host wants them."""
@@ -157,7 +161,8 @@ class Measured:
         stats.vm_call_time += end - start
         stats.lost += found.lost
         stats.workspace = max(stats.workspace, self.info().get("workspace", 0))
-        for place in self._counted:
+        launched = {place_of(span.label) for span in found.spans}
+        for place in self._counted | (self._in_branches & launched):
             stats.apply_callcount[self.nodes[place]] += 1
         for span in found.spans:
             self._note_span(span, start)

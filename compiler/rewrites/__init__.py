@@ -19,6 +19,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.rewrites import (  # noqa: F401  (importing registers the rules)
     algebra,
     blas,
+    branches,
     canonical,
     changes,
     debugging,
@@ -29,9 +30,12 @@ from gpuarray.compiler.rewrites import (  # noqa: F401  (importing registers the
     linalg,
     marks,
     nnet,
+    rowwise,
     shapes,
+    siblings,
     stability,
     subtensor,
+    together,
 )
 from gpuarray.compiler.rewrites.engine import (
     GraphPass,
@@ -129,9 +133,11 @@ class Selection:
 
     def wants(self, rule: Rule | GraphPass, phases: Collection[str]) -> bool:
         """Whether a rule is chosen, where ``phases`` are the ones asked for."""
-        if rule.tags & self.excluding:
+        if self.excluding and rule.tags & self.excluding:
             return False
-        return rule.phase in phases or bool(rule.tags & self.including)
+        if rule.phase in phases:
+            return True
+        return bool(self.including) and not rule.tags.isdisjoint(self.including)
 
 
 def is_exact(name: str) -> bool:

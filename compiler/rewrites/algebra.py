@@ -318,12 +318,12 @@ def expand_constant_power(node: Apply) -> Variable | None:
         return call("sqrt", base)
     if exponent != int(exponent) or abs(exponent) > _LARGEST_POWER:
         return None
+    if exponent < 0 and not is_float(out):
+        return None
+    if exponent < 0 and out.type.dtype == "float16":  # its squares end at 256
+        return _whole_power(call("reciprocal", base), -int(exponent))
     if exponent < 0:
-        return (
-            call("reciprocal", _whole_power(base, -int(exponent)))
-            if is_float(out)
-            else None
-        )
+        return call("reciprocal", _whole_power(base, -int(exponent)))
     return _whole_power(base, int(exponent))
 
 

@@ -7,6 +7,7 @@ taken in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -53,6 +54,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     dot(A, B) + dot(B, A) -> gemm(dot(A, B), B, A, 1, 1)
     Q - 2 * batched_dot(Q, R) -> batched_gemm(Q, Q, R, -2, 1)
     2 * dot(A, u) -> 2 * dot(A, u)
+    0 * (v + dot(A, u)) -> 0 * gemv(v, A, u, 1, 1)  # nan stays
     """
     out = node.outputs[0]
     if out.type.ndim not in (1, 2, 3) or not is_float(out):
@@ -62,6 +64,8 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     others = _gather([term for term in found if term.b is None])
     if not products or len(found) > _LONGEST or len(others) > 1:
         return None
+    if any(each.scale == 0 or not math.isfinite(each.scale) for each in found + others):
+        return None  # a routine does not read what it multiplies by 0: nan would go
     if others:
         (start,) = others
         if start.a.type != out.type:

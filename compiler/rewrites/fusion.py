@@ -9,176 +9,20 @@ the group (an axis of length 1) if it costs little to compute it for each elemen
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
-from collections.abc import Iterable
 from itertools import pairwise
 
-from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.rewrites import rowwise  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.partition import Partition, is_fusible
 from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.scalars import SCALARS, Scalar
 
-_GAP = 1 << 40
-_MOST_OPERANDS = 24
-_MOST_STEPS = 200
 _CALL = re.compile(r"\w\(")
-
-
-class Partition:
-    """The nodes of a graph in groups that can run as one; it changes as they merge.
-
-    A group is called by one of its members' places in ``order``. ``steps`` counts its
-    rows, ``sides`` holds what it reads from outside and what of it is read outside.
-    ``rank`` orders the groups: each stands after those that it needs.
-    """
-
-    def __init__(self, fgraph: FunctionGraph) -> None:
-        self.fgraph = fgraph
-        self.order = fgraph.toposort()
-        self.position = {node: i for i, node in enumerate(self.order)}
-        self.group = list(range(len(self.order)))
-        self.members: dict[int, list[int]] = {i: [i] for i in self.group}
-        self.rank = {i: (i + 1) * _GAP for i in self.group}
-        self.ranks = list(self.rank.values())
-        self.sealed: set[int] = set()
-        self.read: dict[int, set[int]] = {
-            i: {self.position[v.owner] for v in node.inputs if v.owner is not None}
-            for i, node in enumerate(self.order)
-        }
-        self.steps = {i: _cost(node) for i, node in enumerate(self.order)}
-        self.sides: dict[int, dict[Variable, None]] = {
-            i: dict.fromkeys((*node.inputs, *node.outputs))
-            for i, node in enumerate(self.order)
-        }
-
-    def of(self, node: Apply) -> int:
-        """The group of a node."""
-        return self.group[self.position[node]]
-
-    def nodes(self, group: int) -> list[Apply]:
-        """The members, each after those that it needs."""
-        return [self.order[i] for i in self.members[group]]
-
-    def needs(self, group: int) -> set[int]:
-        """The other groups that a group reads."""
-        return {self.group[i] for i in self.read[group]} - {group}
-
-    def between(self, first: int, last: int) -> set[int] | None:
-        """What `last` needs and is ordered after `first`; None if that needs `first`.
-
-        Then a third group stands between the two, and they cannot be one.
-        """
-        floor = self.rank[first]
-        stack = [group for group in self.needs(last) if self.rank[group] > floor]
-        seen = set(stack)
-        while stack:
-            needed = self.needs(stack.pop())
-            if first in needed:
-                return None
-            new = {each for each in needed - seen if self.rank[each] > floor}
-            seen |= new
-            stack.extend(new)
-        return seen
-
-    def put_before(self, first: int, groups: Iterable[int]) -> None:
-        """Order groups before `first`, which do not need it, as they are ordered."""
-        moved = sorted(groups, key=self.rank.__getitem__)
-        place = bisect_left(self.ranks, self.rank[first])
-        low = self.ranks[place - 1] if place else 0
-        step = (self.rank[first] - low) // (len(moved) + 1)
-        if step == 0:
-            for number, group in enumerate(
-                sorted(self.rank, key=self.rank.__getitem__), 1
-            ):
-                self.rank[group] = number * _GAP
-            self.ranks = sorted(self.rank.values())
-            self.put_before(first, moved)
-            return
-        for group in moved:
-            del self.ranks[bisect_left(self.ranks, self.rank[group])]
-            low += step
-            self.rank[group] = low
-            insort(self.ranks, low)
-
-    def merge(self, first: int, last: int, between: Iterable[int]) -> int:
-        """One group of both, in the place of the first; its number."""
-        self.put_before(first, between)
-        del self.ranks[bisect_left(self.ranks, self.rank[last])]
-        self.rank[last] = self.rank[first]
-        a, b = first, last
-        if len(self.members[a]) < len(self.members[b]):
-            a, b = b, a
-        del self.rank[b]
-        if b in self.sealed:
-            self.sealed.add(a)
-        for i in self.members[b]:
-            self.group[i] = a
-        self.members[a] = sorted(self.members[a] + self.members.pop(b))
-        self.read[a] |= self.read.pop(b)
-        self.steps[a] += self.steps.pop(b)
-        mine, others = self.sides[a], self.sides.pop(b)
-        shared = [v for v in others if v in mine]
-        mine.update(others)
-        for variable in shared:
-            if variable.owner is not None and self.is_within(variable, a):
-                del mine[variable]
-        return a
-
-    def is_within(self, variable: Variable, group: int) -> bool:
-        """Whether the group computes the variable, and nothing else reads it."""
-        assert variable.owner is not None
-        return self.of(variable.owner) == group and all(
-            isinstance(client, Apply) and self.of(client) == group
-            for client, _ in self.fgraph.clients[variable]
-        )
-
-    def operands(self, group: int) -> tuple[list[Variable], list[Variable]]:
-        """What a group reads from outside, and what of it is read outside."""
-        inside = set(self.nodes(group))
-        inputs: dict[Variable, None] = {}
-        outputs: dict[Variable, None] = {}
-        for node in self.nodes(group):
-            inputs.update((v, None) for v in node.inputs if v.owner not in inside)
-            for out in node.outputs:
-                if any(client not in inside for client, _ in self.fgraph.clients[out]):
-                    outputs[out] = None
-        return list(inputs), list(outputs)
-
-    def fits(self, groups: Iterable[int]) -> bool:
-        """Whether groups together stay within what one kernel takes."""
-        steps = sum(self.steps[group] for group in groups)
-        if steps > _MOST_STEPS:
-            return False
-        variables = {
-            v
-            for group in groups
-            for v in self.sides[group]
-            if not isinstance(v, Constant)
-        }
-        return len(variables) <= _MOST_OPERANDS
-
-
-def _cost(node: Apply) -> int:
-    """The number of steps of an elementwise node."""
-    scalar = node.op.scalar if isinstance(node.op, Elemwise) else None
-    return len(scalar.steps) if isinstance(scalar, Composite) else 1
-
-
-def is_fusible(node: Apply | None) -> bool:
-    """Whether the node is elementwise, in no input's place, and not about lengths.
-
-    Integers without axes on the host are what shapes are made of; they stay single.
-    """
-    if node is None or not isinstance(node.op, Elemwise) or node.op.destroy_map:
-        return False
-    kind = node.outputs[0].type
-    on_host = isinstance(kind, TensorType) and kind.ndim == 0
-    return not (on_host and kind.dtype[0] in "iu")
 
 
 def pattern(node: Apply) -> tuple[bool, ...]:

@@ -8,14 +8,16 @@ a view, runs before: `orderings` says so to whoever orders the nodes.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg import Blas
+from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape
 from gpuarray.compiler.ops.subtensor import Change, Subtensor
+from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 
@@ -68,11 +70,21 @@ class Memory:
         return not self.reaches(node, set(self.readers(views, node)))
 
     def may_take_input(self, root: Variable, out: Variable) -> bool:
-        """Whether an input of the graph may go for this result: it is its new value."""
-        if root not in self.destroyable or out not in self.kept:
+        """Whether an input of the graph may go for this result: it is its new value.
+
+        Or a view of the result is, as of a number computed with axes.
+        """
+        if root not in self.destroyable:
             return False
+        results = [
+            view
+            for view in self.fgraph.views_of(out)
+            if view in self.kept and is_plain_view(view)
+        ]
         index = self.new_value.get(root)
-        return index is None or self.fgraph.outputs[index] is out
+        return bool(results) and (
+            index is None or self.fgraph.outputs[index] in results
+        )
 
     def readers(self, views: Iterable[Variable], but: Apply) -> Iterator[Apply]:
         """The nodes other than one that read the memory."""
@@ -159,6 +171,13 @@ def overwriting(memory: Memory, node: Apply) -> Apply | None:
         op = with_scalar(node.op, node.op.scalar, pattern)
         if not pattern:
             return None
+    elif isinstance(node.op, Rowwise | Together):
+        pattern = elementwise_pattern(memory, node, node.op.may_overwrite)
+        op = copy.copy(node.op)
+        op.inplace_pattern = pattern
+        op.destroy_map = {out: [given] for out, given in pattern.items()}
+        if not pattern:
+            return None
     elif isinstance(node.op, Blas | Change):
         if not memory.may_destroy(node, 0, node.outputs[0]):
             return None
@@ -170,7 +189,11 @@ def overwriting(memory: Memory, node: Apply) -> Apply | None:
     return Apply(op, node.inputs, [out.type() for out in node.outputs])
 
 
-def elementwise_pattern(memory: Memory, node: Apply) -> dict[int, int]:
+def elementwise_pattern(
+    memory: Memory,
+    node: Apply,
+    may_overwrite: Callable[[int, int], bool] = lambda output, index: True,
+) -> dict[int, int]:
     """Which output may overwrite which input: of its type, each used once."""
     found: dict[int, int] = {}
     taken: set[Variable] = set()
@@ -178,7 +201,9 @@ def elementwise_pattern(memory: Memory, node: Apply) -> dict[int, int]:
         fitting = [
             index
             for index, given in enumerate(node.inputs)
-            if given.type == out.type and memory.fgraph.view_root(given) not in taken
+            if given.type == out.type
+            and may_overwrite(output, index)
+            and memory.fgraph.view_root(given) not in taken
         ]
         fitting.sort(key=lambda index: node.inputs[index] not in memory.destroyable)
         for index in fitting:

@@ -121,10 +121,14 @@ def _merge_one_pair(above: list[Variable], below: list[Variable]) -> bool:
 
 
 def cancel_factors(product: Product) -> Product:
-    """Positive factors that stand above and below go away."""
+    """Positive factors that stand above and below go away.
+
+    Not for a constant alone: in another order the product may overflow.
+    """
     above, below = list(product.above), []
     for factor in product.below:
-        found = _find(factor, above) if is_positive(factor) else None
+        can_go = factor.owner is not None and is_positive(factor)
+        found = _find(factor, above) if can_go else None
         if found is None:
             below.append(factor)
         else:

@@ -243,7 +243,7 @@ def is_shifted(x: Variable, axes: Sequence[int]) -> bool:
 
 def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:
     """The logarithm of the sum of exponentials over axes, for values of any size."""
-    largest = Reduce("maximum", axes)(x)
+    largest = Reduce("maximum", axes, of_none=True)(x)
     pivot = call("where", call("isfinite", largest), largest, number(0, largest))
     shifted = call("exp", call("sub", x, keep_dims(pivot, axes, x.type.ndim)))
     total = Reduce("add", axes)(shifted)

@@ -309,6 +309,25 @@ int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src) {
   return gpudata_read(dst, src->data, src->offset, dst_sz);
 }
 
+int GpuArray_read_all(unsigned int n, void *const *dsts, const GpuArray *const *srcs) {
+  if (n > 0 && (dsts == NULL || srcs == NULL))
+    return ga__fail_null(__func__, "list");
+  for (unsigned int done = 0; done < n;) {
+    ga_reading list[GA_READ_AT_ONCE];
+    unsigned int count = 0;
+    for (; done < n && count < GA_READ_AT_ONCE; done++) {
+      const GpuArray *a = srcs[done];
+      GA_TRY(ga__array_check(a, "read"));
+      size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
+      GA_TRY(check_block(a, size, "read"));
+      if (size > 0)
+        list[count++] = (ga_reading){dsts[done], a->data, NULL, a->offset, size};
+    }
+    GA_TRY(ga__buffers_read(count, list));
+  }
+  return GA_NO_ERROR;
+}
+
 int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz) {
   GA_TRY(check_block(dst, src_sz, "write"));
   GA_TRY(ga__array_writeable(dst, "write"));

@@ -226,9 +226,20 @@ typedef struct ga_collectives {
                     int typecode);
 } ga_collectives;
 
+/* Bytes that the host wants; none of them is nothing. */
+typedef struct ga_reading {
+  void *host;
+  gpudata *buffer;
+  void *memory; /* the buffer's */
+  size_t offset, size;
+} ga_reading;
+
 typedef struct ga_backend {
-  const char *name;      /* "cuda" */
-  const char *prelude;   /* the kernel language's words in this vendor's dialect */
+  const char *name;    /* "cuda" */
+  const char *prelude; /* the kernel language's words in this vendor's dialect */
+  /* Functions in place of the language's, for texts that call one on a processor: a
+   * list that ends with NULL, or NULL. */
+  const char *const *math;
   bool compiles_at_once; /* compile gains when several threads call it */
 
   /* Adds what was searched and found, a line each. Loads the libraries if that was not
@@ -257,6 +268,8 @@ typedef struct ga_backend {
 
   /* Waits until the bytes are on the host. */
   int (*read)(void *device, void *host, void *memory, size_t offset, size_t size);
+  /* (optional) The same for several at once, with one wait where they are small. */
+  int (*read_all)(void *device, unsigned int n, const ga_reading *list);
   /* Returns when `host` may be reused; goes through pinned memory where it pays.
    * *waited becomes true where the host waited for queued work, and is left alone
    * elsewhere. */

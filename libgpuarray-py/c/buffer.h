@@ -39,4 +39,9 @@ int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz);
 /* Sets `size` bytes from `offset`. */
 int ga__buffer_fill(gpudata *buffer, size_t offset, unsigned char byte, size_t size);
 
+#define GA_READ_AT_ONCE 32 /* readings that wait once */
+/* Reads at most so many, of one context, none of them empty; with one wait where the
+ * backend can. Fills in list[i].memory. */
+int ga__buffers_read(unsigned int n, ga_reading *list);
+
 #endif

@@ -413,3 +413,13 @@ int gpucontext_sync(gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   return ga__context_wait(ctx);
 }
+
+int gpucontext_set_blocking(gpucontext *ctx, int on) {
+  GA_TRY(ga__context_check(ctx));
+  atomic_store(&ctx->is_blocking, on != 0);
+  return GA_NO_ERROR;
+}
+
+int gpucontext_blocking(gpucontext *ctx) {
+  return ctx != NULL && atomic_load(&ctx->is_blocking);
+}

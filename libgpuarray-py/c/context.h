@@ -31,10 +31,10 @@ struct _gpucontext {
   gpuqueue main_queue; /* the default one: `device` itself */
   gpuqueue *queues[GPUARRAY_MAX_QUEUES]; /* by place; of queue_lock, as are the next */
   uint64_t tickets[GPUARRAY_MAX_QUEUES]; /* where the next queue of a place goes on */
-  unsigned int epoch;     /* counts how often there came to be several queues */
-  atomic_bool has_queues; /* besides the default one */
-  bool is_single;         /* there shall be no other queue */
-  bool is_blocking;       /* each launch waits */
+  unsigned int epoch;      /* counts how often there came to be several queues */
+  atomic_bool has_queues;  /* besides the default one */
+  bool is_single;          /* there shall be no other queue */
+  atomic_bool is_blocking; /* each launch waits */
   ga_launches launches;
   atomic_size_t waits;           /* of the host for the device, so far */
   _Atomic(gpuprofile *) profile; /* that is running, or NULL; set with queue_lock */

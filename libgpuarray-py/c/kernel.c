@@ -3,11 +3,13 @@
 #include "c/kernel.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "c/dump.h"
+#include "c/report.h"
 #include "c/tape.h"
 
 #define N_BUCKETS 256
@@ -92,6 +94,7 @@ int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
   }
   k->context = ctx;
   k->kernel = kernel;
+  k->program = p;
   atomic_init(&k->references, 1);
   k->shown = shown;
   snprintf(k->name, sizeof k->name, "%s", name);
@@ -183,6 +186,42 @@ int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source) {
   pthread_mutex_unlock(&ctx->slow_lock);
   if (status == GA_NO_ERROR)
     *out = found;
+  return status;
+}
+
+gpukernel *ga__kernel_known(gpucontext *ctx, const ga_source *source) {
+  return check_source(source) == GA_NO_ERROR ? find_kernel(ctx, source) : NULL;
+}
+
+const char *ga__kernel_body(const gpukernel *k) {
+  if (!k->of_context)
+    return NULL;
+  return ((const entry *)(const void *)((const char *)k - offsetof(entry, kernel)))
+      ->body;
+}
+
+int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+                     const char *name, const char *shown, const char *body) {
+  ga_source source = {0};
+  gpukernel *k;
+  if (body == NULL)
+    return ga__user_kernel_adopt(out, ctx, program, name);
+  GA_TRY(open_table(ctx));
+  snprintf(source.name, sizeof source.name, "%s", name);
+  ga__strbuf_add(&source.body, body);
+  int status = ga__strbuf_status(&source.body);
+  k = status == GA_NO_ERROR ? find_kernel(ctx, &source) : NULL;
+  if (status == GA_NO_ERROR && k == NULL) {
+    status = add_entry(&k, ctx, &source, program);
+    const char *kept = status == GA_NO_ERROR ? ga__intern(shown) : NULL;
+    if (kept)
+      k->shown = kept;
+  }
+  ga__strbuf_clear(&source.body);
+  if (status == GA_NO_ERROR) {
+    gpukernel_retain(k);
+    *out = k;
+  }
   return status;
 }
 
@@ -302,9 +341,10 @@ size_t ga__kernel_threads(const gpukernel *k) {
 static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
   if (reports)
     atomic_store(&q->reports, true);
-  if (ctx->is_blocking)
-    return ga__queue_wait(q);
-  return ga__launches_mark(q, 1);
+  if (!ctx->is_blocking)
+    return ga__launches_mark(q, 1);
+  GA_TRY(ga__queue_wait(q));
+  return ga__report_check(q);
 }
 
 /* Queues a launch on this thread's queue. `reports`: it has the word of report.c. */

@@ -16,6 +16,7 @@ struct _gpukernel {
   atomic_uint references;
   bool of_context; /* the context keeps it, so that it does not keep the context */
   void *kernel;    /* the backend's */
+  const ga_program *program;
   size_t threads;
   char name[GA_KERNEL_NAME];
   const char *shown;         /* the name, interned, for the ring of launches */
@@ -56,6 +57,18 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch);
 /* Fills what every kernel has; slow_lock is held. */
 int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *program,
                     const char *name);
+
+/* For files. The kernel of this source if the context has it, or NULL. */
+gpukernel *ga__kernel_known(gpucontext *ctx, const ga_source *source);
+/* The body that a kernel of the context was made from; NULL for a user's kernel. */
+const char *ga__kernel_body(const gpukernel *k);
+/* The kernel called `name` of a program, as if made from `body`; without one a user's
+ * kernel. *out is a reference. slow_lock is held. */
+int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+                     const char *name, const char *shown, const char *body);
+/* user_kernel.c's part of it. */
+int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+                          const char *name);
 
 /* Threads of a block for this kernel at most. */
 size_t ga__kernel_threads(const gpukernel *k);

@@ -35,6 +35,7 @@ int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
     return GA_MEMORY_ERROR;
   }
   p->context = ctx;
+  p->most_bindings = GA_BINDINGS;
   gpucontext_retain(ctx);
   pthread_mutex_init(&p->lock, NULL);
   *res = p;
@@ -49,16 +50,13 @@ void ga__plan_clear_step(ga_step *s) {
   ga__free(s->outs);
   ga__free(s->stretch);
   ga__free(s->inplace);
+  ga__free(s->when);
 }
 
 void GpuPlan_free(GpuPlan *p) {
   if (p == NULL)
     return;
-  while (p->bound != NULL) {
-    ga_bound *next = p->bound->next;
-    ga__bound_free(p->bound);
-    p->bound = next;
-  }
+  ga__bound_clear(p);
   for (unsigned int i = 0; i < p->n_steps; i++)
     ga__plan_clear_step(&p->steps[i]);
   for (unsigned int i = 0; i < p->n_values; i++)
@@ -69,7 +67,10 @@ void GpuPlan_free(GpuPlan *p) {
   ga__free(p->int_inputs);
   ga__free(p->outputs);
   ga__free(p->destroyed);
+  ga__free(p->fixed);
   ga__free(p->signature);
+  ga__branch_clear(p);
+  ga__views_clear(p);
   ga__free(p->name);
   pthread_mutex_destroy(&p->lock);
   gpucontext_deref(p->context);
@@ -136,7 +137,7 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
   v.input = (int)p->n_inputs;
   GA_TRY(new_value(value, p, v));
   p->inputs[p->n_inputs++] = *value;
-  p->signature_length += 1 + 2 * (size_t)nd;
+  p->signature_length += ga__layout_words(nd);
   return GA_NO_ERROR;
 }
 
@@ -173,6 +174,8 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   int status = s.label == NULL || s.ins == NULL || s.outs == NULL ? GA_MEMORY_ERROR
                                                                   : GA_NO_ERROR;
   if (status == GA_NO_ERROR)
+    status = ga__branch_guard(&s, p, label, n_in, ins);
+  if (status == GA_NO_ERROR)
     status = grow((void **)&p->steps, &p->step_capacity, p->n_steps, sizeof *p->steps);
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
     status = new_value(&s.outs[i], p, results[i]);
@@ -187,6 +190,7 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   }
   for (unsigned int i = 0; i < n_out; i++) {
     p->values[s.outs[i]].last_use = p->n_steps;
+    p->values[s.outs[i]].maker = p->n_steps + 1;
     outs[i] = s.outs[i];
   }
   p->steps[p->n_steps++] = s;
@@ -267,26 +271,43 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
 
 #define STEP_SOURCES 6 /* the most that one step has */
 
-int GpuPlan_prepare(GpuPlan *p) {
-  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
   size_t room = (size_t)p->n_steps * STEP_SOURCES + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
-  const ga_source **list = ga__alloc(room, sizeof *list);
-  int status = sources == NULL || list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+  int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
-    unsigned int n = 0;
-    status = step_sources(sources + total, &n, p, &p->steps[i]);
-    total += n;
+    unsigned int more = 0;
+    status = step_sources(sources + total, &more, p, &p->steps[i]);
+    total += more;
   }
-  for (unsigned int i = 0; i < total; i++)
-    list[i] = &sources[i];
-  if (status == GA_NO_ERROR && total > 0)
-    status = ga__kernel_prepare(p->context, total, list);
-  for (unsigned int i = 0; i < total; i++)
+  if (status == GA_NO_ERROR) {
+    *out = sources;
+    *n = total;
+  } else
+    ga__plan_free_sources(sources, total);
+  return status;
+}
+
+void ga__plan_free_sources(ga_source *sources, unsigned int n) {
+  for (unsigned int i = 0; i < n; i++)
     ga__strbuf_clear(&sources[i].body);
   ga__free(sources);
-  ga__free(list);
+}
+
+int GpuPlan_prepare(GpuPlan *p) {
+  ga_source *sources;
+  unsigned int n;
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+  GA_TRY(ga__plan_sources(&sources, &n, p));
+  const ga_source **list = ga__alloc(n + 1, sizeof *list);
+  int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+  for (unsigned int i = 0; list && i < n; i++)
+    list[i] = &sources[i];
+  if (status == GA_NO_ERROR && n > 0)
+    status = ga__kernel_prepare(p->context, n, list);
+  ga__plan_free_sources(sources, n);
+  ga__free((void *)list);
   return status;
 }
 

@@ -18,7 +18,9 @@ enum ga_step_kind {
   GA_STEP_RESHAPE,
   GA_STEP_BROADCAST,
   GA_STEP_COPY,
-  GA_STEP_FUNCTION /* the caller's own; no file holds one */
+  GA_STEP_CHOOSE,  /* one of two arrays */
+  GA_STEP_INDEX,   /* a view by integers and slices */
+  GA_STEP_FUNCTION /* the caller's own */
 };
 
 typedef struct ga_value {
@@ -29,7 +31,14 @@ typedef struct ga_value {
   int input;             /* its index among the inputs, or the integer inputs; or -1 */
   GpuArray constant;     /* data NULL unless it is one */
   unsigned int last_use; /* the last step that reads it; n_steps for a result */
+  unsigned int maker;    /* one more than the step that computes it; 0 for none */
 } ga_value;
+
+/* An integer that must be true, or else false. */
+typedef struct ga_condition {
+  unsigned int value;
+  bool wanted;
+} ga_condition;
 
 typedef struct ga_step {
   enum ga_step_kind kind;
@@ -48,21 +57,25 @@ typedef struct ga_step {
   unsigned int nd; /* of a view */
   int pattern[GA_MAX_NDIM];
   gpuplan_function function;
-  void *data; /* the function's */
+  void *data;         /* the function's */
+  ga_condition *when; /* all must hold, or the step is passed over */
+  unsigned int n_when;
 } ga_step;
 
 /* The plan bound to one signature: what a run only has to replay. */
 typedef struct ga_bound {
-  struct ga_bound *next; /* most recently used first */
+  struct ga_bound *next, *previous; /* most recently used first */
+  struct ga_bound *chain;           /* of the same bucket */
+  uint64_t hash;
   uint64_t *signature;
   ga_tape *tape;
   GpuArray *outputs;    /* on stand-ins */
-  gpudata **inputs;     /* the inputs' stand-ins */
+  gpudata **inputs;     /* the stand-ins of inputs, then of p->views */
   ga_binding *bindings; /* scratch of a replay, one for each slot */
   unsigned int n_outputs;
 } ga_bound;
 
-#define GA_MAX_BINDINGS 64 /* signatures kept for a plan */
+#define GA_BINDINGS 64 /* signatures kept for a plan, if nothing else is said */
 
 struct _GpuPlan {
   gpucontext *context;
@@ -75,15 +88,41 @@ struct _GpuPlan {
   unsigned int n_inputs, input_capacity;
   unsigned int n_int_inputs, int_input_capacity;
   unsigned int n_outputs, output_capacity;
-  bool *destroyed;         /* inputs whose memory a step takes over */
-  size_t signature_length; /* words */
-  uint64_t *signature;     /* scratch of a run */
-  ga_bound *bound;
+  bool *destroyed;    /* inputs whose memory a step takes over */
+  ga_condition *when; /* of the steps that are added now */
+  unsigned int n_when;
+  bool *settles;            /* for each value: whether a signature holds the integer */
+  unsigned int *conditions; /* integers whose truth a signature holds */
+  unsigned int n_conditions;
+  unsigned int *early; /* steps on integers that can run before a binding is known */
+  unsigned int n_early;
+  long long *integers; /* scratch: what these steps give */
+  GpuArray *arrays;    /* scratch: the same of views, and the inputs; or NULL */
+  unsigned int *views; /* of these steps, those that the recorded ones read */
+  unsigned int n_views;
+  bool *hidden;             /* inputs that only views read; NULL: none */
+  bool *fixed;              /* of inputs, then views: see ga__tape_fixed */
+  size_t signature_length;  /* words; complete once ga__branch_settle has run */
+  uint64_t *signature;      /* scratch of a run */
+  ga_bound *bound, *oldest; /* by their last use */
+  ga_bound **buckets;       /* by their hash; as many as a power of two */
+  unsigned int n_buckets, most_bindings;
+  bool holds;
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */
 };
 
 void ga__bound_free(ga_bound *bound);
+/* Ends the recording of its tape, once the outputs are there. */
+int ga__bound_finish(ga_bound *bound);
+/* Keeps a binding, with its signature, as the latest used; the oldest goes if there is
+ * no room. The plan takes it, also on failure. */
+int ga__bound_add(GpuPlan *p, ga_bound *bound);
+/* The binding of p->signature, as the latest used; NULL if there is none. */
+ga_bound *ga__bound_find(GpuPlan *p);
+void ga__bound_clear(GpuPlan *p);
+/* Notes which inputs and views the binding has fixed. */
+void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound);
 
 /* Bytes: how far an input's offset is looked at by kernels, and so by a signature. */
 #define GA_PLAN_ALIGNMENT 16
@@ -91,6 +130,16 @@ void ga__bound_free(ga_bound *bound);
 /* Where in its buffer an input is taken to begin: the last place before all of its
  * elements, those of negative strides too, that is aligned. */
 size_t ga__plan_origin(const GpuArray *a);
+/* The same for slot `i` of a tape of `p`: the buffer's own beginning where the slot is
+ * fixed. */
+size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a);
+
+/* How many words of a signature an array's layout takes. */
+static inline size_t ga__layout_words(unsigned int nd) {
+  return 2 + 2 * (size_t)nd;
+}
+/* The value whose memory `value` is a view of, as far as the plan tells. */
+unsigned int ga__plan_root(const GpuPlan *p, unsigned int value);
 
 /* What plan.c and plan_add.c share: checks that name the step, and the making of one.
  * GA_VALUE_ERROR if one of the pointers is NULL: the plan, where its result goes, what
@@ -114,6 +163,14 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
                       const ga_value *results, unsigned int *outs);
 void ga__plan_clear_step(ga_step *s);
 
+/* Settles, once all steps are there, what signatures hold and which inputs are written.
+ */
+int ga__plan_settle(GpuPlan *p);
+
+/* The sources of the kernels that the steps may launch. */
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p);
+void ga__plan_free_sources(ga_source *sources, unsigned int n);
+
 /* Runs the steps of `p` on stand-ins for `ins` and keeps the tape in *out. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step);
@@ -124,6 +181,35 @@ typedef struct ga_frame {
   GpuArray *arrays;
   long long *integers;
 } ga_frame;
+
+/* Steps under conditions (plan_branch.c). The guard of a new step, checked to read
+ * nothing that other conditions keep from being computed. */
+int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
+                     const unsigned int *ins);
+/* Whether the frame's integers let the step run. */
+bool ga__branch_taken(const ga_frame *f, const ga_step *s);
+int ga__branch_choose(ga_frame *f, const ga_step *s);
+/* What stands for a result that was not computed: an array of one element. */
+int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value);
+/* Settles what signatures hold of integers, and then writes it to *words. */
+int ga__branch_settle(GpuPlan *p);
+int ga__branch_sign(uint64_t **words, GpuPlan *p, const GpuArray *const *ins,
+                    const long long *ints, int *failed_step);
+void ga__branch_clear(GpuPlan *p);
+
+/* Views (plan_view.c). */
+int ga__step_index(ga_frame *f, const ga_step *s);
+/* How many integers an axis of this form takes. */
+unsigned int ga__index_integers(int form);
+/* Whether views are to be taken before a signature is formed. */
+bool ga__views_are_early(const GpuPlan *p);
+/* Settles which views those are, and which inputs a signature does without. */
+int ga__views_settle(GpuPlan *p, const bool *early);
+/* Around the steps before a signature: p->arrays has the inputs, then the views until
+ * the end. */
+void ga__views_begin(GpuPlan *p, const GpuArray *const *ins);
+void ga__views_end(GpuPlan *p);
+void ga__views_clear(GpuPlan *p);
 
 /* Does one step: its results are put into the frame. */
 int ga__step_run(ga_frame *f, const ga_step *s);

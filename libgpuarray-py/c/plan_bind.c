@@ -27,17 +27,34 @@ size_t ga__plan_origin(const GpuArray *a) {
   return first - first % GA_PLAN_ALIGNMENT;
 }
 
-/* Puts the inputs on stand-ins, the integers and the constants into the frame. */
+size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a) {
+  return p->fixed[i] ? 0 : ga__plan_origin(a);
+}
+
+/* Puts an array that a run gives on a stand-in into the frame. */
+static int load_input(ga_frame *f, ga_bound *bound, unsigned int slot,
+                      unsigned int value, const GpuArray *given) {
+  GpuArray *a = &f->arrays[value];
+  GA_TRY(ga__tape_input(&bound->inputs[slot], bound->tape));
+  if (given->data == NULL)
+    return GA_NO_ERROR; /* a view in a branch that is not taken */
+  *a = *given;
+  a->data = bound->inputs[slot];
+  a->offset = given->offset - ga__plan_base(f->plan, slot, given);
+  return GA_NO_ERROR;
+}
+
+/* Puts the inputs and views on stand-ins, the integers and the constants into the
+ * frame. */
 static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
                       const long long *ints) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; i < p->n_inputs; i++) {
-    GpuArray *a = &f->arrays[p->inputs[i]];
-    GA_TRY(ga__tape_input(&bound->inputs[i], bound->tape));
-    *a = *ins[i];
-    a->data = bound->inputs[i];
-    a->offset = ins[i]->offset - ga__plan_origin(ins[i]);
-  }
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    GA_TRY(load_input(f, bound, i, p->inputs[i], ins[i]));
+  for (unsigned int i = 0; i < p->n_views; i++)
+    GA_TRY(load_input(f, bound, p->n_inputs + i, p->views[i], &p->arrays[p->views[i]]));
+  if (p->n_views > 0)
+    memcpy(f->integers, p->integers, p->n_values * sizeof *f->integers);
   for (unsigned int i = 0; i < p->n_int_inputs; i++)
     f->integers[p->int_inputs[i]] = ints[i];
   for (unsigned int i = 0; i < p->n_values; i++)
@@ -60,11 +77,21 @@ static void drop_dead(ga_frame *f, unsigned int step) {
 
 static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
   const GpuPlan *p = f->plan;
+  unsigned int n_done = 0; /* steps that were done before the signature */
   for (unsigned int i = 0; i < p->n_steps; i++) {
+    if (p->n_views > 0 && n_done < p->n_early && p->early[n_done] == i) {
+      n_done++;
+      continue;
+    }
+    if (!ga__branch_taken(f, &p->steps[i])) {
+      drop_dead(f, i);
+      continue;
+    }
     const char *label = ga__intern(p->steps[i].label);
     if (label == NULL)
       return GA_MEMORY_ERROR;
     const char *own = ga__label_swap(label);
+    ga__tape_set_step(bound->tape, i + 1);
     int status = ga__step_run(f, &p->steps[i]);
     ga__label_swap(own);
     if (status != GA_NO_ERROR) {
@@ -73,12 +100,16 @@ static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
     }
     drop_dead(f, i);
   }
-  for (unsigned int i = 0; i < p->n_outputs; i++)
-    GA_TRY(GpuArray_view(&bound->outputs[i], &f->arrays[p->outputs[i]]));
+  for (unsigned int i = 0; i < p->n_outputs; i++) {
+    GpuArray *a = &f->arrays[p->outputs[i]];
+    if (a->data == NULL)
+      GA_TRY(ga__branch_absent(a, p, p->outputs[i]));
+    GA_TRY(GpuArray_view(&bound->outputs[i], a));
+  }
   return GA_NO_ERROR;
 }
 
-static int finish(ga_bound *bound) {
+int ga__bound_finish(ga_bound *bound) {
   unsigned int n_slots = ga__tape_slots(bound->tape);
   bool *kept = ga__alloc(n_slots + 1, sizeof *kept);
   bound->bindings = ga__alloc(n_slots + 1, sizeof *bound->bindings);
@@ -104,7 +135,8 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
     goto done;
   bound->n_outputs = p->n_outputs;
   bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *bound->outputs);
-  bound->inputs = ga__alloc(p->n_inputs + 1, sizeof *bound->inputs);
+  bound->inputs =
+      ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *bound->inputs);
   bound->signature = ga__alloc(p->signature_length + 1, sizeof *bound->signature);
   if (bound->outputs == NULL || bound->inputs == NULL || bound->signature == NULL)
     goto done;
@@ -120,7 +152,7 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
     GpuArray_clear(&f.arrays[i]);
   ga__tape_set_current(NULL);
   if (status == GA_NO_ERROR)
-    status = finish(bound);
+    status = ga__bound_finish(bound);
 
 done:
   ga__free(f.arrays);

@@ -1,134 +1,46 @@
 /* Reads a plan from a file by building it again. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "c/array.h"
 #include "c/hash.h"
-#include "c/plan.h"
 #include "c/plan_file.h"
 #include "c/reduce_source.h"
 
-static int system_fail(const char *what, const char *path) {
-  return GA_FAIL(GA_SYS_ERROR, "plan: %s %s: %s", what, path, strerror(errno));
-}
-
-/* What is left of a body. Once something does not fit, everything reads as 0. */
-typedef struct reader {
-  const char *at;
-  size_t left;
-  bool failed;
-} reader;
-
-static const char *take(reader *r, size_t size) {
-  if (size > r->left) {
-    r->failed = true;
-    r->left = 0;
-    return NULL;
-  }
-  const char *bytes = r->at;
-  r->at += size;
-  r->left -= size;
-  return bytes;
-}
-
-static uint64_t get_int(reader *r) {
-  uint64_t value = 0;
-  const char *bytes = take(r, 8);
-  for (int i = 0; bytes && i < 8; i++)
-    value |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
-  return value;
-}
-
-/* A number that must be at most `most`. */
-static unsigned int get_uint(reader *r, unsigned int most) {
-  uint64_t value = get_int(r);
-  if (value > most)
-    r->failed = true;
-  return r->failed ? 0 : (unsigned int)value;
-}
-
-static double get_double(reader *r) {
-  uint64_t word = get_int(r);
-  double value;
-  memcpy(&value, &word, sizeof value);
-  return value;
-}
-
-/* A copy that `texts` owns, or NULL; texts in the body have no end mark. */
-typedef struct texts {
-  char **list;
-  unsigned int n;
-} texts;
-
-static const char *get_text(reader *r, texts *owned) {
-  uint64_t size = get_int(r);
-  if (size == 0)
-    return NULL;
-  const char *bytes = take(r, size - 1);
-  char *copy = bytes ? ga__alloc(size, 1) : NULL;
-  char **list =
-      copy ? ga__realloc(owned->list, owned->n + 1, sizeof *owned->list) : NULL;
-  if (list == NULL) {
-    r->failed = true;
-    ga__free(copy);
-    return NULL;
-  }
-  memcpy(copy, bytes, size - 1);
-  owned->list = list;
-  owned->list[owned->n++] = copy;
-  return copy;
-}
-
-static void free_texts(texts *owned) {
-  for (unsigned int i = 0; i < owned->n; i++)
-    ga__free(owned->list[i]);
-  ga__free(owned->list);
-}
-
-static int malformed(void) {
+int ga__plan_malformed(void) {
   return GA_FAIL(GA_VALUE_ERROR, "plan load: the file's content makes no plan");
 }
 
 /* The lists of a step, of as many entries as any step may have. */
-#define MAX_VALUES GA_MAX_ARGS
 typedef struct step_data {
   enum ga_step_kind kind;
   const char *label;
   unsigned int n_in, n_out;
-  unsigned int ins[MAX_VALUES], outs[MAX_VALUES], stretch[MAX_VALUES];
-  int inplace[MAX_VALUES];
-  gpuelemwise_arg args[2 * MAX_VALUES];
+  unsigned int ins[GA_PLAN_MOST], outs[GA_PLAN_MOST], stretch[GA_PLAN_MOST];
+  int inplace[GA_PLAN_MOST];
+  gpuelemwise_arg args[2 * GA_PLAN_MOST];
 } step_data;
 
-static void get_uints(reader *r, unsigned int *list, unsigned int n) {
+static void get_uints(ga_reader *r, unsigned int *list, unsigned int n) {
   for (unsigned int i = 0; i < n; i++)
-    list[i] = get_uint(r, UINT32_MAX);
+    list[i] = ga__get_uint(r, UINT32_MAX);
 }
 
-static void get_args(reader *r, texts *owned, gpuelemwise_arg *args, unsigned int n) {
+static void get_args(ga_reader *r, ga_texts *owned, gpuelemwise_arg *args,
+                     unsigned int n) {
   for (unsigned int i = 0; i < n; i++) {
-    args[i].name = get_text(r, owned);
-    args[i].typecode = (int)get_uint(r, GA_NBASE);
-    args[i].flags = (int)get_uint(r, GE_SCALAR | GE_READ | GE_WRITE);
+    args[i].name = ga__get_text(r, owned);
+    args[i].typecode = (int)ga__get_uint(r, GA_NBASE);
+    args[i].flags = (int)ga__get_uint(r, GE_SCALAR | GE_READ | GE_WRITE);
     if (args[i].name == NULL)
       r->failed = true;
   }
 }
 
-/* An index of an input of the step, or -1. */
-static int get_place(reader *r, unsigned int n_in) {
-  int64_t place = (int64_t)get_int(r);
-  if (place < -1 || place >= (int64_t)n_in)
-    r->failed = true;
-  return r->failed ? -1 : (int)place;
-}
-
-static int read_elemwise(GpuPlan *p, reader *r, texts *owned, step_data *d) {
+static int read_elemwise(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
   gpuplan_elemwise step = {.size = sizeof step,
                            .label = d->label,
-                           .preamble = get_text(r, owned),
-                           .expr = get_text(r, owned),
+                           .preamble = ga__get_text(r, owned),
+                           .expr = ga__get_text(r, owned),
                            .n_out = d->n_out,
                            .out_args = d->args,
                            .inplace = d->inplace,
@@ -139,12 +51,12 @@ static int read_elemwise(GpuPlan *p, reader *r, texts *owned, step_data *d) {
   get_args(r, owned, d->args, d->n_out + d->n_in);
   get_uints(r, d->stretch, d->n_in);
   for (unsigned int i = 0; i < d->n_out; i++)
-    d->inplace[i] = get_place(r, d->n_in);
-  return r->failed || step.expr == NULL ? malformed()
+    d->inplace[i] = ga__get_place(r, d->n_in);
+  return r->failed || step.expr == NULL ? ga__plan_malformed()
                                         : GpuPlan_elemwise(p, d->outs, &step);
 }
 
-static int read_reduce(GpuPlan *p, reader *r, texts *owned, step_data *d) {
+static int read_reduce(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
   gpureduction_component components[GA_REDUCE_VALUES];
   gpureduction_result results[GA_REDUCE_VALUES];
   gpureduction_spec spec = {.size = sizeof spec,
@@ -152,43 +64,44 @@ static int read_reduce(GpuPlan *p, reader *r, texts *owned, step_data *d) {
                             .inputs = d->args,
                             .components = components,
                             .results = results};
-  unsigned int axes = get_uint(r, UINT32_MAX);
-  spec.preamble = get_text(r, owned);
-  spec.prologue = get_text(r, owned);
-  spec.map = get_text(r, owned);
-  spec.combine = get_text(r, owned);
-  spec.identity = get_text(r, owned);
-  spec.acc_typecode = (int)get_uint(r, GA_NBASE);
-  spec.out_typecode = (int)get_uint(r, GA_NBASE);
-  spec.epilogue = get_text(r, owned);
-  spec.flags = get_uint(r, UINT32_MAX);
-  spec.n_components = get_uint(r, GA_REDUCE_VALUES);
+  unsigned int axes = ga__get_uint(r, UINT32_MAX);
+  spec.preamble = ga__get_text(r, owned);
+  spec.prologue = ga__get_text(r, owned);
+  spec.map = ga__get_text(r, owned);
+  spec.combine = ga__get_text(r, owned);
+  spec.identity = ga__get_text(r, owned);
+  spec.acc_typecode = (int)ga__get_uint(r, GA_NBASE);
+  spec.out_typecode = (int)ga__get_uint(r, GA_NBASE);
+  spec.epilogue = ga__get_text(r, owned);
+  spec.flags = ga__get_uint(r, UINT32_MAX);
+  spec.n_components = ga__get_uint(r, GA_REDUCE_VALUES);
   for (unsigned int i = 0; i < spec.n_components; i++) {
-    components[i].map = get_text(r, owned);
-    components[i].combine = get_text(r, owned);
-    components[i].identity = get_text(r, owned);
-    components[i].typecode = (int)get_uint(r, GA_NBASE);
+    components[i].map = ga__get_text(r, owned);
+    components[i].combine = ga__get_text(r, owned);
+    components[i].identity = ga__get_text(r, owned);
+    components[i].typecode = (int)ga__get_uint(r, GA_NBASE);
   }
-  spec.n_results = get_uint(r, GA_REDUCE_VALUES);
+  spec.n_results = ga__get_uint(r, GA_REDUCE_VALUES);
   for (unsigned int i = 0; i < spec.n_results; i++) {
-    results[i].epilogue = get_text(r, owned);
-    results[i].typecode = (int)get_uint(r, GA_NBASE);
+    results[i].epilogue = ga__get_text(r, owned);
+    results[i].typecode = (int)ga__get_uint(r, GA_NBASE);
   }
   get_args(r, owned, d->args, d->n_in);
   get_uints(r, d->stretch, d->n_in);
   return r->failed
-             ? malformed()
+             ? ga__plan_malformed()
              : GpuPlan_reduce(p, d->outs, d->label, &spec, d->ins, d->stretch, axes);
 }
 
-static int read_product(GpuPlan *p, reader *r, const step_data *d, unsigned int *out) {
-  double alpha = get_double(r), beta = get_double(r);
-  cb_transpose ta = (cb_transpose)get_uint(r, cb_conj_trans);
-  cb_transpose tb = (cb_transpose)get_uint(r, cb_conj_trans);
-  int inplace = (int)get_uint(r, 1);
+static int read_product(GpuPlan *p, ga_reader *r, const step_data *d,
+                        unsigned int *out) {
+  double alpha = ga__get_double(r), beta = ga__get_double(r);
+  cb_transpose ta = (cb_transpose)ga__get_uint(r, cb_conj_trans);
+  cb_transpose tb = (cb_transpose)ga__get_uint(r, cb_conj_trans);
+  int inplace = (int)ga__get_uint(r, 1);
   unsigned int added = d->n_in == 3 ? d->ins[2] : 0;
   if (r->failed || d->n_in < 2)
-    return malformed();
+    return ga__plan_malformed();
   if (d->kind == GA_STEP_GEMV)
     return GpuPlan_gemv(p, out, d->label, alpha, d->ins[0], ta, d->ins[1], beta, added,
                         inplace);
@@ -196,30 +109,69 @@ static int read_product(GpuPlan *p, reader *r, const step_data *d, unsigned int 
                       added, inplace);
 }
 
-static int read_dimshuffle(GpuPlan *p, reader *r, const step_data *d,
+static int read_dimshuffle(GpuPlan *p, ga_reader *r, const step_data *d,
                            unsigned int *out) {
   int pattern[GA_MAX_NDIM];
-  unsigned int nd = get_uint(r, GA_MAX_NDIM);
+  unsigned int nd = ga__get_uint(r, GA_MAX_NDIM);
   for (unsigned int i = 0; i < nd; i++)
-    pattern[i] = get_place(r, GA_MAX_NDIM);
-  return r->failed ? malformed()
+    pattern[i] = ga__get_place(r, GA_MAX_NDIM);
+  return r->failed ? ga__plan_malformed()
                    : GpuPlan_dimshuffle(p, out, d->label, d->ins[0], nd, pattern);
+}
+
+static int read_index(GpuPlan *p, ga_reader *r, const step_data *d, unsigned int *out) {
+  int form[GA_MAX_NDIM];
+  unsigned int n = ga__get_uint(r, GA_MAX_NDIM), integers = 0;
+  for (unsigned int i = 0; i < n; i++) {
+    form[i] = ga__get_place(r, 2 * GP_INDEX_SLICE);
+    integers += form[i] < 0 ? 0 : ga__index_integers(form[i]);
+  }
+  return r->failed || integers != d->n_in - 1
+             ? ga__plan_malformed()
+             : GpuPlan_index(p, out, d->label, d->ins[0], n, form, d->ins + 1);
+}
+
+/* What stands for a function that the file cannot hold: bindings that came with the
+ * plan need none. */
+static int absent_function(void *data, GpuArray *const *outs,
+                           const GpuArray *const *ins, const long long *ints) {
+  (void)data, (void)outs, (void)ins, (void)ints;
+  return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                 "this step is a function of the program that saved the plan: on "
+                 "another device, and with shapes or layouts that the plan was not "
+                 "run with before it was saved, only that program can run it");
+}
+
+static int read_function(GpuPlan *p, ga_reader *r, step_data *d) {
+  gpuplan_type types[GA_PLAN_MOST];
+  for (unsigned int i = 0; i < d->n_out; i++) {
+    types[i].typecode = (int)ga__get_uint(r, GA_NBASE);
+    types[i].nd = ga__get_uint(r, GA_MAX_NDIM);
+    d->inplace[i] = ga__get_place(r, d->n_in);
+  }
+  return r->failed ? ga__plan_malformed()
+                   : GpuPlan_function(p, d->outs, d->label, absent_function, NULL,
+                                      d->n_in, d->ins, d->n_out, types, d->inplace);
 }
 
 /* How many inputs a step of this kind has at least. */
 static unsigned int least_inputs(enum ga_step_kind kind) {
-  return kind == GA_STEP_INT ? 0 : kind == GA_STEP_INT_OP ? 2 : 1;
+  return kind == GA_STEP_INT || kind == GA_STEP_FUNCTION ? 0
+         : kind == GA_STEP_INT_OP                        ? 2
+         : kind == GA_STEP_CHOOSE                        ? 3
+                                                         : 1;
 }
 
-static int build_step(GpuPlan *p, reader *r, texts *owned, step_data *d) {
+static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
   unsigned int *out = d->outs;
   switch (d->kind) {
   case GA_STEP_INT:
-    return GpuPlan_int(p, out, (long long)get_int(r));
+    return GpuPlan_int(p, out, (long long)ga__get_int(r));
   case GA_STEP_DIM:
-    return GpuPlan_dim(p, out, d->ins[0], get_uint(r, GA_MAX_NDIM));
+    return GpuPlan_dim(p, out, d->ins[0], ga__get_uint(r, GA_MAX_NDIM));
   case GA_STEP_INT_OP:
-    return GpuPlan_int_op(p, out, (int)get_uint(r, GP_INT_CAST), d->ins[0], d->ins[1]);
+    return GpuPlan_int_op(p, out, (int)ga__get_uint(r, GP_INT_CAST), d->ins[0],
+                          d->ins[1]);
   case GA_STEP_ELEMWISE:
     return read_elemwise(p, r, owned, d);
   case GA_STEP_REDUCE:
@@ -229,99 +181,144 @@ static int build_step(GpuPlan *p, reader *r, texts *owned, step_data *d) {
     return read_product(p, r, d, out);
   case GA_STEP_DIMSHUFFLE:
     return read_dimshuffle(p, r, d, out);
+  case GA_STEP_INDEX:
+    return read_index(p, r, d, out);
   case GA_STEP_RESHAPE:
     return GpuPlan_reshape(p, out, d->label, d->ins[0], d->n_in - 1, d->ins + 1);
   case GA_STEP_BROADCAST:
     return GpuPlan_broadcast(p, out, d->label, d->ins[0], d->n_in - 1, d->ins + 1);
   case GA_STEP_COPY:
     return GpuPlan_copy(p, out, d->label, d->ins[0]);
+  case GA_STEP_CHOOSE:
+    return GpuPlan_choose(p, out, d->label, d->ins[0], d->ins[1], d->ins[2]);
   case GA_STEP_FUNCTION:
-    break;
+    return read_function(p, r, d);
   }
-  return malformed();
+  return ga__plan_malformed();
 }
 
-static int read_step(GpuPlan *p, reader *r) {
+static int read_when(GpuPlan *p, ga_reader *r) {
+  unsigned int conditions[GA_PLAN_MOST];
+  int wanted[GA_PLAN_MOST];
+  unsigned int n = ga__get_uint(r, GA_PLAN_MOST);
+  for (unsigned int i = 0; i < n; i++) {
+    conditions[i] = ga__get_uint(r, UINT32_MAX);
+    wanted[i] = (int)ga__get_uint(r, 1);
+  }
+  return r->failed ? ga__plan_malformed() : GpuPlan_when(p, n, conditions, wanted);
+}
+
+static int read_step(GpuPlan *p, ga_reader *r) {
   step_data *d = ga__alloc(1, sizeof *d);
-  texts owned = {0};
+  ga_texts owned = {0};
   if (d == NULL)
     return GA_MEMORY_ERROR;
-  d->kind = (enum ga_step_kind)get_uint(r, GA_STEP_COPY);
-  d->label = get_text(r, &owned);
-  d->n_in = get_uint(r, MAX_VALUES);
+  d->kind = (enum ga_step_kind)ga__get_uint(r, GA_STEP_FUNCTION);
+  d->label = ga__get_text(r, &owned);
+  d->n_in = ga__get_uint(r, GA_PLAN_MOST);
   get_uints(r, d->ins, d->n_in);
-  d->n_out = get_uint(r, MAX_VALUES);
+  d->n_out = ga__get_uint(r, GA_PLAN_MOST);
   bool fits =
       !r->failed && d->label && d->n_out > 0 && d->n_in >= least_inputs(d->kind);
-  int status = fits ? build_step(p, r, &owned, d) : malformed();
-  free_texts(&owned);
+  int status = fits ? build_step(p, r, &owned, d) : ga__plan_malformed();
+  ga__texts_clear(&owned);
   ga__free(d);
   return status;
 }
 
-static int read_constant(GpuPlan *p, reader *r) {
+int ga__get_array(GpuArray *out, gpucontext *ctx, ga_reader *r) {
   size_t dims[GA_MAX_NDIM], size;
-  unsigned int value;
-  int typecode = (int)get_uint(r, GA_NBASE);
-  unsigned int nd = get_uint(r, GA_MAX_NDIM);
+  int typecode = (int)ga__get_uint(r, GA_NBASE);
+  unsigned int nd = ga__get_uint(r, GA_MAX_NDIM);
   for (unsigned int i = 0; i < nd; i++)
-    dims[i] = get_int(r);
-  GpuArray a;
+    dims[i] = ga__get_int(r);
   if (r->failed)
-    return malformed();
+    return ga__plan_malformed();
   GA_TRY(ga__shape_count(&size, nd, dims));
   size_t itemsize = gpuarray_get_elsize(typecode);
-  const char *bytes = size > r->left ? NULL : take(r, size * itemsize);
+  const char *bytes = size > r->left ? NULL : ga__get(r, size * itemsize);
   if (bytes == NULL)
-    return malformed();
-  GA_TRY(GpuArray_copy_from_host(&a, p->context, bytes, typecode, nd, dims, NULL));
+    return ga__plan_malformed();
+  return GpuArray_copy_from_host(out, ctx, bytes, typecode, nd, dims, NULL);
+}
+
+static int read_constant(GpuPlan *p, ga_reader *r) {
+  GpuArray a;
+  unsigned int value;
+  GA_TRY(ga__get_array(&a, p->context, r));
   int status = GpuPlan_constant(p, &value, &a);
   GpuArray_clear(&a);
   return status;
 }
 
-static int read_outputs(GpuPlan *p, reader *r) {
-  unsigned int n = get_uint(r, UINT32_MAX);
+static int read_outputs(GpuPlan *p, ga_reader *r) {
+  unsigned int n = ga__get_uint(r, UINT32_MAX);
   for (unsigned int i = 0; i < n; i++) {
-    unsigned int value = get_uint(r, UINT32_MAX);
+    unsigned int value = ga__get_uint(r, UINT32_MAX);
     if (r->failed)
-      return malformed();
+      return ga__plan_malformed();
     GA_TRY(GpuPlan_output(p, value));
   }
-  return r->failed || r->left != 0 ? malformed() : GA_NO_ERROR;
+  return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
 }
 
-static int read_values(GpuPlan *p, reader *r) {
+static int read_values(GpuPlan *p, ga_reader *r) {
   for (;;) {
-    unsigned int value, what = get_uint(r, GA_PLAN_INT_INPUT);
+    unsigned int value, what = ga__get_uint(r, GA_PLAN_WHEN);
     if (r->failed)
-      return malformed();
+      return ga__plan_malformed();
     if (what == GA_PLAN_END)
       return read_outputs(p, r);
     if (what == GA_PLAN_STEP)
       GA_TRY(read_step(p, r));
     else if (what == GA_PLAN_CONSTANT)
       GA_TRY(read_constant(p, r));
+    else if (what == GA_PLAN_WHEN)
+      GA_TRY(read_when(p, r));
     else if (what == GA_PLAN_INT_INPUT)
       GA_TRY(GpuPlan_int_input(p, &value));
     else {
-      int typecode = (int)get_uint(r, GA_NBASE);
-      unsigned int nd = get_uint(r, GA_MAX_NDIM), mask = get_uint(r, UINT32_MAX);
+      int typecode = (int)ga__get_uint(r, GA_NBASE);
+      unsigned int nd = ga__get_uint(r, GA_MAX_NDIM),
+                   mask = ga__get_uint(r, UINT32_MAX);
       if (r->failed)
-        return malformed();
+        return ga__plan_malformed();
       GA_TRY(GpuPlan_input(p, &value, typecode, nd, mask));
     }
   }
 }
 
-static int read_plan(GpuPlan **out, gpucontext *ctx, reader *r) {
-  texts owned = {0};
+/* Each section at most once, in any order. */
+static int read_sections(GpuPlan *p, ga_reader *function, ga_reader *r) {
+  ga_reader sections[GA_PLAN_SECTIONS] = {0};
+  ga_saved_kernels kernels = {0};
+  while (r->left > 0 && !r->failed) {
+    unsigned int which = ga__get_uint(r, GA_PLAN_SECTIONS - 1);
+    sections[which] = ga__get_bytes(r);
+  }
+  if (r->failed)
+    return ga__plan_malformed();
+  int status = GA_NO_ERROR;
+  if (sections[GA_PLAN_KERNELS].at)
+    status = ga__kernels_get(&kernels, p->context, &sections[GA_PLAN_KERNELS]);
+  if (status == GA_NO_ERROR && kernels.is_ours && sections[GA_PLAN_BINDINGS].at)
+    status = ga__bindings_get(p, &kernels, &sections[GA_PLAN_BINDINGS]);
+  ga__kernels_clear(&kernels);
+  *function = sections[GA_PLAN_FUNCTION];
+  return status;
+}
+
+static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
+                     ga_reader *r) {
+  ga_texts owned = {0};
   GpuPlan *p = NULL;
-  const char *name = get_text(r, &owned);
-  int status = name ? GpuPlan_new(&p, ctx, name) : malformed();
+  const char *name = ga__get_text(r, &owned);
+  int status = name ? GpuPlan_new(&p, ctx, name) : ga__plan_malformed();
   if (status == GA_NO_ERROR)
     status = read_values(p, r);
-  free_texts(&owned);
+  if (status == GA_NO_ERROR)
+    status = read_sections(p, function, r);
+  ga__texts_clear(&owned);
   if (status == GA_NO_ERROR)
     *out = p;
   else
@@ -330,14 +327,18 @@ static int read_plan(GpuPlan **out, gpucontext *ctx, reader *r) {
 }
 
 /* The body behind a head that is as it should be. */
-static int check_head(reader *body, const char *bytes, size_t size) {
-  reader r = {bytes, size, false};
-  const char *magic = take(&r, sizeof GA_PLAN_MARK - 1);
+static int check_head(ga_reader *body, const char *bytes, size_t size) {
+  ga_reader r = {bytes, size, false};
+  const size_t mark = sizeof GA_PLAN_PICKLE - 1;
+  if (size > mark && memcmp(bytes, GA_PLAN_PICKLE, mark) == 0)
+    return GA_FAIL(GA_VALUE_ERROR, "plan load: only Python runs this function: %.*s",
+                   (int)strcspn(bytes + mark, "\n"), bytes + mark);
+  const char *magic = ga__get(&r, sizeof GA_PLAN_MARK - 1);
   if (magic == NULL || memcmp(magic, GA_PLAN_MARK, sizeof GA_PLAN_MARK - 1) != 0)
     return GA_FAIL(GA_VALUE_ERROR, "plan load: the file is no saved plan");
-  uint64_t format = get_int(&r), length = get_int(&r);
-  ga_hash stored = {.a = get_int(&r)};
-  stored.b = get_int(&r);
+  uint64_t format = ga__get_int(&r), length = ga__get_int(&r);
+  ga_hash stored = {.a = ga__get_int(&r)};
+  stored.b = ga__get_int(&r);
   if (!r.failed && format > GA_PLAN_FORMAT)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan load: the file has format %llu, this library reads up to %d: "
@@ -350,44 +351,31 @@ static int check_head(reader *body, const char *bytes, size_t size) {
   return GA_NO_ERROR;
 }
 
-static int read_file(char **bytes, size_t *size, const char *path) {
-  FILE *file = fopen(path, "rb");
-  long length = -1;
-  if (file != NULL && fseek(file, 0, SEEK_END) == 0)
-    length = ftell(file);
-  if (length < 0 || fseek(file, 0, SEEK_SET) != 0) {
-    int status = system_fail("cannot read", path);
-    if (file)
-      fclose(file);
-    return status;
-  }
-  int status = GA_MEMORY_ERROR;
-  char *content = ga__alloc((size_t)length + 1, 1);
-  if (content != NULL)
-    status = fread(content, 1, (size_t)length, file) == (size_t)length
-                 ? GA_NO_ERROR
-                 : system_fail("cannot read", path);
-  fclose(file);
+int ga__plan_read(GpuPlan **out, ga_reader *function, char **bytes, gpucontext *ctx,
+                  const char *path) {
+  char *content = NULL;
+  size_t size = 0;
+  ga_reader body;
+  GA_TRY(ga__context_check(ctx));
+  GA_TRY(ga__file_read("plan", &content, &size, path));
+  int status = check_head(&body, content, size);
+  if (status == GA_NO_ERROR)
+    status = read_plan(out, function, ctx, &body);
   if (status == GA_NO_ERROR) {
     *bytes = content;
-    *size = (size_t)length;
-  } else
-    ga__free(content);
-  return status;
+    return GA_NO_ERROR;
+  }
+  ga__free(content);
+  return ga__fail_within(status, "%s", path);
 }
 
 int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
-  char *bytes = NULL;
-  size_t size = 0;
+  char *bytes;
+  ga_reader function;
   if (res == NULL || ctx == NULL || path == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan load: needs a place, a context and a path; got NULL");
-  GA_TRY(ga__context_check(ctx));
-  GA_TRY(read_file(&bytes, &size, path));
-  reader body;
-  int status = check_head(&body, bytes, size);
-  if (status == GA_NO_ERROR)
-    status = read_plan(res, ctx, &body);
+  GA_TRY(ga__plan_read(res, &function, &bytes, ctx, path));
   ga__free(bytes);
-  return status == GA_NO_ERROR ? status : ga__fail_within(status, "%s", path);
+  return GA_NO_ERROR;
 }

@@ -27,58 +27,64 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   return GA_NO_ERROR;
 }
 
-/* Everything that a bound plan depends on. */
-static void write_signature(uint64_t *words, const GpuPlan *p,
-                            const GpuArray *const *ins, const long long *ints) {
-  for (unsigned int i = 0; i < p->n_int_inputs; i++)
-    *words++ = (uint64_t)ints[i];
-  for (unsigned int i = 0; i < p->n_inputs; i++) {
-    const GpuArray *a = ins[i];
-    *words++ = (uint64_t)a->flags << 8 | a->offset % GA_PLAN_ALIGNMENT;
-    for (unsigned int k = 0; k < a->nd; k++) {
-      *words++ = a->dimensions[k];
-      *words++ = (uint64_t)a->strides[k];
-    }
+static uint64_t *write_layout(uint64_t *words, const GpuArray *a, unsigned int nd,
+                              bool fixed) {
+  *words++ = (uint64_t)a->flags << 8 | a->offset % GA_PLAN_ALIGNMENT;
+  *words++ = fixed ? a->offset + 1 : 0;
+  for (unsigned int k = 0; k < nd; k++) {
+    *words++ = a->dimensions[k];
+    *words++ = (uint64_t)a->strides[k];
+  }
+  return words;
+}
+
+static void write_layouts(uint64_t *words, const GpuPlan *p,
+                          const GpuArray *const *ins) {
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    if (p->hidden == NULL || !p->hidden[i])
+      words = write_layout(words, ins[i], ins[i]->nd, p->fixed[i]);
+  for (unsigned int i = 0; i < p->n_views; i++) {
+    unsigned int v = p->views[i];
+    words =
+        write_layout(words, &p->arrays[v], p->values[v].nd, p->fixed[p->n_inputs + i]);
   }
 }
 
-/* The binding of p->signature, moved to the front; NULL if there is none. */
-static ga_bound *find_bound(GpuPlan *p) {
-  size_t bytes = p->signature_length * sizeof *p->signature;
-  for (ga_bound **link = &p->bound; *link != NULL; link = &(*link)->next) {
-    ga_bound *bound = *link;
-    if (memcmp(bound->signature, p->signature, bytes) != 0)
-      continue;
-    *link = bound->next;
-    bound->next = p->bound;
-    p->bound = bound;
-    return bound;
+/* Whether the binding has an input fixed that was not known to be so. */
+static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
+  for (unsigned int i = 0; i < p->n_inputs + p->n_views; i++)
+    if (ga__tape_fixed(bound->tape, i) && !p->fixed[i])
+      return true;
+  return false;
+}
+
+/* Binds the plan. Which inputs are fixed shows only when it is recorded, so it may be
+ * recorded again, and that part of the signature is written again. */
+static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                     const long long *ints, uint64_t *layouts, int *failed_step) {
+  ga_bound *made;
+  GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
+  while (fixes_more(p, made)) {
+    ga__bound_note_fixed(p, made);
+    ga__bound_free(made);
+    write_layouts(layouts, p, ins);
+    GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
   }
-  return NULL;
+  p->info.n_binds++;
+  GA_TRY(ga__bound_add(p, made));
+  *out = made;
+  return GA_NO_ERROR;
 }
 
-static void drop_oldest(GpuPlan *p) {
-  ga_bound **link = &p->bound;
-  while ((*link)->next != NULL)
-    link = &(*link)->next;
-  ga__bound_free(*link);
-  *link = NULL;
-  p->info.n_bindings--;
-}
-
+/* The binding for everything that a bound plan depends on. */
 static int get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                      const long long *ints, int *failed_step) {
-  write_signature(p->signature, p, ins, ints);
-  *out = find_bound(p);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  GA_TRY(ga__plan_bind(out, p, ins, ints, failed_step));
-  (*out)->next = p->bound;
-  p->bound = *out;
-  p->info.n_binds++;
-  if (++p->info.n_bindings > GA_MAX_BINDINGS)
-    drop_oldest(p);
-  return GA_NO_ERROR;
+  uint64_t *layouts = p->signature;
+  GA_TRY(ga__branch_sign(&layouts, p, ins, ints, failed_step));
+  write_layouts(layouts, p, ins);
+  *out = ga__bound_find(p);
+  return *out != NULL ? GA_NO_ERROR
+                      : bind_anew(out, p, ins, ints, layouts, failed_step);
 }
 
 /* Results as arrays on real buffers. A buffer that several results share is retained
@@ -96,17 +102,41 @@ static void hand_out(GpuArray *const *outs, const ga_bound *bound) {
   }
 }
 
+/* Where the slot of a view leads. One in a branch that is not taken was not computed;
+ * nothing reads it. */
+static ga_binding view_binding(const GpuPlan *p, unsigned int place,
+                               const GpuArray *const *ins) {
+  unsigned int view = p->views[place];
+  const GpuArray *a = &p->arrays[view];
+  if (a->data != NULL)
+    return (ga_binding){a->data, ga__plan_base(p, p->n_inputs + place, a)};
+  const ga_value *root = &p->values[ga__plan_root(p, view)];
+  return (ga_binding){root->input >= 0 ? ins[root->input]->data : root->constant.data,
+                      0};
+}
+
 static int replay(GpuArray *const *outs, ga_bound *bound, const GpuPlan *p,
                   const GpuArray *const *ins) {
-  unsigned int n_slots = ga__tape_slots(bound->tape);
   for (unsigned int i = 0; i < p->n_inputs; i++)
-    bound->bindings[i] = (ga_binding){ins[i]->data, ga__plan_origin(ins[i])};
+    bound->bindings[i] = (ga_binding){ins[i]->data, ga__plan_base(p, i, ins[i])};
+  for (unsigned int i = 0; i < p->n_views; i++)
+    bound->bindings[p->n_inputs + i] = view_binding(p, i, ins);
   GA_TRY(ga__tape_replay(bound->tape, bound->bindings));
   hand_out(outs, bound);
-  for (unsigned int i = p->n_inputs; i < n_slots; i++) /* the results hold their own */
-    if (ga__tape_kept(bound->tape, i))
-      gpudata_release(bound->bindings[i].buffer);
+  ga__tape_give_up(bound->tape, bound->bindings); /* the results hold their own */
   return GA_NO_ERROR;
+}
+
+unsigned int ga__plan_root(const GpuPlan *p, unsigned int value) {
+  while (p->values[value].maker > 0) {
+    const ga_step *s = &p->steps[p->values[value].maker - 1];
+    bool is_view = s->kind == GA_STEP_INDEX || s->kind == GA_STEP_DIMSHUFFLE ||
+                   s->kind == GA_STEP_RESHAPE || s->kind == GA_STEP_BROADCAST;
+    if (!is_view)
+      break;
+    value = s->ins[0];
+  }
+  return value;
 }
 
 /* Whether some step may write into the memory of input `i`. */
@@ -114,21 +144,28 @@ static bool is_destroyed(const GpuPlan *p, unsigned int i) {
   for (unsigned int k = 0; k < p->n_steps; k++) {
     const ga_step *s = &p->steps[k];
     for (unsigned int o = 0; s->inplace != NULL && o < s->n_out; o++)
-      if (s->inplace[o] >= 0 && s->ins[s->inplace[o]] == p->inputs[i])
+      if (s->inplace[o] >= 0 && ga__plan_root(p, s->ins[s->inplace[o]]) == p->inputs[i])
         return true;
   }
   return false;
 }
 
 /* What the first run settles: scratch memory, and which inputs are written. */
-static int settle(GpuPlan *p) {
+int ga__plan_settle(GpuPlan *p) {
+  if (p->signature != NULL)
+    return GA_NO_ERROR;
+  if (p->settles == NULL)
+    GA_TRY(ga__branch_settle(p));
   p->signature = ga__alloc(p->signature_length + 1, sizeof *p->signature);
   p->destroyed = ga__alloc(p->n_inputs + 1, sizeof *p->destroyed);
-  if (p->signature == NULL || p->destroyed == NULL) {
+  p->fixed = ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *p->fixed);
+  if (p->signature == NULL || p->destroyed == NULL || p->fixed == NULL) {
     ga__free(p->signature);
     ga__free(p->destroyed);
+    ga__free(p->fixed);
     p->signature = NULL;
     p->destroyed = NULL;
+    p->fixed = NULL;
     return GA_MEMORY_ERROR;
   }
   for (unsigned int i = 0; i < p->n_inputs; i++)
@@ -151,8 +188,13 @@ static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *
 static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                       const long long *ints, int *failed_step) {
   ga_bound *bound = NULL;
-  GA_TRY(get_bound(&bound, p, ins, ints, failed_step));
-  GA_TRY(replay(outs, bound, p, ins));
+  int status = get_bound(&bound, p, ins, ints, failed_step);
+  if (status == GA_NO_ERROR)
+    status = replay(outs, bound, p, ins);
+  if (status != GA_NO_ERROR && bound != NULL && ga__tape_failed(bound->tape) > 0)
+    *failed_step = (int)ga__tape_failed(bound->tape) - 1;
+  ga__views_end(p);
+  GA_TRY(status);
   ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
                   &p->info.workspace);
   return GA_NO_ERROR;
@@ -191,8 +233,7 @@ static bool any_overlap(const GpuPlan *p, const GpuArray *const *ins) {
 /* What must hold before a run looks at its inputs. */
 static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
   GA_TRY(ga__context_check(p->context));
-  if (p->signature == NULL)
-    GA_TRY(settle(p));
+  GA_TRY(ga__plan_settle(p));
   if (p->n_inputs > 0 && ins == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no list of its %u inputs", p->name,
                    p->n_inputs);

@@ -1,50 +1,19 @@
 /* Writes a plan to a file. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "c/array.h"
 #include "c/elemwise_run.h"
 #include "c/hash.h"
-#include "c/plan.h"
 #include "c/plan_file.h"
 #include "c/reduction.h"
 
-static void put_int(ga_strbuf *out, uint64_t value) {
-  char bytes[8];
-  for (int i = 0; i < 8; i++)
-    bytes[i] = (char)(value >> 8 * i & 0xff);
-  ga__strbuf_addn(out, bytes, sizeof bytes);
-}
-
-static void put_double(ga_strbuf *out, double value) {
-  uint64_t word;
-  memcpy(&word, &value, sizeof word);
-  put_int(out, word);
-}
-
-/* NULL is told apart from "". */
-static void put_text(ga_strbuf *out, const char *text) {
-  put_int(out, text ? strlen(text) + 1 : 0);
-  if (text)
-    ga__strbuf_add(out, text);
-}
-
-static void put_uints(ga_strbuf *out, const unsigned int *list, unsigned int n) {
-  for (unsigned int i = 0; i < n; i++)
-    put_int(out, list[i]);
-}
-
 static void put_args(ga_strbuf *out, const gpuelemwise_arg *args, unsigned int n) {
   for (unsigned int i = 0; i < n; i++) {
-    put_text(out, args[i].name);
-    put_int(out, (uint64_t)args[i].typecode);
-    put_int(out, (uint64_t)args[i].flags);
+    ga__put_text(out, args[i].name);
+    ga__put_int(out, (uint64_t)args[i].typecode);
+    ga__put_int(out, (uint64_t)args[i].flags);
   }
 }
 
-static int put_constant(ga_strbuf *out, const GpuArray *a) {
+int ga__put_array(ga_strbuf *out, const GpuArray *a) {
   GpuArray copy;
   size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
   char *bytes = ga__alloc(size + 1, 1);
@@ -56,10 +25,10 @@ static int put_constant(ga_strbuf *out, const GpuArray *a) {
     GpuArray_clear(&copy);
   }
   if (status == GA_NO_ERROR) {
-    put_int(out, (uint64_t)a->typecode);
-    put_int(out, a->nd);
+    ga__put_int(out, (uint64_t)a->typecode);
+    ga__put_int(out, a->nd);
     for (unsigned int i = 0; i < a->nd; i++)
-      put_int(out, a->dimensions[i]);
+      ga__put_int(out, a->dimensions[i]);
     ga__strbuf_addn(out, bytes, size);
   }
   ga__free(bytes);
@@ -68,56 +37,56 @@ static int put_constant(ga_strbuf *out, const GpuArray *a) {
 
 static void put_elemwise(ga_strbuf *out, const ga_step *s) {
   const GpuElemwise *ge = s->elemwise;
-  put_text(out, ge->preamble);
-  put_text(out, ge->expr);
+  ga__put_text(out, ge->preamble);
+  ga__put_text(out, ge->expr);
   put_args(out, ge->args, ge->n);
-  put_uints(out, s->stretch, s->n_in);
+  ga__put_uints(out, s->stretch, s->n_in);
   for (unsigned int i = 0; i < s->n_out; i++)
-    put_int(out, (uint64_t)(int64_t)s->inplace[i]);
+    ga__put_int(out, (uint64_t)(int64_t)s->inplace[i]);
 }
 
 static void put_reduce(ga_strbuf *out, const ga_step *s) {
   gpureduction_spec spec;
   ga__reduction_spec(&spec, s->reduction);
-  put_int(out, s->axes);
-  put_text(out, spec.preamble);
-  put_text(out, spec.prologue);
-  put_text(out, spec.map);
-  put_text(out, spec.combine);
-  put_text(out, spec.identity);
-  put_int(out, (uint64_t)spec.acc_typecode);
-  put_int(out, (uint64_t)spec.out_typecode);
-  put_text(out, spec.epilogue);
-  put_int(out, spec.flags);
-  put_int(out, spec.n_components);
+  ga__put_int(out, s->axes);
+  ga__put_text(out, spec.preamble);
+  ga__put_text(out, spec.prologue);
+  ga__put_text(out, spec.map);
+  ga__put_text(out, spec.combine);
+  ga__put_text(out, spec.identity);
+  ga__put_int(out, (uint64_t)spec.acc_typecode);
+  ga__put_int(out, (uint64_t)spec.out_typecode);
+  ga__put_text(out, spec.epilogue);
+  ga__put_int(out, spec.flags);
+  ga__put_int(out, spec.n_components);
   for (unsigned int i = 0; i < spec.n_components; i++) {
-    put_text(out, spec.components[i].map);
-    put_text(out, spec.components[i].combine);
-    put_text(out, spec.components[i].identity);
-    put_int(out, (uint64_t)spec.components[i].typecode);
+    ga__put_text(out, spec.components[i].map);
+    ga__put_text(out, spec.components[i].combine);
+    ga__put_text(out, spec.components[i].identity);
+    ga__put_int(out, (uint64_t)spec.components[i].typecode);
   }
-  put_int(out, spec.n_results);
+  ga__put_int(out, spec.n_results);
   for (unsigned int i = 0; i < spec.n_results; i++) {
-    put_text(out, spec.results[i].epilogue);
-    put_int(out, (uint64_t)spec.results[i].typecode);
+    ga__put_text(out, spec.results[i].epilogue);
+    ga__put_int(out, (uint64_t)spec.results[i].typecode);
   }
   put_args(out, spec.inputs, spec.n);
-  put_uints(out, s->stretch, s->n_in);
+  ga__put_uints(out, s->stretch, s->n_in);
 }
 
-static void put_step(ga_strbuf *out, const ga_step *s) {
-  put_int(out, (uint64_t)s->kind);
-  put_text(out, s->label);
-  put_int(out, s->n_in);
-  put_uints(out, s->ins, s->n_in);
-  put_int(out, s->n_out);
+static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
+  ga__put_int(out, (uint64_t)s->kind);
+  ga__put_text(out, s->label);
+  ga__put_int(out, s->n_in);
+  ga__put_uints(out, s->ins, s->n_in);
+  ga__put_int(out, s->n_out);
   switch (s->kind) {
   case GA_STEP_INT:
-    put_int(out, (uint64_t)s->integer);
+    ga__put_int(out, (uint64_t)s->integer);
     break;
   case GA_STEP_DIM:
   case GA_STEP_INT_OP:
-    put_int(out, (uint64_t)s->op);
+    ga__put_int(out, (uint64_t)s->op);
     break;
   case GA_STEP_ELEMWISE:
     put_elemwise(out, s);
@@ -127,103 +96,151 @@ static void put_step(ga_strbuf *out, const ga_step *s) {
     break;
   case GA_STEP_GEMV:
   case GA_STEP_GEMM:
-    put_double(out, s->alpha);
-    put_double(out, s->beta);
-    put_int(out, (uint64_t)s->ta);
-    put_int(out, (uint64_t)s->tb);
-    put_int(out, s->inplace[0] >= 0);
+    ga__put_double(out, s->alpha);
+    ga__put_double(out, s->beta);
+    ga__put_int(out, (uint64_t)s->ta);
+    ga__put_int(out, (uint64_t)s->tb);
+    ga__put_int(out, s->inplace[0] >= 0);
     break;
   case GA_STEP_DIMSHUFFLE:
-    put_int(out, s->nd);
+  case GA_STEP_INDEX:
+    ga__put_int(out, s->nd);
     for (unsigned int i = 0; i < s->nd; i++)
-      put_int(out, (uint64_t)(int64_t)s->pattern[i]);
+      ga__put_int(out, (uint64_t)(int64_t)s->pattern[i]);
+    break;
+  case GA_STEP_FUNCTION:
+    for (unsigned int i = 0; i < s->n_out; i++) {
+      const ga_value *v = &p->values[s->outs[i]];
+      ga__put_int(out, (uint64_t)v->typecode);
+      ga__put_int(out, v->nd);
+      ga__put_int(out, (uint64_t)(int64_t)s->inplace[i]);
+    }
     break;
   case GA_STEP_RESHAPE:
   case GA_STEP_BROADCAST:
   case GA_STEP_COPY:
-  case GA_STEP_FUNCTION:
+  case GA_STEP_CHOOSE:
     break;
   }
 }
 
+/* The conditions of a step where they are not those of the step before. */
+static void put_when(ga_strbuf *out, const ga_step *s, const ga_step *before) {
+  unsigned int n = before != NULL ? before->n_when : 0;
+  bool same = s->n_when == n;
+  for (unsigned int i = 0; same && i < n; i++)
+    same = s->when[i].value == before->when[i].value &&
+           s->when[i].wanted == before->when[i].wanted;
+  if (same)
+    return;
+  ga__put_int(out, GA_PLAN_WHEN);
+  ga__put_int(out, s->n_when);
+  for (unsigned int i = 0; i < s->n_when; i++) {
+    ga__put_int(out, s->when[i].value);
+    ga__put_int(out, s->when[i].wanted);
+  }
+}
+
+/* GA_UNSUPPORTED_ERROR for a step that a file has no place for. */
+static int check_step(const GpuPlan *p, const ga_step *s) {
+  if (s->n_out > 0 && s->n_in <= GA_PLAN_MOST && s->n_out <= GA_PLAN_MOST &&
+      s->n_when <= GA_PLAN_MOST)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                 "plan save: step %s of %s has %u inputs and %u results; a file holds "
+                 "steps of at most %d, and at least one result",
+                 s->label, p->name, s->n_in, s->n_out, GA_PLAN_MOST);
+}
+
 /* Values in the order of their numbers; a step makes the next `n_out` of them. */
-static int put_plan(ga_strbuf *out, const GpuPlan *p) {
+static int put_values(ga_strbuf *out, const GpuPlan *p) {
   unsigned int step = 0;
-  put_text(out, p->name);
   for (unsigned int i = 0; i < p->n_values; i++) {
     const ga_value *v = &p->values[i];
     if (v->input >= 0 && v->integer) {
-      put_int(out, GA_PLAN_INT_INPUT);
+      ga__put_int(out, GA_PLAN_INT_INPUT);
     } else if (v->input >= 0) {
-      put_int(out, GA_PLAN_INPUT);
-      put_int(out, (uint64_t)v->typecode);
-      put_int(out, v->nd);
-      put_int(out, v->broadcastable);
+      ga__put_int(out, GA_PLAN_INPUT);
+      ga__put_int(out, (uint64_t)v->typecode);
+      ga__put_int(out, v->nd);
+      ga__put_int(out, v->broadcastable);
     } else if (v->constant.data != NULL) {
-      put_int(out, GA_PLAN_CONSTANT);
-      GA_TRY(put_constant(out, &v->constant));
-    } else if (p->steps[step].kind == GA_STEP_FUNCTION) {
-      return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                     "plan save: step %s of %s is a function of this process, which no "
-                     "file holds",
-                     p->steps[step].label, p->name);
+      ga__put_int(out, GA_PLAN_CONSTANT);
+      GA_TRY(ga__put_array(out, &v->constant));
     } else {
-      put_int(out, GA_PLAN_STEP);
-      put_step(out, &p->steps[step]);
+      GA_TRY(check_step(p, &p->steps[step]));
+      put_when(out, &p->steps[step], step > 0 ? &p->steps[step - 1] : NULL);
+      ga__put_int(out, GA_PLAN_STEP);
+      put_step(out, p, &p->steps[step]);
       i += p->steps[step++].n_out - 1;
     }
   }
-  put_int(out, GA_PLAN_END);
-  put_int(out, p->n_outputs);
-  put_uints(out, p->outputs, p->n_outputs);
-  return ga__strbuf_status(out);
+  return GA_NO_ERROR;
 }
 
-static int system_fail(const char *what, const char *path) {
-  return GA_FAIL(GA_SYS_ERROR, "plan: %s %s: %s", what, path, strerror(errno));
+void ga__put_section(ga_strbuf *out, enum ga_plan_section section,
+                     const ga_strbuf *content) {
+  ga__put_int(out, (uint64_t)section);
+  ga__put_bytes(out, content->text, content->length);
 }
 
-/* Under another name first, so that nobody finds half a file. */
-static int write_file(const char *path, const ga_strbuf *head, const ga_strbuf *body) {
-  ga_strbuf other = {0};
-  ga__strbuf_addf(&other, "%s.%ld.tmp", path, (long)getpid());
-  int status = ga__strbuf_status(&other);
-  FILE *file = status == GA_NO_ERROR ? fopen(other.text, "wb") : NULL;
-  if (status == GA_NO_ERROR && file == NULL)
-    status = system_fail("cannot write", path);
-  if (file != NULL) {
-    bool written = fwrite(head->text, 1, head->length, file) == head->length &&
-                   fwrite(body->text, 1, body->length, file) == body->length &&
-                   fflush(file) == 0 && fsync(fileno(file)) == 0;
-    written = fclose(file) == 0 && written && rename(other.text, path) == 0;
-    if (!written) {
-      status = system_fail("cannot write", path);
-      unlink(other.text);
-    }
+/* What was compiled and bound, where the device gives its kernels away. */
+static int put_compiled(ga_strbuf *out, GpuPlan *p) {
+  ga_saved_kernels kernels = {0};
+  ga_strbuf bindings = {0}, programs = {0};
+  int status = ga__kernels_collect(&kernels, p);
+  if (status == GA_NO_ERROR)
+    status = ga__bindings_put(&bindings, &kernels, p);
+  if (status == GA_NO_ERROR)
+    status = ga__kernels_put(&programs, &kernels, p->context);
+  if (status == GA_NO_ERROR)
+    status = ga__strbuf_status(&bindings);
+  if (status == GA_NO_ERROR) {
+    ga__put_section(out, GA_PLAN_KERNELS, &programs);
+    ga__put_section(out, GA_PLAN_BINDINGS, &bindings);
   }
-  ga__strbuf_clear(&other);
+  ga__strbuf_clear(&bindings);
+  ga__strbuf_clear(&programs);
+  ga__free(kernels.list);
+  return status == GA_DEVSUP_ERROR ? GA_NO_ERROR : status;
+}
+
+int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
+  ga__put_text(out, p->name);
+  pthread_mutex_lock(&p->lock);
+  int status = put_values(out, p);
+  if (status == GA_NO_ERROR) {
+    ga__put_int(out, GA_PLAN_END);
+    ga__put_int(out, p->n_outputs);
+    ga__put_uints(out, p->outputs, p->n_outputs);
+    status = put_compiled(out, p);
+  }
+  pthread_mutex_unlock(&p->lock);
+  return status == GA_NO_ERROR ? ga__strbuf_status(out) : status;
+}
+
+int ga__plan_write(const char *path, const ga_strbuf *body) {
+  ga_strbuf head = {0};
+  ga_hash hash = ga__hash(body->text, body->length, (ga_hash){0, 0});
+  ga__strbuf_add(&head, GA_PLAN_MARK);
+  ga__put_int(&head, GA_PLAN_FORMAT);
+  ga__put_int(&head, body->length);
+  ga__put_int(&head, hash.a);
+  ga__put_int(&head, hash.b);
+  int status = ga__strbuf_status(&head);
+  if (status == GA_NO_ERROR)
+    status = ga__file_write("plan", path, &head, body);
+  ga__strbuf_clear(&head);
   return status;
 }
 
 int GpuPlan_save(GpuPlan *p, const char *path) {
   if (p == NULL || path == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan save: needs a plan and a path; got NULL");
-  ga_strbuf head = {0}, body = {0};
-  pthread_mutex_lock(&p->lock);
-  int status = put_plan(&body, p);
-  pthread_mutex_unlock(&p->lock);
-  if (status == GA_NO_ERROR) {
-    ga_hash hash = ga__hash(body.text, body.length, (ga_hash){0, 0});
-    ga__strbuf_add(&head, GA_PLAN_MARK);
-    put_int(&head, GA_PLAN_FORMAT);
-    put_int(&head, body.length);
-    put_int(&head, hash.a);
-    put_int(&head, hash.b);
-    status = ga__strbuf_status(&head);
-  }
+  ga_strbuf body = {0};
+  int status = ga__plan_put(&body, p);
   if (status == GA_NO_ERROR)
-    status = write_file(path, &head, &body);
-  ga__strbuf_clear(&head);
+    status = ga__plan_write(path, &body);
   ga__strbuf_clear(&body);
   return status;
 }

@@ -281,6 +281,10 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return run_shaped(f, s);
   case GA_STEP_COPY:
     return GpuArray_copy(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], GA_C_ORDER);
+  case GA_STEP_CHOOSE:
+    return ga__branch_choose(f, s);
+  case GA_STEP_INDEX:
+    return ga__step_index(f, s);
   case GA_STEP_FUNCTION:
     return run_function(f, s);
   }

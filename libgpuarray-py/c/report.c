@@ -120,15 +120,35 @@ static unsigned int number_site(ga_reports *r, const char *operation,
   return found;
 }
 
-int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation) {
+int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
+                    const char *operation, const char *label) {
   ga_reports *r;
   GA_TRY(get_reports(&r, ctx));
-  const char *name = ga__intern(operation);
-  if (name == NULL)
+  const char *name = ga__intern(operation), *place = ga__intern(label);
+  if (name == NULL || place == NULL)
     return GA_MEMORY_ERROR;
-  ga__args_buffer(args, &r->word);
-  ga__args_offset(args, &r->word, 0);
-  ga__args_u32(args, number_site(r, name, ga__label()));
+  *word = &r->word;
+  *number = number_site(r, name, place);
+  return GA_NO_ERROR;
+}
+
+void ga__report_names(const char **operation, const char **label, gpucontext *ctx,
+                      unsigned int number) {
+  ga_reports *r = atomic_load(&ctx->reports);
+  pthread_mutex_lock(&r->lock);
+  const site *s = &r->sites[number < N_SITES ? number : N_SITES - 1];
+  *operation = s->operation ? s->operation : "an operation";
+  *label = s->label ? s->label : "";
+  pthread_mutex_unlock(&r->lock);
+}
+
+int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation) {
+  gpudata *word;
+  unsigned int number;
+  GA_TRY(ga__report_site(&word, &number, ctx, operation, ga__label()));
+  ga__args_buffer(args, word);
+  ga__args_offset(args, word, 0);
+  ga__args_u32(args, number);
   return GA_NO_ERROR;
 }
 

@@ -16,6 +16,13 @@ typedef struct ga_reports ga_reports;
 int ga__report_check(gpuqueue *q);
 /* The same for every queue of the context. */
 int ga__report_check_all(gpucontext *ctx);
+/* The word, and the number by which a kernel reports to it for this operation under
+ * this label. */
+int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
+                    const char *operation, const char *label);
+/* What a number that ga__report_site gave stands for; both interned. */
+void ga__report_names(const char **operation, const char **label, gpucontext *ctx,
+                      unsigned int number);
 /* The buffer of GA_CTX_PROP_ERRBUF: borrowed, zeroed when it is made. */
 int ga__report_user_buffer(gpudata **out, gpucontext *ctx);
 /* The context is closed and its queues are idle. */

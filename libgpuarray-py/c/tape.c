@@ -13,6 +13,14 @@ void ga__tape_set_current(ga_tape *tape) {
   current_tape = tape;
 }
 
+void ga__tape_set_step(ga_tape *tape, unsigned int step) {
+  tape->step = step;
+}
+
+unsigned int ga__tape_failed(const ga_tape *tape) {
+  return tape->failed;
+}
+
 int ga__tape_new(ga_tape **out, gpucontext *ctx) {
   ga_tape *tape = ga__alloc(1, sizeof *tape);
   if (tape == NULL)
@@ -37,6 +45,7 @@ void ga__tape_free(ga_tape *tape) {
   }
   for (size_t i = 0; i < tape->n_held; i++)
     gpudata_release(tape->held[i]);
+  ga__tape_hold(tape, false);
   for (unsigned int i = 0; i < tape->n_slots; i++)
     ga__free(tape->slots[i]);
   ga__free(tape->commands);
@@ -44,6 +53,8 @@ void ga__tape_free(ga_tape *tape) {
   ga__free(tape->held);
   ga__free(tape->blocks);
   ga__free(tape->workspace);
+  ga__free(tape->kept);
+  ga__free(tape->moves);
   gpucontext_deref(tape->context);
   ga__free(tape);
 }
@@ -125,8 +136,28 @@ static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
   memset(c, 0, sizeof *c);
   c->kind = kind;
   c->label = ga__label();
+  c->step = tape->step;
   *out = c; /* counted by the caller once it is complete */
   return GA_NO_ERROR;
+}
+
+bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
+  return tape->slots[number]->fixed;
+}
+
+/* Marks inputs that the launch has no offset of, as kernels of users have none. */
+static void mark_fixed(const ga_tape *tape, const ga_launch *launch) {
+  for (unsigned int i = 0; i < launch->n_args; i++) {
+    const ga_arg *a = &launch->args[i];
+    bool told = false;
+    if (a->kind != GA_ARG_MEMORY || a->buffer->tape == NULL)
+      continue;
+    for (unsigned int k = 0; k < launch->n_args && !told; k++)
+      told =
+          launch->args[k].kind == GA_ARG_OFFSET && launch->args[k].buffer == a->buffer;
+    slot *s = tape->slots[ga__tape_slot(a->buffer)];
+    s->fixed |= s->input && !told;
+  }
 }
 
 int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
@@ -151,6 +182,7 @@ int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
   c->launch.args = patched;
   c->kernel = k;
   gpukernel_retain(k);
+  mark_fixed(tape, launch);
   tape->n_commands++;
   return GA_NO_ERROR;
 }
@@ -208,25 +240,40 @@ static unsigned int free_block(const ga_tape *tape, const slot *s) {
   return best;
 }
 
+/* Gives the slot a block for as long as it lives. */
+static void place(ga_tape *tape, slot *s) {
+  s->block = free_block(tape, s);
+  block *b = &tape->blocks[s->block];
+  if (s->block == tape->n_blocks)
+    tape->n_blocks++;
+  if (b->size < s->buffer.size)
+    b->size = s->buffer.size;
+  b->free_at = s->died;
+}
+
 int ga__tape_finish(ga_tape *tape, const bool *kept) {
   size_t count = tape->n_slots > 0 ? tape->n_slots : 1;
-  GA_TRY(ga__tape_prepare_graphs(tape));
   tape->blocks = ga__alloc(count, sizeof *tape->blocks);
   tape->workspace = ga__alloc(count, sizeof(gpudata *));
-  if (tape->blocks == NULL || tape->workspace == NULL)
+  tape->kept = ga__alloc(count, sizeof *tape->kept);
+  tape->moves = ga__alloc(count, sizeof *tape->moves);
+  if (tape->blocks == NULL || tape->workspace == NULL || tape->kept == NULL ||
+      tape->moves == NULL)
     return GA_MEMORY_ERROR;
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     slot *s = tape->slots[i];
     s->kept = kept[i] && !s->input;
     if (s->input || s->kept)
-      continue;
-    s->block = free_block(tape, s);
-    block *b = &tape->blocks[s->block];
-    if (s->block == tape->n_blocks)
-      tape->n_blocks++;
-    if (b->size < s->buffer.size)
-      b->size = s->buffer.size;
-    b->free_at = s->died;
+      tape->moves[tape->n_moves++] = i;
+    else
+      place(tape, s);
+    if (s->kept) {
+      tape->kept[tape->n_kept++] = i;
+      tape->kept_size += s->buffer.size;
+    }
   }
-  return GA_NO_ERROR;
+  for (unsigned int i = 0; i < tape->n_blocks; i++)
+    tape->workspace_size += tape->blocks[i].size;
+  ga__tape_hold(tape, false);
+  return ga__tape_prepare_graphs(tape);
 }

@@ -34,6 +34,10 @@ void ga__tape_release(gpudata *stand_in);
 int ga__tape_new(ga_tape **out, gpucontext *ctx);
 void ga__tape_free(ga_tape *tape);
 void ga__tape_set_current(ga_tape *tape);
+/* The number that what is recorded from now on is known by; 0: none. */
+void ga__tape_set_step(ga_tape *tape, unsigned int step);
+/* That of the command at which the latest replay failed; 0 if it was none of them. */
+unsigned int ga__tape_failed(const ga_tape *tape);
 /* A stand-in for an input; slots are numbered in the order they are made. */
 int ga__tape_input(gpudata **out, ga_tape *tape);
 /* The number of a stand-in's slot. */
@@ -42,6 +46,11 @@ unsigned int ga__tape_slots(const ga_tape *tape);
 
 /* Whether a slot's memory goes to the caller of a replay. */
 bool ga__tape_kept(const ga_tape *tape, unsigned int number);
+
+/* Whether a launch has the slot of an input without its offset: what the launch was
+ * told of the offset by other means holds for buffers that begin at the same place
+ * only. */
+bool ga__tape_fixed(const ga_tape *tape, unsigned int number);
 
 /* Ends the recording: slots whose `kept` is set get memory of their own at each replay
  * (results); the others share memory where their lives do not overlap. */
@@ -55,9 +64,15 @@ typedef struct ga_binding {
 } ga_binding;
 
 /* Queues all commands. bindings[] has an entry for each slot; those of inputs are
- * given, those of kept slots are filled with new buffers that the caller owns, the
- * others are used up. On failure the new ones are released. */
+ * given, those of kept slots are filled with buffers that nobody else has, for the
+ * caller to give up; the others are the tape's own. It is the same list at each replay.
+ * On failure there is nothing to give up. */
 int ga__tape_replay(ga_tape *tape, ga_binding *bindings);
+void ga__tape_give_up(const ga_tape *tape, const ga_binding *bindings);
+
+/* Whether memory stays with the tape between replays: workspace, and that of kept slots
+ * which nobody has any more. Where it is small it stays in any case. */
+void ga__tape_hold(ga_tape *tape, bool on);
 
 /* What one replay does: commands queued, buffers allocated, bytes of intermediates. */
 void ga__tape_counts(const ga_tape *tape, size_t *commands, size_t *allocations,

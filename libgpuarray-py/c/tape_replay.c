@@ -62,26 +62,71 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
   return GA_NO_ERROR;
 }
 
-/* Memory for every block and kept slot. */
-static int allocate(ga_tape *tape, ga_binding *bindings) {
-  for (unsigned int i = 0; i < tape->n_blocks; i++)
-    GA_TRY(ga__buffer_new(&tape->workspace[i], tape->context, tape->blocks[i].size));
-  for (unsigned int i = 0; i < tape->n_slots; i++) {
-    const slot *s = tape->slots[i];
-    if (s->input)
-      continue;
-    bindings[i] = (ga_binding){s->kept ? NULL : tape->workspace[s->block], 0};
-    if (s->kept)
-      GA_TRY(ga__buffer_new(&bindings[i].buffer, tape->context, s->buffer.size));
-  }
-  return GA_NO_ERROR;
-}
+/* ---- memory ---- */
 
-static void release_workspace(ga_tape *tape) {
+static void drop_workspace(ga_tape *tape) {
   for (unsigned int i = 0; i < tape->n_blocks; i++) {
     gpudata_release(tape->workspace[i]);
     tape->workspace[i] = NULL;
   }
+  tape->is_placed = false;
+}
+
+void ga__tape_hold(ga_tape *tape, bool on) {
+  tape->is_held = on || tape->workspace_size + tape->kept_size <= HELD_SIZE;
+  if (on)
+    return;
+  if (tape->workspace != NULL)
+    drop_workspace(tape);
+  for (unsigned int i = 0; i < tape->n_kept; i++) {
+    slot *s = tape->slots[tape->kept[i]];
+    gpudata_release(s->last);
+    s->last = NULL;
+  }
+}
+
+/* Memory for a result: that of the latest replay, if nobody has it any more. */
+static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
+  if (s->last != NULL) {
+    if (atomic_load_explicit(&s->last->references, memory_order_acquire) == 1) {
+      gpudata_retain(s->last);
+      *out = s->last;
+      return GA_NO_ERROR;
+    }
+    gpudata_release(s->last);
+    s->last = NULL;
+  }
+  GA_TRY(ga__buffer_new(out, tape->context, s->buffer.size));
+  if (tape->is_held) {
+    gpudata_retain(*out);
+    s->last = *out;
+  }
+  return GA_NO_ERROR;
+}
+
+void ga__tape_give_up(const ga_tape *tape, const ga_binding *bindings) {
+  for (unsigned int i = 0; i < tape->n_kept; i++)
+    gpudata_release(bindings[tape->kept[i]].buffer);
+}
+
+/* Puts memory for every block and kept slot into the bindings. */
+static int allocate(ga_tape *tape, ga_binding *bindings) {
+  for (unsigned int i = 0; i < tape->n_kept; i++)
+    bindings[tape->kept[i]] = (ga_binding){NULL, 0};
+  for (unsigned int i = 0; i < tape->n_blocks && !tape->is_placed; i++)
+    if (tape->workspace[i] == NULL)
+      GA_TRY(ga__buffer_new(&tape->workspace[i], tape->context, tape->blocks[i].size));
+  for (unsigned int i = 0; i < tape->n_slots && !tape->is_placed; i++) {
+    const slot *s = tape->slots[i];
+    if (!s->input && !s->kept)
+      bindings[i] = (ga_binding){tape->workspace[s->block], 0};
+  }
+  tape->is_placed = true;
+  for (unsigned int i = 0; i < tape->n_kept; i++) {
+    unsigned int number = tape->kept[i];
+    GA_TRY(kept_buffer(&bindings[number].buffer, tape, tape->slots[number]));
+  }
+  return GA_NO_ERROR;
 }
 
 /* Each command has the label of the step it was recorded for. */
@@ -92,6 +137,7 @@ static int queue_commands(ga_tape *tape, const ga_binding *bindings) {
     command *c = &tape->commands[i];
     ga__label_swap(*c->label ? c->label : own);
     status = replay_command(tape, c, bindings);
+    tape->failed = status == GA_NO_ERROR ? 0 : c->step;
   }
   ga__label_swap(own);
   return status;
@@ -100,7 +146,7 @@ static int queue_commands(ga_tape *tape, const ga_binding *bindings) {
 /* ---- as a graph ---- */
 
 /* Notes that a command writes to a buffer. */
-static void mark_written(ga_tape *tape, gpudata *buffer) {
+static void mark_written(ga_tape *tape, const gpudata *buffer) {
   if (buffer->tape != NULL) {
     tape->slots[ga__tape_slot(buffer)]->written = true;
     return;
@@ -128,76 +174,108 @@ static void note_uses(ga_tape *tape) {
 
 int ga__tape_prepare_graphs(ga_tape *tape) {
   const gpucontext *ctx = tape->context;
+  size_t places = (size_t)tape->n_moves + tape->n_blocks;
   tape->without_graphs =
       ctx->backend->graph_begin == NULL || ctx->is_blocking || tape->n_commands < 2;
   if (tape->without_graphs)
     return GA_NO_ERROR;
-  tape->key = ga__alloc(tape->n_slots + 1, sizeof *tape->key);
-  tape->seen = ga__alloc((size_t)SEEN * (tape->n_slots + 1), sizeof *tape->seen);
-  tape->uses = ga__alloc(tape->n_held + tape->n_slots + 1, sizeof *tape->uses);
-  if (tape->key == NULL || tape->seen == NULL || tape->uses == NULL)
+  size_t most = GRAPH_COMMANDS / tape->n_commands;
+  most = most < FEWEST_GRAPHS ? FEWEST_GRAPHS : most > MOST_GRAPHS ? MOST_GRAPHS : most;
+  tape->most_graphs = (unsigned int)most;
+  tape->graphs = ga__alloc(most, sizeof *tape->graphs);
+  tape->hashes = ga__alloc(most, sizeof *tape->hashes);
+  tape->seen = ga__alloc(most, sizeof *tape->seen);
+  tape->key = ga__alloc(places + 1, sizeof *tape->key);
+  tape->uses = ga__alloc(tape->n_held + places + 1, sizeof *tape->uses);
+  if (tape->graphs == NULL || tape->hashes == NULL || tape->seen == NULL ||
+      tape->key == NULL || tape->uses == NULL)
     return GA_MEMORY_ERROR;
   note_uses(tape);
   return GA_NO_ERROR;
 }
 
+static void drop_graph(const ga_tape *tape, graph *g) {
+  tape->context->backend->graph_free(tape->context->device, g->handle);
+  ga__free(g->key);
+}
+
 void ga__tape_free_graphs(ga_tape *tape) {
-  for (unsigned int i = 0; i < tape->n_graphs; i++) {
-    tape->context->backend->graph_free(tape->context->device, tape->graphs[i].handle);
-    ga__free(tape->graphs[i].key);
-  }
+  for (unsigned int i = 0; i < tape->n_graphs; i++)
+    drop_graph(tape, &tape->graphs[i]);
+  ga__free(tape->graphs);
+  ga__free(tape->hashes);
   ga__free(tape->key);
   ga__free(tape->seen);
   ga__free(tape->uses);
 }
 
-static void write_key(ga_tape *tape, const ga_binding *bindings) {
-  for (unsigned int i = 0; i < tape->n_slots; i++)
-    tape->key[i] = (uint64_t)(uintptr_t)bindings[i].buffer->memory + bindings[i].base;
+static size_t key_bytes(const ga_tape *tape) {
+  return ((size_t)tape->n_moves + tape->n_blocks) * sizeof *tape->key;
 }
 
-/* Whether one of the last replays ran on the same memory; remembers this one. */
-static bool comes_back(ga_tape *tape) {
-  size_t words = tape->n_slots, bytes = words * sizeof *tape->key;
-  unsigned int kept = tape->n_seen < SEEN ? tape->n_seen : SEEN;
+/* Where the memory is that the commands use; gives the hash of that. */
+static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
+  uint64_t *word = tape->key, hash = 1;
+  for (unsigned int i = 0; i < tape->n_moves; i++) {
+    ga_binding b = bindings[tape->moves[i]];
+    *word++ = (uint64_t)(uintptr_t)b.buffer->memory + b.base;
+  }
+  for (unsigned int i = 0; i < tape->n_blocks; i++)
+    *word++ = (uint64_t)(uintptr_t)tape->workspace[i]->memory;
+  for (const uint64_t *w = tape->key; w < word; w++) {
+    hash = (hash ^ *w) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+/* Whether one of the last replays ran on the same memory; remembers this one. Of two
+ * that only have the same hash, the second gets its graph too early. */
+static bool comes_back(ga_tape *tape, uint64_t hash) {
+  unsigned int kept =
+      tape->n_seen < tape->most_graphs ? tape->n_seen : tape->most_graphs;
   for (unsigned int i = 0; i < kept; i++)
-    if (memcmp(tape->seen + i * words, tape->key, bytes) == 0)
+    if (tape->seen[i] == hash)
       return true;
-  memcpy(tape->seen + tape->n_seen++ % SEEN * words, tape->key, bytes);
+  tape->seen[tape->n_seen++ % tape->most_graphs] = hash;
   return false;
 }
 
-/* Records the commands as a graph for this key, in the place of the oldest if there is
- * no room. Nothing is queued. */
-static int record_graph(graph **out, ga_tape *tape, const ga_binding *bindings) {
+/* Records the commands as a graph. Nothing is queued. */
+static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
   const ga_backend *backend = tape->context->backend;
-  void *device = ga__queue_device(tape->context), *handle = NULL;
-  uint64_t *key = ga__alloc(tape->n_slots, sizeof *key);
-  if (key == NULL)
+  void *device = ga__queue_device(tape->context);
+  GA_TRY(backend->graph_begin(device));
+  ga__queue_record(true);
+  int queued = queue_commands(tape, bindings);
+  ga__queue_record(false);
+  int status = backend->graph_end(handle, device);
+  if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
+    backend->graph_free(device, *handle);
+  return queued != GA_NO_ERROR ? queued : status;
+}
+
+/* A graph for this key, in the place of the oldest if there is no room. */
+static int record_graph(graph **out, ga_tape *tape, const ga_binding *bindings,
+                        uint64_t hash) {
+  graph made = {ga__alloc(key_bytes(tape) + 1, 1), NULL};
+  if (made.key == NULL)
     return GA_MEMORY_ERROR;
-  memcpy(key, tape->key, tape->n_slots * sizeof *key);
-  int status = backend->graph_begin(device);
-  if (status == GA_NO_ERROR) {
-    ga__queue_record(true);
-    int queued = queue_commands(tape, bindings);
-    ga__queue_record(false);
-    status = backend->graph_end(&handle, device);
-    if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
-      backend->graph_free(device, handle);
-    status = queued != GA_NO_ERROR ? queued : status;
-  }
+  memcpy(made.key, tape->key, key_bytes(tape));
+  int status = record_commands(&made.handle, tape, bindings);
   if (status != GA_NO_ERROR) {
-    ga__free(key);
+    ga__free(made.key);
     return status;
   }
-  if (tape->n_graphs == GRAPHS) {
-    backend->graph_free(device, tape->graphs[0].handle);
-    ga__free(tape->graphs[0].key);
-    memmove(tape->graphs, tape->graphs + 1, (GRAPHS - 1) * sizeof *tape->graphs);
-    tape->n_graphs--;
-  }
-  *out = &tape->graphs[tape->n_graphs++];
-  **out = (graph){key, handle};
+  unsigned int place = tape->next_graph;
+  tape->next_graph = (place + 1) % tape->most_graphs;
+  if (tape->n_graphs == tape->most_graphs)
+    drop_graph(tape, &tape->graphs[place]);
+  else
+    tape->n_graphs++;
+  tape->graphs[place] = made;
+  tape->hashes[place] = hash;
+  *out = &tape->graphs[place];
   return GA_NO_ERROR;
 }
 
@@ -205,11 +283,13 @@ static int record_graph(graph **out, ga_tape *tape, const ga_binding *bindings) 
  * seen before; NULL if there is none. */
 static graph *find_graph(ga_tape *tape, const ga_binding *bindings) {
   graph *found = NULL;
-  write_key(tape, bindings);
+  uint64_t hash = write_key(tape, bindings);
   for (unsigned int i = 0; i < tape->n_graphs; i++)
-    if (memcmp(tape->graphs[i].key, tape->key, tape->n_slots * sizeof *tape->key) == 0)
+    if (tape->hashes[i] == hash &&
+        memcmp(tape->graphs[i].key, tape->key, key_bytes(tape)) == 0)
       return &tape->graphs[i];
-  if (comes_back(tape) && record_graph(&found, tape, bindings) != GA_NO_ERROR)
+  if (comes_back(tape, hash) &&
+      record_graph(&found, tape, bindings, hash) != GA_NO_ERROR)
     tape->without_graphs = true; /* command by command always works */
   return found;
 }
@@ -228,13 +308,22 @@ static void note_launches(const ga_tape *tape) {
   ga__label_swap(own);
 }
 
+/* What the graph does to each buffer; gives their number. */
+static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
+  ga_use *use = tape->uses + tape->n_held;
+  for (unsigned int i = 0; i < tape->n_moves; i++) {
+    unsigned int number = tape->moves[i];
+    *use++ = (ga_use){bindings[number].buffer, tape->slots[number]->written};
+  }
+  for (unsigned int i = 0; i < tape->n_blocks; i++)
+    *use++ = (ga_use){tape->workspace[i], true};
+  return (unsigned int)(use - tape->uses);
+}
+
 static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings) {
   gpucontext *ctx = tape->context;
-  unsigned int n = (unsigned int)tape->n_held + tape->n_slots;
+  unsigned int n = list_uses(tape, bindings);
   void *device;
-  for (unsigned int i = 0; i < tape->n_slots; i++)
-    tape->uses[tape->n_held + i] =
-        (ga_use){bindings[i].buffer, tape->slots[i]->written};
   GA_TRY(ga__queue_begin(&device, ctx, n, tape->uses));
   note_launches(tape);
   int status = ctx->backend->graph_launch(device, known->handle);
@@ -247,8 +336,10 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
 }
 
 static int queue(ga_tape *tape, const ga_binding *bindings) {
+  const gpucontext *ctx = tape->context;
   /* A profile times each command by itself. */
-  if (!tape->without_graphs && atomic_load(&tape->context->profile) == NULL) {
+  bool at_once = atomic_load(&ctx->profile) == NULL && !ctx->is_blocking;
+  if (!tape->without_graphs && at_once) {
     graph *known = find_graph(tape, bindings);
     if (known != NULL)
       return ga__context_status(tape->context, queue_graph(tape, known, bindings));
@@ -257,28 +348,20 @@ static int queue(ga_tape *tape, const ga_binding *bindings) {
 }
 
 int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {
-  for (unsigned int i = 0; i < tape->n_slots; i++)
-    if (!tape->slots[i]->input)
-      bindings[i] = (ga_binding){NULL, 0};
+  tape->failed = 0;
   int status = allocate(tape, bindings);
   if (status == GA_NO_ERROR)
     status = queue(tape, bindings);
-  release_workspace(tape);
-  if (status == GA_NO_ERROR)
-    return status;
-  for (unsigned int i = 0; i < tape->n_slots; i++)
-    if (tape->slots[i]->kept)
-      gpudata_release(bindings[i].buffer);
+  if (!tape->is_held || status != GA_NO_ERROR)
+    drop_workspace(tape);
+  if (status != GA_NO_ERROR)
+    ga__tape_give_up(tape, bindings);
   return status;
 }
 
 void ga__tape_counts(const ga_tape *tape, size_t *commands, size_t *allocations,
                      size_t *workspace) {
   *commands = tape->n_commands;
-  *allocations = tape->n_blocks;
-  *workspace = 0;
-  for (unsigned int i = 0; i < tape->n_blocks; i++)
-    *workspace += tape->blocks[i].size;
-  for (unsigned int i = 0; i < tape->n_slots; i++)
-    *allocations += tape->slots[i]->kept;
+  *allocations = (size_t)tape->n_blocks + tape->n_kept;
+  *workspace = tape->workspace_size;
 }

@@ -12,10 +12,11 @@ enum command_kind { LAUNCH, COPY, FILL, PRODUCT };
 typedef struct slot {
   gpudata buffer; /* first, so that a gpudata * is a slot * */
   unsigned int number;
-  bool input, kept;
+  bool input, kept, fixed;
   bool written;       /* by some command */
   size_t born, died;  /* the commands between which it holds a value */
   unsigned int block; /* the piece of workspace it gets */
+  gpudata *last;      /* kept: what the latest replay gave, where memory stays */
 } slot;
 
 typedef struct transfer {
@@ -27,6 +28,7 @@ typedef struct transfer {
 typedef struct command {
   enum command_kind kind;
   const char *label; /* of the thread that recorded it, interned */
+  unsigned int step; /* as ga__tape_set_step had it */
   gpukernel *kernel;
   ga_launch launch;
   ga_arg *
@@ -43,12 +45,17 @@ typedef struct block {
 
 /* A recording by the backend of one replay, good for the same memory. */
 typedef struct graph {
-  uint64_t *key; /* where every slot's memory was */
+  uint64_t *key; /* where the memory was */
   void *handle;
 } graph;
 
-#define SEEN 4   /* replays that are remembered to tell whether one comes back */
-#define GRAPHS 4 /* kept for a tape: results take turns in a few blocks */
+/* What a tape keeps of graphs: results take turns in a few blocks, and inputs in the
+ * parts of a larger array. As many are kept as have some thousand commands. */
+#define FEWEST_GRAPHS 4
+#define MOST_GRAPHS 256
+#define GRAPH_COMMANDS 4096
+
+#define HELD_SIZE ((size_t)64 << 10) /* bytes that stay with a tape in any case */
 
 struct ga_tape {
   gpucontext *context;
@@ -59,15 +66,23 @@ struct ga_tape {
   gpudata **held; /* real buffers that commands refer to: constants */
   size_t n_held, held_capacity;
   block *blocks;
-  gpudata **workspace; /* one for each block, during a replay */
+  gpudata **workspace; /* one for each block, during a replay or longer */
   unsigned int n_blocks;
-  graph graphs[GRAPHS];
-  unsigned int n_graphs;
-  uint64_t *key, *seen; /* of this replay; those of the last that no graph served */
+  size_t workspace_size, kept_size;
+  unsigned int *kept, n_kept;   /* slots by number */
+  unsigned int *moves, n_moves; /* slots that a replay is given or makes anew */
+  bool is_held;                 /* memory stays between replays */
+  bool is_placed;               /* the list of bindings has the workspace already */
+  graph *graphs;                /* the oldest is replaced, in turn */
+  uint64_t *hashes;             /* of their keys */
+  unsigned int n_graphs, most_graphs, next_graph;
+  uint64_t *key;  /* of this replay */
+  uint64_t *seen; /* hashes of the keys of the last replays that no graph served */
   unsigned int n_seen;
-  bool without_graphs; /* the backend has none, or refused */
-  bool reports;        /* some launch may report an index; see c/report.h */
-  ga_use *uses;        /* of a graph: those of `held`, then a place for each slot */
+  unsigned int step, failed; /* of what is recorded now; of what failed last */
+  bool without_graphs;       /* the backend has none, or refused */
+  bool reports;              /* some launch may report an index; see c/report.h */
+  ga_use *uses; /* of a graph: `held`, then what moves, then the workspace */
 };
 
 /* A graph pays where it saves launches, and is only for memory that does not move.

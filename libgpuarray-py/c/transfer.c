@@ -165,6 +165,42 @@ int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
   return ga__report_check(q);
 }
 
+/* With one wait; there are no more than a few. */
+static int read_at_once(gpucontext *ctx, unsigned int n, const ga_reading *list) {
+  ga_use uses[GA_READ_AT_ONCE];
+  void *device;
+  for (unsigned int i = 0; i < n; i++)
+    uses[i] = (ga_use){list[i].buffer, false};
+  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, n, uses)));
+  gpuqueue *q = ga__queue_current(ctx);
+  unsigned long launches =
+      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+  ga__context_note_wait(ctx);
+  int status = ctx->backend->read_all(device, n, list);
+  ga__queue_end(ctx, n, uses);
+  GA_TRY(ga__context_status(ctx, status));
+  atomic_store_explicit(&q->waited, launches, memory_order_relaxed);
+  return ga__report_check(q);
+}
+
+int ga__buffers_read(unsigned int n, ga_reading *list) {
+  gpucontext *ctx = n > 0 ? list[0].buffer->context : NULL;
+  for (unsigned int i = 0; i < n; i++) {
+    GA_TRY(check_host_range(list[i].buffer, list[i].offset, list[i].size, list[i].host,
+                            "read"));
+    if (list[i].buffer->context != ctx)
+      return GA_FAIL(GA_VALUE_ERROR, "read: the buffers are of two contexts, %s and %s",
+                     ctx->name, list[i].buffer->context->name);
+    list[i].memory = list[i].buffer->memory;
+  }
+  /* A profile times each of them by itself. */
+  if (n > 1 && ctx->backend->read_all && atomic_load(&ctx->profile) == NULL)
+    return read_at_once(ctx, n, list);
+  for (unsigned int i = 0; i < n; i++)
+    GA_TRY(gpudata_read(list[i].host, list[i].buffer, list[i].offset, list[i].size));
+  return GA_NO_ERROR;
+}
+
 int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz) {
   GA_TRY(check_host_range(dst, dstoff, sz, src, __func__));
   if (sz == 0)

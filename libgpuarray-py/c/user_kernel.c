@@ -148,6 +148,21 @@ gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **stri
   return k;
 }
 
+int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+                          const char *name) {
+  gpukernel *k = new_kernel(0, NULL);
+  if (k == NULL)
+    return GA_MEMORY_ERROR;
+  int status = ga__kernel_open(k, ctx, program, name);
+  if (status != GA_NO_ERROR) {
+    free_kernel(k);
+    return status;
+  }
+  gpucontext_retain(ctx);
+  *out = k;
+  return GA_NO_ERROR;
+}
+
 void gpukernel_retain(gpukernel *k) {
   if (k)
     atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
@@ -294,7 +309,7 @@ gpucontext *gpukernel_context(gpukernel *k) {
 int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char **strs,
                    const size_t *lens, const char *name, unsigned int argcount,
                    const int *types, int flags, char **err_str) {
-  gpukernel *kernel;
+  gpukernel *kernel = NULL;
   if (k == NULL)
     return ga__fail_null(__func__, "place for the kernel");
   k->k = NULL;

@@ -27,6 +27,7 @@ const ga_backend ga__cuda_backend = {
     .free = ga__cuda_free,
     .free_memory = ga__cuda_free_memory,
     .read = ga__cuda_read,
+    .read_all = ga__cuda_read_all,
     .write = ga__cuda_write,
     .copy = ga__cuda_copy,
     .fill = ga__cuda_fill,

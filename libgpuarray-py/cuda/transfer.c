@@ -113,6 +113,47 @@ int ga__cuda_read(void *device, void *host, void *memory, size_t offset, size_t 
   return status;
 }
 
+/* Where the bytes of the next one begin. */
+static size_t after(size_t at, size_t size) {
+  return at + (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* They lie one behind the other in pinned memory, which has room for all. */
+static int read_small(ga_cuda_device *d, unsigned int n, const ga_reading *list) {
+  ga_cuda_staging *s = &d->reads;
+  size_t at = 0;
+  GA_TRY(staging_open(s));
+  for (unsigned int i = 0; i < n; at = after(at, list[i++].size))
+    CUDA_TRY(cuMemcpyDtoHAsync, s->memory + at, address(list[i].memory, list[i].offset),
+             list[i].size, d->stream);
+  CUDA_TRY(cuEventRecord, s->events[0], d->stream);
+  CUDA_TRY(cuEventSynchronize, s->events[0]);
+  at = 0;
+  for (unsigned int i = 0; i < n; at = after(at, list[i++].size))
+    memcpy(list[i].host, s->memory + at, list[i].size);
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_read_all(void *device, unsigned int n, const ga_reading *list) {
+  ga_cuda_device *d = device;
+  int status = GA_NO_ERROR;
+  CUcontext previous;
+  size_t all = 0;
+  for (unsigned int i = 0; i < n; i++)
+    all = after(all, list[i].size);
+  GA_TRY(ga__cuda_enter(&previous, d));
+  pthread_mutex_lock(&d->reads.lock);
+  if (all <= GA_CUDA_PARTS * PART_SIZE)
+    status = read_small(d, n, list);
+  else
+    for (unsigned int i = 0; status == GA_NO_ERROR && i < n; i++)
+      status = read_pieces(d, list[i].host, address(list[i].memory, list[i].offset),
+                           list[i].size);
+  pthread_mutex_unlock(&d->reads.lock);
+  ga__cuda_leave(d, previous);
+  return status;
+}
+
 /* ---- on devices ---- */
 
 int ga__cuda_copy(void *device, void *to, size_t to_offset, void *from,

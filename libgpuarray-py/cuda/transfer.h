@@ -4,6 +4,7 @@
 
 #include "cuda/device.h"
 
+int ga__cuda_read_all(void *device, unsigned int n, const ga_reading *list);
 int ga__cuda_read(void *device, void *host, void *memory, size_t offset, size_t size);
 int ga__cuda_write(void *device, void *memory, size_t offset, const void *host,
                    size_t size, bool *waited);

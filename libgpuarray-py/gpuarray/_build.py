@@ -18,6 +18,8 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DEFINE = re.compile(r"^#define[ \t]+(\w+)[ \t]+[^\n]*$", re.MULTILINE)
 INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 
+RUNNER = Path(__file__).with_name("_runner.c")
+
 # What the package calls besides the public functions. An operator is one call: it makes
 # the struct of its result, which costs less here than through cffi, and passes a number
 # without a list of pointers. NULL stands for a failure, whose status is last_status().
@@ -43,6 +45,8 @@ void host_free(void *block);
 void dlpack_capsule_free(void *capsule);
 const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor);
 DLManagedTensorVersioned *dlpack_lent(void *owner, int nd);
+void *runner_class(void *arrays, void *pointer, void *containers, void *hosts,
+                   void *numbers);
 extern "Python" int plan_function(void *data, GpuArray *const *outs,
                                   const GpuArray *const *ins, const long long *ints);
 """
@@ -303,8 +307,9 @@ def builder(include: Path) -> FFI:
         ffi.cdef(declarations(header))
     ffi.cdef(HELPERS_CDEF)
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
-    head = ["#define GPUARRAY_NO_CUDA", "#include <stdbool.h>", "#include <stdlib.h>"]
-    source = "\n".join([*head, *lines, HELPERS])
+    head = [f"#include <{name}.h>" for name in ("stdbool", "stdlib", "structmember")]
+    head.insert(0, "#define GPUARRAY_NO_CUDA")
+    source = "\n".join([*head, *lines, HELPERS, RUNNER.read_text()])
     ffi.set_source("gpuarray._gpuarray", source)
     return ffi
 

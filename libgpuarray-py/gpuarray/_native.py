@@ -5,14 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from gpuarray._gpuarray import ffi, lib
 from gpuarray.errors import OF_STATUS, BadExchange, BadType, GpuArrayError
 
 __all__ = [
     "ARRAY",
+    "HINTS",
     "address",
     "capsule",
     "check",
@@ -23,11 +27,16 @@ __all__ = [
     "library_text",
     "open_capsule",
     "prepare",
+    "runner_class",
     "text",
 ]
 
 ARRAY = ffi.typeof("GpuArray *")
 """For ``ffi.new``: a zeroed array struct."""
+
+
+HINTS: list[Callable[[Exception], str]] = []
+"""What higher floors know of an error that the library tells of; empty: nothing."""
 
 
 def text(pointer: Any) -> str:
@@ -51,7 +60,11 @@ def check(status: int, operation: str = "") -> None:
     said = library_text() or text(lib.gpuarray_error_str(status))
     if operation and not said.startswith(f"{operation}: "):
         said = f"{operation}: {said}"
-    raise OF_STATUS.get(status, GpuArrayError)(said)
+    error = OF_STATUS.get(status, GpuArrayError)(said)
+    for hint in HINTS:
+        if more := hint(error):
+            error.add_note(more)
+    raise error
 
 
 @cache
@@ -108,6 +121,22 @@ def open_capsule(given: Any) -> tuple[Any, Any]:
     pointer = _python.PyCapsule_GetPointer(given, name)
     _python.PyCapsule_SetName(given, used)
     return ffi.cast(ctype, pointer), name.decode()
+
+
+# ---- objects that the binding makes itself ----
+
+
+def _object(address: int) -> Any:
+    """The Python object at an address."""
+    return ctypes.cast(address, ctypes.py_object).value
+
+
+@cache
+def runner_class(arrays: type, containers: type) -> Any:
+    """The class of what runs plans (_runner.c), for these classes of its arguments."""
+    given = (arrays, ARRAY, containers, np.ndarray, np.generic)
+    made = lib.runner_class(*(ffi.cast("void *", id(each)) for each in given))
+    return _object(int(ffi.cast("uintptr_t", made)))
 
 
 _EXCHANGE = b"dlpack_exchange_api"

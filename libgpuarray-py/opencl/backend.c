@@ -9,9 +9,24 @@ static const char prelude[] = {
 #include "prelude.inc"
 };
 
+static const char numbers[] = {
+#include "math.inc"
+};
+
+static const char angles[] = {
+#include "math_angles.inc"
+};
+
+static const char words[] = {
+#include "math_words.inc"
+};
+
+static const char *const math[] = {numbers, angles, words, NULL};
+
 const ga_backend ga__opencl_backend = {
     .name = "opencl",
     .prelude = prelude,
+    .math = math,
     .report = ga__opencl_report,
     .platform_count = ga__opencl_platform_count,
     .device_count = ga__opencl_device_count,

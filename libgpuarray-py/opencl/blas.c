@@ -123,7 +123,7 @@ static int host_call(ga_opencl_device *d, const ga_blas_call *call) {
   }
   OPENCL_QUEUE_TRY(d, clEnqueueNativeKernel, run_product, &p, sizeof p, 0, NULL, NULL,
                    0, NULL, ga__opencl_event_place(d));
-  return GA_NO_ERROR;
+  return ga__opencl_bound(d);
 }
 
 static int opencl_product(void *device, const ga_blas_call *call) {

@@ -187,6 +187,7 @@ static int open_queue(ga_opencl_device *d) {
     return ga__opencl_fail(code, "clCreateCommandQueue");
   pthread_mutex_init(&d->staging.lock, NULL);
   pthread_mutex_init(&d->queue_lock, NULL);
+  pthread_mutex_init(&d->bound_lock, NULL);
   return GA_NO_ERROR;
 }
 
@@ -195,6 +196,8 @@ static void close_queue(ga_opencl_device *d) {
   ga__opencl_staging_close(d);
   pthread_mutex_destroy(&d->staging.lock);
   pthread_mutex_destroy(&d->queue_lock);
+  pthread_mutex_destroy(&d->bound_lock);
+  ga__opencl_event_free(d, d->bound);
   d->api->clReleaseCommandQueue(d->queue);
 }
 

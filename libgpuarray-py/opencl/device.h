@@ -34,6 +34,11 @@ typedef struct ga_opencl_device {
   /* The queue is idle when they agree: how many commands were queued, and how many of
    * them are known to be done. */
   atomic_ulong queued, done;
+  /* Work in flight is bounded: behind the command `bounded` of the queue lies the
+   * marker `bound`, or NULL. Both are of bound_lock. */
+  atomic_ulong bounded;
+  cl_event bound;
+  pthread_mutex_t bound_lock;
   /* Of the first: grows whenever a buffer is freed, since its handle may come again for
    * another. */
   atomic_ulong frees;
@@ -80,6 +85,11 @@ static inline void ga__opencl_note(ga_opencl_device *device) {
     if (opencl_try_ != CL_SUCCESS)                                                     \
       return ga__opencl_fail(opencl_try_, #name);                                      \
   } while (0)
+
+/* To be called now and then, without locks, by what queues commands: waits until no
+ * more than a few thousand are unfinished. Drivers keep any number of them, and memory
+ * for each. */
+int ga__opencl_bound(ga_opencl_device *device);
 
 /* Whether nothing that any thread has queued so far is still to be done. */
 static inline bool ga__opencl_is_idle(const ga_opencl_device *device) {

@@ -226,5 +226,5 @@ int ga__opencl_launch(void *device, void *kernel_, const ga_launch *launch) {
   if (status == GA_NO_ERROR)
     status = queue_launch(d, k, launch);
   pthread_mutex_unlock(&k->lock);
-  return status;
+  return status == GA_NO_ERROR ? ga__opencl_bound(d) : status;
 }

@@ -144,6 +144,38 @@ void ga__opencl_event_free(void *device, void *event) {
     d->api->clReleaseEvent(event);
 }
 
+/* ---- work in flight ---- */
+
+#define MOST_QUEUED 4096 /* commands that may be unfinished, about */
+
+/* A new marker behind all that is queued; the one before, half as many commands ago, is
+ * waited for. */
+static int move_bound(ga_opencl_device *d, unsigned long queued) {
+  void *behind = NULL;
+  cl_event before = d->bound;
+  GA_TRY(ga__opencl_event(&behind, d, false));
+  d->bound = behind;
+  atomic_store(&d->bounded, queued);
+  if (before == NULL)
+    return GA_NO_ERROR;
+  int status = ga__opencl_event_wait(d, before);
+  d->api->clReleaseEvent(before);
+  return status;
+}
+
+int ga__opencl_bound(ga_opencl_device *d) {
+  unsigned long queued = atomic_load_explicit(&d->queued, memory_order_relaxed);
+  if (queued - atomic_load_explicit(&d->bounded, memory_order_relaxed) <
+      MOST_QUEUED / 2)
+    return GA_NO_ERROR;
+  pthread_mutex_lock(&d->bound_lock);
+  /* Where another thread was here meanwhile, it may have counted further. */
+  bool is_due = (long)(queued - atomic_load(&d->bounded)) >= MOST_QUEUED / 2;
+  int status = is_due ? move_bound(d, queued) : GA_NO_ERROR;
+  pthread_mutex_unlock(&d->bound_lock);
+  return status;
+}
+
 /* ---- the events of commands ---- */
 
 static _Thread_local bool watches;

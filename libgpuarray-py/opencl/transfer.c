@@ -46,7 +46,7 @@ static int queue_task(ga_opencl_device *d, void (*function)(void *), task *t,
   OPENCL_QUEUE_TRY(d, clEnqueueNativeKernel, function, t,
                    offsetof(task, bytes) + n_bytes, 0, NULL, NULL, 0, NULL,
                    ga__opencl_event_place(d));
-  return GA_NO_ERROR;
+  return ga__opencl_bound(d);
 }
 
 static int write_shared(ga_opencl_device *d, char *to, const void *host, size_t size,
@@ -213,7 +213,7 @@ int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
   }
   OPENCL_QUEUE_TRY(d, clEnqueueCopyBuffer, from, to, from_offset, to_offset, size, 0,
                    NULL, ga__opencl_event_place(d));
-  return GA_NO_ERROR;
+  return ga__opencl_bound(d);
 }
 
 int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byte,
@@ -232,5 +232,5 @@ int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byt
   memset(pattern, byte, sizeof pattern);
   OPENCL_QUEUE_TRY(d, clEnqueueFillBuffer, memory, pattern, width, offset, size, 0,
                    NULL, ga__opencl_event_place(d));
-  return GA_NO_ERROR;
+  return ga__opencl_bound(d);
 }

@@ -299,6 +299,32 @@ static void test_copies(gpucontext *ctx) {
   GpuArray_clear(&a);
 }
 
+static void test_reading_several(gpucontext *ctx) {
+  GpuArray a = {0}, b = {0}, part = {0};
+  char x[24], y[8], expected[24];
+  memset(expected, 7, sizeof expected);
+  CHECK_OK(GpuArray_zeros(&a, ctx, GA_FLOAT, 2, (size_t[]){2, 3}, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&b, ctx, GA_LONG, 0, NULL, GA_C_ORDER));
+  CHECK_OK(GpuArray_memset(&a, 7));
+  void *places[2] = {x, y};
+  CHECK_OK(GpuArray_read_all(2, places, (const GpuArray *[]){&a, &b}));
+  CHECK(memcmp(x, expected, sizeof x) == 0 && y[0] == 0 && y[7] == 0);
+  CHECK_OK(GpuArray_read_all(0, NULL, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_read_all(1, NULL, (const GpuArray *[]){&a}));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_read_all(1, places, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR,
+               GpuArray_read_all(1, places, (const GpuArray *[]){NULL}));
+  CHECK_STATUS(GA_VALUE_ERROR,
+               GpuArray_read_all(1, (void *[]){NULL}, (const GpuArray *[]){&a}));
+  CHECK_OK(GpuArray_index(&part, &a, (ssize_t[]){0, 0}, (ssize_t[]){2, 3},
+                          (ssize_t[]){1, 2}));
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR,
+               GpuArray_read_all(1, places, (const GpuArray *[]){&part}));
+  GpuArray_clear(&part);
+  GpuArray_clear(&a);
+  GpuArray_clear(&b);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   gpucontext *ctx;
@@ -312,6 +338,7 @@ int main(int argc, char **argv) {
   test_share(ctx);
   test_host(ctx);
   test_copies(ctx);
+  test_reading_several(ctx);
   gpucontext_deref(ctx);
   return check_result(argv[0]);
 }

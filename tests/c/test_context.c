@@ -112,6 +112,12 @@ static void test_properties(void) {
   CHECK_STATUS(GA_INVALID_ERROR, gpucontext_property(ctx, 2, &size));
   CHECK_STATUS(GA_VALUE_ERROR, gpucontext_property(NULL, 1, name));
   CHECK_STATUS(GA_VALUE_ERROR, gpucontext_sync(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucontext_set_blocking(NULL, 1));
+  CHECK(gpucontext_blocking(NULL) == 0 && gpucontext_blocking(ctx) == 0);
+  CHECK_OK(gpucontext_set_blocking(ctx, 3));
+  CHECK(gpucontext_blocking(ctx) == 1);
+  CHECK_OK(gpucontext_set_blocking(ctx, 0));
+  CHECK(gpucontext_blocking(ctx) == 0);
   CHECK(gpucontext_error(ctx, 0) == gpuarray_error_text());
   CHECK_OK(ga__context_supports(ctx, GA_DOUBLE, "empty"));
   ctx->info.has_double = false;

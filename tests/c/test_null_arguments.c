@@ -51,6 +51,7 @@ static void test_contexts(void) {
   REFUSES(gpu_get_platform_count(P("null"), P(&count)));
   REFUSES(gpu_get_device_count(P("null"), 0, P(&count)));
   REFUSES(gpucontext_props_new(P(&props)));
+  REFUSES(gpucontext_set_blocking(P(ctx), 0));
   REFUSES(gpucontext_props_cuda_dev(P(props), 0));
   REFUSES(gpucontext_props_opencl_dev(P(props), 0, 0));
   REFUSES(gpucontext_props_sched(P(props), GA_CTX_SCHED_AUTO));
@@ -155,6 +156,11 @@ static void test_arrays(void) {
   REFUSES(GpuArray_concatenate(P(&out), P(both), 2, 0, GA_FLOAT));
   REFUSES(GpuArray_write(P(&a), P(bytes), sizeof bytes));
   REFUSES(GpuArray_read(P(bytes), sizeof bytes, P(&a)));
+  void *hosts[1] = {bytes}, *no_hosts[1] = {NULL};
+  const GpuArray *arrays[1] = {&a}, *no_arrays[1] = {NULL};
+  REFUSES(GpuArray_read_all(1, P(hosts), P(arrays)));
+  REFUSES(GpuArray_read_all(1, EITHER(no_hosts, hosts), arrays));
+  REFUSES(GpuArray_read_all(1, hosts, EITHER(no_arrays, arrays)));
   REFUSES(GpuArray_memset(P(&a), 0));
   REFUSES(GpuArray_copy(P(&out), P(&a), GA_C_ORDER));
   REFUSES(GpuArray_astype(P(&out), P(&a), GA_INT, GA_C_ORDER));
@@ -391,6 +397,7 @@ static void test_what_takes_null(void) {
   gpucontext_retain(NULL);
   gpucontext_deref(NULL);
   CHECK(gpucontext_name(NULL) != NULL);
+  CHECK(gpucontext_blocking(NULL) == 0);
   CHECK(gpucontext_error(NULL, 0) != NULL && gpucomm_error(NULL) != NULL);
   CHECK(GpuArray_error(NULL, 0) != NULL && GpuKernel_error(NULL, 0) != NULL);
   CHECK(gpuarray_search_report(NULL) != NULL && gpuarray_get_extension(NULL) == NULL);

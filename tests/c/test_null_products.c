@@ -5,6 +5,7 @@
 #include <gpuarray/blas.h>
 #include <gpuarray/buffer_blas.h>
 #include <gpuarray/fft.h>
+#include <gpuarray/function.h>
 #include <gpuarray/plan.h>
 #include <gpuarray/solver.h>
 
@@ -162,6 +163,10 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_int(P(p), P(&value), 3));
   REFUSES(GpuPlan_dim(P(p), P(&value), in, 0));
   REFUSES(GpuPlan_int_op(P(p), P(&value), GP_INT_ADD, dim, dim));
+  REFUSES(GpuPlan_choose(P(p), P(&value), "if", dim, in, in));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(NULL, 1, &dim, order));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(p, 1, NULL, order));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(p, 1, &dim, NULL));
   REFUSES(GpuPlan_elemwise(P(p), P(&value), P(&step)));
   REFUSES(add_elemwise(p, in));
   REFUSES(GpuPlan_reduce(P(p), P(&value), "r", P(&spec), P(&in), NULL, 1));
@@ -172,11 +177,51 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_reshape(P(p), P(&value), "r", in, 2, P(dims)));
   REFUSES(GpuPlan_broadcast(P(p), P(&value), "b", in, 2, P(dims)));
   REFUSES(GpuPlan_copy(P(p), P(&value), "c", in));
+  const int form[1] = {GP_INDEX_AT};
+  REFUSES(GpuPlan_index(P(p), P(&value), "i", in, 1, P(form), P(&dim)));
   const gpuplan_type type = {GA_FLOAT, 2};
   REFUSES(GpuPlan_function(P(p), P(&value), "f", EITHER(NULL, own_step), NULL, 1,
                            P(&in), 1, P(&type), NULL));
   REFUSES(GpuPlan_output(P(p), in));
   CHECK(value == 7);
+}
+
+/* `p` copies its input, `a` is one. */
+static void test_functions(GpuPlan *p, const GpuArray *a) {
+  GpuFunction *f = NULL, *other = NULL;
+  const gpufunction_value value = {"w", a, 0, -1, 0};
+  const gpufunction_spec spec = {.size = sizeof spec, .n_values = 1, .values = &value};
+  gpufunction_spec bare = spec, noted = spec, unnamed = spec;
+  const gpufunction_value unnamed_value = {NULL, a, 0, -1, 0},
+                          empty = {"w", NULL, 0, -1, 0};
+  GpuArray *outs[1] = {&out}, *no_outs[1] = {NULL};
+  gpufunction_item item;
+  unsigned int n;
+  const void *bytes;
+  size_t size;
+  REFUSES(GpuFunction_new(P(&other), P(p), P(&spec)));
+  bare.values = NULL;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &bare));
+  noted.note_size = 3;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &noted));
+  unnamed.values = &unnamed_value;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &unnamed));
+  unnamed.values = &empty;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &unnamed));
+  REFUSES(GpuFunction_load(P(&other), P(ctx), P("/nowhere/at/all")));
+  CHECK(other == NULL);
+  CHECK_OK(GpuFunction_new(&f, p, &spec));
+  REFUSES(GpuFunction_save(P(f), P("/nowhere/at/all")));
+  REFUSES(GpuFunction_call(P(f), P(outs), NULL, NULL));
+  REFUSES(GpuFunction_call(f, EITHER(no_outs, outs), NULL, NULL));
+  REFUSES(GpuFunction_get(P(f), P("v"), P(&out)));
+  REFUSES(GpuFunction_set(P(f), P("v"), P(a)));
+  REFUSES(GpuFunction_count(P(f), GF_VALUES, P(&n)));
+  REFUSES(GpuFunction_item(P(f), GF_VALUES, 0, P(&item)));
+  REFUSES(GpuFunction_note(P(f), P(&bytes), P(&size)));
+  CHECK(GpuFunction_plan(NULL) == NULL);
+  GpuFunction_free(f);
+  GpuFunction_free(NULL);
 }
 
 static void test_plans(void) {
@@ -206,8 +251,11 @@ static void test_plans(void) {
   REFUSES(GpuPlan_input_type(P(p), 0, NULL, &nd, NULL));
   REFUSES(GpuPlan_output_type(P(p), 0, NULL, &nd));
   REFUSES(GpuPlan_info(P(p), P(&info)));
+  REFUSES(GpuPlan_keep(P(p), 2));
+  REFUSES(GpuPlan_hold(P(p), 1));
   CHECK_OK(GpuPlan_input_type(p, 0, NULL, NULL, NULL));
   CHECK_OK(GpuPlan_output_type(p, 0, NULL, NULL));
+  test_functions(p, &a);
   GpuPlan_free(p);
   CHECK_OK(GpuPlan_new(&p, ctx, "q"));
   CHECK_OK(GpuPlan_input(p, &in, GA_FLOAT, 2, 0));

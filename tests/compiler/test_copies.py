@@ -22,12 +22,6 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors, same_graph, toposort
 
 
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float32", device=context.name):
-        yield context
-
-
 def vector(n, seed=0):
     return np.random.RandomState(seed).uniform(-2, 2, n).astype("float32")
 

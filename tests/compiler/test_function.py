@@ -10,12 +10,6 @@ from gpuarray.compiler import In, Out, config, function, shared
 pytestmark = pytest.mark.usefixtures("on_context")
 
 
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float32", device=context.name):
-        yield context
-
-
 def vector(n, seed=0, dtype="float32"):
     return np.random.RandomState(seed).uniform(-2, 2, n).astype(dtype)
 

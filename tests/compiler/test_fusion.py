@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from gpuarray.compiler import rewrites
+from gpuarray.compiler import grad, rewrites
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
@@ -12,6 +12,8 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.together import Together
+from gpuarray.compiler.rewrites.partition import Moved, Partition
 from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
@@ -151,7 +153,10 @@ def test_siblings_on_one_array_become_one_node_of_several_outputs():
 
 def test_siblings_of_different_lengths_stay_apart():
     x, y, a = T.dvector("x"), T.dvector("y"), T.dscalar("a")
-    assert len(elementwise(optimized([x, y, a], [x * a, y * a], ["fuse"]))) == 2
+    (node,) = optimized([x, y, a], [x * a, y * a], ["fuse"]).toposort()[-1:]
+    assert isinstance(node.op, Together) and len(node.op.parts) == 2
+    results = [T.dot(x * a, x), T.dot(y * a, y)]
+    assert len(elementwise(optimized([x, y, a], results, ["fuse"]))) == 2
 
 
 def test_a_shared_producer_is_computed_once_and_comes_out():
@@ -165,7 +170,7 @@ def test_a_shared_producer_is_computed_once_and_comes_out():
 def test_a_group_never_needs_its_own_result():
     x = T.dmatrix("x")
     e = T.exp(x)
-    fgraph = optimized([x], [e / T.sum(e, axis=1, keepdims=True) + e], ["fuse"])
+    fgraph = optimized([x], [e / T.sum(e, axis=0, keepdims=True) + e], ["fuse"])
     assert len(elementwise(fgraph)) == 2
 
 
@@ -255,3 +260,46 @@ def test_groups_that_span_others_never_wait_for_each_other(seed):
     fgraph = FunctionGraph([x], values[-3:])
     rewrites.optimize(fgraph, ["fuse"])
     fgraph.check()
+
+
+def test_the_work_of_fusion_grows_as_the_graph_does(monkeypatch):
+    """In the gradient of a chain, what reads a step stands far behind it."""
+    asked = []
+    needs = Partition.needs
+    monkeypatch.setattr(
+        Partition,
+        "needs",
+        lambda self, group: asked.append(group) or needs(self, group),
+    )
+    W, U, start = T.dmatrices("W", "U", "start")
+    rates = []
+    for length in (20, 80):
+        given = [T.dmatrix() for _ in range(length)]
+        state = start
+        for x in given:
+            state = T.tanh(T.dot(x, U) + T.dot(state, W))
+        results = grad(T.sqr(state).sum(), [W, U])
+        fgraph = FunctionGraph([*given, W, U, start], results)
+        rewrites.optimize(fgraph, ["canonicalize"])
+        nodes = len(fgraph.apply_nodes)
+        asked.clear()
+        rewrites.optimize(fgraph, ["fuse"])
+        assert len(fgraph.apply_nodes) < 0.7 * nodes
+        rates.append(len(asked) / nodes)
+    assert rates[1] < 1.2 * rates[0] < 2
+
+
+def test_numbers_are_ordered_anew_where_no_room_is_left():
+    x = T.dvector("x")
+    partition = Partition(FunctionGraph([x], [T.exp(x) + T.sqrt(T.tanh(x))]))
+    ranks = partition.rank
+    for place, group in enumerate(sorted(ranks, key=ranks.get), 1):
+        ranks[group] = place
+    partition.ranks = sorted(ranks.values())
+    before = sorted(ranks, key=ranks.get)
+    partition.put_beside(before[1], Moved({before[2]}, is_before=True))
+    assert sorted(ranks, key=ranks.get) == [before[0], before[2], before[1], before[3]]
+    partition.put_beside(before[3], Moved({before[1]}, is_before=False))
+    after = [before[0], before[2], before[3], before[1]]
+    assert sorted(ranks, key=ranks.get) == after
+    assert partition.ranks == sorted(ranks.values())

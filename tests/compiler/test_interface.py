@@ -4,16 +4,10 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import In, OrderedUpdates, Out, Param, config, function, shared
+from gpuarray.compiler import In, OrderedUpdates, Out, Param, function, shared
 from gpuarray.compiler.function import mode_of
 
 pytestmark = pytest.mark.usefixtures("on_context")
-
-
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float32", device=context.name):
-        yield context
 
 
 def vector(n, seed=0):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from cases import CASES, f64
 from evaluate import evaluate
-from gpuarray.compiler import Lop, Op, config, function, grad, hessian, jacobian
+from gpuarray.compiler import Lop, Op, function, grad, hessian, jacobian
 from gpuarray.compiler.derivatives.maprows import MapRows
 from gpuarray.compiler.derivatives.rows import over_rows
 from gpuarray.compiler.errors import DisconnectedInputError, GraphTypeError
@@ -281,12 +281,6 @@ def test_what_has_no_jacobian_is_told():
         jacobian(x * 2, y, disconnected_inputs="ignore"), {x: f64(3), y: f64(2)}
     )
     np.testing.assert_array_equal(zeros, np.zeros((3, 2)))
-
-
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float32", device=context.name):
-        yield context
 
 
 def test_jacobians_and_hessians_run_on_every_context(on_context):

@@ -58,7 +58,7 @@ def test_a_profile_counts_the_time_of_each_node_on_the_device(context):
     assert set(stats.apply_time) == set(nodes)
     assert [stats.position[node] for node in nodes] == list(range(len(nodes)))
     times = {type(node.op).__name__: stats.apply_time[node] for node in nodes}
-    for name in ("GpuDot", "GpuGemv", "GpuElemwise", "GpuFromHost", "HostFromGpu"):
+    for name in ("GpuDot", "GpuGemv", "GpuRowwise", "GpuFromHost", "HostFromGpu"):
         assert times[name] > 0, name
     assert times["GpuDimShuffle"] == 0  # a view launches nothing
     assert set(stats.apply_callcount.values()) == {3}
@@ -217,7 +217,7 @@ def test_compile_time_is_split_by_part_phase_and_rule(context):
     assert min(times.parts.values()) > 0
     assert sum(times.phases.values()) <= times.parts["rewriting"]
     assert {"stabilize", "fuse", "inplace"} <= set(times.phases)
-    assert times.fired["fuse_elementwise"] > 0
+    assert times.fired["fuse_rows"] > 0
     asked, seconds = times.rules["recognize_sigmoid"]
     assert asked > 0 and 0 < seconds < times.parts["rewriting"]
     text = summary(f.profile)

@@ -14,6 +14,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Constant, constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops import mapreduce, nnet
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.creation import counted
@@ -21,6 +22,7 @@ from gpuarray.compiler.ops.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.marks import grad_clip, zero_grad
 from gpuarray.compiler.ops.products import BatchedGemm
+from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import dimshuffle, reshape, shape, shape_i
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
@@ -85,6 +87,7 @@ def namespace(variables):
             | T.eq(dimshuffle(counted(n), "x", 0), dimshuffle(k, 0, "x") + n)
         ),
         "dimshuffle": dimshuffle,
+        "ifelse": ifelse,
         "reshape": reshape,
         "shape": shape,
         "shape_i": shape_i,
@@ -176,6 +179,8 @@ def rows_of(fgraph):
     rows = []
     for node in fgraph.toposort():
         op = node.op.map if isinstance(node.op, mapreduce.MapReduce) else node.op
+        if isinstance(op, Rowwise):
+            rows += [getattr(step, "op", "") for step in op.program.steps]
         if not isinstance(op, Elemwise):
             continue
         scalar = op.scalar
@@ -244,7 +249,11 @@ def test_logistic_regression_updates_its_weights_by_one_gemv(dtype):
     assert node.inputs[:2] == [w, inputs[0]]
     assert fgraph.outputs[2] is node.out
     elementwise = [n for n in fgraph.toposort() if isinstance(n.op, Elemwise)]
-    assert len(elementwise) == 2
+    assert not elementwise  # they are one program with the sums that they are read by
+    (rows,) = [n for n in fgraph.toposort() if isinstance(n.op, Rowwise)]
+    assert b in {
+        fgraph.view_root(rows.inputs[i]) for i in rows.op.inplace_pattern.values()
+    }
 
 
 def test_logistic_regression_stays_finite_where_the_formula_overflows():

@@ -186,7 +186,7 @@ def test_a_minibatch_of_shared_data(context):
             part = slice(batch * 4, (batch + 1) * 4)
             right = ((data[part].sum(1) - target[part]) ** 2).mean()
             np.testing.assert_allclose(f(batch), right, rtol=1e-12)
-        assert f.info()["n_binds"] == 3  # one for each batch, and kept
+        assert f.info()["n_binds"] < 3  # not one for each batch
 
 
 def test_basic_indexing_launches_nothing(context):

@@ -6,6 +6,7 @@ import pytest
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.compile.ops import as_op
 from gpuarray.compiler.printing import debugprint
+from gpuarray.profiling import profile
 
 pytestmark = pytest.mark.usefixtures("on_context")
 
@@ -136,6 +137,24 @@ def test_python_keywords():
         with pytest.raises(TypeError):
             call()
     assert theano.function([x], x.shape[0])([1, 2, 3]) == 3
+
+
+def test_ifelse_computes_one_branch_and_switch_both():
+    a, b = T.scalars("a", "b")
+    x, y = T.matrices("x", "y")
+    z_switch = T.switch(T.lt(a, b), T.mean(T.exp(x)), T.mean(T.tanh(y)))
+    z_lazy = theano.ifelse.ifelse(T.lt(a, b), T.mean(T.exp(x)), T.mean(T.tanh(y)))
+    given = [a, b, x, y]
+    f_switch, f_lazy = (
+        theano.function(given, z, mode=theano.Mode(linker="vm"))
+        for z in (z_switch, z_lazy)
+    )
+    big1, big2 = np.full((30, 40), 0.5), np.full((20, 50), 0.25)
+    for f, means in [(f_switch, 2), (f_lazy, 1)]:
+        for first, second, mean in [(0, 1, np.exp(0.5)), (1, 0, np.tanh(0.25))]:
+            with profile(f.context) as found:
+                close(f(first, second, big1, big2), mean)
+            assert sum("sum" in span.label for span in found.spans) == means
 
 
 def test_the_givens_keyword():

@@ -44,6 +44,15 @@ gpu_kernel <- function(context, source, name, numbers = 0L)
 gpu_call <- function(kernel, array, ...)
   invisible(.Call(C_gpu_call, kernel, array, as.double(c(...))))
 
+# A function of float64 that was compiled and saved in Python.
+gpu_load <- function(context, path) .Call(C_gpu_load, context, path.expand(path))
+
+# The list of its outputs for arrays in the order of its inputs.
+gpu_run <- function(fun, ...) .Call(C_gpu_run, fun, list(...))
+
+# A value that it keeps between calls.
+gpu_value <- function(fun, name) .Call(C_gpu_value, fun, name)
+
 dim.gpu_array <- function(x) .Call(C_gpu_dim, x)
 
 print.gpu_array <- function(x, ...) {

@@ -1,6 +1,6 @@
-/* The .Call functions of the R package: external pointers that own a context, an array
- * or a kernel, and R errors from statuses. R's numbers are float64; arrays keep R's
- * column-major order. */
+/* The .Call functions of the R package: external pointers that own a context, an array,
+ * a kernel or a function, and R errors from statuses. R's numbers are float64; arrays
+ * keep R's column-major order. */
 #include <R.h>
 #include <R_ext/Rdynload.h>
 #include <Rinternals.h>
@@ -10,6 +10,7 @@
 #include <gpuarray/array.h>
 #include <gpuarray/blas.h>
 #include <gpuarray/elemwise.h>
+#include <gpuarray/function.h>
 #include <gpuarray/kernel.h>
 #include <gpuarray/reduction.h>
 
@@ -40,6 +41,11 @@ static void free_kernel(SEXP pointer) {
     return;
   GpuKernel_clear(kernel);
   free(kernel);
+  R_ClearExternalPtr(pointer);
+}
+
+static void free_function(SEXP pointer) {
+  GpuFunction_free(R_ExternalPtrAddr(pointer));
   R_ClearExternalPtr(pointer);
 }
 
@@ -230,12 +236,51 @@ static SEXP gpu_call(SEXP pointer, SEXP target, SEXP numbers) {
   return target;
 }
 
+/* ---- functions ---- */
+
+static SEXP gpu_load(SEXP context, SEXP path) {
+  GpuFunction *function;
+  check(GpuFunction_load(&function, address(context, "a gpu_context"),
+                         CHAR(STRING_ELT(path, 0))));
+  return own(function, free_function, "gpu_function");
+}
+
+/* The list of outputs for a list of arrays. */
+static SEXP gpu_run(SEXP pointer, SEXP arrays) {
+  GpuFunction *function = address(pointer, "a gpu_function");
+  unsigned int n_in, n_out;
+  check(GpuFunction_count(function, GF_INPUTS, &n_in));
+  check(GpuFunction_count(function, GF_OUTPUTS, &n_out));
+  if ((unsigned int)Rf_length(arrays) != n_in)
+    Rf_error("gpu_run: given %d arrays, expected %u", Rf_length(arrays), n_in);
+  const GpuArray **ins = (const GpuArray **)R_alloc(n_in + 1, sizeof *ins);
+  GpuArray **outs = (GpuArray **)R_alloc(n_out + 1, sizeof *outs);
+  for (unsigned int i = 0; i < n_in; i++)
+    ins[i] = address(VECTOR_ELT(arrays, i), "a gpu_array");
+  SEXP results = PROTECT(Rf_allocVector(VECSXP, n_out));
+  for (unsigned int i = 0; i < n_out; i++)
+    SET_VECTOR_ELT(results, i, new_array(&outs[i]));
+  check(GpuFunction_call(function, outs, ins, NULL));
+  UNPROTECT(1);
+  return results;
+}
+
+static SEXP gpu_value(SEXP pointer, SEXP name) {
+  GpuArray *value;
+  SEXP result = PROTECT(new_array(&value));
+  check(GpuFunction_get(address(pointer, "a gpu_function"), CHAR(STRING_ELT(name, 0)),
+                        value));
+  UNPROTECT(1);
+  return result;
+}
+
 #define ENTRY(name, n) {#name, (DL_FUNC)(name), n}
 static const R_CallMethodDef entries[] = {
     ENTRY(gpu_open, 1),   ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
     ENTRY(gpu_array, 3),  ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
     ENTRY(gpu_sum, 2),    ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
-    ENTRY(gpu_kernel, 4), ENTRY(gpu_call, 3),        {NULL, NULL, 0}};
+    ENTRY(gpu_kernel, 4), ENTRY(gpu_call, 3),        ENTRY(gpu_load, 2),
+    ENTRY(gpu_run, 2),    ENTRY(gpu_value, 2),       {NULL, NULL, 0}};
 
 void R_init_gpuarray(DllInfo *info) {
   R_registerRoutines(info, NULL, entries, NULL, NULL);

@@ -3,10 +3,10 @@
  *
  * Ownership: an array holds one reference to its buffer; GpuArray_clear gives it back.
  * Functions that make an array overwrite `*a` without clearing it, and leave it as it
- * was on failure. Waiting: only GpuArray_read, GpuArray_fdump and GpuArray_sync wait.
- * Failure: a status, with outputs as they were. Threads: arrays may be used from
- * several threads at once as long as nobody changes the same GpuArray struct. Shapes
- * are in elements, strides and offset in bytes. */
+ * was on failure. Waiting: only GpuArray_read, GpuArray_read_all, GpuArray_fdump and
+ * GpuArray_sync wait. Failure: a status, with outputs as they were. Threads: arrays may
+ * be used from several threads at once as long as nobody changes the same GpuArray
+ * struct. Shapes are in elements, strides and offset in bytes. */
 #ifndef GPUARRAY_ARRAY_H
 #define GPUARRAY_ARRAY_H
 
@@ -127,6 +127,10 @@ int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz);
 /* The bytes of a C or F contiguous array into host memory, as they lie. Waits for them.
  * */
 int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src);
+/* GpuArray_read of `n` arrays of one context, each whole, with one wait where the
+ * device permits. dsts[i] has room for srcs[i]; on failure what they hold is undefined.
+ */
+int GpuArray_read_all(unsigned int n, void *const *dsts, const GpuArray *const *srcs);
 /* Sets every byte of the array's elements, and no other. */
 int GpuArray_memset(GpuArray *a, int data);
 /* A new array with the elements of `a`; GA_ANY_ORDER is C order. */

@@ -74,6 +74,12 @@ void gpucontext_deref(gpucontext *ctx);
 
 /* Waits until all work queued on the context is done; reports what failed meanwhile. */
 int gpucontext_sync(gpucontext *ctx);
+/* With `on` every launch and every call of a library waits until it is done, and fails
+ * itself where the work fails. From the start where the environment variable
+ * GPUARRAY_LAUNCH_BLOCKING or CUDA_LAUNCH_BLOCKING is 1. */
+int gpucontext_set_blocking(gpucontext *ctx, int on);
+/* 1 if every launch waits, else 0; for NULL 0. */
+int gpucontext_blocking(gpucontext *ctx);
 
 /* The name that gpucontext_open takes for this device, such as "cuda0". Owned by ctx.
  */

@@ -46,7 +46,8 @@ void GpuPlan_free(GpuPlan *p);
  * an axis stretches in elementwise steps, others must match. */
 int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
                   unsigned int broadcastable);
-/* A host integer that each run is given. A plan is bound anew for each set of them. */
+/* A host integer that each run is given. A plan is bound anew for each set of those
+ * that more depends on than views of inputs. */
 int GpuPlan_int_input(GpuPlan *p, unsigned int *value);
 /* A value that is always this array, of which the plan holds a reference. */
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a);
@@ -106,6 +107,21 @@ int GpuPlan_reshape(GpuPlan *p, unsigned int *out, const char *label, unsigned i
 /* A read-only view that stretches axes of length 1 to `dims`. */
 int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
                       unsigned int nd, const unsigned int *dims);
+/* How an index tells of an axis: by an integer, or by a slice of which the parts marked
+ * by bits are integers of the plan and the others are left out. */
+enum gpuplan_index {
+  GP_INDEX_AT = 0,
+  GP_INDEX_START = 1,
+  GP_INDEX_STOP = 2,
+  GP_INDEX_STEP = 4,
+  GP_INDEX_SLICE = 8
+};
+/* A view by integers and slices of the first `n` axes, as Python counts: negative ones
+ * from the end, slices as far as there are elements. form[i] is an enum gpuplan_index,
+ * `ints` the host integers in order. A view of an input by integers that each run is
+ * given is taken at each run: views of one layout share a binding. */
+int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                  unsigned int n, const int *form, const unsigned int *ints);
 /* A new C-contiguous copy. */
 int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a);
 
@@ -123,17 +139,38 @@ typedef int (*gpuplan_function)(void *data, GpuArray *const *outs,
  * recorded, and runs replay the record without calling it again. So it may neither read
  * elements nor depend on anything but its inputs' types, shapes and integers. `inplace`
  * as in gpuplan_elemwise; NULL: nothing is overwritten. `data` must live as long as the
- * plan. A plan with such a step cannot be saved. */
+ * plan. */
 int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                      gpuplan_function function, void *data, unsigned int n_in,
                      const unsigned int *ins, unsigned int n_out,
                      const gpuplan_type *results, const int *inplace);
+
+/* Steps that are added from here on run only where each of the n host integers
+ * conditions[i] is true (not zero), or false where wanted[i] is 0; n = 0 ends it. They
+ * are left out of what is recorded for a signature that does not take them. Of an
+ * integer that only conditions depend on, the signature holds the truth. A value is
+ * read only under the conditions it was computed under, or by GpuPlan_choose; as an
+ * output of the plan it is an array of one element where it is not computed. */
+int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
+                 const int *wanted);
+/* `a` where the host integer is true, else `b`, of the same type: a view of it. `a` may
+ * be computed only where the integer is true, `b` only where it is false. */
+int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
+                   unsigned int condition, unsigned int a, unsigned int b);
 
 /* The next result of the plan. A value may be returned more than once. */
 int GpuPlan_output(GpuPlan *p, unsigned int value);
 
 /* Compiles every kernel the plan can need for arrays under 2^31 elements, in one go. */
 int GpuPlan_prepare(GpuPlan *p);
+
+/* How many signatures the plan keeps bound, those last used; 64 at first.
+ * GA_VALUE_ERROR for 0. */
+int GpuPlan_keep(GpuPlan *p, unsigned int n);
+/* Whether the memory of intermediate results stays with the plan between runs, so that
+ * no run asks the pool for it; memory of results too that the caller has given up. At
+ * first this is so where both need at most 64 KiB. It holds for what is bound later. */
+int GpuPlan_hold(GpuPlan *p, int on);
 
 /* Runs the plan. ins[i] are arrays on the plan's context; outs[i] are overwritten with
  * new arrays that the caller clears. An output that took over an input's memory shares
@@ -152,12 +189,17 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
 int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 
 /* Writes the plan to a file that GpuPlan_load reads on any machine and any device:
- * values, steps, the texts of kernels and the constants' elements; no compiled kernel.
- * Waits for the constants. The file appears whole or not at all. GA_SYS_ERROR if it
- * cannot be written, GA_UNSUPPORTED_ERROR for a plan with a step of GpuPlan_function.
- */
+ * values, steps, the texts of kernels and the constants' elements; and for the device
+ * it is on, the kernels that were compiled and what is bound. Of a step of
+ * GpuPlan_function a file has what was recorded for the signatures bound. Waits for the
+ * constants. The file appears whole or not at all. GA_SYS_ERROR if it cannot be
+ * written, GA_UNSUPPORTED_ERROR for a step of more than 256 inputs or results. */
 int GpuPlan_save(GpuPlan *p, const char *path);
-/* A plan from a file, on `ctx`; the caller owns *res. GA_SYS_ERROR if the file cannot
+/* A plan from a file, on `ctx`; the caller owns *res. On the device and driver that the
+ * file is from the context gets its compiled kernels, and the plan its bindings: these
+ * run without compiling, though not before GpuPlan_prepare for other signatures. A step
+ * that was a function fails with GA_UNSUPPORTED_ERROR when another signature is bound.
+ * Compiled kernels are code: load files that you trust. GA_SYS_ERROR if the file cannot
  * be read, GA_VALUE_ERROR if it is no plan, is damaged or was written by a newer
  * library. */
 int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path);

@@ -1,0 +1,37 @@
+"""Errors of a device that are told late, by a wait: the lines that they come from."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakSet
+
+from gpuarray._native import HINTS
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.debug.failing import late_text
+
+_functions: WeakSet[Any] = WeakSet()
+"""What has a plan whose steps may be told of."""
+
+
+def remember(function: Any) -> None:
+    """Errors that are told late may be of the function's steps."""
+    _functions.add(function)
+
+
+def is_of(error: Exception, plan: p.Plan) -> None:
+    """Note on an error that it comes from this plan's steps, if one is named so."""
+    text = late_text(plan, error)
+    if text:
+        error.__notes__ = [text]
+
+
+def hint(error: Exception) -> str:
+    """The lines of all functions' steps that are called as the error says."""
+    if ")" not in str(error):
+        return ""
+    texts = (late_text(each.plan, error) for each in list(_functions))
+    lines = dict.fromkeys(line for each in texts for line in each.splitlines())
+    return "\n".join(list(lines)[:3])
+
+
+HINTS.append(hint)

@@ -1,0 +1,63 @@
+"""Gradients through branches: what flows in one is computed where it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuarray.compiler.derivatives.node import is_null, pulled_back
+from gpuarray.compiler.graph.core import Apply, Variable, traced_as
+from gpuarray.compiler.graph.lazy import ALWAYS, Guard, guards, use
+from gpuarray.compiler.ops.ifelse import IfElse, only_where
+
+
+class Branches:
+    """The conditions of a graph that gradients flow back through.
+
+    Within a branch gradients flow as they are. Where they leave it, for a variable
+    that is there without it, they are zeros unless it is taken. So the whole way back
+    through a branch is needed under its condition only.
+    """
+
+    def __init__(self, order: Sequence[Apply], results: Sequence[Variable]) -> None:
+        self._guards = guards(order, results)
+
+    def pulled_back(
+        self,
+        node: Apply,
+        gradients: Sequence[Variable | None],
+        wanted: Sequence[bool],
+    ) -> list[Variable | None]:
+        """What flows to the inputs that are wanted; None stands for nothing."""
+        if isinstance(node.op, IfElse):
+            pairs = zip(node.op.through(gradients), wanted, strict=True)
+            terms = [term if is_wanted else None for term, is_wanted in pairs]
+        else:
+            terms = pulled_back(node, gradients, wanted)
+        if not self._guards and not isinstance(node.op, IfElse):
+            return terms
+        mine = self._guards.get(node, ALWAYS)
+        with traced_as(node.trace):
+            return [
+                None
+                if term is None
+                else self._leaving(term, variable, use(node, index, mine))
+                for index, (term, variable) in enumerate(
+                    zip(terms, node.inputs, strict=True)
+                )
+            ]
+
+    def _leaving(self, term: Variable, variable: Variable, guard: Guard) -> Variable:
+        """A term where the variable is there; it was made under ``guard``."""
+        if is_null(term):
+            return term
+        left = guard - self._of(variable)
+        for condition, side in sorted(left, key=self._depth, reverse=True):
+            term = only_where(condition, side, term, variable)
+        return term
+
+    def _of(self, variable: Variable) -> Guard:
+        return self._guards.get(variable.owner, ALWAYS) if variable.owner else ALWAYS
+
+    def _depth(self, each: tuple[Variable, bool]) -> int:
+        """How many conditions a condition is computed under."""
+        return len(self._of(each[0]))

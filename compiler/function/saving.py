@@ -1,0 +1,372 @@
+"""Compiled functions in files: written whole, read again with or without the graph.
+
+A function whose plan runs in one go becomes a file of the C library (a GpuFunction),
+which needs no Python; one that pauses in Python becomes a pickle of the function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuarray import saved
+from gpuarray._native import check, ffi, lib
+from gpuarray.array import Array
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.contexts import open_context
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.shared import Container
+from gpuarray.compiler.vm import Executable, Native
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
+from gpuarray.errors import Unsupported
+
+if TYPE_CHECKING:
+    from gpuarray.compiler.function.call import Function
+
+File = str | os.PathLike[str]
+
+PICKLED = b"gpufunc\n"
+"""What the file of a function begins with that only Python runs; then come a line that
+says why, a digest and the pickle."""
+DIGEST = 16
+
+
+class Kept:
+    """A value that a function keeps: its name, container, and places in the plan."""
+
+    def __init__(
+        self, name: str, container: Container, place: int, output: int, optional: bool
+    ) -> None:
+        self.name = name
+        self.container = container
+        self.place = place
+        self.output = output
+        self.optional = optional
+
+
+def kept_values(function: Function) -> list[Kept]:
+    """What the function keeps between calls, each under a name of its own."""
+    interface, plan = function._interface, function.plan
+    arrays = _places(plan)
+    count = len(interface.to_host)
+    updated = {v.container: count + i for i, v in enumerate(interface.updated)}
+    first = count + len(updated)
+    carried = {index: first + i for i, index in enumerate(interface.carried)}
+    names: set[str] = set()
+    found = []
+    for i, variable in enumerate(interface.shared):
+        place = arrays[len(interface.inputs) + i]
+        output = updated.pop(variable.container, -1)
+        name = _name(variable.name, "value", names)
+        found.append(Kept(name, variable.container, place, output, False))
+    for variable in interface.updated:
+        if variable.container in updated:
+            name = _name(variable.name, "value", names)
+            output = updated[variable.container]
+            found.append(Kept(name, variable.container, -1, output, False))
+    pairs = zip(interface.inputs, function._defaults, strict=True)
+    for i, (given, container) in enumerate(pairs):
+        if container is not None and i in arrays:
+            name = _name(given.called, "input", names)
+            optional = not given.implicit
+            found.append(Kept(name, container, arrays[i], carried.get(i, -1), optional))
+    return found
+
+
+def _places(plan: p.Plan) -> dict[int, int]:
+    """Which array of a call each input of the plan is that is one."""
+    inputs = enumerate(plan.values[: plan.n_inputs])
+    arrays = [i for i, value in inputs if isinstance(value, p.ArrayValue)]
+    return {number: place for place, number in enumerate(arrays)}
+
+
+def _name(wanted: str | None, otherwise: str, taken: set[str]) -> str:
+    """The name, with a number behind it where another value has it."""
+    base = name = wanted or otherwise
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    taken.add(name)
+    return name
+
+
+def interface_of(function: Function) -> saved.Interface:
+    """How a call in another process gives the inputs."""
+    interface, plan = function._interface, function.plan
+    arrays = integers = 0
+    inputs = []
+    for i, given in enumerate(interface.inputs):
+        value, container = plan.values[i], function._defaults[i]
+        is_int = isinstance(value, p.IntValue)
+        hidden = bool(given.implicit) and container is not None
+        if not hidden:
+            inputs.append(
+                saved.Input(
+                    name=given.called,
+                    place=integers if is_int else arrays,
+                    dtype=None if is_int else plan.array(i).dtype,
+                    ndim=0 if is_int else plan.array(i).ndim,
+                    optional=container is not None and not is_int,
+                    value=int(container.host_value()) if is_int and container else None,
+                    strict=given.strict,
+                    downcast=given.allow_downcast
+                    if given.allow_downcast is not None
+                    else interface.allow_downcast,
+                )
+            )
+        integers += is_int
+        arrays += not is_int and not hidden
+    return saved.Interface(
+        function.name, tuple(inputs), interface.to_host, interface.form
+    )
+
+
+def only_in_python(function: Function) -> str:
+    """Why the function's plan needs Python at each call; empty if it does not."""
+    for step in function.plan.steps:
+        if isinstance(step, p.Read):
+            return "it waits for integers that the device computes"
+        if isinstance(step, p.Call) and not step.recorded:
+            return f"its step {step.label} is computed in Python"
+    for i, given in enumerate(function._interface.inputs):
+        is_int = isinstance(function.plan.values[i], p.IntValue)
+        if is_int and (given.implicit or given.update is not None):
+            return f"the input {given}, an integer, is kept"
+    return ""
+
+
+# ---- the graph ----
+
+
+class _Pickler(pickle.Pickler):
+    """Writes a function without the values that the file has anyway."""
+
+    def __init__(self, file: io.BytesIO, kept: Iterable[Kept]) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._names = {id(each.container): each.name for each in kept}
+
+    def persistent_id(self, value: Any) -> Any:
+        return self._names.get(id(value)) if isinstance(value, Container) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a function, whose values it is given by name."""
+
+    def __init__(self, data: bytes, containers: Mapping[str, Container]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._containers = containers
+
+    def persistent_load(self, name: Any) -> Any:
+        return self._containers[name]
+
+
+def _pickled(function: Function, kept: Iterable[Kept]) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file, kept).dump(function)
+    return file.getvalue()
+
+
+# ---- native files ----
+
+
+def _handle(function: Function) -> Native:
+    """The function's plan as the executor has it, with what it compiled and bound."""
+    native = getattr(function._executable or function._load(), "native", None)
+    if native is None:  # a mode that looks at each step
+        native = Executable(function.plan, function.context).native
+    assert isinstance(native, Native)
+    return native
+
+
+def _described(
+    plan: Native, kept: Sequence[Kept], interface: saved.Interface, note: bytes
+) -> saved.Native:
+    """A GpuFunction of the plan with these values and names."""
+    texts: list[Any] = []
+
+    def text(name: str | None) -> Any:
+        if name is None:
+            return ffi.NULL
+        texts.append(ffi.new("char[]", name.encode()))
+        return texts[-1]
+
+    values = ffi.new("gpufunction_value[]", max(len(kept), 1))
+    arrays = []
+    for value, each in zip(values, kept, strict=False):
+        arrays.append(each.container.device_value(plan.context))
+        value.name, value.start = text(each.name), arrays[-1].struct
+        value.input, value.output, value.optional = (
+            each.place,
+            each.output,
+            each.optional,
+        )
+    hidden = {each.place for each in kept if not each.optional}
+    names = {e.place: e.name for e in interface.inputs if e.dtype is not None}
+    shown = iter(range(len(names)))
+    n_arrays = len(_places(plan.plan))
+    inputs = [None if i in hidden else names[next(shown)] for i in range(n_arrays)]
+    integers = [each.name for each in interface.inputs if each.dtype is None]
+    keys = interface.form if isinstance(interface.form, tuple) else ()
+    outputs = [*keys, *[None] * (len(plan.plan.outputs) - len(keys))]
+    spec = ffi.new("gpufunction_spec *")
+    spec.size = ffi.sizeof("gpufunction_spec")
+    lists = [ffi.new("char *[]", [text(n) for n in each] or [ffi.NULL])
+             for each in (inputs, integers, outputs)]  # fmt: skip
+    spec.inputs, spec.ints, spec.outputs = lists
+    spec.n_values, spec.values = len(kept), values
+    bytes_ = ffi.from_buffer(note)
+    spec.note, spec.note_size = bytes_, len(note)
+    pointer = ffi.new("GpuFunction **")
+    check(lib.GpuFunction_new(pointer, plan.pointer, spec))
+    return saved.Native(pointer[0], plan.context, plan.pointer)
+
+
+def save(function: Function, path: File, graph: bool = True) -> None:
+    """Write a compiled function to a file, which appears whole or not at all.
+
+    The file has the plan, the values of shared variables as they are, and the kernels
+    compiled for this device. `load` reads it, as do C, Ruby and R programs. With
+    ``graph`` it has the graph, too, for printing and for compiling with inputs that
+    recorded steps do not know.
+
+    A function whose plan pauses in Python is written as a pickle, which only Python
+    reads.
+    """
+    reason = only_in_python(function)
+    if reason:
+        _write_pickle(function, path, reason)
+        return
+    kept = kept_values(function)
+    interface = interface_of(function)
+    note = saved.packed(interface, _pickled(function, kept) if graph else b"")
+    native = _described(_handle(function), kept, interface, note)
+    check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
+
+
+def _write_pickle(function: Function, path: File, reason: str) -> None:
+    data = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+    said = reason.encode() + b"\n"
+    other = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
+    try:
+        with other.open("wb") as file:
+            file.write(PICKLED + said + _digest(said, data) + data)
+            file.flush()
+            os.fsync(file.fileno())
+        other.replace(path)
+    except BaseException:
+        other.unlink(missing_ok=True)
+        raise
+
+
+def _digest(said: bytes, data: bytes) -> bytes:
+    return hashlib.blake2b(said + data, digest_size=DIGEST).digest()
+
+
+def _read_pickle(content: bytes, path: File, context: Any) -> Function:
+    start = content.find(b"\n") + 1
+    digest, data = content[start : start + DIGEST], content[start + DIGEST :]
+    if _digest(content[:start], data) != digest:
+        raise GraphValueError(f"load: {path}: the file is damaged: save it again")
+    function: Function = pickle.loads(data)
+    if context is not None:
+        function._place = find_context(context)
+    return function
+
+
+class SavedFunction(saved.LoadedFunction):
+    """A function from a file, which can get its graph back when it is asked for.
+
+    It runs without the graph. ``function()`` is the compiled function that was saved,
+    over values of its own; ``maker`` and ``plan`` are that one's.
+    """
+
+    def __init__(self, native: saved.Native) -> None:
+        super().__init__(native)
+        self._plan: Native | None = None
+        self._function: Function | None = None
+
+    def function(self) -> Function:
+        """The function that was saved, as compiled, with the values as they are now.
+
+        Raises ValueError for a file without its graph.
+        """
+        if self._function is None:
+            self._function = self._unpickled()
+        return self._function
+
+    @property
+    def maker(self) -> Any:
+        """How the function was made: its graph as placed, its mode."""
+        return self.function().maker
+
+    @property
+    def plan(self) -> p.Plan:
+        """What runs."""
+        return self.function().plan
+
+    def _unpickled(self) -> Function:
+        if not self._graph:
+            raise GraphValueError(
+                f"{self.name}: the file has no graph; save it with graph=True"
+            )
+        containers = {n: Container(self._native.get(n)) for n in self.values}
+        function: Function = _Unpickler(self._graph, containers).load()
+        function._place = self.context
+        return function
+
+    def _run(
+        self, arrays: Sequence[Array | None], integers: Sequence[int]
+    ) -> list[Any]:
+        try:
+            return self._native.call(arrays, integers)
+        except Unsupported:
+            if self._plan is not None or not self._graph:
+                raise
+        self._compile()
+        return self._native.call(arrays, integers)
+
+    def _compile(self) -> None:
+        """Load the plan anew with its steps in Python, for inputs of any shape."""
+        function = self._unpickled()
+        plan = _handle(function)
+        kept = kept_values(function)
+        note = saved.packed(self.interface, self._graph)
+        self._native = _described(plan, kept, self.interface, note)
+        self._plan = plan  # which the function in C does not own
+
+
+def load(path: File, context: str | Context | None = None) -> Any:
+    """A function that ``f.save(path)`` wrote, on a context.
+
+    It is called as the function that was saved, and its shared variables' values are
+    its own: ``f["w"]``. On the device and driver it was saved on, nothing is compiled.
+    Without ``context`` it is the one that functions are compiled for.
+
+    A file may hold pickled objects and compiled kernels, which are code: load files
+    that you trust. Raises OSError for a file that cannot be read, ValueError for one
+    that is damaged or no function.
+
+    >>> from gpuarray.compiler import function, load, shared
+    >>> import gpuarray.compiler.tensor as T
+    >>> x = T.dvector("x")
+    >>> total = shared(0.0, name="total")
+    >>> f = function([x], x.shape[0], updates={total: total + x.sum()})
+    >>> f.save("sum.plan")
+    >>> sums = load("sum.plan")
+    >>> print(sums([1, 2, 3.5]), sums["total"])
+    3 6.5
+    """
+    with Path(path).open("rb") as file:
+        is_pickled = file.read(len(PICKLED)) == PICKLED
+        if is_pickled:
+            return _read_pickle(file.read(), path, context)
+    place = open_context() if context is None else context
+    native = saved.read_function(path, place)
+    return SavedFunction(native)

@@ -1,0 +1,17 @@
+"""Branches: the plan computes one of two, and chooses it."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.ifelse import IfElse
+from gpuarray.compiler.plan import Choose
+
+
+@lowers(IfElse)
+def lower_ifelse(op: IfElse, node: Apply, k: Lowerer) -> None:
+    """A choice for each output; what a branch alone needs runs under its condition."""
+    condition = k.integer(node.inputs[0])
+    for index, out in enumerate(k.outputs(node)):
+        sides = k.inputs(node.inputs[each] for each in op.places(index))
+        k.add(Choose("if", k.origin(node), (out,), (condition, *sides)))

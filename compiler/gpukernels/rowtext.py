@@ -1,0 +1,341 @@
+"""The kernel of a row program: C text.
+
+A row is walked once for each level of its folds, and once more for what is stored; only
+the first walk goes to memory, as long as a row stays in the caches. `lanes` items walk
+along a row side by side, and a block has `slots` rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    LENGTH,
+    ONE,
+    ROW,
+    Fold,
+    Place,
+    Program,
+    operands_of,
+)
+from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
+from gpuarray.scalars import SCALARS
+
+BLOCK = 256
+"""Work items of a block, a power of 2."""
+RUN = 64
+"""Elements of an accumulator that are combined apart, so that long sums stay exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What of a kernel does not follow from its program.
+
+    ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
+    With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
+    2**31 elements or more.
+    """
+
+    sources: tuple[str, ...]
+    is_unit: bool
+    is_wide: bool
+
+
+class Writer:
+    """Writes the kernel; it has state because statements name earlier values.
+
+    ``texts`` has for each value that is known in the text where it is read from.
+    """
+
+    def __init__(self, program: Program, form: Form) -> None:
+        self.program = program
+        self.form = form
+        self.count = len(program.inputs)
+        self.kinds, self.levels = program.kinds, program.levels
+        self.folds = [
+            self.count + number
+            for number, step in enumerate(program.steps)
+            if isinstance(step, Fold)
+        ]
+        self.last = max((self.levels[fold] for fold in self.folds), default=0)
+        self.supports: dict[str, None] = {}
+        self.texts: dict[int, Operand] = {}
+        self.parameters: list[str] = []
+
+    def fold(self, value: int) -> Fold:
+        """The fold that gives a value."""
+        step = self.program.steps[value - self.count]
+        assert isinstance(step, Fold)
+        return step
+
+    def accumulator(self, value: int) -> np.dtype[np.generic]:
+        """The dtype that a fold is computed in."""
+        return work_dtype(np.dtype(self.fold(value).acc_dtype))
+
+    def index(self) -> str:
+        """The type of places in a row."""
+        return "ga_ssize" if self.form.is_wide else "ga_int"
+
+    # ---- what a value is ----
+
+    def element(self, value: int) -> str:
+        """An input of each element, or of each place in a row, at ``p``."""
+        if self.form.is_unit:
+            return f"x{value}[p]"
+        ctype = dtype_to_ctype(np.dtype(self.program.dtypes[value]))
+        return (
+            f"*(GLOBAL_MEM const {ctype} *)((GLOBAL_MEM const char *)x{value} + "
+            f"(ga_ssize)p * c{value})"
+        )
+
+    def loaded(self, value: int, text: str) -> str:
+        """An input's value in the type that it is computed in."""
+        dtype = np.dtype(self.program.dtypes[value])
+        if work_dtype(dtype) != dtype:
+            text = f"{dtype_to_ctype(dtype)}2float({text})"
+        return f"const {work_ctype(dtype)} v{value} = {text};"
+
+    def step(self, value: int) -> str:
+        """The statement of an elementwise step."""
+        made = self.program.steps[value - self.count]
+        dtype = np.dtype(self.program.dtypes[value])
+        if isinstance(made, Place):
+            text = f"({work_ctype(dtype)})p"
+        else:
+            assert not isinstance(made, Fold)
+            text, support = expression(made, [self.operand(v) for v in made.operands])
+            if support:
+                self.supports[support] = None
+        return f"const {work_ctype(dtype)} v{value} = {text};"
+
+    def operand(self, value: int) -> Operand:
+        """A value's name and dtype."""
+        return self.texts.get(value, (f"v{value}", self.program.dtypes[value]))
+
+    def cells(self, wanted: Iterable[int]) -> list[str]:
+        """The statements for the wanted values of the element at ``p``."""
+        needed: set[int] = set()
+        stack = list(wanted)
+        while stack:
+            value = stack.pop()
+            if value in needed or self.kinds[value] not in (CELL, COLUMN):
+                continue
+            needed.add(value)
+            if value >= self.count:
+                stack.extend(operands_of(self.program.steps[value - self.count]))
+        return [
+            self.loaded(value, self.element(value))
+            if value < self.count
+            else self.step(value)
+            for value in sorted(needed)
+        ]
+
+    # ---- the parts of the kernel ----
+
+    def pointer(self, name: str, dtype: str, is_input: bool) -> str:
+        """A parameter that is an array; the statement that makes it a pointer."""
+        ctype = dtype_to_ctype(np.dtype(dtype))
+        kind = f"GLOBAL_MEM {'const ' if is_input else ''}{ctype} *"
+        self.parameters += [f"{kind}{name}_all", f"ga_size {name}_off"]
+        const = "const " if is_input else ""
+        return (
+            f"{kind}{name}_ = ({kind})((GLOBAL_MEM {const}char *){name}_all + "
+            f"{name}_off);"
+        )
+
+    def begin(self) -> list[str]:
+        """The parameters, and the values that are the same for all rows."""
+        lines = []
+        for number, value in enumerate(self.program.outputs):
+            lines.append(self.pointer(f"o{number}", self.program.dtypes[value], False))
+        for value, (dtype, kind) in enumerate(self.program.inputs):
+            source = self.form.sources[value]
+            if kind == LENGTH:
+                continue
+            if source == "int":
+                self.parameters.append(f"ga_long i{value}")
+                text = convert(f"i{value}", np.dtype("int64"), np.dtype(dtype))
+                lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {text};")
+            elif source == "array":
+                lines.append(self.pointer(f"x{value}", dtype, True))
+                if kind == ONE:
+                    lines.append(self.loaded(value, f"*x{value}_"))
+                if kind in (CELL, ROW):
+                    self.parameters.append(f"ga_ssize r{value}")
+                if kind in (CELL, COLUMN):
+                    self.parameters.append(f"ga_ssize c{value}")
+            else:
+                self.texts[value] = (source, dtype)
+        self.parameters += [
+            "ga_ssize rows", f"{self.index()} length", "ga_ssize per_group",
+        ]  # fmt: skip
+        return lines
+
+    def row(self) -> list[str]:
+        """Where the row's inputs begin, and its own values."""
+        lines = []
+        for value, (dtype, kind) in enumerate(self.program.inputs):
+            if self.form.sources[value] != "array" or kind in (ONE, LENGTH):
+                continue
+            ctype = dtype_to_ctype(np.dtype(dtype))
+            at = f"x{value}_"
+            if kind != COLUMN:
+                at = f"(GLOBAL_MEM const char *){at} + row * r{value}"
+            lines.append(
+                f"GLOBAL_MEM const {ctype} *x{value} = (GLOBAL_MEM const {ctype} *)"
+                f"({at});"
+            )
+            if kind == ROW:
+                lines.append(self.loaded(value, f"*x{value}"))
+        return [*lines, *self.row_steps(0)]
+
+    def row_steps(self, level: int) -> list[str]:
+        """The steps of the row that are known once `level` walks are done."""
+        return [
+            self.step(value)
+            for value, step in enumerate(self.program.steps, self.count)
+            if self.kinds[value] == ROW
+            and not isinstance(step, Fold)
+            and self.levels[value] == level
+        ]
+
+    def combine(self, value: int) -> str:
+        """The device function that folds two accumulators."""
+        dtype = self.accumulator(value)
+        row = SCALARS[self.fold(value).monoid]
+        made = scalar_expression(row, [("a", dtype), ("b", dtype)])
+        if made.support:
+            self.supports[made.support] = None
+        ctype = work_ctype(dtype)
+        text = convert(made.text, made.dtype, dtype)
+        return (
+            f"GA_INLINE {ctype} $name_fold{value}({ctype} a, {ctype} b) "
+            f"{{ return {text}; }}"
+        )
+
+    def walk(self, level: int) -> list[str]:
+        """One walk along the row, items side by side: the folds of a level."""
+        folds = [fold for fold in self.folds if self.levels[fold] == level]
+        types = {fold: work_ctype(self.accumulator(fold)) for fold in folds}
+        nothing = {
+            fold: identity_text(SCALARS[self.fold(fold).monoid], self.accumulator(fold))
+            for fold in folds
+        }
+        index = self.index()
+        lines = [f"{types[fold]} a{fold} = {nothing[fold]};" for fold in folds]
+        lines.append(f"for ({index} p = lane; p < length;) {{")
+        lines.append(f"  {index} stop = length - p > {RUN} * lanes ? p + {RUN} * lanes")
+        lines.append("                             : length;")
+        lines += [f"  {types[fold]} b{fold} = {nothing[fold]};" for fold in folds]
+        lines += ["#pragma unroll 4", "  for (; p < stop; p += lanes) {"]
+        lines += [f"    {line}" for line in self.added(folds)]
+        lines.append("  }")
+        lines += [f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds]
+        lines += ["}", *self.tree(folds)]
+        for fold in folds:
+            dtype = np.dtype(self.fold(fold).dtype)
+            text = convert(f"a{fold}", self.accumulator(fold), dtype)
+            lines.append(f"const {work_ctype(dtype)} v{fold} = {text};")
+        return [*lines, *self.row_steps(level)]
+
+    def added(self, folds: Sequence[int]) -> list[str]:
+        """The statements that add the element at ``p`` to runs."""
+        lines = self.cells(self.fold(fold).operand for fold in folds)
+        for fold in folds:
+            text, dtype = self.operand(self.fold(fold).operand)
+            text = convert(text, np.dtype(dtype), self.accumulator(fold))
+            lines.append(f"b{fold} = $name_fold{fold}(b{fold}, {text});")
+        return lines
+
+    def tree(self, folds: Sequence[int]) -> list[str]:
+        """Folds what the items of a row have."""
+        lines = ["if (lanes > 1) {"]
+        lines += [f"  shared{fold}[item] = a{fold};" for fold in folds]
+        lines += ["  local_barrier();", "  for (ga_int s = lanes / 2; s > 0; s /= 2) {"]
+        lines.append("    if (lane < s) {")
+        lines += [
+            f"      shared{f}[item] = $name_fold{f}(shared{f}[item], "
+            f"shared{f}[item + s]);"
+            for f in folds
+        ]
+        lines += ["    }", "    local_barrier();", "  }"]
+        lines += [f"  a{fold} = shared{fold}[item - lane];" for fold in folds]
+        return [*lines, "  local_barrier();", "}"]
+
+    def stored(self, number: int, at: str) -> str:
+        """The statement that stores an output."""
+        value = self.program.outputs[number]
+        text, dtype = self.operand(value)
+        kind = np.dtype(dtype)
+        if work_dtype(kind) != kind:
+            text = f"ga_float2{dtype_to_ctype(kind).removeprefix('ga_')}({text})"
+        return f"o{number}_[{at}] = {text};"
+
+    def finish(self) -> list[str]:
+        """The outputs of the row."""
+        outputs = self.program.outputs
+        cells = [i for i, value in enumerate(outputs) if self.kinds[value] == CELL]
+        lines = [
+            f"if (lane == 0 && mine) {self.stored(number, 'row')}"
+            for number in range(len(outputs))
+            if number not in cells
+        ]
+        if cells:
+            body = self.cells(outputs[number] for number in cells)
+            body += [self.stored(number, "row * length + p") for number in cells]
+            lines += ["if (mine) {", "#pragma unroll 4"]
+            lines.append(f"for ({self.index()} p = lane; p < length; p += lanes) {{")
+            lines += [*(f"  {line}" for line in body), "}", "}"]
+        return lines
+
+    def text(self, name: str) -> str:
+        """The whole kernel."""
+        index = self.index()
+        begin = self.begin()
+        shared = [
+            f"  LOCAL_MEM {work_ctype(self.accumulator(f))} shared{f}[{BLOCK}];"
+            for f in self.folds
+        ]
+        body = self.row()
+        for level in range(1, self.last + 1):
+            body += self.walk(level)
+        body += self.finish()
+        combine = [self.combine(fold) for fold in self.folds]
+        places = [
+            *shared,
+            f"  const {index} lane = ({index})LID_0, lanes = ({index})LDIM_0;",
+            "  const ga_ssize slots = (ga_ssize)LDIM_1, slot = (ga_ssize)LID_1;",
+            "  const ga_int item = (ga_int)(slot * lanes + lane);",
+        ]
+        lines = [
+            *self.supports,
+            *combine,
+            f"KERNEL void $name({', '.join(self.parameters)}) {{",
+            *places,
+            *(f"  {line}" for line in begin),
+            "  ga_ssize tile = (ga_ssize)GID_0 * per_group;",
+            "  const ga_ssize last = tile + per_group;",
+            "  for (; tile < last && tile * slots < rows; tile++) {",
+            "    const ga_ssize asked = tile * slots + slot;",
+            "    const int mine = asked < rows;",
+            "    const ga_ssize row = mine ? asked : rows - 1;",
+            *(f"    {line}" for line in body),
+            "  }",
+            "}",
+        ]
+        return "\n".join(lines).replace("$name", name)
+
+
+def kernel_text(program: Program, form: Form, name: str) -> str:
+    """The C text of a row program's kernel.
+
+    Its arguments: each output and its offset; for each input the array, its offset and
+    its strides in bytes, or the integer; rows, length, and the tiles of a group.
+    """
+    return Writer(program, form).text(name)

@@ -1,0 +1,262 @@
+"""Row programs: one launch; on processors and for a few long rows, one each walk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.codegen import digest, literal
+from gpuarray.compiler import plan
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, kernel_text
+from gpuarray.compiler.gpukernels.rowwalks import Walks
+from gpuarray.compiler.graph.core import Apply, Constant
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    LENGTH,
+    ONE,
+    ROW,
+    Fold,
+    Program,
+    Rowwise,
+)
+from gpuarray.context import Context, current_context
+from gpuarray.creation import empty
+from gpuarray.kernel import GpuKernel
+from gpuarray.reduction import needs_elements
+from gpuarray.scalars import SCALARS
+
+LONG = 16384
+"""Elements of a row beyond which few rows are not left to a block each."""
+_NARROW = 2**31 - 2**20
+
+
+@lowers(Rowwise)
+def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
+    """A step; constants of one element are text of its kernel."""
+    ins: list[int] = []
+    sources: list[str] = []
+    for variable, (dtype, kind) in zip(node.inputs, op.program.inputs, strict=True):
+        if kind == LENGTH:
+            sources.append("int")
+            ins.append(k.integer(variable))
+        elif isinstance(variable, Constant) and variable.data.size == 1:
+            value = np.asarray(variable.data).reshape(())[()]
+            sources.append(literal(value, np.dtype(dtype)))
+        else:
+            sources.append("int" if k.is_int(variable) else "array")
+            ins.append(k.number(variable))
+    outs = k.outputs(node)
+    places = [i for i, source in enumerate(sources) if source in ("int", "array")]
+    over = tuple(
+        places.index(op.inplace_pattern[i]) if i in op.inplace_pattern else -1
+        for i in range(len(outs))
+    )
+    k.add(
+        plan.Call(
+            label=label(op.program),
+            origin=k.origin(node),
+            outs=outs,
+            ins=tuple(ins),
+            function="rowwise",
+            options=(
+                ("program", op.program),
+                ("sources", tuple(sources)),
+                ("over", over),
+            ),
+            groups=(-1,) * len(ins),
+            inplace=over,
+            recorded=True,
+        )
+    )
+
+
+def label(program: Program) -> str:
+    """The rows of a kernel, each once, in the order they are first computed."""
+    names = [
+        SCALARS[step.monoid].name if isinstance(step, Fold) else getattr(step, "op", "")
+        for step in program.steps
+    ]
+    return "rows: " + "+".join(dict.fromkeys(filter(None, names)))
+
+
+@step_function("rowwise")
+def rowwise(
+    *values: Any, program: Program, sources: tuple[str, ...], over: tuple[int, ...]
+) -> tuple[Array, ...]:
+    """The outputs of a row program; ``over`` has the values that they overwrite."""
+    given = iter(values)
+    listed = [next(given) if s in ("int", "array") else None for s in sources]
+    shape = domain(program, listed)
+    length, rows = shape[-1], math.prod(shape[:-1])
+    context = current_context()
+    assert context is not None
+    if length == 0:
+        check_elements(program, shape)
+    targets = [values[index] if index >= 0 else None for index in over]
+    by_walks = prefers_walks(rows, length, context)
+    outputs = [
+        target
+        if target is not None and (by_walks or target.flags.c_contiguous)
+        else empty(
+            shape if program.kinds[value] == CELL else (*shape[:-1], 1),
+            program.dtypes[value],
+            context=context,
+        )
+        for value, target in zip(program.outputs, targets, strict=True)
+    ]
+    if rows > 0 and by_walks:
+        pairs = zip(outputs, targets, strict=True)
+        fresh = [output for output, target in pairs if output is not target]
+        Walks(program, sources, listed, shape, context).run(outputs, fresh)
+    elif rows > 0:
+        launch(program, sources, listed, outputs, rows, length, context)
+    for index, target in enumerate(targets):
+        if target is not None and outputs[index] is not target:
+            target[...] = outputs[index]
+            outputs[index] = target
+    return tuple(outputs)
+
+
+def prefers_walks(rows: int, length: int, context: Context) -> bool:
+    """Whether other kernels are better at these rows than one for all of it.
+
+    Those of processors make better vectors; and a few long rows keep no GPU busy.
+    """
+    return context.is_cpu or (length > LONG and rows < 2 * context.processors)
+
+
+def domain(program: Program, values: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of an element's values. Raises ValueError where inputs differ."""
+    shape: list[int] = next(
+        list(value.shape)
+        for value, (_, kind) in zip(values, program.inputs, strict=True)
+        if kind == CELL
+    )
+    for value, (_, kind) in zip(values, program.inputs, strict=True):
+        wanted = {
+            CELL: shape,
+            ROW: [*shape[:-1], 1],
+            COLUMN: [*(1 for _ in shape[:-1]), shape[-1]],
+        }.get(kind)
+        is_array = isinstance(value, Array)
+        if is_array and wanted is not None and list(value.shape) != wanted:
+            raise GraphValueError(
+                f"Rowwise: Input dimension mis-match: an input has shape "
+                f"{value.shape}, expected {tuple(wanted)}"
+            )
+        if kind == LENGTH and value != shape[-1]:
+            raise GraphValueError(
+                f"Rowwise: Input dimension mis-match: places up to {value} in rows of "
+                f"{shape[-1]}"
+            )
+    return tuple(shape)
+
+
+def check_elements(program: Program, shape: Sequence[int]) -> None:
+    """Raise ValueError where a fold of no elements has no value."""
+    for step in program.steps:
+        if not isinstance(step, Fold) or step.of_none:
+            continue
+        if needs_elements(SCALARS[step.monoid]):
+            raise GraphValueError(
+                f"{step.monoid}: no elements to reduce in shape {tuple(shape)}, and "
+                "the operation has no identity; reduce axes that have elements"
+            )
+
+
+def launch(
+    program: Program,
+    sources: tuple[str, ...],
+    values: Sequence[Any],
+    outputs: Sequence[Array],
+    rows: int,
+    length: int,
+    context: Context,
+) -> None:
+    """Queue the kernel on inputs as matrices."""
+    kinds = [kind for _, kind in program.inputs]
+    matrices = [
+        as_matrix(value, kind, rows, length) if isinstance(value, Array) else value
+        for value, kind in zip(values, kinds, strict=True)
+    ]
+    is_unit = all(
+        each.strides[-1] == each.dtype.itemsize or length == 1
+        for each, kind in zip(matrices, kinds, strict=True)
+        if kind in (CELL, COLUMN)
+    )
+    form = Form(sources, is_unit, length >= _NARROW)
+    kernel = kernel_of(program, form, context)
+    arguments: list[Any] = []
+    for kind, value, source in zip(kinds, matrices, sources, strict=True):
+        if kind == LENGTH:
+            continue
+        if source == "int":
+            arguments.append(value)
+        elif source == "array":
+            strides = value.strides if kind == CELL else value.strides[-1:]
+            arguments += [value, value.offset, *(() if kind == ONE else strides)]
+    lanes, slots = block_of(length, context)
+    tiles = -(-rows // slots)
+    per_group = -(-tiles // (1 << 16))
+    kernel(
+        *(x for array in outputs for x in (array, array.offset)),
+        *arguments,
+        rows,
+        length,
+        per_group,
+        blocks=(-(-tiles // per_group), 1),
+        threads=(lanes, slots),
+    )
+
+
+def as_matrix(array: Array, kind: str, rows: int, length: int) -> Array:
+    """An input with its rows along one axis; a copy where they are no one axis."""
+    if kind == CELL:
+        return array.reshape(rows, length)
+    if kind == ROW:
+        return array.reshape(rows)
+    return array.reshape(length if kind == COLUMN else 1)
+
+
+def block_of(length: int, context: Context) -> tuple[int, int]:
+    """How many items walk along a row, and how many rows a block has."""
+    block = min(BLOCK, 1 << (context.max_threads.bit_length() - 1))
+    wanted = length if length <= 32 else max(32, length // 8)
+    lanes = min(block, 1 << (max(wanted, 1) - 1).bit_length())
+    return lanes, block // lanes
+
+
+def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
+    """The kernel, compiled when it is first asked for."""
+    key = "rowwise", program, form
+    kernel: GpuKernel | None = context._kernels.get(key)
+    if kernel is None:
+        text = kernel_text(program, form, "")
+        name = f"rowwise_{digest(text.encode())}"
+        kernel = GpuKernel(
+            kernel_text(program, form, name), name, types_of(program, form), context
+        )
+        context._kernels[key] = kernel
+    return kernel
+
+
+def types_of(program: Program, form: Form) -> list[Any]:
+    """The kernel's arguments, as `kernel_text` lists them."""
+    pointer = [Array, np.uint64]
+    found: list[Any] = pointer * len(program.outputs)
+    for source, (_, kind) in zip(form.sources, program.inputs, strict=True):
+        if kind == LENGTH:
+            continue
+        if source == "int":
+            found.append(np.int64)
+        elif source == "array":
+            found += pointer + [np.int64] * {CELL: 2, ONE: 0}.get(kind, 1)
+    place = np.int64 if form.is_wide else np.int32
+    return [*found, np.int64, place, np.int64]

@@ -1,0 +1,49 @@
+"""Which nodes of a graph are needed only where a condition holds, or fails.
+
+An op says of some of its inputs that it needs them only if its first input is true, or
+only if it is false (`Op.lazy_inputs`). What is read through such inputs alone is needed
+under that condition; so are the nodes behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+
+Guard = frozenset[tuple[Variable, bool]]
+"""Conditions, each to be true or else false, that must all hold."""
+
+ALWAYS: Guard = frozenset()
+
+
+def is_lazy(op: Op) -> bool:
+    """Whether the op may leave inputs alone."""
+    return type(op).lazy_inputs is not Op.lazy_inputs
+
+
+def use(node: Apply, index: int, guard: Guard) -> Guard:
+    """Under which conditions a node that has a guard needs one of its inputs."""
+    side = node.op.lazy_inputs(node).get(index)
+    return guard if side is None else guard | {(node.inputs[0], side)}
+
+
+def guards(order: Sequence[Apply], results: Iterable[Variable]) -> dict[Apply, Guard]:
+    """The conditions under which each node of ``order`` is needed for ``results``.
+
+    Of several uses of a node what they have in common counts, so a node runs at least
+    where it is needed. Nodes that are always needed are left out.
+    """
+    if not any(is_lazy(node.op) for node in order):
+        return {}
+    found: dict[Apply, Guard] = {
+        each.owner: ALWAYS for each in results if each.owner is not None
+    }
+    for node in reversed(order):
+        mine = found.setdefault(node, ALWAYS)
+        for index, variable in enumerate(node.inputs):
+            if variable.owner is not None:
+                needed = use(node, index, mine)
+                known = found.get(variable.owner, needed)
+                found[variable.owner] = known & needed
+    return {node: guard for node, guard in found.items() if guard}

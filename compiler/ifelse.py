@@ -1,0 +1,5 @@
+"""Choosing what is computed: ``ifelse``, by the name of the module it comes from."""
+
+from gpuarray.compiler.ops.ifelse import IfElse, ifelse
+
+__all__ = ["IfElse", "ifelse"]

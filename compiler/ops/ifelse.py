@@ -1,0 +1,285 @@
+"""Choosing one of two expressions, of which only that one is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
+from gpuarray.compiler.graph.traverse import same_graph
+from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.broadcast import patternbroadcast
+from gpuarray.compiler.ops.shape import Shape_i, shape_i
+from gpuarray.compiler.ops.transfer import host_from_gpu, like
+from gpuarray.dtypes import kind_of, result_type
+
+
+class IfElse(Op):
+    """The inputs 1 to ``n_outs`` where the first input is true, else those after them.
+
+    What only the other ones need is not computed.
+    """
+
+    __props__ = ("n_outs", "name")
+
+    def __init__(self, n_outs: int, name: str | None = None) -> None:
+        self.n_outs = n_outs
+        self.name = name
+        self.view_map: Mapping[int, Sequence[int]] = {
+            index: self.places(index) for index in range(n_outs)
+        }
+
+    def places(self, index: int) -> tuple[int, int]:
+        """The inputs that an output is one of."""
+        return 1 + index, 1 + index + self.n_outs
+
+    def make_node(self, condition: Any, *branches: Any) -> Apply:
+        """A node of a condition and the variables of both branches, of equal types."""
+        asked = as_condition(condition)
+        given = [as_tensor_variable(each) for each in branches]
+        if len(given) != 2 * self.n_outs:
+            raise GraphTypeError(
+                f"{self}: given {len(given)} variables for two branches of "
+                f"{self.n_outs}"
+            )
+        pairs = list(zip(given[: self.n_outs], given[self.n_outs :], strict=True))
+        for a, b in pairs:
+            if a.type != b.type:
+                raise GraphTypeError(f"{self}: the branches are {a.type} and {b.type}")
+        return Apply(self, [asked, *given], [a.type() for a, _ in pairs])
+
+    def reference(self, condition: Any, *branches: Any) -> Any:
+        """The arrays of the branch that is taken."""
+        n = self.n_outs
+        return tuple(branches[:n] if condition else branches[n:])
+
+    def lazy_inputs(self, node: Apply) -> Mapping[int, bool]:
+        """Each branch: needed where the condition is true, or where it is false."""
+        n = self.n_outs
+        return {index: index <= n for index in range(1, 1 + 2 * n)}
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The condition: the host decides what is computed."""
+        return (0,)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing flows to the condition; an output depends on its own two inputs."""
+        outputs = range(self.n_outs)
+        pattern = [[False] * self.n_outs]
+        pattern += [[i == o for o in outputs] for _ in range(2) for i in outputs]
+        return pattern
+
+    def through(
+        self, output_gradients: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """What flows to each input if its branch is taken."""
+        return [None, *output_gradients, *output_gradients]
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> Sequence[Variable | None]:
+        """The gradient to the branch that is taken, zeros to the other."""
+        return [
+            None if g is None else only_where(inputs[0], index <= self.n_outs, g, each)
+            for index, (g, each) in enumerate(
+                zip(self.through(output_gradients), inputs, strict=True)
+            )
+        ]
+
+    def R_op(
+        self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """The direction of the branch that is taken."""
+        condition, *branches = inputs
+        moved = [
+            math.zeros_like(each) if point is None else point
+            for each, point in zip(branches, eval_points[1:], strict=True)
+        ]
+        n = self.n_outs
+        return [
+            ifelse(condition, moved[i], moved[i + n])
+            if any(eval_points[place] is not None for place in self.places(i))
+            else None
+            for i in range(n)
+        ]
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """The lengths that both branches have, or that are known without computing."""
+        return [
+            tuple(
+                _length(node.inputs[0], a, b)
+                for a, b in zip(*(input_shapes[i] for i in self.places(o)), strict=True)
+            )
+            for o in range(self.n_outs)
+        ]
+
+    def __str__(self) -> str:
+        return f"if{{{self.name or ''}}}"
+
+    def pretty(self, *texts: str) -> str:
+        """As a call: ``ifelse(c, a, b)``."""
+        return f"ifelse({', '.join(texts)})"
+
+
+def ifelse(
+    condition: Any, then_branch: Any, else_branch: Any, name: str | None = None
+) -> Any:
+    """``then_branch`` where ``condition``, a scalar, is not 0, else ``else_branch``.
+
+    Only the branch that is taken is computed, with all that nothing else needs; where
+    both are to be computed element by element, that is `switch`. The branches are
+    variables or lists of equally many; so is the result. Their types must agree:
+    constants become of the other side's dtype where they fit it, and an axis that
+    broadcasts on one side only no longer does. ``name`` is for printing. A condition
+    that the device computes is read: the call waits for it there.
+
+    Raises TypeError for a condition with axes or branches of different types,
+    ValueError for lists of different lengths.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> x, y = T.dvector("x"), T.dvector("y")
+    >>> print(ifelse(T.iscalar("n"), x, y).type)
+    TensorType(float64, vector)
+    """
+    is_list = (
+        isinstance(then_branch, list | tuple),
+        isinstance(else_branch, list | tuple),
+    )
+    if is_list[0] != is_list[1]:
+        raise GraphValueError(
+            "ifelse: one branch is a list and the other is none; give both as lists"
+        )
+    if not is_list[0]:
+        (result,) = _chosen(condition, [then_branch], [else_branch], name)
+        return result
+    if len(then_branch) != len(else_branch):
+        raise GraphValueError(
+            f"ifelse: the branches have {len(then_branch)} and {len(else_branch)} "
+            "variables; expected equally many"
+        )
+    return _chosen(condition, then_branch, else_branch, name)
+
+
+def _chosen(
+    condition: Any, a: Sequence[Any], b: Sequence[Any], name: str | None
+) -> list[Variable]:
+    if not a:
+        return []
+    pairs = [_alike(*pair, place) for place, pair in enumerate(zip(a, b, strict=True))]
+    firsts, seconds = zip(*pairs, strict=True)
+    result = IfElse(len(pairs), name)(condition, *firsts, *seconds)
+    return result if isinstance(result, list) else [result]
+
+
+def as_condition(value: Any) -> Variable:
+    """A scalar whose truth is asked, as an integer of the host."""
+    condition = host_from_gpu(as_tensor_variable(value))
+    if condition.type.ndim != 0:
+        raise GraphTypeError(
+            f"ifelse: the condition {condition} is of {condition.type}, expected a "
+            "scalar; use switch(...) to choose element by element"
+        )
+    if (
+        kind_of(condition.type.numpy_dtype) in "biu"
+        and condition.type.dtype != "uint64"
+    ):
+        return condition
+    zero = constant(0, condition.type.dtype)
+    asked: Variable = math.FUNCTIONS["neq"](condition, zero)
+    return asked
+
+
+def _alike(a: Any, b: Any, place: int) -> tuple[Variable, Variable]:
+    """Both sides of an output in one type. Raises TypeError where there is none."""
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if x.type.dtype != y.type.dtype:
+        x, y = _of_dtype(x, y.type.dtype), _of_dtype(y, x.type.dtype)
+    if x.type.dtype != y.type.dtype or x.type.ndim != y.type.ndim:
+        raise GraphTypeError(
+            f"ifelse: the branches have {x} of {x.type} and {y} of {y.type} in place "
+            f"{place}; expected equal types: use T.cast(...) or .dimshuffle(...)"
+        )
+    flags = tuple(
+        p and q for p, q in zip(x.type.broadcastable, y.type.broadcastable, strict=True)
+    )
+    x, y = (patternbroadcast(each, flags) for each in (x, y))
+    kinds = [each.type for each in (x, y)]
+    place_of: ArrayType = next(
+        (k for k in kinds if isinstance(k, GpuArrayType)), kinds[0]
+    )
+    return like(x, place_of), like(y, place_of)
+
+
+def _of_dtype(x: Variable, dtype: str) -> Variable:
+    """A constant as one of a dtype that holds it; else as it is."""
+    if isinstance(x, Constant) and result_type(x.type.dtype, dtype) == dtype:
+        return constant(x.data, dtype)
+    return x
+
+
+def only_where(
+    condition: Variable, side: bool, value: Variable, shaped: Variable
+) -> Variable:
+    """``value`` on one side of a condition, else zeros of the shape of ``shaped``."""
+    zeros = math.zeros_like(shaped, value.type.dtype)
+    a, b = (value, zeros) if side else (zeros, value)
+    result: Variable = ifelse(condition, a, b)
+    return result
+
+
+def _length(condition: Variable, a: Any, b: Any) -> Any:
+    """The length that is chosen; None where telling it would compute a branch."""
+    a, b = _resolved(a), _resolved(b)
+    if a is None or b is None:
+        return None
+    if same_graph(a, b):
+        return a
+    if not all(_is_free(each) for each in (condition, a, b)):
+        return None
+    truth = math.cast(math.FUNCTIONS["neq"](condition, 0), "int64")
+    return b + truth * (a - b)
+
+
+def _resolved(length: Any) -> Variable | None:
+    """A length said by those of inputs; None where that would compute an array."""
+    if length is None or isinstance(length, int):
+        return None if length is None else constant(length, "int64")
+    found: Variable = length
+    owner = found.owner
+    if owner is None or not isinstance(owner.op, Shape_i):
+        return found
+    (array,) = owner.inputs
+    if array.owner is None:
+        return found
+    shapes: list[Any] = [
+        tuple(shape_i(each, axis) for axis in range(each.type.ndim))
+        for each in array.owner.inputs
+    ]
+    known = array.owner.op.infer_shape(array.owner, shapes)
+    return _resolved(known[array.index or 0][owner.op.i])
+
+
+def _is_free(variable: Any) -> bool:
+    """Whether a number is known from inputs' lengths and integers without computing."""
+    stack = [variable]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, int | Constant):
+            continue
+        if each.type.ndim != 0 or kind_of(each.type.numpy_dtype) not in "biu":
+            return False
+        if each.owner is None:
+            continue
+        if not isinstance(each.owner.op, Shape_i):
+            stack += each.owner.inputs
+        elif each.owner.inputs[0].owner is not None:
+            return False
+    return True

@@ -1,0 +1,238 @@
+"""The nodes of a graph in groups that can each run as one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Collection
+from typing import NamedTuple
+
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.lazy import ALWAYS, Guard
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+
+_GAP = 1 << 40
+_MOST_OPERANDS = 24
+_MOST_STEPS = 200
+
+
+class Moved(NamedTuple):
+    """Groups that go before the first of two that become one, or after the last."""
+
+    groups: set[int]
+    is_before: bool
+
+
+class Partition:
+    """The nodes of a graph in groups that can run as one; it changes as they merge.
+
+    A group is called by one of its members' places in ``order``. ``steps`` counts its
+    rows, ``sides`` holds what it reads from outside and what of it is read outside.
+    ``rank`` orders the groups: each stands after those that it needs.
+    """
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.fgraph = fgraph
+        self.order = fgraph.toposort()
+        self.position = {node: i for i, node in enumerate(self.order)}
+        self.guards = fgraph.guards()
+        self.group = list(range(len(self.order)))
+        self.members: dict[int, list[int]] = {i: [i] for i in self.group}
+        self.rank = {i: (i + 1) * _GAP for i in self.group}
+        self.ranks = list(self.rank.values())
+        self.sealed: set[int] = set()
+        self.read = {i: self._reads(node) for i, node in enumerate(self.order)}
+        self.used: dict[int, set[int]] = {i: set() for i in self.group}
+        for i, read in self.read.items():
+            for other in read:
+                self.used[other].add(i)
+        self.users_of = {i: frozenset(used) for i, used in self.used.items()}
+        self.steps = {i: _cost(node) for i, node in enumerate(self.order)}
+        self.sides = {i: _sides(node) for i, node in enumerate(self.order)}
+
+    def _reads(self, node: Apply) -> set[int]:
+        """The places of the nodes that one reads, and whose results are conditions."""
+        conditions = [condition for condition, _ in self.guards.get(node, ALWAYS)]
+        owners = [v.owner for v in (*node.inputs, *conditions)]
+        return {self.position[owner] for owner in owners if owner is not None}
+
+    def of(self, node: Apply) -> int:
+        """The group of a node."""
+        return self.group[self.position[node]]
+
+    def nodes(self, group: int) -> list[Apply]:
+        """The members, each after those that it needs."""
+        return [self.order[i] for i in self.members[group]]
+
+    def needs(self, group: int) -> set[int]:
+        """The other groups that a group reads."""
+        return {self.group[i] for i in self.read[group]} - {group}
+
+    def users(self, group: int) -> set[int]:
+        """The other groups that read a group."""
+        return {self.group[i] for i in self.used[group]} - {group}
+
+    def between(self, first: int, last: int) -> Moved | None:
+        """What must make room for one group of two; None where they cannot be one.
+
+        A third group stands between the two if it needs `first` and `last` needs it.
+        The search goes from both ends in turn, and is over as soon as either has come
+        to its end.
+        """
+        low, high = self.rank[first], self.rank[last]
+        needed = {group for group in self.needs(last) if self.rank[group] > low}
+        users = {group for group in self.users(first) if self.rank[group] < high}
+        if not needed.isdisjoint(users):
+            return None
+        back, forth = deque(needed), deque(users)
+        while back and forth:
+            new = self.needs(back.popleft())
+            if first in new or not new.isdisjoint(users):
+                return None
+            new = {each for each in new - needed if self.rank[each] > low}
+            needed |= new
+            back.extend(new)
+            new = self.users(forth.popleft())
+            if last in new or not new.isdisjoint(needed):
+                return None
+            new = {each for each in new - users if self.rank[each] < high}
+            users |= new
+            forth.extend(new)
+        return Moved(users, False) if back else Moved(needed, True)
+
+    def put_beside(self, group: int, moved: Moved) -> None:
+        """Order groups right before or after one, as they are ordered."""
+        place = bisect_left(self.ranks, self.rank[group])
+        neighbour = place - 1 if moved.is_before else place + 1
+        if 0 <= neighbour < len(self.ranks):
+            other = self.ranks[neighbour]
+        else:
+            other = 0 if moved.is_before else self.rank[group] + _GAP
+        start = min(other, self.rank[group])
+        step = abs(self.rank[group] - other) // (len(moved.groups) + 1)
+        if step == 0:
+            self._spread_ranks()
+            self.put_beside(group, moved)
+            return
+        ordered = sorted(moved.groups, key=self.rank.__getitem__)
+        for number, each in enumerate(ordered, 1):
+            del self.ranks[bisect_left(self.ranks, self.rank[each])]
+            self.rank[each] = start + number * step
+            insort(self.ranks, self.rank[each])
+
+    def _spread_ranks(self) -> None:
+        """Make room between all groups, in their order."""
+        ordered = sorted(self.rank, key=self.rank.__getitem__)
+        for number, each in enumerate(ordered, 1):
+            self.rank[each] = number * _GAP
+        self.ranks = sorted(self.rank.values())
+
+    def merge(self, first: int, last: int, moved: Moved) -> int:
+        """One group of both; its number. ``moved`` is what `between` says."""
+        kept, gone = (first, last) if moved.is_before else (last, first)
+        self.put_beside(kept, moved)
+        del self.ranks[bisect_left(self.ranks, self.rank[gone])]
+        self.rank[gone] = self.rank[kept]
+        a, b = first, last
+        if len(self.members[a]) < len(self.members[b]):
+            a, b = b, a
+        del self.rank[b]
+        if b in self.sealed:
+            self.sealed.add(a)
+        for i in self.members[b]:
+            self.group[i] = a
+        self.members[a] = sorted(self.members[a] + self.members.pop(b))
+        self.read[a] |= self.read.pop(b)
+        self.used[a] |= self.used.pop(b)
+        self.steps[a] += self.steps.pop(b)
+        mine, others = self.sides[a], self.sides.pop(b)
+        shared = [v for v in others if v in mine]
+        mine.update(others)
+        for variable in shared:
+            if variable.owner is not None and self.is_within(variable, a):
+                del mine[variable]
+        return a
+
+    def dissolve(self, group: int) -> None:
+        """Make each member a group of its own again, in the place of all."""
+        members = self.members[group]
+        place = bisect_left(self.ranks, self.rank[group])
+        start, is_last = self.rank[group], place + 1 == len(self.ranks)
+        end = start + _GAP if is_last else self.ranks[place + 1]
+        step = (end - start) // len(members)
+        if step == 0:
+            self._spread_ranks()
+            self.dissolve(group)
+            return
+        del self.ranks[place], self.rank[group], self.members[group]
+        for number, i in enumerate(members):
+            node = self.order[i]
+            self.group[i], self.members[i] = i, [i]
+            self.rank[i] = start + number * step
+            insort(self.ranks, self.rank[i])
+            self.read[i], self.used[i] = self._reads(node), set(self.users_of[i])
+            self.steps[i], self.sides[i] = _cost(node), _sides(node)
+
+    def is_within(self, variable: Variable, group: int) -> bool:
+        """Whether the group computes the variable, and nothing else reads it."""
+        assert variable.owner is not None
+        return self.of(variable.owner) == group and all(
+            isinstance(client, Apply) and self.of(client) == group
+            for client, _ in self.fgraph.clients[variable]
+        )
+
+    def operands(self, group: int) -> tuple[list[Variable], list[Variable]]:
+        """What a group reads from outside, and what of it is read outside."""
+        inside = set(self.nodes(group))
+        inputs: dict[Variable, None] = {}
+        outputs: dict[Variable, None] = {}
+        for node in self.nodes(group):
+            inputs.update((v, None) for v in node.inputs if v.owner not in inside)
+            for out in node.outputs:
+                if any(client not in inside for client, _ in self.fgraph.clients[out]):
+                    outputs[out] = None
+        return list(inputs), list(outputs)
+
+    def guard(self, group: int) -> Guard:
+        """The conditions under which a group is needed."""
+        return self.guards.get(self.order[self.members[group][0]], ALWAYS)
+
+    def fits(self, groups: Collection[int]) -> bool:
+        """Whether groups are in one branch, and together within what a kernel takes."""
+        if self.guards and len({self.guard(group) for group in groups}) > 1:
+            return False
+        steps = sum(self.steps[group] for group in groups)
+        if steps > _MOST_STEPS:
+            return False
+        variables = {
+            v
+            for group in groups
+            for v in self.sides[group]
+            if not isinstance(v, Constant)
+        }
+        return len(variables) <= _MOST_OPERANDS
+
+
+def _sides(node: Apply) -> dict[Variable, None]:
+    """What a node reads and computes."""
+    return dict.fromkeys((*node.inputs, *node.outputs))
+
+
+def _cost(node: Apply) -> int:
+    """The number of steps of an elementwise node."""
+    scalar = node.op.scalar if isinstance(node.op, Elemwise) else None
+    return len(scalar.steps) if isinstance(scalar, Composite) else 1
+
+
+def is_fusible(node: Apply | None) -> bool:
+    """Whether the node is elementwise, in no input's place, and not about lengths.
+
+    Integers without axes on the host are what shapes are made of; they stay single.
+    """
+    if node is None or not isinstance(node.op, Elemwise) or node.op.destroy_map:
+        return False
+    kind = node.outputs[0].type
+    on_host = isinstance(kind, TensorType) and kind.ndim == 0
+    return not (on_host and kind.dtype[0] in "iu")

@@ -1,0 +1,368 @@
+/* Functions: a plan with names, and with values that it keeps between calls. */
+#include "c/function.h"
+
+#include <string.h>
+
+#include "c/array.h"
+
+/* ---- making one ---- */
+
+static void free_names(ga_names *names) {
+  for (unsigned int i = 0; names->list && i < names->n; i++)
+    ga__free(names->list[i]);
+  ga__free(names->list);
+}
+
+/* Of the plan, which may be gone, it reads nothing. */
+void GpuFunction_free(GpuFunction *f) {
+  if (f == NULL)
+    return;
+  free_names(&f->inputs);
+  free_names(&f->ints);
+  free_names(&f->outputs);
+  for (unsigned int i = 0; f->values && i < f->n_values; i++) {
+    ga__free(f->values[i].name);
+    GpuArray_clear(&f->values[i].array);
+  }
+  if (f->owns_plan)
+    GpuPlan_free(f->plan);
+  ga__free(f->values);
+  ga__free(f->given);
+  ga__free(f->shown);
+  ga__free(f->kept);
+  ga__free((void *)f->ins);
+  ga__free((void *)f->outs);
+  ga__free(f->next);
+  ga__free(f->copies);
+  ga__free(f->note);
+  pthread_mutex_destroy(&f->lock);
+  ga__free(f);
+}
+
+static int copy_names(ga_names *out, const char *const *names, unsigned int n) {
+  out->n = n;
+  out->list = ga__alloc((size_t)n + 1, sizeof *out->list);
+  if (out->list == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; names && i < n; i++)
+    if (names[i] && (out->list[i] = ga__strdup(names[i])) == NULL)
+      return GA_MEMORY_ERROR;
+  return GA_NO_ERROR;
+}
+
+/* A place of a value among the plan's inputs or outputs: there, of its type, and not
+ * another value's. */
+static int check_place(const GpuFunction *f, const gpufunction_value *v,
+                       const char *what, int place, const unsigned int *list,
+                       unsigned int n, const bool *taken) {
+  const GpuPlan *p = f->plan;
+  char text[GA_ARRAY_TEXT];
+  if (place == -1)
+    return GA_NO_ERROR;
+  if (place < 0 || (unsigned int)place >= n)
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s is %s %d of %u", p->name,
+                   v->name, what, place, n);
+  if (taken[place])
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "function %s: two values are %s %d; %s is the second", p->name, what,
+                   place, v->name);
+  const ga_value *of = &p->values[list[place]];
+  if (of->typecode != v->start->typecode || of->nd != v->start->nd)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "function %s: value %s is %s, but %s %d is %s of %u axes", p->name,
+                   v->name, ga__array_text(text, v->start), what, place,
+                   ga__dtype_name(of->typecode), of->nd);
+  return GA_NO_ERROR;
+}
+
+static ga_kept_value *find_value(const GpuFunction *f, const char *name) {
+  for (unsigned int i = 0; i < f->n_values; i++)
+    if (strcmp(f->values[i].name, name) == 0)
+      return &f->values[i];
+  return NULL;
+}
+
+/* Adds a value; the flags tell which places values have so far. */
+static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
+                     bool *written) {
+  const GpuPlan *p = f->plan;
+  if (v->name == NULL || v->start == NULL || v->start->data == NULL)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "function %s: value %u needs a name and an array to start with",
+                   p->name, f->n_values);
+  if (find_value(f, v->name))
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: two values are called %s", p->name,
+                   v->name);
+  if (GpuArray_context(v->start) != p->context)
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s lives on %s, the plan on %s",
+                   p->name, v->name, gpucontext_name(GpuArray_context(v->start)),
+                   gpucontext_name(p->context));
+  GA_TRY(check_place(f, v, "input", v->input, p->inputs, p->n_inputs, read));
+  GA_TRY(check_place(f, v, "output", v->output, p->outputs, p->n_outputs, written));
+  ga_kept_value *new = &f->values[f->n_values];
+  new->name = ga__strdup(v->name);
+  if (new->name == NULL)
+    return GA_MEMORY_ERROR;
+  *new = (ga_kept_value){.name = new->name,
+                         .input = v->input,
+                         .output = v->output,
+                         .optional = v->optional != 0 && v->input >= 0};
+  f->n_values++;
+  if (v->input >= 0) {
+    read[v->input] = true;
+    f->kept[v->input] = (int)f->n_values - 1;
+  }
+  if (v->output >= 0)
+    written[v->output] = true;
+  return GpuArray_copy(&new->array, v->start, GA_C_ORDER);
+}
+
+static int add_values(GpuFunction *f, const gpufunction_spec *spec) {
+  const GpuPlan *p = f->plan;
+  bool *read = ga__alloc((size_t)p->n_inputs + 1, sizeof *read);
+  bool *written = ga__alloc((size_t)p->n_outputs + 1, sizeof *written);
+  int status = read && written ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  for (unsigned int i = 0; read && i < p->n_inputs; i++)
+    f->kept[i] = -1;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < spec->n_values; i++)
+    status = add_value(f, &spec->values[i], read, written);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_inputs; i++)
+    if (f->kept[i] < 0 || f->values[f->kept[i]].optional)
+      f->given[f->n_given++] = i;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_outputs; i++)
+    if (!written[i])
+      f->shown[f->n_shown++] = i;
+  ga__free(read);
+  ga__free(written);
+  return status;
+}
+
+static int fill(GpuFunction *f, const gpufunction_spec *spec) {
+  const GpuPlan *p = f->plan;
+  size_t n_in = (size_t)p->n_inputs + 1, n_out = (size_t)p->n_outputs + 1;
+  f->values = ga__alloc((size_t)spec->n_values + 1, sizeof *f->values);
+  f->given = ga__alloc(n_in, sizeof *f->given);
+  f->kept = ga__alloc(n_in, sizeof *f->kept);
+  f->ins = ga__alloc(n_in, sizeof *f->ins);
+  f->shown = ga__alloc(n_out, sizeof *f->shown);
+  f->outs = ga__alloc(n_out, sizeof *f->outs);
+  f->next = ga__alloc(n_out, sizeof *f->next);
+  f->copies = ga__alloc((size_t)spec->n_values + 1, sizeof *f->copies);
+  f->note = ga__alloc(spec->note_size + 1, 1);
+  if (!f->values || !f->given || !f->kept || !f->ins || !f->shown || !f->outs ||
+      !f->next || !f->copies || !f->note)
+    return GA_MEMORY_ERROR;
+  if (spec->note_size > 0)
+    memcpy(f->note, spec->note, spec->note_size);
+  f->note_size = spec->note_size;
+  GA_TRY(copy_names(&f->inputs, spec->inputs, p->n_inputs));
+  GA_TRY(copy_names(&f->ints, spec->ints, p->n_int_inputs));
+  GA_TRY(copy_names(&f->outputs, spec->outputs, p->n_outputs));
+  return add_values(f, spec);
+}
+
+int GpuFunction_new(GpuFunction **res, GpuPlan *plan, const gpufunction_spec *spec) {
+  if (res == NULL || plan == NULL || spec == NULL)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "function: needs a place, a plan and a description; got NULL");
+  if (spec->size != sizeof *spec)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "function: gpufunction_spec.size is %zu, expected %zu: compile "
+                   "against this library's headers",
+                   spec->size, sizeof *spec);
+  if ((spec->n_values > 0 && spec->values == NULL) ||
+      (spec->note_size > 0 && spec->note == NULL))
+    return GA_FAIL(GA_VALUE_ERROR, "function: the list of %s is NULL",
+                   spec->note_size > 0 && spec->note == NULL ? "the note's bytes"
+                                                             : "values");
+  GpuFunction *f = ga__alloc(1, sizeof *f);
+  if (f == NULL)
+    return GA_MEMORY_ERROR;
+  f->plan = plan;
+  pthread_mutex_init(&f->lock, NULL);
+  int status = fill(f, spec);
+  if (status == GA_NO_ERROR)
+    *res = f;
+  else
+    GpuFunction_free(f);
+  return status;
+}
+
+/* ---- calls ---- */
+
+static int check_call(const GpuFunction *f, GpuArray *const *outs,
+                      const GpuArray *const *ins) {
+  for (unsigned int i = 0; i < f->n_shown; i++)
+    if (outs == NULL || outs[i] == NULL)
+      return GA_FAIL(GA_VALUE_ERROR, "function %s: got no array for output %u of %u",
+                     f->plan->name, i, f->n_shown);
+  if (f->n_given > 0 && ins == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: got no list of its %u inputs",
+                   f->plan->name, f->n_given);
+  return GA_NO_ERROR;
+}
+
+/* The value that an input of the plan takes; a copy of one that the plan overwrites
+ * although it is to stay. */
+static int load_value(GpuFunction *f, unsigned int input) {
+  int number = f->kept[input];
+  ga_kept_value *v = &f->values[number];
+  f->ins[input] = &v->array;
+  if (v->output >= 0 || !f->plan->destroyed[input])
+    return GA_NO_ERROR;
+  GA_TRY(GpuArray_copy(&f->copies[number], &v->array, GA_C_ORDER));
+  f->ins[input] = &f->copies[number];
+  return GA_NO_ERROR;
+}
+
+static int call_locked(GpuFunction *f, GpuArray *const *outs,
+                       const GpuArray *const *ins, const long long *ints) {
+  const GpuPlan *p = f->plan;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    f->ins[i] = NULL;
+  for (unsigned int i = 0; i < f->n_given; i++)
+    f->ins[f->given[i]] = ins[i];
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    if (f->ins[i] == NULL && f->kept[i] >= 0)
+      GA_TRY(load_value(f, i));
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    f->outs[i] = &f->next[i];
+  for (unsigned int i = 0; i < f->n_shown; i++)
+    f->outs[f->shown[i]] = outs[i];
+  GA_TRY(GpuPlan_call(f->plan, f->outs, f->ins, ints, NULL));
+  for (unsigned int i = 0; i < f->n_values; i++) {
+    ga_kept_value *v = &f->values[i];
+    if (v->output < 0)
+      continue;
+    GpuArray_clear(&v->array);
+    v->array = f->next[v->output];
+    f->next[v->output] = (GpuArray){0};
+  }
+  return GA_NO_ERROR;
+}
+
+int GpuFunction_call(GpuFunction *f, GpuArray *const *outs, const GpuArray *const *ins,
+                     const long long *ints) {
+  if (f == NULL)
+    return ga__fail_null("function call", "function");
+  GA_TRY(check_call(f, outs, ins));
+  pthread_mutex_lock(&f->lock);
+  pthread_mutex_lock(&f->plan->lock);
+  int status = ga__plan_settle(f->plan);
+  pthread_mutex_unlock(&f->plan->lock);
+  if (status == GA_NO_ERROR)
+    status = call_locked(f, outs, ins, ints);
+  for (unsigned int i = 0; i < f->n_values; i++)
+    GpuArray_clear(&f->copies[i]);
+  pthread_mutex_unlock(&f->lock);
+  return status;
+}
+
+/* ---- kept values ---- */
+
+static int get_value(ga_kept_value **out, const GpuFunction *f, const char *operation,
+                     const char *name, const void *array) {
+  if (f == NULL || name == NULL || array == NULL)
+    return ga__fail_null(operation, f == NULL      ? "function"
+                                    : name == NULL ? "name"
+                                                   : "array");
+  *out = find_value(f, name);
+  if (*out == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %s keeps no value called %s", operation,
+                   f->plan->name, name);
+  return GA_NO_ERROR;
+}
+
+int GpuFunction_get(GpuFunction *f, const char *name, GpuArray *value) {
+  ga_kept_value *v;
+  GA_TRY(get_value(&v, f, "function get", name, value));
+  pthread_mutex_lock(&f->lock);
+  int status = GpuArray_copy(value, &v->array, GA_C_ORDER);
+  pthread_mutex_unlock(&f->lock);
+  return status;
+}
+
+int GpuFunction_set(GpuFunction *f, const char *name, const GpuArray *value) {
+  ga_kept_value *v;
+  GpuArray copy;
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(get_value(&v, f, "function set", name, value));
+  GA_TRY(ga__array_check(value, "function set"));
+  if (value->typecode != v->array.typecode || value->nd != v->array.nd)
+    return GA_FAIL(GA_INVALID_ERROR, "function set: %s of %s is %s of %u axes; got %s",
+                   name, f->plan->name, ga__dtype_name(v->array.typecode), v->array.nd,
+                   ga__array_text(text, value));
+  GA_TRY(ga__array_same_context(&v->array, value, "function set"));
+  GA_TRY(GpuArray_copy(&copy, value, GA_C_ORDER));
+  pthread_mutex_lock(&f->lock);
+  GpuArray_clear(&v->array);
+  v->array = copy;
+  pthread_mutex_unlock(&f->lock);
+  return GA_NO_ERROR;
+}
+
+/* ---- what a function has ---- */
+
+static int list_length(unsigned int *n, const GpuFunction *f, int list) {
+  switch (list) {
+  case GF_INPUTS:
+    *n = f->n_given;
+    return GA_NO_ERROR;
+  case GF_INTS:
+    *n = f->plan->n_int_inputs;
+    return GA_NO_ERROR;
+  case GF_OUTPUTS:
+    *n = f->n_shown;
+    return GA_NO_ERROR;
+  case GF_VALUES:
+    *n = f->n_values;
+    return GA_NO_ERROR;
+  }
+  return GA_FAIL(GA_VALUE_ERROR, "function: there is no list %d", list);
+}
+
+int GpuFunction_count(GpuFunction *f, int list, unsigned int *n) {
+  if (f == NULL || n == NULL)
+    return ga__fail_null("function count", f ? "place" : "function");
+  return list_length(n, f, list);
+}
+
+int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item *res) {
+  unsigned int n = 0;
+  if (f == NULL || res == NULL)
+    return ga__fail_null("function item", f ? "place" : "function");
+  GA_TRY(list_length(&n, f, list));
+  if (i >= n)
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: there is no item %u of %u",
+                   f->plan->name, i, n);
+  const GpuPlan *p = f->plan;
+  const ga_value *v;
+  gpufunction_item item = {.typecode = GA_LONG};
+  if (list == GF_INTS) {
+    item.name = f->ints.list[i];
+  } else if (list == GF_VALUES) {
+    item = (gpufunction_item){f->values[i].name, f->values[i].array.typecode,
+                              f->values[i].array.nd, f->values[i].optional};
+  } else {
+    unsigned int at = list == GF_INPUTS ? f->given[i] : f->shown[i];
+    v = &p->values[list == GF_INPUTS ? p->inputs[at] : p->outputs[at]];
+    item.name = list == GF_INPUTS ? f->inputs.list[at] : f->outputs.list[at];
+    item.typecode = v->typecode;
+    item.nd = v->nd;
+    item.optional = list == GF_INPUTS && f->kept[at] >= 0;
+  }
+  *res = item;
+  return GA_NO_ERROR;
+}
+
+int GpuFunction_note(GpuFunction *f, const void **bytes, size_t *size) {
+  if (f == NULL || bytes == NULL || size == NULL)
+    return ga__fail_null("function note", f ? "place" : "function");
+  *bytes = f->note;
+  *size = f->note_size;
+  return GA_NO_ERROR;
+}
+
+GpuPlan *GpuFunction_plan(GpuFunction *f) {
+  return f ? f->plan : NULL;
+}

@@ -1,0 +1,150 @@
+/* Functions in files: a plan's file with one more section: names, values, a note. */
+#include "c/function.h"
+
+#include "c/plan_file.h"
+
+/* ---- writing ---- */
+
+static void put_names(ga_strbuf *out, char *const *names, unsigned int n) {
+  for (unsigned int i = 0; i < n; i++)
+    ga__put_text(out, names[i]);
+}
+
+static int put_function(ga_strbuf *out, const GpuFunction *f) {
+  const GpuPlan *p = f->plan;
+  put_names(out, f->inputs.list, p->n_inputs);
+  put_names(out, f->ints.list, p->n_int_inputs);
+  put_names(out, f->outputs.list, p->n_outputs);
+  ga__put_int(out, f->n_values);
+  for (unsigned int i = 0; i < f->n_values; i++) {
+    const ga_kept_value *v = &f->values[i];
+    ga__put_text(out, v->name);
+    ga__put_int(out, (uint64_t)(int64_t)v->input);
+    ga__put_int(out, (uint64_t)(int64_t)v->output);
+    ga__put_int(out, v->optional);
+    GA_TRY(ga__put_array(out, &v->array));
+  }
+  ga__put_bytes(out, f->note, f->note_size);
+  return ga__strbuf_status(out);
+}
+
+int GpuFunction_save(GpuFunction *f, const char *path) {
+  ga_strbuf body = {0}, section = {0};
+  if (f == NULL || path == NULL)
+    return ga__fail_null("function save", f ? "path" : "function");
+  pthread_mutex_lock(&f->lock);
+  int status = ga__plan_put(&body, f->plan);
+  if (status == GA_NO_ERROR)
+    status = put_function(&section, f);
+  pthread_mutex_unlock(&f->lock);
+  if (status == GA_NO_ERROR) {
+    ga__put_section(&body, GA_PLAN_FUNCTION, &section);
+    status = ga__strbuf_status(&body);
+  }
+  if (status == GA_NO_ERROR)
+    status = ga__plan_write(path, &body);
+  ga__strbuf_clear(&body);
+  ga__strbuf_clear(&section);
+  return status;
+}
+
+/* ---- reading ---- */
+
+/* `n` names that `owned` keeps; *out is made with ga__alloc. */
+static int get_names(const char ***out, unsigned int n, ga_reader *r, ga_texts *owned) {
+  *out = ga__alloc((size_t)n + 1, sizeof **out);
+  if (*out == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n; i++)
+    (*out)[i] = ga__get_text(r, owned);
+  return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
+}
+
+/* The kept values; *arrays has where they start. */
+static int get_values(gpufunction_value **values, GpuArray **arrays, unsigned int *n,
+                      gpucontext *ctx, ga_reader *r, ga_texts *owned) {
+  unsigned int count = ga__get_uint(r, UINT32_MAX);
+  if (r->failed || count > r->left)
+    return ga__plan_malformed();
+  *values = ga__alloc((size_t)count + 1, sizeof **values);
+  *arrays = ga__alloc((size_t)count + 1, sizeof **arrays);
+  if (*values == NULL || *arrays == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < count; i++) {
+    gpufunction_value *v = &(*values)[i];
+    v->name = ga__get_text(r, owned);
+    v->input = ga__get_place(r, INT32_MAX);
+    v->output = ga__get_place(r, INT32_MAX);
+    v->optional = (int)ga__get_uint(r, 1);
+    v->start = &(*arrays)[i];
+    GA_TRY(ga__get_array(&(*arrays)[i], ctx, r));
+    ++*n;
+  }
+  return GA_NO_ERROR;
+}
+
+static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
+  ga_texts owned = {0};
+  const char **inputs = NULL, **ints = NULL, **outputs = NULL;
+  gpufunction_value *values = NULL;
+  GpuArray *arrays = NULL;
+  gpufunction_spec spec = {.size = sizeof spec};
+  int status = get_names(&inputs, p->n_inputs, r, &owned);
+  if (status == GA_NO_ERROR)
+    status = get_names(&ints, p->n_int_inputs, r, &owned);
+  if (status == GA_NO_ERROR)
+    status = get_names(&outputs, p->n_outputs, r, &owned);
+  if (status == GA_NO_ERROR)
+    status = get_values(&values, &arrays, &spec.n_values, p->context, r, &owned);
+  ga_reader note = ga__get_bytes(r);
+  if (status == GA_NO_ERROR && (r->failed || r->left > 0))
+    status = ga__plan_malformed();
+  spec.inputs = inputs;
+  spec.ints = ints;
+  spec.outputs = outputs;
+  spec.values = values;
+  spec.note = note.at;
+  spec.note_size = note.left;
+  if (status == GA_NO_ERROR)
+    status = GpuFunction_new(out, p, &spec);
+  for (unsigned int i = 0; i < spec.n_values; i++)
+    GpuArray_clear(&arrays[i]);
+  ga__texts_clear(&owned);
+  ga__free((void *)inputs);
+  ga__free((void *)ints);
+  ga__free((void *)outputs);
+  ga__free(values);
+  ga__free(arrays);
+  return status;
+}
+
+int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
+  GpuPlan *plan = NULL;
+  ga_reader function;
+  char *bytes;
+  if (res == NULL || ctx == NULL || path == NULL)
+    return ga__fail_null("function load", res == NULL   ? "place"
+                                          : ctx == NULL ? "context"
+                                                        : "path");
+  GA_TRY(ga__plan_read(&plan, &function, &bytes, ctx, path));
+  GpuFunction *f = NULL;
+  int status = GA_NO_ERROR;
+  if (function.at == NULL)
+    status = GA_FAIL(GA_VALUE_ERROR,
+                     "function load: %s has a plan alone, without names and values; "
+                     "GpuPlan_load reads it",
+                     path);
+  if (status == GA_NO_ERROR)
+    status = read_function(&f, plan, &function);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_prepare(plan);
+  ga__free(bytes);
+  if (status == GA_NO_ERROR) {
+    f->owns_plan = true;
+    *res = f;
+    return GA_NO_ERROR;
+  }
+  GpuFunction_free(f);
+  GpuPlan_free(plan);
+  return status;
+}

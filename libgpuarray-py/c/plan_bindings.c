@@ -1,0 +1,524 @@
+/* The bindings of a plan in its file: what was recorded for each signature, on kernels
+ * that the file has.
+ *
+ * The section: how many, then each as bytes of its own: the signature, buffers that the
+ * commands refer to, the tape's slots, its commands, the outputs. Sizes and places on
+ * the device are the device's own, so a binding is of use where its kernels are. */
+#include <string.h>
+
+#include "c/array.h"
+#include "c/label.h"
+#include "c/plan_file.h"
+#include "c/report.h"
+#include "c/tape_state.h"
+
+/* What a buffer in a file is; a number follows. */
+enum buffer_kind { NO_BUFFER, OF_SLOT, OF_CONSTANT, OF_REPORTS, OF_FILE, BUFFER_KINDS };
+
+/* Buffers that are none of these: the file has their bytes. */
+typedef struct extras {
+  gpudata **list;
+  unsigned int n;
+} extras;
+
+static bool is_word(const gpudata *buffer) {
+  return (buffer->flags & GA_BUFFER_WORD) != 0;
+}
+
+/* The constant that lies in a buffer, or n_values. */
+static unsigned int find_constant(const GpuPlan *p, const gpudata *buffer) {
+  unsigned int i = 0;
+  while (i < p->n_values && p->values[i].constant.data != buffer)
+    i++;
+  return i;
+}
+
+/* ---- writing ---- */
+
+static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                       const gpudata *buffer) {
+  unsigned int kind = NO_BUFFER, number = 0;
+  if (buffer != NULL && buffer->tape != NULL) {
+    kind = OF_SLOT;
+    number = ga__tape_slot(buffer);
+  } else if (buffer != NULL && is_word(buffer)) {
+    kind = OF_REPORTS;
+  } else if (buffer != NULL) {
+    number = find_constant(p, buffer);
+    kind = number < p->n_values ? OF_CONSTANT : OF_FILE;
+    if (kind == OF_FILE)
+      for (number = 0; number < more->n && more->list[number] != buffer; number++)
+        ;
+  }
+  ga__put_int(out, kind);
+  ga__put_int(out, number);
+}
+
+/* Lists the other buffers that the tape holds, and writes their bytes. */
+static int put_extras(ga_strbuf *out, extras *more, const GpuPlan *p,
+                      const ga_tape *tape) {
+  more->list = ga__alloc(tape->n_held + 1, sizeof(gpudata *));
+  if (more->list == NULL)
+    return GA_MEMORY_ERROR;
+  for (size_t i = 0; i < tape->n_held; i++) {
+    gpudata *buffer = tape->held[i];
+    bool known = is_word(buffer) || find_constant(p, buffer) < p->n_values;
+    for (unsigned int k = 0; k < more->n; k++)
+      known |= more->list[k] == buffer;
+    if (!known)
+      more->list[more->n++] = buffer;
+  }
+  ga__put_int(out, more->n);
+  for (unsigned int i = 0; i < more->n; i++) {
+    gpudata *buffer = more->list[i];
+    char *bytes = ga__alloc(buffer->size + 1, 1);
+    int status =
+        bytes ? ga__buffer_read(bytes, buffer, 0, buffer->size) : GA_MEMORY_ERROR;
+    if (status == GA_NO_ERROR)
+      ga__put_bytes(out, bytes, buffer->size);
+    ga__free(bytes);
+    GA_TRY(status);
+  }
+  return GA_NO_ERROR;
+}
+
+static void put_slots(ga_strbuf *out, const ga_tape *tape) {
+  ga__put_int(out, tape->n_slots);
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *s = tape->slots[i];
+    ga__put_int(out, s->buffer.size);
+    ga__put_int(out, s->born);
+    ga__put_int(out, s->died);
+    ga__put_int(out, s->input);
+  }
+}
+
+/* Whether argument `i` is the number by which a kernel reports. */
+static bool is_site(const command *c, unsigned int i) {
+  const ga_arg *before = c->recorded + i - 1;
+  return i > 0 && c->recorded[i].kind == GA_ARG_VALUE &&
+         before->kind == GA_ARG_OFFSET && is_word(before->buffer);
+}
+
+static void put_launch(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                       const ga_saved_kernels *kernels, const command *c) {
+  const ga_launch *l = &c->launch;
+  const char *operation, *label;
+  unsigned int number = 0;
+  while (kernels->list[number] != c->kernel)
+    number++;
+  ga__put_int(out, number);
+  ga__put_int(out, l->nd);
+  for (unsigned int i = 0; i < l->nd; i++) {
+    ga__put_int(out, l->grid[i]);
+    ga__put_int(out, l->block[i]);
+  }
+  ga__put_int(out, l->shared);
+  ga__put_int(out, l->n_args);
+  for (unsigned int i = 0; i < l->n_args; i++) {
+    const ga_arg *a = &c->recorded[i];
+    ga__put_int(out, (uint64_t)a->kind);
+    ga__put_int(out, a->kind == GA_ARG_MEMORY && a->is_read_only);
+    put_buffer(out, p, more, a->buffer);
+    ga__put_bytes(out, a->value.bytes, a->kind == GA_ARG_MEMORY ? 0 : a->size);
+    if (is_site(c, i)) {
+      ga__report_names(&operation, &label, p->context, (unsigned int)a->value.u64);
+      ga__put_text(out, operation);
+      ga__put_text(out, label);
+    }
+  }
+}
+
+static void put_operand(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                        const ga_blas_operand *o) {
+  put_buffer(out, p, more, o->buffer);
+  ga__put_int(out, o->offset);
+  ga__put_int(out, (uint64_t)o->ld);
+  ga__put_int(out, (uint64_t)o->step);
+}
+
+static void put_product(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                        const ga_blas_call *call) {
+  const uint64_t words[10] = {(uint64_t)call->routine,
+                              (uint64_t)call->epilogue,
+                              (uint64_t)call->typecode,
+                              call->is_tf32,
+                              (uint64_t)call->ta,
+                              (uint64_t)call->tb,
+                              call->m,
+                              call->n,
+                              call->k,
+                              call->batch};
+  for (unsigned int i = 0; i < 10; i++)
+    ga__put_int(out, words[i]);
+  for (unsigned int i = 0; i < 2; i++) {
+    ga__put_double(out, call->alpha[i]);
+    ga__put_double(out, call->beta[i]);
+  }
+  put_operand(out, p, more, &call->a);
+  put_operand(out, p, more, &call->b);
+  put_operand(out, p, more, &call->c);
+  put_operand(out, p, more, &call->bias);
+}
+
+static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                        const ga_saved_kernels *kernels, const command *c) {
+  const transfer *t = &c->u.move;
+  ga__put_int(out, (uint64_t)c->kind);
+  ga__put_text(out, c->label);
+  switch (c->kind) {
+  case LAUNCH:
+    put_launch(out, p, more, kernels, c);
+    return;
+  case PRODUCT:
+    put_product(out, p, more, &c->u.product);
+    return;
+  case COPY:
+  case FILL:
+    put_buffer(out, p, more, t->to);
+    ga__put_int(out, t->to_offset);
+    put_buffer(out, p, more, t->from);
+    ga__put_int(out, t->from_offset);
+    ga__put_int(out, t->size);
+    ga__put_int(out, t->byte);
+  }
+}
+
+static void put_output(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                       const GpuArray *a) {
+  put_buffer(out, p, more, a->data);
+  ga__put_int(out, a->offset);
+  ga__put_int(out, (uint64_t)a->flags);
+  ga__put_int(out, (uint64_t)a->typecode);
+  ga__put_int(out, a->nd);
+  for (unsigned int i = 0; i < a->nd; i++) {
+    ga__put_int(out, a->dimensions[i]);
+    ga__put_int(out, (uint64_t)a->strides[i]);
+  }
+}
+
+static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *kernels,
+                     const ga_bound *b) {
+  extras more = {0};
+  ga__put_int(out, p->signature_length);
+  for (size_t i = 0; i < p->signature_length; i++)
+    ga__put_int(out, b->signature[i]);
+  int status = put_extras(out, &more, p, b->tape);
+  if (status == GA_NO_ERROR) {
+    put_slots(out, b->tape);
+    ga__put_int(out, b->tape->n_commands);
+    for (size_t i = 0; i < b->tape->n_commands; i++)
+      put_command(out, p, &more, kernels, &b->tape->commands[i]);
+    for (unsigned int i = 0; i < b->n_outputs; i++)
+      put_output(out, p, &more, &b->outputs[i]);
+    status = ga__strbuf_status(out);
+  }
+  ga__free(more.list);
+  return status;
+}
+
+/* The latest used comes last, as ga__bound_add wants it. */
+int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels,
+                     const GpuPlan *p) {
+  unsigned int n = 0;
+  for (const ga_bound *b = p->oldest; b; b = b->previous)
+    n++;
+  ga__put_int(out, n);
+  for (const ga_bound *b = p->oldest; b; b = b->previous) {
+    ga_strbuf one = {0};
+    int status = put_bound(&one, p, kernels, b);
+    if (status == GA_NO_ERROR)
+      ga__put_bytes(out, one.text, one.length);
+    ga__strbuf_clear(&one);
+    GA_TRY(status);
+  }
+  return ga__strbuf_status(out);
+}
+
+/* ---- reading ---- */
+
+typedef struct binding_reader {
+  ga_reader *r;
+  GpuPlan *plan;
+  const ga_saved_kernels *kernels;
+  ga_bound *bound;
+  extras more;
+  bool unusable; /* what it needs is not to be had here: not an error */
+} binding_reader;
+
+static gpudata *get_buffer(binding_reader *b) {
+  unsigned int kind = ga__get_uint(b->r, BUFFER_KINDS - 1),
+               number = ga__get_uint(b->r, UINT32_MAX), site;
+  const ga_tape *tape = b->bound->tape;
+  const GpuPlan *p = b->plan;
+  gpudata *found = NULL;
+  if (kind == OF_SLOT && number < tape->n_slots)
+    found = &tape->slots[number]->buffer;
+  else if (kind == OF_CONSTANT && number < p->n_values)
+    found = p->values[number].constant.data;
+  else if (kind == OF_FILE && number < b->more.n)
+    found = b->more.list[number];
+  else if (kind == OF_REPORTS)
+    b->unusable |= ga__report_site(&found, &site, p->context, "", "") != GA_NO_ERROR;
+  if (kind != NO_BUFFER && kind != OF_REPORTS && found == NULL)
+    b->r->failed = true;
+  return found;
+}
+
+static int get_signature(binding_reader *b) {
+  size_t n = ga__get_uint(b->r, UINT32_MAX);
+  if (n != b->plan->signature_length)
+    return ga__plan_malformed();
+  b->bound->signature = ga__alloc(n + 1, sizeof *b->bound->signature);
+  if (b->bound->signature == NULL)
+    return GA_MEMORY_ERROR;
+  for (size_t i = 0; i < n; i++)
+    b->bound->signature[i] = ga__get_int(b->r);
+  return GA_NO_ERROR;
+}
+
+static int get_extras(binding_reader *b) {
+  unsigned int n = ga__get_uint(b->r, UINT32_MAX);
+  if (n > b->r->left)
+    return ga__plan_malformed();
+  b->more.list = ga__alloc(n + 1, sizeof(gpudata *));
+  if (b->more.list == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n; i++) {
+    ga_reader bytes = ga__get_bytes(b->r);
+    if (b->r->failed)
+      return ga__plan_malformed();
+    GA_TRY(ga__buffer_new(&b->more.list[i], b->plan->context, bytes.left));
+    b->more.n++;
+    GA_TRY(gpudata_write(b->more.list[i], 0, bytes.at, bytes.left));
+  }
+  return GA_NO_ERROR;
+}
+
+/* The slots, those of inputs and views first. Their lives, from when and until when,
+ * are set when all commands are there. */
+static int get_slots(binding_reader *b, size_t **lives) {
+  ga_tape *tape = b->bound->tape;
+  unsigned int n = ga__get_uint(b->r, UINT32_MAX);
+  if (n > b->r->left || n < b->plan->n_inputs + b->plan->n_views)
+    return ga__plan_malformed();
+  *lives = ga__alloc(2 * (size_t)n + 1, sizeof **lives);
+  if (*lives == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n; i++) {
+    gpudata *buffer;
+    uint64_t size = ga__get_int(b->r);
+    (*lives)[2 * i] = ga__get_int(b->r);
+    (*lives)[2 * i + 1] = ga__get_int(b->r);
+    bool input = ga__get_uint(b->r, 1) == 1;
+    if (b->r->failed || input != (i < b->plan->n_inputs + b->plan->n_views))
+      return ga__plan_malformed();
+    GA_TRY(input ? ga__tape_input(&buffer, tape)
+                 : ga__tape_buffer(&buffer, tape, size));
+    if (input)
+      b->bound->inputs[i] = buffer;
+  }
+  return GA_NO_ERROR;
+}
+
+static int get_arg(binding_reader *b, ga_arg *list, unsigned int i) {
+  ga_arg *a = &list[i];
+  a->kind = (enum ga_arg_kind)ga__get_uint(b->r, GA_ARG_VALUE);
+  a->is_read_only = ga__get_uint(b->r, 1) == 1;
+  a->buffer = get_buffer(b);
+  ga_reader value = ga__get_bytes(b->r);
+  if (b->r->failed || value.left > sizeof a->value ||
+      (a->kind != GA_ARG_VALUE && a->buffer == NULL))
+    return ga__plan_malformed();
+  a->size = a->kind == GA_ARG_MEMORY ? sizeof(void *) : (unsigned int)value.left;
+  if (value.left > 0)
+    memcpy(a->value.bytes, value.at, value.left);
+  if (i == 0 || a->kind != GA_ARG_VALUE || list[i - 1].kind != GA_ARG_OFFSET ||
+      !is_word(list[i - 1].buffer))
+    return GA_NO_ERROR;
+  ga_texts owned = {0};
+  gpudata *word;
+  unsigned int number = 0;
+  const char *operation = ga__get_text(b->r, &owned),
+             *label = ga__get_text(b->r, &owned);
+  int status = operation && label
+                   ? ga__report_site(&word, &number, b->plan->context, operation, label)
+                   : ga__plan_malformed();
+  a->value.u64 = number;
+  ga__texts_clear(&owned);
+  return status;
+}
+
+static int get_launch(binding_reader *b) {
+  ga_launch l = {0};
+  unsigned int number = ga__get_uint(b->r, UINT32_MAX);
+  l.nd = ga__get_uint(b->r, 3);
+  for (unsigned int i = 0; i < l.nd; i++) {
+    l.grid[i] = ga__get_int(b->r);
+    l.block[i] = ga__get_int(b->r);
+  }
+  l.shared = ga__get_int(b->r);
+  l.n_args = ga__get_uint(b->r, GA_MAX_ARGS);
+  if (b->r->failed || number >= b->kernels->n)
+    return ga__plan_malformed();
+  ga_arg *args = ga__alloc(l.n_args + 1, sizeof *args);
+  int status = args ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < l.n_args; i++)
+    status = get_arg(b, args, i);
+  l.args = args;
+  gpukernel *k = b->kernels->list[number];
+  b->unusable |= k == NULL;
+  if (status == GA_NO_ERROR && !b->unusable)
+    status = ga__tape_launch(b->bound->tape, k, &l);
+  ga__free(args);
+  return status;
+}
+
+static void get_operand(binding_reader *b, ga_blas_operand *o) {
+  o->buffer = get_buffer(b);
+  o->offset = ga__get_int(b->r);
+  o->ld = (ssize_t)ga__get_int(b->r);
+  o->step = (ssize_t)ga__get_int(b->r);
+}
+
+static int get_product(binding_reader *b) {
+  ga_blas_call call = {0};
+  ga_reader *r = b->r;
+  call.routine = (enum ga_blas_routine)ga__get_uint(r, GA_BLAS_GEMV);
+  call.epilogue = (enum ga_blas_epilogue)ga__get_uint(r, GA_BLAS_BIAS_RELU);
+  call.typecode = (int)ga__get_uint(r, GA_NBASE);
+  call.is_tf32 = ga__get_uint(r, 1) == 1;
+  call.ta = (cb_transpose)ga__get_uint(r, cb_conj_trans);
+  call.tb = (cb_transpose)ga__get_uint(r, cb_conj_trans);
+  call.m = ga__get_int(r);
+  call.n = ga__get_int(r);
+  call.k = ga__get_int(r);
+  call.batch = ga__get_int(r);
+  for (unsigned int i = 0; i < 2; i++) {
+    call.alpha[i] = ga__get_double(r);
+    call.beta[i] = ga__get_double(r);
+  }
+  get_operand(b, &call.a);
+  get_operand(b, &call.b);
+  get_operand(b, &call.c);
+  get_operand(b, &call.bias);
+  if (r->failed || !call.a.buffer || !call.b.buffer || !call.c.buffer)
+    return ga__plan_malformed();
+  gpucontext *ctx = b->plan->context;
+  const ga_blas *blas = ga__context_blas(ctx);
+  b->unusable |= blas == NULL || !blas->serves(ctx->device, &call);
+  return b->unusable ? GA_NO_ERROR : ga__tape_blas(b->bound->tape, &call);
+}
+
+static int get_transfer(binding_reader *b, enum command_kind kind) {
+  gpudata *to = get_buffer(b);
+  size_t to_offset = ga__get_int(b->r);
+  gpudata *from = get_buffer(b);
+  size_t from_offset = ga__get_int(b->r), size = ga__get_int(b->r);
+  unsigned char byte = (unsigned char)ga__get_uint(b->r, UINT8_MAX);
+  if (b->r->failed || to == NULL || (kind == COPY && from == NULL))
+    return ga__plan_malformed();
+  if (kind == FILL)
+    return ga__tape_fill(b->bound->tape, to, to_offset, byte, size);
+  return ga__tape_copy(b->bound->tape, to, to_offset, from, from_offset, size);
+}
+
+static int get_command(binding_reader *b) {
+  ga_texts owned = {0};
+  enum command_kind kind = (enum command_kind)ga__get_uint(b->r, PRODUCT);
+  const char *label = ga__get_text(b->r, &owned);
+  const char *kept = label ? ga__intern(label) : NULL;
+  ga__texts_clear(&owned);
+  if (kept == NULL)
+    return label ? GA_MEMORY_ERROR : ga__plan_malformed();
+  const char *own = ga__label_swap(kept);
+  int status = kind == LAUNCH    ? get_launch(b)
+               : kind == PRODUCT ? get_product(b)
+                                 : get_transfer(b, kind);
+  ga__label_swap(own);
+  return status;
+}
+
+static int get_output(binding_reader *b, GpuArray *out) {
+  GpuArray a = {0};
+  a.data = get_buffer(b);
+  a.offset = ga__get_int(b->r);
+  a.flags = (int)ga__get_uint(b->r, INT32_MAX);
+  a.typecode = (int)ga__get_uint(b->r, GA_NBASE);
+  a.nd = ga__get_uint(b->r, GA_MAX_NDIM);
+  for (unsigned int i = 0; i < a.nd; i++) {
+    a.dimensions[i] = ga__get_int(b->r);
+    a.strides[i] = (ssize_t)ga__get_int(b->r);
+  }
+  if (b->r->failed || a.data == NULL)
+    return ga__plan_malformed();
+  gpudata_retain(a.data);
+  *out = a;
+  return GA_NO_ERROR;
+}
+
+static int get_tape(binding_reader *b, size_t **lives) {
+  ga_bound *bound = b->bound;
+  ga_tape *tape = bound->tape;
+  GA_TRY(get_signature(b));
+  GA_TRY(get_extras(b));
+  GA_TRY(get_slots(b, lives));
+  size_t n = ga__get_int(b->r);
+  for (size_t i = 0; i < n && !b->unusable; i++)
+    GA_TRY(get_command(b));
+  if (b->unusable)
+    return GA_NO_ERROR;
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    tape->slots[i]->born = (*lives)[2 * i];
+    tape->slots[i]->died = (*lives)[2 * i + 1];
+  }
+  for (unsigned int i = 0; i < bound->n_outputs; i++)
+    GA_TRY(get_output(b, &bound->outputs[i]));
+  if (b->r->failed || b->r->left > 0)
+    return ga__plan_malformed();
+  return ga__bound_finish(bound);
+}
+
+/* *out stays NULL for a binding that is of no use here. */
+static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels,
+                     ga_reader *r) {
+  size_t *lives = NULL;
+  binding_reader b = {.r = r, .plan = p, .kernels = kernels};
+  b.bound = ga__alloc(1, sizeof *b.bound);
+  if (b.bound == NULL)
+    return GA_MEMORY_ERROR;
+  b.bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *b.bound->outputs);
+  b.bound->inputs =
+      ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *b.bound->inputs);
+  int status = b.bound->outputs && b.bound->inputs ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR)
+    status = ga__tape_new(&b.bound->tape, p->context);
+  if (status == GA_NO_ERROR) {
+    b.bound->n_outputs = p->n_outputs;
+    status = get_tape(&b, &lives);
+  }
+  for (unsigned int i = 0; i < b.more.n; i++)
+    gpudata_release(b.more.list[i]); /* the tape holds those that it uses */
+  ga__free(b.more.list);
+  ga__free(lives);
+  if (status == GA_NO_ERROR && !b.unusable)
+    *out = b.bound;
+  else
+    ga__bound_free(b.bound);
+  return status;
+}
+
+int ga__bindings_get(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
+  unsigned int n = ga__get_uint(r, UINT32_MAX);
+  GA_TRY(ga__plan_settle(p));
+  for (unsigned int i = 0; i < n; i++) {
+    ga_bound *bound = NULL;
+    ga_reader one = ga__get_bytes(r);
+    if (r->failed)
+      return ga__plan_malformed();
+    GA_TRY(get_bound(&bound, p, kernels, &one));
+    if (bound != NULL)
+      GA_TRY(ga__bound_add(p, bound));
+  }
+  return GA_NO_ERROR;
+}

@@ -1,0 +1,252 @@
+/* Steps that run only where host integers say so, and what a signature holds of these.
+ *
+ * A step has a guard: conditions that must all hold. When the plan is bound, steps
+ * whose guard does not hold are passed over, so a tape has the steps of the branches
+ * taken and no others. Of an integer that only conditions depend on, a signature holds
+ * the conditions' truth: its value may change at every call without binding anew. */
+#include <string.h>
+
+#include "c/array.h"
+#include "c/plan.h"
+
+int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
+                 const int *wanted) {
+  GA_TRY(ga__plan_check_given(p, "when", p, p));
+  if (n > 0)
+    GA_TRY(ga__plan_check_given(p, "when", conditions, wanted));
+  for (unsigned int i = 0; i < n; i++)
+    GA_TRY(ga__plan_check_value(p, "when", conditions[i], true));
+  ga_condition *when = ga__alloc(n + 1, sizeof *when);
+  if (when == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n; i++)
+    when[i] = (ga_condition){conditions[i], wanted[i] != 0};
+  ga__free(p->when);
+  p->when = when;
+  p->n_when = n;
+  return GA_NO_ERROR;
+}
+
+int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
+                   unsigned int condition, unsigned int a, unsigned int b) {
+  GA_TRY(ga__plan_check_given(p, label, out, out));
+  GA_TRY(ga__plan_check_value(p, label, condition, true));
+  GA_TRY(ga__plan_check_value(p, label, a, false));
+  GA_TRY(ga__plan_check_value(p, label, b, false));
+  const ga_value *x = &p->values[a], *y = &p->values[b];
+  if (x->typecode != y->typecode || x->nd != y->nd)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "plan %s, %s: chooses between %s of %u axes and %s of %u axes; both "
+                   "must be of one type",
+                   p->name, ga__plan_label(label), ga__dtype_name(x->typecode), x->nd,
+                   ga__dtype_name(y->typecode), y->nd);
+  ga_value result = ga__plan_array(x->typecode, x->nd);
+  return ga__plan_add_step(p, (ga_step){.kind = GA_STEP_CHOOSE}, label, 3,
+                           (unsigned int[]){condition, a, b}, 1, &result, out);
+}
+
+/* ---- building ---- */
+
+/* Whether the conditions under which steps are added now, with `more`, hold `c`. */
+static bool implies(const GpuPlan *p, const ga_condition *more, ga_condition c) {
+  if (more != NULL && more->value == c.value && more->wanted == c.wanted)
+    return true;
+  for (unsigned int i = 0; i < p->n_when; i++)
+    if (p->when[i].value == c.value && p->when[i].wanted == c.wanted)
+      return true;
+  return false;
+}
+
+/* GA_INVALID_ERROR for a value that is not computed wherever the new step runs. */
+static int check_computed(const GpuPlan *p, const char *label, unsigned int value,
+                          const ga_condition *more) {
+  unsigned int maker = p->values[value].maker;
+  if (maker == 0)
+    return GA_NO_ERROR;
+  const ga_step *s = &p->steps[maker - 1];
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if (!implies(p, more, s->when[i]))
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "plan %s, %s: reads value %u, which is computed only when value "
+                     "%u is %s; add the step under that condition, or choose",
+                     p->name, ga__plan_label(label), value, s->when[i].value,
+                     s->when[i].wanted ? "true" : "false");
+  return GA_NO_ERROR;
+}
+
+int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
+                     const unsigned int *ins) {
+  for (unsigned int i = 0; i < p->n_when; i++)
+    GA_TRY(check_computed(p, label, p->when[i].value, NULL));
+  for (unsigned int i = 0; i < n_in; i++) {
+    ga_condition side = {ins[0], i == 1};
+    bool chosen = s->kind == GA_STEP_CHOOSE && i > 0;
+    GA_TRY(check_computed(p, label, ins[i], chosen ? &side : NULL));
+  }
+  if (p->n_when == 0)
+    return GA_NO_ERROR;
+  s->when = ga__alloc(p->n_when, sizeof *s->when);
+  if (s->when == NULL)
+    return GA_MEMORY_ERROR;
+  memcpy(s->when, p->when, p->n_when * sizeof *s->when);
+  s->n_when = p->n_when;
+  return GA_NO_ERROR;
+}
+
+/* ---- binding ---- */
+
+static bool holds(const long long *integers, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if ((integers[s->when[i].value] != 0) != s->when[i].wanted)
+      return false;
+  return true;
+}
+
+bool ga__branch_taken(const ga_frame *f, const ga_step *s) {
+  return holds(f->integers, s);
+}
+
+int ga__branch_choose(ga_frame *f, const ga_step *s) {
+  unsigned int chosen = f->integers[s->ins[0]] != 0 ? s->ins[1] : s->ins[2];
+  return GpuArray_view(&f->arrays[s->outs[0]], &f->arrays[chosen]);
+}
+
+int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value) {
+  size_t dims[GA_MAX_NDIM];
+  const ga_value *v = &p->values[value];
+  for (unsigned int i = 0; i < v->nd; i++)
+    dims[i] = 1;
+  return GpuArray_empty(out, p->context, v->typecode, v->nd, dims, GA_C_ORDER);
+}
+
+/* ---- signatures ---- */
+
+static bool is_integer_step(const ga_step *s) {
+  return s->kind == GA_STEP_INT || s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
+}
+
+/* Whether the integers a call gives, and where its inputs lie, tell what `s` gives. */
+static bool is_early(const GpuPlan *p, const ga_step *s, const bool *early,
+                     bool views) {
+  bool is_view = s->kind == GA_STEP_INDEX || s->kind == GA_STEP_DIMSHUFFLE;
+  if (!is_integer_step(s) && !(views && is_view))
+    return false;
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if (!early[s->when[i].value])
+      return false;
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    const ga_value *v = &p->values[s->ins[i]];
+    bool is_given = v->input >= 0 || (views && v->constant.data != NULL);
+    if (!early[s->ins[i]] && !is_given)
+      return false;
+  }
+  return true;
+}
+
+/* Notes what reads an integer: a condition (its truth counts, if it is known early), or
+ * whatever needs its value. */
+static void note_readers(const GpuPlan *p, const ga_step *s, const bool *early,
+                         bool *settles, bool *asked) {
+  bool is_view = s->kind == GA_STEP_INDEX && early[s->outs[0]];
+  bool passes_on = is_view || (is_integer_step(s) && !settles[s->outs[0]]);
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (p->values[s->ins[i]].integer) {
+      bool is_truth = s->kind == GA_STEP_CHOOSE && early[s->ins[i]];
+      asked[s->ins[i]] |= is_truth;
+      settles[s->ins[i]] |= !is_truth && !passes_on;
+    }
+  for (unsigned int i = 0; i < s->n_when; i++) {
+    unsigned int c = s->when[i].value;
+    asked[c] |= early[c];
+    settles[c] |= !early[c];
+  }
+}
+
+static void clear_lists(GpuPlan *p) {
+  ga__free(p->settles);
+  ga__free(p->conditions);
+  ga__free(p->early);
+  ga__free(p->integers);
+  p->settles = NULL;
+  p->conditions = p->early = NULL;
+  p->integers = NULL;
+}
+
+/* Fills the lists that a signature needs, from flags for each value. */
+static int settle(GpuPlan *p, bool *early, bool *asked) {
+  bool views = ga__views_are_early(p);
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    early[p->int_inputs[i]] = true;
+  for (unsigned int i = 0; i < p->n_steps; i++)
+    if (is_early(p, &p->steps[i], early, views)) {
+      early[p->steps[i].outs[0]] = true;
+      p->early[p->n_early++] = i;
+    }
+  for (unsigned int i = p->n_steps; i-- > 0;)
+    note_readers(p, &p->steps[i], early, p->settles, asked);
+  for (unsigned int v = 0; v < p->n_values; v++)
+    if (asked[v])
+      p->conditions[p->n_conditions++] = v;
+  p->signature_length += p->n_conditions;
+  return views ? ga__views_settle(p, early) : GA_NO_ERROR;
+}
+
+int ga__branch_settle(GpuPlan *p) {
+  size_t n = (size_t)p->n_values + 1;
+  bool *early = ga__alloc(n, sizeof *early), *asked = ga__alloc(n, sizeof *asked);
+  p->settles = ga__alloc(n, sizeof *p->settles);
+  p->conditions = ga__alloc(n, sizeof *p->conditions);
+  p->early = ga__alloc((size_t)p->n_steps + 1, sizeof *p->early);
+  p->integers = ga__alloc(n, sizeof *p->integers);
+  bool ready = early && asked && p->settles && p->conditions && p->early && p->integers;
+  int status = ready ? settle(p, early, asked) : GA_MEMORY_ERROR;
+  if (status != GA_NO_ERROR)
+    clear_lists(p);
+  ga__free(early);
+  ga__free(asked);
+  return status;
+}
+
+/* Computes the integers that conditions may need, and the views. */
+static int compute_early(GpuPlan *p, const GpuArray *const *ins, const long long *ints,
+                         int *failed_step) {
+  ga_frame f = {.plan = p, .arrays = p->arrays, .integers = p->integers};
+  memset(p->integers, 0, p->n_values * sizeof *p->integers);
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    p->integers[p->int_inputs[i]] = ints[i];
+  for (unsigned int i = 0; i < p->n_early; i++) {
+    const ga_step *s = &p->steps[p->early[i]];
+    int status = GA_NO_ERROR;
+    if (!holds(p->integers, s))
+      continue;
+    if (s->kind == GA_STEP_DIM && p->values[s->ins[0]].input >= 0)
+      p->integers[s->outs[0]] =
+          (long long)ins[p->values[s->ins[0]].input]->dimensions[s->op];
+    else
+      status = ga__step_run(&f, s);
+    if (status != GA_NO_ERROR) {
+      *failed_step = (int)p->early[i];
+      return ga__fail_within(status, "%s", s->label);
+    }
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__branch_sign(uint64_t **words, GpuPlan *p, const GpuArray *const *ins,
+                    const long long *ints, int *failed_step) {
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    *(*words)++ = p->settles[p->int_inputs[i]] ? (uint64_t)ints[i] : 0;
+  if (p->n_conditions == 0 && p->n_views == 0)
+    return GA_NO_ERROR;
+  if (p->n_views > 0)
+    ga__views_begin(p, ins);
+  GA_TRY(compute_early(p, ins, ints, failed_step));
+  for (unsigned int i = 0; i < p->n_conditions; i++)
+    *(*words)++ = p->integers[p->conditions[i]] != 0;
+  return GA_NO_ERROR;
+}
+
+void ga__branch_clear(GpuPlan *p) {
+  ga__free(p->when);
+  clear_lists(p);
+}

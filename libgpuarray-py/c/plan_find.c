@@ -1,0 +1,154 @@
+/* The bindings that a plan keeps: found by signature, the last used of them. */
+#include <string.h>
+
+#include "c/plan.h"
+
+static size_t signature_bytes(const GpuPlan *p) {
+  return p->signature_length * sizeof *p->signature;
+}
+
+static uint64_t hash_of(const uint64_t *words, size_t n) {
+  uint64_t h = n;
+  for (size_t i = 0; i < n; i++) {
+    h = (h ^ words[i]) * 0x9e3779b97f4a7c15u; /* odd, without a pattern in its bits */
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+static ga_bound **bucket_of(const GpuPlan *p, uint64_t hash) {
+  return &p->buckets[hash & (p->n_buckets - 1)];
+}
+
+/* ---- the order of use ---- */
+
+static void put_first(GpuPlan *p, ga_bound *bound) {
+  bound->previous = NULL;
+  bound->next = p->bound;
+  if (p->bound != NULL)
+    p->bound->previous = bound;
+  else
+    p->oldest = bound;
+  p->bound = bound;
+}
+
+static void take_out(GpuPlan *p, ga_bound *bound) {
+  *(bound->previous ? &bound->previous->next : &p->bound) = bound->next;
+  *(bound->next ? &bound->next->previous : &p->oldest) = bound->previous;
+}
+
+/* ---- the table ---- */
+
+static void chain(GpuPlan *p, ga_bound *bound) {
+  ga_bound **place = bucket_of(p, bound->hash);
+  bound->chain = *place;
+  *place = bound;
+}
+
+static void unchain(GpuPlan *p, const ga_bound *bound) {
+  ga_bound **link = bucket_of(p, bound->hash);
+  while (*link != bound)
+    link = &(*link)->chain;
+  *link = bound->chain;
+}
+
+/* Room for one more binding in the table. */
+static int grow(GpuPlan *p) {
+  if (p->info.n_bindings < p->n_buckets)
+    return GA_NO_ERROR;
+  unsigned int n = p->n_buckets ? 2 * p->n_buckets : 16;
+  ga_bound **buckets = ga__alloc(n, sizeof(ga_bound *));
+  if (buckets == NULL)
+    return GA_MEMORY_ERROR;
+  ga__free((void *)p->buckets);
+  p->buckets = buckets;
+  p->n_buckets = n;
+  for (ga_bound *b = p->bound; b != NULL; b = b->next)
+    chain(p, b);
+  return GA_NO_ERROR;
+}
+
+static void drop_surplus(GpuPlan *p) {
+  while (p->info.n_bindings > p->most_bindings) {
+    ga_bound *bound = p->oldest;
+    unchain(p, bound);
+    take_out(p, bound);
+    ga__bound_free(bound);
+    p->info.n_bindings--;
+  }
+}
+
+void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound) {
+  for (unsigned int i = 0; i < p->n_inputs + p->n_views; i++)
+    p->fixed[i] |= ga__tape_fixed(bound->tape, i);
+}
+
+int ga__bound_add(GpuPlan *p, ga_bound *bound) {
+  int status = grow(p);
+  if (status != GA_NO_ERROR) {
+    ga__bound_free(bound);
+    return status;
+  }
+  bound->hash = hash_of(bound->signature, p->signature_length);
+  ga__bound_note_fixed(p, bound);
+  if (p->holds)
+    ga__tape_hold(bound->tape, true);
+  chain(p, bound);
+  put_first(p, bound);
+  p->info.n_bindings++;
+  drop_surplus(p);
+  return GA_NO_ERROR;
+}
+
+ga_bound *ga__bound_find(GpuPlan *p) {
+  ga_bound *bound = p->bound;
+  if (bound == NULL || memcmp(bound->signature, p->signature, signature_bytes(p)) == 0)
+    return bound;
+  uint64_t hash = hash_of(p->signature, p->signature_length);
+  bound = *bucket_of(p, hash);
+  while (bound != NULL && (bound->hash != hash || memcmp(bound->signature, p->signature,
+                                                         signature_bytes(p)) != 0))
+    bound = bound->chain;
+  if (bound != NULL) {
+    take_out(p, bound);
+    put_first(p, bound);
+  }
+  return bound;
+}
+
+void ga__bound_clear(GpuPlan *p) {
+  while (p->bound != NULL) {
+    ga_bound *next = p->bound->next;
+    ga__bound_free(p->bound);
+    p->bound = next;
+  }
+  ga__free((void *)p->buckets);
+  p->oldest = NULL;
+  p->buckets = NULL;
+  p->n_buckets = 0;
+}
+
+/* ---- settings ---- */
+
+int GpuPlan_keep(GpuPlan *p, unsigned int n) {
+  if (p == NULL)
+    return ga__fail_null("plan keep", "plan");
+  if (n == 0)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, keep: 0 signatures; a plan keeps at least the one it ran",
+                   p->name);
+  pthread_mutex_lock(&p->lock);
+  p->most_bindings = n;
+  drop_surplus(p);
+  pthread_mutex_unlock(&p->lock);
+  return GA_NO_ERROR;
+}
+
+int GpuPlan_hold(GpuPlan *p, int on) {
+  if (p == NULL)
+    return ga__fail_null("plan hold", "plan");
+  pthread_mutex_lock(&p->lock);
+  p->holds = on != 0;
+  pthread_mutex_unlock(&p->lock);
+  return GA_NO_ERROR;
+}

@@ -1,0 +1,203 @@
+/* Parts of arrays by host integers, and those that are taken before a signature is
+ * formed.
+ *
+ * A view of an input by integers that each run gives lies elsewhere at every call;
+ * where it has the same shape, the work on it is the same. So such views, and what
+ * leads to them, are taken at each run, and the signature holds their layout in the
+ * place of the integers. The tape sees them as further inputs. */
+#include <string.h>
+
+#include "c/array.h"
+#include "c/plan.h"
+
+/* ---- the step ---- */
+
+unsigned int ga__index_integers(int form) {
+  unsigned int n = 0;
+  if (form == GP_INDEX_AT)
+    return 1;
+  for (int bit = GP_INDEX_START; bit <= GP_INDEX_STEP; bit *= 2)
+    n += (form & bit) != 0;
+  return n;
+}
+
+int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
+                  unsigned int n, const int *form, const unsigned int *ints) {
+  enum { MOST = 1 + 3 * GA_MAX_NDIM };
+  unsigned int ins[MOST] = {a}, n_in = 1, nd;
+  GA_TRY(ga__plan_check_given(p, label, out, n > 0 ? (const void *)form : out));
+  GA_TRY(ga__plan_check_value(p, label, a, false));
+  nd = p->values[a].nd;
+  if (n > nd)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: an index of %u axes for an array of "
+                   "%u",
+                   p->name, ga__plan_label(label), n, nd);
+  ga_step s = {.kind = GA_STEP_INDEX, .nd = n};
+  for (unsigned int i = 0; i < n; i++) {
+    if (form[i] < 0 || form[i] >= 2 * GP_INDEX_SLICE)
+      return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no form %d of an index",
+                     p->name, ga__plan_label(label), form[i]);
+    s.pattern[i] = form[i];
+    nd -= form[i] == GP_INDEX_AT;
+    for (unsigned int k = ga__index_integers(form[i]); k > 0; k--, n_in++) {
+      GA_TRY(ga__plan_check_given(p, label, out, ints));
+      GA_TRY(ga__plan_check_value(p, label, ints[n_in - 1], true));
+      ins[n_in] = ints[n_in - 1];
+    }
+  }
+  ga_value result = ga__plan_array(p->values[a].typecode, nd);
+  return ga__plan_add_step(p, s, label, n_in, ins, 1, &result, out);
+}
+
+/* One axis of GpuArray_index, as Python counts: from the end where negative, and a
+ * slice reaches as far as there are elements. */
+typedef struct range {
+  ssize_t start, stop, step;
+} range;
+
+static ssize_t within(long long x, ssize_t length, ssize_t lowest, ssize_t highest) {
+  if (x < 0)
+    x += length;
+  return x < lowest ? lowest : x > highest ? highest : (ssize_t)x;
+}
+
+static int slice_of(range *r, int form, const long long *given, ssize_t length) {
+  long long start = form & GP_INDEX_START ? *given++ : 0;
+  long long stop = form & GP_INDEX_STOP ? *given++ : 0;
+  long long step = form & GP_INDEX_STEP ? *given : 1;
+  if (step == 0)
+    return GA_FAIL(GA_VALUE_ERROR, "slice step cannot be zero");
+  bool forward = step > 0;
+  ssize_t lowest = forward ? 0 : -1, highest = forward ? length : length - 1;
+  r->step = (ssize_t)step;
+  r->start = form & GP_INDEX_START ? within(start, length, lowest, highest)
+             : forward             ? lowest
+                                   : highest;
+  r->stop = form & GP_INDEX_STOP ? within(stop, length, lowest, highest)
+            : forward            ? highest
+                                 : lowest;
+  if (forward ? r->start >= r->stop : r->stop >= r->start)
+    *r = (range){0, 0, 1};
+  return GA_NO_ERROR;
+}
+
+static int place_of(range *r, long long given, ssize_t length, unsigned int axis) {
+  if (given < -(long long)length || given >= (long long)length)
+    return GA_FAIL(GA_INDEX_ERROR,
+                   "index %lld is out of bounds for axis %u with size %zd", given, axis,
+                   length);
+  *r = (range){(ssize_t)(given < 0 ? given + length : given), 0, 0};
+  return GA_NO_ERROR;
+}
+
+int ga__step_index(ga_frame *f, const ga_step *s) {
+  const GpuArray *a = &f->arrays[s->ins[0]];
+  ssize_t starts[GA_MAX_NDIM], stops[GA_MAX_NDIM], steps[GA_MAX_NDIM];
+  const unsigned int *next = s->ins + 1;
+  for (unsigned int i = 0; i < a->nd; i++) {
+    int form = i < s->nd ? s->pattern[i] : GP_INDEX_SLICE;
+    ssize_t length = (ssize_t)a->dimensions[i];
+    long long given[3];
+    unsigned int n = ga__index_integers(form);
+    for (unsigned int k = 0; k < n; k++)
+      given[k] = f->integers[*next++];
+    range r = {0};
+    GA_TRY(form == GP_INDEX_AT ? place_of(&r, given[0], length, i)
+                               : slice_of(&r, form, given, length));
+    starts[i] = r.start;
+    stops[i] = r.stop;
+    steps[i] = r.step;
+  }
+  return GpuArray_index(&f->arrays[s->outs[0]], a, starts, stops, steps);
+}
+
+/* ---- views before a signature ---- */
+
+bool ga__views_are_early(const GpuPlan *p) {
+  bool *varies = ga__alloc((size_t)p->n_values + 1, sizeof *varies), found = false;
+  if (varies == NULL)
+    return false; /* they are bound anew each time, which is as good but slow */
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    varies[p->int_inputs[i]] = true;
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    const ga_step *s = &p->steps[i];
+    bool any = false;
+    for (unsigned int k = 0; k < s->n_in; k++)
+      any |= varies[s->ins[k]];
+    for (unsigned int k = 0; k < s->n_out; k++)
+      varies[s->outs[k]] = any;
+    found |= any && s->kind == GA_STEP_INDEX;
+  }
+  ga__free(varies);
+  return found;
+}
+
+/* Marks the arrays whose layout the steps depend on that are recorded, or an integer
+ * that a signature does not hold otherwise. */
+static void mark_read(bool *read, const GpuPlan *p, const bool *early) {
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    const ga_step *s = &p->steps[i];
+    bool is_early = s->n_out > 0 && early[s->outs[0]];
+    bool is_length = s->kind == GA_STEP_DIM && p->settles[s->outs[0]];
+    for (unsigned int k = 0; (!is_early || is_length) && k < s->n_in; k++)
+      read[s->ins[k]] = true;
+  }
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    read[p->outputs[i]] = true;
+}
+
+int ga__views_settle(GpuPlan *p, const bool *early) {
+  bool *read = ga__alloc((size_t)p->n_values + 1, sizeof *read);
+  p->views = ga__alloc((size_t)p->n_values + 1, sizeof *p->views);
+  p->arrays = ga__alloc((size_t)p->n_values + 1, sizeof *p->arrays);
+  p->hidden = ga__alloc((size_t)p->n_inputs + 1, sizeof *p->hidden);
+  if (read == NULL || p->views == NULL || p->arrays == NULL || p->hidden == NULL) {
+    ga__free(read);
+    ga__views_clear(p);
+    return GA_MEMORY_ERROR;
+  }
+  mark_read(read, p, early);
+  for (unsigned int i = 0; i < p->n_inputs; i++) {
+    p->hidden[i] = !read[p->inputs[i]];
+    if (p->hidden[i])
+      p->signature_length -= ga__layout_words(p->values[p->inputs[i]].nd);
+  }
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    unsigned int v = p->steps[i].n_out > 0 ? p->steps[i].outs[0] : 0;
+    if (p->steps[i].n_out == 0 || !early[v] || p->values[v].integer || !read[v])
+      continue;
+    p->views[p->n_views++] = v;
+    p->signature_length += ga__layout_words(p->values[v].nd);
+  }
+  ga__free(read);
+  return GA_NO_ERROR;
+}
+
+void ga__views_begin(GpuPlan *p, const GpuArray *const *ins) {
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    p->arrays[p->inputs[i]] = *ins[i]; /* the caller's reference serves */
+  for (unsigned int i = 0; i < p->n_values; i++)
+    if (p->values[i].constant.data != NULL)
+      p->arrays[i] = p->values[i].constant;
+}
+
+void ga__views_end(GpuPlan *p) {
+  if (p->arrays == NULL)
+    return;
+  for (unsigned int i = 0; i < p->n_early; i++) {
+    const ga_step *s = &p->steps[p->early[i]];
+    if (!p->values[s->outs[0]].integer)
+      GpuArray_clear(&p->arrays[s->outs[0]]);
+  }
+}
+
+void ga__views_clear(GpuPlan *p) {
+  ga__free(p->views);
+  ga__free(p->arrays);
+  ga__free(p->hidden);
+  p->views = NULL;
+  p->arrays = NULL;
+  p->hidden = NULL;
+  p->n_views = 0;
+}

@@ -1,0 +1,10 @@
+"""Where a test says no other, functions are compiled for the context, in float32."""
+
+import pytest
+from gpuarray.compiler import config
+
+
+@pytest.fixture
+def on_context(context):
+    with config.use(floatX="float32", device=context.name):
+        yield context

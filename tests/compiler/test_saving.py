@@ -1,0 +1,240 @@
+"""Functions in files: what comes back, in this process and in others; bad files."""
+
+import json
+import os
+import subprocess
+import sys
+
+import gpuarray
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import In, Out, config, function, grad, load, printing, shared
+
+LOADS = """
+import json, sys
+import numpy as np
+import gpuarray
+context = gpuarray.context(sys.argv[1])
+f = gpuarray.load_function(sys.argv[2], context)
+arguments = np.load(sys.argv[3])
+results = [f(arguments["x"], y=arguments["y"]) for _ in range(3)]
+print(json.dumps({
+    "cost": [float(each) for each in results],
+    "w": f["w"].tolist(),
+    "counts": context.cache_info()._asdict(),
+    "compiler": "gpuarray.compiler" in sys.modules,
+}))
+"""
+
+
+def rows(n, width=4, seed=0):
+    return np.random.RandomState(seed).uniform(-2, 2, (n, width)).astype("float32")
+
+
+def labels(n, classes=3):
+    return np.arange(n) % classes
+
+
+def classifier():
+    """A step whose plan has steps of the array package: it picks by whole numbers."""
+    x, y = T.matrix("x"), T.lvector("y")
+    w = shared(np.zeros((4, 3), "float32"), name="w")
+    p = T.nnet.softmax(T.dot(x, w))
+    cost = -T.mean(T.log(p)[T.arange(y.shape[0]), y])
+    return function([x, y], cost, updates={w: w - grad(cost, w)}, name="classify")
+
+
+def counted():
+    """How many rows there were, and their sum, which nothing reads."""
+    x = T.matrix("x")
+    n, last = shared(0, name="n"), shared(np.zeros(4, "float32"), name="last")
+    return function([x], x.sum(), updates={n: n + x.shape[0], last: x.sum(axis=0)})
+
+
+@pytest.fixture
+def on_first(first_context):
+    with config.use(floatX="float32", device=first_context.name):
+        yield first_context
+
+
+def test_what_comes_back_goes_on_alone(on_context, tmp_path):
+    f = classifier()
+    f(rows(6), labels(6))
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    assert g.values == ("w",) and np.array_equal(g["w"], f["w"])
+    before = f["w"]
+    ours = [g(rows(6), y=labels(6)) for _ in range(3)]
+    assert np.array_equal(f["w"], before)  # each has values of its own
+    theirs = [f(rows(6), labels(6)) for _ in range(3)]
+    assert ours == theirs and np.array_equal(g["w"], f["w"])
+    assert "classify(x, y)" in repr(g)
+    g["w"] = before
+    assert np.array_equal(g.get_value("w"), before) and g(rows(6), labels(6)) == ours[0]
+
+
+@pytest.mark.every_case
+def test_another_process_runs_it_without_compiling(on_context, tmp_path):
+    x, y = rows(6), labels(6)
+    f = classifier()
+    f(x, y)
+    f.save(tmp_path / "f")
+    np.savez(tmp_path / "arguments.npz", x=x, y=y)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, on_context.name]
+        + [str(tmp_path / name) for name in ("f", "arguments.npz")],
+        env={**os.environ, "GPUARRAY_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["cost"] == [float(f(x, y)) for _ in range(3)]
+    assert said["w"] == f["w"].tolist()
+    assert said["counts"]["compiled"] == said["counts"]["disk_hits"] == 0
+    assert not said["compiler"] and not (tmp_path / "cache").exists()
+
+
+@pytest.mark.every_case
+def test_steps_of_the_array_package_are_recorded_for_shapes(on_context, tmp_path):
+    f = classifier()
+    f(rows(6), labels(6))
+    f.save(tmp_path / "f")
+    g = gpuarray.load_function(tmp_path / "f", on_context)
+    g(rows(6), labels(6))
+    with pytest.raises(gpuarray.errors.Unsupported, match="only that program can run"):
+        g(rows(7), labels(7))
+    h = load(tmp_path / "f")
+    assert h(rows(6), labels(6)) == f(rows(6), labels(6))
+    assert h(rows(7), labels(7)) == f(rows(7), labels(7))  # compiled for it
+    assert np.array_equal(h["w"], f["w"])
+    f.save(tmp_path / "bare", graph=False)
+    bare = load(tmp_path / "bare")
+    with pytest.raises(gpuarray.errors.Unsupported):
+        bare(rows(8), labels(8))
+    with pytest.raises(ValueError, match="save it with graph=True"):
+        bare.function()
+
+
+def test_values_that_nothing_reads_and_integers(on_first, tmp_path):
+    f = counted()
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    for n in (3, 5):
+        assert g(rows(n)) == f(rows(n))
+    assert g["n"] == 8
+    np.testing.assert_allclose(g["last"], rows(5).sum(axis=0), rtol=1e-5)
+
+
+def test_inputs_of_all_kinds(on_first, tmp_path):
+    x, k, a, s, h = T.vector("x"), T.lscalar("k"), T.scalar("a"), T.scalar(), T.scalar()
+    f = function(
+        [x, In(a, value=2.0), In(k, value=1), In(s, value=5.0, update=s + 1, name="s"),
+         In(h, value=9.0, implicit=True, name="h")],
+        {"scaled": a * x[:k] + s, "kept": Out(x + h, on_device=True)},
+    )  # fmt: skip
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    v = rows(1)[0]
+    calls = [((v,), {}), ((v, 3.0), {}), ((v,), {"k": 3, "a": 1}), ((v, 1, 2, 0.5), {})]
+    for args, named in calls:
+        ours, theirs = g(*args, **named), f(*args, **named)
+        assert list(ours) == list(theirs) == ["scaled", "kept"]
+        assert isinstance(ours["kept"], gpuarray.Array)
+        for name in ours:
+            assert np.array_equal(np.asarray(ours[name]), np.asarray(theirs[name]))
+    assert g["s"] == f["s"] and g["h"] == 9
+
+
+def test_a_copy_without_updates_keeps_its_values(on_first, tmp_path):
+    f = classifier().copy(delete_updates=True)
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    assert g(rows(6), labels(6)) == g(rows(6), labels(6)) == f(rows(6), labels(6))
+    assert not g["w"].any()
+
+
+def test_values_of_one_name_are_told_apart(on_first, tmp_path):
+    x = T.scalar("x")
+    same = [shared(np.float32(i), name="w") for i in range(2)]
+    function([x], x + same[0] + same[1] + shared(np.float32(4))).save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    assert g.values == ("w", "w_2", "value") and "w_2" in g and "v" not in g
+    assert [g[name] for name in g.values] == [0, 1, 4]
+    assert g(1) == 6
+    with pytest.raises(KeyError, match="there are values of w, w_2, value"):
+        g["v"] = 1
+
+
+def test_the_graph_comes_when_it_is_asked_for(on_first, tmp_path, capsys):
+    f = counted()
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    g(rows(3))
+    printing.debugprint(g)
+    of_loaded = capsys.readouterr().out
+    printing.debugprint(f)
+    assert of_loaded == capsys.readouterr().out
+    assert g.function()["n"] == 3 and g.plan == f.plan
+
+
+def test_a_function_that_pauses_is_for_python(on_first, tmp_path):
+    x, w = T.vector("x"), shared(np.float32(2), name="w")
+    f = function([x], (w * x)[T.nonzero(x > 0)], updates={w: w + 1})
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    v = rows(1)[0]
+    assert np.array_equal(g(v), f(v)) and np.array_equal(g(v), f(v)) and g["w"] == 4
+    with pytest.raises(ValueError, match="only Python runs this function: its step"):
+        gpuarray.load_function(tmp_path / "f", on_first)
+
+
+def test_wrong_calls(on_first, tmp_path):
+    f = classifier()
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    x, y = rows(6), labels(6)
+    for args, named in [
+        ((x,), {}),
+        ((x, y, y), {}),
+        ((x, y), {"y": y}),
+        ((x,), {"z": y}),
+    ]:
+        with pytest.raises(TypeError, match="expected 2: x, y"):
+            g(*args, **named)
+    with pytest.raises(TypeError, match="input x: given float64, expected float32"):
+        g(x.astype("float64"), y)
+    with pytest.raises(TypeError, match="input x has 1 axes, expected 2"):
+        g(x[0], y)
+    with pytest.raises(TypeError, match="given float64, expected float32"):
+        g["w"] = np.zeros((4, 3))
+    assert not g["w"].any() and g(x, y) == f(x, y)
+
+
+@pytest.mark.parametrize("make", [counted, "pauses"])
+def test_damaged_files_are_refused(on_first, tmp_path, make):
+    file = tmp_path / "f"
+    x = T.vector("x")
+    f = function([x], x[T.nonzero(x)]) if make == "pauses" else make()
+    f.save(file)
+    whole = file.read_bytes()
+    cuts = [whole[: len(whole) * i // 7] for i in range(7)]
+    flips = [whole[:i] + bytes([whole[i] ^ 4]) + whole[i + 1 :] for i in (9, 40, 2000)]
+    for content in [*cuts, *flips, whole + b"x"]:
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match=r"damaged|no saved plan|newer"):
+            load(file, on_first)
+
+
+def test_files_that_cannot_be_had(on_first, tmp_path):
+    f = counted()
+    with pytest.raises(OSError, match="No such file"):
+        f.save(tmp_path / "none" / "f")
+    with pytest.raises(OSError, match="No such file"):
+        load(tmp_path / "f")
+    with pytest.raises(OSError, match="it is no file"):
+        gpuarray.load_function(tmp_path, on_first)
+    f.save(tmp_path / "f")
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]  # nothing temporary

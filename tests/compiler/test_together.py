@@ -1,0 +1,151 @@
+"""Results of several shapes in one launch: the new values of many parameters."""
+
+import gpuarray
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import config, function, shared
+from gpuarray.compiler.gpukernels import together
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.elemwise import Composite, Step
+from gpuarray.compiler.ops.together import Part, Together
+from run_graph import run_graph
+
+SHAPES = [(7, 5), (5,), (2, 3, 4), (1,), (0,), (1100,)]
+
+
+def adam(shapes, dtype="float32"):
+    """A function of the slopes, and the shared values that it changes."""
+    rng = np.random.default_rng(0)
+    start = [rng.normal(size=shape).astype(dtype) for shape in shapes]
+    values = [[shared(each * scale) for each in start] for scale in (1, 0, 0)]
+    count = shared(np.asarray(0, dtype))
+    slopes = [TensorType(dtype, (False,) * len(shape))() for shape in shapes]
+    half, most, little, one = (np.asarray(x, dtype) for x in (0.5, 0.9, 0.1, 1))
+    after = count + one
+    rate = little * T.sqrt(one - most**after) / (one - half**after)
+    updates = [(count, after)]
+    for w, m, v, g in zip(*values, slopes, strict=True):
+        first, second = half * m + half * g, most * v + little * T.sqr(g)
+        step = rate * first / (T.sqrt(second) + np.asarray(1e-3, dtype))
+        updates += [(m, first), (v, second), (w, w - step)]
+    return function(slopes, [], updates=updates), start, values[0]
+
+
+def numpy_adam(start, slopes, steps):
+    found = []
+    for w, g in zip(start, slopes, strict=True):
+        w, g = w.astype("float64"), g.astype("float64")
+        m, v = np.zeros_like(w), np.zeros_like(w)
+        for t in range(1, steps + 1):
+            m, v = 0.5 * m + 0.5 * g, 0.9 * v + 0.1 * g * g
+            w = w - 0.1 * np.sqrt(1 - 0.9**t) / (1 - 0.5**t) * m / (np.sqrt(v) + 1e-3)
+        found.append(w)
+    return found
+
+
+def run_adam(shapes, dtype, context, tolerance, steps=3):
+    with config.use(device=str(context.name), floatX=dtype):
+        f, start, values = adam(shapes, dtype)
+        assert f.plan.launches() == 1
+        rng = np.random.default_rng(1)
+        slopes = [rng.normal(size=shape).astype(dtype) for shape in shapes]
+        for _ in range(steps):
+            f(*slopes)
+        for value, wanted in zip(values, numpy_adam(start, slopes, steps), strict=True):
+            np.testing.assert_allclose(
+                value.get_value().astype("float64"),
+                wanted,
+                rtol=tolerance,
+                atol=tolerance,
+            )
+
+
+def test_all_parameters_are_updated_in_one_launch(context):
+    run_adam(SHAPES, "float32", context, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float16", 2e-2), ("float64", 1e-12)]
+)
+def test_parameters_of_other_dtypes(dtype, tolerance, first_context):
+    run_adam(SHAPES[:3], dtype, first_context, tolerance)
+
+
+def test_large_parameters_have_launches_of_their_own(first_context, monkeypatch):
+    monkeypatch.setattr(together, "LARGE", 20)
+    run_adam(SHAPES, "float32", first_context, 1e-5)
+
+
+def test_any_layout_and_integers_of_the_host(first_context):
+    x, y = T.fmatrix("x"), T.fvector("y")
+    with gpuarray.context(first_context), config.use(device=str(first_context.name)):
+        f = function(
+            [x, y], [x * x.shape[0] + 1, T.exp(y) > 2, y.shape[0] - T.sqr(x.T)]
+        )
+        assert f.plan.launches() <= 2
+        values = np.arange(24, dtype="float32").reshape(4, 6)
+        given = gpuarray.asarray(values)
+        for view in (
+            lambda a: a,
+            lambda a: a.T,
+            lambda a: a[::2, ::-1],
+            lambda a: a[:0],
+        ):
+            here, there = view(values), view(given)
+            first, second, third = map(np.asarray, f(there, given[0, :3] / 4))
+            np.testing.assert_allclose(first, here * here.shape[0] + 1)
+            np.testing.assert_array_equal(second, np.exp(values[0, :3] / 4) > 2)
+            np.testing.assert_allclose(third, 3 - here.T**2)
+
+
+def test_many_parameters_take_few_launches():
+    with config.use(device="null"):
+        f, _, _ = adam([(n + 1,) for n in range(40)])
+    assert f.plan.launches() <= 5
+
+
+def test_what_another_node_reads_stays_apart():
+    x, y = T.fvector("x"), T.fmatrix("y")
+    with config.use(device="null"):
+        power = T.exp(x)
+        plan = function([x, y], [power, T.dot(y, power), T.tanh(y)]).plan
+    assert not any(step.label.startswith("2 of") for step in plan.steps)
+
+
+def test_an_overwritten_number_is_not_read_by_other_parts(context):
+    with config.use(device=str(context.name)):
+        count, values = shared(np.float32(1)), shared(np.ones(5000, "float32"))
+        f = function(
+            [], [], updates=[(count, count + np.float32(1)), (values, values * count)]
+        )
+        for _ in range(4):
+            f()
+        assert count.get_value() == 5
+        np.testing.assert_array_equal(values.get_value(), 24)
+
+
+def test_shapes_that_differ_are_told(first_context):
+    x, y, z = T.fvectors("x", "y", "z")
+    with config.use(device=str(first_context.name)):
+        f = function([x, y, z], [x + y, T.exp(z)])
+        with pytest.raises(ValueError, match="mis-match"):
+            f(*(np.zeros(n, "float32") for n in (3, 4, 5)))
+
+
+def test_the_parts_by_reference():
+    add = Composite(("float64", "float64"), (Step("add", (0, 1), "float64"),), (2,))
+    op = Together([Part(add, (False, True)), Part(add, (False, False))], {1: 2})
+    x, y = T.dvectors("x", "y")
+    one = TensorType("float64", (True,))("one")
+    first, second = op(x, one, y, y)
+    graph = FunctionGraph([x, y, one], [first, second])
+    given = {x: [1.0, 2], y: [3.0, 4, 5], one: [10.0]}
+    results = run_graph(graph, dict(zip(graph.inputs, given.values(), strict=True)))
+    assert [each.tolist() for each in results] == [[11, 12], [6, 8, 10]]
+    assert [op.may_overwrite(0, 1), op.may_overwrite(0, 2), op.may_overwrite(1, 3)] == [
+        False,
+        False,
+        True,
+    ]
