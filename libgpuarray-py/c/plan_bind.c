@@ -36,8 +36,10 @@ static int load_input(ga_frame *f, ga_bound *bound, unsigned int slot,
                       unsigned int value, const GpuArray *given) {
   GpuArray *a = &f->arrays[value];
   GA_TRY(ga__tape_input(&bound->inputs[slot], bound->tape));
-  if (given->data == NULL)
-    return GA_NO_ERROR; /* a view in a branch that is not taken */
+  if (given->data == NULL) { /* a view in a branch that is not taken */
+    gpudata_release(bound->inputs[slot]);
+    return GA_NO_ERROR;
+  }
   *a = *given;
   a->data = bound->inputs[slot];
   a->offset = given->offset - ga__plan_base(f->plan, slot, given);

@@ -317,6 +317,7 @@ static int get_slots(binding_reader *b, size_t **lives) {
                  : ga__tape_buffer(&buffer, tape, size));
     if (input)
       b->bound->inputs[i] = buffer;
+    gpudata_release(buffer); /* the tape has it; results refer to it for themselves */
   }
   return GA_NO_ERROR;
 }

@@ -5,6 +5,9 @@
 
 static _Thread_local ga_tape *current_tape;
 
+/* The tape of stand-ins that somebody keeps although theirs is gone. */
+static ga_tape no_tape = {.is_over = true};
+
 ga_tape *ga__tape_current(const gpucontext *ctx) {
   return current_tape != NULL && current_tape->context == ctx ? current_tape : NULL;
 }
@@ -31,6 +34,14 @@ int ga__tape_new(ga_tape **out, gpucontext *ctx) {
   return GA_NO_ERROR;
 }
 
+/* Frees a stand-in, or leaves that to whoever still refers to it. */
+static void let_go(slot *s) {
+  if (atomic_load(&s->buffer.references) == 0)
+    ga__free(s);
+  else
+    s->buffer.tape = &no_tape;
+}
+
 void ga__tape_free(ga_tape *tape) {
   if (tape == NULL)
     return;
@@ -47,7 +58,7 @@ void ga__tape_free(ga_tape *tape) {
     gpudata_release(tape->held[i]);
   ga__tape_hold(tape, false);
   for (unsigned int i = 0; i < tape->n_slots; i++)
-    ga__free(tape->slots[i]);
+    let_go(tape->slots[i]);
   ga__free(tape->commands);
   ga__free(tape->slots);
   ga__free(tape->held);
@@ -103,7 +114,10 @@ int ga__tape_input(gpudata **out, ga_tape *tape) {
 
 void ga__tape_release(gpudata *stand_in) {
   slot *s = (slot *)stand_in;
-  s->died = stand_in->tape->n_commands; /* the tape frees it */
+  if (stand_in->tape == &no_tape)
+    ga__free(s);
+  else
+    s->died = stand_in->tape->n_commands; /* the tape frees it */
 }
 
 unsigned int ga__tape_slot(const gpudata *stand_in) {
@@ -130,6 +144,11 @@ static int hold(ga_tape *tape, gpudata *buffer) {
 }
 
 static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
+  if (tape->is_over)
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "an array without memory, which a plan's step was recorded with, was "
+        "kept and used after the recording; a step's function may keep none");
   GA_TRY(grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
               sizeof *tape->commands));
   command *c = &tape->commands[tape->n_commands];
@@ -253,6 +272,7 @@ static void place(ga_tape *tape, slot *s) {
 
 int ga__tape_finish(ga_tape *tape, const bool *kept) {
   size_t count = tape->n_slots > 0 ? tape->n_slots : 1;
+  tape->is_over = true;
   tape->blocks = ga__alloc(count, sizeof *tape->blocks);
   tape->workspace = ga__alloc(count, sizeof(gpudata *));
   tape->kept = ga__alloc(count, sizeof *tape->kept);

@@ -80,6 +80,7 @@ struct ga_tape {
   uint64_t *seen; /* hashes of the keys of the last replays that no graph served */
   unsigned int n_seen;
   unsigned int step, failed; /* of what is recorded now; of what failed last */
+  bool is_over;              /* nothing more is recorded */
   bool without_graphs;       /* the backend has none, or refused */
   bool reports;              /* some launch may report an index; see c/report.h */
   ga_use *uses; /* of a graph: `held`, then what moves, then the workspace */

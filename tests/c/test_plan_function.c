@@ -71,6 +71,38 @@ static int call(GpuPlan *p, gpucontext *ctx, size_t n, long long count, GpuArray
   return status;
 }
 
+static GpuArray kept;
+
+static int keep(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                const long long *ints) {
+  (void)data, (void)ints;
+  int status = GpuArray_copy(outs[0], ins[0], GA_C_ORDER);
+  return status == GA_NO_ERROR ? GpuArray_view(&kept, outs[0]) : status;
+}
+
+/* What a function keeps against the rules is of no use, and harms nothing. */
+static void test_an_array_that_a_function_keeps(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray x, out = {0}, *outs[1] = {&out};
+  const GpuArray *ins[1] = {&x};
+  const size_t n = 5;
+  unsigned int in, copy;
+  CHECK_OK(GpuPlan_new(&p, ctx, "keeps"));
+  CHECK_OK(GpuPlan_input(p, &in, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_function(p, &copy, "keep", keep, NULL, 1, &in, 1, &vector, NULL));
+  CHECK_OK(GpuPlan_output(p, copy));
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuPlan_run(p, outs, ins, NULL));
+  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_memset(&kept, 0));
+  GpuArray_clear(&out);
+  CHECK_OK(GpuPlan_run(p, outs, ins, NULL));
+  GpuPlan_free(p);
+  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_memset(&kept, 0));
+  GpuArray_clear(&kept);
+  GpuArray_clear(&out);
+  GpuArray_clear(&x);
+}
+
 static void test_a_function_is_recorded(gpucontext *ctx) {
   calls seen = {0};
   GpuPlan *p = NULL;
@@ -256,6 +288,7 @@ static void test_failing_allocations(gpucontext *ctx) {
 int main(void) {
   gpucontext *ctx = open_null();
   test_a_function_is_recorded(ctx);
+  test_an_array_that_a_function_keeps(ctx);
   test_failures(ctx);
   test_a_result_of_another_type(ctx);
   test_integers(ctx);
