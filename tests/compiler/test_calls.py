@@ -93,7 +93,7 @@ def test_a_number_goes_up_where_it_changes(context):
     """It keeps its place on the device, and what is given next is what counts."""
     x, rate = T.fvector("x"), T.fscalar("rate")
     f = theano.function([x, rate], x * rate, on_device=True)
-    given = gpuarray.ones(3, "float32")
+    given = gpuarray.ones(3, "float32", context=context)
     results = [f(given, r) for r in (0.5, 0.5, 0.1, -0.0, 0.0, np.float32(2), 3)]
     expected = [0.5, 0.5, np.float32(0.1), -0.0, 0.0, 2, 3]
     for result, value in zip(results, expected, strict=True):
@@ -154,7 +154,7 @@ def test_results_are_never_written_again(context):
 def test_what_allow_gc_keeps(context):
     """False: intermediates stay with the function; True: the pool has them again."""
     x = T.fmatrix("x")
-    given = gpuarray.ones((300, 300), "float32")
+    given = gpuarray.ones((300, 300), "float32", context=context)
     held = {}
     for allow_gc in (True, False):
         with theano.config.use(allow_gc=allow_gc):
@@ -198,7 +198,7 @@ def test_updates_are_made_in_place(context, make):
     inputs, cost, updates, changed = make()
     f = theano.function(inputs, cost, updates=updates, on_device=True)
     assert not any("copy" in line.split("<-")[-1] for line in str(f.plan).split("\n"))
-    x, y = gpuarray.ones((20, 12), "float32"), gpuarray.ones(20, "float32")
+    x, y = (gpuarray.ones(n, "float32", context=context) for n in ((20, 12), 20))
     f(x, y)
     places = [buffer_of(v) for v in changed]
     f(x, y)
@@ -214,7 +214,7 @@ def test_a_call_asks_the_pool_for_nothing(context):
     """With no more memory to be had, calls go on."""
     inputs, cost, updates, _ = regression()
     f = theano.function(inputs, cost, updates=updates, on_device=True)
-    x, y = gpuarray.ones((20, 12), "float32"), gpuarray.ones(20, "float32")
+    x, y = (gpuarray.ones(n, "float32", context=context) for n in ((20, 12), 20))
     first = float(f(x, y))
     f(x, y)
     gc.collect()
