@@ -61,6 +61,29 @@ GA_GIVEN(double, sin)
 GA_GIVEN(double, cos)
 GA_GIVEN(double, tan)
 GA_GIVEN_2(double, pow)
+#undef exp
+#undef exp2
+#undef expm1
+#undef sinh
+#undef cosh
+#undef tanh
+#undef log
+#undef log2
+#undef log10
+#undef log1p
+#undef asinh
+#undef acosh
+#undef atanh
+#undef cbrt
+#undef asin
+#undef acos
+#undef atan
+#undef sin
+#undef cos
+#undef tan
+#undef atan2
+#undef pow
+#undef hypot
 #define exp(x) ga_exp(x)
 #define exp2(x) ga_exp2(x)
 #define expm1(x) ga_expm1(x)
