@@ -318,7 +318,8 @@ class Op:
     - ``grad(m, g, y, *inputs)``: what flows to each input, given the gradient ``g`` of
       the only output ``y`` and the functions ``m``; or ``lop(inputs, outputs,
       output_gradients)``, in which a gradient that does not exist is None; Theano's
-      ``grad(inputs, output_gradients)`` is understood too;
+      ``grad(inputs, output_gradients)`` is understood too; or, for an op that stands
+      for a graph, ``unfold(inputs)``, the outputs by nodes that have gradients;
     - ``infer_shape(node, input_shapes)``: a tuple of lengths for each output, None
       where the length is known by running only.
 
@@ -434,6 +435,9 @@ class Op:
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
         """What flows to each input, by whichever way the op defines its gradient."""
+        unfold: Callable[..., Any] | None = getattr(self, "unfold", None)
+        if unfold is not None:
+            return list(m.known_gradients(unfold(inputs), output_gradients, inputs))
         given = [disconnected_type() if g is None else g for g in output_gradients]
         l_op: Callable[..., Any] | None = getattr(self, "L_op", None)
         if l_op is not None:

@@ -94,16 +94,9 @@ class Extremum(Op):
         values, places = self.parts
         return values.reference(x), places.reference(x)
 
-    def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> list[Variable | None]:
-        """What flows back through the greatest elements."""
-        value = self.parts[0](*inputs)
-        return list(m.known_gradients([value], output_gradients[:1], inputs))
+    def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The two as nodes of their own."""
+        return [op(*inputs) for op in self.parts]
 
     def infer_shape(self, node: Any, input_shapes: Any) -> list[Any]:
         """The lengths of the axes that stay, twice."""

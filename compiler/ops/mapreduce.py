@@ -40,16 +40,9 @@ class MapReduce(Op):
         result = self.map.reference(*arrays)
         return self.reduce.reference(result[0] if isinstance(result, tuple) else result)
 
-    def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> list[Variable | None]:
-        """What flows back through the reduction and then through the map."""
-        unfolded = self.reduce(self.map(*inputs))
-        return list(m.known_gradients([unfolded], output_gradients, inputs))
+    def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The map and the reduction as nodes of their own."""
+        return [self.reduce(self.map(*inputs))]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The shape of the map's result without the axes that are reduced."""
@@ -90,19 +83,10 @@ class MapReduces(Op):
             for reduce, each in zip(self.reduces, mapped, strict=True)
         )
 
-    def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> list[Variable | None]:
-        """What flows back through the reductions and then through the map."""
+    def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The map and the reductions as nodes of their own."""
         mapped = self.map.make_node(*inputs).outputs
-        unfolded = [
-            reduce(each) for reduce, each in zip(self.reduces, mapped, strict=True)
-        ]
-        return list(m.known_gradients(unfolded, output_gradients, inputs))
+        return [reduce(each) for reduce, each in zip(self.reduces, mapped, strict=True)]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The shape of the map's results without the axes that are reduced."""

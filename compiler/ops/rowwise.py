@@ -251,16 +251,9 @@ class Rowwise(Op):
         results = self.program.evaluate(arrays)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> list[Variable | None]:
-        """What flows back through the steps."""
-        unfolded = self.program.unfold(inputs)
-        return list(m.known_gradients(unfolded, output_gradients, inputs))
+    def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The steps as nodes of their own."""
+        return self.program.unfold(inputs)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """For each axis the length of the first input that has it."""

@@ -114,20 +114,13 @@ class Together(Op):
             results += part.scalar.reference(*arrays[ins])
         return tuple(results)
 
-    def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> list[Variable | None]:
-        """What flows back through the parts."""
-        unfolded = [
+    def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The parts as nodes of their own."""
+        return [
             result
             for part, ins, _ in self.shares()
             for result in part.scalar.unfold(inputs[ins])
         ]
-        return list(m.known_gradients(unfolded, output_gradients, inputs))
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The shape of the first input of each part that is no number."""
