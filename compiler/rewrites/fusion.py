@@ -166,13 +166,7 @@ def try_merge(partition: Partition, first: Apply, second: Apply) -> bool:
         return False
     if not _is_same_place(first, second) or not partition.fits([a, b]):
         return False
-    if partition.rank[a] > partition.rank[b]:
-        a, b = b, a
-    between = partition.between(a, b)
-    if between is None:
-        return False
-    partition.merge(a, b, between)
-    return True
+    return partition.join(a, b) is not None
 
 
 def absorb_smaller(partition: Partition) -> None:

@@ -129,6 +129,12 @@ class Partition:
             self.rank[each] = number * _GAP
         self.ranks = sorted(self.rank.values())
 
+    def join(self, a: int, b: int) -> int | None:
+        """One group of two, whose number it gives; None where that makes a circle."""
+        first, last = sorted((a, b), key=self.rank.__getitem__)
+        between = self.between(first, last)
+        return None if between is None else self.merge(first, last, between)
+
     def merge(self, first: int, last: int, moved: Moved) -> int:
         """One group of both; its number. ``moved`` is what `between` says."""
         kept, gone = (first, last) if moved.is_before else (last, first)

@@ -204,12 +204,10 @@ class Rows:
             return False
         if isinstance(node.op, Reduce) and self.folds() >= _MOST_FOLDS:
             return False
-        if partition.rank[a] > partition.rank[b]:
-            a, b = b, a
-        between = partition.between(a, b)
-        if between is None:
+        joined = partition.join(a, b)
+        if joined is None:
             return False
-        self.number = partition.merge(a, b, between)
+        self.number = joined
         self.note(node)
         return True
 
