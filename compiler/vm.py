@@ -224,17 +224,12 @@ class Executable:
         )
         """Runs the plan on its inputs, as `Native.run`; it waits where it must read."""
         self.whole = self._natives[0] if is_whole else None
-        """The plan, if nothing is to be done around it."""
+        """What runs the whole plan in one go; None where it pauses."""
         self._constants = {
             number: asarray(data, context=context) for number, data in plan.constants
         }
         self.absent = Absent(plan, context)
         self._endangered = endangered(plan)
-
-    @property
-    def native(self) -> Native | None:
-        """What runs the whole plan in one go; None where it pauses."""
-        return None if self.run == self._run_stages else self._natives[0]
 
     def _with_places(self) -> Iterator[tuple[Stage, int]]:
         """The stages, each with how many steps of the plan come before it."""

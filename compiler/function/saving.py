@@ -178,9 +178,9 @@ def _pickled(function: Function, kept: Iterable[Kept]) -> bytes:
 
 def _handle(function: Function) -> Native:
     """The function's plan as the executor has it, with what it compiled and bound."""
-    native = getattr(function._executable or function._load(), "native", None)
+    native = getattr(function._executable or function._load(), "whole", None)
     if native is None:  # a mode that looks at each step
-        native = Executable(function.plan, function.context).native
+        native = Executable(function.plan, function.context).whole
     assert isinstance(native, Native)
     return native
 

@@ -5,16 +5,15 @@
 
 /* ---- writing ---- */
 
-static void put_names(ga_strbuf *out, char *const *names, unsigned int n) {
-  for (unsigned int i = 0; i < n; i++)
-    ga__put_text(out, names[i]);
+static void put_names(ga_strbuf *out, const ga_names *names) {
+  for (unsigned int i = 0; i < names->n; i++)
+    ga__put_text(out, names->list[i]);
 }
 
 static int put_function(ga_strbuf *out, const GpuFunction *f) {
-  const GpuPlan *p = f->plan;
-  put_names(out, f->inputs.list, p->n_inputs);
-  put_names(out, f->ints.list, p->n_int_inputs);
-  put_names(out, f->outputs.list, p->n_outputs);
+  put_names(out, &f->inputs);
+  put_names(out, &f->ints);
+  put_names(out, &f->outputs);
   ga__put_int(out, f->n_values);
   for (unsigned int i = 0; i < f->n_values; i++) {
     const ga_kept_value *v = &f->values[i];
