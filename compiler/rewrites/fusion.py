@@ -113,9 +113,9 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
                 and partition.fits([group, other])
             ):
                 stack.extend(partition.nodes(other))
-                between = partition.between(other, group)
-                assert between is not None  # nothing else reads what is taken in
-                group = partition.merge(other, group, between)
+                joined = partition.join(other, group)
+                assert joined is not None  # nothing else reads what is taken in
+                group = joined
     return group
 
 

@@ -54,12 +54,8 @@ def fuse_sibling_reductions(fgraph: FunctionGraph, log: Log) -> bool:
         count = len(partition.members[a]) + len(partition.members[b])
         if a == b or count > _MOST_RESULTS or not partition.fits([a, b]):
             continue
-        if partition.rank[a] > partition.rank[b]:
-            a, b = b, a
-        users = partition.users(a)
-        between = None if b in users else partition.between(a, b)
-        if between is not None:
-            partition.merge(a, b, between)
+        if b not in partition.users(a) and a not in partition.users(b):
+            partition.join(a, b)
     groups = [nodes for nodes in map(partition.nodes, partition.members) if nodes[1:]]
     for nodes in groups:
         replace_siblings(fgraph, nodes, log)
