@@ -29,7 +29,8 @@ $(VENV)/.demo: $(VENV)/bin/python $(SOURCES)
 	touch $@
 
 $(VENV)/.test: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --progress-bar=off ".[cpu,test]"
+	$(BIN)/python -m pip install --quiet --progress-bar=off \
+	  --config-settings cmake.define.GPUARRAY_WERROR=ON ".[cpu,test]"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/bin/python $(SOURCES)

@@ -180,7 +180,7 @@ static void mark_fixed(const ga_tape *tape, const ga_launch *launch) {
 }
 
 int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
-  command *c;
+  command *c = NULL;
   for (unsigned int i = 0; i < launch->n_args; i++)
     if (launch->args[i].kind == GA_ARG_MEMORY) {
       GA_TRY(hold(tape, launch->args[i].buffer));
@@ -208,7 +208,7 @@ int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
 
 int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
                   size_t from_offset, size_t size) {
-  command *c;
+  command *c = NULL;
   GA_TRY(hold(tape, to));
   GA_TRY(hold(tape, from));
   GA_TRY(new_command(&c, tape, COPY));
@@ -219,7 +219,7 @@ int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
 
 int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char byte,
                   size_t size) {
-  command *c;
+  command *c = NULL;
   GA_TRY(hold(tape, buffer));
   GA_TRY(new_command(&c, tape, FILL));
   c->u.move = (transfer){buffer, NULL, offset, 0, size, byte};
@@ -228,7 +228,7 @@ int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char b
 }
 
 int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
-  command *c;
+  command *c = NULL;
   GA_TRY(hold(tape, call->a.buffer));
   GA_TRY(hold(tape, call->b.buffer));
   GA_TRY(hold(tape, call->c.buffer));
