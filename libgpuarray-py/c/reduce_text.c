@@ -64,7 +64,8 @@ const char ga__rows_begin[] =
     "      RD_OUTER_POINTERS\n"
     "      RD_INT i = inner_from;\n";
 
-/* Whole steps, in runs, then one step for which not every item has elements. */
+/* Whole steps, in runs, then one step for which not every item has elements. Unrolled
+ * on demand: where a map is long, compilers would keep `run` in memory. */
 const char ga__rows_loop[] =
     "        while (i + RD_STEP <= inner_to) {\n"
     "          RD_ACC run[RD_WIDTH];\n"
@@ -74,12 +75,14 @@ const char ga__rows_loop[] =
     "          for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n";
 const char ga__rows_loop_end[] =
     "          for (; i < stop; i += RD_STEP)\n"
+    "#pragma unroll\n"
     "            for (int v = 0; v < RD_WIDTH; v++)\n"
     "              run[v] = RD_JOIN(run[v], RD_ELEMENT(i + v * RD_LANES + RD_LANE),\n"
     "                               i == begin);\n"
     "          for (int v = 0; v < RD_WIDTH; v++)\n"
     "            acc[v] = RD_COMBINE(acc[v], run[v]);\n"
     "        }\n"
+    "#pragma unroll\n"
     "        for (int v = 0; v < RD_WIDTH; v++)\n"
     "          if (i + v * RD_LANES + RD_LANE < inner_to)\n"
     "            acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v * RD_LANES + "
@@ -87,7 +90,7 @@ const char ga__rows_loop_end[] =
 
 /* Before that, where the compiler is told of vectors, whole steps of one item. */
 const char ga__rows_vectors[] =
-    "#ifdef RD_MANY\n"
+    "#if defined(RD_MANY) && GA_WARP_SIZE == 1\n"
     "        if (i + 16 <= inner_to) {\n"
     "          RD_MANY total = vload16(0, acc);\n"
     "          while (i + 16 <= inner_to) {\n"

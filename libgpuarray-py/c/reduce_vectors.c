@@ -1,5 +1,5 @@
 /* Reductions whose texts hold for vectors too: what a CPU's kernel combines 16 elements
- * at once with, where the compiler would not make vectors of a loop by itself. */
+ * at once with, where a compiler would not make vectors of a loop by itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +16,28 @@ static const char *vector_name(int typecode) {
   return typecode == GA_BYTE                           ? "char"
          : typecode == GA_UBYTE || typecode == GA_BOOL ? "uchar"
                                                        : ga__reduce_type(typecode) + 3;
+}
+
+/* The function ga_many2float, of 16 elements that are for storage only, as its text;
+ * NULL for other types. Several reductions may stand in one program. */
+static const char *many_to_float(int typecode) {
+  if (typecode == GA_BFLOAT16)
+    return "#ifndef GA_ONCE_MANY_BFLOAT16\n#define GA_ONCE_MANY_BFLOAT16\n"
+           "GA_INLINE float16 ga_many2float(const GLOBAL_MEM ga_bfloat16 *p) {\n"
+           "  uint16 data = convert_uint16(vload16(0, (const GLOBAL_MEM ushort *)p));\n"
+           "  return as_float16(data << 16);\n}\n#endif\n";
+  if (typecode == GA_HALF)
+    return "#ifndef GA_ONCE_MANY_HALF\n#define GA_ONCE_MANY_HALF\n"
+           "GA_INLINE float16 ga_many2float(const GLOBAL_MEM ga_half *p) {\n"
+           "  uint16 data = convert_uint16(vload16(0, (const GLOBAL_MEM ushort *)p));\n"
+           "  uint16 magnitude = (data & 0x7fff) << 13, sign = (data & 0x8000) << 16;\n"
+           "  uint16 small = as_uint16(as_float16(magnitude + (113u << 23)) -\n"
+           "                           as_float(113u << 23));\n"
+           "  uint16 bits = magnitude >= 0x0f800000u   ? magnitude | 0x7f800000u\n"
+           "                : magnitude < 0x00800000u ? small\n"
+           "                                          : magnitude + (112u << 23);\n"
+           "  return as_float16(bits | sign);\n}\n#endif\n";
+  return NULL;
 }
 
 /* Whether `map` is the input as it is, or converted to the accumulator's type. */
@@ -71,15 +93,16 @@ static int plain_input(const ga_reduce_spec *spec) {
 void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec) {
   char combination[200];
   const int own = spec->components[0].typecode, input = plain_input(spec);
-  const char *type = vector_name(own);
-  if (own == GA_BOOL || type == NULL || vector_name(input) == NULL ||
+  const char *type = vector_name(own), *stored = many_to_float(input);
+  if (own == GA_BOOL || type == NULL ||
+      (vector_name(input) == NULL && stored == NULL) ||
       !find_combination(combination, sizeof combination, spec))
     return;
   ga__strbuf_addf(sb,
-                  "#if GA_WARP_SIZE == 1\n"
-                  "#define RD_MANY %s16\n"
-                  "#define RD_MANY_AT(p) convert_%s16(vload16(0, p))\n"
+                  "%s"
+                  "#define RD_MANY %s16\n#define RD_MANY_AT(p) convert_%s16(%s)\n"
                   "GA_INLINE RD_MANY RD_COMBINE(RD_MANY a, RD_MANY b) {\n"
-                  "  return %s;\n}\n#endif\n",
-                  type, type, combination);
+                  "  return %s;\n}\n",
+                  stored == NULL ? "" : stored, type, type,
+                  stored == NULL ? "vload16(0, p)" : "ga_many2float(p)", combination);
 }

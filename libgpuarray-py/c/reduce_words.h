@@ -36,7 +36,7 @@ const char *ga__reduce_component_type(const ga_reduce_spec *spec, unsigned int k
  * element; a pick's takes it if it is `fresh`. */
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec);
 
-/* Of a CPU whose compiler makes vectors of loops: adds RD_MANY, 16 accumulators,
+/* Of a CPU: adds RD_MANY, 16 accumulators,
  * RD_MANY_AT(p), the maps of as many elements from p on, and RD_COMBINE of both;
  * nothing where the texts are not known to hold for vectors. */
 void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec);
