@@ -28,6 +28,9 @@ typedef struct ga_opencl_device {
   cl_command_queue queue;
   char options[128]; /* of every build */
   bool is_gpu, is_discrete;
+  /* A program is taken anew from its binary once it is compiled: the runtime keeps some
+   * 3 MB of each that it compiled, and a sixth of that of one from a binary. */
+  bool reloads;
   /* Buffers lie in fine-grained shared virtual memory, which the host may touch while
    * the queue is idle, and host functions can be queued: a CPU. */
   bool shares_memory;

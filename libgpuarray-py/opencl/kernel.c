@@ -39,28 +39,6 @@ static cl_int build(const ga_opencl_device *d, cl_program program) {
   return d->api->clBuildProgram(program, 1, &d->id, d->options, NULL, NULL);
 }
 
-int ga__opencl_compile(void **program, void *device, const char *source,
-                       ga_strbuf *log) {
-  ga_opencl_device *d = device;
-  cl_int code = CL_SUCCESS;
-  cl_program made =
-      d->api->clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
-  if (made == NULL)
-    return ga__opencl_fail(code, "clCreateProgramWithSource");
-  code = build(d, made);
-  if (code == CL_SUCCESS) {
-    *program = made;
-    return GA_NO_ERROR;
-  }
-  int status = ga__opencl_fail(code, "clBuildProgram");
-  if (code == CL_BUILD_PROGRAM_FAILURE) {
-    add_log(log, d, made);
-    status = GA_FAIL(GA_COMPILE_ERROR, "clBuildProgram: the source does not compile");
-  }
-  d->api->clReleaseProgram(made);
-  return status;
-}
-
 int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
   ga_opencl_device *d = device;
   size_t length = 0;
@@ -102,6 +80,43 @@ int ga__opencl_load_program(void **program, void *device, const void *bytes,
              ? status
              : ga__fail_within(GA_COMPILE_ERROR,
                                "the driver refuses a compiled kernel");
+}
+
+/* The program that `made`'s binary gives, in its place; `made` where none can be had.
+ */
+static cl_program reload(ga_opencl_device *d, cl_program made) {
+  void *bytes, *loaded;
+  size_t size;
+  if (ga__opencl_binary(&bytes, &size, d, made) != GA_NO_ERROR)
+    return made;
+  int status = ga__opencl_load_program(&loaded, d, bytes, size);
+  ga__free(bytes);
+  if (status != GA_NO_ERROR)
+    return made;
+  d->api->clReleaseProgram(made);
+  return loaded;
+}
+
+int ga__opencl_compile(void **program, void *device, const char *source,
+                       ga_strbuf *log) {
+  ga_opencl_device *d = device;
+  cl_int code = CL_SUCCESS;
+  cl_program made =
+      d->api->clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
+  if (made == NULL)
+    return ga__opencl_fail(code, "clCreateProgramWithSource");
+  code = build(d, made);
+  if (code == CL_SUCCESS) {
+    *program = d->reloads ? reload(d, made) : made;
+    return GA_NO_ERROR;
+  }
+  int status = ga__opencl_fail(code, "clBuildProgram");
+  if (code == CL_BUILD_PROGRAM_FAILURE) {
+    add_log(log, d, made);
+    status = GA_FAIL(GA_COMPILE_ERROR, "clBuildProgram: the source does not compile");
+  }
+  d->api->clReleaseProgram(made);
+  return status;
 }
 
 void ga__opencl_unload(void *device, void *program) {
