@@ -2,11 +2,13 @@
 
 ``pytest --context opencl0:0 --context cuda0`` runs every case on every device named.
 Without the option every case runs on the first device found. On the others, which share
-all code but the vendor's compiler, every test runs, but of a test that many cases are
-made of (dtypes, layouts, shapes) one case in ``SHARE``: another one in each test, so
-that none of the dtypes and layouts is left out everywhere. What depends on the device's
-own compiler is marked ``every_case`` and has all of them everywhere. Without any device
-the tests run that need no kernel, on the null device, as they do in any case.
+all code but the vendor's compiler, every test of the array package runs, but of a test
+that many cases are made of (dtypes, layouts, shapes) one case in ``SHARE``: another one
+in each test, so that none of the dtypes and layouts is left out everywhere. Of the
+compiler's tests and of the examples in docstrings, which stand on those, one in
+``SHARE`` of each module runs there. What depends on the device's own compiler is marked
+``every_case`` and has all of them everywhere. Without any device the tests run that
+need no kernel, on the null device, as they do in any case.
 
 ``--context oclgrind`` is the simulator that finds what kernels do out of bounds, which
 the library takes for a processor, ``--context oclgrind-gpu`` the same that says it is a
@@ -25,7 +27,8 @@ import pytest
 pytest_plugins = ["installation"]
 os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
-SHARE = 4
+HIGHER = {Path(__file__).parent / "compiler", Path(__file__).parent / "test_docs.py"}
+SHARE = 8
 
 
 def pytest_addoption(parser):
@@ -114,7 +117,7 @@ def pytest_ignore_collect(collection_path):
 
 def pytest_report_header(config):
     sampled = ", ".join(config.gpuarray_sampled)
-    share = f"; one case in {SHARE} on {sampled}" if sampled else ""
+    share = f"; a share of the cases, 1/{SHARE}, on {sampled}" if sampled else ""
     return f"devices tested: {', '.join(config.gpuarray_contexts)}{share}"
 
 
@@ -132,7 +135,7 @@ def pytest_collection_modifyitems(config, items):
         if context in config.gpuarray_sampled and not item.get_closest_marker(
             "every_case"
         ):
-            cases.setdefault((item.function, context), []).append(item)
+            cases.setdefault((_kind(item), context), []).append(item)
     left = {item for of_test in cases.values() for item in _left_out(of_test)}
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
@@ -143,8 +146,13 @@ def _has_cases(item):
     return hasattr(item, "callspec")
 
 
+def _kind(item):
+    """What an item is one case of: its test; of what stands on others, its module."""
+    return item.path if {item.path, item.path.parent} & HIGHER else item.function
+
+
 def _left_out(items):
-    """All but one in SHARE of a test's cases; the first that stays differs by test."""
+    """All but one in SHARE of some cases; the first that stays differs by test."""
     first = zlib.crc32(items[0].originalname.encode()) % min(SHARE, len(items))
     return [item for i, item in enumerate(items) if i % SHARE != first]
 
