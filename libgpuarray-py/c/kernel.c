@@ -38,17 +38,20 @@ static entry **entry_bucket(ga_kernels *table, const char *name) {
   return &table->buckets[ga__hash(name, strlen(name), (ga_hash){0, 0}).a % N_BUCKETS];
 }
 
-/* The context's kernel of this source, or NULL. */
-static gpukernel *find_kernel(gpucontext *ctx, const ga_source *source) {
+gpukernel *ga__kernel_named(gpucontext *ctx, const char *name, const char *body) {
   gpukernel *found = NULL;
   pthread_mutex_lock(&ctx->lock);
-  entry *e = ctx->kernels ? *entry_bucket(ctx->kernels, source->name) : NULL;
+  entry *e = ctx->kernels ? *entry_bucket(ctx->kernels, name) : NULL;
   for (; e && !found; e = e->next)
-    if (strcmp(e->kernel.name, source->name) == 0 &&
-        strcmp(e->body, source->body.text) == 0)
+    if (strcmp(e->kernel.name, name) == 0 && strcmp(e->body, body) == 0)
       found = &e->kernel;
   pthread_mutex_unlock(&ctx->lock);
   return found;
+}
+
+/* The context's kernel of this source, or NULL. */
+static gpukernel *find_kernel(gpucontext *ctx, const ga_source *source) {
+  return ga__kernel_named(ctx, source->name, source->body.text);
 }
 
 static int open_table(gpucontext *ctx) {

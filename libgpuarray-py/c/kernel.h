@@ -58,6 +58,9 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch);
 int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *program,
                     const char *name);
 
+/* The kernel called `name` that the context has of this body, or NULL. */
+gpukernel *ga__kernel_named(gpucontext *ctx, const char *name, const char *body);
+
 /* For files. The kernel of this source if the context has it, or NULL. */
 gpukernel *ga__kernel_known(gpucontext *ctx, const ga_source *source);
 /* The body that a kernel of the context was made from; NULL for a user's kernel. */

@@ -1,12 +1,7 @@
 /* Plans: values, host integers, results, and what a plan tells of itself. */
 #include "c/plan.h"
 
-#include <string.h>
-
-#include "c/blas.h"
-#include "c/elemwise.h"
-#include "c/reduce_source.h"
-#include "c/reduction.h"
+#include "c/dtype.h"
 
 /* Room for one more element; `count` is an unsigned int. */
 static int grow(void **list, unsigned int *capacity, unsigned int count, size_t size) {
@@ -61,6 +56,7 @@ void GpuPlan_free(GpuPlan *p) {
     ga__plan_clear_step(&p->steps[i]);
   for (unsigned int i = 0; i < p->n_values; i++)
     GpuArray_clear(&p->values[i].constant);
+  ga__plan_free_sources(p->needs, p->n_needs);
   ga__free(p->values);
   ga__free(p->steps);
   ga__free(p->inputs);
@@ -234,81 +230,6 @@ int GpuPlan_output(GpuPlan *p, unsigned int value) {
               sizeof *p->outputs));
   p->outputs[p->n_outputs++] = value;
   return GA_NO_ERROR;
-}
-
-/* Inputs of an elementwise step that have one element whatever the shapes are. */
-static unsigned int scalar_inputs(const GpuPlan *p, const ga_step *s) {
-  unsigned int mask = 0;
-  for (unsigned int i = 0; i < s->n_in && i < 32; i++) {
-    const ga_value *v = &p->values[s->ins[i]];
-    unsigned int all = v->nd >= 32 ? ~0u : (1u << v->nd) - 1;
-    if (!v->integer && (s->stretch[i] & all) == all)
-      mask |= 1u << i;
-  }
-  return mask;
-}
-
-/* The sources of the kernels a step may launch. */
-static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
-                        const ga_step *s) {
-  *n = 0;
-  switch (s->kind) {
-  case GA_STEP_ELEMWISE:
-    return ga__elemwise_sources(out, n, s->elemwise,
-                                ga__plan_joint_rank(p, s->n_in, s->ins),
-                                scalar_inputs(p, s));
-  case GA_STEP_REDUCE:
-    return ga__reduction_sources(out, n, s->reduction,
-                                 ga__plan_joint_rank(p, s->n_in, s->ins), s->axes);
-  case GA_STEP_GEMV:
-  case GA_STEP_GEMM:
-    return ga__blas_sources(out, n, p->context, p->values[s->ins[0]].typecode,
-                            s->kind == GA_STEP_GEMM);
-  default:
-    return GA_NO_ERROR;
-  }
-}
-
-#define STEP_SOURCES 6 /* the most that one step has */
-
-int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
-  size_t room = (size_t)p->n_steps * STEP_SOURCES + 1;
-  ga_source *sources = ga__alloc(room, sizeof *sources);
-  int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-  unsigned int total = 0;
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
-    unsigned int more = 0;
-    status = step_sources(sources + total, &more, p, &p->steps[i]);
-    total += more;
-  }
-  if (status == GA_NO_ERROR) {
-    *out = sources;
-    *n = total;
-  } else
-    ga__plan_free_sources(sources, total);
-  return status;
-}
-
-void ga__plan_free_sources(ga_source *sources, unsigned int n) {
-  for (unsigned int i = 0; i < n; i++)
-    ga__strbuf_clear(&sources[i].body);
-  ga__free(sources);
-}
-
-int GpuPlan_prepare(GpuPlan *p) {
-  ga_source *sources;
-  unsigned int n;
-  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
-  GA_TRY(ga__plan_sources(&sources, &n, p));
-  const ga_source **list = ga__alloc(n + 1, sizeof *list);
-  int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-  for (unsigned int i = 0; list && i < n; i++)
-    list[i] = &sources[i];
-  if (status == GA_NO_ERROR && n > 0)
-    status = ga__kernel_prepare(p->context, n, list);
-  ga__plan_free_sources(sources, n);
-  ga__free((void *)list);
-  return status;
 }
 
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {

@@ -107,6 +107,8 @@ struct _GpuPlan {
   ga_bound *bound, *oldest; /* by their last use */
   ga_bound **buckets;       /* by their hash; as many as a power of two */
   unsigned int n_buckets, most_bindings;
+  ga_source *needs; /* of kernels that functions launch */
+  unsigned int n_needs, needs_capacity;
   bool holds;
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */

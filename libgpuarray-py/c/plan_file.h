@@ -69,6 +69,8 @@ int ga__get_array(GpuArray *out, gpucontext *ctx, ga_reader *r);
 /* The context gets the kernels, if they are its device's; the list has a reference of
  * each. */
 int ga__kernels_get(ga_saved_kernels *kernels, gpucontext *ctx, ga_reader *r);
+/* The plan needs them from now on, so that its next file has them too. */
+int ga__kernels_keep(GpuPlan *p, const ga_saved_kernels *kernels);
 void ga__kernels_clear(ga_saved_kernels *kernels);
 /* The plan gets the bindings. */
 int ga__bindings_get(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r);

@@ -183,6 +183,16 @@ int ga__kernels_get(ga_saved_kernels *kernels, gpucontext *ctx, ga_reader *r) {
   return status;
 }
 
+int ga__kernels_keep(GpuPlan *p, const ga_saved_kernels *kernels) {
+  for (unsigned int i = 0; i < kernels->n; i++) {
+    const gpukernel *k = kernels->list[i];
+    const char *body = k ? ga__kernel_body(k) : NULL;
+    if (body)
+      GA_TRY(GpuPlan_needs_kernel(p, body, k->name));
+  }
+  return GA_NO_ERROR;
+}
+
 void ga__kernels_clear(ga_saved_kernels *kernels) {
   for (unsigned int i = 0; i < kernels->n; i++) {
     gpukernel *k = kernels->list[i];

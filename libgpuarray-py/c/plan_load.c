@@ -301,6 +301,8 @@ static int read_sections(GpuPlan *p, ga_reader *function, ga_reader *r) {
   int status = GA_NO_ERROR;
   if (sections[GA_PLAN_KERNELS].at)
     status = ga__kernels_get(&kernels, p->context, &sections[GA_PLAN_KERNELS]);
+  if (status == GA_NO_ERROR)
+    status = ga__kernels_keep(p, &kernels);
   if (status == GA_NO_ERROR && kernels.is_ours && sections[GA_PLAN_BINDINGS].at)
     status = ga__bindings_get(p, &kernels, &sections[GA_PLAN_BINDINGS]);
   ga__kernels_clear(&kernels);

@@ -152,6 +152,16 @@ int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation) {
   return GA_NO_ERROR;
 }
 
+int gpukernel_report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
+                          const char *operation) {
+  GA_TRY(ga__context_check(ctx));
+  if (operation == NULL)
+    return ga__fail_null(__func__, "name of the operation");
+  if (word == NULL || number == NULL)
+    return ga__fail_null(__func__, "place for the answer");
+  return ga__report_site(word, number, ctx, operation, ga__label());
+}
+
 /* ---- looking ---- */
 
 static int64_t join(const uint32_t *halves) {

@@ -48,6 +48,8 @@ void ga__tape_free(ga_tape *tape) {
   ga__tape_free_graphs(tape);
   for (size_t i = 0; i < tape->n_commands; i++) {
     command *c = &tape->commands[i];
+    if (c->kind == CALL)
+      ga__deferred_free(c->u.call);
     if (c->kind != LAUNCH)
       continue;
     gpukernel_release(c->kernel);
@@ -164,18 +166,25 @@ bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
   return tape->slots[number]->fixed;
 }
 
-/* Marks inputs that the launch has no offset of, as kernels of users have none. */
+/* How many arguments of a kind the launch has of this buffer. */
+static unsigned int count_args(const ga_launch *launch, enum ga_arg_kind kind,
+                               const gpudata *buffer) {
+  unsigned int n = 0;
+  for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++)
+    n += a->kind == kind && a->buffer == buffer;
+  return n;
+}
+
+/* Marks inputs that the launch has more pointers of than offsets: kernels of users may
+ * be told of an offset as a plain number. */
 static void mark_fixed(const ga_tape *tape, const ga_launch *launch) {
   for (unsigned int i = 0; i < launch->n_args; i++) {
-    const ga_arg *a = &launch->args[i];
-    bool told = false;
-    if (a->kind != GA_ARG_MEMORY || a->buffer->tape == NULL)
+    const gpudata *buffer = launch->args[i].buffer;
+    if (launch->args[i].kind != GA_ARG_MEMORY || buffer->tape == NULL)
       continue;
-    for (unsigned int k = 0; k < launch->n_args && !told; k++)
-      told =
-          launch->args[k].kind == GA_ARG_OFFSET && launch->args[k].buffer == a->buffer;
-    slot *s = tape->slots[ga__tape_slot(a->buffer)];
-    s->fixed |= s->input && !told;
+    slot *s = tape->slots[ga__tape_slot(buffer)];
+    s->fixed |= s->input && count_args(launch, GA_ARG_OFFSET, buffer) <
+                                count_args(launch, GA_ARG_MEMORY, buffer);
   }
 }
 
@@ -237,6 +246,37 @@ int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
   c->u.product = *call;
   tape->n_commands++;
   return GA_NO_ERROR;
+}
+
+int ga__tape_defer(ga_tape *tape, ga_deferred *call) {
+  command *c = NULL;
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < call->n_out + call->n_in; i++)
+    status = hold(tape, call->recorded[i].data);
+  if (status == GA_NO_ERROR)
+    status = new_command(&c, tape, CALL);
+  if (status != GA_NO_ERROR) {
+    ga__deferred_free(call);
+    return status;
+  }
+  c->u.call = call;
+  tape->defers = true;
+  tape->n_commands++;
+  return GA_NO_ERROR;
+}
+
+void ga__deferred_free(ga_deferred *call) {
+  if (call == NULL)
+    return;
+  ga__free(call->recorded);
+  ga__free(call->arrays);
+  ga__free((void *)call->places);
+  ga__free(call->ints);
+  ga__free(call);
+}
+
+bool ga__tape_defers(const ga_tape *tape) {
+  return tape->defers;
 }
 
 /* The block that fits best among those free when `s` is born: the smallest that is

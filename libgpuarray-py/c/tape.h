@@ -8,6 +8,7 @@
 #define GA_C_TAPE_H
 
 #include "c/kernel.h"
+#include <gpuarray/array.h>
 
 typedef struct ga_tape ga_tape;
 
@@ -19,6 +20,24 @@ int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
 int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char byte,
                   size_t size);
 int ga__tape_blas(ga_tape *tape, const ga_blas_call *call);
+
+/* A function that each replay calls, with what it gets: arrays[0 .. n_out) and then
+ * n_in more, with data NULL in the place of an integer. */
+typedef struct ga_deferred {
+  int (*function)(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                  const long long *ints);
+  void *data;
+  unsigned int n_out, n_in;
+  GpuArray *recorded; /* on stand-ins */
+  GpuArray *arrays;   /* the same in a replay */
+  GpuArray **places;  /* of these; NULL for an integer */
+  long long *ints;    /* for each input */
+} ga_deferred;
+/* The tape takes the call, which was made with ga__alloc, also on failure. */
+int ga__tape_defer(ga_tape *tape, ga_deferred *call);
+void ga__deferred_free(ga_deferred *call);
+/* Whether a replay calls functions; such a tape is of this process only. */
+bool ga__tape_defers(const ga_tape *tape);
 
 /* The tape that new buffers of this context belong to on this thread while a plan is
  * bound, or NULL. Set by the plan; ga__buffer_new asks it. */

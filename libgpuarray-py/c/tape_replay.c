@@ -42,6 +42,17 @@ static int replay_product(const ga_tape *tape, const command *c,
   return ga__context_product(tape->context, &call);
 }
 
+/* The arrays are borrowed: the bindings hold the buffers. */
+static int replay_call(const ga_deferred *call, const ga_binding *bindings) {
+  for (unsigned int i = 0; i < call->n_out + call->n_in; i++) {
+    ga_binding real = resolve(bindings, call->recorded[i].data);
+    call->arrays[i].data = real.buffer;
+    call->arrays[i].offset = call->recorded[i].offset + real.base;
+  }
+  const GpuArray *const *ins = (const GpuArray *const *)(call->places + call->n_out);
+  return call->function(call->data, call->places, ins, call->ints);
+}
+
 static int replay_command(const ga_tape *tape, command *c, const ga_binding *bindings) {
   const transfer *t = &c->u.move;
   switch (c->kind) {
@@ -58,6 +69,8 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
   }
   case PRODUCT:
     return replay_product(tape, c, bindings);
+  case CALL:
+    return replay_call(c->u.call, bindings);
   }
   return GA_NO_ERROR;
 }
@@ -175,8 +188,8 @@ static void note_uses(ga_tape *tape) {
 int ga__tape_prepare_graphs(ga_tape *tape) {
   const gpucontext *ctx = tape->context;
   size_t places = (size_t)tape->n_moves + tape->n_blocks;
-  tape->without_graphs =
-      ctx->backend->graph_begin == NULL || ctx->is_blocking || tape->n_commands < 2;
+  tape->without_graphs = ctx->backend->graph_begin == NULL || ctx->is_blocking ||
+                         tape->defers || tape->n_commands < 2;
   if (tape->without_graphs)
     return GA_NO_ERROR;
   size_t most = GRAPH_COMMANDS / tape->n_commands;

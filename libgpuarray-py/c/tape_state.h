@@ -6,7 +6,7 @@
 
 #include "c/tape.h"
 
-enum command_kind { LAUNCH, COPY, FILL, PRODUCT };
+enum command_kind { LAUNCH, COPY, FILL, PRODUCT, CALL };
 
 /* A stand-in, and where in the tape it lives. */
 typedef struct slot {
@@ -36,6 +36,7 @@ typedef struct command {
   union {
     transfer move;
     ga_blas_call product;
+    ga_deferred *call;
   } u;
 } command;
 
@@ -82,6 +83,7 @@ struct ga_tape {
   unsigned int step, failed; /* of what is recorded now; of what failed last */
   bool is_over;              /* nothing more is recorded */
   bool without_graphs;       /* the backend has none, or refused */
+  bool defers;               /* some command is a call */
   bool reports;              /* some launch may report an index; see c/report.h */
   ga_use *uses; /* of a graph: `held`, then what moves, then the workspace */
 };

@@ -10,6 +10,7 @@
 #define DEFAULT_THREADS 256
 
 static int check_types(unsigned int n, const int *typecodes) {
+  bool has_buffer = false;
   if (n > GA_MAX_ARGS)
     return GA_FAIL(
         GA_UNSUPPORTED_ERROR,
@@ -28,6 +29,13 @@ static int check_types(unsigned int n, const int *typecodes) {
           "gpukernel_init: argument %u is of %s, which cannot be passed; use "
           "GA_BUFFER for a pointer",
           i, ga__dtype_name(typecodes[i]));
+    has_buffer |= typecodes[i] == GA_BUFFER;
+    if (typecodes[i] == GA_OFFSET && !has_buffer)
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "gpukernel_init: argument %u is an offset (GA_OFFSET), and no GA_BUFFER "
+          "stands before it; an offset is of the nearest one before",
+          i);
   }
   return GA_NO_ERROR;
 }
@@ -85,26 +93,41 @@ static void count_parameters(gpukernel *k) {
     k->n_parameters = k->n_args;
 }
 
+/* The program of a kernel of this body: one that a plan was told of may have been
+ * compiled with others. slow_lock is held. */
+static int find_program(const ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                        const char *body, const char *name, char **err_str) {
+  const gpukernel *known = ga__kernel_named(ctx, name, body);
+  if (known) {
+    *out = known->program;
+    *origin = GA_FROM_MEMORY;
+    return GA_NO_ERROR;
+  }
+  ga_key text = {0};
+  ga_program *p = NULL;
+  int status = ga__key_of(&text, ctx, body);
+  if (status == GA_NO_ERROR)
+    status = ga__program_get(&p, origin, ctx, &text, name, err_str);
+  ga__key_clear(&text);
+  *out = p;
+  return status;
+}
+
 /* Compiles `body` and takes `name` from it. */
 static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
                         const char *name, char **err_str) {
-  ga_key text = {0};
-  ga_program *p;
+  const ga_program *p;
   enum ga_origin origin;
   GA_TRY(ga__dump_source(body));
-  int status = ga__key_of(&text, ctx, body);
+  pthread_mutex_lock(&ctx->slow_lock);
+  int status = find_program(&p, &origin, ctx, body, name, err_str);
+  if (status == GA_NO_ERROR)
+    status = ga__kernel_open(k, ctx, p, name);
   if (status == GA_NO_ERROR) {
-    pthread_mutex_lock(&ctx->slow_lock);
-    status = ga__program_get(&p, &origin, ctx, &text, name, err_str);
-    if (status == GA_NO_ERROR)
-      status = ga__kernel_open(k, ctx, p, name);
-    if (status == GA_NO_ERROR) {
-      ga__program_count(ctx, origin, 1);
-      count_parameters(k);
-    }
-    pthread_mutex_unlock(&ctx->slow_lock);
+    ga__program_count(ctx, origin, 1);
+    count_parameters(k);
   }
-  ga__key_clear(&text);
+  pthread_mutex_unlock(&ctx->slow_lock);
   return status;
 }
 
@@ -194,7 +217,8 @@ static int read_arg(ga_arg *arg, const gpukernel *k, unsigned int i, void *a) {
     return GA_NO_ERROR;
   }
   size_t size = gpuarray_get_elsize(k->types[i]);
-  *arg = (ga_arg){.kind = GA_ARG_VALUE, .size = (unsigned int)size};
+  enum ga_arg_kind kind = k->types[i] == GA_OFFSET ? GA_ARG_OFFSET : GA_ARG_VALUE;
+  *arg = (ga_arg){.kind = kind, .size = (unsigned int)size};
   memcpy(arg->value.bytes, a, size);
   return GA_NO_ERROR;
 }
@@ -249,6 +273,16 @@ static int check_geometry(const gpukernel *k, unsigned int n, const size_t *gs,
   return GA_NO_ERROR;
 }
 
+/* Offsets are of the nearest buffer before them, which check_types has made sure of. */
+static void place_offsets(ga_arg *args, unsigned int n) {
+  gpudata *buffer = NULL;
+  for (unsigned int i = 0; i < n; i++)
+    if (args[i].kind == GA_ARG_OFFSET)
+      args[i].buffer = buffer;
+    else if (args[i].kind == GA_ARG_MEMORY)
+      buffer = args[i].buffer;
+}
+
 int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t *ls,
                    size_t shared, void **args) {
   GA_TRY(check_kernel(k, __func__));
@@ -268,6 +302,7 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
       return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u was never set", k->name,
                      i);
   }
+  place_offsets(given, k->n_args);
   memcpy(launch.grid, gs, n * sizeof *gs);
   memcpy(launch.block, ls, n * sizeof *ls);
   return ga__kernel_launch(k, &launch);

@@ -17,6 +17,7 @@ from gpuarray.errors import BadType, BadValue, LibraryMissing
 
 # What is public; the package itself uses more.
 __all__ = [
+    "OFFSET",
     "SIZE",
     "SSIZE",
     "bfloat16",
@@ -83,6 +84,8 @@ _PARTS = {np.dtype(c): np.dtype(f) for c, f in (("c8", "f4"), ("c16", "f8"))}
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 """NumPy's rules of what may be stored as what."""
 
+OFFSET = -2
+"""Of a kernel's ``ga_size`` argument that is the ``offset`` of the array before it."""
 SIZE = 24
 """The typecode of a kernel's ``ga_size`` argument."""
 SSIZE = 25

@@ -26,6 +26,7 @@ from gpuarray.codegen import (
 )
 from gpuarray.context import Context
 from gpuarray.dtypes import (
+    OFFSET,
     as_dtype,
     as_numpy_knows,
     can_cast,
@@ -207,7 +208,7 @@ def _kernel(
     """The kernel of a template: arrays with their offsets, then numbers."""
     name = f"fold_{digest(repr((template, words)).encode())}"
     source = ROUNDED + support + Template(template).substitute(words, name=name)
-    types: list[Any] = [BaseArray, np.uint64] * template.count("_off,")
+    types: list[Any] = [BaseArray, OFFSET] * template.count("_off,")
     types += [np.int64] * (4 if template is FOLD else 2)
     return GpuKernel(source, name, types, context)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from gpuarray._native import check, ffi, lib, text
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import OF_TYPECODE, SIZE, SSIZE, dtype_to_typecode
+from gpuarray.dtypes import OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
 from gpuarray.errors import BadType, BadValue, KernelError
 
 _BUFFER = -1
@@ -24,8 +24,10 @@ class GpuKernel:
     ``types`` has, for each argument of the kernel, the class ``Array`` for a pointer,
     or a dtype, ``gpuarray.SIZE`` or ``gpuarray.SSIZE`` for a number. An array passes
     the pointer to its buffer: where arrays may be views, take their ``offset`` (bytes)
-    as a SIZE argument. libgpuarray 0.7's flags (``have_double=True``) are accepted, and
-    change nothing.
+    behind them as an argument of type ``gpuarray.OFFSET``, in the kernel a ``ga_size``.
+    A compiled function then runs for views that begin elsewhere with what it has. An
+    OFFSET is of the nearest array before it; without one it is refused (BadValue).
+    libgpuarray 0.7's flags (``have_double=True``) are accepted, and change nothing.
 
     Raises KernelError, with the compiler's log and the source, if it does not compile.
     ``context`` and ``name`` are those it was made with.
@@ -39,6 +41,20 @@ class GpuKernel:
     >>> kernel(x, 3, gs=1, ls=32)
     >>> print(x)
     [0. 2. 4.]
+
+    For views too:
+
+    >>> source = (
+    ...     "KERNEL void fill(GLOBAL_MEM ga_float *x, ga_size x_off, ga_float value) {"
+    ...     "  x = (GLOBAL_MEM ga_float *)((GLOBAL_MEM char *)x + x_off);"
+    ...     "  x[LID_0] = value; }"
+    ... )
+    >>> types = [gpuarray.Array, gpuarray.OFFSET, "float32"]
+    >>> kernel = gpuarray.GpuKernel(source, "fill", types)
+    >>> last = x[2:]
+    >>> kernel(last, last.offset, 7, blocks=1, threads=1)
+    >>> print(x)
+    [0. 2. 7.]
     """
 
     __slots__ = ("_codes", "_handle", "context", "name")
@@ -143,6 +159,8 @@ class GpuKernel:
 
     def _pointer(self, position: int, code: int, value: Any) -> Any:
         if code == _BUFFER:
+            if isinstance(value, ReportWord) and value.context is self.context:
+                return value.pointer
             if not isinstance(value, BaseArray):
                 raise BadType(
                     f"kernel {self.name!r}: argument {position} is "
@@ -158,9 +176,36 @@ class GpuKernel:
         return ffi.from_buffer("char[]", np.asarray(value, dtype).reshape(1).view("u1"))
 
 
+class ReportWord(NamedTuple):
+    """Where kernels of a context report indices out of bounds; see `index_report`."""
+
+    context: Context
+    pointer: Any
+
+
+REPORT_TYPES = (BaseArray, OFFSET, np.dtype(np.uint32))
+"""The types of the arguments that `index_report` gives."""
+
+
+def index_report(operation: str, context: Context) -> tuple[ReportWord, int, int]:
+    """What a kernel reports an index out of bounds with: three arguments in a row.
+
+    They are ``GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site``, of
+    `REPORT_TYPES`; the kernel calls ``ga_report_index(word, word_off, site, index,
+    length)``. The next wait for the context then raises IndexError with ``operation``,
+    the index and the length.
+    """
+    word, site = ffi.new("gpudata **"), ffi.new("unsigned int *")
+    check(
+        lib.gpukernel_report_site(word, site, context.pointer, operation.encode()),
+        operation,
+    )
+    return ReportWord(context, word[0]), 0, int(site[0])
+
+
 def _number_dtype(code: int) -> np.dtype[Any]:
-    if code in (SIZE, SSIZE):
-        return np.dtype(np.uint64 if code == SIZE else np.int64)
+    if code in (OFFSET, SIZE, SSIZE):
+        return np.dtype(np.int64 if code == SSIZE else np.uint64)
     return OF_TYPECODE[code]
 
 

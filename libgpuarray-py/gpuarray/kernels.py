@@ -20,7 +20,13 @@ from gpuarray.array import Array
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
+from gpuarray.dtypes import (
+    OFFSET,
+    dtype_to_ctype,
+    dtype_to_typecode,
+    work_ctype,
+    work_dtype,
+)
 from gpuarray.errors import BadType, BadValue
 from gpuarray.kernel import GpuKernel
 from gpuarray.parameters import (
@@ -308,7 +314,7 @@ class ElementwiseKernel:
             pointer = name if one.is_array else f"{name}_all"
             ctype = work_ctype(dtype) if one.is_raw else ctype
             head += [f"GLOBAL_MEM {ctype} *{pointer}", f"ga_size {pointer}_off"]
-            kinds += [BaseArray, np.uint64]
+            kinds += [BaseArray, OFFSET]
             cast = f"(GLOBAL_MEM {ctype} *)((GLOBAL_MEM char *){pointer}"
             moves.append(f"  {pointer} = {cast} + {pointer}_off);")
             if not one.is_array:

@@ -15,9 +15,10 @@ from gpuarray import pickling
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
+from gpuarray.dtypes import OFFSET
 from gpuarray.errors import BadType, BadValue
 from gpuarray.kernel import GpuKernel
-from gpuarray.parameters import Parameter, of_kernel
+from gpuarray.parameters import of_kernel
 from gpuarray.reducing import only_context
 
 
@@ -77,7 +78,7 @@ class RawKernel:
             context = only_context(self.name, arrays)
         else:
             context = find_context(None) if self.context is None else self.context
-        types = self.types or tuple(map(self._type, self._parameters, given))
+        types = self.types or tuple(map(self._type, range(len(given)), given))
         key = context, types
         kernel = self._kernels.get(key)
         if kernel is None:
@@ -118,9 +119,12 @@ class RawKernel:
         is_named = self._parameters[i].name == f"{before.name}_off"
         return i > 0 and before.is_array and is_named
 
-    def _type(self, one: Parameter, value: Any) -> Any:
+    def _type(self, i: int, value: Any) -> Any:
+        one = self._parameters[i]
         if one.is_array:
             return BaseArray
+        if self._is_offset(i) and one.dtype == "u8":
+            return OFFSET
         if one.dtype is not None:
             return one.dtype
         if isinstance(value, np.generic):

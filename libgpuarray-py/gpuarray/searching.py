@@ -11,7 +11,7 @@ import numpy as np
 from gpuarray.base import BaseArray, as_shape, asnumpy, require, require_all
 from gpuarray.codegen import once
 from gpuarray.context import Context
-from gpuarray.dtypes import SIZE, dtype_to_ctype, result_type, work_dtype
+from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype, result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
 from gpuarray.fancy import INT64, take_at
 from gpuarray.kernel import GpuKernel
@@ -76,8 +76,7 @@ def _kernel(context: Context, dtype: DType, side: str) -> Any:
             below = f"!ga_less_{ctype}(x, y)"
         text = SEARCH.replace("{below}", below).replace("{name}", name)
         source = once(support.replace("{t}", ctype)) + text.replace("{t}", ctype)
-        pointer = BaseArray
-        types = [pointer, SIZE, SIZE, pointer, SIZE, SIZE, pointer, SIZE, SIZE, pointer]
+        types = [*[BaseArray, OFFSET, SIZE] * 3, BaseArray]
         kernel = context._kernels[key] = GpuKernel(source, name, types, context)
     return kernel
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from gpuarray.array import Array
 from gpuarray.context import Context
-from gpuarray.dtypes import SIZE
+from gpuarray.dtypes import OFFSET, SIZE
 from gpuarray.fft_text import RADICES, other_source, pass_source, type_words
 from gpuarray.kernel import GpuKernel
 
@@ -150,7 +150,7 @@ def _run_pass(
     wide = out.size >= 1 << 31 or x.size >= 1 << 31
     source = real if x.dtype.kind != "c" else type_words(real, wide)["T"]
     given_types = (radix, real, source, is_first, wide)
-    types = [Array, SIZE] * 3 + [SIZE] * 5 + [_UINT, _UINT, _REALS[real]]
+    types = [Array, OFFSET] * 3 + [SIZE] * 5 + [_UINT, _UINT, _REALS[real]]
     kernel = _kernel(context, pass_source, given_types, types)
     total = out.size // radix
     kernel(
@@ -201,7 +201,7 @@ def _bluestein(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float)
     def kernel(stem: str, types: list[Any], given_type: str) -> GpuKernel:
         return _kernel(context, other_source, (stem, real, given_type, wide), types)
 
-    array = [Array, SIZE]
+    array = [Array, OFFSET]
     own = type_words(real, wide)["T"]
     kernel("fft_chirp_in", array * 3 + [SIZE] * 5 + [_UINT], source)(
         *(padded, padded.offset, x, x.offset, factor, factor.offset),
@@ -262,7 +262,7 @@ def mirrored(x: Any, n: int, axis: int) -> Any:
     real = _real_name(x.dtype)
     wide = out.size >= 1 << 31
     given_types = ("fft_mirror", real, type_words(real, wide)["T"], wide)
-    types = [Array, SIZE] * 2 + [SIZE] * 4
+    types = [Array, OFFSET] * 2 + [SIZE] * 4
     kernel = _kernel(x.context, other_source, given_types, types)
     inner = math.prod(x.shape[axis + 1 :])
     kernel(out, out.offset, x, x.offset, out.size, n, inner, given, n=out.size)

@@ -101,6 +101,7 @@ static void test_kernels(void) {
   const size_t one = 1;
   size_t gs = 0, ls = 0;
   unsigned int count;
+  gpudata *word;
   float x = 0;
   void *args[1] = {&x}, *no_args[1] = {NULL};
   GpuKernel k;
@@ -117,6 +118,7 @@ static void test_kernels(void) {
   REFUSES(gpukernel_call(P(k.k), 1, P(&one), P(&one), 0, args));
   REFUSES(gpukernel_call(k.k, 1, &one, &one, 0, EITHER(no_args, args)));
   REFUSES(gpukernel_property(P(k.k), GA_KERNEL_PROP_NUMARGS, P(&count)));
+  REFUSES(gpukernel_report_site(P(&word), P(&count), P(ctx), P("f")));
   REFUSES(GpuKernel_setarg(P(&k), 0, P(&x)));
   REFUSES(GpuKernel_sched(P(&k), 5, P(&gs), P(&ls)));
   REFUSES(GpuKernel_call(P(&k), 1, P(&one), P(&one), 0, args));

@@ -182,6 +182,11 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   const gpuplan_type type = {GA_FLOAT, 2};
   REFUSES(GpuPlan_function(P(p), P(&value), "f", EITHER(NULL, own_step), NULL, 1,
                            P(&in), 1, P(&type), NULL));
+  GpuArray *filled[1] = {(GpuArray *)(uintptr_t)a};
+  const GpuArray *given[1] = {a};
+  const long long integers[1] = {0};
+  REFUSES(GpuPlan_defer(EITHER(NULL, own_step), NULL, 1, P(filled), 1, P(given),
+                        P(integers)));
   REFUSES(GpuPlan_output(P(p), in));
   CHECK(value == 7);
 }
@@ -224,6 +229,17 @@ static void test_functions(GpuPlan *p, const GpuArray *a) {
   GpuFunction_free(NULL);
 }
 
+static void test_needs(GpuPlan *p) {
+  gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
+  GpuElemwise *ge = GpuElemwise_new(ctx, NULL, "y = x", 2, args, 1, 0);
+  GpuReduction *gr = GpuReduction_extremum(ctx, GA_FLOAT, 0, GA_EXTREMUM_VALUE, NULL);
+  REFUSES(GpuPlan_needs_kernel(P(p), P("KERNEL void f() {}"), P("f")));
+  REFUSES(GpuPlan_needs_elemwise(P(p), P(ge), 2, 0));
+  REFUSES(GpuPlan_needs_reduction(P(p), P(gr), 2, 1));
+  GpuElemwise_free(ge);
+  GpuReduction_free(gr);
+}
+
 static void test_plans(void) {
   const size_t dims[2] = {2, 2};
   GpuArray a;
@@ -241,6 +257,7 @@ static void test_plans(void) {
   test_building(p, &a, in);
   CHECK_OK(GpuPlan_copy(p, &copy, NULL, in));
   CHECK_OK(GpuPlan_output(p, copy));
+  test_needs(p);
   REFUSES(GpuPlan_prepare(P(p)));
   REFUSES(GpuPlan_run(P(p), P(outs), P(ins), NULL));
   REFUSES(GpuPlan_run(p, EITHER(no_outs, outs), ins, NULL));

@@ -1,11 +1,5 @@
 /* Plans whose steps run under conditions: on the null backend. */
-#include "check.h"
-#include "null_context.h"
-
-#include <gpuarray/plan.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "null_plan.h"
 
 /* Counts in data how often it was recorded; copies its input. */
 static int counted(void *data, GpuArray *const *outs, const GpuArray *const *ins,
@@ -27,9 +21,6 @@ static int build(GpuPlan **plan, gpucontext *ctx, seen *calls) {
   const int yes = 1, no = 0;
   GpuPlan *p = NULL;
   int status = GpuPlan_new(&p, ctx, "test");
-#define STEP(call)                                                                     \
-  if (status == GA_NO_ERROR)                                                           \
-  status = (call)
   STEP(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
   STEP(GpuPlan_int_input(p, &count));
   STEP(GpuPlan_int(p, &three, 3));
@@ -45,23 +36,10 @@ static int build(GpuPlan **plan, gpucontext *ctx, seen *calls) {
   STEP(GpuPlan_when(p, 0, NULL, NULL));
   STEP(GpuPlan_choose(p, &chosen, "if", is_zero, then, other));
   STEP(GpuPlan_output(p, chosen));
-#undef STEP
   if (status == GA_NO_ERROR)
     *plan = p;
   else
     GpuPlan_free(p);
-  return status;
-}
-
-static int call(GpuPlan *p, gpucontext *ctx, size_t n, long long count, GpuArray *out,
-                int *failed) {
-  GpuArray x = {0}, *outs[1] = {out};
-  int status = GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER);
-  if (status == GA_NO_ERROR) {
-    const GpuArray *ins[1] = {&x};
-    status = GpuPlan_call(p, outs, ins, &count, failed);
-  }
-  GpuArray_clear(&x);
   return status;
 }
 
@@ -72,7 +50,7 @@ static void test_only_the_branch_taken_is_recorded(gpucontext *ctx) {
   CHECK_OK(build(&p, ctx, &calls));
   for (long long count = 1; count < 10; count++) {
     GpuArray out = {0};
-    CHECK_OK(call(p, ctx, 5, count, &out, NULL));
+    CHECK_OK(call_vector(p, ctx, 5, count, &out, NULL));
     CHECK(out.dimensions[0] == 5);
     CHECK(calls.other == 1 && calls.then == (count < 3 ? 0 : 1));
     GpuArray_clear(&out);
@@ -101,7 +79,7 @@ static void test_what_settles_shapes_is_told_apart(gpucontext *ctx) {
   const long long counts[4] = {0, 4, 7, 4};
   for (int i = 0; i < 4; i++) {
     GpuArray out = {0};
-    CHECK_OK(call(p, ctx, 1, counts[i], &out, NULL));
+    CHECK_OK(call_vector(p, ctx, 1, counts[i], &out, NULL));
     CHECK(out.dimensions[0] == lengths[i]);
     GpuArray_clear(&out);
   }
@@ -123,7 +101,7 @@ static void test_absent_outputs(gpucontext *ctx) {
   CHECK_OK(GpuPlan_output(p, copy));
   for (long long i = 0; i < 2; i++) {
     GpuArray out = {0};
-    CHECK_OK(call(p, ctx, 5, i, &out, NULL));
+    CHECK_OK(call_vector(p, ctx, 5, i, &out, NULL));
     CHECK(out.dimensions[0] == (i ? 5u : 1u));
     GpuArray_clear(&out);
   }
@@ -146,10 +124,10 @@ static void test_an_integer_that_cannot_be_computed(gpucontext *ctx) {
   CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
   CHECK_OK(GpuPlan_choose(p, &chosen, "if", part, copy, x));
   CHECK_OK(GpuPlan_output(p, chosen));
-  CHECK_STATUS(GA_VALUE_ERROR, call(p, ctx, 5, 0, &out, &failed));
+  CHECK_STATUS(GA_VALUE_ERROR, call_vector(p, ctx, 5, 0, &out, &failed));
   CHECK_TEXT("10 // 0");
   CHECK(failed == 1);
-  CHECK_OK(call(p, ctx, 5, 20, &out, &failed));
+  CHECK_OK(call_vector(p, ctx, 5, 20, &out, &failed));
   GpuArray_clear(&out);
   GpuPlan_free(p);
 }
@@ -194,19 +172,17 @@ static void test_branches_are_saved(gpucontext *ctx) {
   CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
   CHECK_OK(GpuPlan_choose(p, &chosen, "if", n, copy, x));
   CHECK_OK(GpuPlan_output(p, chosen));
-  int file = mkstemp(path);
-  CHECK(file >= 0);
-  close(file);
+  make_file(path);
   for (int ran = 0; ran < 2; ran++) { /* with bindings in the file, the second time */
     CHECK_OK(GpuPlan_save(p, path));
     CHECK_OK(GpuPlan_load(&again, ctx, path));
     for (long long i = 0; i < 4; i++) {
       GpuArray out = {0};
-      CHECK_OK(call(again, ctx, 5, i, &out, NULL));
+      CHECK_OK(call_vector(again, ctx, 5, i, &out, NULL));
       CHECK_OK(GpuPlan_info(again, &info));
       CHECK(info.n_launches == (i ? 1u : 0u));
       GpuArray_clear(&out);
-      CHECK_OK(call(p, ctx, 5, i, &out, NULL));
+      CHECK_OK(call_vector(p, ctx, 5, i, &out, NULL));
       GpuArray_clear(&out);
     }
     CHECK(info.n_bindings == 2);
@@ -216,23 +192,15 @@ static void test_branches_are_saved(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
-static void test_failing_allocations(gpucontext *ctx) {
-  for (long n = 0;; n++) {
-    seen calls = {0, 0};
-    GpuPlan *p = NULL;
-    GpuArray out = {0};
-    ga__alloc_fail_at(n);
-    int status = build(&p, ctx, &calls);
-    if (status == GA_NO_ERROR)
-      status = call(p, ctx, 9, 2, &out, NULL);
-    ga__alloc_fail_at(-1);
-    GpuArray_clear(&out);
-    GpuPlan_free(p);
-    if (status == GA_NO_ERROR)
-      break;
-    CHECK(status == GA_MEMORY_ERROR);
-    CHECK(n < 1000);
-  }
+static int trial(gpucontext *ctx) {
+  seen calls = {0, 0};
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int status = build(&p, ctx, &calls);
+  STEP(call_vector(p, ctx, 9, 2, &out, NULL));
+  GpuArray_clear(&out);
+  GpuPlan_free(p);
+  return status;
 }
 
 int main(int argc, char **argv) {
@@ -244,7 +212,7 @@ int main(int argc, char **argv) {
   test_an_integer_that_cannot_be_computed(ctx);
   test_wrong_steps(ctx);
   test_branches_are_saved(ctx);
-  test_failing_allocations(ctx);
+  fail_each_allocation(trial, ctx);
   gpucontext_deref(ctx);
   return check_result(argv[0]);
 }

@@ -1,12 +1,6 @@
 /* Plans whose steps are functions and whose shapes come from integers: on the null
  * backend. */
-#include "check.h"
-#include "null_context.h"
-
-#include <gpuarray/plan.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "null_plan.h"
 
 typedef struct calls {
   int n;
@@ -38,9 +32,6 @@ static int build(GpuPlan **plan, gpucontext *ctx, calls *seen, gpuplan_type type
   unsigned int x, count, two, twice, part;
   GpuPlan *p = NULL;
   int status = GpuPlan_new(&p, ctx, "test");
-#define STEP(call)                                                                     \
-  if (status == GA_NO_ERROR)                                                           \
-  status = (call)
   STEP(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
   STEP(GpuPlan_int_input(p, &count));
   STEP(GpuPlan_int(p, &two, 2));
@@ -49,7 +40,6 @@ static int build(GpuPlan **plan, gpucontext *ctx, calls *seen, gpuplan_type type
   STEP(
       GpuPlan_function(p, &part, "first", first_rows, seen, 2, ins, 1, &type, inplace));
   STEP(GpuPlan_output(p, part));
-#undef STEP
   if (status == GA_NO_ERROR)
     *plan = p;
   else
@@ -58,18 +48,6 @@ static int build(GpuPlan **plan, gpucontext *ctx, calls *seen, gpuplan_type type
 }
 
 static const gpuplan_type vector = {GA_FLOAT, 1};
-
-static int call(GpuPlan *p, gpucontext *ctx, size_t n, long long count, GpuArray *out,
-                int *failed) {
-  GpuArray x = {0}, *outs[1] = {out};
-  int status = GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER);
-  if (status == GA_NO_ERROR) {
-    const GpuArray *ins[1] = {&x};
-    status = GpuPlan_call(p, outs, ins, &count, failed);
-  }
-  GpuArray_clear(&x);
-  return status;
-}
 
 static GpuArray kept;
 
@@ -110,7 +88,7 @@ static void test_a_function_is_recorded(gpucontext *ctx) {
   const long long counts[4] = {2, 3, 2, 3};
   for (int i = 0; i < 4; i++) {
     GpuArray out = {0};
-    CHECK_OK(call(p, ctx, 9, counts[i], &out, NULL));
+    CHECK_OK(call_vector(p, ctx, 9, counts[i], &out, NULL));
     CHECK(out.dimensions[0] == 2 * (size_t)counts[i]);
     CHECK(seen.n == (i < 2 ? i + 1 : 2)); /* later runs replay */
     GpuArray_clear(&out);
@@ -143,7 +121,7 @@ static void test_failures(gpucontext *ctx) {
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_int_input(NULL, &value));
   CHECK(value == 77);
   seen.fail = GA_IMPL_ERROR;
-  CHECK_STATUS(GA_IMPL_ERROR, call(p, ctx, 9, 2, &out, &failed));
+  CHECK_STATUS(GA_IMPL_ERROR, call_vector(p, ctx, 9, 2, &out, &failed));
   CHECK(failed == 2); /* after the integers */
   seen.fail = GA_NO_ERROR;
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_save(NULL, "/nowhere"));
@@ -156,7 +134,7 @@ static void test_failures(gpucontext *ctx) {
   CHECK_TEXT("run it by GpuPlan_call");
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_bind(p, ins, NULL));
   CHECK(out.data == NULL);
-  CHECK_OK(call(p, ctx, 9, 2, &out, NULL)); /* and still works */
+  CHECK_OK(call_vector(p, ctx, 9, 2, &out, NULL)); /* and still works */
   GpuArray_clear(&out);
   GpuArray_clear(&x);
   GpuPlan_free(p);
@@ -168,7 +146,7 @@ static void test_a_result_of_another_type(gpucontext *ctx) {
   GpuArray out = {0};
   const gpuplan_type other = {GA_DOUBLE, 1};
   CHECK_OK(build(&p, ctx, &seen, other, NULL));
-  CHECK_STATUS(GA_INVALID_ERROR, call(p, ctx, 9, 2, &out, NULL));
+  CHECK_STATUS(GA_INVALID_ERROR, call_vector(p, ctx, 9, 2, &out, NULL));
   CHECK_TEXT("announced as float64 of 1 axes");
   GpuPlan_free(p);
 }
@@ -225,17 +203,15 @@ static void test_a_recorded_function_is_saved(gpucontext *ctx) {
   GpuPlan *p = NULL, *again = NULL;
   GpuArray out = {0};
   CHECK_OK(build(&p, ctx, &seen, vector, NULL));
-  CHECK_OK(call(p, ctx, 9, 2, &out, NULL));
+  CHECK_OK(call_vector(p, ctx, 9, 2, &out, NULL));
   GpuArray_clear(&out);
-  int file = mkstemp(path);
-  CHECK(file >= 0);
-  close(file);
+  make_file(path);
   CHECK_OK(GpuPlan_save(p, path));
   CHECK_OK(GpuPlan_load(&again, ctx, path));
-  CHECK_OK(call(again, ctx, 9, 2, &out, NULL));
+  CHECK_OK(call_vector(again, ctx, 9, 2, &out, NULL));
   CHECK(out.dimensions[0] == 4 && seen.n == 1);
   GpuArray_clear(&out);
-  CHECK_STATUS(GA_UNSUPPORTED_ERROR, call(again, ctx, 9, 3, &out, &failed));
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR, call_vector(again, ctx, 9, 3, &out, &failed));
   CHECK_TEXT("first: this step is a function of the program that saved the plan");
   CHECK(failed == 2);
   GpuPlan_free(again);
@@ -252,37 +228,27 @@ static void test_integer_inputs_are_saved(gpucontext *ctx) {
   CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 1));
   CHECK_OK(GpuPlan_broadcast(p, &shaped, "length", x, 1, &n));
   CHECK_OK(GpuPlan_output(p, shaped));
-  int file = mkstemp(path);
-  CHECK(file >= 0);
-  close(file);
+  make_file(path);
   CHECK_OK(GpuPlan_save(p, path));
   CHECK_OK(GpuPlan_load(&again, ctx, path));
   remove(path);
   GpuArray out = {0};
-  CHECK_OK(call(again, ctx, 1, 5, &out, NULL));
+  CHECK_OK(call_vector(again, ctx, 1, 5, &out, NULL));
   CHECK(out.dimensions[0] == 5);
   GpuArray_clear(&out);
   GpuPlan_free(again);
   GpuPlan_free(p);
 }
 
-static void test_failing_allocations(gpucontext *ctx) {
-  for (long n = 0;; n++) {
-    calls seen = {0};
-    GpuPlan *p = NULL;
-    GpuArray out = {0};
-    ga__alloc_fail_at(n);
-    int status = build(&p, ctx, &seen, vector, NULL);
-    if (status == GA_NO_ERROR)
-      status = call(p, ctx, 9, 2, &out, NULL);
-    ga__alloc_fail_at(-1);
-    GpuArray_clear(&out);
-    GpuPlan_free(p);
-    if (status == GA_NO_ERROR)
-      break;
-    CHECK(status == GA_MEMORY_ERROR);
-    CHECK(n < 1000);
-  }
+static int trial(gpucontext *ctx) {
+  calls seen = {0};
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int status = build(&p, ctx, &seen, vector, NULL);
+  STEP(call_vector(p, ctx, 9, 2, &out, NULL));
+  GpuArray_clear(&out);
+  GpuPlan_free(p);
+  return status;
 }
 
 int main(void) {
@@ -294,7 +260,7 @@ int main(void) {
   test_integers(ctx);
   test_a_recorded_function_is_saved(ctx);
   test_integer_inputs_are_saved(ctx);
-  test_failing_allocations(ctx);
+  fail_each_allocation(trial, ctx);
   gpucontext_deref(ctx);
   return check_result("plan_function");
 }

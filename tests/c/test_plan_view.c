@@ -1,11 +1,6 @@
 /* Plans on the null backend: views by integers that each run gives, how many signatures
  * are kept, and memory that stays between runs. */
-#include <unistd.h>
-
-#include "check.h"
-#include "null_context.h"
-
-#include <gpuarray/plan.h>
+#include "null_plan.h"
 
 static const gpuelemwise_arg x_in = {"x", GA_FLOAT, GE_READ};
 static const gpuelemwise_arg out = {"out", GA_FLOAT, GE_WRITE};
@@ -35,9 +30,6 @@ static int build(GpuPlan **plan, gpucontext *ctx, unsigned int *last) {
   int status = GpuPlan_new(&p, ctx, "parts");
   if (status != GA_NO_ERROR)
     return status;
-#define STEP(call)                                                                     \
-  if (status == GA_NO_ERROR)                                                           \
-  status = (call)
   STEP(GpuPlan_input(p, &x, GA_FLOAT, 2, 0));
   STEP(GpuPlan_int_input(p, &i));
   STEP(GpuPlan_int(p, &one, 1));
@@ -49,7 +41,6 @@ static int build(GpuPlan **plan, gpucontext *ctx, unsigned int *last) {
   STEP(GpuPlan_index(p, &part, "part", x, 1, rows, bounds));
   STEP(add_double(p, &twice, part));
   STEP(GpuPlan_output(p, twice));
-#undef STEP
   if (status == GA_NO_ERROR) {
     *plan = p;
     *last = i;
@@ -67,12 +58,6 @@ static int run(GpuPlan *p, GpuArray *result, gpucontext *ctx, size_t n, long lon
         GpuPlan_call(p, (GpuArray *[]){result}, (const GpuArray *[]){&x}, &i, NULL);
   GpuArray_clear(&x);
   return status;
-}
-
-static gpuplan_info info_of(GpuPlan *p) {
-  gpuplan_info info = {0};
-  CHECK_OK(GpuPlan_info(p, &info));
-  return info;
 }
 
 static void check_parts(GpuPlan *p, gpucontext *ctx) {
@@ -236,9 +221,7 @@ static void test_saved(gpucontext *ctx) {
   GpuPlan *p = NULL, *again = NULL;
   unsigned int i;
   char path[] = "/tmp/gpuarray-plan-XXXXXX";
-  int file = mkstemp(path);
-  CHECK(file >= 0);
-  close(file);
+  make_file(path);
   CHECK_OK(build(&p, ctx, &i));
   CHECK_OK(GpuPlan_save(p, path));
   CHECK_OK(GpuPlan_load(&again, ctx, path));
@@ -324,23 +307,15 @@ static void test_memory_that_stays(gpucontext *ctx) {
   CHECK(after.live == before.live);
 }
 
-static void test_failing_allocations(gpucontext *ctx) {
-  for (long n = 0;; n++) {
-    GpuPlan *p = NULL;
-    GpuArray r = {0};
-    unsigned int i;
-    ga__alloc_fail_at(n);
-    int status = build(&p, ctx, &i);
-    if (status == GA_NO_ERROR)
-      status = run(p, &r, ctx, 9, 1);
-    ga__alloc_fail_at(-1);
-    GpuArray_clear(&r);
-    GpuPlan_free(p);
-    if (status == GA_NO_ERROR)
-      break;
-    CHECK(status == GA_MEMORY_ERROR);
-    CHECK(n < 1000);
-  }
+static int trial(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray r = {0};
+  unsigned int i;
+  int status = build(&p, ctx, &i);
+  STEP(run(p, &r, ctx, 9, 1));
+  GpuArray_clear(&r);
+  GpuPlan_free(p);
+  return status;
 }
 
 int main(void) {
@@ -353,7 +328,7 @@ int main(void) {
   test_saved(ctx);
   test_how_many_are_kept(ctx);
   test_memory_that_stays(ctx);
-  test_failing_allocations(ctx);
+  fail_each_allocation(trial, ctx);
   gpucontext_deref(ctx);
   return check_result("plan views");
 }

@@ -85,6 +85,23 @@ static void test_each_queue_tells_of_its_launches(gpucontext *ctx, gpukernel *k)
   gpuqueue_release(q);
 }
 
+static void test_a_users_kernel_reports(gpucontext *ctx, gpukernel *k) {
+  gpudata *word = NULL, *own;
+  unsigned int site = 0, again = 1, other;
+  CHECK_OK(gpukernel_report_site(&word, &site, ctx, "mine"));
+  CHECK_OK(gpukernel_report_site(&word, &again, ctx, "mine"));
+  CHECK(site == again && launch(k, "mine", &other) == word->memory && site == other);
+  report(word->memory, site, 5, 2);
+  CHECK_STATUS(GA_INDEX_ERROR, gpucontext_sync(ctx));
+  CHECK_TEXT("mine: index 5 is out of bounds for an axis of length 2");
+  own = word;
+  CHECK_STATUS(GA_VALUE_ERROR, gpukernel_report_site(&word, &site, ctx, NULL));
+  CHECK_TEXT("name of the operation");
+  CHECK_STATUS(GA_VALUE_ERROR, gpukernel_report_site(NULL, &site, ctx, "mine"));
+  CHECK_STATUS(GA_VALUE_ERROR, gpukernel_report_site(&word, NULL, ctx, "mine"));
+  CHECK(word == own);
+}
+
 /* Past a thousand sites the operation is not told, but the index is. */
 static void test_sites_are_bounded(gpucontext *ctx, gpukernel *k) {
   unsigned int site = 0;
@@ -132,6 +149,7 @@ int main(void) {
   gpukernel *k = any_kernel(ctx);
   test_a_report_fails_the_next_wait_once(ctx, k);
   test_each_queue_tells_of_its_launches(ctx, k);
+  test_a_users_kernel_reports(ctx, k);
   test_sites_are_bounded(ctx, k);
   test_the_users_buffer(ctx);
   gpucontext_deref(ctx);

@@ -18,7 +18,9 @@ static void test_each_type_gives_itself(void) {
   CHECK(gpuarray_get_type(GA_BFLOAT16)->typecode == GA_BFLOAT16);
   CHECK(strcmp(gpuarray_get_type(GA_USHORT16)->cluda_name, "ga_ushort16") == 0);
   CHECK(gpuarray_get_type(GA_BUFFER)->size == sizeof(void *));
-  const int unknown[] = {GA_NBASE, GA_DELIM, GA_NVEC, 18, -2, -1000, 1 << 30};
+  CHECK(gpuarray_get_type(GA_OFFSET)->typecode == GA_OFFSET);
+  CHECK(strcmp(gpuarray_get_type(GA_OFFSET)->cluda_name, "ga_size") == 0);
+  const int unknown[] = {GA_NBASE, GA_DELIM, GA_NVEC, 18, -3, -1000, 1 << 30};
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
     const gpuarray_type *type = gpuarray_get_type(unknown[i]);
     CHECK(type->typecode == -1 && type->size == 0 && type->cluda_name == NULL);

@@ -1,12 +1,15 @@
 """Kernels of one's own, from Python: whole sources, expressions, reductions."""
 
+import os
 import pickle
+from pathlib import Path
 
 import gpuarray
 import numpy as np
 import pytest
 from gpuarray import ElementwiseKernel, RawKernel, ReductionKernel
 from gpuarray.errors import BadType, BadValue, KernelError
+from gpuarray.kernel import REPORT_TYPES, index_report
 from gpuarray.parameters import of_kernel, parse
 from judge import assert_same
 from layouts import LAYOUTS, pair, values
@@ -26,6 +29,43 @@ def on(context, host):
 
 
 # ---- whole sources ----
+
+
+@pytest.mark.oclgrind
+def test_an_offset_is_that_of_the_array_before_it(context):
+    types = [gpuarray.Array, gpuarray.OFFSET, "float32", "uint32"]
+    scale = gpuarray.GpuKernel(SCALE, "scale", types, context)
+    host = values("float32", (9,))
+    device = on(context, host)
+    view = device[3:7]
+    scale(view, view.offset, 2, 4, n=4)
+    host[3:7] *= 2
+    assert_same(device, host)
+    with pytest.raises(BadValue, match=r"argument 0 is an offset .* no GA_BUFFER"):
+        gpuarray.GpuKernel(SCALE, "scale", types[1:], context)
+
+
+TAKE = """
+KERNEL void take_one(GLOBAL_MEM ga_float *x, ga_long index, ga_long length,
+                     GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site) {
+  if (index < 0 || index >= length)
+    ga_report_index(word, word_off, site, index, length);
+  else
+    x[index] = 1;
+}
+"""
+
+
+def test_a_kernel_reports_an_index_to_the_next_wait(context):
+    types = [gpuarray.Array, "int64", "int64", *REPORT_TYPES]
+    take_one = gpuarray.GpuKernel(TAKE, "take_one", types, context)
+    x = gpuarray.zeros(4, "float32", context=context)
+    take_one(x, 3, 4, *index_report("mine", context), blocks=1, threads=1)
+    assert np.asarray(x).tolist() == [0, 0, 0, 1]
+    take_one(x, 7, 4, *index_report("mine", context), blocks=1, threads=1)
+    with pytest.raises(IndexError, match=r"mine: index 7 .* an axis of length 4"):
+        np.asarray(x)
+    assert np.asarray(x).tolist() == [0, 0, 0, 1]
 
 
 @pytest.mark.oclgrind
@@ -256,3 +296,25 @@ def test_kernels_are_pickled_after_they_were_used(context):
     ):
         expected = kernel(x).get()
         assert_same(pickle.loads(pickle.dumps(kernel))(x), expected)
+
+
+def test_a_compiled_kernel_takes_little_memory(context):
+    """Intel's runtime keeps 3 MB of each program that it compiled from a source."""
+    name = f"grows_{context.name.replace(':', '_')}"
+    count = 6
+
+    def make(number):
+        text = f"x[GID_0] = sin(x[GID_0]) + {number};"
+        source = f"KERNEL void {name}(GLOBAL_MEM ga_float *x) {{ {text} }}"
+        return gpuarray.GpuKernel(source, name, [gpuarray.Array], context)
+
+    kernels = [make(0)]  # the compiler itself
+    before = resident()
+    kernels += [make(number + 1) for number in range(count)]
+    assert resident() - before < count * 1.5e6
+
+
+def resident():
+    """Bytes of this process in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

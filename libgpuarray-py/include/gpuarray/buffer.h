@@ -233,8 +233,11 @@ typedef enum _ga_usefl {
 } ga_usefl;
 
 /* Compiles CLUDA source and takes the kernel `fname` from it. `typecodes` has GA_BUFFER
- * for a pointer. On a compile failure *err_str, if wanted, is the log and the numbered
- * source; the caller frees it with free(). */
+ * for a pointer, GA_OFFSET for the bytes from the start of its buffer to where an array
+ * begins in it (a ga_size behind the pointer; GA_VALUE_ERROR where none stands before
+ * it), else the code of a number. A plan that records a launch gives offsets anew at
+ * each run, other numbers stay as recorded. On a compile failure *err_str, if wanted,
+ * is the log and the numbered source; the caller frees it with free(). */
 gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **strings,
                           const size_t *lengths, const char *fname,
                           unsigned int numargs, const int *typecodes, int flags,
@@ -249,6 +252,14 @@ int gpukernel_setarg(gpukernel *k, unsigned int i, void *a);
  * of gpukernel_setarg. */
 int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t *ls,
                    size_t shared, void **args);
+/* What a kernel reports an index out of bounds with: `*word`, borrowed, is its argument
+ * GLOBAL_MEM ga_uint *word, and *site its ga_uint; between them stands an offset, of 0
+ * (GA_OFFSET). It calls ga_report_index(word, word_off, site, index, length) of the
+ * prelude and goes on with an index that is in bounds. The next wait on the context
+ * then fails once with GA_INDEX_ERROR; its text has `operation` and the thread's label
+ * as of now. GA_MEMORY_ERROR where no word can be made. */
+int gpukernel_report_site(gpudata **word, unsigned int *site, gpucontext *ctx,
+                          const char *operation);
 /* Writes a property of the kernel, or of its context, to *res, whose type the list of
  * properties gives. */
 int gpukernel_property(gpukernel *k, int prop_id, void *res);

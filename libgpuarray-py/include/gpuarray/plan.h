@@ -144,6 +144,15 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                      gpuplan_function function, void *data, unsigned int n_in,
                      const unsigned int *ins, unsigned int n_out,
                      const gpuplan_type *results, const int *inplace);
+/* For a step's function, on arrays that it was given and that it made: each run calls
+ * `function`, between what is recorded before and after. It gets these arrays, then
+ * with memory, and these integers; it fills outs, which keep their shapes and places,
+ * and may read elements, wait and fail, which ends the run. Where no array is one of a
+ * recording it is called at once. `data` must live as long as the plan. A binding with
+ * such a call is never part of a graph, nor of a file. */
+int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
+                  GpuArray *const *outs, unsigned int n_in, const GpuArray *const *ins,
+                  const long long *ints);
 
 /* Steps that are added from here on run only where each of the n host integers
  * conditions[i] is true (not zero), or false where wanted[i] is 0; n = 0 ends it. They
@@ -160,6 +169,21 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
 
 /* The next result of the plan. A value may be returned more than once. */
 int GpuPlan_output(GpuPlan *p, unsigned int value);
+
+/* Tell of a kernel that a step's function will launch, so that GpuPlan_prepare compiles
+ * it with all others and a file of the plan has it; kernels that nobody tells of are
+ * compiled when a signature is bound. Texts are copied, objects are only read. The
+ * kernel `name` of a CLUDA source: gpukernel_init with this source and name then finds
+ * it. What the source declares should have names that no other source has, or it is
+ * compiled apart. A name has less than 64 characters. */
+int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name);
+/* What GpuElemwise_call may need for arrays of at most `nd` axes. Bit i of `singles`
+ * says that the i-th argument that is no output always has one element. */
+int GpuPlan_needs_elemwise(GpuPlan *p, GpuElemwise *ge, unsigned int nd,
+                           unsigned int singles);
+/* What GpuReduction_apply may need for inputs of `nd` axes, over those of the bits. */
+int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
+                            unsigned int axes);
 
 /* Compiles every kernel the plan can need for arrays under 2^31 elements, in one go. */
 int GpuPlan_prepare(GpuPlan *p);

@@ -1,0 +1,219 @@
+/* Writes the bindings of a plan to its file. */
+#include "c/array.h"
+#include "c/plan_bindings.h"
+#include "c/report.h"
+
+static bool is_word(const gpudata *buffer) {
+  return (buffer->flags & GA_BUFFER_WORD) != 0;
+}
+
+/* The constant that lies in a buffer, or n_values. */
+static unsigned int find_constant(const GpuPlan *p, const gpudata *buffer) {
+  unsigned int i = 0;
+  while (i < p->n_values && p->values[i].constant.data != buffer)
+    i++;
+  return i;
+}
+
+static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                       const gpudata *buffer) {
+  unsigned int kind = NO_BUFFER, number = 0;
+  if (buffer != NULL && buffer->tape != NULL) {
+    kind = OF_SLOT;
+    number = ga__tape_slot(buffer);
+  } else if (buffer != NULL && is_word(buffer)) {
+    kind = OF_REPORTS;
+  } else if (buffer != NULL) {
+    number = find_constant(p, buffer);
+    kind = number < p->n_values ? OF_CONSTANT : OF_FILE;
+    if (kind == OF_FILE)
+      for (number = 0; number < more->n && more->list[number] != buffer; number++)
+        ;
+  }
+  ga__put_int(out, kind);
+  ga__put_int(out, number);
+}
+
+/* Lists the other buffers that the tape holds, and writes their bytes. */
+static int put_extras(ga_strbuf *out, extras *more, const GpuPlan *p,
+                      const ga_tape *tape) {
+  more->list = ga__alloc(tape->n_held + 1, sizeof(gpudata *));
+  if (more->list == NULL)
+    return GA_MEMORY_ERROR;
+  for (size_t i = 0; i < tape->n_held; i++) {
+    gpudata *buffer = tape->held[i];
+    bool known = is_word(buffer) || find_constant(p, buffer) < p->n_values;
+    for (unsigned int k = 0; k < more->n; k++)
+      known |= more->list[k] == buffer;
+    if (!known)
+      more->list[more->n++] = buffer;
+  }
+  ga__put_int(out, more->n);
+  for (unsigned int i = 0; i < more->n; i++) {
+    gpudata *buffer = more->list[i];
+    char *bytes = ga__alloc(buffer->size + 1, 1);
+    int status =
+        bytes ? ga__buffer_read(bytes, buffer, 0, buffer->size) : GA_MEMORY_ERROR;
+    if (status == GA_NO_ERROR)
+      ga__put_bytes(out, bytes, buffer->size);
+    ga__free(bytes);
+    GA_TRY(status);
+  }
+  return GA_NO_ERROR;
+}
+
+static void put_slots(ga_strbuf *out, const ga_tape *tape) {
+  ga__put_int(out, tape->n_slots);
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *s = tape->slots[i];
+    ga__put_int(out, s->buffer.size);
+    ga__put_int(out, s->born);
+    ga__put_int(out, s->died);
+    ga__put_int(out, s->input);
+  }
+}
+
+static void put_launch(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                       const ga_saved_kernels *kernels, const command *c) {
+  const ga_launch *l = &c->launch;
+  const char *operation, *label;
+  unsigned int number = 0;
+  while (kernels->list[number] != c->kernel)
+    number++;
+  ga__put_int(out, number);
+  ga__put_int(out, l->nd);
+  for (unsigned int i = 0; i < l->nd; i++) {
+    ga__put_int(out, l->grid[i]);
+    ga__put_int(out, l->block[i]);
+  }
+  ga__put_int(out, l->shared);
+  ga__put_int(out, l->n_args);
+  for (unsigned int i = 0; i < l->n_args; i++) {
+    const ga_arg *a = &c->recorded[i];
+    ga__put_int(out, (uint64_t)a->kind);
+    ga__put_int(out, a->kind == GA_ARG_MEMORY && a->is_read_only);
+    put_buffer(out, p, more, a->buffer);
+    ga__put_bytes(out, a->value.bytes, a->kind == GA_ARG_MEMORY ? 0 : a->size);
+    if (ga__arg_is_site(c->recorded, i)) {
+      ga__report_names(&operation, &label, p->context, (unsigned int)a->value.u64);
+      ga__put_text(out, operation);
+      ga__put_text(out, label);
+    }
+  }
+}
+
+static void put_operand(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                        const ga_blas_operand *o) {
+  put_buffer(out, p, more, o->buffer);
+  ga__put_int(out, o->offset);
+  ga__put_int(out, (uint64_t)o->ld);
+  ga__put_int(out, (uint64_t)o->step);
+}
+
+static void put_product(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                        const ga_blas_call *call) {
+  const uint64_t words[10] = {(uint64_t)call->routine,
+                              (uint64_t)call->epilogue,
+                              (uint64_t)call->typecode,
+                              call->is_tf32,
+                              (uint64_t)call->ta,
+                              (uint64_t)call->tb,
+                              call->m,
+                              call->n,
+                              call->k,
+                              call->batch};
+  for (unsigned int i = 0; i < 10; i++)
+    ga__put_int(out, words[i]);
+  for (unsigned int i = 0; i < 2; i++) {
+    ga__put_double(out, call->alpha[i]);
+    ga__put_double(out, call->beta[i]);
+  }
+  put_operand(out, p, more, &call->a);
+  put_operand(out, p, more, &call->b);
+  put_operand(out, p, more, &call->c);
+  put_operand(out, p, more, &call->bias);
+}
+
+static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                        const ga_saved_kernels *kernels, const command *c) {
+  const transfer *t = &c->u.move;
+  ga__put_int(out, (uint64_t)c->kind);
+  ga__put_text(out, c->label);
+  switch (c->kind) {
+  case LAUNCH:
+    put_launch(out, p, more, kernels, c);
+    return;
+  case PRODUCT:
+    put_product(out, p, more, &c->u.product);
+    return;
+  case COPY:
+  case FILL:
+    put_buffer(out, p, more, t->to);
+    ga__put_int(out, t->to_offset);
+    put_buffer(out, p, more, t->from);
+    ga__put_int(out, t->from_offset);
+    ga__put_int(out, t->size);
+    ga__put_int(out, t->byte);
+    return;
+  case CALL: /* of no binding that is written */
+    return;
+  }
+}
+
+static void put_output(ga_strbuf *out, const GpuPlan *p, const extras *more,
+                       const GpuArray *a) {
+  put_buffer(out, p, more, a->data);
+  ga__put_int(out, a->offset);
+  ga__put_int(out, (uint64_t)a->flags);
+  ga__put_int(out, (uint64_t)a->typecode);
+  ga__put_int(out, a->nd);
+  for (unsigned int i = 0; i < a->nd; i++) {
+    ga__put_int(out, a->dimensions[i]);
+    ga__put_int(out, (uint64_t)a->strides[i]);
+  }
+}
+
+static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *kernels,
+                     const ga_bound *b) {
+  extras more = {0};
+  ga__put_int(out, p->signature_length);
+  for (size_t i = 0; i < p->signature_length; i++)
+    ga__put_int(out, b->signature[i]);
+  int status = put_extras(out, &more, p, b->tape);
+  if (status == GA_NO_ERROR) {
+    put_slots(out, b->tape);
+    ga__put_int(out, b->tape->n_commands);
+    for (size_t i = 0; i < b->tape->n_commands; i++)
+      put_command(out, p, &more, kernels, &b->tape->commands[i]);
+    for (unsigned int i = 0; i < b->n_outputs; i++)
+      put_output(out, p, &more, &b->outputs[i]);
+    status = ga__strbuf_status(out);
+  }
+  ga__free(more.list);
+  return status;
+}
+
+/* The next binding, from the oldest on, that does not call into this process. */
+static const ga_bound *savable(const ga_bound *b) {
+  while (b != NULL && ga__tape_defers(b->tape))
+    b = b->previous;
+  return b;
+}
+
+/* The latest used comes last, as ga__bound_add wants it. */
+int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels,
+                     const GpuPlan *p) {
+  unsigned int n = 0;
+  for (const ga_bound *b = savable(p->oldest); b; b = savable(b->previous))
+    n++;
+  ga__put_int(out, n);
+  for (const ga_bound *b = savable(p->oldest); b; b = savable(b->previous)) {
+    ga_strbuf one = {0};
+    int status = put_bound(&one, p, kernels, b);
+    if (status == GA_NO_ERROR)
+      ga__put_bytes(out, one.text, one.length);
+    ga__strbuf_clear(&one);
+    GA_TRY(status);
+  }
+  return ga__strbuf_status(out);
+}

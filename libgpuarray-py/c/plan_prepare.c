@@ -1,0 +1,164 @@
+/* The kernels that a plan may launch, compiled before it runs: those of its steps, and
+ * those that it was told of. */
+#include "c/blas.h"
+#include "c/elemwise_run.h"
+#include "c/plan.h"
+#include "c/reduce_object.h"
+#include "c/reduction.h"
+
+#include <string.h>
+
+#define STEP_SOURCES 6 /* the most that one kind of step or need has */
+
+/* ---- what functions need ---- */
+
+/* Takes the sources in every case. */
+static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n) {
+  int status = GA_NO_ERROR;
+  if (p->n_needs + n > p->needs_capacity) {
+    unsigned int wanted = 2 * p->needs_capacity + n;
+    ga_source *bigger = ga__realloc(p->needs, wanted, sizeof *bigger);
+    if (bigger != NULL) {
+      p->needs = bigger;
+      p->needs_capacity = wanted;
+    } else
+      status = GA_MEMORY_ERROR;
+  }
+  for (unsigned int i = 0; i < n; i++)
+    if (status == GA_NO_ERROR)
+      p->needs[p->n_needs++] = sources[i];
+    else
+      ga__strbuf_clear(&sources[i].body);
+  return status;
+}
+
+int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name) {
+  GA_TRY(ga__plan_check_given(p, "kernel", source, name));
+  ga_source one = {0};
+  if (strlen(name) >= sizeof one.name || *name == '\0' || *source == '\0')
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, kernel %s: its name has %zu characters, expected 1 to "
+                   "%zu, and its source %zu",
+                   p->name, name, strlen(name), sizeof one.name - 1, strlen(source));
+  memcpy(one.name, name, strlen(name) + 1);
+  ga__strbuf_add(&one.body, source);
+  GA_TRY(ga__strbuf_status(&one.body));
+  return take_sources(p, &one, 1);
+}
+
+/* Checks what is needed for arrays of `nd` axes of a context. */
+static int check_need(const GpuPlan *p, const char *what, const gpucontext *ctx,
+                      unsigned int nd) {
+  if (ctx != p->context)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: it is on %s, the plan on %s", p->name,
+                   what, ctx->name, p->context->name);
+  return ga__plan_check_axes(p, what, nd);
+}
+
+int GpuPlan_needs_elemwise(GpuPlan *p, GpuElemwise *ge, unsigned int nd,
+                           unsigned int singles) {
+  ga_source sources[STEP_SOURCES];
+  unsigned int n;
+  GA_TRY(ga__plan_check_given(p, "elementwise kernel", ge, ge));
+  GA_TRY(check_need(p, "elementwise kernel", ge->context, nd));
+  GA_TRY(ga__elemwise_sources(sources, &n, ge, nd, singles));
+  return take_sources(p, sources, n);
+}
+
+int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
+                            unsigned int axes) {
+  ga_source sources[STEP_SOURCES];
+  unsigned int n;
+  GA_TRY(ga__plan_check_given(p, "reduction", gr, gr));
+  GA_TRY(check_need(p, "reduction", gr->context, nd));
+  if (nd < 32 && axes >> nd != 0)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, reduction: axes 0x%x of arrays that have %u", p->name,
+                   axes, nd);
+  GA_TRY(ga__reduction_sources(sources, &n, gr, nd, axes));
+  return take_sources(p, sources, n);
+}
+
+/* ---- what steps need ---- */
+
+/* Inputs of an elementwise step that have one element whatever the shapes are. */
+static unsigned int scalar_inputs(const GpuPlan *p, const ga_step *s) {
+  unsigned int mask = 0;
+  for (unsigned int i = 0; i < s->n_in && i < 32; i++) {
+    const ga_value *v = &p->values[s->ins[i]];
+    unsigned int all = v->nd >= 32 ? ~0u : (1u << v->nd) - 1;
+    if (!v->integer && (s->stretch[i] & all) == all)
+      mask |= 1u << i;
+  }
+  return mask;
+}
+
+/* The sources of the kernels a step may launch. */
+static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
+                        const ga_step *s) {
+  *n = 0;
+  switch (s->kind) {
+  case GA_STEP_ELEMWISE:
+    return ga__elemwise_sources(out, n, s->elemwise,
+                                ga__plan_joint_rank(p, s->n_in, s->ins),
+                                scalar_inputs(p, s));
+  case GA_STEP_REDUCE:
+    return ga__reduction_sources(out, n, s->reduction,
+                                 ga__plan_joint_rank(p, s->n_in, s->ins), s->axes);
+  case GA_STEP_GEMV:
+  case GA_STEP_GEMM:
+    return ga__blas_sources(out, n, p->context, p->values[s->ins[0]].typecode,
+                            s->kind == GA_STEP_GEMM);
+  default:
+    return GA_NO_ERROR;
+  }
+}
+
+static int copy_source(ga_source *out, const ga_source *source) {
+  *out = *source;
+  out->body = (ga_strbuf){0};
+  ga__strbuf_add(&out->body, source->body.text);
+  return ga__strbuf_status(&out->body);
+}
+
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
+  size_t room = (size_t)p->n_steps * STEP_SOURCES + p->n_needs + 1;
+  ga_source *sources = ga__alloc(room, sizeof *sources);
+  int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+  unsigned int total = 0;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
+    unsigned int more = 0;
+    status = step_sources(sources + total, &more, p, &p->steps[i]);
+    total += more;
+  }
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_needs; i++)
+    status = copy_source(&sources[total++], &p->needs[i]);
+  if (status == GA_NO_ERROR) {
+    *out = sources;
+    *n = total;
+  } else
+    ga__plan_free_sources(sources, total);
+  return status;
+}
+
+void ga__plan_free_sources(ga_source *sources, unsigned int n) {
+  for (unsigned int i = 0; i < n; i++)
+    ga__strbuf_clear(&sources[i].body);
+  ga__free(sources);
+}
+
+int GpuPlan_prepare(GpuPlan *p) {
+  ga_source *sources;
+  unsigned int n;
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+  GA_TRY(ga__plan_sources(&sources, &n, p));
+  const ga_source **list = ga__alloc(n + 1, sizeof *list);
+  int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+  for (unsigned int i = 0; list && i < n; i++)
+    list[i] = &sources[i];
+  if (status == GA_NO_ERROR && n > 0)
+    status = ga__kernel_prepare(p->context, n, list);
+  ga__plan_free_sources(sources, n);
+  ga__free((void *)list);
+  return status;
+}

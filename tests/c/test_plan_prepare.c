@@ -1,0 +1,199 @@
+/* What a plan compiles before it runs: kernels that its functions need, too. */
+#include "null_plan.h"
+
+#include <gpuarray/kernel.h>
+
+static int compiles; /* programs */
+
+static int watched_compile(void **program, void *device, const char *source,
+                           ga_strbuf *log) {
+  compiles++;
+  return ga__null_backend.compile(program, device, source, log);
+}
+
+static gpucontext *open_watched(void) {
+  gpucontext *ctx = open_null();
+  hooked.compile = watched_compile;
+  compiles = 0;
+  return ctx;
+}
+
+static gpucontext_cache cache_of(gpucontext *ctx) {
+  gpucontext_cache info;
+  CHECK_OK(gpucontext_cache_info(ctx, &info));
+  return info;
+}
+
+static const char first[] = "KERNEL void first(GLOBAL_MEM float *x) {}";
+static const char second[] = "KERNEL void second(GLOBAL_MEM float *x) {}";
+static gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
+
+/* 2 x for a matrix, and what functions would need besides. */
+static int build(GpuPlan **plan, gpucontext *ctx) {
+  unsigned int x, y;
+  const unsigned int none = 0;
+  const int over = -1;
+  gpuplan_elemwise step = {.size = sizeof step,
+                           .label = "double",
+                           .expr = "y = x + x",
+                           .n_out = 1,
+                           .out_args = args,
+                           .inplace = &over,
+                           .n_in = 1,
+                           .in_args = args + 1,
+                           .ins = &x,
+                           .stretch = &none};
+  int status = GpuPlan_new(plan, ctx, "prepared");
+  STEP(GpuPlan_input(*plan, &x, GA_FLOAT, 2, 0));
+  STEP(GpuPlan_elemwise(*plan, &y, &step));
+  STEP(GpuPlan_output(*plan, y));
+  STEP(GpuPlan_needs_kernel(*plan, first, "first"));
+  STEP(GpuPlan_needs_kernel(*plan, second, "second"));
+  STEP(GpuPlan_needs_kernel(*plan, first, "first"));
+  return status;
+}
+
+/* Makes a user's kernel and ends it. */
+static int use(gpucontext *ctx, const char *text, const char *name) {
+  const int type = GA_BUFFER;
+  GpuKernel k;
+  int status = GpuKernel_init(&k, ctx, 1, &text, NULL, name, 1, &type, 0, NULL);
+  GpuKernel_clear(&k);
+  return status;
+}
+
+static void test_all_are_one_program(void) {
+  gpucontext *ctx = open_watched();
+  GpuPlan *p = NULL;
+  CHECK_OK(build(&p, ctx));
+  CHECK(compiles == 0);
+  CHECK_OK(GpuPlan_prepare(p));
+  size_t compiled = cache_of(ctx).compiled;
+  CHECK(compiles == 1 && compiled == 4); /* flat, strided and both of the user */
+  CHECK_OK(use(ctx, first, "first"));
+  CHECK_OK(use(ctx, second, "second"));
+  CHECK(compiles == 1 && cache_of(ctx).compiled == compiled);
+  CHECK_OK(use(ctx, "KERNEL void third(GLOBAL_MEM float *x) {}", "third"));
+  CHECK(compiles == 2);
+  CHECK_OK(GpuPlan_prepare(p));
+  CHECK(compiles == 2);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+}
+
+static int call_it(GpuElemwise *ge, gpucontext *ctx, size_t columns) {
+  GpuArray x = {0}, y = {0};
+  int status = GpuArray_zeros(&x, ctx, GA_FLOAT, 2, (size_t[]){3, 8}, GA_C_ORDER);
+  x.dimensions[1] = columns;
+  GpuArray_fix_flags(&x);
+  STEP(GpuArray_zeros(&y, ctx, GA_FLOAT, 2, x.dimensions, GA_C_ORDER));
+  STEP(GpuElemwise_call(ge, (void *[]){&y, &x}, 0));
+  GpuArray_clear(&x);
+  GpuArray_clear(&y);
+  return status;
+}
+
+static int reduce_it(GpuReduction *gr, gpucontext *ctx, size_t rows) {
+  GpuArray x = {0}, made = {0};
+  int status = GpuArray_zeros(&x, ctx, GA_FLOAT, 2, (size_t[]){rows, 8}, GA_C_ORDER);
+  STEP(GpuReduction_apply(gr, &made, (void *[]){&x}, 2, 0));
+  GpuArray_clear(&x);
+  GpuArray_clear(&made);
+  return status;
+}
+
+static void test_what_objects_need(void) {
+  gpucontext *ctx = open_watched(), *other;
+  GpuPlan *p = NULL;
+  CHECK_OK(gpucontext_open(&other, "null"));
+  hooked.launch = ga__null_backend.launch;
+  GpuElemwise *ge = GpuElemwise_new(ctx, NULL, "y = -x", 2, args, 0, 0),
+              *foreign = GpuElemwise_new(other, NULL, "y = -x", 2, args, 0, 0);
+  GpuReduction *gr = GpuReduction_extremum(ctx, GA_FLOAT, 0, GA_EXTREMUM_VALUE, NULL);
+  CHECK_OK(GpuPlan_new(&p, ctx, "objects"));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_elemwise(p, foreign, 2, 0));
+  CHECK_TEXT("it is on null, the plan on null");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_elemwise(p, ge, GA_MAX_NDIM + 1, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_reduction(p, gr, 2, 4));
+  CHECK_TEXT("axes 0x4 of arrays that have 2");
+  CHECK_OK(GpuPlan_needs_elemwise(p, ge, 2, 0));
+  CHECK_OK(GpuPlan_needs_reduction(p, gr, 2, 2));
+  CHECK_OK(GpuPlan_prepare(p));
+  size_t compiled = cache_of(ctx).compiled;
+  CHECK(compiles == 1 && compiled > 2);
+  for (size_t n = 1; n <= 8; n++) {
+    CHECK_OK(call_it(ge, ctx, n));
+    CHECK_OK(reduce_it(gr, ctx, n));
+  }
+  CHECK(compiles == 1 && cache_of(ctx).compiled == compiled);
+  GpuPlan_free(p);
+  GpuElemwise_free(ge);
+  GpuElemwise_free(foreign);
+  GpuReduction_free(gr);
+  gpucontext_deref(other);
+  gpucontext_deref(ctx);
+}
+
+static void test_wrong_texts(void) {
+  char name[] = "a_name_that_is_longer_than_the_names_of_kernels_may_be_in_the_library";
+  gpucontext *ctx = open_watched();
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "wrong"));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_kernel(p, first, name));
+  CHECK_TEXT("expected 1 to 63");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_kernel(p, first, ""));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_kernel(p, "", "first"));
+  CHECK_OK(GpuPlan_prepare(p));
+  CHECK(compiles == 0);
+  CHECK_OK(GpuPlan_needs_kernel(p, first, "fourth"));
+  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_prepare(p));
+  CHECK_TEXT("no kernel fourth");
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+}
+
+/* A file has what the plan needs although nothing was bound, and so has its copy. */
+static void test_a_file_has_them(void) {
+  char path[] = "/tmp/gpuplan-XXXXXX";
+  GpuPlan *p = NULL;
+  make_file(path);
+  gpucontext *ctx = open_watched();
+  CHECK_OK(build(&p, ctx));
+  CHECK_OK(GpuPlan_prepare(p));
+  CHECK_OK(GpuPlan_save(p, path));
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  for (int copy = 0; copy < 2; copy++) {
+    ctx = open_watched();
+    CHECK_OK(GpuPlan_load(&p, ctx, path));
+    CHECK_OK(GpuPlan_prepare(p));
+    CHECK_OK(use(ctx, first, "first"));
+    CHECK_OK(use(ctx, second, "second"));
+    CHECK(compiles == 0);
+    CHECK_OK(GpuPlan_save(p, path));
+    GpuPlan_free(p);
+    gpucontext_deref(ctx);
+  }
+  unlink(path);
+}
+
+static int trial(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  int status = build(&p, ctx);
+  STEP(GpuPlan_prepare(p));
+  STEP(use(ctx, second, "second"));
+  GpuPlan_free(p);
+  return status;
+}
+
+int main(void) {
+  setenv("GPUARRAY_CACHE_DIR", "", 1);
+  test_all_are_one_program();
+  test_what_objects_need();
+  test_wrong_texts();
+  test_a_file_has_them();
+  gpucontext *ctx = open_watched();
+  fail_each_allocation(trial, ctx);
+  gpucontext_deref(ctx);
+  return check_result("plan_prepare");
+}
