@@ -1,0 +1,26 @@
+"""C code in ops: compiled by the system's C compiler, called without Python."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.cops.external import CGpuKernelBase, ExternalCOp
+from gpuarray.compiler.cops.op import COp, GpuKernelBaseCOp, _NoPythonOp
+from gpuarray.compiler.cops.params import (
+    EnumList,
+    EnumType,
+    Params,
+    ParamsType,
+    Scalar,
+)
+
+__all__ = [
+    "CGpuKernelBase",
+    "COp",
+    "EnumList",
+    "EnumType",
+    "ExternalCOp",
+    "GpuKernelBaseCOp",
+    "Params",
+    "ParamsType",
+    "Scalar",
+    "_NoPythonOp",
+]

@@ -1,0 +1,173 @@
+"""Ops whose C code is in files of its own, in sections."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gpuarray.compiler.cops.op import COp, GpuKernelBaseCOp
+from gpuarray.compiler.cops.sections import (
+    KERNELS,
+    TAGS,
+    Piece,
+    joined,
+    read_kernels,
+    read_sections,
+)
+from gpuarray.compiler.cops.source import FAIL, NODE_NAME
+from gpuarray.compiler.errors import CFileError
+from gpuarray.compiler.gpukernels.kernel import Kernel
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.graph.types import GpuArrayType
+from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode
+
+
+class ExternalCOp(COp):
+    """The base of ops whose C code is in files, relative to the file of the class.
+
+    A file has lines ``#section <name>``, each followed by C code: `init_code`,
+    `support_code`, `code` and so on, named as the methods of `COp` are. With
+    ``func_name`` the code is a call of this function, ``func(inputs..., &outputs...,
+    params)``, which gives 0 for success; else the section `code` is it, in which
+    ``INPUT_0``, ``OUTPUT_0``, ``PARAMS`` and ``FAIL`` stand for what they say.
+
+    Code may use ``APPLY_SPECIFIC(name)``, ``PARAMS_TYPE`` and for each input and output
+    ``DTYPE_INPUT_0``, ``TYPENUM_INPUT_0`` and ``ITEMSIZE_INPUT_0``.
+
+    Raises CFileError (a ValueError) for files that are not written like this.
+
+    >>> class Filtered(ExternalCOp):
+    ...     def __init__(self):
+    ...         super().__init__("no_such.c", "APPLY_SPECIFIC(filtered)")
+    >>> Filtered()
+    Traceback (most recent call last):
+        ...
+    gpuarray.compiler.errors.CFileError: ...no_such.c: the op's C file cannot be read...
+    """
+
+    _tags: Sequence[str] = TAGS
+
+    def __init__(
+        self, func_files: str | Iterable[str], func_name: str | None = None
+    ) -> None:
+        given = [func_files] if isinstance(func_files, str) else list(func_files)
+        self.func_files = tuple(str(self.get_path(name)) for name in given)
+        self.func_name = func_name
+        if "code" not in self.sections and func_name is None:
+            raise CFileError(
+                f"{self.described()}: {', '.join(given)} has no section code; add one, "
+                "or name the function to call with func_name"
+            )
+
+    @classmethod
+    def get_path(cls, name: str) -> Path:
+        """A file beside the one that the class is defined in."""
+        return Path(inspect.getfile(cls.own_class())).resolve().parent / name
+
+    @cached_property
+    def sections(self) -> dict[str, tuple[Piece, ...]]:
+        """What the files hold, by section."""
+        return read_sections(map(Path, self.func_files), self._tags)
+
+    def _section(self, tag: str) -> str:
+        return joined(self.sections.get(tag, ()))
+
+    def c_support_code(self) -> str:
+        """The section of this name."""
+        return self._section("support_code")
+
+    def c_support_code_apply(self, node: Apply, name: str) -> str:
+        """The section of this name, after the macros that it may use."""
+        return "\n".join([*macros(node, name), self._section("support_code_apply")])
+
+    def c_support_code_struct(self, node: Apply, name: str) -> str:
+        """The section of this name."""
+        return self._section("support_code_struct")
+
+    def c_init_code(self) -> Sequence[str]:
+        """The section of this name."""
+        return [self._section("init_code")]
+
+    def c_init_code_apply(self, node: Apply, name: str) -> str:
+        """The section of this name."""
+        return self._section("init_code_apply")
+
+    def c_init_code_struct(self, node: Apply, name: str, sub: Any) -> str:
+        """The section of this name."""
+        return self._section("init_code_struct")
+
+    def c_cleanup_code_struct(self, node: Apply, name: str) -> str:
+        """The section of this name."""
+        return self._section("cleanup_code_struct")
+
+    def c_code(
+        self, node: Apply, name: str, inputs: list[str], outputs: list[str], sub: Any
+    ) -> str:
+        """The call of ``func_name``, or the section `code`."""
+        if self.func_name is not None:
+            given = [*inputs, *(f"&{out}" for out in outputs)]
+            given += [sub["params"]] if self.params_type is not None else []
+            return f"if ({self.func_name}({', '.join(given)}) != 0) {sub['fail']}"
+        places = {"INPUT": inputs, "OUTPUT": outputs}
+        lines = [
+            f"#define {side}_{place} {value}"
+            for side, values in places.items()
+            for place, value in enumerate(values)
+        ]
+        lines += [f"#define FAIL {FAIL}", f"#define PARAMS {sub['params']}"]
+        return "\n".join([*lines, self._section("code")])
+
+    def c_code_cleanup(
+        self, node: Apply, name: str, inputs: list[str], outputs: list[str], sub: Any
+    ) -> str:
+        """The section of this name."""
+        return self._section("code_cleanup")
+
+
+def macros(node: Apply, name: str) -> list[str]:
+    """What the code of files may use to speak of the node's types."""
+    lines = [f"#define APPLY_SPECIFIC(str) str##_{name}"]
+    for side, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs)):
+        for place, each in enumerate(variables):
+            code = dtype_to_typecode(each.type.dtype)
+            size = each.type.numpy_dtype.itemsize
+            lines += [
+                f"#define DTYPE_{side}_{place} npy_{each.type.dtype}",
+                f"#define TYPENUM_{side}_{place} {code}",
+                f"#define ITEMSIZE_{side}_{place} {size}",
+            ]
+    return lines
+
+
+class CGpuKernelBase(ExternalCOp, GpuKernelBaseCOp):
+    """The base of ops whose kernels and C code are in files.
+
+    Besides the sections of `ExternalCOp` a file may have `kernels`. In it a line
+    ``#kernel name : params : flags`` comes before each kernel: ``params`` are ``*`` for
+    a pointer, ``size``, ``ssize`` or dtypes, with commas between; ``flags`` as
+    GA_USE_DOUBLE, with ``|`` between, or none. In kernels ``DTYPE_INPUT_0`` and the
+    like are the device's types.
+
+    >>> class Eye(CGpuKernelBase):
+    ...     pass
+    >>> Eye(["no_such.c"], "eye")
+    Traceback (most recent call last):
+        ...
+    gpuarray.compiler.errors.CFileError: ...no_such.c: the op's C file cannot be read...
+    """
+
+    _tags = (*TAGS, KERNELS)
+
+    def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
+        """The kernels of the section of this name."""
+        lines = [
+            f"#define DTYPE_{side}_{place} {dtype_to_ctype(each.type.dtype)}\n"
+            for side, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs))
+            for place, each in enumerate(variables)
+            if isinstance(each.type, GpuArrayType) or each.type.ndim == 0
+        ]
+        pieces = self.sections.get(KERNELS, ())
+        return read_kernels(pieces, name or NODE_NAME, "".join(lines))

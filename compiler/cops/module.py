@@ -1,0 +1,233 @@
+"""Compiled modules of C code: built once on a disk, loaded once a context, called."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import hashlib
+import importlib.util
+import tempfile
+import threading
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import gpuarray
+from gpuarray import dtypes
+from gpuarray._native import ARRAY, check, ffi, lib, text
+from gpuarray.array import Array
+from gpuarray.compiler.cops import params, store
+from gpuarray.compiler.cops.source import Written, module_source, said
+from gpuarray.compiler.cops.toolchain import (
+    MISTAKES,
+    STANDARD,
+    compile_source,
+    find_compiler,
+)
+from gpuarray.compiler.errors import CCodeError
+from gpuarray.context import Context
+
+HERE = Path(__file__).parent
+LIBRARY = "libgpuarray.so"
+
+
+@lru_cache(maxsize=1)
+def include_folders() -> tuple[Path, ...]:
+    """Where the headers are: this package's own, and those of the library.
+
+    An installed package has the library's beside it, a checkout in its own folder.
+    """
+    beside = Path(gpuarray.__file__).resolve().parent
+    found = next(
+        each
+        for each in (beside / "include", beside.parent / "include")
+        if (each / "gpuarray" / "array.h").is_file()
+    )
+    return HERE / "include", found
+
+
+@lru_cache(maxsize=1)
+def library_file() -> Path:
+    """The library that this process has loaded: it lies beside the binding."""
+    binding = importlib.util.find_spec("gpuarray._gpuarray")
+    assert binding is not None and binding.origin is not None
+    return Path(binding.origin).parent / LIBRARY
+
+
+@lru_cache(maxsize=1)
+def _headers_hash() -> str:
+    """Of all that the headers say: another text of theirs makes other modules."""
+    found = hashlib.blake2b(digest_size=16)
+    for folder in include_folders():
+        for header in sorted(folder.rglob("*.h")):
+            found.update(header.read_bytes())
+    return found.hexdigest()
+
+
+def options_of(written: Written) -> tuple[list[str], list[str]]:
+    """What the compiler is called with, before the source and after it."""
+    op = written.op
+    refused = set(said(op, "c_no_compile_args") or ())
+    folders = [*include_folders(), *(said(op, "c_header_dirs") or ())]
+    libraries = [str(each) for each in said(op, "c_lib_dirs") or ()]
+    options = [*STANDARD, *MISTAKES, *(said(op, "c_compile_args") or ())]
+    options = [each for each in options if each not in refused]
+    options += [f"-I{folder}" for folder in folders]
+    links = [str(library_file())]
+    links += [f"-L{each}" for each in libraries]
+    links += [f"-Wl,-rpath,{each}" for each in libraries]
+    links += [f"-l{name}" for name in said(op, "c_libraries") or ()]
+    return options, [*links, "-lm"]
+
+
+@lru_cache(maxsize=256)
+def build(written: Written) -> Path:
+    """The file with the compiled module, compiled now if no process did before.
+
+    Raises CCodeError if it does not compile, NoCompilerError where nothing compiles,
+    and NotImplementedError where the op has no C code.
+    """
+    source = module_source(written)
+    compiler = find_compiler()
+    options, links = options_of(written)
+    version = said(written.op, "c_code_cache_version")
+    made_of = (compiler, options, links, version, _headers_hash())
+    parts = (source, gpuarray.__version__, *made_of)
+    key = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+    try:
+        return store.find_or_make(
+            key, lambda: compile_source(compiler, source, options, links)
+        )
+    except CCodeError as error:
+        message = f"{written.who}: its C code does not compile {error}"
+        raise CCodeError(message) from None
+
+
+_loaded: set[Path] = set()
+_loading = threading.Lock()
+
+
+def load(path: Path, who: str) -> ctypes.CDLL:
+    """The module, with variables of its own: a file loads once, then copies of it.
+
+    Raises CCodeError with what the loader said.
+    """
+    with _loading:
+        if path not in _loaded:
+            _loaded.add(path)
+            return _opened(path, who)
+    with tempfile.NamedTemporaryFile(suffix=store.SUFFIX) as copy:
+        copy.write(path.read_bytes())
+        copy.flush()
+        return _opened(Path(copy.name), who)
+
+
+def _opened(path: Path, who: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        told = str(error).replace(f"{path}: ", "")
+        raise CCodeError(
+            f"{who}: its compiled C code cannot be loaded: {told}; name the library "
+            "that is missing in c_libraries, its folder in c_lib_dirs"
+        ) from None
+
+
+class Module:
+    """The C code of an op, loaded and opened for a context.
+
+    It has state because the code may: kernels, params, what its struct declares.
+    """
+
+    def __init__(self, written: Written, context: Context) -> None:
+        self.written = written
+        self.context = context
+        self.who = written.who
+        self._library = load(build(written), self.who)
+        self.function = self._find("gpuarray_op_run", "gpuplan_function")
+        self._error = self._find("gpuarray_op_error", "const char *(*)(const char **)")
+        self._kinds = [
+            (dtypes.as_dtype(kind.dtype), dtypes.dtype_to_typecode(kind.dtype))
+            for kind in written.types[written.n_inputs :]
+        ]
+        self._open()
+        closing = self._find("gpuarray_op_close", "void (*)(void)")
+        self._closed = ffi.gc(ffi.new("char *"), lambda _: closing())
+
+    def _find(self, name: str, ctype: str) -> Any:
+        address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+        return ffi.cast(ctype, address)
+
+    def _open(self) -> None:
+        """Give the code its context, params and kernels, and let it begin."""
+        written = self.written
+        kind = getattr(written.op, "params_type", None)
+        value = None if kind is None else written.op.get_params(written.node)
+        given, keep = params.packed(kind, value)
+        self._kernels = [k.compiled(self.context, self.who) for k in written.kernels]
+        handles = [kernel._handle for kernel in self._kernels]
+        opened = self._find(
+            "gpuarray_op_open",
+            "int (*)(gpucontext *, void *const *, const GpuKernel *const *)",
+        )
+        listed = ffi.new("const GpuKernel *[]", handles or [ffi.NULL])
+        self.check(opened(self.context.pointer, given, listed))
+        del keep  # alive until here
+
+    def failure(self) -> Exception | None:
+        """The exception that ended the latest call on this thread, if one did."""
+        kind = ffi.new("const char **")
+        message = text(self._error(kind))
+        cls: type[Exception] | None = getattr(builtins, text(kind[0]), None)
+        return None if cls is None else cls(f"{self.who}: {message}")
+
+    def check(self, status: int) -> None:
+        """Raise what ended a call that gave this status."""
+        failure = self.failure() if status != 0 else None
+        if failure is not None:
+            raise failure
+        check(status)
+
+    def __call__(self, values: Sequence[Any]) -> tuple[Array, ...]:
+        """The outputs for device arrays and integers, one for each input."""
+        outs = [ffi.new(ARRAY) for _ in self._kinds]
+        listed = ffi.new("GpuArray *[]", outs or [ffi.NULL])
+        status = self.function(ffi.NULL, listed, *_given(values))
+        if status != 0:
+            for made in outs:
+                lib.GpuArray_clear(made)
+        self.check(status)
+        return tuple(
+            Array.wrap(made, self.context, dtype, typecode)
+            for made, (dtype, typecode) in zip(outs, self._kinds, strict=True)
+        )
+
+    def defer(self, values: Sequence[Any], outs: Sequence[Array]) -> None:
+        """Have each run of the plan that is recorded call the code on ``outs``."""
+        ins, ints = _given(values)
+        listed = ffi.new("GpuArray *[]", [out.struct for out in outs] or [ffi.NULL])
+        check(
+            lib.GpuPlan_defer(
+                self.function, ffi.NULL, len(outs), listed, len(values), ins, ints
+            )
+        )
+
+
+def _given(values: Sequence[Any]) -> tuple[Any, Any]:
+    """The inputs as C takes them: the arrays, and the integers in their places."""
+    arrays = [v.struct if isinstance(v, Array) else ffi.NULL for v in values]
+    integers = [0 if isinstance(v, Array) else int(v) for v in values]
+    return (
+        ffi.new("const GpuArray *[]", arrays or [ffi.NULL]),
+        ffi.new("long long[]", integers or [0]),
+    )
+
+
+@cache
+def module_of(written: Written, context: Context) -> Module:
+    """The module of an op for these types on a context.
+
+    It stays: plans call into it, and code that was loaded is never unloaded.
+    """
+    return Module(written, context)
