@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from gpuarray.compiler import (
     compile,
+    cops,
     d3viz,
+    gpukernels,
     gradient,
     ifelse,
     printing,
@@ -34,6 +36,7 @@ from gpuarray.compiler.function import (
     function_dump,
     load,
 )
+from gpuarray.compiler.gpukernels.own import kernel_op
 from gpuarray.compiler.gradient import (
     Lop,
     Rop,
@@ -49,6 +52,7 @@ from gpuarray.compiler.graph.traverse import clone_replace
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
 from gpuarray.compiler.ops.conversions import get_scalar_constant_value
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
+from gpuarray.compiler.ops.own import elementwise_op
 from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.shared import SharedVariable, shared
 from gpuarray.compiler.tensor import dot
@@ -80,17 +84,21 @@ __all__ = [
     "clone_replace",
     "compile",
     "config",
+    "cops",
     "d3viz",
     "dot",
+    "elementwise_op",
     "function",
     "function_dump",
     "get_scalar_constant_value",
     "get_test_value",
+    "gpukernels",
     "grad",
     "gradient",
     "hessian",
     "ifelse",
     "jacobian",
+    "kernel_op",
     "load",
     "pp",
     "pprint",

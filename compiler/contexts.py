@@ -2,23 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gpuarray.compiler.config import config, context_map
-from gpuarray.compiler.errors import NotOfferedError
+from gpuarray.compiler.errors import (
+    ContextNotDefined,
+    GraphTypeError,
+    GraphValueError,
+    NotOfferedError,
+)
+from gpuarray.compiler.flags import DEVICE
 from gpuarray.context import Context, context
 from gpuarray.doctor import devices
 from gpuarray.errors import GpuArrayError
 
+_REGISTERED: dict[str, Context] = {}
 
-def open_context(name: str | None = None) -> Context:
+
+def reg_context(name: str, context: Context) -> None:
+    """Let ``name`` stand for an open context in types and transfers.
+
+    Raises ValueError for a name that is taken, or is a device's; TypeError for what is
+    no context.
+
+    >>> reg_context("helper", gpuarray.context("null"))
+    >>> get_context("helper")
+    <context 'null': null (host memory, runs no kernel)>
+    >>> unreg_context("helper")
+    """
+    if not isinstance(context, Context):
+        raise GraphTypeError(
+            f"reg_context: given {context!r}, a {type(context).__name__}, expected a "
+            "context: gpuarray.context('opencl0:0')"
+        )
+    if not isinstance(name, str) or DEVICE.fullmatch(name):
+        raise GraphValueError(
+            f"reg_context: {name!r} cannot be a context's name; take one that is no "
+            "device's, such as 'dev0'"
+        )
+    if name in list_contexts():
+        raise GraphValueError(
+            f"reg_context: the name {name!r} is taken; it stands for "
+            f"{get_context(name).name}"
+        )
+    _REGISTERED[name] = context
+
+
+def unreg_context(name: str) -> None:
+    """Forget a name that `reg_context` was given."""
+    if _REGISTERED.pop(name, None) is None:
+        raise _not_defined("unreg_context", name)
+
+
+def list_contexts() -> list[str]:
+    """The names that the program registered or the setting ``contexts`` has."""
+    return [*_REGISTERED, *context_map(config.contexts)]
+
+
+def check_name(name: str | None, asked_by: str) -> None:
+    """Raise ContextNotDefined for what is neither a known name nor a device's."""
+    known = name is None or name in list_contexts() or DEVICE.fullmatch(name)
+    if not known:
+        raise _not_defined(asked_by, name)
+
+
+def _not_defined(asked_by: str, name: object) -> ContextNotDefined:
+    names = ", ".join(map(repr, list_contexts())) or "none"
+    return ContextNotDefined(
+        f"{asked_by}: {name!r} names no context; registered are {names}. Give a "
+        "device's name such as 'opencl0:0', map the name with the setting "
+        "contexts=dev0->cuda0, or call reg_context(name, context)"
+    )
+
+
+def get_context(name: str | None = None) -> Context:
     """The open context of a name; None is the configured device, else the default one.
 
-    A name that the setting ``contexts`` maps to a device stands for it. With the
-    setting ``launch_blocking`` each launch on it waits from now on.
+    A name that was registered, or that the setting ``contexts`` maps to a device,
+    stands for that. With the setting ``launch_blocking`` each launch on it waits from
+    now on. Raises ContextNotDefined, a ValueError, for a name that stands for nothing.
+
+    >>> get_context("null")
+    <context 'null': null (host memory, runs no kernel)>
     """
-    chosen = context_map(config.contexts).get(name or "", name or config.device)
-    found = processor() if chosen == "cpu" else context(chosen or None)
+    check_name(name, "get_context")
+    if name in _REGISTERED:
+        found = _REGISTERED[name]
+    else:
+        chosen = context_map(config.contexts).get(name or "", name or config.device)
+        found = processor() if chosen == "cpu" else context(chosen or None)
     if config.launch_blocking:
         found.launch_blocking = True
     return found
@@ -32,7 +102,7 @@ def context_or_default(name: str) -> Context:
     try:
         return context(name)
     except GpuArrayError:
-        return open_context()
+        return get_context()
 
 
 def processor() -> Context:
@@ -49,18 +119,3 @@ def processor() -> Context:
         f"device=cpu: no OpenCL runtime for the processor was found ({problem}); "
         "install one with  pip install intel-opencl-rt intel-cmplr-lib-rt"
     )
-
-
-def joint_context(names: Iterable[str | None]) -> Context:
-    """The one context that all the names mean, the default one if there are none.
-
-    Raises NotImplementedError if they mean several.
-    """
-    contexts = {open_context(name) for name in names} or {open_context()}
-    if len(contexts) > 1:
-        listed = ", ".join(sorted(each.name for each in contexts))
-        raise NotOfferedError(
-            f"function: variables live on {listed}; a function runs on one context: "
-            "transfer its inputs to one of them first"
-        )
-    return contexts.pop()

@@ -11,7 +11,7 @@ from gpuarray import dtypes
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.gpukernels import STEP_FUNCTIONS
+from gpuarray.compiler.gpukernels import NEEDS_OF, STEP_FUNCTIONS, Needs
 from gpuarray.context import Context
 
 INT_OPS = dict(
@@ -144,16 +144,20 @@ def plan_function(data: Any, outs: Any, ins: Any, ints: Any) -> int:
 
 def call(step: p.Call, values: Sequence[Any], context: Context) -> tuple[Array, ...]:
     """The results of a step's function, with ``context`` the current one."""
-    arguments = values
-    if any(count >= 0 for count in step.groups):
-        rest = iter(values)
-        arguments = [
-            next(rest) if count < 0 else tuple(islice(rest, count))
-            for count in step.groups
-        ]
+    arguments = grouped(step, values)
     with context:
         results = STEP_FUNCTIONS[step.function](*arguments, **dict(step.options))
     return results if isinstance(results, tuple) else (results,)
+
+
+def grouped(step: p.Call, values: Sequence[Any]) -> Sequence[Any]:
+    """The arguments of a step's function: the values, some of them as tuples."""
+    if all(count < 0 for count in step.groups):
+        return values
+    rest = iter(values)
+    return [
+        next(rest) if count < 0 else tuple(islice(rest, count)) for count in step.groups
+    ]
 
 
 def _text(text: str) -> Any:
@@ -345,3 +349,12 @@ def _(step: p.Call, e: Encoder) -> None:
     check(status)
     for number, value in zip(step.outs, outs, strict=False):
         e.numbers[number] = value
+    tell_needs = NEEDS_OF.get(step.function)
+    if tell_needs is not None:
+        given = grouped(step, [e.plan.values[n] for n in step.ins])
+        try:
+            tell_needs(Needs(e.native, e.context), *given, **dict(step.options))
+        except Exception as error:
+            if step.origin:
+                error.add_note(f"  made at {step.origin}")
+            raise

@@ -58,8 +58,24 @@ class NoGradientError(CompilerError, NotImplementedError):
     """An operation on the way from the cost to a variable has no gradient."""
 
 
+class ContextNotDefined(CompilerError, ValueError):
+    """A name stands for no context: it was never registered, nor is it a device's."""
+
+
 class NotOfferedError(CompilerError, NotImplementedError):
     """The operation is not offered; the message says what to use instead."""
+
+
+class CFileError(CompilerError, ValueError):
+    """A file with the C code of an op is not written as such files are."""
+
+
+class CCodeError(CompilerError, RuntimeError):
+    """The C code of an op does not compile, or cannot be loaded."""
+
+
+class NoCompilerError(NotOfferedError, RuntimeError):
+    """The C code of an op is to be compiled, and the machine has no C compiler."""
 
 
 class HostOpError(CompilerError, AssertionError):

@@ -14,7 +14,7 @@ from gpuarray.compiler import plan as p
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Steps without a pause as a plan.
+    """Steps of one context without a pause, as a plan.
 
     ``ins`` and ``outs`` are the values of the whole plan that it takes and gives;
     ``integers`` the steps whose integers are needed after it.
@@ -24,6 +24,7 @@ class Part:
     ins: tuple[int, ...]
     outs: tuple[int, ...]
     integers: tuple[p.Step, ...]
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +96,26 @@ def single(plan: p.Plan, step: p.Step) -> Part:
 def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
     run: list[p.Step] = []
     for step in steps:
-        if not pauses(step):
-            run.append(step)
-            continue
-        if run:
+        if run and (pauses(step) or _leaves(step, run)):
             yield run
-        yield [step]
-        run = []
+            run = []
+        if pauses(step):
+            yield [step]
+        else:
+            run.append(step)
     if run:
         yield run
+
+
+def _leaves(step: p.Step, run: Sequence[p.Step]) -> bool:
+    """Whether the step runs on another context; arithmetic of integers on any."""
+    placed = (each for each in reversed(run) if not _is_anywhere(each))
+    before = next(placed, step)
+    return not _is_anywhere(step) and step.place != before.place
+
+
+def _is_anywhere(step: p.Step) -> bool:
+    return isinstance(step, p.HostInt | p.IntOp)
 
 
 def _read(run: Sequence[p.Step]) -> set[int]:
@@ -131,7 +143,8 @@ def _part(plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]) ->
         steps=tuple(_renumbered(step, number) for step in run),
         outputs=tuple(number[old] for old in given),
     )
-    return Part(part, taken, given, tuple(integers))
+    place = next((step.place for step in run if not _is_anywhere(step)), None)
+    return Part(part, taken, given, tuple(integers), place)
 
 
 def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:

@@ -9,26 +9,42 @@ they depend on shapes, not on data.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from gpuarray.compiler.errors import NotOfferedError, made_at
+from gpuarray.compiler.errors import GraphValueError, NotOfferedError, made_at
 from gpuarray.compiler.gpukernels import INTEGERS, is_integer_arithmetic, lowering_of
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.core import (
+    Apply,
+    Constant,
+    Op,
+    Variable,
+    is_device_node,
+)
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i
 from gpuarray.compiler.ops.together import Together
-from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu, Transfer
+from gpuarray.compiler.ops.transfer import (
+    GpuFromHost,
+    GpuToGpu,
+    HostFromGpu,
+    Transfer,
+)
 
 
 class DeviceOp:
     """What a device twin adds to its host op: the name of the context it runs on."""
 
     context_name: str | None
+
+    def brought(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The arrays as they are: the host op computes with NumPy."""
+        return list(arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle holds the host op and the name."""
@@ -65,7 +81,8 @@ class Placer:
     It has state because each node needs to know where the results before it are:
     ``on_device`` and ``on_host`` map the host graph's variables to the placed ones.
     The host must know the values of ``needed``; ``read`` holds its copies of those that
-    the device computes.
+    the device computes. ``names`` maps a program's names of contexts to one for each,
+    ``places`` says which variables belong to another than ``context_name``.
     """
 
     def __init__(
@@ -73,24 +90,36 @@ class Placer:
         context_name: str | None,
         resident: Collection[Variable],
         needed: Collection[Variable],
+        names: Mapping[str | None, str | None],
+        places: Places,
     ) -> None:
         self.context_name = context_name
+        self.names = names
+        self.places = places
+        self.copies: dict[tuple[Variable, str | None], Variable] = {}
         self.resident = frozenset(resident)
         self.needed = frozenset(needed)
         self.on_device: dict[Variable, Variable] = {}
         self.on_host: dict[Variable, Variable] = {}
         self.read: dict[Variable, Variable] = {}
 
-    def gpu_type(self, kind: ArrayType) -> GpuArrayType:
-        """The type's twin on the context."""
-        return GpuArrayType(kind.dtype, kind.broadcastable, self.context_name)
+    def place_of(self, variable: Variable) -> str | None:
+        """The name of the context that a variable belongs to."""
+        name = self.places.get(variable, self.context_name)
+        return self.names.get(name, self.context_name)
+
+    def place_of_node(self, node: Apply) -> str | None:
+        """The name of the context that a node runs on."""
+        return self.place_of(node.outputs[0])
+
+    def gpu_type(self, kind: ArrayType, place: str | None) -> GpuArrayType:
+        """The type's twin on a context."""
+        return GpuArrayType(kind.dtype, kind.broadcastable, place)
 
     def add_input(self, variable: Variable) -> Variable:
         """The placed graph's input for an input of the host graph."""
-        if isinstance(variable.type, GpuArrayType):
-            placed = self.on_device[variable] = variable.type(variable.name)
-        elif variable in self.resident:
-            kind = self.gpu_type(variable.type)
+        if isinstance(variable.type, GpuArrayType) or variable in self.resident:
+            kind = self.gpu_type(variable.type, self.place_of(variable))
             placed = self.on_device[variable] = kind(variable.name)
         else:
             placed = self.on_host[variable] = variable.type(variable.name)
@@ -99,17 +128,35 @@ class Placer:
         return placed
 
     def device(self, variable: Variable) -> Variable:
-        """The variable on the device, brought there if it is not."""
-        if variable not in self.on_device:
-            self.on_device[variable] = self.brought(variable)
-        return self.on_device[variable]
+        """The variable on its device, brought there if it is not."""
+        return self.device_at(variable, self.place_of(variable))
 
-    def brought(self, variable: Variable) -> Variable:
-        """A constant or a variable of the host on the device."""
-        kind = self.gpu_type(variable.type)
-        if isinstance(variable, Constant):
+    def device_at(self, variable: Variable, place: str | None) -> Variable:
+        """The variable on a context, brought there if it is not."""
+        if variable not in self.on_device and not isinstance(variable, Constant):
+            self.on_device[variable] = self.brought(variable, place)
+        there = self.on_device.get(variable)
+        if there is not None and there.type.context_name == place:
+            return there
+        key = variable, place
+        if key not in self.copies:
+            self.copies[key] = self.copied(variable, there, place)
+        return self.copies[key]
+
+    def copied(
+        self, variable: Variable, there: Variable | None, place: str | None
+    ) -> Variable:
+        """A constant on a context, or the copy of what is on another one."""
+        kind = self.gpu_type(variable.type, place)
+        if there is None:
+            assert isinstance(variable, Constant)
             return Constant(kind, variable.data, variable.name)
-        transfer = GpuFromHost(self.context_name)
+        return self.apply(GpuToGpu(place), [there], [kind], variable)[0]
+
+    def brought(self, variable: Variable, place: str | None) -> Variable:
+        """A variable of the host on a context."""
+        kind = self.gpu_type(variable.type, place)
+        transfer = GpuFromHost(place)
         return self.apply(transfer, [self.on_host[variable]], [kind], variable)[0]
 
     def host(self, variable: Variable) -> Variable:
@@ -167,7 +214,8 @@ class Placer:
     def place(self, node: Apply) -> None:
         """Translate one node."""
         if isinstance(node.op, Transfer):
-            self.on_device[node.outputs[0]] = self.device(node.inputs[0])
+            (source,), (result,) = node.inputs, node.outputs
+            self.on_device[result] = self.device_at(source, self.place_of(result))
         elif self.is_host_side(node):
             self.place_on_host(node)
         else:
@@ -188,22 +236,44 @@ class Placer:
     def place_on_device(self, node: Apply) -> None:
         """Translate a node to its device twin."""
         if lowering_of(node.op) is None:
+            mend = "give the op a reference, or a device version with gpukernels.lowers"
+            if hasattr(node.op, "c_code"):
+                mend = "derive the op from COp, whose C code is compiled"
             raise NotOfferedError(
-                made_at(
-                    f"function: nothing computes {node.op}; give the op a reference, "
-                    "or a device version with gpukernels.lowers",
-                    node.trace,
-                )
+                made_at(f"function: nothing computes {node.op}; {mend}", node.trace)
             )
-        inputs = [self.operand(node, i) for i in range(len(node.inputs))]
-        types: list[ArrayType] = [self.gpu_type(v.type) for v in node.outputs]
-        twin = device_op(node.op, self.context_name)
-        results = self.apply(twin, inputs, types, node.outputs[0])
+        place = self.place_of_node(node)
+        is_own = is_device_node(node)
+        if is_own:
+            self.check_one_context(node)
+        inputs = [self.operand(node, i, place) for i in range(len(node.inputs))]
+        types: list[ArrayType] = [self.gpu_type(v.type, place) for v in node.outputs]
+        op = node.op if is_own else device_op(node.op, place)
+        results = self.apply(op, inputs, types, node.outputs[0])
+        if is_own:
+            kept = tuple(v.type for v in (*node.inputs, *node.outputs))
+            results[0].tag.own_types = kept
         for result, output in zip(results, node.outputs, strict=True):
             result.name = output.name
         self.on_device.update(zip(node.outputs, results, strict=True))
 
-    def operand(self, node: Apply, index: int) -> Variable:
+    def check_one_context(self, node: Apply) -> None:
+        """Raise ValueError for an op whose arrays live on several contexts."""
+        kinds = (each.type for each in (*node.inputs, *node.outputs))
+        names = [each.context_name for each in kinds if isinstance(each, GpuArrayType)]
+        several = {self.names.get(name, self.context_name): name for name in names}
+        if len(several) > 1:
+            listed = " and ".join(map(repr, several.values()))
+            raise GraphValueError(
+                made_at(
+                    f"{node.op}: its arrays live on the contexts {listed}, a node runs "
+                    "on one; in make_node, let ctx = infer_context_name(*inputs) and "
+                    "give it as_gpuarray_variable(x, ctx)",
+                    node.trace,
+                )
+            )
+
+    def operand(self, node: Apply, index: int, place: str | None) -> Variable:
         """An input of a device node; shapes and lengths are given as host integers."""
         variable = node.inputs[index]
         if index in node.op.host_inputs(node):
@@ -213,7 +283,7 @@ class Placer:
         return (
             self.on_host[variable]
             if takes_integers and is_there
-            else self.device(variable)
+            else self.device_at(variable, place)
         )
 
 
@@ -241,19 +311,28 @@ def place(
     context_name: str | None,
     resident: Collection[Variable],
     stay: Collection[int],
+    names: Mapping[str | None, str | None] | None = None,
+    become: Mapping[int, Variable] | None = None,
 ) -> FunctionGraph:
     """A new graph on the context.
 
     ``resident`` are host-typed inputs whose values live on the context (shared
     variables); ``stay`` are the indices of outputs that are to stay there although they
-    are of a host type (updates).
+    are of a host type (updates). ``names`` maps the program's names of contexts, where
+    they mean several, to one name for each, and ``become`` outputs to the inputs that
+    they are the next values of.
     """
-    placer = Placer(context_name, resident, needed_on_host(fgraph))
+    places: Places = {}
+    if names is not None:
+        places = places_of(fgraph.inputs, fgraph.toposort())
+    needed = needed_on_host(fgraph)
+    placer = Placer(context_name, resident, needed, names or {}, places)
     inputs = [placer.add_input(v) for v in fgraph.inputs]
     for node in fgraph.toposort():
         placer.place(node)
+    becomes = become or {}
     outputs = [
-        placer.device(v)
+        placer.device_at(v, placer.place_of(becomes.get(i, v)))
         if isinstance(v.type, GpuArrayType) or i in stay
         else placer.output(v)
         for i, v in enumerate(fgraph.outputs)

@@ -14,10 +14,14 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class ArrayValue:
-    """An array on the device; an axis marked in ``broadcastable`` has length 1."""
+    """An array on the device; an axis marked in ``broadcastable`` has length 1.
+
+    ``place`` names the context of an input that is not on the plan's own.
+    """
 
     dtype: str
     broadcastable: tuple[bool, ...]
+    place: str | None = None
 
     @property
     def ndim(self) -> int:
@@ -26,7 +30,8 @@ class ArrayValue:
 
     def __str__(self) -> str:
         axes = ", ".join("1" if b else "n" for b in self.broadcastable)
-        return f"{self.dtype}[{axes}]"
+        where = f" on {self.place}" if self.place is not None else ""
+        return f"{self.dtype}[{axes}]{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ class Step:
     """What all steps have: a name for people, and the user's line it came from.
 
     ``mark`` comes before the label on the device, where a profile is to tell steps
-    apart. The step runs only ``when`` each of some host integers is true, or is false.
+    apart. The step runs only ``when`` each of some host integers is true, or is false,
+    and on the plan's own context unless ``place`` names another.
     """
 
     label: str
@@ -54,6 +60,7 @@ class Step:
     ins: tuple[int, ...]
     mark: str = field(default="", kw_only=True)
     when: tuple[tuple[int, bool], ...] = field(default=(), kw_only=True)
+    place: str | None = field(default=None, kw_only=True)
 
     @property
     def marked(self) -> str:
@@ -384,4 +391,6 @@ def _step_line(step: Step, values: tuple[Value, ...]) -> str:
     note = f"  [{detail}]" if detail else ""
     if step.when:
         note += f"  when {', '.join(map(_condition, step.when))}"
+    if step.place is not None:
+        note += f"  on {step.place}"
     return f"  {kind:<9} {outs} <- {step.label}({ins}){note}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuarray.compiler.gpukernels import Lowerer, array_value, lower_node
 from gpuarray.compiler.graph.core import Apply, Variable
@@ -12,7 +12,8 @@ from gpuarray.compiler.graph.lazy import use
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.ifelse import IfElse
-from gpuarray.compiler.plan import Choose, Copy, IntValue, Plan
+from gpuarray.compiler.ops.transfer import GpuFromHost
+from gpuarray.compiler.plan import ArrayValue, Choose, Copy, IntValue, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Lowered:
 
 
 def lower(fgraph: FunctionGraph, name: str) -> Plan:
-    """The plan that computes the graph's outputs from its inputs, all on one context.
+    """The plan that computes the graph's outputs from its inputs.
 
     Results that the caller keeps on the device never share memory with an input, a
     constant or one another, nor within themselves: where they would, a copy is made.
@@ -37,19 +38,42 @@ def lower(fgraph: FunctionGraph, name: str) -> Plan:
     return lowered(fgraph, name).plan
 
 
-def lowered(fgraph: FunctionGraph, name: str) -> Lowered:
-    """The plan of `lower`, and which node each of its steps comes from."""
-    lowerer = Lowerer(fgraph.outputs, fgraph.guards())
+def lowered(
+    fgraph: FunctionGraph,
+    name: str,
+    home: str | None = None,
+    become: Mapping[int, int] | None = None,
+) -> Lowered:
+    """The plan of `lower`, and which node each of its steps comes from.
+
+    ``home`` is the name of the plan's own context where the graph has several.
+    ``become`` maps an output to the number of the input that it is the next value of,
+    whose memory it may lie in where it is the same.
+    """
+    names = context_names(fgraph)
+    several = len(names) > 1
+    if not several:
+        home = next(iter(names), home)
+    lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home)
     nodes: list[Apply | None] = []
     for variable in fgraph.inputs:
         is_int = getattr(variable.tag, "is_host_int", False)
         value = IntValue() if is_int else array_value(variable)
+        if several and isinstance(value, ArrayValue):
+            place = lowerer.elsewhere(input_place(variable, fgraph, home))
+            value = replace(value, place=place)
         lowerer.bind(variable, lowerer.new_value(value))
     for node in fgraph.toposort():
         lower_node(node, lowerer)
         nodes += [node] * (len(lowerer.steps) - len(nodes))
     owned: set[Variable] = set()
-    outputs = tuple(result(v, fgraph, lowerer, owned) for v in fgraph.outputs)
+    next_of = {
+        out: lowerer.number(fgraph.inputs[n]) for out, n in (become or {}).items()
+    }
+    outputs = tuple(
+        result(v, fgraph, lowerer, owned, next_of.get(out, -1))
+        for out, v in enumerate(fgraph.outputs)
+    )
     nodes += [None] * (len(lowerer.steps) - len(nodes))
     plan = Plan(
         name=name,
@@ -62,16 +86,40 @@ def lowered(fgraph: FunctionGraph, name: str) -> Lowered:
     return Lowered(plan, tuple(nodes), lowerer.numbers)
 
 
+def context_names(fgraph: FunctionGraph) -> set[str | None]:
+    """The names of the contexts of a placed graph."""
+    kinds = [each.type for each in fgraph.variables]
+    return {each.context_name for each in kinds if isinstance(each, GpuArrayType)}
+
+
+def input_place(
+    variable: Variable, fgraph: FunctionGraph, home: str | None
+) -> str | None:
+    """The context of an input, or that to which it is brought first."""
+    if isinstance(variable.type, GpuArrayType):
+        name: str | None = variable.type.context_name
+        return name
+    ops = (node.op for node in fgraph.toposort() if variable in node.inputs)
+    return next((op.context_name for op in ops if isinstance(op, GpuFromHost)), home)
+
+
 def result(
-    variable: Variable, fgraph: FunctionGraph, lowerer: Lowerer, owned: set[Variable]
+    variable: Variable,
+    fgraph: FunctionGraph,
+    lowerer: Lowerer,
+    owned: set[Variable],
+    own: int = -1,
 ) -> int:
-    """The value of an output, copied if its memory belongs to something else."""
+    """The value of an output, copied if its memory belongs to something else.
+
+    That of value ``own`` belongs to it, on one side of a choice.
+    """
     number = lowerer.number(variable)
     if not isinstance(variable.type, GpuArrayType):
         return number
     owner = variable.owner
     if owner is not None and isinstance(owner.op, IfElse):
-        return chosen(owner, variable, fgraph, lowerer, owned)
+        return chosen(owner, variable, fgraph, lowerer, owned, own)
     seen = fgraph.seen_through(variable)
     roots = {each for each in seen if not is_view(each)}
     is_repeated = any(
@@ -80,7 +128,9 @@ def result(
     )
     if is_repeated or any(each.owner is None or each in owned for each in roots):
         copied = lowerer.new_value(lowerer.values[number])
-        lowerer.add(Copy("copy", lowerer.origin(variable), (copied,), (number,)))
+        with lowerer.at(variable):
+            step = Copy("copy", lowerer.origin(variable), (copied,), (number,))
+            lowerer.add(step)
         return copied
     owned.update(roots)
     return number
@@ -92,17 +142,25 @@ def chosen(
     fgraph: FunctionGraph,
     lowerer: Lowerer,
     owned: set[Variable],
+    own: int,
 ) -> int:
     """The value of an output that is one of two: of each a copy where it needs one."""
     assert isinstance(node.op, IfElse)
     sides = []
     guard = lowerer.guard(node)
-    for place in node.op.places(variable.index or 0):
+    wanted = [node.inputs[place] for place in node.op.places(variable.index or 0)]
+    for side, place in zip(wanted, node.op.places(variable.index or 0), strict=True):
+        if lowerer.number(side) == own:
+            sides.append(own)
+            continue
         with lowerer.under(use(node, place, guard)):
-            sides.append(result(node.inputs[place], fgraph, lowerer, owned))
+            sides.append(result(side, fgraph, lowerer, owned, own))
+    if sides == [lowerer.number(side) for side in wanted]:
+        return lowerer.number(variable)
     number = lowerer.new_value(lowerer.values[lowerer.number(variable)])
     ins = (lowerer.integer(node.inputs[0]), *sides)
-    lowerer.add(Choose("if", lowerer.origin(node), (number,), ins))
+    with lowerer.at(variable):
+        lowerer.add(Choose("if", lowerer.origin(node), (number,), ins))
     return number
 
 

@@ -12,7 +12,9 @@ from gpuarray._native import check, ffi, lib, runner_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
+from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.encoder import Encoder, Recorder, call, encode
+from gpuarray.compiler.gpukernels.calls import FAILURES
 from gpuarray.compiler.parts import Part, Stage, endangered, single, stages
 from gpuarray.compiler.shared import Container
 from gpuarray.context import Context
@@ -159,6 +161,9 @@ class Native:
                 error, recorder.error = recorder.error, None
                 if error is not None:
                     raise error
+            failure = self._own_failure(step)
+            if failure is not None:
+                raise failure
             check(status)
         except Exception as error:
             # Host integers and constants are steps for both, so the numbers agree.
@@ -169,6 +174,13 @@ class Native:
                 error.__notes__ = []  # it says more than the error's label does
             note(error, text)
             raise
+
+    def _own_failure(self, number: int) -> Exception | None:
+        """The exception of a step that runs code of its own, if it ended the run."""
+        step = self.plan.steps[number] if number >= 0 else None
+        if not isinstance(step, p.Call) or step.function not in FAILURES:
+            return None
+        return FAILURES[step.function](self.context, **dict(step.options))
 
     def _there(self, number: int, value: Any) -> Any:
         """A value as an array of the context, where the runner brought it there."""
@@ -206,19 +218,23 @@ class Executable:
         self.plan = plan
         self.context = context
         self.explain = explain
+        self.contexts = contexts_of(plan, context)
         self._stages = stages(plan)
         # A plan without pauses is one part, and nothing needs to be done around it.
-        is_whole = all(isinstance(stage.work, Part) for stage in self._stages)
+        works = [stage.work for stage in self._stages]
+        is_whole = all(isinstance(w, Part) and w.place is None for w in works)
         plans = (
-            [(plan, 0)]
+            [(plan, None, 0)]
             if is_whole
             else [
-                (stage.work.plan, first)
+                (stage.work.plan, stage.work.place, first)
                 for stage, first in self._with_places()
                 if isinstance(stage.work, Part) and stage.work.outs
             ]
         )
-        self._natives = [Native(each, context, explain, n) for each, n in plans]
+        self._natives = [
+            Native(each, self.contexts[place], explain, n) for each, place, n in plans
+        ]
         self.run: Callable[[Sequence[Any]], list[Array]] = (
             self._natives[0].run if is_whole else self._run_stages
         )
@@ -228,7 +244,7 @@ class Executable:
         self._constants = {
             number: asarray(data, context=context) for number, data in plan.constants
         }
-        self.absent = Absent(plan, context)
+        self.absent = Absent(plan, self.contexts)
         self._endangered = endangered(plan)
 
     def _with_places(self) -> Iterator[tuple[Stage, int]]:
@@ -273,7 +289,8 @@ class Executable:
             if isinstance(step, p.Read):
                 results: Sequence[Any] = read(step, values[0])
             else:
-                results = call(step, values, self.context)
+                place = self.contexts[step.place]
+                results = call(step, [brought(v, step, place) for v in values], place)
         except Exception as error:
             first = next(n for stage, n in self._with_places() if stage.work is step)
             part = single(self.plan, step)
@@ -289,6 +306,20 @@ class Executable:
         return {name: sum(each[name] for each in counts) for name in names}
 
 
+def contexts_of(plan: p.Plan, context: Context) -> dict[str | None, Context]:
+    """The contexts of a plan by the names that its steps and inputs have for them."""
+    names = {step.place for step in plan.steps}
+    names |= {v.place for v in plan.values if isinstance(v, p.ArrayValue)}
+    return {None: context} | {each: get_context(each) for each in names - {None}}
+
+
+def brought(value: Any, step: p.Call, context: Context) -> Any:
+    """A constant on the step's context; what is to be moved there stays where it is."""
+    if step.function == "to_context" or not isinstance(value, Array):
+        return value
+    return value.transfer(context)
+
+
 def holds(step: p.Step, known: Mapping[int, Any]) -> bool:
     """Whether the step runs: all its conditions are as they must be."""
     return all(bool(known[number]) == wanted for number, wanted in step.when)
@@ -297,22 +328,23 @@ def holds(step: p.Step, known: Mapping[int, Any]) -> bool:
 class Absent:
     """What stands for values that are not computed: one element each, or 0."""
 
-    def __init__(self, plan: p.Plan, context: Context) -> None:
+    def __init__(self, plan: p.Plan, contexts: Mapping[str | None, Context]) -> None:
         self.plan = plan
-        self.context = context
+        self.contexts = contexts
         self._made: dict[int, Array] = {}
 
     def of(self, step: p.Step) -> dict[int, Any]:
         """The values of a step that does not run."""
-        return {number: self._value(number) for number in step.outs}
+        context = self.contexts[step.place]
+        return {number: self._value(number, context) for number in step.outs}
 
-    def _value(self, number: int) -> Any:
+    def _value(self, number: int, context: Context) -> Any:
         value = self.plan.values[number]
         if isinstance(value, p.IntValue):
             return 0
         if number not in self._made:
             data = np.zeros((1,) * value.ndim, dtypes.as_dtype(value.dtype))
-            self._made[number] = asarray(data, context=self.context)
+            self._made[number] = asarray(data, context=context)
         return self._made[number]
 
 

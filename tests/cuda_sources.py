@@ -27,6 +27,7 @@ from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
 from gpuarray.scalars import SCALARS
+from own_ops import scan_rows, sine_and_cosine, windows
 
 MIXED = [
     ("int64", "uint64"),
@@ -324,6 +325,15 @@ def cases():
             f(*case.arrays)
 
 
+def kernels_of_ops():
+    """Ops of the short way."""
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        x, w = T.tensor(dtype, (False, False)), T.tensor(dtype, (False,))
+        matrix, vector = (np.zeros((3,) * v.ndim, v.type.numpy_dtype) for v in (x, w))
+        theano.function([w], windows(w, w[:2], 2))(vector)
+        theano.function([x], [scan_rows(x), *sine_and_cosine(x)])(matrix)
+
+
 def examples():
     """The functions of the example programs."""
     train, predict = logreg.build(64, np.random.RandomState(0))
@@ -379,7 +389,7 @@ def main() -> None:
         make()
     for float_dtype in ("float32", "float64"):
         with theano.config.use(device="null", floatX=float_dtype):
-            for make in (cases, examples, perceptron):
+            for make in (cases, kernels_of_ops, examples, perceptron):
                 make()
 
 

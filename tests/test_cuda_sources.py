@@ -58,6 +58,8 @@ STEMS = {
     "fft_chirp_out",
     "fft_mirror",
     "scan_rows",
+    "sine_and_cosine",
+    "windows",
     "scan_columns",
     "scan_short",
     "scan_packs",

@@ -74,6 +74,15 @@ def default(context, tmp_path, monkeypatch):
     gpuarray.set_default_context(before)
 
 
+@pytest.fixture
+def rows():
+    """The table of scalar operations, without what an example added afterwards."""
+    before = dict(gpuarray.scalars.SCALARS)
+    yield
+    for name in gpuarray.scalars.SCALARS.keys() - before.keys():
+        del gpuarray.scalars.SCALARS[name]
+
+
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
 def test_the_example_runs(default, name):
     text, inside = DOCUMENTED[name]
@@ -129,6 +138,7 @@ def test_the_page_of_what_is_slower_is_current():
 
 def test_links_between_pages_lead_somewhere():
     pages = [*tool.REFERENCE.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    pages += (ROOT / "docs" / "compiler").glob("*.md")
     for path in [*pages, ROOT / "README.md"]:
         for target in re.findall(r"\]\(([^)]+)\)", path.read_text()):
             file, _, fragment = target.partition("#")
@@ -193,8 +203,15 @@ def test_public_modules_offer_their_public_names():
 # ---- README.md and the pages written by hand ----
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/when-it-is-not-faster.md"])
-def test_the_python_of_a_page_runs(default, path):
+@pytest.mark.parametrize(
+    "path",
+    [
+        "README.md",
+        "docs/when-it-is-not-faster.md",
+        "docs/compiler/an-op-of-ones-own.md",
+    ],
+)
+def test_the_python_of_a_page_runs(default, rows, path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.DOTALL)
     assert blocks
     text = "\n".join(blocks).replace('context="opencl"', f'context="{default.name}"')

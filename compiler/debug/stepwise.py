@@ -18,6 +18,8 @@ from gpuarray.compiler.vm import (
     Absent,
     Explain,
     Native,
+    brought,
+    contexts_of,
     holds,
     integer,
     note,
@@ -65,7 +67,8 @@ class Stepwise:
             number: asarray(data, context=context)
             for number, data in self.plan.constants
         }
-        self._absent = Absent(self.plan, context)
+        self._contexts = contexts_of(self.plan, context)
+        self._absent = Absent(self.plan, self._contexts)
 
     def run(self, values: Sequence[Any]) -> list[Array]:
         """Run the plan on its inputs and give its results."""
@@ -95,10 +98,12 @@ class Stepwise:
         if isinstance(step, p.Choose):
             return [given[1] if given[0] else given[2]]
         if isinstance(step, p.Call) and pauses(step):
-            return call(step, given, self.context)
+            place = self._contexts[step.place]
+            return call(step, [brought(v, step, place) for v in given], place)
         if number not in self._loaded:
             part = single(self.plan, step)
-            self._loaded[number] = part, Native(part.plan, self.context, nothing_more)
+            place = self._contexts[step.place]
+            self._loaded[number] = part, Native(part.plan, place, nothing_more)
         part, native = self._loaded[number]
         found = dict(
             zip(part.outs, native.run([known[n] for n in part.ins]), strict=True)

@@ -123,7 +123,7 @@ class MapRows(Op):
         }
         return [
             (count, *(None if _needs(each, dummies) else each for each in lengths))
-            for lengths in self.op.infer_shape(inner, rows)
+            for lengths in self.op.output_shapes(inner, rows)
         ]
 
     def lop(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gpuarray.array import Array
 from gpuarray.compiler.config import config
-from gpuarray.compiler.contexts import context_or_default
+from gpuarray.compiler.contexts import context_or_default, get_context
 from gpuarray.compiler.debug import late
 from gpuarray.compiler.errors import (
     CompilerError,
@@ -92,6 +92,10 @@ class Function:
             if isinstance(value, IntValue)
         ]
         self._shared = [v.container for v in interface.shared]
+        self._places = [
+            getattr(value, "place", None)
+            for value in self.plan.values[: self.plan.n_inputs]
+        ]
         self._guarded = [
             self._n_inputs + i
             for i, v in enumerate(interface.shared)
@@ -187,7 +191,10 @@ class Function:
     def _run_slowly(self, args: Sequence[Any], executable: Any) -> Any:
         """The results, where values are to be brought to the device by Python first."""
         arrays = self._arrays(args)
-        values = [each.device_value(executable.context) for each in self._shared]
+        values = [
+            each.device_value(self._context_of(self._n_inputs + i))
+            for i, each in enumerate(self._shared)
+        ]
         if self._fast:
             results = self._fast(*arrays)
             if results is not NotImplemented:
@@ -228,7 +235,12 @@ class Function:
             value = self._checked(index, value)
         if isinstance(self.plan.values[index], IntValue):
             return int(value)
-        return asarray(value, context=self.context)
+        return asarray(value, context=self._context_of(index))
+
+    def _context_of(self, index: int) -> Context:
+        """The context that an input of the plan is taken on."""
+        name = self._places[index]
+        return self.context if name is None else get_context(name)
 
     def _checked(self, index: int, value: Any) -> Any:
         """The value as the input's type holds it."""
@@ -260,16 +272,17 @@ class Function:
         ):
             if isinstance(arg, Array):
                 try:
-                    self._check_array(given.variable.type, arg)
+                    self._check_array(given.variable.type, arg, index)
                 except CompilerError as error:
                     raise self._input_error(index, error) from None
 
-    def _check_array(self, kind: ArrayType, array: Array) -> None:
-        if array.context is not self.context:
+    def _check_array(self, kind: ArrayType, array: Array, index: int) -> None:
+        place = self._context_of(index)
+        if array.context is not place:
             raise GraphValueError(
                 f"the array lives on {array.context.name}, the function on "
-                f"{self.context.name}; move it with gpuarray.asarray(numpy.asarray(x), "
-                f"context={self.context.name!r})"
+                f"{place.name}; move it with gpuarray.asarray(numpy.asarray(x), "
+                f"context={place.name!r})"
             )
         if array.dtype != kind.numpy_dtype or array.ndim != kind.ndim:
             raise GraphTypeError(
@@ -293,14 +306,10 @@ class Function:
             found.update((i, value) for i in places)
         for i, container in enumerate(self._defaults):
             if container is not None and i not in found:
-                found[i] = self._default(container)
+                found[i] = container.device_value(self._context_of(i))
         if wrong or len(found) != self._n_inputs:
             raise self._wrong_arguments(args, named)
         return [found[i] for i in range(self._n_inputs)]
-
-    def _default(self, container: Container) -> Any:
-        """A kept value: on the context once it was needed there."""
-        return container.device_value(self.context)
 
     def _wrong_arguments(
         self, args: Sequence[Any], named: Mapping[str, Any]
@@ -454,8 +463,14 @@ class Function:
         >>> result = f([1.0, 2.0])
         >>> f.sync()
         """
+        contexts = {self.context} | {
+            get_context(step.place)
+            for step in self.plan.steps
+            if step.place is not None
+        }
         try:
-            self.context.sync()
+            for each in contexts:
+                each.sync()
         except GpuArrayError as error:
             late.is_of(error, self.plan)
             raise

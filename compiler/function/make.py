@@ -11,7 +11,7 @@ from typing import Any
 
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import config
-from gpuarray.compiler.contexts import joint_context
+from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.debug.checks import Source
 from gpuarray.compiler.debug.mode import Runner
@@ -38,9 +38,9 @@ from gpuarray.compiler.function.updates import (
 from gpuarray.compiler.graph.core import Variable, user_line
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
-from gpuarray.compiler.graph.types import GpuArrayType, TensorType
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.fromgraph import inlined
-from gpuarray.compiler.ops.transfer import GpuFromHost
+from gpuarray.compiler.ops.transfer import GpuFromHost, meant_for
 from gpuarray.compiler.placement import place
 from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import CompileTimes, marked
@@ -59,6 +59,7 @@ class Maker:
     log: tuple[Any, ...]
     mode: Mode
     source: Source | None = None
+    home: str | None = None
 
     def load(
         self,
@@ -74,7 +75,7 @@ class Maker:
         """
         if is_part:
             return make(plan, context, explainer(None, plan, context))
-        found = partial(lowered, self.fgraph, plan.name)
+        found = partial(lowered, self.fgraph, plan.name, self.home)
         runner = self.mode.load(found, self.source, context)
         if runner is not None:
             return runner
@@ -95,7 +96,7 @@ class Maker:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle has no log, and not the graph before rewriting."""
-        return Maker, (self.fgraph, (), self.mode)
+        return Maker, (self.fgraph, (), self.mode, None, self.home)
 
 
 def function(
@@ -158,13 +159,15 @@ def function(
     count, split = len(wanted.variables), len(wanted.variables) + len(pairs)
     expressions = [*firsts[:split], *lasts, *firsts[split:]]
     updated = [*(v for v, _ in pairs), *(v for v, _ in brought)]
-    _check_again([*updated, *(variables[i] for i in carried)], expressions[count:])
+    kept = [*updated, *(variables[i] for i in carried)]
+    _check_again(kept, expressions[count:])
     needed = (each for each in given if each.update is None)
     check_used(needed, expressions, on_unused_input or config.on_unused_input)
     shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
     names = context_names([*variables, *updated, *ancestors(expressions)])
     times.lap("graph")
-    context = joint_context(names)
+    used = UsedContexts(names, context_name(expressions))
+    context = used.context
     times.lap("opening the context")
 
     fgraph = FunctionGraph([*variables, *shared], expressions)
@@ -175,7 +178,8 @@ def function(
     times.note(rewrites.optimize(fgraph, chosen.selection, destroyable=new_values))
     times.lap("rewriting")
     stay = {*wanted.on_device, *range(count, len(expressions))}
-    placed = place(fgraph, context_name(expressions), resident=shared, stay=stay)
+    become = {count + i: variable for i, variable in enumerate(kept)}
+    placed = place(fgraph, used.home, shared, stay, used.names, become)
     interface = Interface(
         inputs=tuple(given),
         shared=tuple(shared),
@@ -186,15 +190,17 @@ def function(
         allow_downcast=allow_input_downcast,
     )
     times.lap("placing")
-    found = lowered(placed, name or "function")
+    leaves = [*variables, *shared]
+    place_of = {each: index for index, each in enumerate(leaves)}
+    places = {out: place_of[each] for out, each in become.items() if each in place_of}
+    found = lowered(placed, name or "function", used.home, places)
     tell_of_host_steps(found)
     plan = found.plan if stats is None else marked(found, placed)
     times.lap("lowering")
     source = None
     if chosen.needs_source:
-        leaves = [*variables, *shared]
         source = Source(leaves, expressions, chosen.selection, new_values)
-    maker = Maker(placed, tuple(fgraph.log), chosen, source)
+    maker = Maker(placed, tuple(fgraph.log), chosen, source, used.home)
     if stats is None:
         return Function(interface, maker, plan, context, made_by)
     made = ProfiledFunction(interface, maker, plan, context, made_by, profile=stats)
@@ -215,16 +221,32 @@ def line_name() -> str:
     return "function" if line is None else f"{Path(line.file).name}:{line.line}"
 
 
-def context_names(variables: Iterable[Variable]) -> set[str | None]:
-    """The names of the contexts that variables live on or are meant for."""
-    names: set[str | None] = set()
-    for variable in variables:
-        if isinstance(variable.type, GpuArrayType):
-            names.add(variable.type.context_name)
-        elif isinstance(variable, SharedVariable):
-            target = variable.container.context_name
-            names |= {target} - {None, "cpu"}
-    return names
+class UsedContexts:
+    """The contexts of a function: its own, which names mean it, and the others' names.
+
+    Its own is the default one where a variable is meant for that, else that of the
+    first. ``home`` is what the placed graph calls it. ``names`` maps each name of the
+    program to one for each context; None where there is only one context.
+    """
+
+    def __init__(self, names: Sequence[str | None], shown: str | None) -> None:
+        opened = {name: get_context(name) for name in names}
+        default = get_context() if None in opened or not opened else None
+        self.context: Context = default or next(iter(opened.values()))
+        self.home = shown
+        self.names: dict[str | None, str | None] | None = None
+        if len({*opened.values()}) > 1:
+            first: dict[Context, str | None] = {}
+            for name, each in opened.items():
+                first.setdefault(each, name)
+            self.home = first[self.context]
+            self.names = {name: first[each] for name, each in opened.items()}
+
+
+def context_names(variables: Iterable[Variable]) -> list[str | None]:
+    """The names of the contexts that variables live on or are meant for, each once."""
+    found = (meant_for(variable) for variable in variables)
+    return list(dict.fromkeys(name for is_meant, name in found if is_meant))
 
 
 def context_name(outputs: Sequence[Variable]) -> str | None:

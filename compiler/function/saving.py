@@ -18,7 +18,7 @@ from gpuarray import saved
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.contexts import open_context
+from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.shared import Container
 from gpuarray.compiler.vm import Executable, Native
@@ -367,6 +367,6 @@ def load(path: File, context: str | Context | None = None) -> Any:
         is_pickled = file.read(len(PICKLED)) == PICKLED
         if is_pickled:
             return _read_pickle(file.read(), path, context)
-    place = open_context() if context is None else context
+    place = get_context() if context is None else context
     native = saved.read_function(path, place)
     return SavedFunction(native)

@@ -8,7 +8,8 @@ from typing import Any
 from gpuarray import reduction
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.argmax import Argmax, Extremum
@@ -38,8 +39,23 @@ def argmax(op: Argmax, node: Apply, k: Lowerer) -> None:
 @step_function("extremum")
 def extremum(x: Array, *, axis: int, smallest: bool) -> tuple[Array, ...]:
     """The extrema along an axis, and where the first of them are."""
-    context = x.context
-    code = dtype_to_typecode(x.dtype)
+    made = ffi.new("GpuArray[]", 2)
+    given = ffi.new("void *[]", [x.struct])
+    kernel = extremum_kernel(x.dtype, smallest, x.context)
+    check(lib.GpuReduction_apply(kernel, made, given, 1 << axis, 0), "extremum")
+    return tuple(taken(made + number, x.context) for number in range(2))
+
+
+@needs_of("extremum")
+def tell_needs(needs: Needs, x: plan.ArrayValue, *, axis: int, smallest: bool) -> None:
+    """Its reduction."""
+    kernel = extremum_kernel(x.dtype, smallest, needs.context)
+    needs.reduction(kernel, x.ndim, (axis,))
+
+
+def extremum_kernel(dtype: Any, smallest: bool, context: Context) -> Any:
+    """The ``GpuReduction *`` of both results, which the context keeps."""
+    code = dtype_to_typecode(dtype)
     key = "extrema", code, smallest
     kernel = context._kernels.get(key)
     if kernel is None:
@@ -50,10 +66,7 @@ def extremum(x: Array, *, axis: int, smallest: bool) -> tuple[Array, ...]:
         if not handle:
             check(status[0], "extremum")
         kernel = context._kernels[key] = ffi.gc(handle, lib.GpuReduction_free)
-    made = ffi.new("GpuArray[]", 2)
-    given = ffi.new("void *[]", [x.struct])
-    check(lib.GpuReduction_apply(kernel, made, given, 1 << axis, 0), "extremum")
-    return tuple(taken(made + number, context) for number in range(2))
+    return kernel
 
 
 def taken(made: Any, context: Context) -> Array:

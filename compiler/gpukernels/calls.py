@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.compiler.errors import (
     CompilerError,
@@ -13,12 +14,14 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.context import current_context
+from gpuarray.context import Context, current_context
 from gpuarray.creation import asarray
 
 StepFunction = Callable[..., Any]
 
 STEP_FUNCTIONS: dict[str, StepFunction] = {}
+
+_BITS = 32  # of the mask of inputs that have one element
 
 
 def step_function(name: str) -> Callable[[StepFunction], StepFunction]:
@@ -36,6 +39,63 @@ def step_function(name: str) -> Callable[[StepFunction], StepFunction]:
         return function
 
     return register
+
+
+class Needs:
+    """What a step tells of the kernels that it will launch; its plan compiles them.
+
+    It has state because the plan, ``native``, has the list.
+    """
+
+    def __init__(self, native: Any, context: Context) -> None:
+        self.native = native
+        self.context = context
+
+    def kernel(self, source: str, name: str) -> None:
+        """A kernel that will be made as ``GpuKernel(source, name, ...)``."""
+        check(lib.GpuPlan_needs_kernel(self.native, source.encode(), name.encode()))
+
+    def elemwise(self, kernel: Any, ndim: int, singles: Iterable[int] = ()) -> None:
+        """A ``GpuElemwise *`` for arrays of so many axes.
+
+        ``singles`` are the inputs that always have one element.
+        """
+        bits = sum(1 << index for index in singles if index < _BITS)
+        check(lib.GpuPlan_needs_elemwise(self.native, kernel, ndim, bits))
+
+    def reduction(self, kernel: Any, ndim: int, axes: Iterable[int]) -> None:
+        """A ``GpuReduction *`` for arrays of so many axes, over some of them."""
+        bits = sum(1 << axis for axis in axes)
+        check(lib.GpuPlan_needs_reduction(self.native, kernel, ndim, bits))
+
+
+NeedsFunction = Callable[..., None]
+
+NEEDS_OF: dict[str, NeedsFunction] = {}
+
+
+def needs_of(name: str) -> Callable[[NeedsFunction], NeedsFunction]:
+    """Register what tells which kernels the step function ``name`` will launch.
+
+    The decorated function takes a `Needs`; then for each argument of the step function
+    the plan's value, which has dtype and rank, or a tuple of integers' values; and the
+    options by name. What it does not tell of is compiled where shapes first want it.
+    """
+
+    def register(function: NeedsFunction) -> NeedsFunction:
+        if name in NEEDS_OF:
+            raise GraphValueError(f"needs_of: {name!r} is registered already")
+        NEEDS_OF[name] = function
+        return function
+
+    return register
+
+
+FAILURES: dict[str, Callable[..., Exception | None]] = {}
+"""What ended a step that runs code of its own, by its function.
+
+They get the context, and the step's options by name; None where nothing is known.
+"""
 
 
 @step_function("reference")

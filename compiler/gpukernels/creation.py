@@ -18,7 +18,7 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.creation import asarray, zeros
 from gpuarray.creation import empty as new_array
-from gpuarray.dtypes import SIZE, dtype_to_ctype
+from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype
 from gpuarray.kernel import GpuKernel
 from gpuarray.shaping import diagonal
 
@@ -33,31 +33,39 @@ COUNTED = "iu"
 """The kinds of dtype that the kernel writes, besides float32 and float64."""
 
 
-def count_kernel(dtype: np.dtype[np.generic], context: Context) -> GpuKernel:
-    """The kernel that writes 0, 1, 2, ... to an array of a dtype."""
+def count_source(dtype: str) -> tuple[str, str]:
+    """The text of the kernel that writes 0, 1, 2, ... to an array, and its name."""
+    ctype = dtype_to_ctype(counted_dtype(dtype))
+    name = f"compiler_count_{ctype.removeprefix('ga_')}"
+    return once(COUNT.replace("{name}", name).replace("{t}", ctype)), name
+
+
+def counted_dtype(dtype: str) -> np.dtype[np.generic]:
+    """The dtype that the kernel writes; what is wanted is made of that."""
+    wanted = np.dtype(dtype)
+    is_written = wanted.kind in COUNTED or wanted.name in ("float32", "float64")
+    return wanted if is_written else np.dtype("int32")
+
+
+def count_kernel(dtype: str, context: Context) -> GpuKernel:
+    """The kernel that counts."""
     key = "compiler_count", dtype
-    kernel = context._kernels.get(key)
+    kernel: GpuKernel | None = context._kernels.get(key)
     if kernel is None:
-        ctype = dtype_to_ctype(dtype)
-        name = f"compiler_count_{ctype.removeprefix('ga_')}"
-        text = COUNT.replace("{name}", name).replace("{t}", ctype)
-        kernel = GpuKernel(once(text), name, [Array, SIZE, SIZE], context)
+        types = [Array, OFFSET, SIZE]
+        kernel = GpuKernel(*count_source(dtype), types, context)
         context._kernels[key] = kernel
-    made: GpuKernel = kernel
-    return made
+    return kernel
 
 
 @step_function("arange")
 def counted(length: int, dtype: str) -> Array:
     """The integers from 0 on; none for a length below 0."""
-    wanted = np.dtype(dtype)
-    is_written = wanted.kind in COUNTED or wanted.name in ("float32", "float64")
-    made = wanted if is_written else np.dtype("int32")
     context = find_context(None)
-    out = new_array((max(length, 0),), made, context)
+    out = new_array((max(length, 0),), counted_dtype(dtype), context)
     if out.size:
-        count_kernel(made, context)(out, out.offset, out.size, n=out.size)
-    result: Array = out if is_written else out.astype(wanted)
+        count_kernel(dtype, context)(out, out.offset, out.size, n=out.size)
+    result: Array = out.astype(dtype, copy=False)
     return result
 
 

@@ -39,6 +39,7 @@ class Recorder:
         *,
         recorded: bool = True,
         inplace: Sequence[int] = (),
+        label: str = "",
     ) -> None:
         """Note the function, what it takes, and whether it can be recorded."""
         self.calls.append((function, list(variables), dict(options or {}), recorded))

@@ -5,15 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from gpuarray.array import Array
+from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.nnet import LogSoftmax, Pick, Softmax, Spread
+from gpuarray.compiler.ops.nnet import (
+    FirstOf,
+    FirstRows,
+    LogSoftmax,
+    Pick,
+    Softmax,
+    Spread,
+    Within,
+    check_first_rows,
+)
+from gpuarray.creation import zeros
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.fancy import take_at
 from gpuarray.picking import where
+from gpuarray.shaping import broadcast_to
 
 
 def _parts(x: Array, axis: int) -> tuple[Any, Any, Any]:
@@ -62,6 +74,46 @@ def pick(x: Array, y: Array) -> Any:
         shape[axis] = length
         counts.append(counted(length, "int64").reshape(*shape))
     return take_at(x, [*counts, y], 0)
+
+
+@step_function("within")
+def within(y: Array, n: int) -> Any:
+    """Places counted from the left."""
+    return take_at(counted(n, "int64"), [y], 0)
+
+
+@lowers(Within)
+def lower_within(op: Within, node: Apply, k: Lowerer) -> None:
+    """A launch, and a short one.
+
+    Places that are not in the row are reported by the next wait for the context.
+    """
+    k.call(node, "within", node.inputs)
+
+
+@step_function("first_rows")
+def first_rows(x: Array, n: int, total: int) -> Any:
+    """The vector, repeated or with zeros behind it where it has not the length."""
+    check_first_rows(n, total)
+    if n == total:
+        return x if x.shape[0] == total else broadcast_to(x, (total,))
+    result = zeros(total, x.dtype, context=x.context)
+    result[:n] = x
+    return result
+
+
+@lowers(FirstRows)
+def lower_first_rows(op: FirstRows, node: Apply, k: Lowerer) -> None:
+    """Nothing is launched where lengths agree, else two launches."""
+    k.call(node, "first_rows", node.inputs)
+
+
+@lowers(FirstOf)
+def lower_first_of(op: FirstOf, node: Apply, k: Lowerer) -> None:
+    """A view: nothing is launched."""
+    x, length = node.inputs
+    ins = k.number(x), k.integer(length)
+    k.add(plan.Index("first", k.origin(node), k.outputs(node), ins, (("stop",),)))
 
 
 @lowers(Pick)

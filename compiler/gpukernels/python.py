@@ -1,4 +1,4 @@
-"""Ops written in Python: `perform` on the host, or a thunk on the device's arrays."""
+"""Ops written in Python: `perform`, on the host or on device arrays, or a thunk."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.maprows import on_host
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Op
+from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.context import current_context
 from gpuarray.creation import asarray
 
@@ -22,12 +23,44 @@ def lower_python(op: Op, node: Apply, k: Lowerer) -> None:
 
     It is found for ops without a lowering of their own that have `perform`,
     `make_thunk` or a reference. The thunk of an op with ``make_thunk`` gets device
-    arrays.
+    arrays, and so does ``perform`` where the op's node has such types.
     """
-    name = "thunk" if hasattr(op, "make_thunk") else "reference"
-    kinds = [each.type for each in (*node.inputs, *node.outputs)]
-    types = tuple(kinds if name == "thunk" else map(on_host, kinds))
+    types = own_types(node)
+    if hasattr(op, "make_thunk"):
+        name = "thunk"
+        if not has_own_types(node):
+            types = tuple(v.type for v in (*node.inputs, *node.outputs))
+    else:
+        name = "perform" if has_own_types(node) else "reference"
     k.call(node, name, node.inputs, {"op": op, "types": types}, recorded=False)
+
+
+def has_own_types(node: Apply) -> bool:
+    """Whether the op made the node with arrays of a context, which placement keeps."""
+    return hasattr(node.outputs[0].tag, "own_types")
+
+
+def own_types(node: Apply) -> tuple[Any, ...]:
+    """The types that the op made the node with, of inputs and then of outputs."""
+    if has_own_types(node):
+        types: tuple[Any, ...] = node.outputs[0].tag.own_types
+        return types
+    return tuple(on_host(each.type) for each in (*node.inputs, *node.outputs))
+
+
+def as_own(kind: Any, value: Any) -> Any:
+    """A value as the op takes it: device arrays as they are, others with NumPy."""
+    return value if isinstance(kind, GpuArrayType) else kind.filter(np.asarray(value))
+
+
+@step_function("perform")
+def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
+    """What the op's ``perform`` makes of device arrays, in Python."""
+    given = [as_own(kind, value) for kind, value in zip(types, values, strict=False)]
+    inputs = [kind() for kind in types[: len(values)]]
+    node = Apply(op, inputs, [kind() for kind in types[len(values) :]])
+    results = zip(node.outputs, op.performed(node, given), strict=True)
+    return tuple(device_array(node, each.type, value) for each, value in results)
 
 
 class Thunk:
@@ -44,7 +77,7 @@ class Thunk:
     def __call__(self, values: tuple[Any, ...]) -> tuple[Array, ...]:
         """The outputs for these inputs; the cells keep none of them."""
         for variable, value in zip(self.node.inputs, values, strict=True):
-            self.cells[variable][0] = value
+            self.cells[variable][0] = as_own(variable.type, value)
         try:
             self.run()
             return tuple(
@@ -58,13 +91,17 @@ class Thunk:
 
 def device_array(node: Apply, kind: Any, value: Any) -> Array:
     """A result on the context. Raises TypeError for what the type does not hold."""
+    if value is None:
+        raise GraphTypeError(
+            f"{node.op}: an output of {kind} was not computed; put it in its cell, "
+            "output_storage[i][0]"
+        )
     array: Array = value
     if not isinstance(value, Array):
         array = asarray(np.asarray(value), context=current_context())
     if array.dtype.name != kind.dtype or array.ndim != kind.ndim:
         raise GraphTypeError(
-            f"{node.op}: the thunk gave {array.dtype} of {array.ndim} axes, expected "
-            f"{kind}"
+            f"{node.op}: computed {array.dtype} of {array.ndim} axes, expected {kind}"
         )
     return array
 

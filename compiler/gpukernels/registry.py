@@ -60,14 +60,18 @@ class Lowerer:
 
     It has state because lowering walks the graph once, in order, and each node adds to
     what the earlier ones made. ``results`` are the graph's outputs, ``guards`` the
-    conditions that nodes are needed under.
+    conditions that nodes are needed under. ``home`` names the plan's own context where
+    there are others.
     """
 
     def __init__(
         self,
         results: Collection[Variable] = (),
         guards: Mapping[Apply, Guard] | None = None,
+        home: str | None = None,
     ) -> None:
+        self.home = home
+        self._place: str | None = None
         self.results = frozenset(results)
         self.guards = guards or {}
         self._when: tuple[tuple[int, bool], ...] = ()
@@ -185,7 +189,8 @@ class Lowerer:
     def dim(self, array: Variable, axis: int) -> int:
         """The host integer that is the length of an axis."""
         number = self.new_value(plan.IntValue())
-        self.add(plan.Dim("dim", "", (number,), self.inputs([array]), axis))
+        with self.at(array):
+            self.add(plan.Dim("dim", "", (number,), self.inputs([array]), axis))
         return number
 
     def call(
@@ -197,12 +202,14 @@ class Lowerer:
         *,
         recorded: bool = True,
         inplace: Sequence[int] = (),
+        label: str = "",
     ) -> None:
         """The node as a step function of ``variables``, all or some of its inputs.
 
         It gets device arrays, integers for scalars on the host, and tuples of integers
         for vectors on the host. ``inplace`` has for each output the index among
-        ``variables`` of the array that it takes over, or -1.
+        ``variables`` of the array that it takes over, or -1. ``label`` is what listings
+        call the step, by default the function's name.
         """
         ins: list[int] = []
         groups: list[int] = []
@@ -222,7 +229,7 @@ class Lowerer:
         over = [places[i] if i >= 0 else -1 for i in inplace]
         self.add(
             plan.Call(
-                label=function,
+                label=label or function,
                 origin=self.origin(node),
                 outs=self.outputs(node),
                 ins=tuple(ins),
@@ -248,8 +255,10 @@ class Lowerer:
         return tuple(self.number(v) for v in variables)
 
     def add(self, step: plan.Step) -> None:
-        """The next step, under the conditions of its node."""
-        self.steps.append(replace(step, when=self._when) if self._when else step)
+        """The next step, under the conditions of its node and on its context."""
+        if self._when or self._place is not None:
+            step = replace(step, when=self._when, place=self._place)
+        self.steps.append(step)
 
     def guard(self, node: Apply) -> Guard:
         """The conditions under which the node is needed."""
@@ -269,6 +278,21 @@ class Lowerer:
         finally:
             self._when = before
 
+    def elsewhere(self, name: str | None) -> str | None:
+        """The name of a context that is not the plan's own, else None."""
+        return None if name == self.home else name
+
+    @contextmanager
+    def at(self, *variables: Variable) -> Iterator[None]:
+        """The steps added in the block run on the context of the first that has one."""
+        kinds = (each.type for each in variables)
+        names = (each.context_name for each in kinds if isinstance(each, GpuArrayType))
+        before, self._place = self._place, self.elsewhere(next(names, self.home))
+        try:
+            yield
+        finally:
+            self._place = before
+
     def _depth(self, variable: Variable) -> tuple[int, int]:
         """How many conditions a condition is computed under; then its place."""
         owner = variable.owner
@@ -287,5 +311,5 @@ def lower_node(node: Apply, k: Lowerer) -> None:
     lowering = lowering_of(node.op)
     if lowering is None:
         raise AssertionError(f"{node.op} was placed without a lowering")
-    with k.under(k.guard(node)):
+    with k.at(*node.outputs, *node.inputs), k.under(k.guard(node)):
         lowering(node.op, node, k)

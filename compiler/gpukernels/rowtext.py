@@ -13,15 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
     LENGTH,
     ONE,
     ROW,
+    At,
     Fold,
+    Head,
     Place,
     Program,
+    Within,
     operands_of,
 )
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
@@ -57,6 +61,8 @@ class Writer:
         self.program = program
         self.form = form
         self.count = len(program.inputs)
+        self.given = program.kinds[: self.count]
+        self.reports = reports(program)
         self.kinds, self.levels = program.kinds, program.levels
         self.folds = [
             self.count + number
@@ -102,17 +108,51 @@ class Writer:
         return f"const {work_ctype(dtype)} v{value} = {text};"
 
     def step(self, value: int) -> str:
-        """The statement of an elementwise step."""
+        """The statement of a step that is no fold."""
         made = self.program.steps[value - self.count]
         dtype = np.dtype(self.program.dtypes[value])
+        if isinstance(made, Within):
+            return self.place(value, made)
+        if isinstance(made, At):
+            return self.at(value, made)
         if isinstance(made, Place):
             text = f"({work_ctype(dtype)})p"
+        elif isinstance(made, Head):
+            text = f"row < v{made.count}"
         else:
-            assert not isinstance(made, Fold)
+            assert isinstance(made, Step)
             text, support = expression(made, [self.operand(v) for v in made.operands])
             if support:
                 self.supports[support] = None
         return f"const {work_ctype(dtype)} v{value} = {text};"
+
+    def place(self, value: int, made: Within) -> str:
+        """A place that is in the row; another one is reported and becomes the first."""
+        text, _ = self.operand(made.operand)
+        v = f"v{value}"
+        return (
+            f"ga_long {v} = (ga_long)({text});\n"
+            f"if ({v} < -(ga_long)length || {v} >= (ga_long)length) {{\n"
+            f"  if (lane == 0 && mine) ga_report_index(word, word_off, site, {v}, "
+            f"(ga_long)length);\n  {v} = 0;\n}}\nif ({v} < 0) {v} += (ga_long)length;"
+        )
+
+    def at(self, value: int, made: At) -> str:
+        """What a value is at a place: computed anew, in a scope of its own."""
+        body = self.cells([made.operand])
+        text, _ = self.operand(made.operand)
+        place = f"v{made.place}"
+        ctype = work_ctype(np.dtype(made.dtype))
+        return "\n".join(
+            [
+                f"{ctype} v{value} = 0;",
+                f"if ({place} < (ga_long)length) {{",
+                f"  const {self.index()} p = ({self.index()}){place};",
+                *(f"  {line}" for line in body),
+                f"  v{value} = {text};",
+                "}",
+            ]
+        )
 
     def operand(self, value: int) -> Operand:
         """A value's name and dtype."""
@@ -154,8 +194,8 @@ class Writer:
         lines = []
         for number, value in enumerate(self.program.outputs):
             lines.append(self.pointer(f"o{number}", self.program.dtypes[value], False))
-        for value, (dtype, kind) in enumerate(self.program.inputs):
-            source = self.form.sources[value]
+        for value, (dtype, _) in enumerate(self.program.inputs):
+            source, kind = self.form.sources[value], self.given[value]
             if kind == LENGTH:
                 continue
             if source == "int":
@@ -172,6 +212,9 @@ class Writer:
                     self.parameters.append(f"ga_ssize c{value}")
             else:
                 self.texts[value] = (source, dtype)
+        if self.reports:
+            self.parameters += ["GLOBAL_MEM ga_uint *word", "ga_size word_off"]
+            self.parameters.append("ga_uint site")
         self.parameters += [
             "ga_ssize rows", f"{self.index()} length", "ga_ssize per_group",
         ]  # fmt: skip
@@ -180,7 +223,8 @@ class Writer:
     def row(self) -> list[str]:
         """Where the row's inputs begin, and its own values."""
         lines = []
-        for value, (dtype, kind) in enumerate(self.program.inputs):
+        for value, (dtype, _) in enumerate(self.program.inputs):
+            kind = self.given[value]
             if self.form.sources[value] != "array" or kind in (ONE, LENGTH):
                 continue
             ctype = dtype_to_ctype(np.dtype(dtype))
@@ -332,10 +376,16 @@ class Writer:
         return "\n".join(lines).replace("$name", name)
 
 
+def reports(program: Program) -> bool:
+    """Whether a program may find a place that is in no row."""
+    return any(isinstance(step, Within) for step in program.steps)
+
+
 def kernel_text(program: Program, form: Form, name: str) -> str:
     """The C text of a row program's kernel.
 
     Its arguments: each output and its offset; for each input the array, its offset and
-    its strides in bytes, or the integer; rows, length, and the tiles of a group.
+    its strides in bytes, or the integer; what indices are reported with; rows, length,
+    and the tiles of a group.
     """
     return Writer(program, form).text(name)

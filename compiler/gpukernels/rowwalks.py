@@ -23,18 +23,57 @@ from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     LENGTH,
+    ONE,
+    At,
     Fold,
+    Head,
+    Made,
     Place,
     Program,
+    Within,
     operands_of,
+    reading,
 )
 from gpuarray.context import Context
 from gpuarray.creation import empty
-from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_ctype
+from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_ctype, work_dtype
+from gpuarray.fancy import take_at
 from gpuarray.scalars import SCALARS
 
 _CALL = re.compile(r"\w\(")
 _INT64 = dtype_to_typecode("int64")
+
+
+def folded(program: Program) -> tuple[Program, list[str]]:
+    """The program with what is at a place of a row as a fold that meets nothing else.
+
+    Also the texts of the constants that are more inputs of it.
+    """
+    dtypes = {step.dtype: None for step in program.steps if isinstance(step, At)}
+    count, more = len(program.inputs), len(dtypes)
+    least = {dtype: count + number for number, dtype in enumerate(dtypes)}
+    steps: dict[Made, int] = {}
+    value = list(range(count))
+
+    def add(step: Made) -> int:
+        return steps.setdefault(step, count + more + len(steps))
+
+    for step in program.steps:
+        if isinstance(step, At):
+            here = add(Step("eq", (add(Place(0, "int64")), value[step.place]), "bool"))
+            operands = here, value[step.operand], least[step.dtype]
+            chosen = add(Step("where", operands, step.dtype))
+            fold = Fold("maximum", chosen, step.dtype, step.dtype, of_none=True)
+            value.append(add(fold))
+        else:
+            value.append(add(reading(step, [value[v] for v in operands_of(step)])))
+    made = Program(
+        (*program.inputs, *((dtype, ONE) for dtype in dtypes)),
+        tuple(steps),
+        tuple(value[output] for output in program.outputs),
+    )
+    row = SCALARS["maximum"]
+    return made, [identity_text(row, work_dtype(np.dtype(each))) for each in dtypes]
 
 
 class Walks:
@@ -52,8 +91,10 @@ class Walks:
         shape: Sequence[int],
         context: Context,
     ) -> None:
+        count = len(program.inputs)
+        program, texts = folded(program)
         self.program = program
-        self.sources = tuple(sources)
+        self.sources = (*sources, *texts)
         self.shape = tuple(shape)
         self.context = context
         self.count = len(program.inputs)
@@ -61,21 +102,22 @@ class Walks:
         self.known: dict[int, Any] = {
             i: value
             for i, (value, (_, kind)) in enumerate(
-                zip(values, program.inputs, strict=True)
+                zip(values, program.inputs[:count], strict=True)
             )
             if value is not None and kind != LENGTH
         }
         for value, step in enumerate(program.steps, self.count):
             if isinstance(step, Place):
-                places = counted(self.shape[-1], step.dtype)
-                lead = (1,) * (len(self.shape) - 1)
-                self.known[value] = places.reshape(*lead, self.shape[-1])
+                self.known[value] = self.count_places(step.dtype)
+            elif isinstance(step, Head):
+                self.known[value] = self.head(self.known[step.count])
 
     def run(self, outputs: Sequence[Array], fresh: Sequence[Array]) -> None:
         """Compute the outputs, which may lie where inputs do; others are ``fresh``."""
         program = self.program
         self.spare = [each for each in fresh if each.shape == self.shape]
         levels = range(1, max(program.levels) + 1)
+        self.store_places(0)
         for level in levels:
             folds = [
                 value
@@ -85,6 +127,7 @@ class Walks:
             self.store_costly(folds)
             self.reduce(folds)
             self.store_rows(level)
+            self.store_places(level)
         for wants_cells in (True, False):  # rows last: elements read them
             chosen = [
                 i
@@ -110,12 +153,42 @@ class Walks:
             self.elementwise(roots, made)
             self.known.update(zip(roots, made, strict=True))
 
-    def place(self, dtype: str) -> Array:
+    def count_places(self, dtype: str) -> Any:
+        """The places of a row's elements."""
+        places = counted(self.shape[-1], dtype)
+        return places.reshape(*(1,) * (len(self.shape) - 1), self.shape[-1])
+
+    def head(self, count: int) -> Any:
+        """Which rows are among the first: 1 if all are."""
+        rows = self.shape[0]
+        return 1 if count == rows else (counted(rows, "int64") < count).reshape(rows, 1)
+
+    def within(self, labels: Any) -> Any:
+        """Places counted from the left; the next wait tells of those in no row."""
+        return take_at(counted(self.shape[-1], "int64"), [labels], 0)
+
+    def store_places(self, level: int) -> None:
+        """Places in rows that are known once `level` walks are done."""
+        for value, step in enumerate(self.program.steps, self.count):
+            if not isinstance(step, Within) or self.program.levels[value] != level:
+                continue
+            labels = self.known.get(step.operand)
+            if labels is None or isinstance(labels, int):
+                row, dtype = (*self.shape[:-1], 1), self.program.dtypes[step.operand]
+                labels = self.new_array(row, dtype)
+                self.elementwise([step.operand], [labels])
+            self.known[value] = self.within(labels)
+
+    def place(self, dtype: str) -> Any:
         """Where elements are kept: where an output will be, if there is one."""
         for index, array in enumerate(self.spare):
             if array.dtype == as_dtype(dtype):
                 return self.spare.pop(index)
-        return empty(self.shape, dtype, context=self.context)
+        return self.new_array(self.shape, dtype)
+
+    def new_array(self, shape: Sequence[int], dtype: str) -> Any:
+        """Where values are kept."""
+        return empty(shape, dtype, context=self.context)
 
     def is_costly(self, value: int) -> bool:
         """Whether functions are called for each element."""
@@ -159,7 +232,7 @@ class Walks:
         ]
         if roots:
             row = (*self.shape[:-1], 1)
-            made = [empty(row, program.dtypes[v], context=self.context) for v in roots]
+            made = [self.new_array(row, program.dtypes[v]) for v in roots]
             self.elementwise(roots, made)
             self.known.update(zip(roots, made, strict=True))
 
@@ -211,11 +284,29 @@ class Walks:
 
     def key(self, kind: str, roots: Iterable[int]) -> tuple[Any, ...]:
         """What tells a kernel from others."""
-        known = tuple(sorted(self.known))
+        known = tuple((v, isinstance(self.known[v], int)) for v in sorted(self.known))
         return ("rowwalk", kind, self.program, self.sources, tuple(roots), known)
 
-    def elementwise(self, roots: Sequence[int], outs: Sequence[Array]) -> None:
+    def elementwise(self, roots: Sequence[int], outs: Sequence[Any]) -> None:
         """Compute values into arrays."""
+        kernel, used = self.map_kernel(roots)
+        arrays = [out.struct for out in outs] + self.given(used)
+        status = call_elemwise(kernel, arrays)
+        if status:
+            fail(status, "rows", self.context, [*outs])
+
+    def reduce(self, folds: Sequence[int]) -> None:
+        """One walk: the folds of a level."""
+        kernel, used = self.fold_kernel(folds)
+        made = ffi.new("GpuArray[]", len(folds))
+        given = ffi.new("void *[]", self.given(used))
+        axes = 1 << (len(self.shape) - 1)
+        check(lib.GpuReduction_apply(kernel, made, given, axes, 1))
+        for number, fold in enumerate(folds):
+            self.known[fold] = taken(made + number, self.context)
+
+    def map_kernel(self, roots: Sequence[int]) -> tuple[Any, list[int]]:
+        """The kernel that computes values, and which of those known it reads."""
         lines, texts, support, used = self.text(roots)
         key = self.key("map", roots)
         kernel = self.context._kernels.get(key)
@@ -231,13 +322,10 @@ class Walks:
                 [*arguments, *self.arguments(used)],
                 "rows",
             )
-        arrays = [out.struct for out in outs] + self.given(used)
-        status = call_elemwise(kernel, arrays)
-        if status:
-            fail(status, "rows", self.context, [*outs])
+        return kernel, used
 
-    def reduce(self, folds: Sequence[int]) -> None:
-        """One walk: the folds of a level."""
+    def fold_kernel(self, folds: Sequence[int]) -> tuple[Any, list[int]]:
+        """The reduction of a walk, and which of the known values it reads."""
         steps = [self.program.steps[fold - self.count] for fold in folds]
         roots = [step.operand for step in steps if isinstance(step, Fold)]
         lines, texts, support, used = self.text(roots)
@@ -252,12 +340,7 @@ class Walks:
                 support,
                 self.arguments(used),
             )
-        made = ffi.new("GpuArray[]", len(folds))
-        given = ffi.new("void *[]", self.given(used))
-        axes = 1 << (len(self.shape) - 1)
-        check(lib.GpuReduction_apply(kernel, made, given, axes, 1))
-        for number, fold in enumerate(folds):
-            self.known[fold] = taken(made + number, self.context)
+        return kernel, used
 
 
 def new_reduction(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,39 @@ from gpuarray.array import Array
 from gpuarray.codegen import digest, literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
+from gpuarray.compiler.gpukernels.forecast import Forecast
+from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, kernel_text
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, kernel_text, reports
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.graph.core import Apply, Constant
+from gpuarray.compiler.ops.nnet import check_first_rows
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
+    COUNT,
+    FEW,
     LENGTH,
     ONE,
     ROW,
+    At,
     Fold,
     Program,
     Rowwise,
+    Within,
 )
 from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
-from gpuarray.kernel import GpuKernel
+from gpuarray.dtypes import OFFSET
+from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
 from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 LONG = 16384
 """Elements of a row beyond which few rows are not left to a block each."""
 _NARROW = 2**31 - 2**20
+_MANY = 2**31  # rows
 
 
 @lowers(Rowwise)
@@ -43,7 +53,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     ins: list[int] = []
     sources: list[str] = []
     for variable, (dtype, kind) in zip(node.inputs, op.program.inputs, strict=True):
-        if kind == LENGTH:
+        if kind in (LENGTH, COUNT):
             sources.append("int")
             ins.append(k.integer(variable))
         elif isinstance(variable, Constant) and variable.data.size == 1:
@@ -80,7 +90,11 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
 def label(program: Program) -> str:
     """The rows of a kernel, each once, in the order they are first computed."""
     names = [
-        SCALARS[step.monoid].name if isinstance(step, Fold) else getattr(step, "op", "")
+        SCALARS[step.monoid].name
+        if isinstance(step, Fold)
+        else "pick"
+        if isinstance(step, At | Within)
+        else getattr(step, "op", "")
         for step in program.steps
     ]
     return "rows: " + "+".join(dict.fromkeys(filter(None, names)))
@@ -94,6 +108,7 @@ def rowwise(
     given = iter(values)
     listed = [next(given) if s in ("int", "array") else None for s in sources]
     shape = domain(program, listed)
+    fill_rows(program, listed, shape[0])
     length, rows = shape[-1], math.prod(shape[:-1])
     context = current_context()
     assert context is not None
@@ -122,6 +137,22 @@ def rowwise(
             target[...] = outputs[index]
             outputs[index] = target
     return tuple(outputs)
+
+
+@needs_of("rowwise")
+def tell_needs(
+    needs: Needs,
+    *values: Any,
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+) -> None:
+    """The kernel of rows whose elements are neighbours; else those of the walks."""
+    if not prefers_walks(_MANY, 1, needs.context):
+        needs.kernel(*named_text(program, Form(sources, True, False)))
+        return
+    ndim = max(value.ndim for value in values if isinstance(value, plan.ArrayValue))
+    Forecast(needs, program, sources, ndim).take_down()
 
 
 def prefers_walks(rows: int, length: int, context: Context) -> bool:
@@ -159,6 +190,17 @@ def domain(program: Program, values: Sequence[Any]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def fill_rows(program: Program, values: list[Any], rows: int) -> None:
+    """Give what is of the first rows zeros for the others. IndexError: more rows."""
+    for index, (_, kind) in enumerate(program.inputs):
+        if kind == COUNT:
+            check_first_rows(values[index], rows)
+        if kind == FEW:
+            vector = values[index].reshape(-1)
+            made = first_rows(vector, vector.shape[0], rows)
+            values[index] = made.reshape(rows, 1)
+
+
 def check_elements(program: Program, shape: Sequence[int]) -> None:
     """Raise ValueError where a fold of no elements has no value."""
     for step in program.steps:
@@ -181,7 +223,7 @@ def launch(
     context: Context,
 ) -> None:
     """Queue the kernel on inputs as matrices."""
-    kinds = [kind for _, kind in program.inputs]
+    kinds = program.kinds[: len(program.inputs)]
     matrices = [
         as_matrix(value, kind, rows, length) if isinstance(value, Array) else value
         for value, kind in zip(values, kinds, strict=True)
@@ -208,6 +250,7 @@ def launch(
     kernel(
         *(x for array in outputs for x in (array, array.offset)),
         *arguments,
+        *(index_report("pick", context) if reports(program) else ()),
         rows,
         length,
         per_group,
@@ -238,25 +281,31 @@ def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
     key = "rowwise", program, form
     kernel: GpuKernel | None = context._kernels.get(key)
     if kernel is None:
-        text = kernel_text(program, form, "")
-        name = f"rowwise_{digest(text.encode())}"
-        kernel = GpuKernel(
-            kernel_text(program, form, name), name, types_of(program, form), context
-        )
+        types = types_of(program, form)
+        kernel = GpuKernel(*named_text(program, form), types, context)
         context._kernels[key] = kernel
     return kernel
 
 
+@lru_cache(maxsize=256)
+def named_text(program: Program, form: Form) -> tuple[str, str]:
+    """The kernel's text, and its name."""
+    name = f"rowwise_{digest(kernel_text(program, form, '').encode())}"
+    return kernel_text(program, form, name), name
+
+
 def types_of(program: Program, form: Form) -> list[Any]:
     """The kernel's arguments, as `kernel_text` lists them."""
-    pointer = [Array, np.uint64]
+    pointer = [Array, OFFSET]
     found: list[Any] = pointer * len(program.outputs)
-    for source, (_, kind) in zip(form.sources, program.inputs, strict=True):
+    for source, kind in zip(form.sources, program.kinds, strict=False):
         if kind == LENGTH:
             continue
         if source == "int":
             found.append(np.int64)
         elif source == "array":
             found += pointer + [np.int64] * {CELL: 2, ONE: 0}.get(kind, 1)
+    if reports(program):
+        found += REPORT_TYPES
     place = np.int64 if form.is_wide else np.int32
     return [*found, np.int64, place, np.int64]

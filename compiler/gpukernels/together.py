@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gpuarray.array import Array
 from gpuarray.codegen import convert, digest, literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.graph.core import Apply, Constant
@@ -21,6 +22,7 @@ from gpuarray.compiler.ops.together import Part, Together
 from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
 from gpuarray.dtypes import (
+    OFFSET,
     dtype_to_ctype,
     dtype_to_typecode,
     work_ctype,
@@ -37,6 +39,7 @@ _INT64 = dtype_to_typecode("int64")
 
 Sources = tuple[str, ...]
 """Of a part's inputs: ``"array"``, ``"int"``, or the text of a constant."""
+Forms = tuple[tuple[Part, Sources], ...]
 
 
 @lowers(Together)
@@ -87,7 +90,7 @@ def together(
     assert context is not None
     rest, targets = iter(values), iter(over)
     results: list[Array] = []
-    small: list[tuple[Part, Sources, list[Any], list[Array]]] = []
+    listed: list[tuple[int, list[Any], list[Array]]] = []
     for part, source in zip(parts, sources, strict=True):
         given = [next(rest) if s in ("array", "int") else None for s in source]
         shape = shape_of(part, given)
@@ -100,13 +103,26 @@ def together(
         results += outs
         wholes = whole_arrays(part, given)
         is_plain = all(x.flags.c_contiguous for x in (*wholes, *outs))
-        if is_plain and math.prod(shape) < LARGE:
-            small.append((part, source, given, outs))
-        else:
+        is_small = is_plain and math.prod(shape) < LARGE
+        if not is_small:
             launch_one(part, source, given, outs, context)
-    if small:
-        launch_all(small, context)
+        listed.append((math.prod(shape) if is_small else 0, given, outs))
+    launch_all(tuple(zip(parts, sources, strict=True)), listed, context)
     return tuple(results)
+
+
+@needs_of("together")
+def tell_needs(
+    needs: Needs,
+    *values: Any,
+    parts: tuple[Part, ...],
+    sources: tuple[Sources, ...],
+    over: tuple[int, ...],
+) -> None:
+    """The kernel of all parts; those of large parts are made where such come."""
+    forms = tuple(zip(parts, sources, strict=True))
+    text, name, _ = named_text(forms, needs.context.is_cpu)
+    needs.kernel(text, name)
 
 
 def whole_arrays(part: Part, given: Sequence[Any]) -> list[Array]:
@@ -181,21 +197,23 @@ def launch_one(
 
 
 def launch_all(
-    parts: Sequence[tuple[Part, Sources, list[Any], list[Array]]], context: Context
+    forms: Forms,
+    parts: Sequence[tuple[int, list[Any], list[Array]]],
+    context: Context,
 ) -> None:
-    """One launch; each part has blocks of its own."""
-    forms = tuple((part, sources) for part, sources, _, _ in parts)
+    """One launch; each part has blocks of its own, as many as its size wants.
+
+    A part of size 0 has none, so that one kernel serves whichever parts are large.
+    """
     key = "together", forms
     kernel = context._kernels.get(key)
     if kernel is None:
-        name = f"together_{digest(repr(forms).encode())}"
-        text, types = kernel_text(forms, name, context.is_cpu)
+        text, name, types = named_text(forms, context.is_cpu)
         kernel = context._kernels[key] = GpuKernel(text, name, types, context)
     per_block = PER_BLOCK_CPU if context.is_cpu else PER_BLOCK
     arguments: list[Any] = []
     blocks = 0
-    for _, _, given, outs in parts:
-        size = math.prod(outs[0].shape)
+    for size, given, outs in parts:
         arguments += [x for out in outs for x in (out, out.offset)]
         for value in given:
             if isinstance(value, Array):
@@ -209,9 +227,15 @@ def launch_all(
         kernel(*arguments, blocks=blocks, threads=threads)
 
 
-def kernel_text(
-    forms: Sequence[tuple[Part, Sources]], name: str, is_cpu: bool
-) -> tuple[str, list[Any]]:
+@lru_cache(maxsize=256)
+def named_text(forms: Forms, is_cpu: bool) -> tuple[str, str, list[Any]]:
+    """The kernel's text, its name, and the types of its arguments."""
+    name = f"together_{digest(repr(forms).encode())}"
+    text, types = kernel_text(forms, name, is_cpu)
+    return text, name, types
+
+
+def kernel_text(forms: Forms, name: str, is_cpu: bool) -> tuple[str, list[Any]]:
     """The C text and the types of its arguments."""
     writer = Writer(PER_BLOCK_CPU if is_cpu else PER_BLOCK)
     for part, sources in forms:
@@ -289,7 +313,7 @@ class Writer:
         ctype = dtype_to_ctype(np.dtype(dtype))
         given = f"{name}_{self.number}"
         self.parameters += [f"GLOBAL_MEM {ctype} *{given}", f"ga_size {given}_off"]
-        self.types += [Array, np.uint64]
+        self.types += [Array, OFFSET]
         self.before.append(
             f"GLOBAL_MEM {ctype} *{name} = (GLOBAL_MEM {ctype} *)"
             f"((GLOBAL_MEM char *){given} + {given}_off);"

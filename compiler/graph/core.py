@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -22,6 +23,7 @@ from gpuarray.compiler.errors import GraphTypeError, NoGradientError, NotOffered
 from gpuarray.compiler.graph.absent import disconnected_type
 from gpuarray.compiler.graph.types import (
     ArrayType,
+    GpuArrayType,
     TensorType,
     Type,
     dtype_name,
@@ -407,13 +409,27 @@ class Op:
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
         """The outputs of ``node`` for these inputs, computed on the host."""
-        perform = getattr(self, "perform", None)
-        if perform is not None:
-            storage: list[list[Any]] = [[None] for _ in node.outputs]
-            perform(node, list(arrays), storage)
-            return [cell[0] for cell in storage]
+        if hasattr(self, "perform"):
+            return self.performed(node, self.brought(node, arrays))
         result = self.reference(*arrays)
         return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    def brought(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """Arrays of the host in the memories that the node's inputs are in."""
+        return [
+            each.type.on_context(array) if hasattr(each.type, "on_context") else array
+            for each, array in zip(node.inputs, arrays, strict=True)
+        ]
+
+    def performed(self, node: Apply, values: Sequence[Any]) -> list[Any]:
+        """What ``perform`` makes of the values; one with ``params`` gets those too."""
+        perform: Callable[..., Any] = self.perform  # type: ignore[attr-defined]
+        storage: list[list[Any]] = [[None] for _ in node.outputs]
+        arguments: list[Any] = [node, list(values), storage]
+        if _n_parameters(getattr(perform, "__func__", None)) == 5:
+            arguments.append(self.get_params(node))  # type: ignore[attr-defined]
+        perform(*arguments)
+        return [cell[0] for cell in storage]
 
     def lop(
         self,
@@ -467,6 +483,27 @@ class Op:
     ) -> list[tuple[Any, ...]]:
         """The lengths of each output's axes; None where only running tells."""
         return [(None,) * output.type.ndim for output in node.outputs]
+
+    def output_shapes(
+        self, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Sequence[Any]]:
+        """What ``infer_shape`` says, also where it takes (fgraph, node, shapes)."""
+        infer: Callable[..., Any] = self.infer_shape
+        if _n_parameters(infer.__func__) == 4:  # type: ignore[attr-defined]
+            return list(infer(None, node, input_shapes))
+        return list(infer(node, input_shapes))
+
+
+@lru_cache(maxsize=1024)
+def _n_parameters(method: Callable[..., Any] | None) -> int:
+    """How many parameters a method's function has, self included."""
+    return 0 if method is None else len(inspect.signature(method).parameters)
+
+
+def is_device_node(node: Apply) -> bool:
+    """Whether the op itself takes or gives arrays of a context."""
+    variables = (*node.inputs, *node.outputs)
+    return any(isinstance(each.type, GpuArrayType) for each in variables)
 
 
 def as_variable(value: Any, asked_by: str = "as_variable") -> Variable:

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 from gpuarray.compiler.errors import GraphTypeError, MissingInputError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.graph.lazy import Guard, guards, is_lazy
+from gpuarray.compiler.graph.lazy import (
+    ALWAYS,
+    Guard,
+    guards,
+    is_lazy,
+    leaves_alone,
+)
 from gpuarray.compiler.graph.traverse import clone, toposort
 
 Client = tuple["Apply | str", int]
@@ -170,14 +176,16 @@ class FunctionGraph:
 
         They read memory that it overwrites, or compute a condition that it runs under.
         """
+        guarded = self.guards()
         before: dict[Apply, list[Apply]] = {
             node: [each.owner for each, _ in guard if each.owner is not None]
-            for node, guard in self.guards().items()
+            for node, guard in guarded.items()
         }
         for node in self.apply_nodes:
             for indices in node.op.destroy_map.values():
                 for index in indices:
-                    readers = self._readers(self.view_root(node.inputs[index]))
+                    root = self.view_root(node.inputs[index])
+                    readers = self.readers(root, guarded.get(node, ALWAYS))
                     before.setdefault(node, []).extend(
                         reader for reader in readers if reader is not node
                     )
@@ -203,14 +211,14 @@ class FunctionGraph:
                 stack.extend(each.owner.inputs[index] for index in seen)
         return found
 
-    def views_of(self, root: Variable) -> list[Variable]:
-        """``root`` and every view of its memory."""
+    def views_of(self, root: Variable, guard: Guard = ALWAYS) -> list[Variable]:
+        """``root`` and every view of its memory, wherever a guard holds."""
         found, stack = [], [root]
         while stack:
             variable = stack.pop()
             found.append(variable)
             for client, index in self.clients.get(variable, ()):
-                if isinstance(client, Apply):
+                if isinstance(client, Apply) and not leaves_alone(client, index, guard):
                     stack.extend(
                         client.outputs[output]
                         for output, inputs in client.op.view_map.items()
@@ -218,12 +226,13 @@ class FunctionGraph:
                     )
         return found
 
-    def _readers(self, root: Variable) -> list[Apply]:
+    def readers(self, root: Variable, guard: Guard = ALWAYS) -> list[Apply]:
+        """The nodes that read the memory of ``root`` wherever a guard holds."""
         return [
             client
-            for variable in self.views_of(root)
-            for client, _ in self.clients[variable]
-            if isinstance(client, Apply)
+            for variable in self.views_of(root, guard)
+            for client, index in self.clients[variable]
+            if isinstance(client, Apply) and not leaves_alone(client, index, guard)
         ]
 
     def check(self) -> None:

@@ -28,6 +28,12 @@ def use(node: Apply, index: int, guard: Guard) -> Guard:
     return guard if side is None else guard | {(node.inputs[0], side)}
 
 
+def leaves_alone(node: Apply, index: int, guard: Guard) -> bool:
+    """Whether a node does not look at an input wherever a guard holds."""
+    side = node.op.lazy_inputs(node).get(index)
+    return side is not None and (node.inputs[0], not side) in guard
+
+
 def guards(order: Sequence[Apply], results: Iterable[Variable]) -> dict[Apply, Guard]:
     """The conditions under which each node of ``order`` is needed for ``results``.
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from gpuarray import Array, asarray
 from gpuarray.compiler.config import config
+from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.dtypes import as_dtype, kind_of, result_type
+from gpuarray.context import Context
+from gpuarray.dtypes import as_dtype, dtype_to_typecode, kind_of, result_type
 
 if TYPE_CHECKING:
     from gpuarray.compiler.graph.core import Variable
@@ -315,3 +318,43 @@ class GpuArrayType(ArrayType):
     def host(self) -> TensorType:
         """The same array on the host."""
         return TensorType(self.dtype, self.broadcastable)
+
+    @property
+    def typecode(self) -> int:
+        """The library's code of the dtype."""
+        return dtype_to_typecode(self.dtype)
+
+    @property
+    def context(self) -> Context:
+        """The open context that the name stands for.
+
+        Raises ContextNotDefined (a ValueError) for a name that stands for none.
+        """
+        return get_context(self.context_name)
+
+    def on_context(self, value: Any) -> Array:
+        """``value``, of the host or of a device, as an array of the type's context."""
+        return asarray(value, self.numpy_dtype, context=self.context)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuContextType(Type):
+    """The type of a context among an op's params (``params_type``).
+
+    >>> gpu_context_type.filter(gpuarray.context("null"))
+    <context 'null': null (host memory, runs no kernel)>
+    """
+
+    def filter(self, value: Any, allow_downcast: bool | None = None) -> Context:
+        """``value``, which must be a context. Raises TypeError otherwise."""
+        if not isinstance(value, Context):
+            raise GraphTypeError(
+                f"gpu_context_type: given {value!r}, a {type(value).__name__}, "
+                "expected a context; take that of an input's type, "
+                "node.inputs[0].type.context"
+            )
+        return value
+
+
+gpu_context_type = GpuContextType()
+"""The type of params that are a context."""

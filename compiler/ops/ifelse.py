@@ -263,7 +263,7 @@ def _resolved(length: Any) -> Variable | None:
         tuple(shape_i(each, axis) for axis in range(each.type.ndim))
         for each in array.owner.inputs
     ]
-    known = array.owner.op.infer_shape(array.owner, shapes)
+    known = array.owner.op.output_shapes(array.owner, shapes)
     return _resolved(known[array.index or 0][owner.op.i])
 
 

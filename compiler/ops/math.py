@@ -42,7 +42,7 @@ ALIASES = {
 }
 
 
-def _function(row: Scalar) -> Function:
+def function_of(row: Scalar) -> Function:
     """The function that applies a row to variables, numbers and arrays."""
     op = Elemwise(row)
 
@@ -58,7 +58,7 @@ def _function(row: Scalar) -> Function:
     return apply
 
 
-ROWS: dict[str, Function] = {name: _function(row) for name, row in SCALARS.items()}
+ROWS: dict[str, Function] = {name: function_of(row) for name, row in SCALARS.items()}
 
 
 def true_div(a: Any, b: Any) -> Variable:

@@ -7,7 +7,7 @@ they have made them stable.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -212,6 +212,123 @@ class Spread(Op):
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of the elements, and the length."""
         return [(*input_shapes[0], node.inputs[2])]
+
+
+class Within(Op):
+    """Places in rows of ``n`` elements, counted from the left: those in ``y``, int64.
+
+    ``y`` holds integers, negative ones counted from the end. What is in no row is told
+    as an index out of bounds.
+    """
+
+    __props__ = ()
+
+    def make_node(self, y: Any, n: Any) -> Apply:
+        """A node over places and the length."""
+        labels, length = as_tensor_variable(y), as_length("Within", n)
+        labels = _labels(self, labels, labels.type.ndim)
+        flags = labels.type.broadcastable
+        return Apply(self, [labels, length], [TensorType("int64", flags)()])
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The length."""
+        return (1,)
+
+    def reference(self, y: Any, n: Any) -> Any:
+        """The places. Raises IndexError for one that is not in the row."""
+        return _within(self, y, int(n))
+
+    def grad(self, m: Any, g: Any, out: Any, y: Variable, n: Variable) -> None:
+        """Nothing: places are integers."""
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The shape of ``y``."""
+        return [tuple(input_shapes[0])]
+
+
+class FirstRows(Op):
+    """A vector of ``total`` elements: ``x``, repeated to ``n`` of them, then zeros.
+
+    Where the lengths are those that it has, it is ``x`` itself.
+    """
+
+    __props__ = ()
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, x: Any, n: Any, total: Any) -> Apply:
+        """A node over a vector, how many elements it has, and how many shall be."""
+        vector = as_tensor_variable(x)
+        lengths = [as_length("FirstRows", each) for each in (n, total)]
+        if vector.type.ndim != 1:
+            raise GraphTypeError(f"{self}: given {vector.type}, expected a vector")
+        flag = is_constant(lengths[1], 1)
+        out = TensorType(vector.type.dtype, (flag,))()
+        return Apply(self, [vector, *lengths], [out])
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The lengths."""
+        return (1, 2)
+
+    def reference(self, x: Any, n: Any, total: Any) -> Any:
+        """The vector. Raises IndexError where ``n`` is more than ``total``."""
+        check_first_rows(int(n), int(total))
+        made = np.zeros(int(total), x.dtype)
+        made[: int(n)] = x
+        return made
+
+    def grad(
+        self, m: Any, g: Any, y: Any, x: Variable, n: Variable, total: Variable
+    ) -> tuple[Variable, None, None]:
+        """The first elements of ``g``, added up where ``x`` was repeated."""
+        return m.sum_to(FirstOf()(g, n), x), None, None
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The length that it shall have."""
+        return [(node.inputs[2],)]
+
+
+def check_first_rows(n: int, total: int) -> None:
+    """Raise IndexError where a row is asked for that there is not."""
+    if n > total:
+        raise GraphIndexError(
+            f"index {n - 1} is out of bounds for axis 0 of length {total}"
+        )
+
+
+class FirstOf(Op):
+    """The first ``n`` elements of a vector: a view."""
+
+    __props__ = ()
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, x: Any, n: Any) -> Apply:
+        """A node over a vector and how many there are."""
+        vector, length = as_tensor_variable(x), as_length("FirstOf", n)
+        if vector.type.ndim != 1:
+            raise GraphTypeError(f"{self}: given {vector.type}, expected a vector")
+        flag = bool(vector.type.broadcastable[0])
+        out = vector.type.clone(broadcastable=(flag or is_constant(length, 1),))()
+        return Apply(self, [vector, length], [out])
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """How many."""
+        return (1,)
+
+    def reference(self, x: Any, n: Any) -> Any:
+        """The elements."""
+        return x[: int(n)]
+
+    def grad(
+        self, m: Any, g: Any, y: Any, x: Variable, n: Variable
+    ) -> tuple[Variable, None]:
+        """``g``, then zeros."""
+        return FirstRows()(g, n, shape_i(x, 0)), None
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """How many."""
+        return [(node.inputs[1],)]
 
 
 def pick(x: Any, y: Any) -> Variable:

@@ -7,23 +7,28 @@ such as a softmax, a layer norm, or a cost of each row with its gradient.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise, Step, evaluate_row, formula
+from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows, pick
+from gpuarray.compiler.ops.nnet import Within as PlacesWithin
 from gpuarray.compiler.ops.reduce import NAMES, Reduce, keep_dims
-from gpuarray.compiler.ops.shape import dimshuffle
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS
 
 CELL, ROW, COLUMN, ONE = "cell", "row", "column", "one"
 """What an input has a value for: each element, each row, each place in a row, once."""
-LENGTH = "length"
-"""The kind of an input that says how long a row is; the host knows it."""
+FEW = "few"
+"""The kind of an input for each of the first rows; it is zero for the others."""
+LENGTH, COUNT = "length", "count"
+"""Kinds of inputs that the host knows: how long a row is, how many rows are meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,37 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """A place in each row, counted from the left: that of an earlier value.
+
+    Negative ones count from the end. What is in no row is told as an index.
+    """
+
+    operand: int
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """What an earlier value is in each row at a place, which is a `Within`."""
+
+    operand: int
+    place: int
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Whether each row is one of the first; value ``count`` says how many those are."""
+
+    count: int
+    dtype: str = "bool"
+
+
+Made = Step | Fold | Place | Within | At | Head
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """What is computed of each row.
 
@@ -72,7 +108,7 @@ class Program:
     """
 
     inputs: tuple[tuple[str, str], ...]
-    steps: tuple[Step | Fold | Place, ...]
+    steps: tuple[Made, ...]
     outputs: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -92,12 +128,12 @@ class Program:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Whether each value is of each element, of each row, or an input of less."""
-        found = [kind for _, kind in self.inputs]
+        found = [ROW if kind == FEW else kind for _, kind in self.inputs]
         for step in self.steps:
             if isinstance(step, Place):
                 found.append(COLUMN)
                 continue
-            of_cells = not isinstance(step, Fold) and any(
+            of_cells = isinstance(step, Step) and any(
                 found[operand] in (CELL, COLUMN) for operand in step.operands
             )
             found.append(CELL if of_cells else ROW)
@@ -115,9 +151,16 @@ class Program:
     def evaluate(self, arrays: Iterable[Any]) -> list[Any]:
         """The outputs with NumPy, each with all axes."""
         values = [np.asarray(array) for array in arrays]
-        shape = np.broadcast_shapes(*(value.shape for value in values))
+        kinds = [kind for _, kind in self.inputs]
+        shapes = [v.shape for v, kind in zip(values, kinds, strict=True) if kind != FEW]
+        shape = np.broadcast_shapes(*shapes)
+        for index, kind in enumerate(kinds):
+            if kind == FEW:
+                values[index] = with_all_rows(values[index], shape)
         for step in self.steps:
-            if isinstance(step, Place):
+            if isinstance(step, Within | At | Head):
+                values.append(self.picked(step, values, shape))
+            elif isinstance(step, Place):
                 count = np.arange(int(values[step.length])).astype(step.dtype)
                 values.append(count.reshape((1,) * (len(shape) - 1) + (-1,)))
             elif isinstance(step, Fold):
@@ -128,18 +171,48 @@ class Program:
                 operands = [values[operand] for operand in step.operands]
                 values.append(evaluate_row(step.op, operands, step.dtype))
         row = (*shape[:-1], 1)
-        kinds = self.kinds
+        of = self.kinds
         return [
-            np.array(np.broadcast_to(values[v], shape if kinds[v] == CELL else row))
+            np.array(np.broadcast_to(values[v], shape if of[v] == CELL else row))
             for v in self.outputs
         ]
+
+    def picked(
+        self, step: Within | At | Head, values: Sequence[Any], shape: tuple[int, ...]
+    ) -> Any:
+        """A step about places and rows, with NumPy."""
+        if isinstance(step, Head):
+            check_first_rows(int(values[step.count]), shape[0])
+            return (np.arange(shape[0]) < int(values[step.count]))[:, None]
+        if isinstance(step, Within):
+            return PlacesWithin().reference(values[step.operand], shape[-1])
+        whole = np.broadcast_to(values[step.operand], shape)
+        return np.take_along_axis(whole, values[step.place], axis=-1)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
         """The outputs as a graph of single rows and reductions."""
         ndim = max(each.type.ndim for each in inputs)
         values = list(inputs)
+        cell = next(
+            each
+            for each, (_, kind) in zip(inputs, self.inputs, strict=True)
+            if kind == CELL
+        )
+        for index, (_, kind) in enumerate(self.inputs):
+            if kind == FEW:
+                values[index] = first_rows(inputs[index], cell)
         for step in self.steps:
-            if isinstance(step, Place):
+            if isinstance(step, Within):
+                value = PlacesWithin()(values[step.operand], shape_i(cell, -1))
+            elif isinstance(step, At):
+                column = dimshuffle(values[step.place], *range(ndim - 1))
+                picked = pick(values[step.operand], column)
+                value = keep_dims(picked, (ndim - 1,), ndim)
+            elif isinstance(step, Head):
+                true = core.constant(np.ones(1, "bool"))
+                head = FirstRows()(true, values[step.count], shape_i(cell, 0))
+                value = dimshuffle(head, 0, "x")
+            elif isinstance(step, Place):
                 value = counted(values[step.length], step.dtype)
                 value = dimshuffle(value, *("x",) * (ndim - 1), 0)
             elif isinstance(step, Fold):
@@ -164,6 +237,10 @@ class Program:
             operands = [texts[operand] for operand in operands_of(step)]
             if isinstance(step, Place):
                 text = "place"
+            elif isinstance(step, Within | Head):
+                text = f"{type(step).__name__.lower()}({operands[0]})"
+            elif isinstance(step, At):
+                text = f"{operands[0]}[{operands[1]}]"
             elif isinstance(step, Fold):
                 text = f"{NAMES[step.monoid].lower()}({operands[0]})"
             else:
@@ -176,11 +253,43 @@ class Program:
         return f"{{{'; '.join([*named, body])}}}"
 
 
-def operands_of(step: Step | Fold | Place) -> tuple[int, ...]:
+def operands_of(step: Made) -> tuple[int, ...]:
     """The values that a step reads."""
     if isinstance(step, Place):
         return (step.length,)
-    return (step.operand,) if isinstance(step, Fold) else step.operands
+    if isinstance(step, Head):
+        return (step.count,)
+    if isinstance(step, At):
+        return step.operand, step.place
+    return step.operands if isinstance(step, Step) else (step.operand,)
+
+
+def reading(step: Made, operands: Sequence[int]) -> Made:
+    """The step on other values, which are in the places of its own."""
+    if isinstance(step, Step):
+        return replace(step, operands=tuple(operands))
+    if isinstance(step, Place):
+        return replace(step, length=operands[0])
+    if isinstance(step, Head):
+        return replace(step, count=operands[0])
+    if isinstance(step, At):
+        return replace(step, operand=operands[0], place=operands[1])
+    return replace(step, operand=operands[0])
+
+
+def with_all_rows(few: Any, shape: Sequence[int]) -> Any:
+    """An array of the first rows, with zeros for the others."""
+    check_first_rows(few.shape[0], shape[0])
+    made = np.zeros((shape[0], 1), few.dtype)
+    made[: few.shape[0]] = few
+    return made
+
+
+def first_rows(few: Variable, cell: Variable) -> Variable:
+    """The graph of that."""
+    column = dimshuffle(few, 0)
+    made = FirstRows()(column, shape_i(column, 0), shape_i(cell, 0))
+    return dimshuffle(made, 0, "x")
 
 
 class Rowwise(Op):
@@ -220,7 +329,7 @@ class Rowwise(Op):
         flags = [
             variable.type.broadcastable
             for variable, (_, kind) in zip(inputs, self.program.inputs, strict=True)
-            if kind != LENGTH
+            if kind not in (LENGTH, COUNT)
         ]
         pattern = tuple(all(each) for each in zip(*flags, strict=True))
         kinds = self.program.kinds
@@ -234,9 +343,9 @@ class Rowwise(Op):
         return Apply(self, inputs, outputs)
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The lengths."""
+        """The lengths, and the counts of rows."""
         kinds = [kind for _, kind in self.program.inputs]
-        return [i for i, kind in enumerate(kinds) if kind == LENGTH]
+        return [i for i, kind in enumerate(kinds) if kind in (LENGTH, COUNT)]
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
         """The outputs with NumPy."""
@@ -259,8 +368,10 @@ class Rowwise(Op):
         """For each axis the length of the first input that has it."""
         given = [
             (shape, each.type.broadcastable)
-            for shape, each in zip(input_shapes, node.inputs, strict=True)
-            if each.type.ndim > 0
+            for shape, each, (_, kind) in zip(
+                input_shapes, node.inputs, self.program.inputs, strict=True
+            )
+            if each.type.ndim > 0 and kind != FEW
         ]
         lengths: list[Any] = []
         for axis in range(len(given[0][0])):

@@ -1,12 +1,15 @@
-"""Moving arrays between the host and contexts."""
+"""Moving arrays between the host and contexts, and finding where an op is to run."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from gpuarray.compiler.contexts import check_name
 from gpuarray.compiler.errors import GraphTypeError
-from gpuarray.compiler.graph.core import Op, Variable, as_variable
+from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
 
 
@@ -26,6 +29,35 @@ class Transfer(Op):
     def infer_shape(self, node: Any, input_shapes: Any) -> list[Any]:
         """The shape of the input."""
         return [input_shapes[0]]
+
+
+class GpuContiguous(Op):
+    """The same values in C order: the array itself where it is so, else a copy."""
+
+    __props__ = ()
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, x: Any) -> Apply:
+        """A node over an array, which stays where it is."""
+        variable = as_variable(x, "gpu_contiguous")
+        return Apply(self, [variable], [variable.type()])
+
+    def reference(self, x: Any) -> Any:
+        """``x`` in C order."""
+        return np.require(x, requirements="C")
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """``g``."""
+        return g
+
+    def infer_shape(self, node: Any, input_shapes: Any) -> list[Any]:
+        """The shape of the input."""
+        return [input_shapes[0]]
+
+
+gpu_contiguous = GpuContiguous()
+"""An array as it is if it is in C order, else a copy that is."""
 
 
 class GpuFromHost(Transfer):
@@ -104,6 +136,7 @@ def transfer(x: Any, target: str | None) -> Variable:
     variable = as_variable(x, "transfer")
     if target == "cpu":
         return host_from_gpu(variable)
+    check_name(target, "transfer")
     return gpu_from_host(variable, target)
 
 
@@ -112,3 +145,64 @@ def like(x: Variable, type: ArrayType) -> Variable:
     if isinstance(type, GpuArrayType):
         return gpu_from_host(x, type.context_name)
     return host_from_gpu(x)
+
+
+def as_gpuarray_variable(x: Any, context_name: str | None) -> Variable:
+    """``x``, a variable or a value, as a variable of a context.
+
+    It is ``x`` itself where it lives there. What was only moved is taken from where it
+    came from, if that is the context. Raises ValueError for a name of no context.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> as_gpuarray_variable(T.fvector("x"), "null").type
+    GpuArrayType<null>(float32, vector)
+    """
+    check_name(context_name, "as_gpuarray_variable")
+    variable = as_variable(x, "as_gpuarray_variable")
+    source = variable
+    while source.owner is not None and isinstance(source.owner.op, Transfer):
+        (source,) = source.owner.inputs
+        kind = source.type
+        if isinstance(kind, GpuArrayType) and kind.context_name == context_name:
+            return source
+    return gpu_from_host(variable, context_name)
+
+
+def infer_context_name(*variables: Any) -> str | None:
+    """The name of the context that an op over these variables is to run on.
+
+    That of the first one that lives on a context, is meant for one (``tag.target``,
+    ``tag.context_name``, a shared variable's ``target``), or is computed, by operations
+    of one input, from one that is. None, the default context, where there is none.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> x, y = T.fvector("x"), T.fvector("y").transfer("null")
+    >>> infer_context_name(x, T.exp(y)), infer_context_name(x)
+    ('null', None)
+    """
+    queue = deque(each for each in variables if isinstance(each, Variable))
+    while queue:
+        variable = queue.popleft()
+        found, name = meant_for(variable)
+        if found:
+            return name
+        owner = variable.owner
+        if owner is not None and len(owner.inputs) == 1:
+            queue.append(owner.inputs[0])
+    return None
+
+
+def meant_for(variable: Variable) -> tuple[bool, str | None]:
+    """Whether a variable itself says which context it belongs to, and which."""
+    if isinstance(variable.type, GpuArrayType):
+        return True, variable.type.context_name
+    container = getattr(variable, "container", None)
+    for name in (
+        getattr(variable.tag, "target", None),
+        getattr(variable.tag, "context_name", None),
+        getattr(container, "context_name", None),
+    ):
+        if name is not None and name != "cpu":
+            check_name(name, str(variable))
+            return True, name
+    return False, None

@@ -9,9 +9,10 @@ the group (an axis of length 1) if it costs little to compute it for each elemen
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
 from gpuarray.compiler.ops.mapreduce import MapReduce
@@ -20,9 +21,11 @@ from gpuarray.compiler.rewrites import rowwise  # noqa: F401  (its pass comes fi
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Partition, is_fusible
 from gpuarray.compiler.rewrites.rows import with_scalar
+from gpuarray.dtypes import as_dtype
 from gpuarray.scalars import SCALARS, Scalar
 
 _CALL = re.compile(r"\w\(")
+_MOST_STEPS = 100  # of a group that computes again what another had
 
 
 def pattern(node: Apply) -> tuple[bool, ...]:
@@ -56,12 +59,10 @@ def _is_same_place(a: Apply, b: Apply) -> bool:
 @graph_pass(phase="fuse")
 def fuse_elementwise(fgraph: FunctionGraph, log: Log) -> bool:
     """Merge neighbouring elementwise nodes, and what one reduction reads into it."""
-    partition = Partition(fgraph)
-    reductions = seal_maps(partition)
-    merge_producers(partition)
-    merge_siblings(partition)
-    absorb_smaller(partition)
-    changed = False
+    partition, reductions = merged(fgraph, frozenset())
+    if late := recomputed(partition, log):
+        partition, reductions = merged(fgraph, late)
+    changed = bool(late)
     for group in sorted(partition.members, key=lambda g: partition.members[g][-1]):
         nodes = partition.nodes(group)
         if group in reductions:
@@ -75,6 +76,126 @@ def fuse_elementwise(fgraph: FunctionGraph, log: Log) -> bool:
                 fgraph.replace(old, new, reason="fuse_elementwise")
             changed = True
     return changed
+
+
+def merged(
+    fgraph: FunctionGraph, late: Collection[Apply]
+) -> tuple[Partition, dict[int, Apply]]:
+    """The groups, and which of them are the maps of reductions.
+
+    The nodes in ``late`` belong to who reads them, not to who computes what they read.
+    """
+    partition = Partition(fgraph)
+    reductions = seal_maps(partition)
+    merge_producers(partition, late)
+    merge_siblings(partition)
+    absorb_smaller(partition)
+    return partition, reductions
+
+
+# ---- what is computed again ----
+
+
+def recomputed(partition: Partition, log: Log) -> set[Apply]:
+    """Let groups compute again what another would store for them beside what it is of.
+
+    So a network keeps tanh(x) for its gradient, and not 1 - tanh(x)**2 as well.
+    """
+    late: set[Apply] = set()
+    for group in list(partition.members):
+        _, outputs = partition.operands(group)
+        if len(outputs) < 2 or not is_fusible(partition.nodes(group)[-1]):
+            continue
+        stored = set(outputs)
+        for out in reversed(outputs):
+            cone = cone_of(partition, out, stored)
+            if cone is not None and reader_of(partition, out, len(cone)) is not None:
+                stored.discard(out)
+                late.update(clone_cone(partition.fgraph, out, cone, log))
+    return late
+
+
+def cone_of(
+    partition: Partition, out: Variable, stored: Collection[Variable]
+) -> list[Apply] | None:
+    """The cheap nodes that compute a result of one other that its group stores.
+
+    That one takes no more memory. None if it needs more than that, or numbers.
+    """
+    owner = out.owner
+    assert owner is not None
+    group = partition.of(owner)
+    cone: set[Apply] = set()
+    source: Variable | None = None
+    stack = [owner]
+    while stack:
+        node = stack.pop()
+        if node in cone:
+            continue
+        if pattern(node) != pattern(owner) or not is_cheap(node):
+            return None
+        cone.add(node)
+        for given in node.inputs:
+            is_stored = given is not out and given in stored
+            if is_constant_of_one(given) or (is_stored and given is source):
+                continue
+            if is_stored and source is None:
+                source = given
+            elif is_stored or given.owner is None or partition.of(given.owner) != group:
+                return None
+            else:
+                stack.append(given.owner)
+    is_small = source is not None and itemsize(source) <= itemsize(out)
+    return sorted(cone, key=partition.position.__getitem__) if is_small else None
+
+
+def is_constant_of_one(variable: Variable) -> bool:
+    """Whether the variable is a number that is text of a kernel."""
+    return isinstance(variable, Constant) and variable.data.size == 1
+
+
+def itemsize(variable: Variable) -> int:
+    """The bytes of an element."""
+    return int(as_dtype(variable.type.dtype).itemsize)
+
+
+def reader_of(partition: Partition, out: Variable, steps: int) -> int | None:
+    """The one other group, of elementwise nodes with room, that reads a result."""
+    readers: set[int] = set()
+    for client, _ in partition.fgraph.clients[out]:
+        if not isinstance(client, Apply) or not is_fusible(client):
+            return None
+        if pattern(client) != out.type.broadcastable:
+            return None
+        readers.add(partition.of(client))
+    if len(readers) != 1:
+        return None
+    (reader,) = readers
+    has_room = partition.steps[reader] + steps <= _MOST_STEPS
+    is_other = out.owner is not None and partition.of(out.owner) != reader
+    return reader if has_room and is_other else None
+
+
+def clone_cone(
+    fgraph: FunctionGraph, out: Variable, cone: Iterable[Apply], log: Log
+) -> list[Apply]:
+    """Put copies of nodes in the place of what they compute; these copies."""
+    copies: list[Apply] = []
+    value: dict[Variable, Variable] = {}
+    for node in cone:
+        made = Apply(
+            node.op,
+            [value.get(given, given) for given in node.inputs],
+            [each.type() for each in node.outputs],
+        )
+        copies.append(made)
+        value.update(zip(node.outputs, made.outputs, strict=True))
+    log.note("fuse_elementwise", out, value[out])
+    fgraph.replace(out, value[out], reason="fuse_elementwise")
+    return copies
+
+
+# ---- which nodes are one ----
 
 
 def seal_maps(partition: Partition) -> dict[int, Apply]:
@@ -128,8 +249,11 @@ def is_read_by(partition: Partition, group: int, reader: int) -> bool:
     )
 
 
-def merge_producers(partition: Partition) -> None:
-    """Merge each elementwise node with its producers of the same shape."""
+def merge_producers(partition: Partition, late: Collection[Apply]) -> None:
+    """Merge each elementwise node with its producers of the same shape.
+
+    Those in ``late`` merge with nothing before them but each other.
+    """
     for node in partition.order:
         if not is_fusible(node) or partition.of(node) in partition.sealed:
             continue
@@ -138,6 +262,8 @@ def merge_producers(partition: Partition) -> None:
                 node
             ):
                 assert variable.owner is not None
+                if node in late and variable.owner not in late:
+                    continue
                 try_merge(partition, variable.owner, node)
 
 

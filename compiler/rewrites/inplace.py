@@ -8,11 +8,13 @@ a view, runs before: `orderings` says so to whoever orders the nodes.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape
@@ -41,6 +43,7 @@ class Memory:
         self.kept = set(fgraph.outputs)
         self.destroyed: set[Variable] = set()
         self.after: dict[Apply, set[Apply]] = {}
+        self.guards = fgraph.guards()
         for node, readers in orderings(fgraph).items():
             for indices in node.op.destroy_map.values():
                 self.destroyed.update(fgraph.view_root(node.inputs[i]) for i in indices)
@@ -59,7 +62,8 @@ class Memory:
             return False
         if root.owner is None and not self.may_take_input(root, out):
             return False
-        views = self.fgraph.views_of(root)
+        guard = self.guards.get(node, ALWAYS)
+        views = self.fgraph.views_of(root, guard)
         if any(view in self.kept for view in views):
             return False
         others = {v for i, v in enumerate(node.inputs) if i != index}
@@ -67,7 +71,7 @@ class Memory:
             return False
         if any(view in others for view in views if view is not given):
             return False
-        return not self.reaches(node, set(self.readers(views, node)))
+        return not self.reaches(node, set(self.readers(root, node, guard)))
 
     def may_take_input(self, root: Variable, out: Variable) -> bool:
         """Whether an input of the graph may go for this result: it is its new value.
@@ -76,22 +80,15 @@ class Memory:
         """
         if root not in self.destroyable:
             return False
-        results = [
-            view
-            for view in self.fgraph.views_of(out)
-            if view in self.kept and is_plain_view(view)
-        ]
         index = self.new_value.get(root)
-        return bool(results) and (
-            index is None or self.fgraph.outputs[index] in results
-        )
+        results = self.kept if index is None else {self.fgraph.outputs[index]}
+        return any(becomes(out, result) for result in results)
 
-    def readers(self, views: Iterable[Variable], but: Apply) -> Iterator[Apply]:
-        """The nodes other than one that read the memory."""
-        for view in views:
-            for client, _ in self.fgraph.clients[view]:
-                if isinstance(client, Apply) and client is not but:
-                    yield client
+    def readers(self, root: Variable, but: Apply, guard: Guard) -> Iterator[Apply]:
+        """The nodes other than one that read the memory where it runs."""
+        for client in self.fgraph.readers(root, guard):
+            if client is not but:
+                yield client
 
     def reaches(self, node: Apply, targets: set[Apply]) -> bool:
         """Whether some target must run after the node."""
@@ -124,11 +121,28 @@ class Memory:
                 waiting.add(new)
         if old in self.after:
             self.after[new] = self.after.pop(old)
+        guard = self.guards.pop(old, ALWAYS)
+        self.guards[new] = guard
         for index in [i for indices in new.op.destroy_map.values() for i in indices]:
             root = self.fgraph.view_root(new.inputs[index])
             self.destroyed.add(root)
-            for reader in self.readers(self.fgraph.views_of(root), new):
+            for reader in self.readers(root, new, guard):
                 self.after.setdefault(reader, set()).add(new)
+
+
+def becomes(variable: Variable, result: Variable) -> bool:
+    """Whether a result is a variable, or may be: a plain view of it, or one of two."""
+    stack = [result]
+    while stack:
+        each = stack.pop()
+        if each is variable:
+            return True
+        if each.owner is not None and isinstance(
+            each.owner.op, DimShuffle | Reshape | Subtensor | IfElse
+        ):
+            seen = each.owner.op.view_map.get(each.index or 0, ())
+            stack.extend(each.owner.inputs[index] for index in seen)
+    return False
 
 
 def is_plain_view(variable: Variable) -> bool:

@@ -9,30 +9,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpuarray.compiler.graph.core import Apply, Variable
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Variable, constant
 from gpuarray.compiler.ops.advanced import (
     ARRAY,
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
 from gpuarray.compiler.ops.argmax import Argmax
+from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange, counted, zeros
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.indexing import inc_subtensor
 from gpuarray.compiler.ops.nnet import (
+    FirstOf,
+    FirstRows,
     LogSoftmax,
     Pick,
     Softmax,
     Spread,
+    Within,
     opened_logsoftmax,
     opened_softmax,
     pick,
+    spread,
 )
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, shape_i
+from gpuarray.compiler.ops.shape import DimShuffle, Shape_i, dimshuffle, shape_i
 from gpuarray.compiler.rewrites.changes import is_zeros
 from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import argument, call, cast, number
+from gpuarray.compiler.rewrites.patterns import (
+    argument,
+    call,
+    cast,
+    is_constant,
+    match,
+    number,
+    same,
+)
+from gpuarray.compiler.rewrites.shapes import take_length_from_inputs
 
 _INCREASING = ("exp", "tanh", "sigmoid", "softplus")
 
@@ -140,6 +155,86 @@ def _without(x: Variable, axis: int) -> Variable:
     return dimshuffle(x, *(each for each in range(x.type.ndim) if each != axis))
 
 
+@rewrite(phase="canonicalize", ops=[AdvancedSubtensor])
+def pick_elements_of_rows(node: Apply) -> Variable | None:
+    """One element of each of as many rows as there are places is picked from its row.
+
+    X[counted(shape_i(k, 0)), k] -> picked(X, k)
+    X[counted(3), k[:3]] -> X[counted(3), k[:3]]
+    """
+    if not _is_of_each_row(node):
+        return None
+    x, _, labels = node.inputs
+    count = shape_i(labels, 0)
+    places: Variable = FirstRows()(labels, count, shape_i(x, 0))
+    result: Variable = FirstOf()(pick(x, places), count)
+    return result if result.type == node.outputs[0].type else None
+
+
+@rewrite(phase="canonicalize", ops=[AdvancedIncSubtensor])
+def spread_elements_of_rows(node: Apply) -> Variable | None:
+    """One element of each row among zeros is spread over the row.
+
+    inc_subtensor(zeros_like(X)[counted(shape_i(k, 0)), k], u) -> spread_first(zeros_like(X), k, u)
+    inc_subtensor(X[counted(shape_i(k, 0)), k], u) -> inc_subtensor(X[counted(shape_i(k, 0)), k], u)
+    """  # noqa: E501
+    if not _is_of_each_row(node):
+        return None
+    x, values, _, labels = node.inputs
+    if not is_zeros(x) or values.type.ndim > 1:
+        return None
+    count, total = shape_i(labels, 0), shape_i(x, 0)
+    places = FirstRows()(labels, count, total)
+    given = cast(values if values.type.ndim else dimshuffle(values, "x"), x.type.dtype)
+    rows = FirstRows()(given, count, total)
+    result = spread(rows, places, shape_i(x, 1))
+    return result if result.type == node.outputs[0].type else None
+
+
+@rewrite(phase="canonicalize", ops=[FirstRows])
+def choose_first_rows(node: Apply) -> Variable | None:
+    """A number that is the same for the first rows is chosen for them.
+
+    first(broadcast_to(a, (4,)), 4, 9) -> where(are_first(4, 9), first_axis(a), 0.0)
+    first(x, shape_i(x, 0), shape_i(x, 0)) -> first(x, shape_i(x, 0), shape_i(x, 0))
+    """
+    x, count, total = node.inputs
+    owner = x.owner
+    if owner is not None and isinstance(owner.op, BroadcastTo):
+        is_all = same(_settled(shape_i(x, 0)), _settled(count))
+        given = owner.inputs[0]
+        x = given if is_all and given.type.ndim <= 1 else x
+    is_told = x.type.dtype == "bool" and is_constant(x, 1)
+    if is_told or not all(x.type.broadcastable):
+        return None
+    value = x if x.type.ndim else dimshuffle(x, "x")
+    here = FirstRows()(constant(np.ones(1, "bool")), count, total)
+    result = call("where", here, value, number(0, value))
+    return result if result.type == node.outputs[0].type else None
+
+
+def _is_of_each_row(node: Apply) -> bool:
+    """Whether an index of a matrix is the numbers below a vector's length, and it."""
+    length = _first_rows(node)
+    if length is None:
+        return False
+    pair = match(length, "maximum")
+    if pair is not None and is_constant(pair[1], 0):
+        length = pair[0]  # the end of a range that may be empty
+    return same(_settled(length), _settled(shape_i(node.inputs[-1], 0)))
+
+
+def _settled(length: Variable) -> Variable:
+    """A length, said by the inputs of what has it as far as they tell."""
+    while length.owner is not None and isinstance(length.owner.op, Shape_i):
+        known = take_length_from_inputs.transform(length.owner)
+        if known is None:
+            break
+        assert isinstance(known, Variable)
+        length = known
+    return length
+
+
 def _first_rows(node: Apply) -> Variable | None:
     """``n``, where an index of a matrix is the numbers below it and a vector."""
     op, rows, labels = node.op, *node.inputs[-2:]
@@ -229,11 +324,8 @@ def open_spread(node: Apply) -> Variable | None:
     values, labels, length = node.inputs
     last = values.type.ndim
     counts = dimshuffle(counted(length), *("x",) * last, 0)
-    places = dimshuffle(labels, *range(last), "x")
+    places = dimshuffle(Within()(labels, length), *range(last), "x")
     here = call("eq", counts, places)
-    if labels.type.dtype.startswith("int"):
-        from_end = call("eq", counts, call("add", places, length))
-        here = call("bitwise_or", here, from_end)
     spread_out = dimshuffle(values, *range(last), "x")
     result = call("where", here, spread_out, number(0, spread_out))
     return result if result.type == node.outputs[0].type else None

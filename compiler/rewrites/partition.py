@@ -12,6 +12,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.places import places_of
 
 _GAP = 1 << 40
 _MOST_OPERANDS = 24
@@ -51,6 +52,12 @@ class Partition:
         self.users_of = {i: frozenset(used) for i, used in self.used.items()}
         self.steps = {i: _cost(node) for i, node in enumerate(self.order)}
         self.sides = {i: _sides(node) for i, node in enumerate(self.order)}
+        found = places_of(fgraph.inputs, self.order)
+        self.place_of = [
+            frozenset(found[out] for out in node.outputs if out in found)
+            for node in self.order
+        ]
+        self.places = dict(enumerate(self.place_of))
 
     def _reads(self, node: Apply) -> set[int]:
         """The places of the nodes that one reads, and whose results are conditions."""
@@ -77,10 +84,12 @@ class Partition:
     def between(self, first: int, last: int) -> Moved | None:
         """What must make room for one group of two; None where they cannot be one.
 
-        A third group stands between the two if it needs `first` and `last` needs it.
-        The search goes from both ends in turn, and is over as soon as either has come
-        to its end.
+        Two contexts keep them apart. A third group stands between the two if it needs
+        `first` and `last` needs it. The search goes from both ends in turn, and is over
+        as soon as either has come to its end.
         """
+        if len(self.places[first] | self.places[last]) > 1:
+            return None
         low, high = self.rank[first], self.rank[last]
         needed = {group for group in self.needs(last) if self.rank[group] > low}
         users = {group for group in self.users(first) if self.rank[group] < high}
@@ -153,6 +162,7 @@ class Partition:
         self.read[a] |= self.read.pop(b)
         self.used[a] |= self.used.pop(b)
         self.steps[a] += self.steps.pop(b)
+        self.places[a] = self.places[a] | self.places[b]
         mine, others = self.sides[a], self.sides.pop(b)
         shared = [v for v in others if v in mine]
         mine.update(others)
@@ -180,6 +190,7 @@ class Partition:
             insort(self.ranks, self.rank[i])
             self.read[i], self.used[i] = self._reads(node), set(self.users_of[i])
             self.steps[i], self.sides[i] = _cost(node), _sides(node)
+            self.places[i] = self.place_of[i]
 
     def is_within(self, variable: Variable, group: int) -> bool:
         """Whether the group computes the variable, and nothing else reads it."""
@@ -206,8 +217,10 @@ class Partition:
         return self.guards.get(self.order[self.members[group][0]], ALWAYS)
 
     def fits(self, groups: Collection[int]) -> bool:
-        """Whether groups are in one branch, and together within what a kernel takes."""
+        """Whether groups are in one branch, on one context, and a kernel takes them."""
         if self.guards and len({self.guard(group) for group in groups}) > 1:
+            return False
+        if len(frozenset[str | None]().union(*(self.places[g] for g in groups))) > 1:
             return False
         steps = sum(self.steps[group] for group in groups)
         if steps > _MOST_STEPS:

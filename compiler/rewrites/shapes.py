@@ -43,7 +43,7 @@ def take_length_from_inputs(node: Apply) -> Variable | None:
     if owner is None:
         return None
     shapes: list[Any] = [_shape_of(given) for given in owner.inputs]
-    length = owner.op.infer_shape(owner, shapes)[x.index or 0][op.i]
+    length = owner.op.output_shapes(owner, shapes)[x.index or 0][op.i]
     return None if length is None else _as_length(length)
 
 

@@ -8,6 +8,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.together import Part, Together
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose
@@ -29,10 +30,21 @@ def fuse_results(fgraph: FunctionGraph, log: Log) -> bool:
 
 def bunches(fgraph: FunctionGraph) -> Iterator[list[Apply]]:
     """Nodes that can run together: nothing reads them, so none needs another."""
+    places = places_of(fgraph.inputs, fgraph.toposort())
+    for place in dict.fromkeys([None, *places.values()]):
+        yield from bunches_at(fgraph, place, places)
+
+
+def bunches_at(
+    fgraph: FunctionGraph, place: str | None, places: Places
+) -> Iterator[list[Apply]]:
+    """The bunches of one context; None is the default one."""
     guards = fgraph.guards()
     bunch: list[Apply] = []
     size = 0
     for node in fgraph.toposort():
+        if places.get(node.outputs[0]) != place:
+            continue
         if not is_result(fgraph, node) or guards.get(node, ALWAYS):
             continue
         given = [v for v in node.inputs if not isinstance(v, Constant)]

@@ -3,7 +3,7 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 from cases import case, f32, f64, i32
-from gpuarray.compiler.ops.nnet import pick, spread
+from gpuarray.compiler.ops.nnet import FirstOf, FirstRows, Within, pick, spread
 from gpuarray.compiler.ops.products import BatchedGemm, Ger
 from gpuarray.compiler.ops.solving import Solve
 
@@ -688,6 +688,35 @@ case(
     lambda g, y: np.eye(5)[y] * g[:, None],
     f64(3),
     LABELS - 1,
+)
+case(
+    "likelihood",
+    lambda x, y: -T.log(nnet.softmax(x))[T.arange(y.shape[0]), y],
+    lambda x, y: -np.log(softmax(x))[ROWS, y],
+    f64(3, 4),
+    LABELS,
+)
+case("within", lambda y: Within()(y, 4), lambda y: np.int64(y % 4), LABELS - 2)
+case("first_of", lambda x: FirstOf()(x, 3), lambda x: x[:3], f64(5))
+case("first_of_all", lambda x: FirstOf()(x, 3), lambda x: x, f64(3))
+case(
+    "first_rows",
+    lambda x: FirstRows()(x, x.shape[0], 5),
+    lambda x: np.append(x, [0, 0]),
+    f64(3),
+)
+case("first_rows_all", lambda x: FirstRows()(x, 3, 3), lambda x: x, f64(3))
+case(
+    "first_rows_of_one",
+    lambda x: FirstRows()(T.shape_padleft(x), 3, 5),
+    lambda x: np.append(x.repeat(3), [0, 0]),
+    np.array(1.5),
+)
+case(
+    "first_rows_of_one_all",
+    lambda x: FirstRows()(T.shape_padleft(x), 3, 3),
+    lambda x: x.repeat(3),
+    np.array(1.5),
 )
 
 

@@ -8,3 +8,13 @@ from gpuarray.compiler import config
 def on_context(context):
     with config.use(floatX="float32", device=context.name):
         yield context
+
+
+@pytest.fixture
+def on_null(request):
+    """For what the host computes, where a test does not ask for a context."""
+    if "on_context" in request.fixturenames:
+        yield
+        return
+    with config.use(floatX="float32", device="null"):
+        yield

@@ -77,6 +77,7 @@ def test_each_part_is_seen_by_kernels_that_do_more(context):
         np.testing.assert_allclose(row, data[batch] * 3, rtol=1e-6)
         ratio = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
         np.testing.assert_allclose(softmax, ratio, rtol=1e-5)
+    assert f.info()["n_binds"] == 1
 
 
 def test_how_many_bindings_are_kept(context):

@@ -4,15 +4,14 @@ import gpuarray
 import pytest
 from gpuarray.compiler import config
 from gpuarray.compiler.config import context_map
-from gpuarray.compiler.contexts import joint_context, open_context
+from gpuarray.compiler.contexts import get_context
 from gpuarray.doctor import devices
 
 
 def test_a_program_s_names_stand_for_devices(null):
     with config.use(contexts="dev0->null; dev1->null", device="null"):
-        assert open_context("dev0") is open_context() is null
-        assert joint_context(["dev0", "dev1", "null", None]) is null
-    assert joint_context(["null"]) is null
+        assert get_context("dev0") is get_context() is null
+        assert get_context("dev1") is get_context("null") is null
 
 
 @pytest.mark.parametrize(
@@ -32,12 +31,7 @@ def test_the_device_cpu_is_a_processor():
     names = devices("opencl")[0]
     with config.use(device="cpu"):
         if any(gpuarray.context(name).is_cpu for name in names):
-            assert open_context().is_cpu
+            assert get_context().is_cpu
         else:
             with pytest.raises(NotImplementedError, match="pip install"):
-                open_context()
-
-
-def test_variables_of_two_contexts_are_refused(context, null):
-    with pytest.raises(NotImplementedError, match="a function runs on one context"):
-        joint_context([context.name, null.name])
+                get_context()

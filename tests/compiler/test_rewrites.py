@@ -70,6 +70,11 @@ def subtensor(x, part):
     return view(x, [tuple(made) if isinstance(part, slice) else made[0]])
 
 
+def first_rows(v, k, x):
+    """`v`, as many elements as `k` has, then zeros for the other rows of `x`."""
+    return nnet.FirstRows()(v, shape_i(k, 0), shape_i(x, 0))
+
+
 def namespace(variables):
     """What examples are written with."""
     return {
@@ -82,9 +87,19 @@ def namespace(variables):
         "row": lambda v: dimshuffle(v, "x", 0),
         "col": lambda v: dimshuffle(v, 0, "x"),
         "counted": counted,
-        "at": lambda k, n: (
-            T.eq(dimshuffle(counted(n), "x", 0), dimshuffle(k, 0, "x"))
-            | T.eq(dimshuffle(counted(n), "x", 0), dimshuffle(k, 0, "x") + n)
+        "at": lambda k, n: T.eq(
+            dimshuffle(counted(n), "x", 0), dimshuffle(nnet.Within()(k, n), 0, "x")
+        ),
+        "first": nnet.FirstRows(),
+        "first_axis": lambda a: dimshuffle(a, "x"),
+        "are_first": lambda n, total: nnet.FirstRows()(
+            constant(np.ones(1, "bool")), n, total
+        ),
+        "picked": lambda x, k: nnet.FirstOf()(
+            nnet.pick(x, first_rows(k, k, x)), shape_i(k, 0)
+        ),
+        "spread_first": lambda x, k, u: nnet.spread(
+            first_rows(u, k, x), first_rows(k, k, x), shape_i(x, 1)
         ),
         "dimshuffle": dimshuffle,
         "ifelse": ifelse,

@@ -217,6 +217,42 @@ def test_shapes_that_differ_are_told(first_context):
         one(np.zeros((3, 4), "float32"), np.zeros(5, "float32"), np.zeros(4, "float32"))
 
 
+def made_so_far(context):
+    """How many kernels were compiled, or loaded from the cache on disk."""
+    info = context.cache_info()
+    return info.compiled + info.disk_hits
+
+
+def test_a_call_compiles_nothing(context, way):
+    x, u = T.ftensor3("x"), T.fvector("u")
+    with config.use(device=str(context.name)):
+        before = made_so_far(context)
+        total = (x * np.float32(1.2345) + u).sum(axis=2, keepdims=True)
+        f = function([x, u], x / total)
+    assert f.plan.launches() == 1
+    made = made_so_far(context)
+    assert made > before
+    for shape in ((2, 3, 4), (1, 1, 1), (1, 5, 300), (40, 3, 2)):
+        f(np.ones(shape, "float32"), np.ones(shape[2:], "float32"))
+    assert made_so_far(context) == made
+
+
+def test_rows_that_begin_elsewhere_share_a_binding(context, way):
+    x, i = T.fmatrix("x"), T.lscalar("i")
+    with config.use(device=str(context.name)):
+        f = function([x, i], T.nnet.softmax(x[i : i + 4]))
+    assert f.plan.launches() == 1
+    values = np.random.default_rng(0).normal(size=(20, 8)).astype("float32")
+    for first in (0, 3, 16, 3, 7):
+        exp = np.exp(values[first : first + 4])
+        wanted = exp / exp.sum(1, keepdims=True)
+        np.testing.assert_allclose(f(values, first), wanted, rtol=1e-5)
+        assert f.info()["n_binds"] == 1
+    view = gpuarray.asarray(values, context=context)[1:]
+    np.testing.assert_allclose(f(view, 6), wanted, rtol=1e-5)
+    assert f.info()["n_binds"] == 1
+
+
 def test_a_group_of_no_worth_leaves_its_nodes_to_others(first_context):
     x, w = T.dmatrix("x"), T.dvector("w")
     with config.use(device=first_context.name):

@@ -97,6 +97,35 @@ def test_another_process_runs_it_without_compiling(on_context, tmp_path):
     assert not said["compiler"] and not (tmp_path / "cache").exists()
 
 
+COMPILES = """
+import sys
+import numpy as np
+import gpuarray
+from gpuarray.compiler import load
+context = gpuarray.context(sys.argv[1])
+f = load(sys.argv[2])
+f(np.ones((3, 5), "float32"))
+counts = context.cache_info()
+print(counts.compiled + counts.disk_hits)
+"""
+
+
+@pytest.mark.every_case
+def test_a_file_has_the_kernels_of_calls_that_were_not_made(on_context, tmp_path):
+    x = T.matrix("x")
+    f = function([x], [T.nnet.softmax(x), x.sum()])
+    f.save(tmp_path / "f")
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILES, on_context.name, str(tmp_path / "f")],
+        env={**os.environ, "GPUARRAY_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "0\n"
+
+
 @pytest.mark.every_case
 def test_steps_of_the_array_package_are_recorded_for_shapes(on_context, tmp_path):
     f = classifier()

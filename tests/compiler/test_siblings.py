@@ -138,3 +138,17 @@ def test_extrema_by_reference_and_their_gradient():
     assert [each.tolist() for each in found] == [
         [1, 0], [1, 0], [[0, 1, 0], [1, 0, 1]],
     ]  # fmt: skip
+
+
+def test_extrema_are_compiled_with_the_plan(context):
+    x = TensorType("uint16", (False,) * 3)("x")
+    with config.use(device=str(context.name)):
+        f = function([x], T.max_and_argmax(x, axis=1))
+    made = context.cache_info()
+    for shape in ((2, 3, 4), (1, 70, 1)):
+        value = np.arange(np.prod(shape), dtype="uint16").reshape(shape) * 7 % 5
+        greatest, place = f(value)
+        np.testing.assert_array_equal(greatest, value.max(1))
+        np.testing.assert_array_equal(place, value.argmax(1))
+    after = context.cache_info()
+    assert (after.compiled, after.disk_hits) == (made.compiled, made.disk_hits)

@@ -100,6 +100,46 @@ def test_any_layout_and_integers_of_the_host(first_context):
             np.testing.assert_allclose(third, 3 - here.T**2)
 
 
+def test_parts_that_begin_elsewhere_share_a_binding(context):
+    x, y, i = T.fmatrix("x"), T.fvector("y"), T.lscalar("i")
+    with config.use(device=str(context.name)):
+        f = function([x, y, i], [T.exp(x[i]), T.tanh(y[i : i + 8])])
+    assert f.plan.launches() == 1
+    rows = np.random.default_rng(0).normal(size=(9, 12)).astype("float32")
+    for i in (0, 4, 8, 4):
+        first, second = f(rows, rows.ravel(), i)
+        np.testing.assert_allclose(first, np.exp(rows[i]), rtol=1e-5)
+        wanted = np.tanh(rows.ravel()[i : i + 8])
+        np.testing.assert_allclose(second, wanted, rtol=1e-5)
+        assert f.info()["n_binds"] == 1
+
+
+def test_a_call_compiles_nothing(context, monkeypatch):
+    def made():
+        info = context.cache_info()
+        return info.compiled + info.disk_hits
+
+    x, y = T.fmatrix("x"), T.fvector("y")
+    before = made()
+    with config.use(device=str(context.name)):
+        f = function([x, y], [x * np.float32(2.3456), T.exp(y)])
+    assert f.plan.launches() == 1
+    prepared = made()
+    assert prepared > before
+    for n in (1, 7, 3000):
+        f(np.ones((2, n), "float32"), np.ones(n, "float32"))
+    assert made() == prepared
+    # What is large has kernels of its own; the rest goes on with the one it has.
+    monkeypatch.setattr(together, "LARGE", 5000)
+    f(np.ones((2, 4000), "float32"), np.ones(4000, "float32"))
+    alone = made()
+    for n, m in ((3000, 6000), (2, 3), (6000, 6000)):
+        whole, exp = f(np.ones((n, 2), "float32"), np.zeros(m, "float32"))
+        np.testing.assert_array_equal(whole, np.full((n, 2), np.float32(2.3456)))
+        np.testing.assert_array_equal(exp, np.ones(m))
+    assert made() <= alone + 2  # those of the other part alone
+
+
 def test_many_parameters_take_few_launches():
     with config.use(device="null"):
         f, _, _ = adam([(n + 1,) for n in range(40)])

@@ -1,0 +1,67 @@
+"""Theano's ``gpuarray.basic_ops``: contexts of ops, transfers, kernels of one's own.
+
+>>> from gpuarray.compiler.gpukernels.basic_ops import infer_context_name
+>>> from gpuarray.compiler import tensor as T
+>>> infer_context_name(T.fvector("x").transfer("null"))
+'null'
+"""
+
+from __future__ import annotations
+
+from gpuarray.array import Array
+from gpuarray.compiler.contexts import get_context
+from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.kernelbase import GpuKernelBase, Kernel, Launch
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.transfer import (
+    GpuContiguous,
+    GpuFromHost,
+    GpuToGpu,
+    HostFromGpu,
+    as_gpuarray_variable,
+    gpu_contiguous,
+    gpu_from_host,
+    host_from_gpu,
+    infer_context_name,
+)
+
+__all__ = [
+    "GpuContiguous",
+    "GpuFromHost",
+    "GpuKernelBase",
+    "GpuToGpu",
+    "HostFromGpu",
+    "Kernel",
+    "Launch",
+    "as_gpuarray_variable",
+    "gpu_contiguous",
+    "gpu_from_host",
+    "host_from_gpu",
+    "infer_context_name",
+]
+
+
+@step_function("to_context")
+def to_context(x: Array, name: str | None) -> Array:
+    """``x`` on another context, when what computes it is done."""
+    return x.transfer(get_context(name))
+
+
+@lowers(GpuToGpu)
+def lower_to_context(op: GpuToGpu, node: Apply, k: Lowerer) -> None:
+    """A copy between two parts of the plan."""
+    options = {"name": op.context_name}
+    k.call(node, "to_context", node.inputs, options, recorded=False)
+
+
+@step_function("contiguous")
+def contiguous(x: Array) -> Array:
+    """``x`` itself where it is in C order."""
+    return x if x.flags.c_contiguous else x.copy(order="C")
+
+
+@lowers(GpuContiguous)
+def lower_contiguous(op: GpuContiguous, node: Apply, k: Lowerer) -> None:
+    """A view, or a copy for an input that is laid out otherwise."""
+    k.call(node, "contiguous", node.inputs)

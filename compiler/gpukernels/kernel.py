@@ -1,0 +1,226 @@
+"""Kernel: the text of an op's own kernel, and what it is called with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.context import Context
+from gpuarray.dtypes import (
+    NAME_TO_DTYPE,
+    OF_TYPECODE,
+    OFFSET,
+    SIZE,
+    SSIZE,
+    as_dtype,
+)
+from gpuarray.errors import KernelError
+from gpuarray.kernel import GpuKernel
+
+POINTER = "*"
+_CODES = {OFFSET: "offset", SIZE: "size", SSIZE: "ssize"}
+_OF_KIND: dict[str, Any] = {POINTER: Array, **{_CODES[code]: code for code in _CODES}}
+_SIZES = {
+    "offset": np.dtype(np.uint64),
+    "size": np.dtype(np.uint64),
+    "ssize": np.dtype(np.int64),
+}
+_SPACES = re.compile(
+    r"\b(GLOBAL_MEM|GA_RESTRICT|const|volatile|restrict|__global|__restrict__)\b"
+)
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_SHARED = re.compile(r"\bGA_DECL_SHARED_PARAM\s*\([^)]*\)")
+
+
+def kind_of_param(given: Any) -> str:
+    """The kind of a parameter: ``*``, ``offset``, ``size``, ``ssize``, a dtype's name.
+
+    >>> kind_of_param(gpuarray.GpuArray), kind_of_param(gpuarray.SIZE)
+    ('*', 'size')
+    >>> kind_of_param("ssize"), kind_of_param(np.float32)
+    ('ssize', 'float32')
+    """
+    if isinstance(given, str) and given in _OF_KIND:
+        return given
+    if isinstance(given, type) and issubclass(given, Array):
+        return POINTER
+    if isinstance(given, int) and not isinstance(given, bool):
+        known = _CODES.get(given) or OF_TYPECODE.get(given)
+        if known is not None:
+            return str(known)
+    try:
+        return as_dtype(given).name
+    except (TypeError, ValueError):
+        raise GraphTypeError(
+            f"Kernel: params holds {given!r}; expected gpuarray.GpuArray, "
+            "gpuarray.SIZE, gpuarray.SSIZE or a dtype"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel in CLUDA: its text, the kinds of its parameters, names for C code.
+
+    ``params`` has for each parameter of the function ``name`` the class
+    ``gpuarray.GpuArray`` for a pointer, ``gpuarray.SIZE``, ``gpuarray.SSIZE``, a dtype,
+    or ``gpuarray.OFFSET`` for the offset of the array before it; they are kept as
+    texts: ``*``, ``size``, ``ssize``, ``offset`` or a dtype's name.
+    ``flags`` change nothing: a device that lacks a type says so. ``codevar``,
+    ``objvar``, ``fname`` and ``sname`` are what the op's C code calls the text, the
+    compiled kernel, and the functions that launch it.
+
+    Raises TypeError where the text declares other parameters than ``params``.
+
+    >>> kernel = Kernel(
+    ...     code="KERNEL void k(GLOBAL_MEM ga_float *x, ga_size n) { x[0] = n; }",
+    ...     name="k",
+    ...     params=[gpuarray.GpuArray, gpuarray.SIZE],
+    ...     flags=Kernel.get_flags("float32"),
+    ... )
+    >>> kernel.params, kernel.objvar, kernel.fname
+    (('*', 'size'), 'k_k', 'k_call')
+    """
+
+    code: str
+    params: Any
+    name: str
+    flags: Any = field(default=None, compare=False)
+    codevar: str | None = None
+    objvar: str | None = None
+    fname: str | None = None
+    sname: str | None = None
+
+    def __post_init__(self) -> None:
+        kinds = tuple(kind_of_param(given) for given in self.params)
+        object.__setattr__(self, "params", kinds)
+        object.__setattr__(self, "flags", dict(self.flags or {}))
+        for attribute, default in (
+            ("codevar", f"kcode_{self.name}"),
+            ("objvar", f"k_{self.name}"),
+            ("fname", f"{self.name}_call"),
+            ("sname", f"{self.name}_scall"),
+        ):
+            if getattr(self, attribute) is None:
+                object.__setattr__(self, attribute, default)
+        check_params(self)
+
+    @staticmethod
+    def get_flags(*types: Any) -> dict[str, bool]:
+        """What kernels over these dtypes, types or variables ask of a device.
+
+        >>> Kernel.get_flags("float64", "int8")["have_double"]
+        True
+        """
+        dtypes = [_dtype_of(given) for given in types]
+        return {
+            "have_double": any(each.name == "float64" for each in dtypes),
+            "have_small": any(each.itemsize < 4 for each in dtypes),
+            "have_complex": any(each.kind == "c" for each in dtypes),
+            "have_half": any(each.name == "float16" for each in dtypes),
+        }
+
+    @property
+    def types(self) -> list[Any]:
+        """The parameters as `gpuarray.GpuKernel` takes them."""
+        return [_OF_KIND.get(kind) or as_dtype(kind) for kind in self.params]
+
+    def compiled(self, context: Context, asked_by: str = "Kernel") -> GpuKernel:
+        """The kernel on a context, compiled when it is first asked for.
+
+        Raises KernelError, which begins with ``asked_by``, if it does not compile.
+        """
+        key = "op_kernel", self.code, self.name, self.params
+        found: GpuKernel | None = context._kernels.get(key)
+        if found is None:
+            try:
+                found = GpuKernel(self.code, self.name, self.types, context)
+            except KernelError as error:
+                raise KernelError(f"{asked_by}:\n{error.details}") from None
+            context._kernels[key] = found
+        return found
+
+
+def _dtype_of(given: Any) -> np.dtype[Any]:
+    """The dtype of a variable, a type or a dtype."""
+    kind = getattr(given, "type", given)
+    return as_dtype(
+        getattr(kind, "dtype", kind) if not isinstance(kind, type) else kind,
+        "Kernel.get_flags",
+    )
+
+
+# ---- what a kernel's text declares ----
+
+
+def declared(code: str, name: str) -> list[str] | None:
+    """The parameters that the text of a kernel declares; None where it is not plain.
+
+    >>> declared("KERNEL void k(GLOBAL_MEM ga_float *x, const ga_size n) {}", "k")
+    ['GLOBAL_MEM ga_float *x', 'const ga_size n']
+    """
+    plain = _COMMENT.sub(" ", code)
+    start = re.search(rf"\bKERNEL\b[^;{{}}]*\b{re.escape(name)}\s*\(", plain)
+    if start is None:
+        return None
+    depth, end = 1, start.end()
+    while depth and end < len(plain):
+        depth += {"(": 1, ")": -1}.get(plain[end], 0)
+        end += 1
+    inside = _SHARED.sub(" ", plain[start.end() : end - 1]).strip()
+    if depth or "#" in inside or "(" in inside:
+        return None
+    if inside in ("", "void"):
+        return []
+    pieces = [" ".join(piece.split()) for piece in inside.split(",")]
+    return [piece for piece in pieces if "LOCAL_MEM_ARG" not in piece]
+
+
+def _declared_kind(text: str) -> str | np.dtype[Any] | None:
+    """What a declared parameter takes; None for a type of the kernel's own."""
+    if "*" in text or "[" in text:
+        return POINTER
+    words = _SPACES.sub(" ", text).split()
+    return NAME_TO_DTYPE.get(" ".join(words[:-1]))
+
+
+def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:
+    """Whether the text takes an argument of a kind; signs of integers may differ."""
+    if kind == POINTER or isinstance(wanted, str):
+        return kind == wanted
+    given = _SIZES.get(kind) or as_dtype(kind)
+    whole = given.kind in "iu" and wanted.kind in "iu"
+    return given == wanted or (whole and given.itemsize == wanted.itemsize)
+
+
+def mistakes(kernel: Kernel, texts: Sequence[str]) -> Iterator[str]:
+    """How ``params`` and the declared parameters differ, in words."""
+    if len(texts) != len(kernel.params):
+        yield (
+            f"params has {len(kernel.params)} entries, the text declares "
+            f"{len(texts)} parameters"
+        )
+        return
+    for place, (kind, text) in enumerate(zip(kernel.params, texts, strict=True)):
+        wanted = _declared_kind(text)
+        if wanted is not None and not _agree(kind, wanted):
+            yield f"parameter {place} is {kind!r} in params, {text!r} in the text"
+
+
+def check_params(kernel: Kernel) -> None:
+    """Raise where the text declares other parameters, or no such kernel."""
+    if not re.search(rf"\b{re.escape(kernel.name)}\b", kernel.code):
+        raise GraphValueError(
+            f"Kernel {kernel.name!r}: the text holds no function of this name"
+        )
+    texts = declared(kernel.code, kernel.name)
+    wrong = next(mistakes(kernel, texts), None) if texts is not None else None
+    if wrong is not None:
+        raise GraphTypeError(
+            f"Kernel {kernel.name!r}: {wrong}; params names each parameter in order: "
+            "gpuarray.GpuArray for a pointer, gpuarray.SIZE, gpuarray.SSIZE, or a dtype"
+        )

@@ -1,0 +1,372 @@
+"""GpuKernelBase: ops that bring kernels of their own, and how these are launched.
+
+An op says which kernels it has, `gpu_kernels`, and with which geometry and arguments
+they are launched, `gpu_launches`. The launches are recorded when a plan is bound and
+replayed in C. An op that does not say so launches them itself: in `perform` or a thunk.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler.errors import (
+    GraphTypeError,
+    GraphValueError,
+    NotOfferedError,
+    made_at,
+)
+from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
+from gpuarray.compiler.gpukernels.kernel import POINTER, Kernel
+from gpuarray.compiler.gpukernels.python import lower_python, own_types
+from gpuarray.compiler.gpukernels.registry import (
+    LOWERINGS,
+    Lowerer,
+    LowerFunction,
+    has_reference,
+    is_python,
+    lowers,
+)
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
+from gpuarray.compiler.graph.types import (
+    GpuArrayType,
+    TensorType,
+    gpu_context_type,
+    is_integer_name,
+)
+from gpuarray.context import Context, current_context
+from gpuarray.creation import empty, zeros
+from gpuarray.errors import GpuArrayError, HostNotice
+from gpuarray.kernel import GpuKernel
+
+__all__ = ["GpuKernelBase", "Kernel", "Launch"]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: the kernel's name, its arguments in order, and the geometry.
+
+    An array passes its pointer; where a kernel takes views, ``x.offset`` follows it.
+    Numbers are integers or floats of the host. Give ``n``, the number of work items of
+    a kernel that loops over what is left, or ``blocks`` and ``threads``, integers or
+    tuples of up to three. ``shared`` is in bytes.
+
+    >>> Launch("eye", (4, 5), blocks=1, threads=256).blocks
+    1
+    """
+
+    kernel: str
+    arguments: Sequence[Any]
+    blocks: int | Sequence[int] | None = None
+    threads: int | Sequence[int] | None = None
+    n: int | None = None
+    shared: int = 0
+
+
+class GpuKernelBase(Op):
+    """The base of ops with kernels in CLUDA, one text for CUDA and OpenCL.
+
+    A subclass gives
+
+    - ``gpu_kernels(node, name)``: a list of `Kernel`; ``name`` is unique to the node;
+    - ``gpu_launches(node, inputs, outputs)``: a list of `Launch`, made from arrays that
+      have shapes but, while a plan is recorded, no elements, and from integers; the
+      outputs have the shapes that ``infer_shape`` gives, and those whose indices are in
+      ``zeroed`` hold zeros;
+    - or else ``perform`` or ``make_thunk``, which launch `compiled_kernels` themselves.
+
+    Integer scalars on the host among its inputs are known when the launches are made.
+    ``_f16_ok`` says that the kernels are ready for float16 and bfloat16 (`fp16_help`);
+    where they are not, ``perform`` or ``reference`` computes, or the op is refused.
+    """
+
+    _f16_ok: bool = False
+    params_type: Any = gpu_context_type
+    zeroed: Collection[int] = ()
+
+    def get_params(self, node: Apply) -> Any:
+        """The context that the node runs on."""
+        return context_of(node)
+
+    def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
+        """The kernels for the types of a node."""
+        raise NotOfferedError(
+            f"{self.described()}: no kernels; define gpu_kernels(self, node, name)"
+        )
+
+    def gpu_launches(
+        self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Array]
+    ) -> Iterable[Launch]:
+        """The launches that write the outputs, in order."""
+        raise NotOfferedError(
+            f"{self.described()}: no launches; define gpu_launches(self, node, inputs, "
+            "outputs)"
+        )
+
+    def label(self) -> str:
+        """The op's name in listings."""
+        name: str = own_class(self).__name__
+        return name
+
+    def described(self) -> str:
+        """The op's name with the file and line of its class, for errors."""
+        return f"{self.label()}{source_of(own_class(self))}"
+
+    def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs with NumPy, where the op has a reference, else by `perform`."""
+        if not has_reference(self):
+            return super().evaluate(node, arrays)
+        result = self.reference(*arrays)
+        return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The integer scalars of the host among the inputs."""
+        return [
+            index
+            for index, each in enumerate(node.inputs)
+            if isinstance(each.type, TensorType)
+            and each.type.ndim == 0
+            and is_integer_name(each.type.dtype)
+        ]
+
+    def compiled_kernels(
+        self, node: Apply, context: Context | None = None
+    ) -> dict[str, GpuKernel]:
+        """The node's kernels by name, compiled for a context: by default the node's.
+
+        Raises KernelError with the op's class and file if one does not compile.
+        """
+        place = context or current_context() or context_of(node)
+        who = self.described()
+        return {
+            kernel.name: kernel.compiled(place, who)
+            for kernel in self.gpu_kernels(node, self.label())
+        }
+
+
+def context_of(node: Apply) -> Context:
+    """The context of the first of a node's variables that has one."""
+    kinds = [each.type for each in (*node.inputs, *node.outputs)]
+    place: Context = next(
+        (each for each in kinds if isinstance(each, GpuArrayType)),
+        GpuArrayType("int8", ()),
+    ).context
+    return place
+
+
+def own_class(op: Op) -> Any:
+    """The class that a program wrote; placement derives another from it."""
+    return next(c for c in type(op).__mro__ if not c.__module__.endswith(".placement"))
+
+
+def source_of(made: Any) -> str:
+    """Where a function, or a class by its first method, begins, in brackets."""
+    members = [made] if isinstance(made, FunctionType) else vars(made).values()
+    codes = [each.__code__ for each in members if isinstance(each, FunctionType)]
+    first = min(codes, key=lambda code: code.co_firstlineno, default=None)
+    return "" if first is None else f" ({first.co_filename}:{first.co_firstlineno})"
+
+
+# ---- lowering ----
+
+
+def declares_launches(op: GpuKernelBase) -> bool:
+    """Whether the op says how its kernels are launched."""
+    return type(op).gpu_launches is not GpuKernelBase.gpu_launches
+
+
+def narrow_dtype(node: Apply) -> str | None:
+    """float16 or bfloat16, where the node has arrays of either."""
+    names = (v.type.dtype for v in (*node.inputs, *node.outputs))
+    return next((name for name in names if name in ("float16", "bfloat16")), None)
+
+
+@lowers(GpuKernelBase)
+def lower_kernels(op: GpuKernelBase, node: Apply, k: Lowerer) -> None:
+    """The launches as a step; else what the op has besides: C code, or Python."""
+    narrow = None if op._f16_ok else narrow_dtype(node)
+    if narrow is not None:
+        refuse_narrow(op, node, narrow)
+        lower_python(op, node, k)
+    elif declares_launches(op):
+        options = {"op": op, "types": own_types(node)}
+        k.call(node, "kernels", node.inputs, options, label=op.label())
+    else:
+        lowering_behind(op, node)(op, node, k)
+
+
+def refuse_narrow(op: GpuKernelBase, node: Apply, dtype: str) -> None:
+    """Warn that kernels that are not ready are not used; raise if nothing else is."""
+    text = (
+        f"Disabling C code for {op.described()} due to unsupported {dtype}: its "
+        f"kernels are not marked as ready for it"
+    )
+    mend = "read with load_w, write with write_w (fp16_help), and set _f16_ok = True"
+    if not (is_python(op) or has_reference(op)):
+        raise NotOfferedError(
+            made_at(f"{text}, and it has no perform; {mend}", node.trace)
+        )
+    warnings.warn(f"{text}, so it runs in Python; {mend}", HostNotice, stacklevel=2)
+
+
+def lowering_behind(op: GpuKernelBase, node: Apply) -> LowerFunction:
+    """The lowering of the classes behind GpuKernelBase: C code, else Python."""
+    classes = type(op).__mro__
+    for cls in classes[classes.index(GpuKernelBase) + 1 :]:
+        if cls in LOWERINGS and cls is not Op:
+            return LOWERINGS[cls]
+    if is_python(op) or has_reference(op):
+        return lower_python
+    raise NotOfferedError(
+        made_at(
+            f"{op.described()}: nothing launches its kernels; define "
+            "gpu_launches(self, node, inputs, outputs), or perform or make_thunk",
+            node.trace,
+        )
+    )
+
+
+# ---- running ----
+
+
+@step_function("kernels")
+def run_kernels(
+    *values: Any, op: GpuKernelBase, types: tuple[Any, ...]
+) -> tuple[Array, ...]:
+    """The outputs that the op's launches write."""
+    context = current_context()
+    assert context is not None
+    inputs = [
+        kind() if isinstance(value, Array) else constant(value, kind.dtype)
+        for kind, value in zip(types, values, strict=False)
+    ]
+    node = Apply(op, inputs, [kind() for kind in types[len(values) :]])
+    outputs = new_outputs(op, node, values, context)
+    kernels: dict[str, tuple[Kernel, GpuKernel]] = {}
+    who = op.described()
+    for kernel in op.gpu_kernels(node, op.label()):
+        kernels[kernel.name] = kernel, kernel.compiled(context, who)
+    for each in op.gpu_launches(node, list(values), outputs):
+        queue(each, kernels, who)
+    return tuple(outputs)
+
+
+@needs_of("kernels")
+def compile_kernels(
+    needs: Needs, *values: Any, op: GpuKernelBase, types: tuple[Any, ...]
+) -> None:
+    """Compile the kernels when the function is made, so that errors come then."""
+    variables = [kind() for kind in types]
+    count = len(values)
+    node = Apply(op, variables[:count], variables[count:])
+    op.compiled_kernels(node, needs.context)
+
+
+def queue(
+    launch: Launch, kernels: Mapping[str, tuple[Kernel, GpuKernel]], who: str
+) -> None:
+    """Queue one launch. Errors say which op's launch it was."""
+    if launch.kernel not in kernels:
+        names = ", ".join(map(repr, kernels)) or "none"
+        raise GraphValueError(
+            f"{who}: gpu_launches names the kernel {launch.kernel!r}; gpu_kernels "
+            f"gives {names}"
+        )
+    kernel, compiled = kernels[launch.kernel]
+    arguments = tuple(launch.arguments)
+    check_arguments(kernel, arguments, who)
+    try:
+        compiled(
+            *arguments,
+            n=launch.n,
+            blocks=launch.blocks,
+            threads=launch.threads,
+            shared=launch.shared,
+        )
+    except GpuArrayError as error:
+        raise type(error)(f"{who}: {error}") from None
+
+
+def check_arguments(kernel: Kernel, arguments: tuple[Any, ...], who: str) -> None:
+    """Raise TypeError where arguments are not what the kernel's params say."""
+    if len(arguments) != len(kernel.params):
+        raise GraphTypeError(
+            f"{who}: the launch of {kernel.name!r} has {len(arguments)} arguments, "
+            f"params has {len(kernel.params)}: {', '.join(kernel.params)}"
+        )
+    for place, (kind, value) in enumerate(zip(kernel.params, arguments, strict=True)):
+        is_array = isinstance(value, Array)
+        if is_array != (kind == POINTER):
+            given = f"an array of {value.dtype}" if is_array else repr(value)
+            wanted = "an array" if kind == POINTER else f"a number ({kind})"
+            raise GraphTypeError(
+                f"{who}: argument {place} of the launch of {kernel.name!r} is {given}, "
+                f"expected {wanted}"
+            )
+
+
+def new_outputs(
+    op: GpuKernelBase, node: Apply, values: Sequence[Any], context: Context
+) -> list[Array]:
+    """Memory for the outputs; copies of the inputs that the op overwrites."""
+    shapes = shapes_of(op, node, values)
+    outputs = []
+    for index, (shape, output) in enumerate(zip(shapes, node.outputs, strict=True)):
+        over = op.destroy_map.get(index)
+        if over:
+            outputs.append(values[over[0]].copy())
+        else:
+            make = zeros if index in op.zeroed else empty
+            outputs.append(make(shape, output.type.dtype, context))
+    return outputs
+
+
+def shapes_of(
+    op: GpuKernelBase, node: Apply, values: Sequence[Any]
+) -> list[tuple[int, ...]]:
+    """The outputs' shapes for these inputs, as ``infer_shape`` has them."""
+    given = [
+        tuple(constant(n, "int64") for n in getattr(value, "shape", ()))
+        for value in values
+    ]
+    found = [
+        tuple(_length(length, op) for length in lengths)
+        for lengths in op.output_shapes(node, given)
+    ]
+    for shape, output in zip(found, node.outputs, strict=True):
+        flags = output.type.broadcastable
+        wrong = len(shape) != len(flags) or any(
+            flag and length != 1 for flag, length in zip(flags, shape, strict=True)
+        )
+        if wrong or any(length < 0 for length in shape):
+            raise GraphValueError(
+                f"{op.described()}: infer_shape gives {shape} for output "
+                f"{output.index}, {output.type}"
+            )
+    return found
+
+
+def _length(length: Any, op: GpuKernelBase) -> int:
+    """A length that ``infer_shape`` gave as a number, from its constants."""
+    if isinstance(length, Constant):
+        return int(length.data)
+    if not isinstance(length, Variable):
+        if length is None:
+            raise NotOfferedError(
+                f"{op.described()}: infer_shape does not know the outputs' lengths; "
+                "define infer_shape(self, node, input_shapes)"
+            )
+        return int(length)
+    owner = length.owner
+    if owner is None:
+        raise GraphValueError(
+            f"{op.described()}: infer_shape needs the value of {length}, which is on "
+            "the device; add its index to host_inputs(self, node)"
+        )
+    arrays = [np.asarray(_length(each, op), each.type.dtype) for each in owner.inputs]
+    return int(owner.op.evaluate(owner, arrays)[length.index or 0])

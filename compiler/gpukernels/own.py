@@ -1,0 +1,438 @@
+"""The short way to an op with a kernel of its own: `kernel_op`."""
+
+from __future__ import annotations
+
+import math as numbers
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.codegen import digest
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.gpukernels.fp16_help import load_w, work_dtype, write_w
+from gpuarray.compiler.gpukernels.kernelbase import (
+    GpuKernelBase,
+    Kernel,
+    Launch,
+    source_of,
+)
+from gpuarray.compiler.gpukernels.signature import (
+    ALL,
+    FUNCTIONS,
+    Operand,
+    Signature,
+    bound_lengths,
+    check_count,
+    compiled,
+    evaluated,
+    parsed,
+)
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.types import TensorType, promoted
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.transfer import gpu_contiguous
+from gpuarray.dtypes import OFFSET, as_dtype, dtype_to_ctype, kind_of
+
+Geometry = int | str | Sequence[int | str] | None
+
+
+class KernelOp(GpuKernelBase):
+    """An op of one kernel, made by `kernel_op`.
+
+    Two are equal if they have the same name, text, signature and geometry.
+    """
+
+    __props__ = ("name", "signature", "body", "support", "geometry", "zeroed")
+    _f16_ok = True
+
+    def __init__(
+        self,
+        gradient: Callable[..., Any],
+        signature: Signature,
+        body: str,
+        support: str,
+        geometry: tuple[tuple[str, Any], ...],
+        zeroed: Collection[int],
+        numpy_reference: Callable[..., Any],
+    ) -> None:
+        self.name = gradient.__name__
+        self.gradient = gradient
+        self.signature = signature
+        self.body = body
+        self.support = support
+        self.geometry = geometry
+        self.zeroed = tuple(zeroed)
+        self.numpy_reference = numpy_reference
+        self.__doc__ = gradient.__doc__
+
+    # ---- what it says ----
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node over the operands, cast to one dtype where they share a letter."""
+        check_count(self.signature, len(inputs), self.name)
+        variables = [as_tensor_variable(each) for each in inputs]
+        for variable, operand in zip(variables, self.signature.inputs, strict=True):
+            self._check_axes(variable, operand)
+        dtypes = self.dtypes([each.type.dtype for each in variables])
+        cast = [
+            math.cast(variable, dtype)
+            for variable, dtype in zip(variables, dtypes, strict=False)
+        ]
+        given = [
+            gpu_contiguous(each) if operand.lengths is not None else each
+            for each, operand in zip(cast, self.signature.inputs, strict=True)
+        ]
+        outputs = [
+            TensorType(dtype, self._pattern(operand, given))()
+            for operand, dtype in zip(
+                self.signature.outputs, dtypes[len(given) :], strict=True
+            )
+        ]
+        return Apply(self, given, outputs)
+
+    def _check_axes(self, variable: Variable, operand: Operand) -> None:
+        if operand.is_any_shape:
+            return
+        wanted = len(operand.lengths or ())
+        if variable.type.ndim != wanted:
+            raise GraphTypeError(
+                f"{self.name}: given {variable.type} for {operand}, expected "
+                f"{wanted} axes; the signature is {self.signature}"
+            )
+
+    def dtypes(self, given: Sequence[str]) -> list[str]:
+        """The dtypes of all operands, inputs first, for inputs of these."""
+        letters: dict[str, str] = {}
+        for operand, dtype in zip(self.signature.inputs, given, strict=True):
+            if operand.dtype in self.signature.letters:
+                known = letters.get(operand.dtype, dtype)
+                letters[operand.dtype] = promoted(known, dtype)
+        operands = (*self.signature.inputs, *self.signature.outputs)
+        return [letters.get(each.dtype, each.dtype) for each in operands]
+
+    def _pattern(self, output: Operand, given: Sequence[Variable]) -> tuple[bool, ...]:
+        inputs = list(zip(self.signature.inputs, given, strict=True))
+        if output.is_any_shape:
+            return next(v.type.broadcastable for o, v in inputs if o.is_any_shape)
+        ones = {
+            name
+            for operand, variable in inputs
+            if operand.lengths is not None and not operand.is_any_shape
+            for name, flag in zip(
+                operand.lengths, variable.type.broadcastable, strict=True
+            )
+            if flag
+        }
+        return tuple(each in ones or each == "1" for each in output.lengths or ())
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """The outputs' lengths, by the arithmetic of the signature."""
+        known = bound_lengths(self.signature, input_shapes, self.name)
+        pairs = list(zip(self.signature.inputs, node.inputs, strict=True))
+        integers = {o.name: v for o, v in pairs if o.lengths is None}
+        whole = next(
+            (
+                tuple(shape)
+                for operand, shape in zip(
+                    self.signature.inputs, input_shapes, strict=True
+                )
+                if operand.is_any_shape
+            ),
+            (),
+        )
+        functions = dict(zip(FUNCTIONS, (_smaller, _larger), strict=True))
+        return [
+            whole
+            if output.is_any_shape
+            else tuple(
+                math.cast(evaluated(each, known | integers, functions), "int64")
+                for each in output.lengths or ()
+            )
+            for output in self.signature.outputs
+        ]
+
+    def reference(self, *arrays: Any) -> Any:
+        """The outputs with NumPy, in half precision computed in float32."""
+        dtypes = self.dtypes([np.asarray(each).dtype.name for each in arrays])
+        given = [
+            np.asarray(array).astype(work_dtype(dtype))
+            for array, dtype in zip(arrays, dtypes, strict=False)
+        ]
+        result = self.numpy_reference(*given)
+        results = result if isinstance(result, tuple) else (result,)
+        outputs = tuple(
+            np.asarray(each).astype(as_dtype(dtype))
+            for each, dtype in zip(results, dtypes[len(given) :], strict=True)
+        )
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What the decorated function says; nothing flows to integers of the host."""
+        gs: list[Variable] = [
+            math.zeros_like(output) if g is None else g
+            for output, g in zip(outputs, output_gradients, strict=True)
+        ]
+        is_one = len(outputs) == 1
+        found = self.gradient(
+            m, gs[0] if is_one else gs, outputs[0] if is_one else outputs, *inputs
+        )
+        terms = list(found) if isinstance(found, (tuple, list)) else [found]
+        arrays = [
+            i for i, o in enumerate(self.signature.inputs) if o.lengths is not None
+        ]
+        if len(terms) == len(inputs):
+            return terms
+        if len(terms) != len(arrays) and terms != [None]:
+            raise GraphTypeError(
+                f"{self.name}: the gradient gives {len(terms)} terms, expected one for "
+                f"each of {len(arrays)} arrays"
+            )
+        result: list[Variable | None] = [None] * len(inputs)
+        for place, term in zip(arrays, terms, strict=False):
+            result[place] = term
+        return result
+
+    # ---- how it is done ----
+
+    def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
+        """The kernel, with parameters and words for the signature and these dtypes."""
+        dtypes = [each.type.dtype for each in (*node.inputs, *node.outputs)]
+        operands = (*self.signature.inputs, *self.signature.outputs)
+        of = dict(zip(operands, dtypes, strict=True))
+        words = dict(_words(self.signature, of))
+        head = "".join(f"#define {word} {text}\n" for word, text in words.items())
+        tail = "".join(f"#undef {word.partition('(')[0]}\n" for word in words)
+        head += f"{self.support}\n"
+        called = f"{self.name}_{digest((head + self.body).encode(), 4)}"
+        params, kinds, begins = _parameters(self.signature, of)
+        code = (
+            f"{head}KERNEL void {called}({', '.join(params)}) {{\n"
+            f"{''.join(begins)}{self.body}\n}}\n{tail}"
+        )
+        return [Kernel(code=code, name=called, params=kinds)]
+
+    def gpu_launches(
+        self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Array]
+    ) -> Iterable[Launch]:
+        """The launch; none for a grid without blocks."""
+        (kernel,) = self.gpu_kernels(node, self.name)
+        shapes = [getattr(each, "shape", ()) for each in inputs]
+        known = bound_lengths(self.signature, shapes, self.name)
+        known |= _sizes(self.signature, shapes, self.name)
+        integers = {
+            operand.name: value
+            for operand, value in zip(self.signature.inputs, inputs, strict=True)
+            if operand.lengths is None
+        }
+        arguments: list[Any] = []
+        for each in (*inputs, *outputs):
+            arguments += [each, each.offset] if isinstance(each, Array) else []
+        arguments += [known[name] for name in self.signature.lengths]
+        arguments += integers.values()
+        values = known | integers
+        grid = {word: _whole(value, values) for word, value in self.geometry}
+        shared = grid.pop("shared")
+        if 0 not in _flat(grid.values()):
+            yield Launch(kernel.name, arguments, shared=shared, **grid)
+
+    def label(self) -> str:
+        """The name."""
+        return self.name
+
+    def described(self) -> str:
+        """The name with the file and line of the decorated function."""
+        return f"{self.name}{source_of(self.gradient)}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def pretty(self, *texts: str) -> str:
+        """A call by its name."""
+        return f"{self.name}({', '.join(texts)})"
+
+    def __copy__(self) -> KernelOp:
+        copied: KernelOp = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        return _found, (self.gradient.__module__, self.gradient.__qualname__)
+
+
+def _found(module: str, name: str) -> Any:
+    """The op that a module has by this name: a pickle holds nothing else of it."""
+    __import__(module)
+    try:
+        return reduce(getattr, name.split("."), sys.modules[module])
+    except AttributeError:
+        raise GraphValueError(
+            f"kernel_op: {module} has no {name}; a pickled op is found by the name it "
+            "was decorated under, so define it at the top of a module"
+        ) from None
+
+
+def _smaller(a: Any, b: Any) -> Variable:
+    return math.minimum(a, b)
+
+
+def _larger(a: Any, b: Any) -> Variable:
+    return math.maximum(a, b)
+
+
+def _whole(value: Any, known: Mapping[str, int]) -> Any:
+    """A part of the geometry as integers."""
+    if isinstance(value, tuple):
+        return tuple(_whole(each, known) for each in value)
+    return evaluated(value, known, {"min": min, "max": max})
+
+
+def _flat(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        yield from value if isinstance(value, tuple) else (value,)
+
+
+def _sizes(
+    signature: Signature, shapes: Sequence[Sequence[int]], who: str
+) -> dict[str, int]:
+    """The number of elements of arrays of any shape, which must have one shape."""
+    found = {
+        operand.name: tuple(shape)
+        for operand, shape in zip(signature.inputs, shapes, strict=True)
+        if operand.is_any_shape
+    }
+    if len(set(found.values())) > 1:
+        listed = ", ".join(f"{name} {shape}" for name, shape in found.items())
+        raise GraphValueError(
+            f"{who}: arrays written [...] have one shape, given are {listed}"
+        )
+    return {ALL: numbers.prod(next(iter(found.values())))} if found else {}
+
+
+def _words(
+    signature: Signature, of: Mapping[Operand, str]
+) -> Iterable[tuple[str, str]]:
+    """The words that a kernel's text may use, and what they stand for."""
+    for letter in signature.letters:
+        dtype = next(of[each] for each in signature.inputs if each.dtype == letter)
+        yield letter, dtype_to_ctype(dtype)
+        yield f"{letter}_work", dtype_to_ctype(work_dtype(dtype))
+    for each in signature.arrays:
+        dtype = of[each]
+        stored = f"{write_w(dtype) or f'({dtype_to_ctype(dtype)})'}(v)"
+        if kind_of(as_dtype(dtype)) == "c":
+            stored = "(v)"
+        yield f"GA_LOAD_{each.name}(v)", f"{load_w(dtype)}(v)"
+        yield f"GA_STORE_{each.name}(v)", stored
+    yield "LOAD(a, i)", "GA_LOAD_##a(a[i])"
+    yield "STORE(a, i, v)", "a[i] = GA_STORE_##a(v)"
+
+
+def _parameters(
+    signature: Signature, of: Mapping[Operand, str]
+) -> tuple[list[str], list[Any], list[str]]:
+    """The parameters' texts, their kinds, and what a kernel begins with."""
+    texts: list[str] = []
+    kinds: list[Any] = []
+    begins: list[str] = []
+    for each in signature.arrays:
+        const = "const " if each in signature.inputs else ""
+        pointer = f"GLOBAL_MEM {const}{dtype_to_ctype(of[each])} *"
+        texts += [f"{pointer}GA_RESTRICT {each.name}", f"ga_size {each.name}_off"]
+        kinds += [Array, OFFSET]
+        start = f"(GLOBAL_MEM {const}char *){each.name} + {each.name}_off"
+        begins.append(f"  {each.name} = ({pointer})({start});\n")
+    for name in (*signature.lengths, *(each.name for each in signature.integers)):
+        texts.append(f"ga_ssize {name}")
+        kinds.append("ssize")
+    return texts, kinds, begins
+
+
+def kernel_op(
+    signature: str,
+    body: str,
+    *,
+    reference: Callable[..., Any],
+    n: Geometry = None,
+    blocks: Geometry = None,
+    threads: Geometry = 256,
+    shared: int | str = 0,
+    zeroed: Sequence[str] = (),
+    support: str = "",
+) -> Callable[[Callable[..., Any]], KernelOp]:
+    """Make an op of a kernel's text in CLUDA, what it takes and gives, and a gradient.
+
+    ``signature`` is ``"T x[n, m], int64 k -> T y[n, m], float32 s[n]"``: a capital
+    letter is a dtype that the inputs settle, in the text ``T`` and, where it is
+    computed in, ``T_work``; the names of lengths and of integers are ``ga_ssize`` in
+    the text; ``[...]`` is an array of any shape, of ``size`` elements. Inputs come in C
+    order. Elements are read by ``LOAD(x, i)`` and written by ``STORE(y, i, value)``,
+    also in half precision. Outputs named in ``zeroed`` begin as zeros. ``support`` is
+    text of functions before the kernel.
+
+    The grid is ``blocks`` of ``threads``, numbers, arithmetic on the names in texts, or
+    tuples of up to three; or, for a kernel that loops over what is left, ``n`` items.
+
+    The decorated function is the gradient: given the functions of ops ``m``, the
+    gradient ``g`` of the output ``y`` and the inputs, it returns what flows to each
+    array. Of several outputs ``g`` and ``y`` are lists. ``reference`` is the op with
+    NumPy; DebugMode compares the two.
+
+    >>> from gpuarray.compiler import function, tensor as T
+    >>> @kernel_op(
+    ...     "T x[n, m] -> T y[n]",
+    ...     '''T_work most = LOAD(x, GID_0 * m);
+    ...     for (ga_ssize j = 1; j < m; j++) most = fmax(most, LOAD(x, GID_0 * m + j));
+    ...     STORE(y, GID_0, most);''',
+    ...     blocks="n", threads=1, reference=lambda x: x.max(1))
+    ... def row_max(m, g, y, x):
+    ...     return g[:, None] * m.eq(x, y[:, None])
+    >>> x = T.fmatrix("x")
+    >>> function([x], row_max(x))([[1, 3], [5, 4]])
+    array([3., 5.], dtype=float32)
+
+    Raises ValueError for a signature or geometry that means nothing.
+    """
+    found = parsed(signature)
+    given = {"n": n} if n is not None else {"blocks": blocks, "threads": threads}
+    if (n is None) == (blocks is None):
+        raise GraphValueError(
+            "kernel_op: give either n, the number of work items, or blocks"
+        )
+    geometry = tuple((word, _frozen(value)) for word, value in given.items())
+    geometry += (("shared", shared),)
+    known = frozenset({*found.lengths, *(each.name for each in found.integers)})
+    for value in _flat(value for _, value in geometry):
+        if isinstance(value, str):
+            compiled(value, known)
+    names = [each.name for each in found.outputs]
+    if not {*zeroed} <= {*names}:
+        raise GraphValueError(
+            f"kernel_op: zeroed={tuple(zeroed)}, the outputs are {', '.join(names)}"
+        )
+    places = [names.index(each) for each in zeroed]
+
+    def make(gradient: Callable[..., Any]) -> KernelOp:
+        if not gradient.__name__.isidentifier():
+            raise GraphValueError(
+                f"kernel_op: {gradient.__name__!r} is no name for an op; decorate a "
+                "function that has one"
+            )
+        return KernelOp(gradient, found, body, support, geometry, places, reference)
+
+    return make
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (list, tuple)) else value

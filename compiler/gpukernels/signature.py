@@ -1,0 +1,224 @@
+"""What a kernel of `kernel_op` takes and gives: a signature, read from its text.
+
+``"T x[n, m], int64 k -> T y[n, k]"``: arrays have lengths in brackets, integers of the
+host have none. A capital letter stands for a dtype that the inputs settle, a name of a
+length for what the inputs' shapes settle. Lengths of results are arithmetic on these.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.types import dtype_name, is_integer_name
+
+_PIECE = re.compile(r"(\w+)\s+([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?")
+_LETTER = re.compile(r"[A-Z]")
+_ARITHMETIC = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, ast.Constant, ast.Call,
+    ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Tuple,
+)  # fmt: skip
+FUNCTIONS = ("min", "max")
+ALL = "size"
+"""The length of an array that is written ``[...]``: the number of its elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array, or an integer of the host (``lengths`` is None).
+
+    ``lengths`` are texts; ``("...",)`` is an array of any number of axes.
+    """
+
+    dtype: str
+    name: str
+    lengths: tuple[str, ...] | None
+
+    @property
+    def is_any_shape(self) -> bool:
+        """Whether the array may have any number of axes."""
+        return self.lengths == ("...",)
+
+    def __str__(self) -> str:
+        brackets = "" if self.lengths is None else f"[{', '.join(self.lengths)}]"
+        return f"{self.dtype} {self.name}{brackets}"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The inputs and outputs of a kernel."""
+
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+
+    @property
+    def arrays(self) -> tuple[Operand, ...]:
+        """All arrays, the inputs first."""
+        return tuple(
+            each for each in (*self.inputs, *self.outputs) if each.lengths is not None
+        )
+
+    @property
+    def integers(self) -> tuple[Operand, ...]:
+        """The integers of the host."""
+        return tuple(each for each in self.inputs if each.lengths is None)
+
+    @property
+    def lengths(self) -> tuple[str, ...]:
+        """The names of lengths, in the order in which the inputs have them."""
+        names = (
+            ALL if length == "..." else length
+            for each in self.inputs
+            for length in each.lengths or ()
+            if not length.isdigit()
+        )
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The letters that stand for dtypes."""
+        found = (each.dtype for each in self.inputs if _LETTER.fullmatch(each.dtype))
+        return tuple(dict.fromkeys(found))
+
+    def __str__(self) -> str:
+        sides = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return " -> ".join(sides)
+
+
+def parsed(text: str) -> Signature:
+    """The signature that a text means. Raises ValueError where it means none.
+
+    >>> signature = parsed("T x[n, m], int64 k -> T y[n, m + k]")
+    >>> signature.lengths, signature.letters, str(signature.outputs[0])
+    (('n', 'm'), ('T',), 'T y[n, m + k]')
+    """
+    sides = text.split("->")
+    if len(sides) != 2:
+        raise _wrong(text, "expected inputs -> outputs, such as 'T x[n] -> T y[n]'")
+    inputs, outputs = (tuple(_operands(side, text)) for side in sides)
+    signature = Signature(inputs, outputs)
+    _check(signature, text)
+    return signature
+
+
+def _wrong(text: str, why: str) -> GraphValueError:
+    return GraphValueError(f"kernel_op: the signature {text!r}: {why}")
+
+
+def _operands(side: str, text: str) -> list[Operand]:
+    found = []
+    for piece in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", side):
+        match = _PIECE.fullmatch(piece.strip())
+        if match is None:
+            raise _wrong(
+                text, f"{piece.strip()!r} is no operand; write a dtype or a capital "
+                "letter, a name, and for an array lengths in brackets: T x[n, m]"
+            )  # fmt: skip
+        dtype, name, lengths = match.groups()
+        if not _LETTER.fullmatch(dtype):
+            dtype = dtype_name(dtype)
+        inside = None
+        if lengths is not None:
+            inside = tuple(each.strip() for each in lengths.split(",") if each.strip())
+        found.append(Operand(dtype, name, inside))
+    return found
+
+
+def _check(signature: Signature, text: str) -> None:
+    names = [each.name for each in (*signature.inputs, *signature.outputs)]
+    twice = {name for name in names if names.count(name) > 1}
+    clash = {*names} & {*signature.lengths}
+    if twice or clash:
+        raise _wrong(text, f"the name {min(twice | clash)!r} stands for two things")
+    for each in signature.inputs:
+        _check_input(each, text)
+    for each in signature.outputs:
+        _check_output(each, signature, text)
+
+
+def _check_input(operand: Operand, text: str) -> None:
+    if operand.lengths is None and not is_integer_name(operand.dtype):
+        mend = f"write {operand.dtype} {operand.name}[] for a number on the device"
+        raise _wrong(text, f"{operand}: only integers are given by the host; {mend}")
+    for length in operand.lengths or ():
+        if not (length.isidentifier() or length.isdigit() or operand.is_any_shape):
+            raise _wrong(text, f"{operand}: {length!r} is no name of a length")
+
+
+def _check_output(operand: Operand, signature: Signature, text: str) -> None:
+    known = {*signature.lengths, *(each.name for each in signature.integers)}
+    if operand.lengths is None:
+        raise _wrong(text, f"{operand}: outputs are arrays; write their lengths")
+    if _LETTER.fullmatch(operand.dtype) and operand.dtype not in signature.letters:
+        raise _wrong(text, f"{operand}: no input has the dtype {operand.dtype}")
+    if operand.is_any_shape and ALL not in known:
+        raise _wrong(text, f"{operand}: no input is of any shape, [...]")
+    for length in () if operand.is_any_shape else operand.lengths:
+        compiled(length, frozenset(known))
+
+
+@lru_cache(maxsize=1024)
+def compiled(text: str, known: Collection[str]) -> CodeType:
+    """Arithmetic on known names. Raises ValueError for anything else."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError:
+        raise GraphValueError(f"kernel_op: {text!r} is no expression") from None
+    for node in ast.walk(tree):
+        is_known = not isinstance(node, ast.Name) or node.id in {*known, *FUNCTIONS}
+        if not isinstance(node, _ARITHMETIC) or not is_known:
+            raise GraphValueError(
+                f"kernel_op: {text!r} is not made of {', '.join(sorted(known))}, whole "
+                f"numbers, + - * // % and {', '.join(FUNCTIONS)}"
+            )
+    return compile(tree, "<kernel_op>", "eval")
+
+
+def evaluated(
+    text: Any, values: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+) -> Any:
+    """What an expression of lengths is for these values; numbers stay as they are.
+
+    >>> evaluated("max(n, 2) * m", {"n": 1, "m": 3}, {"max": max})
+    6
+    """
+    if not isinstance(text, str):
+        return text
+    code = compiled(text, frozenset(values))
+    return eval(code, {"__builtins__": {}, **functions}, dict(values))
+
+
+def bound_lengths(
+    signature: Signature, shapes: Sequence[Sequence[Any]], who: str
+) -> dict[str, Any]:
+    """The lengths by name. Raises where shapes known as numbers do not agree."""
+    found: dict[str, Any] = {}
+    first: dict[str, str] = {}
+    for each, shape in zip(signature.inputs, shapes, strict=True):
+        if each.lengths is None or each.is_any_shape:
+            continue
+        for name, length in zip(each.lengths, shape, strict=True):
+            wanted = int(name) if name.isdigit() else found.setdefault(name, length)
+            before = first.setdefault(name, each.name)
+            known = isinstance(wanted, int) and isinstance(length, int)
+            if known and wanted != length:
+                raise GraphValueError(
+                    f"{who}: {name} is {wanted} in {before} and {length} in "
+                    f"{each.name}; the signature is {signature}"
+                )
+    return found
+
+
+def check_count(signature: Signature, count: int, who: str) -> None:
+    """Raise TypeError for another number of operands."""
+    if count != len(signature.inputs):
+        raise GraphTypeError(
+            f"{who}: given {count} operands, expected {len(signature.inputs)}: "
+            f"{signature}"
+        )

@@ -1,0 +1,298 @@
+"""Which nodes compute rows, and the program that some of them are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.types import GpuArrayType
+from gpuarray.compiler.ops import rowwise
+from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.creation import ARange
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
+from gpuarray.compiler.ops.nnet import FirstRows, Pick, Within
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    COUNT,
+    FEW,
+    LENGTH,
+    ONE,
+    ROW,
+    At,
+    Fold,
+    Head,
+    Made,
+    Place,
+    Program,
+    Rowwise,
+)
+from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
+from gpuarray.compiler.rewrites.partition import is_fusible
+from gpuarray.compiler.rewrites.patterns import is_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The axes of the elements: which of those before the last have length 1."""
+
+    lead: tuple[bool, ...]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.lead) + 1
+
+    def kind(self, variable: Variable) -> str | None:
+        """What a variable has a value for; None if it does not fit."""
+        flags = getattr(variable.type, "broadcastable", None)
+        if flags == (*self.lead, False):
+            return CELL
+        if flags in ((*self.lead, True), self.lead):
+            return ROW
+        if flags is None or len(flags) != self.ndim or not all(flags[:-1]):
+            return None
+        return ONE if flags[-1] else COLUMN
+
+    def is_fold(self, node: Apply) -> bool:
+        """Whether the node reduces rows to one value each."""
+        op = node.op
+        return (
+            isinstance(op, Reduce)
+            and op.axes == (self.ndim - 1,)
+            and self.kind(node.inputs[0]) == CELL
+            and is_real(node)
+        )
+
+    def is_link(self, node: Apply) -> bool:
+        """Whether the node gives values of rows their last axis, or takes it away.
+
+        Or whether it repeats one value for all rows, or gives it other axes.
+        """
+        op, given, out = node.op, node.inputs[0], node.outputs[0]
+        if self.is_one(given):
+            is_repeated = isinstance(op, BroadcastTo) and self.kind(out) == ROW
+            return is_repeated or self.is_one(out)
+        return (
+            isinstance(op, DimShuffle)
+            and self.kind(given) == ROW == self.kind(out)
+            and tuple(each for each in op.new_order if each != "x")
+            == tuple(range(len(self.lead)))
+        )
+
+    def fits(self, node: Apply) -> bool:
+        """Whether the node computes rows, or elements of them."""
+        if isinstance(node.op, Reduce):
+            return self.is_fold(node)
+        if isinstance(node.op, DimShuffle | BroadcastTo):
+            return self.is_link(node)
+        if isinstance(node.op, Pick | Within):
+            return self.picks(node)
+        if isinstance(node.op, FirstRows):
+            return is_real(node) and self.is_of_rows(node) and is_plain(node)
+        if type(node.op) is not Elemwise or not is_fusible(node) or not is_real(node):
+            return False
+        if self.is_one(node.outputs[0]):
+            return True
+        kind = self.kind(node.outputs[0])
+        wanted = {CELL: (CELL, ROW, COLUMN), ROW: (ROW,)}.get(kind or "", ())
+        return all(self.kind(v) in wanted or self.is_one(v) for v in node.inputs)
+
+    def picks(self, node: Apply) -> bool:
+        """Whether the node is about one place in each row."""
+        x = node.inputs[0]
+        is_fitting = isinstance(node.op, Within) or self.kind(x) == CELL
+        return is_fitting and is_real(node) and self.is_of_rows(node)
+
+    def is_of_rows(self, node: Apply) -> bool:
+        """Whether the result has an element for each row, of several rows."""
+        flags: tuple[bool, ...] = node.outputs[0].type.broadcastable
+        return flags == self.lead and not all(flags)
+
+    def is_one(self, variable: Variable) -> bool:
+        """Whether a variable is one number, of no more axes than the elements."""
+        flags = variable.type.broadcastable
+        return all(flags) and len(flags) <= self.ndim
+
+
+def is_plain(node: Apply) -> bool:
+    """Whether first rows are a vector's elements, or are told from others."""
+    (x, *_) = node.inputs
+    is_true = x.type.dtype == "bool" and is_constant(x, 1)
+    return is_true or x.type.broadcastable == (False,)
+
+
+def is_real(node: Apply) -> bool:
+    """Whether the node is of the host's types and of no complex numbers."""
+    return all(
+        not v.type.dtype.startswith("complex") and not isinstance(v.type, GpuArrayType)
+        for v in (*node.inputs, *node.outputs)
+    )
+
+
+class Composer:
+    """Writes the program of nodes; it has state because values are numbered in order.
+
+    ``value`` maps what the nodes read and compute to the number of its value, and
+    ``host`` the lengths and counts, and what is of the first rows, by kind.
+    """
+
+    def __init__(self, domain: Domain, nodes: list[Apply]) -> None:
+        self.domain = domain
+        self.nodes = nodes
+        self.value: dict[Variable, int] = {}
+        self.host: dict[tuple[Variable, str], int] = {}
+        self.inputs: list[tuple[Variable, str]] = []
+        self.steps: dict[Made, int] = {}
+        inside = set(nodes)
+        outer = dict.fromkeys(
+            v for node in nodes for v in values_read(node) if v.owner not in inside
+        )
+        places = {v: arange_of(v, domain.ndim) for v in outer}
+        for variable, length in places.items():
+            if length is not None:
+                self.add_input(length, LENGTH)
+                continue
+            given = self.aligned(variable)
+            kind = domain.kind(given)
+            assert kind is not None
+            self.value[variable] = self.input(given, kind)
+        for node in nodes:
+            self.add_inputs(node)
+        for variable, length in places.items():
+            if length is not None:
+                place = Place(self.host[length, LENGTH], variable.type.dtype)
+                self.value[variable] = self.add(place)
+        for node in nodes:
+            self.add_node(node)
+
+    def input(self, variable: Variable, kind: str) -> int:
+        """The number of one more input, or of one that there is."""
+        pair = variable, kind
+        if pair not in self.inputs:
+            self.inputs.append(pair)
+        return self.inputs.index(pair)
+
+    def add_input(self, variable: Variable, kind: str) -> None:
+        """Read a length, a count, or a vector with an element for the first rows."""
+        if (variable, kind) not in self.host:
+            column = dimshuffle(variable, 0, "x") if kind == FEW else variable
+            self.host[variable, kind] = self.input(column, kind)
+
+    def add_inputs(self, node: Apply) -> None:
+        """What a member reads beside values."""
+        if isinstance(node.op, Within):
+            self.add_input(node.inputs[1], LENGTH)
+        elif isinstance(node.op, FirstRows):
+            x, n, _ = node.inputs
+            if x.type.broadcastable == (True,):
+                self.add_input(n, COUNT)
+            else:
+                self.add_input(x, FEW)
+
+    def add(self, step: Made) -> int:
+        """The number of a step's value, which may be there already."""
+        return self.steps.setdefault(step, len(self.inputs) + len(self.steps))
+
+    def aligned(self, variable: Variable) -> Variable:
+        """A variable from outside, with all axes of the elements."""
+        missing = self.domain.ndim - variable.type.ndim
+        if missing == 0:
+            return variable
+        if isinstance(variable, Constant) and variable.data.size == 1:
+            data = variable.data.reshape((1,) * self.domain.ndim)
+            return Constant(variable.type.clone(broadcastable=data.shape), data)
+        if self.domain.kind(variable) == ROW:
+            return dimshuffle(variable, *range(variable.type.ndim), "x")
+        return dimshuffle(variable, *("x",) * missing, *range(variable.type.ndim))
+
+    def add_node(self, node: Apply) -> None:
+        """The steps of a member."""
+        op = node.op
+        operands = tuple(self.value[v] for v in values_read(node))
+        if isinstance(op, DimShuffle | BroadcastTo):
+            results = list(operands)
+        elif isinstance(op, Reduce):
+            out = node.outputs[0].type.dtype
+            fold = Fold(op.monoid, operands[0], out, op.acc_dtype or out, op.of_none)
+            results = [self.add(fold)]
+        elif isinstance(op, Within):
+            results = [self.add(rowwise.Within(operands[0]))]
+        elif isinstance(op, Pick):
+            place = self.place(operands[1])
+            results = [self.add(At(operands[0], place, node.outputs[0].type.dtype))]
+        elif isinstance(op, FirstRows):
+            results = [self.first_rows(node)]
+        else:
+            assert isinstance(op, Elemwise)
+            results = self.add_rows(op, node, operands)
+        self.value.update(zip(node.outputs, results, strict=True))
+
+    def place(self, value: int) -> int:
+        """A value as a place that is in its row."""
+        known = (
+            v for step, v in self.steps.items() if isinstance(step, rowwise.Within)
+        )
+        return value if value in known else self.add(rowwise.Within(value))
+
+    def first_rows(self, node: Apply) -> int:
+        """The value of each of the first rows, zero for others."""
+        x, n, _ = node.inputs
+        if (x, FEW) in self.host:
+            return self.host[x, FEW]
+        return self.add(Head(self.host[n, COUNT]))
+
+    def add_rows(
+        self, op: Elemwise, node: Apply, operands: tuple[int, ...]
+    ) -> list[int]:
+        """The values of an elementwise member's results."""
+        if isinstance(op.scalar, Composite):
+            values = list(operands)
+            for step in op.scalar.steps:
+                places = tuple(values[operand] for operand in step.operands)
+                values.append(self.add(Step(step.op, places, step.dtype)))
+            return [values[output] for output in op.scalar.outputs]
+        name = "cast" if isinstance(op.scalar, Cast) else op.scalar.name
+        return [self.add(Step(name, operands, node.outputs[0].type.dtype))]
+
+    def results(self, outputs: list[Variable]) -> list[Variable]:
+        """What the program gives in the places of the nodes' outputs."""
+        values = tuple(dict.fromkeys(self.value[output] for output in outputs))
+        dtypes = ((v.type.dtype, kind) for v, kind in self.inputs)
+        op = Rowwise(Program(tuple(dtypes), tuple(self.steps), values))
+        made = op.make_node(*(v for v, _ in self.inputs)).outputs
+        found = []
+        for output in outputs:
+            result = made[values.index(self.value[output])]
+            if output.type.ndim < result.type.ndim:
+                result = dimshuffle(result, *range(output.type.ndim))
+            found.append(result)
+        return found
+
+
+def values_read(node: Apply) -> list[Variable]:
+    """The inputs whose values a node reads; lengths are not that."""
+    if isinstance(node.op, FirstRows):
+        return []
+    is_with_lengths = isinstance(node.op, BroadcastTo | Within)
+    return node.inputs[:1] if is_with_lengths else node.inputs
+
+
+def arange_of(variable: Variable, ndim: int) -> Variable | None:
+    """How many there are, of places along the last axis; None if they are not that.
+
+    ``ndim`` is the elements' number of axes: places of fewer may be along another.
+    """
+    owner = variable.owner
+    if variable.type.ndim != ndim:
+        return None
+    if owner is not None and isinstance(owner.op, DimShuffle):
+        *new, last = owner.op.new_order
+        if last != 0 or any(each != "x" for each in new):
+            return None
+        owner = owner.inputs[0].owner
+    if owner is None or not isinstance(owner.op, ARange):
+        return None
+    length: Variable = owner.inputs[0]
+    return length

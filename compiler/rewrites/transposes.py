@@ -1,0 +1,77 @@
+"""Axes are moved before computing, so that one kernel reads them as they lie."""
+
+from __future__ import annotations
+
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.partition import is_fusible
+
+
+@graph_pass(phase="fuse")
+def move_axes_before_computing(fgraph: FunctionGraph, log: Log) -> bool:
+    """Let elementwise nodes compute what they do of views with their axes moved.
+
+    Where only elementwise nodes and reductions read the result with its axes moved,
+    and nothing reads it as it was; so these can be one with what computes it.
+    """
+    changed = False
+    waiting = [node for node in fgraph.toposort() if is_transpose(node)]
+    while waiting:
+        node = waiting.pop()
+        maker = node.inputs[0].owner
+        is_here = node in fgraph.apply_nodes and is_transpose(node)
+        if not is_here or maker is None or not may_move(fgraph, node, maker):
+            continue
+        assert isinstance(node.op, DimShuffle)
+        moved = [moved_axes(each, node.op.new_order) for each in maker.inputs]
+        old, new = node.outputs[0], Apply(maker.op, moved, [node.outputs[0].type()])
+        log.note("move_axes_before_computing", old, new.outputs[0])
+        fgraph.replace(old, new.outputs[0], reason="move_axes_before_computing")
+        waiting += [each.owner for each in moved if each.owner is not None]
+        changed = True
+    return changed
+
+
+def is_transpose(node: Apply) -> bool:
+    """Whether the node moves axes, and neither adds nor drops any."""
+    op = node.op
+    if not isinstance(op, DimShuffle):
+        return False
+    order = list(range(node.inputs[0].type.ndim))
+    return list(op.new_order) != order and sorted(map(str, op.new_order)) == sorted(
+        map(str, order)
+    )
+
+
+def may_move(fgraph: FunctionGraph, node: Apply, maker: Apply) -> bool:
+    """Whether who reads the node can be one with who computes what it moves."""
+    readers = [client for client, _ in fgraph.clients[node.outputs[0]]]
+    return (
+        is_fusible(maker)
+        and len(maker.outputs) == 1
+        and len(fgraph.clients[maker.outputs[0]]) == 1
+        and all(
+            isinstance(each, Apply)
+            and (is_fusible(each) or isinstance(each.op, Reduce | MapReduce))
+            for each in readers
+        )
+    )
+
+
+def moved_axes(variable: Variable, order: tuple[int | str, ...]) -> Variable:
+    """A view with the axes in another order; of a number itself."""
+    if all(variable.type.broadcastable):
+        return variable
+    owner = variable.owner
+    if owner is not None and isinstance(owner.op, DimShuffle):
+        inner = owner.op.new_order
+        order = tuple(inner[axis] if isinstance(axis, int) else axis for axis in order)
+        (variable,) = owner.inputs
+    if order == tuple(range(variable.type.ndim)):
+        return variable
+    made: Variable = DimShuffle(variable.type.broadcastable, order)(variable)
+    return made
