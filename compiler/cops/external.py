@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,8 +64,14 @@ class ExternalCOp(COp):
 
     @classmethod
     def get_path(cls, name: str) -> Path:
-        """A file beside the one that the class is defined in."""
-        return Path(inspect.getfile(cls.own_class())).resolve().parent / name
+        """A file beside the one that the class is defined in.
+
+        Of a class that no file defines it is in the working directory.
+        """
+        module = sys.modules.get(cls.own_class().__module__)
+        file = getattr(module, "__file__", None)
+        folder = Path(file).resolve().parent if file else Path.cwd()
+        return folder / name
 
     @cached_property
     def sections(self) -> dict[str, tuple[Piece, ...]]:

@@ -22,6 +22,7 @@ from c_ops import (
 from gpuarray.compiler import Apply, config, function
 from gpuarray.compiler.cops import (
     COp,
+    ExternalCOp,
     GpuKernelBaseCOp,
 )
 from gpuarray.compiler.errors import BadThunkOutput
@@ -332,3 +333,12 @@ def test_the_examples_run(name):
     }
     ran = doctest.testmod(module, extraglobs=scope, optionflags=doctest.ELLIPSIS)
     assert ran.attempted and not ran.failed
+
+
+def test_a_class_of_a_session_has_its_files_in_the_working_directory(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fill.c").write_text("#section code\n;\n")
+    op = type("Typed", (ExternalCOp,), {"__module__": "builtins"})("fill.c")
+    assert op.func_files == (str(tmp_path / "fill.c"),)
