@@ -57,7 +57,7 @@ static int check_need(const GpuPlan *p, const char *what, const gpucontext *ctx,
 
 int GpuPlan_needs_elemwise(GpuPlan *p, GpuElemwise *ge, unsigned int nd,
                            unsigned int singles) {
-  ga_source sources[STEP_SOURCES];
+  ga_source sources[STEP_SOURCES] = {0};
   unsigned int n;
   GA_TRY(ga__plan_check_given(p, "elementwise kernel", ge, ge));
   GA_TRY(check_need(p, "elementwise kernel", ge->context, nd));
@@ -67,7 +67,7 @@ int GpuPlan_needs_elemwise(GpuPlan *p, GpuElemwise *ge, unsigned int nd,
 
 int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
                             unsigned int axes) {
-  ga_source sources[STEP_SOURCES];
+  ga_source sources[STEP_SOURCES] = {0};
   unsigned int n;
   GA_TRY(ga__plan_check_given(p, "reduction", gr, gr));
   GA_TRY(check_need(p, "reduction", gr->context, nd));
