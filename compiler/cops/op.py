@@ -80,6 +80,7 @@ class COp(Op):
     """
 
     _f16_ok: bool = False
+    fails_late = True
     params_type: Any = None
 
     @classmethod

@@ -336,6 +336,9 @@ class Op:
     destroy_map: Mapping[int, Sequence[int]] = {}
     undetermined: Collection[int] = ()
 
+    fails_late: bool = False
+    """Whether it may fail in the middle of a run, when other steps have written."""
+
     is_holomorphic: bool = True
     """Whether the gradient, written as for real numbers, holds for complex ones."""
     _test_values: ClassVar[list[Callable[[Apply], None]]] = []

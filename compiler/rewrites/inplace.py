@@ -44,6 +44,7 @@ class Memory:
         self.destroyed: set[Variable] = set()
         self.after: dict[Apply, set[Apply]] = {}
         self.guards = fgraph.guards()
+        self.fails_late = any(node.op.fails_late for node in fgraph.toposort())
         for node, readers in orderings(fgraph).items():
             for indices in node.op.destroy_map.values():
                 self.destroyed.update(fgraph.view_root(node.inputs[i]) for i in indices)
@@ -76,9 +77,10 @@ class Memory:
     def may_take_input(self, root: Variable, out: Variable) -> bool:
         """Whether an input of the graph may go for this result: it is its new value.
 
-        Or a view of the result is, as of a number computed with axes.
+        Or a view of the result is, as of a number computed with axes. Where a run may
+        fail in its middle the old values must be there afterwards.
         """
-        if root not in self.destroyable:
+        if self.fails_late or root not in self.destroyable:
             return False
         index = self.new_value.get(root)
         results = self.kept if index is None else {self.fgraph.outputs[index]}

@@ -364,7 +364,7 @@ case(
 )
 case(
     "transfer_method",
-    lambda x: x.transfer("a").transfer("cpu") * 2,
+    lambda x: x.transfer(None).transfer("cpu") * 2,
     lambda x: x * 2,
     f64(3),
 )

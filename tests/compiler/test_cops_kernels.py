@@ -4,7 +4,8 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import Apply, function
+from c_ops import FILL, Shaped
+from gpuarray.compiler import Apply, function, shared
 from gpuarray.compiler.cops import CGpuKernelBase, Scalar
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,
@@ -142,3 +143,19 @@ def test_flags_of_c_are_what_the_kernels_need(file):
     assert [kernel.objvar for kernel in kernels] == ["k_fill_n", "k_add_one_n"]
     assert kernels[0].flags == {"have_small": True, "have_double": True}
     assert kernels[1].flags == {}
+
+
+@pytest.mark.usefixtures("on_context")
+def test_code_that_fails_leaves_shared_values_as_they_are():
+    refuse = """if (*(dtype_%(x)s *)PyArray_DATA(%(x)s) > 100) {
+      PyErr_SetString(PyExc_ValueError, "too large"); %(fail)s }"""
+    op = Shaped(f"{refuse}{FILL}(npy_double)i;")
+    before, after = (shared(np.ones(3), name=name) for name in ("before", "after"))
+    x = T.dvector("x")
+    updates = [(before, before + 1), (after, after + op(x))]
+    f = function([x], op(before + x).sum(), updates=updates)
+    f(np.ones(3))
+    with pytest.raises(ValueError, match="too large"):
+        f(np.full(3, 1000.0))
+    assert before.get_value().tolist() == [2, 2, 2]
+    assert after.get_value().tolist() == [1, 2, 3]
