@@ -338,7 +338,7 @@ static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
     return;
   }
   ga__strbuf_add(sb, ga__rows_vectors);
-  ga__strbuf_add(sb, "      if (lanes == 1) {\n"
+  ga__strbuf_add(sb, "      if (GA_WARP_SIZE == 1 || lanes == 1) {\n"
                      "#define RD_LANES 1\n#define RD_LANE 0\n");
   ga__strbuf_add(sb, ga__rows_loop);
   ga__strbuf_add(sb, ga__rows_loop_end);
@@ -346,7 +346,9 @@ static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
                      "#define RD_LANES lanes\n#define RD_LANE lane\n");
   ga__strbuf_add(sb, ga__rows_loop);
   ga__strbuf_add(sb, ga__rows_loop_end);
-  ga__strbuf_add(sb, "      }\n      } else {\n");
+  ga__strbuf_add(sb,
+                 "      }\n#endif\n      } else {\n#undef RD_LANES\n#undef RD_LANE\n"
+                 "#define RD_LANES lanes\n#define RD_LANE lane\n");
   add_row_element(sb, spec, STRIDED("y", "r"), nr);
   ga__strbuf_add(sb, ga__rows_loop);
   ga__strbuf_add(sb, ga__rows_loop_end);

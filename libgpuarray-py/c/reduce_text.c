@@ -42,7 +42,9 @@ const char ga__reduce_head[] =
 /* The items of dimension 0 walk side by side along the inner axis. On a GPU those of
  * dimension 1 are lanes_outer along the outer ones, for each of several results. */
 const char ga__rows_begin[] =
+    "#if GA_WARP_SIZE > 1\n"
     "  LOCAL_MEM RD_ACC shared[RD_BLOCK];\n"
+    "#endif\n"
     "#define RD_STEP (RD_LANES * RD_WIDTH)\n"
     "#if RD_CPU\n"
     "  const RD_INT lane_outer = 0, step_outer = 1, slot = 0, slots = 1;\n"
@@ -75,20 +77,24 @@ const char ga__rows_loop[] =
     "          for (int v = 0; v < RD_WIDTH; v++) run[v] = RD_IDENTITY;\n";
 const char ga__rows_loop_end[] =
     "          for (; i < stop; i += RD_STEP)\n"
+    "#if GA_WARP_SIZE > 1\n"
     "#pragma unroll\n"
+    "#endif\n"
     "            for (int v = 0; v < RD_WIDTH; v++)\n"
     "              run[v] = RD_JOIN(run[v], RD_ELEMENT(i + v * RD_LANES + RD_LANE),\n"
     "                               i == begin);\n"
     "          for (int v = 0; v < RD_WIDTH; v++)\n"
     "            acc[v] = RD_COMBINE(acc[v], run[v]);\n"
     "        }\n"
+    "#if GA_WARP_SIZE > 1\n"
     "#pragma unroll\n"
+    "#endif\n"
     "        for (int v = 0; v < RD_WIDTH; v++)\n"
     "          if (i + v * RD_LANES + RD_LANE < inner_to)\n"
     "            acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v * RD_LANES + "
     "RD_LANE));\n";
 
-/* Before that, where the compiler is told of vectors, whole steps of one item. */
+/* Instead of that, where an item is alone and the compiler is told of vectors. */
 const char ga__rows_vectors[] =
     "#if defined(RD_MANY) && GA_WARP_SIZE == 1\n"
     "        if (i + 16 <= inner_to) {\n"
@@ -103,7 +109,9 @@ const char ga__rows_vectors[] =
     "          }\n"
     "          vstore16(total, 0, acc);\n"
     "        }\n"
-    "#endif\n";
+    "        for (int v = 0; i + v < inner_to; v++)\n"
+    "          acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v));\n"
+    "#else\n";
 
 /* Of a pick, for one item: chunks have their greatest value found, and only in the one
  * that has the row's its place is looked for. Positions ascend. A chunk's last elements
@@ -250,6 +258,7 @@ const char ga__rows_end[] =
     "    }\n"
     "    for (int s = RD_WIDTH / 2; s > 0; s /= 2)\n"
     "      for (int v = 0; v < s; v++) acc[v] = RD_COMBINE(acc[v], acc[v + s]);\n"
+    "#if GA_WARP_SIZE > 1\n"
     "    if (items > 1) {\n"
     "      const RD_INT at = slot * items + item;\n"
     "      shared[at] = acc[0];\n"
@@ -260,6 +269,7 @@ const char ga__rows_end[] =
     "      }\n"
     "      acc[0] = shared[at];\n"
     "    }\n"
+    "#endif\n"
     "    if (item == 0 && result < results) RD_STORE(w, acc[0])\n"
     "  }\n"
     "}\n";
