@@ -696,7 +696,13 @@ case(
     f64(3, 4),
     LABELS,
 )
-case("within", lambda y: Within()(y, 4), lambda y: np.int64(y % 4), LABELS - 2)
+case(
+    "within",
+    lambda y: Within()(y, 4),
+    lambda y: np.int64(y % 4),
+    LABELS - 2,
+    has_gradient=False,
+)
 case("first_of", lambda x: FirstOf()(x, 3), lambda x: x[:3], f64(5))
 case("first_of_all", lambda x: FirstOf()(x, 3), lambda x: x, f64(3))
 case(
