@@ -26,9 +26,9 @@ from gpuarray.compiler.gpukernels.calls import (
 )
 from gpuarray.compiler.gpukernels.kernelbase import (
     GpuKernelBase,
+    WrittenOp,
     narrow_dtype,
     shapes_of,
-    source_of,
 )
 from gpuarray.compiler.gpukernels.python import (
     has_own_types,
@@ -42,13 +42,13 @@ from gpuarray.compiler.gpukernels.registry import (
     lowers,
 )
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
-from gpuarray.compiler.graph.types import TensorType, is_integer_name
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.context import Context, current_context
 from gpuarray.creation import asarray, empty
 from gpuarray.errors import HostNotice
 
 
-class COp(Op):
+class COp(WrittenOp):
     """The base of ops with C code, which the system's C compiler compiles.
 
     A subclass gives ``c_code``, and what else it needs of the methods below. Arrays of
@@ -59,6 +59,8 @@ class COp(Op):
 
     ``params_type`` and ``get_params(node)`` hand values to the code, as
     ``sub["params"]``. ``_f16_ok`` says that the code is ready for float16 and bfloat16.
+    Numbers of ``host_inputs`` that differ from run to run are read at each run if it
+    gives ().
     Where the code cannot be used (no compiler, float16, ``c_code`` that raises
     NotImplementedError) ``perform`` or ``reference`` computes if there is one.
 
@@ -82,19 +84,6 @@ class COp(Op):
     _f16_ok: bool = False
     fails_late = True
     params_type: Any = None
-
-    @classmethod
-    def own_class(cls) -> type:
-        """The class as it is written, also where this is a twin for a device."""
-        return next(c for c in cls.__mro__ if not c.__module__.endswith(".placement"))
-
-    def label(self) -> str:
-        """The op's name in listings."""
-        return self.own_class().__name__
-
-    def described(self) -> str:
-        """The op's name with the file and line of its class, for errors."""
-        return f"{self.label()}{source_of(self.own_class())}"
 
     def get_params(self, node: Apply) -> Any:
         """The values of ``params_type``: by default attributes of the op."""
@@ -170,20 +159,6 @@ class COp(Op):
         Change it with what the text does not show, such as a header of one's own.
         """
         return ()
-
-    def host_inputs(self, node: Apply) -> Collection[int]:
-        """The integer scalars of the host among the inputs.
-
-        They are known when a plan is bound, and another value binds it anew. Give ()
-        for numbers that differ from run to run: they are read at each run instead.
-        """
-        return [
-            index
-            for index, each in enumerate(node.inputs)
-            if isinstance(each.type, TensorType)
-            and each.type.ndim == 0
-            and is_integer_name(each.type.dtype)
-        ]
 
     def types_of(self, node: Apply) -> tuple[Any, ...]:
         """The types that the op made a node with, inputs first, placed or not."""

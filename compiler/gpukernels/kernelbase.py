@@ -68,7 +68,37 @@ class Launch:
     shared: int = 0
 
 
-class GpuKernelBase(Op):
+class WrittenOp(Op):
+    """The base of ops whose kernels or C code a program wrote."""
+
+    @classmethod
+    def own_class(cls) -> type:
+        """The class as it is written, also where this is a twin for a device."""
+        return next(c for c in cls.__mro__ if not c.__module__.endswith(".placement"))
+
+    def label(self) -> str:
+        """The op's name in listings."""
+        return self.own_class().__name__
+
+    def described(self) -> str:
+        """The op's name with the file and line of its class, for errors."""
+        return f"{self.label()}{source_of(self.own_class())}"
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The integer scalars of the host among the inputs.
+
+        They are known when a plan is bound, and another value binds it anew.
+        """
+        return [
+            index
+            for index, each in enumerate(node.inputs)
+            if isinstance(each.type, TensorType)
+            and each.type.ndim == 0
+            and is_integer_name(each.type.dtype)
+        ]
+
+
+class GpuKernelBase(WrittenOp):
     """The base of ops with kernels in CLUDA, one text for CUDA and OpenCL.
 
     A subclass gives
@@ -108,31 +138,12 @@ class GpuKernelBase(Op):
             "outputs)"
         )
 
-    def label(self) -> str:
-        """The op's name in listings."""
-        name: str = own_class(self).__name__
-        return name
-
-    def described(self) -> str:
-        """The op's name with the file and line of its class, for errors."""
-        return f"{self.label()}{source_of(own_class(self))}"
-
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
         """The outputs with NumPy, where the op has a reference, else by `perform`."""
         if not has_reference(self):
             return super().evaluate(node, arrays)
         result = self.reference(*arrays)
         return list(result) if isinstance(result, (tuple, list)) else [result]
-
-    def host_inputs(self, node: Apply) -> Collection[int]:
-        """The integer scalars of the host among the inputs."""
-        return [
-            index
-            for index, each in enumerate(node.inputs)
-            if isinstance(each.type, TensorType)
-            and each.type.ndim == 0
-            and is_integer_name(each.type.dtype)
-        ]
 
     def compiled_kernels(
         self, node: Apply, context: Context | None = None
@@ -157,11 +168,6 @@ def context_of(node: Apply) -> Context:
         GpuArrayType("int8", ()),
     ).context
     return place
-
-
-def own_class(op: Op) -> Any:
-    """The class that a program wrote; placement derives another from it."""
-    return next(c for c in type(op).__mro__ if not c.__module__.endswith(".placement"))
 
 
 def source_of(made: Any) -> str:
