@@ -295,8 +295,8 @@ def upcast(*args: Any) -> np.dtype[Any]:
 def register_dtype(dtype: Any, c_names: Iterable[str]) -> None:
     """Let a dtype be called by further names of C in declarations of arguments.
 
-    >>> gpuarray.dtypes.register_dtype("float32", ["real"])
-    >>> gpuarray.dtypes.parse_c_arg_backend("real x", lambda dtype, name: dtype, None)
+    >>> gpuarray.dtypes.register_dtype("float32", ["weight"])
+    >>> gpuarray.dtypes.parse_c_arg_backend("weight x", lambda dtype, name: dtype, None)
     dtype('float32')
     """
     found = as_dtype(dtype, "register_dtype")
