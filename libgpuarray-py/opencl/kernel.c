@@ -1,6 +1,7 @@
 /* OpenCL programs, kernels and launches. */
 #include "opencl/kernel.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The bytes that an argument was last set to, so that setting it again is saved. */
@@ -22,7 +23,37 @@ typedef struct kernel {
 
 /* ---- programs ---- */
 
-static void add_log(ga_strbuf *log, const ga_opencl_device *d, cl_program program) {
+/* How many lines come before the first that a #line counts as 1. */
+static unsigned long lines_before_body(const char *source) {
+  static const char mark[] = "\n#line 1\n";
+  const char *body = strstr(source, mark);
+  unsigned long found = 0;
+  if (body == NULL)
+    return 0;
+  for (const char *at = source; at < body + sizeof mark - 1; at++)
+    found += *at == '\n';
+  return found;
+}
+
+/* NVIDIA's compiler heeds no #line: its places, "<kernel>:354:10", count from the start
+ * of the source. They become the body's own. */
+static void add_places(ga_strbuf *log, const char *text, const char *source) {
+  static const char mark[] = "<kernel>:";
+  const unsigned long before = lines_before_body(source);
+  for (const char *at; (at = strstr(text, mark)) != NULL;) {
+    at += sizeof mark - 1;
+    ga__strbuf_addn(log, text, (size_t)(at - text));
+    char *end;
+    const unsigned long line = strtoul(at, &end, 10);
+    if (end > at)
+      ga__strbuf_addf(log, "%lu", line > before ? line - before : line);
+    text = end;
+  }
+  ga__strbuf_add(log, text);
+}
+
+static void add_log(ga_strbuf *log, const ga_opencl_device *d, cl_program program,
+                    const char *source) {
   size_t length = 0;
   cl_int code = d->api->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, 0,
                                               NULL, &length);
@@ -31,7 +62,7 @@ static void add_log(ga_strbuf *log, const ga_opencl_device *d, cl_program progra
     return;
   d->api->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, length, text,
                                 NULL);
-  ga__strbuf_add(log, text);
+  add_places(log, text, source);
   ga__free(text);
 }
 
@@ -112,7 +143,7 @@ int ga__opencl_compile(void **program, void *device, const char *source,
   }
   int status = ga__opencl_fail(code, "clBuildProgram");
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    add_log(log, d, made);
+    add_log(log, d, made, source);
     status = GA_FAIL(GA_COMPILE_ERROR, "clBuildProgram: the source does not compile");
   }
   d->api->clReleaseProgram(made);

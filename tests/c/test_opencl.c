@@ -592,6 +592,36 @@ static void test_wrong_places(void) {
   CHECK_TEXT("devices");
 }
 
+/* What NVIDIA's compiler says: it counts the lines before the body too. */
+static cl_int log_of_nvidia(cl_program made, cl_device_id device, cl_uint what,
+                            size_t size, void *value, size_t *real_size) {
+  static const char said[] = "<kernel>:5:10: error: x\n<kernel>:2:1: note\n<kernel>:?";
+  (void)made, (void)device, (void)what;
+  if (real_size)
+    *real_size = sizeof said;
+  if (value)
+    memcpy(value, said, size < sizeof said ? size : sizeof said);
+  return CL_SUCCESS;
+}
+
+static void test_places_of_a_log(gpucontext *ctx) {
+  const entry *info = find("clGetProgramBuildInfo");
+  any_function *real = replace(info->place, (any_function *)log_of_nvidia);
+  void *made = NULL;
+  ga_strbuf log = {0};
+  CHECK_STATUS(GA_COMPILE_ERROR,
+               ctx->backend->compile(&made, ctx->device,
+                                     "// of\n// ours\n#line 1\n\nnowhere\n", &log));
+  CHECK(strcmp(log.text, "<kernel>:2:10: error: x\n<kernel>:2:1: note\n<kernel>:?") ==
+        0);
+  ga__strbuf_clear(&log);
+  CHECK_STATUS(GA_COMPILE_ERROR,
+               ctx->backend->compile(&made, ctx->device, "nowhere\n", &log));
+  CHECK(strncmp(log.text, "<kernel>:5:10:", 14) == 0);
+  ga__strbuf_clear(&log);
+  replace(info->place, real);
+}
+
 /* A cl_context is asked for its device by way of its own driver: the slots are those of
  * the driver's functions in api.def. */
 static cl_int no_device(cl_context context, cl_uint what, size_t size, void *value,
@@ -716,6 +746,7 @@ int main(int argc, char **argv) {
   }
   memcpy(&api, &device_of(ctx)->api, sizeof api);
   test_wrong_places();
+  test_places_of_a_log(ctx);
   test_contexts_that_are_not_adopted();
   test_what_is_not_ours(ctx);
   test_tensors(ctx);

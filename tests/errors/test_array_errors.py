@@ -509,7 +509,8 @@ def test_only_the_null_device_runs_dry(context):
 def test_a_wrong_name_says_which_devices_there_are(first_context, name):
     with pytest.raises(GpuArrayError) as caught:
         gpuarray.context(name)
-    assert f"the devices of this machine are {first_context.name}" in str(caught.value)
+    _, devices = str(caught.value).split("the devices of this machine are ")
+    assert first_context.name in devices.split(";")[0].split(", ")
     assert "pip install" not in str(caught.value)
 
 

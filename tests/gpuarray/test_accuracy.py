@@ -42,13 +42,19 @@ def numbers(dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
 
 
 def units(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Errors in units of the last place; infinity where a sign or a nan is wrong."""
+    """Errors in units of the last place; infinity where a sign or a nan is wrong.
+
+    An infinity counts as the number after the greatest: one unit may lead there.
+    """
     info = np.finfo(got.dtype)
     rounded = exact.astype(got.dtype)
     same = (got == rounded) & (np.signbit(got) == np.signbit(rounded))
     same |= np.isnan(got) & np.isnan(rounded)
     unit = np.maximum(np.spacing(np.abs(rounded)), info.smallest_subnormal)
-    error = np.abs(got.astype(exact.dtype) - exact) / unit.astype(exact.dtype)
+    wide = got.astype(exact.dtype)
+    beyond = wide.dtype.type(info.max) + wide.dtype.type(np.spacing(info.max))
+    wide = np.where(np.isinf(got), np.copysign(beyond, wide), wide)
+    error = np.abs(wide - exact) / unit.astype(exact.dtype)
     wrong = ~np.isfinite(error) | ((got == 0) & (rounded == 0) & ~same)
     return np.where(same, 0, np.where(wrong, np.inf, error)).astype(np.float64)
 
