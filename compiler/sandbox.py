@@ -4,21 +4,43 @@
 >>> from gpuarray.compiler import sandbox
 >>> sandbox.gpuarray.basic_ops.gpu_from_host is T.gpu_from_host
 True
+
+Theano's first arrays of a device had one dtype, float32:
+
+>>> sandbox.cuda.CudaNdarray.zeros((2, 3)).dtype
+dtype('float32')
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Any
 
+from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
 from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
+from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import transfer
+from gpuarray.creation import zeros
+
+
+def _as_cuda_ndarray_variable(x: Any) -> Variable:
+    """``x`` on the context that it is on, or on the default one."""
+    return transfer.as_gpuarray_variable(x, transfer.infer_context_name(x))
+
+
+def _zeros(shape: Sequence[int]) -> Array:
+    """Zeros of float32; within an op on the op's context."""
+    return zeros(shape, "float32")
+
 
 _basic_ops = SimpleNamespace(
     GpuContiguous=transfer.GpuContiguous,
     GpuFromHost=transfer.GpuFromHost,
     GpuToGpu=transfer.GpuToGpu,
     HostFromGpu=transfer.HostFromGpu,
+    as_cuda_ndarray_variable=_as_cuda_ndarray_variable,
     as_gpuarray_variable=transfer.as_gpuarray_variable,
     gpu_contiguous=transfer.gpu_contiguous,
     gpu_from_host=transfer.gpu_from_host,
@@ -33,7 +55,9 @@ _type = SimpleNamespace(
     reg_context=reg_context,
 )
 
-cuda = SimpleNamespace(basic_ops=_basic_ops)
+cuda = SimpleNamespace(
+    CudaNdarray=SimpleNamespace(zeros=_zeros), basic_ops=_basic_ops
+)
 gpuarray = SimpleNamespace(basic_ops=_basic_ops, type=_type)
 
 __all__ = ["cuda", "gpuarray"]

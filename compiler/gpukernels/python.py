@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from threading import RLock
 from typing import Any
 
 import numpy as np
+from gpuarray import sharing
 from gpuarray.array import Array
-from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.maprows import on_host
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -64,7 +66,10 @@ def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
 
 
 class Thunk:
-    """What an op's ``make_thunk`` gave for a node, with the cells that it works on."""
+    """What an op's ``make_thunk`` gave for a node, with the cells that it works on.
+
+    One thread runs it at a time; it may call a function that runs it again.
+    """
 
     def __init__(self, op: Any, types: tuple[Any, ...], n_inputs: int) -> None:
         variables = [kind() for kind in types]
@@ -73,37 +78,65 @@ class Thunk:
         computed = {each: [True] for each in variables[:n_inputs]}
         computed |= {each: [False] for each in self.node.outputs}
         self.run = op.make_thunk(self.node, self.cells, computed, [])
+        self.lock = RLock()
 
     def __call__(self, values: tuple[Any, ...]) -> tuple[Array, ...]:
         """The outputs for these inputs; the cells keep none of them."""
+        given = dict.fromkeys(self.node.outputs)
         for variable, value in zip(self.node.inputs, values, strict=True):
-            self.cells[variable][0] = as_own(variable.type, value)
-        try:
-            self.run()
-            return tuple(
-                device_array(self.node, each.type, self.cells[each][0])
-                for each in self.node.outputs
-            )
-        finally:
-            for cell in self.cells.values():
-                cell[0] = None
+            given[variable] = as_own(variable.type, value)
+        with self.lock:
+            before = self._exchanged(given)
+            try:
+                self.run()
+                return tuple(
+                    device_array(self.node, each.type, self.cells[each][0])
+                    for each in self.node.outputs
+                )
+            finally:
+                self._exchanged(before)
+
+    def _exchanged(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        """What the cells held before they hold these values."""
+        before = {each: cell[0] for each, cell in self.cells.items()}
+        for each, value in values.items():
+            self.cells[each][0] = value
+        return before
 
 
 def device_array(node: Apply, kind: Any, value: Any) -> Array:
-    """A result on the context. Raises TypeError for what the type does not hold."""
+    """A result on the current context.
+
+    An array of another library's on the device is taken where it lies. Raises TypeError
+    for what the type does not hold, ValueError for an array of another context.
+    """
     if value is None:
         raise GraphTypeError(
             f"{node.op}: an output of {kind} was not computed; put it in its cell, "
             "output_storage[i][0]"
         )
-    array: Array = value
-    if not isinstance(value, Array):
-        array = asarray(np.asarray(value), context=current_context())
+    array = as_array(value)
+    here = current_context()
+    if array.context is not here:
+        raise GraphValueError(
+            f"{node.op}: computed an array on {array.context.name}, expected one on "
+            f"{here.name if here else None}, where its inputs are; give what makes it "
+            "the context of an input"
+        )
     if array.dtype.name != kind.dtype or array.ndim != kind.ndim:
         raise GraphTypeError(
             f"{node.op}: computed {array.dtype} of {array.ndim} axes, expected {kind}"
         )
     return array
+
+
+def as_array(value: Any) -> Array:
+    """What an op computed as an array; values of the host on the current context."""
+    if isinstance(value, Array):
+        return value
+    if sharing.is_foreign(value):
+        return asarray(value)
+    return asarray(np.asarray(value), context=current_context())
 
 
 @lru_cache(maxsize=256)

@@ -299,7 +299,8 @@ class Walks:
         """One walk: the folds of a level."""
         kernel, used = self.fold_kernel(folds)
         made = ffi.new("GpuArray[]", len(folds))
-        given = ffi.new("void *[]", self.given(used))
+        kept = self.given(used)  # the array of pointers keeps none of them
+        given = ffi.new("void *[]", kept)
         axes = 1 << (len(self.shape) - 1)
         check(lib.GpuReduction_apply(kernel, made, given, axes, 1))
         for number, fold in enumerate(folds):

@@ -64,9 +64,9 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
             ins.append(k.number(variable))
     outs = k.outputs(node)
     places = [i for i, source in enumerate(sources) if source in ("int", "array")]
-    over = tuple(
-        places.index(op.inplace_pattern[i]) if i in op.inplace_pattern else -1
-        for i in range(len(outs))
+    arrays = {i: at for at, i in enumerate(places) if sources[i] == "array"}
+    over = tuple(  # a host integer has no memory to take over
+        arrays.get(op.inplace_pattern.get(i, -1), -1) for i in range(len(outs))
     )
     k.add(
         plan.Call(

@@ -4,42 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gpuarray._native import ffi, lib
+from gpuarray._native import check, ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
-from gpuarray.codegen import convert, digest, literal
+from gpuarray.codegen import literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.source import Operand, expression, statements
+from gpuarray.compiler.gpukernels.rowwalks import new_reduction
+from gpuarray.compiler.gpukernels.source import statements
+from gpuarray.compiler.gpukernels.togethertext import (
+    PER_BLOCK,
+    PER_BLOCK_CPU,
+    STRIP,
+    THREADS,
+    Forms,
+    Sources,
+    element_sources,
+    named_text,
+    numbers_of,
+)
 from gpuarray.compiler.graph.core import Apply, Constant
-from gpuarray.compiler.ops.together import Part, Together
+from gpuarray.compiler.ops.reduce import NAMES
+from gpuarray.compiler.ops.rowwise import Fold
+from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
-from gpuarray.dtypes import (
-    OFFSET,
-    dtype_to_ctype,
-    dtype_to_typecode,
-    work_ctype,
-    work_dtype,
-)
+from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.kernel import GpuKernel
 
 LARGE = 1 << 20
 """Elements from which on a part has a launch of its own, whose loads are wider."""
-THREADS = 256
-PER_BLOCK = 1024
-PER_BLOCK_CPU = 16384
+MOST_FOLDED = 1 << 18
+"""Elements beyond which a total is left to the library, which shares out rows, too."""
+MOST_OF_BLOCK_CPU = 1 << 16
+"""Elements of a total's columns that a processor's item folds at most."""
+FEW_STEPS, MOST_STEPS = 8, 32
+"""Rows that an item of a GPU should fold, and folds at most."""
+SECTOR = 8
+"""Columns that a block of a GPU reads at least, unless there are so many rows."""
 _INT64 = dtype_to_typecode("int64")
-
-Sources = tuple[str, ...]
-"""Of a part's inputs: ``"array"``, ``"int"``, or the text of a constant."""
-Forms = tuple[tuple[Part, Sources], ...]
 
 
 @lowers(Together)
@@ -57,15 +67,14 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
         sources.append("int" if k.is_int(variable) else "array")
         ins.append(k.number(variable))
     outs = k.outputs(node)
-    over = tuple(
-        places[op.inplace_pattern[i]] if i in op.inplace_pattern else -1
-        for i in range(len(outs))
+    arrays = {i: at for i, at in places.items() if sources[i] == "array"}
+    over = tuple(  # a host integer has no memory to take over
+        arrays.get(op.inplace_pattern.get(i, -1), -1) for i in range(len(outs))
     )
     shares = tuple(tuple(sources[ins]) for _, ins, _ in op.shares())
-    rows = (step.op for part in op.parts for step in part.scalar.steps)
     k.add(
         plan.Call(
-            label=f"{len(op.parts)} of {'+'.join(dict.fromkeys(rows)) or 'copy'}",
+            label=label(op),
             origin=k.origin(node),
             outs=outs,
             ins=tuple(ins),
@@ -76,6 +85,17 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
             recorded=True,
         )
     )
+
+
+def label(op: Together) -> str:
+    """The rows of a kernel, each once, in the order they are first computed."""
+    names: list[str] = []
+    for part in op.parts:
+        if part.total is not None:
+            names += [step.op for step in part.total.map.steps]
+            names.append(NAMES[part.total.monoid].lower())
+        names += [step.op for step in part.scalar.steps]
+    return f"{len(op.parts)} of {'+'.join(dict.fromkeys(names)) or 'copy'}"
 
 
 @step_function("together")
@@ -90,7 +110,7 @@ def together(
     assert context is not None
     rest, targets = iter(values), iter(over)
     results: list[Array] = []
-    listed: list[tuple[int, list[Any], list[Array]]] = []
+    jobs: list[Job] = []
     for part, source in zip(parts, sources, strict=True):
         given = [next(rest) if s in ("array", "int") else None for s in source]
         shape = shape_of(part, given)
@@ -101,13 +121,8 @@ def together(
             for dtype in part.scalar.output_dtypes
         ]
         results += outs
-        wholes = whole_arrays(part, given)
-        is_plain = all(x.flags.c_contiguous for x in (*wholes, *outs))
-        is_small = is_plain and math.prod(shape) < LARGE
-        if not is_small:
-            launch_one(part, source, given, outs, context)
-        listed.append((math.prod(shape) if is_small else 0, given, outs))
-    launch_all(tuple(zip(parts, sources, strict=True)), listed, context)
+        jobs.append(job_of(part, source, given, outs, context))
+    launch_all(tuple(zip(parts, sources, strict=True)), jobs, context)
     return tuple(results)
 
 
@@ -119,24 +134,147 @@ def tell_needs(
     sources: tuple[Sources, ...],
     over: tuple[int, ...],
 ) -> None:
-    """The kernel of all parts; those of large parts are made where such come."""
+    """The kernel of all parts; those of large parts are made where such come.
+
+    Totals are of many elements soon: the kernels that the library has for these, too.
+    """
     forms = tuple(zip(parts, sources, strict=True))
     text, name, _ = named_text(forms, needs.context.is_cpu)
     needs.kernel(text, name)
+    rest = iter(values)
+    for part, source in forms:
+        given = [next(rest) if s in ("array", "int") else None for s in source]
+        if part.total is not None:
+            kernel = total_kernel(
+                part.total, tuple(part.split(source)[0]), needs.context
+            )
+            folded = whole_arrays(part.total, part.split(given)[0])
+            ndim = max(each.ndim for each in folded)
+            needs.reduction(kernel, ndim, range(part.total.axes))
 
 
-def whole_arrays(part: Part, given: Sequence[Any]) -> list[Array]:
-    """The inputs of a part that are arrays of its shape."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a part does in the one launch.
+
+    Of ``size`` elements, none where it has had a launch of its own, a block takes
+    ``per``. ``rows`` are folded into totals; -1 where ``totals`` are known.
+    """
+
+    size: int
+    per: int
+    folded: Sequence[Any]
+    rows: int
+    totals: Array | None
+    rest: Sequence[Any]
+    outs: Sequence[Array]
+
+    def arguments(self) -> Iterator[Any]:
+        """As the kernel lists them, but for the blocks."""
+        for each in (*self.outs, *self.folded):
+            yield from arguments_of(each)
+        if self.totals is not None:
+            yield from (self.rows, self.per)
+            yield from arguments_of(self.totals)
+        for each in self.rest:
+            yield from arguments_of(each)
+        yield self.size
+
+    def blocks(self) -> int:
+        """How many blocks it takes."""
+        return -(-self.size // self.per)
+
+
+def arguments_of(value: Any) -> Iterator[Any]:
+    """What a kernel is given for an array, an integer, or None for a text's value."""
+    if value is not None:
+        yield value
+    if isinstance(value, Array):
+        yield value.offset
+
+
+def job_of(
+    part: Part,
+    source: Sources,
+    given: Sequence[Any],
+    outs: Sequence[Array],
+    context: Context,
+) -> Job:
+    """What is left to do for a part together with others, after what it does alone."""
+    folded, rest = part.split(given)
+    wholes = [*whole_arrays(part, given), *outs]
+    size, per, rows = outs[0].size, per_block(context), -1
+    is_small = all(x.flags.c_contiguous for x in wholes) and size < LARGE
+    totals: Array | None = None
+    if part.total is not None:
+        arrays = whole_arrays(part.total, folded)
+        count = math.prod(arrays[0].shape[: part.total.axes])
+        is_plain = is_small and all(x.flags.c_contiguous for x in arrays)
+        if is_plain and (columns := columns_of(count, size, context)) > 0:
+            per, rows, totals = columns, count, outs[0]  # that is not read
+        else:
+            texts = tuple(part.split(source)[0])
+            totals = computed(part.total, texts, folded, context)
+    if not is_small:
+        operands = rest if totals is None else [totals, *rest]
+        launch_one(part, element_sources(part, source), operands, outs, context)
+    return Job(size if is_small else 0, per, folded, rows, totals, rest, outs)
+
+
+def per_block(context: Context) -> int:
+    """How many elements a block takes where none are totals."""
+    return PER_BLOCK_CPU if context.is_cpu else PER_BLOCK
+
+
+def threads_of(context: Context) -> int:
+    """The items of a block: a power of 2."""
+    most = min(THREADS, context.max_threads)
+    return 1 if context.is_cpu else 1 << (most.bit_length() - 1)
+
+
+def columns_of(rows: int, columns: int, context: Context) -> int:
+    """How many columns a block folds; 0 where the library's reductions do better."""
+    if rows * columns > MOST_FOLDED:
+        return 0
+    if context.is_cpu:
+        width = max(1, min(columns, STRIP))
+        if rows * width > MOST_OF_BLOCK_CPU:
+            return 0
+        return width * max(1, PER_BLOCK_CPU // max(1, rows * width))
+    threads = threads_of(context)
+    lanes = min(threads, 1 << max(0, columns - 1).bit_length())
+    while lanes > SECTOR and (
+        rows * lanes > FEW_STEPS * threads or columns < lanes * context.processors
+    ):
+        lanes //= 2
+    while lanes > 1 and rows * lanes > MOST_STEPS * threads:
+        lanes //= 2
+    return lanes if rows * lanes <= MOST_STEPS * threads else 0
+
+
+def whole_arrays(part: Part | Total, given: Sequence[Any]) -> list[Any]:
+    """The inputs of a part's elements, or of its total, that have all axes."""
+    if isinstance(part, Part) and part.total is not None:
+        (_, given), is_one = part.split(given), part.is_one[1:]
+    else:
+        is_one = part.is_one
     return [
         value
-        for value, is_one in zip(given, part.is_one, strict=True)
-        if not is_one and isinstance(value, Array)
+        for value, one in zip(given, is_one, strict=True)
+        if not one and isinstance(value, Array | plan.ArrayValue)
     ]
 
 
 def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
     """The shape of a part's elements. Raises ValueError where inputs differ."""
     shapes = {array.shape for array in whole_arrays(part, given)}
+    if part.total is not None:
+        folded, _ = part.split(given)
+        axes = part.total.axes
+        wholes = {array.shape for array in whole_arrays(part.total, folded)}
+        shapes = shapes | {shape[axes:] for shape in wholes}
+        if len(wholes) > 1:
+            shapes = wholes
     if len(shapes) > 1:
         texts = " and ".join(sorted(map(str, shapes)))
         raise GraphValueError(f"Together: Input dimension mis-match: shapes {texts}")
@@ -144,16 +282,53 @@ def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def numbers_of(part: Part, sources: Sources) -> Iterator[tuple[str, Operand]]:
-    """The inputs' kinds, and how a kernel names them."""
-    for index, (source, dtype) in enumerate(
-        zip(sources, part.scalar.inputs, strict=True)
-    ):
-        if source == "int":
-            text = convert(f"i{index}", np.dtype("int64"), np.dtype(dtype))
-            yield source, (text, dtype)
-        else:
-            yield source, (f"i{index}" if source == "array" else source, dtype)
+def total_kernel(total: Total, sources: Sources, context: Context) -> Any:
+    """The library's reduction that computes a total."""
+    key = "total", total, sources
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        named = [operand for _, operand in numbers_of(total.map.inputs, sources)]
+        (mapped,) = total.map.output_dtypes
+        code = statements(total.map, named, mapped)
+        fold = Fold(total.monoid, 0, total.dtype, total.acc_dtype, of_none=True)
+        kernel = context._kernels[key] = new_reduction(
+            context,
+            [fold],
+            code.text.splitlines(),
+            code.results,
+            code.support,
+            read(total.map.inputs, sources),
+        )
+    return kernel
+
+
+def computed(
+    total: Total, sources: Sources, given: Sequence[Any], context: Context
+) -> Array:
+    """The totals by a launch, or two, of the library's reduction."""
+    kernel = total_kernel(total, sources, context)
+    made = ffi.new("GpuArray *")
+    kept = [as_given(x) for x in given if x is not None]
+    values = ffi.new("void *[]", kept)  # which keeps none of them
+    axes = (1 << total.axes) - 1
+    check(lib.GpuReduction_apply(kernel, made, values, axes, 0))
+    return taken(made, context)
+
+
+def read(dtypes: Sequence[str], sources: Sources) -> list[tuple[str, int, int]]:
+    """The arguments of a kernel that reads arrays and integers."""
+    return [
+        (f"i{index}", _INT64, lib.GE_SCALAR)
+        if source == "int"
+        else (f"i{index}", dtype_to_typecode(dtype), lib.GE_READ)
+        for index, (source, dtype) in enumerate(zip(sources, dtypes, strict=True))
+        if source in ("int", "array")
+    ]
+
+
+def as_given(value: Any) -> Any:
+    """An array or an integer as the library takes it."""
+    return value.struct if isinstance(value, Array) else ffi.new("long long *", value)
 
 
 def launch_one(
@@ -167,40 +342,24 @@ def launch_one(
     key = "alone", part, sources
     kernel = context._kernels.get(key)
     if kernel is None:
-        named = [operand for _, operand in numbers_of(part, sources)]
+        named = [operand for _, operand in numbers_of(part.scalar.inputs, sources)]
         code = statements(part.scalar, named, part.scalar.output_dtypes[0])
         lines = [code.text]
         arguments = []
         for number, (text, dtype) in enumerate(code.results):
             lines.append(f"o{number} = {text};")
             arguments.append((f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE))
-        for index, (source, dtype) in enumerate(
-            zip(sources, part.scalar.inputs, strict=True)
-        ):
-            if source == "array":
-                arguments.append((f"i{index}", dtype_to_typecode(dtype), lib.GE_READ))
-            elif source == "int":
-                arguments.append((f"i{index}", _INT64, lib.GE_SCALAR))
+        arguments += read(part.scalar.inputs, sources)
         kernel = context._kernels[key] = new_elemwise(
             context, code.support, "\n".join(lines), arguments, "together"
         )
     operands = [*outs, *(x for x in given if x is not None)]
-    status = call_elemwise(
-        kernel,
-        [
-            x.struct if isinstance(x, Array) else ffi.new("long long *", x)
-            for x in operands
-        ],
-    )
+    status = call_elemwise(kernel, [as_given(x) for x in operands])
     if status:
         fail(status, "together", context, operands)
 
 
-def launch_all(
-    forms: Forms,
-    parts: Sequence[tuple[int, list[Any], list[Array]]],
-    context: Context,
-) -> None:
+def launch_all(forms: Forms, jobs: Sequence[Job], context: Context) -> None:
     """One launch; each part has blocks of its own, as many as its size wants.
 
     A part of size 0 has none, so that one kernel serves whichever parts are large.
@@ -210,135 +369,10 @@ def launch_all(
     if kernel is None:
         text, name, types = named_text(forms, context.is_cpu)
         kernel = context._kernels[key] = GpuKernel(text, name, types, context)
-    per_block = PER_BLOCK_CPU if context.is_cpu else PER_BLOCK
     arguments: list[Any] = []
     blocks = 0
-    for size, given, outs in parts:
-        arguments += [x for out in outs for x in (out, out.offset)]
-        for value in given:
-            if isinstance(value, Array):
-                arguments += [value, value.offset]
-            elif value is not None:
-                arguments.append(value)
-        blocks += -(-size // per_block)
-        arguments += [size, blocks]
+    for job in jobs:
+        blocks += job.blocks()
+        arguments += [*job.arguments(), blocks]
     if blocks > 0:
-        threads = 1 if context.is_cpu else min(THREADS, context.max_threads)
-        kernel(*arguments, blocks=blocks, threads=threads)
-
-
-@lru_cache(maxsize=256)
-def named_text(forms: Forms, is_cpu: bool) -> tuple[str, str, list[Any]]:
-    """The kernel's text, its name, and the types of its arguments."""
-    name = f"together_{digest(repr(forms).encode())}"
-    text, types = kernel_text(forms, name, is_cpu)
-    return text, name, types
-
-
-def kernel_text(forms: Forms, name: str, is_cpu: bool) -> tuple[str, list[Any]]:
-    """The C text and the types of its arguments."""
-    writer = Writer(PER_BLOCK_CPU if is_cpu else PER_BLOCK)
-    for part, sources in forms:
-        writer.add(part, sources)
-    lines = [
-        *writer.supports,
-        f"KERNEL void {name}({', '.join(writer.parameters)}) {{",
-        *(f"  {line}" for line in writer.body),
-        "}",
-    ]
-    return "\n".join(lines), writer.types
-
-
-class Writer:
-    """Writes the parts of a kernel; it has state because they share its parameters.
-
-    Of the part being written, ``before`` is computed once and ``each`` for each element
-    ``p``.
-    """
-
-    def __init__(self, per_block: int) -> None:
-        self.per_block = per_block
-        self.parameters: list[str] = []
-        self.types: list[Any] = []
-        self.supports: dict[str, None] = {}
-        self.body: list[str] = []
-        self.number = 0
-        self.before: list[str] = []
-        self.each: list[str] = []
-
-    def add(self, part: Part, sources: Sources) -> None:
-        """The blocks of one more part."""
-        number, per_block = self.number, self.per_block
-        self.before, self.each = [], []
-        self.write(part, sources)
-        self.parameters += [f"ga_int n{number}", f"ga_int end{number}"]
-        self.types += [np.int32, np.int32]
-        begin = f"end{number - 1}" if number else "0"
-        self.body += [
-            f"if ((ga_int)GID_0 >= {begin} && (ga_int)GID_0 < end{number}) {{",
-            *(f"  {line}" for line in self.before),
-            f"  const ga_int from = ((ga_int)GID_0 - {begin}) * {per_block};",
-            f"  const ga_int left = n{number} - from;",
-            f"  const ga_int to = from + (left < {per_block} ? left : {per_block});",
-            "#pragma unroll 4",
-            "  for (ga_int p = from + (ga_int)LID_0; p < to; p += (ga_int)LDIM_0) {",
-            *(f"    {line}" for line in self.each),
-            "  }",
-            "}",
-        ]
-        self.number += 1
-
-    def write(self, part: Part, sources: Sources) -> None:
-        """The statements of a part."""
-        scalar = part.scalar
-        for index, dtype in enumerate(scalar.output_dtypes):
-            self.pointer(f"o{index}", dtype)
-        values: list[Operand] = []
-        for index, (source, operand) in enumerate(numbers_of(part, sources)):
-            self.load(index, source, operand[1], part.is_one[index])
-            values.append(operand)
-        is_one = list(part.is_one)
-        for at, step in enumerate(scalar.steps):
-            text, support = expression(step, [values[i] for i in step.operands])
-            self.supports.update({support: None} if support else {})
-            is_one.append(all(is_one[i] for i in step.operands))
-            line = f"const {work_ctype(np.dtype(step.dtype))} t{at} = {text};"
-            (self.before if is_one[-1] else self.each).append(line)
-            values.append((f"t{at}", step.dtype))
-        for index, value in enumerate(scalar.outputs):
-            self.each.append(f"o{index}[p] = {stored(*values[value])};")
-
-    def pointer(self, name: str, dtype: str) -> None:
-        """A parameter that is an array, as a pointer to its elements."""
-        ctype = dtype_to_ctype(np.dtype(dtype))
-        given = f"{name}_{self.number}"
-        self.parameters += [f"GLOBAL_MEM {ctype} *{given}", f"ga_size {given}_off"]
-        self.types += [Array, OFFSET]
-        self.before.append(
-            f"GLOBAL_MEM {ctype} *{name} = (GLOBAL_MEM {ctype} *)"
-            f"((GLOBAL_MEM char *){given} + {given}_off);"
-        )
-
-    def load(self, index: int, source: str, name: str, is_one: bool) -> None:
-        """The value of an input, for the element or for all of them."""
-        if source == "int":
-            given = f"i{index}_{self.number}"
-            self.parameters.append(f"ga_long {given}")
-            self.types.append(np.int64)
-            self.before.append(f"const ga_long i{index} = {given};")
-        elif source == "array":
-            dtype = np.dtype(name)
-            self.pointer(f"x{index}", name)
-            text = f"x{index}[{'0' if is_one else 'p'}]"
-            if work_dtype(dtype) != dtype:
-                text = f"{dtype_to_ctype(dtype)}2float({text})"
-            place = self.before if is_one else self.each
-            place.append(f"const {work_ctype(dtype)} i{index} = {text};")
-
-
-def stored(text: str, name: str) -> str:
-    """A value as an array holds it."""
-    dtype = np.dtype(name)
-    if work_dtype(dtype) == dtype:
-        return text
-    return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"
+        kernel(*arguments, blocks=blocks, threads=threads_of(context))

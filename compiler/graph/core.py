@@ -414,6 +414,9 @@ class Op:
         """The outputs of ``node`` for these inputs, computed on the host."""
         if hasattr(self, "perform"):
             return self.performed(node, self.brought(node, arrays))
+        is_compared = type(self).reference is not Op.reference
+        if hasattr(self, "make_thunk") and not is_compared:
+            return self.thunked(node, self.brought(node, arrays))
         result = self.reference(*arrays)
         return list(result) if isinstance(result, (tuple, list)) else [result]
 
@@ -423,6 +426,25 @@ class Op:
             each.type.on_context(array) if hasattr(each.type, "on_context") else array
             for each, array in zip(node.inputs, arrays, strict=True)
         ]
+
+    def thunked(self, node: Apply, values: Sequence[Any]) -> list[Any]:
+        """What a thunk makes of the values, on the context of the first that has one.
+
+        Raises NotOfferedError where none has, for a thunk takes arrays of a device.
+        """
+        context = next((v.context for v in values if hasattr(v, "context")), None)
+        if context is None:
+            raise NotOfferedError(
+                f"{self}: make_thunk takes arrays of a device; define reference(self, "
+                "*arrays), or give the node's inputs as_gpuarray_variable(x, ctx)"
+            )
+        inputs, outputs = set(node.inputs), set(node.outputs)
+        cells: dict[Variable, list[Any]] = {each: [None] for each in outputs}
+        cells |= {v: [value] for v, value in zip(node.inputs, values, strict=True)}
+        computed = {each: [each in inputs] for each in cells}
+        with context:
+            self.make_thunk(node, cells, computed, [])()  # type: ignore[attr-defined]
+        return [cells[each][0] for each in node.outputs]
 
     def performed(self, node: Apply, values: Sequence[Any]) -> list[Any]:
         """What ``perform`` makes of the values; one with ``params`` gets those too."""

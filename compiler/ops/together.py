@@ -1,31 +1,88 @@
 """Together: several elementwise operations, each of its own shape, in one launch.
 
 No user writes it: fusion makes it of the results of a function that are computed
-element by element, such as the new values of many parameters.
+element by element, such as the new values of many parameters. What they are computed of
+may be sums over the first axes of arrays, as the gradients of biases are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite
+from gpuarray.compiler.ops.reduce import NAMES, Reduce
+
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What ``map`` makes of arrays of one shape, folded over their first ``axes`` axes.
+
+    ``is_one`` marks the inputs that are one number for all elements. The fold, by row
+    ``monoid`` of the table, has a value for no elements.
+    """
+
+    map: Composite
+    is_one: tuple[bool, ...]
+    monoid: str
+    axes: int
+    dtype: str
+    acc_dtype: str
+
+    def reduce(self) -> Reduce:
+        """The fold as a reduction."""
+        return Reduce(self.monoid, range(self.axes), self.dtype, self.acc_dtype, True)
+
+    def reference(self, *arrays: Any) -> Any:
+        """The fold of the mapped arrays, with NumPy."""
+        shape = shape_of(arrays, self.is_one)
+        (mapped,) = self.map.reference(*arrays)
+        return self.reduce().reference(np.broadcast_to(mapped, shape))
+
+    def __str__(self) -> str:
+        return f"{NAMES[self.monoid]} of {self.map}"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One of the operations.
 
-    ``is_one`` marks the inputs that are one number for all elements.
+    ``is_one`` marks the inputs that are one number for all elements. Where there is a
+    ``total`` it is the first input, and what it reads stands in that one's place.
     """
 
     scalar: Composite
     is_one: tuple[bool, ...]
+    total: Total | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The dtypes of the arrays that are given."""
+        if self.total is None:
+            return self.scalar.inputs
+        return (*self.total.map.inputs, *self.scalar.inputs[1:])
+
+    def is_own(self, index: int) -> bool:
+        """Whether what is given there has an element for each of the results."""
+        if self.total is None:
+            return not self.is_one[index]
+        at = index - self.total.map.arity
+        return at >= 0 and not self.is_one[at + 1]
+
+    def split(self, given: Sequence[Given]) -> tuple[Sequence[Given], Sequence[Given]]:
+        """What the total is computed of, and the rest."""
+        count = 0 if self.total is None else self.total.map.arity
+        return given[:count], given[count:]
+
+    def __str__(self) -> str:
+        return f"{self.scalar}" + ("" if self.total is None else f" of {self.total}")
 
 
 class Together(Op):
@@ -53,7 +110,7 @@ class Together(Op):
         """Each part with its inputs and its outputs."""
         first = made = 0
         for part in self.parts:
-            ends = first + part.scalar.arity, made + len(part.scalar.outputs)
+            ends = first + len(part.given), made + len(part.scalar.outputs)
             yield part, slice(first, ends[0]), slice(made, ends[1])
             first, made = ends
 
@@ -62,7 +119,7 @@ class Together(Op):
         for part, ins, outs in self.shares():
             if outs.start <= output < outs.stop:
                 mine = ins.start <= index < ins.stop
-                return mine and not part.is_one[index - ins.start]
+                return mine and part.is_own(index - ins.start)
         return False
 
     def make_node(self, *inputs: Variable) -> Apply:
@@ -70,16 +127,17 @@ class Together(Op):
         outputs: list[Variable] = []
         for part, ins, _ in self.shares():
             given = [variable.type for variable in inputs[ins]]
-            if tuple(each.dtype for each in given) != part.scalar.inputs:
+            if tuple(each.dtype for each in given) != part.given:
                 raise GraphTypeError(
                     f"{self}: given {', '.join(map(str, given))}, expected "
-                    f"{', '.join(part.scalar.inputs)}"
+                    f"{', '.join(part.given)}"
                 )
-            pattern = next(
-                each.broadcastable
-                for each, is_one in zip(given, part.is_one, strict=True)
-                if not is_one
-            )
+            folded, rest = part.split(given)
+            if part.total is None:
+                pattern = rest[part.is_one.index(False)].broadcastable
+            else:
+                first = folded[part.total.is_one.index(False)]
+                pattern = first.broadcastable[part.total.axes :]
             dtypes = part.scalar.output_dtypes
             outputs += [TensorType(dtype, pattern)() for dtype in dtypes]
         return Apply(self, inputs, outputs)
@@ -88,16 +146,8 @@ class Together(Op):
         """The outputs with NumPy. Raises ValueError where shapes of a part differ."""
         results: list[Any] = []
         for part, ins, _ in self.shares():
-            given = [np.asarray(array) for array in arrays[ins]]
-            (shape, *others) = {
-                array.shape
-                for array, is_one in zip(given, part.is_one, strict=True)
-                if not is_one
-            }
-            if others:
-                raise GraphValueError(
-                    f"{self}: Input dimension mis-match: {shape} and {others[0]}"
-                )
+            given = known(part, [np.asarray(array) for array in arrays[ins]])
+            shape = shape_of(given, part.is_one)
             results += [
                 np.array(np.broadcast_to(each, shape))
                 for each in part.scalar.reference(*given)
@@ -111,26 +161,52 @@ class Together(Op):
         """The results with NumPy."""
         results: list[Any] = []
         for part, ins, _ in self.shares():
-            results += part.scalar.reference(*arrays[ins])
+            results += part.scalar.reference(*known(part, arrays[ins]))
         return tuple(results)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
         """The parts as nodes of their own."""
-        return [
-            result
-            for part, ins, _ in self.shares()
-            for result in part.scalar.unfold(inputs[ins])
-        ]
+        results: list[Variable] = []
+        for part, ins, _ in self.shares():
+            folded, rest = part.split(inputs[ins])
+            if part.total is not None:
+                (mapped,) = part.total.map.unfold(folded)
+                rest = [part.total.reduce()(mapped), *rest]
+            results += part.scalar.unfold(rest)
+        return results
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The shape of the first input of each part that is no number."""
+        """The shape of each part's first input that is no number, or of its total."""
         found: list[tuple[Any, ...]] = []
         for part, ins, _ in self.shares():
-            shape = input_shapes[ins][part.is_one.index(False)]
+            folded, rest = part.split(input_shapes[ins])
+            if part.total is None:
+                shape = rest[part.is_one.index(False)]
+            else:
+                first = folded[part.total.is_one.index(False)]
+                shape = first[part.total.axes :]
             found += [tuple(shape)] * len(part.scalar.outputs)
         return found
 
     def __str__(self) -> str:
         places = f"{list(self.inplace_items)}" if self.inplace_pattern else ""
-        scalars = "; ".join(str(part.scalar) for part in self.parts)
+        scalars = "; ".join(map(str, self.parts))
         return f"{type(self).__name__}{{{scalars}}}{places}"
+
+
+def known(part: Part, given: Sequence[Any]) -> Sequence[Any]:
+    """The inputs of a part's elements, its total among them."""
+    folded, rest = part.split(given)
+    return rest if part.total is None else [part.total.reference(*folded), *rest]
+
+
+def shape_of(arrays: Sequence[Any], is_one: Sequence[bool]) -> tuple[int, ...]:
+    """The shape of what is no number. Raises ValueError where shapes differ."""
+    pairs = zip(arrays, is_one, strict=True)
+    shapes = dict.fromkeys(np.shape(array) for array, one in pairs if not one)
+    first, *others = shapes
+    if others:
+        raise GraphValueError(
+            f"Together: Input dimension mis-match: {first} and {others[0]}"
+        )
+    return first

@@ -141,10 +141,13 @@ def cone_of(
                 continue
             if is_stored and source is None:
                 source = given
-            elif is_stored or given.owner is None or partition.of(given.owner) != group:
+                continue
+            maker = given.owner
+            if is_stored or maker is None or not partition.has(maker):
                 return None
-            else:
-                stack.append(given.owner)
+            if partition.of(maker) != group:
+                return None
+            stack.append(maker)
     is_small = source is not None and itemsize(source) <= itemsize(out)
     return sorted(cone, key=partition.position.__getitem__) if is_small else None
 
@@ -165,7 +168,7 @@ def reader_of(partition: Partition, out: Variable, steps: int) -> int | None:
     for client, _ in partition.fgraph.clients[out]:
         if not isinstance(client, Apply) or not is_fusible(client):
             return None
-        if pattern(client) != out.type.broadcastable:
+        if not partition.has(client) or pattern(client) != out.type.broadcastable:
             return None
         readers.add(partition.of(client))
     if len(readers) != 1:

@@ -69,6 +69,10 @@ class Partition:
         """The group of a node."""
         return self.group[self.position[node]]
 
+    def has(self, node: Apply) -> bool:
+        """Whether a group has the node: one that was made since is in none."""
+        return node in self.position
+
     def nodes(self, group: int) -> list[Apply]:
         """The members, each after those that it needs."""
         return [self.order[i] for i in self.members[group]]

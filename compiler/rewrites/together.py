@@ -1,4 +1,8 @@
-"""Results of a function, computed element by element, in one launch for all."""
+"""Results of a function, computed element by element, in one launch for all.
+
+A sum over the first axes that one of them alone reads, such as the gradient of a bias,
+is computed there too.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,17 @@ from collections.abc import Iterator, Sequence
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.places import Places, places_of
-from gpuarray.compiler.ops.together import Part, Together
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose
 from gpuarray.compiler.rewrites.partition import is_fusible
+from gpuarray.reduction import needs_elements
+from gpuarray.scalars import SCALARS
 
 _MOST_PARTS = 16
 _MOST_ARGUMENTS = 250
@@ -45,10 +54,11 @@ def bunches_at(
     for node in fgraph.toposort():
         if places.get(node.outputs[0]) != place:
             continue
-        if not is_result(fgraph, node) or guards.get(node, ALWAYS):
+        if guards.get(node, ALWAYS) or not (
+            is_result(fgraph, node) or is_total_result(fgraph, node)
+        ):
             continue
-        given = [v for v in node.inputs if not isinstance(v, Constant)]
-        arguments = 2 * (len(given) + len(node.outputs)) + 2
+        arguments = 2 * (len(given(fgraph, node)) + len(node.outputs)) + 6
         if len(bunch) == _MOST_PARTS or size + arguments > _MOST_ARGUMENTS:
             if len(bunch) > 1:
                 yield bunch
@@ -59,11 +69,18 @@ def bunches_at(
         yield bunch
 
 
+def given(fgraph: FunctionGraph, node: Apply) -> list[Variable]:
+    """What a part reads that is no text of its kernel."""
+    total = total_of(fgraph, node)
+    read = [*node.inputs]
+    if total is not None and total.owner is not None:
+        read += total.owner.inputs
+    return [variable for variable in read if not isinstance(variable, Constant)]
+
+
 def is_result(fgraph: FunctionGraph, node: Apply) -> bool:
     """Whether only the caller reads the node, and no input but numbers is repeated."""
-    if not is_plain(node) or any(
-        client != "output" for out in node.outputs for client, _ in fgraph.clients[out]
-    ):
+    if not is_plain(node) or not is_read_by_caller(fgraph, node):
         return False
     pattern = node.outputs[0].type.broadcastable
     wholes = [v for v in node.inputs if is_whole(v, pattern)]
@@ -72,6 +89,55 @@ def is_result(fgraph: FunctionGraph, node: Apply) -> bool:
     return bool(wholes) and all(
         all(v.type.broadcastable) or v in wholes for v in node.inputs
     )
+
+
+def is_read_by_caller(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Whether nothing in the graph reads the node."""
+    return all(
+        client == "output" for out in node.outputs for client, _ in fgraph.clients[out]
+    )
+
+
+def is_total_result(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Whether the node is such a sum that the caller alone reads."""
+    return is_total(node) and is_read_by_caller(fgraph, node)
+
+
+def is_total(node: Apply) -> bool:
+    """Whether the node folds the first axes of arrays of one shape.
+
+    Integers without axes may be on the host.
+    """
+    is_ours = type(node.op) is Reduce or type(node.op) is MapReduce
+    if not is_ours or type(node.outputs[0].type) is not TensorType:
+        return False
+    reduce = node.op.reduce if isinstance(node.op, MapReduce) else node.op
+    assert isinstance(reduce, Reduce)
+    flags = zip(*(v.type.broadcastable for v in node.inputs), strict=True)
+    pattern = tuple(map(all, flags))
+    wholes = [v for v in node.inputs if is_whole(v, pattern)]
+    needs = needs_elements(SCALARS[reduce.monoid]) and not reduce.of_none
+    return (
+        reduce.axes == tuple(range(max(1, len(reduce.axes))))
+        and not needs
+        and (node.outputs[0].type.ndim > 0 or is_float(node.outputs[0]))
+        and bool(wholes)
+        and all(all(v.type.broadcastable) or v in wholes for v in node.inputs)
+    )
+
+
+def total_of(fgraph: FunctionGraph, node: Apply) -> Variable | None:
+    """The sum that the node alone reads, of as many elements as it has results."""
+    pattern = node.outputs[0].type.broadcastable
+    for variable in node.inputs:
+        if (
+            variable.owner is not None
+            and is_whole(variable, pattern)
+            and is_total(variable.owner)
+            and all(client is node for client, _ in fgraph.clients[variable])
+        ):
+            return variable
+    return None
 
 
 def is_whole(variable: Variable, pattern: tuple[bool, ...]) -> bool:
@@ -90,22 +156,55 @@ def replace_nodes(fgraph: FunctionGraph, nodes: Sequence[Apply], log: Log) -> No
     inputs: list[Variable] = []
     parts: list[Part] = []
     for node in nodes:
-        members = [*numbers_for(fgraph, node, nodes), node]
-        inside = set(members)
-        given = list(
-            dict.fromkeys(
-                v for each in members for v in each.inputs if v.owner not in inside
-            )
-        )
-        pattern = node.outputs[0].type.broadcastable
-        is_one = tuple(not is_whole(v, pattern) for v in given)
-        parts.append(Part(compose(members, given, node.outputs), is_one))
-        inputs += given
+        part, read = part_of(fgraph, node, nodes)
+        parts.append(part)
+        inputs += read
     made = Together(parts).make_node(*inputs)
     old = [out for node in nodes for out in node.outputs]
     for before, after in zip(old, made.outputs, strict=True):
         log.note("fuse_results", before, after)
         fgraph.replace(before, after, reason="fuse_results")
+
+
+def part_of(
+    fgraph: FunctionGraph, node: Apply, nodes: Sequence[Apply]
+) -> tuple[Part, list[Variable]]:
+    """What computes a node that runs with others, and what that reads."""
+    if is_total(node):
+        (out,) = node.outputs
+        return Part(compose([], [out], [out]), (False,), fold(node)), node.inputs
+    members = [*numbers_for(fgraph, node, nodes), node]
+    inside = set(members)
+    total = total_of(fgraph, node)
+    read = dict.fromkeys([] if total is None else [total])
+    for each in members:
+        read.update(dict.fromkeys(v for v in each.inputs if v.owner not in inside))
+    pattern = node.outputs[0].type.broadcastable
+    is_one = tuple(not is_whole(v, pattern) for v in read)
+    scalar = compose(members, [*read], node.outputs)
+    if total is None or total.owner is None:
+        return Part(scalar, is_one), [*read]
+    inputs = [*total.owner.inputs, *(v for v in read if v is not total)]
+    return Part(scalar, is_one, fold(total.owner)), inputs
+
+
+def fold(node: Apply) -> Total:
+    """The reduction as a part's total."""
+    if isinstance(node.op, MapReduce):
+        reduce, inner = node.op.reduce, node.op.map.make_node(*node.inputs)
+        mapped = compose([inner], node.inputs, inner.outputs)
+    else:
+        assert isinstance(node.op, Reduce)
+        reduce, mapped = node.op, compose([], node.inputs, node.inputs)
+    dtype = node.outputs[0].type.dtype
+    return Total(
+        mapped,
+        tuple(all(v.type.broadcastable) for v in node.inputs),
+        reduce.monoid,
+        len(reduce.axes),
+        dtype,
+        reduce.acc_dtype or dtype,
+    )
 
 
 def numbers_for(

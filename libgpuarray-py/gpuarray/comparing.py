@@ -51,21 +51,36 @@ def allclose(
 ) -> bool:
     """Whether all elements are close, by ``isclose``; waits for the answer.
 
+    One of the operands may be a NumPy array: the answer is on the host in any case.
+
     >>> a = gpuarray.asarray([1.0, 2.0])
     >>> bool(gpuarray.allclose(a, a + 1e-9)), bool(gpuarray.allclose(a, a + 0.1))
     (True, False)
+    >>> gpuarray.allclose(a, np.array([1.0, 2.0]))
+    True
     """
-    return bool(all_of(isclose(a, b, rtol, atol, equal_nan)))
+    first, second = _beside(a, b), _beside(b, a)
+    return bool(all_of(isclose(first, second, rtol, atol, equal_nan)))
+
+
+def _beside(operand: Any, other: Any) -> Any:
+    """The operand, if it is a NumPy array on the context of the other one."""
+    if isinstance(operand, np.ndarray) and isinstance(other, BaseArray):
+        return other.from_host(operand, other.context)
+    return operand
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether the shapes and all elements are equal; waits for the answer.
 
+    One of the operands may be a NumPy array.
+
     >>> a = gpuarray.asarray([1, 2])
     >>> bool(gpuarray.array_equal(a, a)), bool(gpuarray.array_equal(a, a[:1]))
     (True, False)
     """
-    first, second = require(a1, "array_equal"), require(a2, "array_equal")
+    first = require(_beside(a1, a2), "array_equal")
+    second = require(_beside(a2, a1), "array_equal")
     if first.shape != second.shape:
         return False
     same = first == second
@@ -77,11 +92,14 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether one, repeated to the shape of the other, equals it; waits.
 
+    One of the operands may be a NumPy array.
+
     >>> a = gpuarray.asarray([1, 1])
     >>> bool(gpuarray.array_equiv(a, a[:1]))
     True
     """
-    first, second = require(a1, "array_equiv"), require(a2, "array_equiv")
+    first = require(_beside(a1, a2), "array_equiv")
+    second = require(_beside(a2, a1), "array_equiv")
     try:
         np.broadcast_shapes(first.shape, second.shape)
     except ValueError:

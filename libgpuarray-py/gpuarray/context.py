@@ -438,7 +438,7 @@ def context(name: str | Context | Device | Any = None) -> Context:
     device), ``"opencl"`` or ``"null"`` (host memory; runs no kernel); None: the default
     context. A context stands for itself. A ``pyopencl.CommandQueue`` gives a context
     that works on that queue, in order with PyOpenCL's own work there; one that is in
-    the cl_context of an earlier one gives the same. A ``pyopencl.Context`` gives a
+    the cl_context of an open context gives that. A ``pyopencl.Context`` gives a
     context that shares its memory and has a queue of its own.
 
     >>> gpuarray.context("null")
@@ -509,7 +509,8 @@ def _drop(known: dict[Any, Context], closed: Context) -> None:
 def _adopt(given: Any) -> Context:
     """The context in a cl_context that PyOpenCL made, itself or by its queue.
 
-    The first queue of a cl_context becomes that of our context.
+    The first queue of a cl_context becomes that of our context. A cl_context that is
+    ours gives our context.
     """
     kind = type(given).__name__
     if kind not in ("Context", "CommandQueue"):
@@ -519,7 +520,7 @@ def _adopt(given: Any) -> Context:
     native = given if kind == "Context" else given.context
     key = native.int_ptr
     with _lock:
-        found = _adopted.get(key)
+        found = _adopted.get(key) or _owner(key)
         if found is not None:
             return found
         prepare()
@@ -532,6 +533,18 @@ def _adopt(given: Any) -> Context:
             _use_queue(made, given.int_ptr)
         _adopted[key] = made
         return made
+
+
+def _owner(key: int) -> Context | None:
+    """The context that was opened by its name and has this cl_context, if any."""
+    from pyopencl import CommandQueue
+
+    for opened in _opened.values():
+        if opened.kind == "opencl":
+            queue = CommandQueue.from_int_ptr(opened.stream, retain=True)
+            if queue.context.int_ptr == key:
+                return opened
+    return None
 
 
 def _use_queue(made: Context, queue: int) -> None:

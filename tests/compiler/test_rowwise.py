@@ -4,9 +4,10 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from gpuarray._native import ffi
 from gpuarray.compiler import config, function, grad, shared
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels import rowwise
+from gpuarray.compiler.gpukernels import rowwalks, rowwise
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
@@ -271,6 +272,33 @@ def test_places_along_columns_are_no_places_in_rows(first_context, shape):
     np.testing.assert_array_equal(low, np.tril(given))
     np.testing.assert_array_equal(least, given.min(axis=1))
     np.testing.assert_array_equal(most, given.max(axis=1))
+
+
+def test_a_walk_keeps_the_integers_that_it_reads(first_context, monkeypatch):
+    def given(self, used):
+        return [
+            ffi.gc(each, spoil) if ffi.typeof(each) is ffi.typeof("long long *") else each
+            for each in listed_values(self, used)
+        ]
+
+    def spoil(number):
+        number[0] = 64
+
+    listed_values = rowwalks.Walks.given
+    monkeypatch.setattr(rowwalks.Walks, "given", given)
+    monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: True)
+    x = T.dmatrix("x")
+    with config.use(device=first_context.name):
+        f = function([x], (x.sum(0) / T.cast(x.shape[0], "float64")).sum())
+    assert f(np.ones((3, 4))) == 4
+
+
+def test_rows_do_not_overwrite_a_length(first_context, way):
+    k = T.lvector("k")
+    places = T.mod(k, k.shape[0])
+    with config.use(device=first_context.name):
+        f = function([k], [places, places.sum()])
+    assert [each.tolist() for each in f([5, 6, 7])] == [[2, 0, 1], 3]
 
 
 def test_a_reduction_alone_stays_one():

@@ -173,6 +173,31 @@ def test_tri_gamma_agrees_with_scipy():
     np.testing.assert_allclose(SCALARS["tri_gamma"].reference(x), theirs, rtol=1e-11)
 
 
+SMALLEST, LARGEST = np.finfo(np.float64).smallest_subnormal, np.finfo(np.float64).max
+EXTREMES = [0.0, SMALLEST, 1e-300, 1e-160, 1e-17, 0.5, 1, 2, 3.7, 37, 170.9, 750]
+EXTREMES += [1e5, 1e17, 1e300, LARGEST, np.inf]
+EXTREMES = np.array([np.nan, *EXTREMES, *(-each for each in EXTREMES)])
+
+
+@pytest.mark.parametrize("name", sorted(SCALARS))
+def test_no_reference_raises_for_any_number(name):
+    row = SCALARS[name]
+    numbers = EXTREMES if row.arity < 3 else EXTREMES[::4]
+    operands = [each.ravel() for each in np.meshgrid(*[numbers] * row.arity)]
+    with np.errstate(all="ignore"):
+        try:
+            row.reference(*(each[:1] for each in operands))
+        except TypeError:
+            return  # it is for integers
+        assert row.reference(*operands).shape == operands[0].shape
+
+
+def test_the_gamma_function_has_the_sign_of_a_number_near_0():
+    with np.errstate(over="ignore"):
+        found = SCALARS["gamma"].reference([-1e-309, 1e-309])
+    assert found.tolist() == [-np.inf, np.inf]
+
+
 SIZES = np.concatenate([np.linspace(-30, 120, 601), [1e-9, 250.0, 1400.0, np.nan]])
 SPECIAL = {
     "erfcx": (SIZES,),

@@ -140,6 +140,17 @@ def test_our_arrays_as_arrays_of_pyopencl(context):
         _ = ours[1:].data
 
 
+def test_what_comes_back_from_pyopencl_is_of_the_same_context(context):
+    if context.kind != "opencl":
+        pytest.skip("PyOpenCL has no CUDA devices")
+    ours = gpuarray.asarray(host_values(), context=context)
+    again = gpuarray.asarray(ours.as_pyopencl())
+    assert again.context is context and again.data == ours.data
+    theirs = ours.as_pyopencl()
+    assert gpuarray.context(theirs.queue) is gpuarray.context(theirs.context) is context
+    np.testing.assert_array_equal(ours + again, host_values() * 2)
+
+
 def test_another_queue_of_theirs(queue):
     ours = gpuarray.zeros((1000, 100), "f4", queue)
     other = pyopencl.CommandQueue(queue.context)

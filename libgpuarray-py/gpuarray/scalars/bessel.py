@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from gpuarray.scalars.references import by_element
+from gpuarray.scalars.references import TINY, by_element
 from gpuarray.scalars.table import scalar
 
 # h^v / gamma(v + 1): by Stirling's series, or by steps from the order's fraction.
@@ -215,7 +215,8 @@ def _log_term(h, v):
     """The logarithm of ``h**v / gamma(v + 1)`` for ``h > 0``, ``v > 20``."""
     s = 1 / (v * v)
     rest = 1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))
-    return v * (1 + math.log(h / v)) - 0.5 * math.log(2 * math.pi * v) - rest / v
+    power = v * (1 + math.log(h / v or TINY))
+    return power - 0.5 * math.log(2 * math.pi * v) - rest / v
 
 
 def _term(h, v):
@@ -322,7 +323,7 @@ def _iv(v, x):
             total += term
         root = math.exp(x / 2)
         return sign * root * (root / math.sqrt(2 * math.pi * x) * total)
-    scale = 0.0
+    scale = 0
     for k in range(1, 3000):
         before = total
         term *= 0.25 * x * x / (k * (k + v))
@@ -334,7 +335,10 @@ def _iv(v, x):
     if v > 20 and x > 0:
         power = _log_term(x / 2, v) + scale * math.log(10) + math.log(total)
         return sign * math.exp(power) if power < 709.7 else sign * math.inf
-    return sign * _term(x / 2, v) * total * 10.0**scale
+    found = sign * _term(x / 2, v) * total
+    for _ in range(scale // 200):
+        found *= 1e200
+    return found
 
 
 def _of_order(function, order):

@@ -20,8 +20,8 @@ def _gamma(x):
         return math.nan
     try:
         return math.gamma(x)
-    except OverflowError:
-        return math.inf
+    except OverflowError:  # near 0 it has a sign
+        return math.copysign(math.inf, x)
 
 
 def _gammaln(x):
@@ -59,10 +59,12 @@ def _tri_gamma(x):
     if x == -math.inf or (x <= 0 and x == math.floor(x)):
         return math.nan
     if x < 0:
-        return (math.pi / math.sin(math.pi * x)) ** 2 - _tri_gamma(1 - x)
+        inverse = math.pi / math.sin(math.pi * x)
+        return inverse * inverse - _tri_gamma(1 - x)
     shift = 0.0
     while x < 10:
-        shift += 1 / (x * x)
+        inverse = 1 / x
+        shift += inverse * inverse
         x += 1
     z = 1 / (x * x)
     series = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * 5 / 66))))

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gpuarray.scalars.references import by_element, horner
+from gpuarray.scalars.references import TINY, by_element, horner
 from gpuarray.scalars.table import scalar
 
 # fmt: off
@@ -147,7 +147,7 @@ for _place, _coefficients in enumerate(TEMME):
 def _apart(a, x):
     mu = (x - a) / a
     if abs(mu) > 0.25:
-        return a * (mu - math.log(x / a))
+        return a * (mu - math.log(x / a or TINY))
     r = mu / (2 + mu)
     rest = sum(r ** (2 * k) / (2 * k + 1) for k in range(12, 0, -1))
     return a * (mu * r - 2 * r * rest)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+TINY = 5e-324
+"""The least number above 0: for the logarithm of a quotient that is too small."""
+
 
 def real_only(x):
     """``x``, unless it is complex: then TypeError, as of a ufunc without that loop."""
