@@ -201,21 +201,26 @@ def main(arguments: list[str] | None = None) -> None:
         bar.said,
     )
     run = Run(plan, given.only, bar)
+    before = given.json and given.add and given.json.exists() and report.read(given.json)
+    kept = before["rows"] if before else {}
+    found = machine(ctx, given.commit, set(pythons.values())) | {"rounds": given.rounds}
+
+    def keep() -> None:
+        """Write what there is: who stops the run has the rows so far."""
+        if given.json is not None:
+            report.write(found | {"rows": kept | run.rows}, given.json)
+
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for name in todo:
             run.row(table[name], Path(folder))
+            keep()
     if any(name in names for name in PACKAGES):
         run.packages(names)
     if LAUNCH in names:
         run.launch()
+    keep()
     print(f"{time.monotonic() - started:.0f} s")
-    if given.json is not None:
-        found = machine(ctx, given.commit, set(pythons.values()))
-        before = given.json.exists() and given.add and report.read(given.json)
-        kept = before["rows"] if before else {}
-        found |= {"rounds": given.rounds, "rows": kept | run.rows}
-        report.write(found, given.json)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from typing import Any
 
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
-from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
 from gpuarray.compiler.ops import transfer
 from gpuarray.creation import zeros
 
@@ -55,9 +55,7 @@ _type = SimpleNamespace(
     reg_context=reg_context,
 )
 
-cuda = SimpleNamespace(
-    CudaNdarray=SimpleNamespace(zeros=_zeros), basic_ops=_basic_ops
-)
+cuda = SimpleNamespace(CudaNdarray=SimpleNamespace(zeros=_zeros), basic_ops=_basic_ops)
 gpuarray = SimpleNamespace(basic_ops=_basic_ops, type=_type)
 
 __all__ = ["cuda", "gpuarray"]

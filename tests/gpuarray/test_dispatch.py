@@ -36,6 +36,13 @@ def test_ufuncs_lead_to_ours(x):
     assert_same(ours(np.matmul(x, x.T)), host @ host.T)
 
 
+@pytest.mark.parametrize("name", ["allclose", "array_equal", "array_equiv"])
+def test_whole_comparisons_take_an_array_of_the_host(x, name):
+    host, compare = x.get(), getattr(np, name)
+    assert compare(x, host) is True and compare(host, x) is True
+    assert compare(x, host + 1) is False and compare(host + 1, x) is False
+
+
 def test_functions_lead_to_ours(x):
     host = x.get()
     assert_same(ours(np.sum(x, axis=1)), host.sum(1))

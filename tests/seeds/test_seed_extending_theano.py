@@ -1,10 +1,10 @@
 """The ops of "Extending Theano with a GPU Op" that need no C: contexts, kernels."""
-# ruff: noqa: UP031
 
 import gpuarray
+import gpueye
 import numpy as np
 import pytest
-from gpuarray.compiler import Apply, GpuArrayType, Op, config, function
+from gpuarray.compiler import Apply, GpuArrayType, Op, function
 from gpuarray.compiler import tensor as tt
 from gpuarray.compiler.errors import NullTypeGradError
 from gpuarray.compiler.gpukernels.basic_ops import (
@@ -21,7 +21,7 @@ from gpuarray.compiler.gpukernels.fp16_help import (
     write_w,
 )
 from gpuarray.compiler.gpukernels.type import get_context, gpu_context_type
-from gpuarray.compiler.gradient import grad, grad_undefined
+from gpuarray.compiler.gradient import grad
 
 pytestmark = pytest.mark.usefixtures("on_context")
 
@@ -233,70 +233,12 @@ class GpuEye(GpuKernelBase):
     __props__ = ("dtype", "context_name")
     _f16_ok = True
     zeroed = (0,)
-
-    def __init__(self, dtype=None, context_name=None):
-        if dtype is None:
-            dtype = config.floatX
-        self.dtype = dtype
-        self.context_name = context_name
-
-    def get_params(self, node):
-        return get_context(self.context_name)
-
-    def make_node(self, n, m, k):
-        n = tt.as_tensor_variable(n)
-        m = tt.as_tensor_variable(m)
-        k = tt.as_tensor_variable(k)
-        assert n.ndim == 0
-        assert m.ndim == 0
-        assert k.ndim == 0
-        otype = GpuArrayType(
-            dtype=self.dtype,
-            broadcastable=(False, False),
-            context_name=self.context_name,
-        )
-
-        return Apply(self, [n, m, k], [otype()])
-
-    def infer_shape(self, fgraph, node, in_shapes):
-        out_shape = [node.inputs[0], node.inputs[1]]
-        return [out_shape]
-
-    def grad(self, inp, grads):
-        return [grad_undefined(self, i, inp[i]) for i in range(3)]
-
-    def gpu_kernels(self, node, name):
-        code = """#include "cluda.h"
-
-KERNEL void eye(GLOBAL_MEM %(ctype)s *a, ga_size a_off,
-                ga_size n, ga_size m, ga_ssize k) {
-    a = (GLOBAL_MEM %(ctype)s *)(((GLOBAL_MEM char *)a) + a_off);
-    ga_ssize coff = max(k, (ga_ssize) 0);
-    ga_ssize roff = -min(k, (ga_ssize) 0);
-    ga_size nb = (ga_size) min(n - roff, m - coff);
-    for (ga_size i = LID_0; i < nb; i += LDIM_0) {
-        a[(i + roff)*m + i + coff] = %(write_a)s(1);
-    }
-}""" % dict(
-            ctype=dtype_to_ctype(self.dtype),
-            name=name,
-            write_a=write_w(self.dtype),
-        )
-        return [
-            Kernel(
-                code=code,
-                name="eye",
-                params=[
-                    gpuarray.GpuArray,
-                    gpuarray.SIZE,
-                    gpuarray.SIZE,
-                    gpuarray.SIZE,
-                    gpuarray.SSIZE,
-                ],
-                flags=Kernel.get_flags(self.dtype),
-                objvar="k_eye_" + name,
-            )
-        ]
+    __init__ = gpueye.GpuEye.__init__
+    get_params = gpueye.GpuEye.get_params
+    make_node = gpueye.GpuEye.make_node
+    infer_shape = gpueye.GpuEye.infer_shape
+    grad = gpueye.GpuEye.grad
+    gpu_kernels = gpueye.GpuEye.gpu_kernels
 
     def gpu_launches(self, node, inputs, outputs):
         n, m, k = inputs
