@@ -7,7 +7,7 @@ along a row side by side, and a block has `slots` rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +43,13 @@ class Form:
 
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
-    2**31 elements or more.
+    2**31 elements or more. ``kept`` is how many elements of a row an item keeps.
     """
 
     sources: tuple[str, ...]
     is_unit: bool
     is_wide: bool
+    kept: int = 0
 
 
 class Writer:
@@ -103,9 +104,14 @@ class Writer:
     def loaded(self, value: int, text: str) -> str:
         """An input's value in the type that it is computed in."""
         dtype = np.dtype(self.program.dtypes[value])
-        if work_dtype(dtype) != dtype:
-            text = f"{dtype_to_ctype(dtype)}2float({text})"
-        return f"const {work_ctype(dtype)} v{value} = {text};"
+        return f"const {work_ctype(dtype)} v{value} = {self.working(value, text)};"
+
+    def working(self, value: int, text: str) -> str:
+        """The text of an input's element in the type that it is computed in."""
+        dtype = np.dtype(self.program.dtypes[value])
+        if work_dtype(dtype) == dtype:
+            return text
+        return f"{dtype_to_ctype(dtype)}2float({text})"
 
     def step(self, value: int) -> str:
         """The statement of a step that is no fold."""
@@ -158,13 +164,15 @@ class Writer:
         """A value's name and dtype."""
         return self.texts.get(value, (f"v{value}", self.program.dtypes[value]))
 
-    def cells(self, wanted: Iterable[int]) -> list[str]:
-        """The statements for the wanted values of the element at ``p``."""
+    def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
+        """The statements for the wanted values of the element at ``p``, save known."""
         needed: set[int] = set()
         stack = list(wanted)
         while stack:
             value = stack.pop()
-            if value in needed or self.kinds[value] not in (CELL, COLUMN):
+            if value in needed or value in known:
+                continue
+            if self.kinds[value] not in (CELL, COLUMN):
                 continue
             needed.add(value)
             if value >= self.count:
@@ -271,9 +279,20 @@ class Writer:
             fold: identity_text(SCALARS[self.fold(fold).monoid], self.accumulator(fold))
             for fold in folds
         }
-        index = self.index()
         lines = [f"{types[fold]} a{fold} = {nothing[fold]};" for fold in folds]
-        lines.append(f"for ({index} p = lane; p < length;) {{")
+        lines += self.runs(folds, nothing)
+        lines += self.tree(folds)
+        for fold in folds:
+            dtype = np.dtype(self.fold(fold).dtype)
+            text = convert(f"a{fold}", self.accumulator(fold), dtype)
+            lines.append(f"const {work_ctype(dtype)} v{fold} = {text};")
+        return [*lines, *self.row_steps(level)]
+
+    def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
+        """The elements' part of a walk: `b` of each run is added to `a`."""
+        index = self.index()
+        types = {fold: work_ctype(self.accumulator(fold)) for fold in folds}
+        lines = [f"for ({index} p = lane; p < length;) {{"]
         lines.append(f"  {index} stop = length - p > {RUN} * lanes ? p + {RUN} * lanes")
         lines.append("                             : length;")
         lines += [f"  {types[fold]} b{fold} = {nothing[fold]};" for fold in folds]
@@ -281,16 +300,11 @@ class Writer:
         lines += [f"    {line}" for line in self.added(folds)]
         lines.append("  }")
         lines += [f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds]
-        lines += ["}", *self.tree(folds)]
-        for fold in folds:
-            dtype = np.dtype(self.fold(fold).dtype)
-            text = convert(f"a{fold}", self.accumulator(fold), dtype)
-            lines.append(f"const {work_ctype(dtype)} v{fold} = {text};")
-        return [*lines, *self.row_steps(level)]
+        return [*lines, "}"]
 
-    def added(self, folds: Sequence[int]) -> list[str]:
+    def added(self, folds: Sequence[int], known: Collection[int] = ()) -> list[str]:
         """The statements that add the element at ``p`` to runs."""
-        lines = self.cells(self.fold(fold).operand for fold in folds)
+        lines = self.cells((self.fold(fold).operand for fold in folds), known)
         for fold in folds:
             text, dtype = self.operand(self.fold(fold).operand)
             text = convert(text, np.dtype(dtype), self.accumulator(fold))
@@ -331,15 +345,27 @@ class Writer:
             if number not in cells
         ]
         if cells:
-            body = self.cells(outputs[number] for number in cells)
+            body = self.cells((outputs[i] for i in cells), self.known_at_last())
             body += [self.stored(number, "row * length + p") for number in cells]
-            lines += ["if (mine) {", "#pragma unroll 4"]
-            lines.append(f"for ({self.index()} p = lane; p < length; p += lanes) {{")
-            lines += [*(f"  {line}" for line in body), "}", "}"]
+            lines += ["if (mine) {", *self.stores(body), "}"]
         return lines
 
+    def known_at_last(self) -> Collection[int]:
+        """The values of elements that need not be computed to be stored."""
+        return ()
+
+    def stores(self, body: list[str]) -> list[str]:
+        """The elements' part of what is stored."""
+        head = f"for ({self.index()} p = lane; p < length; p += lanes) {{"
+        return ["#pragma unroll 4", head, *(f"  {line}" for line in body), "}"]
+
     def text(self, name: str) -> str:
-        """The whole kernel."""
+        """The whole kernel.
+
+        Its arguments: each output and its offset; for each input the array, its offset
+        and its strides in bytes, or the integer; what indices are reported with; rows,
+        length, and the tiles of a group.
+        """
         index = self.index()
         begin = self.begin()
         shared = [
@@ -379,13 +405,3 @@ class Writer:
 def reports(program: Program) -> bool:
     """Whether a program may find a place that is in no row."""
     return any(isinstance(step, Within) for step in program.steps)
-
-
-def kernel_text(program: Program, form: Form, name: str) -> str:
-    """The C text of a row program's kernel.
-
-    Its arguments: each output and its offset; for each input the array, its offset and
-    its strides in bytes, or the integer; what indices are reported with; rows, length,
-    and the tiles of a group.
-    """
-    return Writer(program, form).text(name)

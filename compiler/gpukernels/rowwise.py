@@ -16,7 +16,8 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, kernel_text, reports
+from gpuarray.compiler.gpukernels.rowkept import Kept, kept_elements
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reports
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.graph.core import Apply, Constant
 from gpuarray.compiler.ops.nnet import check_first_rows
@@ -233,8 +234,11 @@ def launch(
         for each, kind in zip(matrices, kinds, strict=True)
         if kind in (CELL, COLUMN)
     )
-    form = Form(sources, is_unit, length >= _NARROW)
-    kernel = kernel_of(program, form, context)
+    lanes, slots = block_of(length, context)
+    kept = kept_elements(program, length, lanes)
+    kernel = kernel_of(
+        program, Form(sources, is_unit, length >= _NARROW, kept), context
+    )
     arguments: list[Any] = []
     for kind, value, source in zip(kinds, matrices, sources, strict=True):
         if kind == LENGTH:
@@ -244,7 +248,6 @@ def launch(
         elif source == "array":
             strides = value.strides if kind == CELL else value.strides[-1:]
             arguments += [value, value.offset, *(() if kind == ONE else strides)]
-    lanes, slots = block_of(length, context)
     tiles = -(-rows // slots)
     per_group = -(-tiles // (1 << 16))
     kernel(
@@ -290,12 +293,14 @@ def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
 @lru_cache(maxsize=256)
 def named_text(program: Program, form: Form) -> tuple[str, str]:
     """The kernel's text, and its name."""
-    name = f"rowwise_{digest(kernel_text(program, form, '').encode())}"
-    return kernel_text(program, form, name), name
+    writer = Kept if form.kept else Writer
+    text = writer(program, form).text("$name")
+    name = f"rowwise_{digest(text.encode())}"
+    return text.replace("$name", name), name
 
 
 def types_of(program: Program, form: Form) -> list[Any]:
-    """The kernel's arguments, as `kernel_text` lists them."""
+    """The kernel's arguments, as `Writer.text` lists them."""
     pointer = [Array, OFFSET]
     found: list[Any] = pointer * len(program.outputs)
     for source, kind in zip(form.sources, program.kinds, strict=False):

@@ -1,0 +1,170 @@
+"""The kernel of a row program whose rows are kept in registers: C text.
+
+A row that is too long for the caches is read once: what a walk has read or computed of
+an element, and a later walk needs, stays with the work item that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from gpuarray.compiler.gpukernels.rowtext import RUN, Writer
+from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, operands_of
+from gpuarray.dtypes import work_ctype, work_dtype
+
+CACHED = 8
+"""Elements of a row per work item that the caches hold from walk to walk."""
+REGISTERS = 64
+"""What a work item may keep, in words of 4 bytes."""
+
+
+def kept_elements(program: Program, length: int, lanes: int) -> int:
+    """How many elements of a row each item keeps, a power of 2; 0: better none."""
+    words = max(map(_words(program), kept_values(program)), default=0)
+    share = 1 << (-(-length // lanes) - 1).bit_length()
+    fits = share <= RUN and 0 < share * words <= REGISTERS
+    return share if share > CACHED and fits else 0
+
+
+@lru_cache(maxsize=256)
+def kept_values(program: Program) -> tuple[frozenset[int], ...]:
+    """The values of elements that are kept after each walk but the last one.
+
+    They are those that later walks begin from, or the inputs behind them if that is
+    less.
+
+    >>> from gpuarray.compiler.ops.elemwise import Step
+    >>> steps = (
+    ...     Fold("maximum", 0, "float32", "float32"),
+    ...     Step("sub", (0, 1), "float32"),
+    ...     Step("exp", (2,), "float32"),
+    ...     Fold("add", 3, "float32", "float32"),
+    ...     Step("true_div", (3, 4), "float32"),
+    ... )
+    >>> [sorted(kept) for kept in kept_values(Program((("float32", CELL),), steps, (5,)))]
+    [[0], [3]]
+    """
+    kinds, count = program.kinds, len(program.inputs)
+    walks = _walks(program)
+    known: frozenset[int] = frozenset()
+    found = []
+    for number, wanted in enumerate(walks[:-1]):
+        made, _ = _reached(program, kinds, wanted, known)
+        there = known | {value for value in made if kinds[value] == CELL}
+        given = {value for value in there if value < count or value in known}
+        later = [value for rest in walks[number + 1 :] for value in rest]
+        choices = [_reached(program, kinds, later, at)[1] for at in (there, given)]
+        known = frozenset(min(choices, key=_words(program)))
+        found.append(known)
+    return tuple(found)
+
+
+def _walks(program: Program) -> list[list[int]]:
+    """What each walk folds, and in the end what is stored of each element."""
+    levels, kinds = program.levels, program.kinds
+    count = len(program.inputs)
+    folds = [
+        (levels[value], step.operand)
+        for value, step in enumerate(program.steps, count)
+        if isinstance(step, Fold)
+    ]
+    last = max((level for level, _ in folds), default=0)
+    found = [[v for at, v in folds if at == level] for level in range(1, last + 1)]
+    return [*found, [v for v in program.outputs if kinds[v] == CELL]]
+
+
+def _reached(
+    program: Program,
+    kinds: Sequence[str],
+    wanted: Iterable[int],
+    known: Collection[int],
+) -> tuple[set[int], set[int]]:
+    """The values of elements computed for others, and those known that they read."""
+    made: set[int] = set()
+    read: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        value = stack.pop()
+        if value in made or kinds[value] not in (CELL, COLUMN):
+            continue
+        if value in known:
+            read.add(value)
+            continue
+        made.add(value)
+        if value >= len(program.inputs):
+            stack.extend(operands_of(program.steps[value - len(program.inputs)]))
+    return made, read
+
+
+class _words:
+    """How many words of 4 bytes an element of some values takes."""
+
+    def __init__(self, program: Program) -> None:
+        self.dtypes = program.dtypes
+
+    def __call__(self, values: Iterable[int]) -> int:
+        dtypes = (work_dtype(np.dtype(self.dtypes[value])) for value in values)
+        return sum(-(-dtype.itemsize // 4) for dtype in dtypes)
+
+
+class Kept(Writer):
+    """Writes the kernel; ``form.kept`` times the items of a row are enough for it."""
+
+    def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
+        """The elements' part of a walk."""
+        level = self.levels[folds[0]]
+        kept = kept_values(self.program)
+        before = kept[level - 2] if level > 1 else frozenset()
+        fresh = sorted(kept[level - 1] - before)
+        read = [value for value in fresh if value < self.count]
+        lines = [f"{self.ctype(v)} k{v}[{self.form.kept}];" for v in fresh]
+        if read:
+            lines += self.each([self.kept_input(value) for value in read])
+        lines += [f"{self.atype(f)} b{f} = {nothing[f]};" for f in folds]
+        made = [value for value in fresh if value >= self.count]
+        body = self.added(folds, before.union(read))
+        lines += self.each([*body, *(f"k{v}[j] = v{v};" for v in made)])
+        return [*lines, *(f"a{f} = $name_fold{f}(a{f}, b{f});" for f in folds)]
+
+    def stores(self, body: list[str]) -> list[str]:
+        """What is stored of each element."""
+        return self.each(body)
+
+    def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
+        """The statements for the wanted values of the element at ``p``."""
+        asked = list(wanted)
+        _, read = _reached(self.program, self.kinds, asked, known)
+        return [
+            *(f"const {self.ctype(v)} v{v} = k{v}[j];" for v in sorted(read)),
+            *super().cells(asked, known),
+        ]
+
+    def known_at_last(self) -> Collection[int]:
+        """What is kept when the walks are done."""
+        return kept_values(self.program)[-1]
+
+    def each(self, body: list[str]) -> list[str]:
+        """A loop over an item's elements, ``j``, which lie at ``p``."""
+        return [
+            "#pragma unroll",
+            f"for (ga_int j = 0; j < {self.form.kept}; j++) {{",
+            "  const ga_int p = lane + j * lanes;",
+            "  if (p < length) {",
+            *(f"    {line}" for line in body),
+            "  }",
+            "}",
+        ]
+
+    def kept_input(self, value: int) -> str:
+        """The statement that reads an input's element."""
+        return f"k{value}[j] = {self.working(value, self.element(value))};"
+
+    def ctype(self, value: int) -> str:
+        """The type that a value is computed in."""
+        return work_ctype(np.dtype(self.program.dtypes[value]))
+
+    def atype(self, fold: int) -> str:
+        """The type that a fold is computed in."""
+        return work_ctype(self.accumulator(fold))

@@ -1,0 +1,151 @@
+"""Rows that one launch keeps in registers: what is kept, and the same values."""
+
+import gpuarray
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import config, function, grad
+from gpuarray.compiler.gpukernels import rowwise
+from gpuarray.compiler.gpukernels.rowkept import kept_elements, kept_values
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program
+
+LENGTHS = [2049, 8192]
+
+
+def layer_norm(x, scale):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = T.sqr(centred).mean(axis=-1, keepdims=True)
+    return centred / T.sqrt(variance + 1e-3) * scale
+
+
+def its_slope(x, scale):
+    y = layer_norm(x, scale)
+    return grad(None, x, known_grads={y: T.tanh(x)})
+
+
+def picked(x, y):
+    cost = -T.log(T.nnet.softmax(x))[T.arange(y.shape[0]), y]
+    return [cost, grad(cost.sum(), x)]
+
+
+PROGRAMS = {
+    "softmax": lambda x, u, y: T.nnet.softmax(x * u),
+    "logsoftmax": lambda x, u, y: T.nnet.logsoftmax(x),
+    "layer norm": lambda x, u, y: layer_norm(x, u),
+    "its slope": lambda x, u, y: its_slope(x, u),
+    "statistics": lambda x, u, y: [
+        x.max(1),
+        T.sqr(x - x.mean(1, keepdims=True)).sum(1),
+    ],
+    "picked": lambda x, u, y: picked(x, y),
+}
+
+
+@pytest.fixture
+def forms(monkeypatch):
+    """The forms of the kernels launched; always one launch."""
+    found = []
+    real = rowwise.kernel_of
+
+    def kernel_of(program, form, context):
+        found.append(form)
+        return real(program, form, context)
+
+    monkeypatch.setattr(rowwise, "kernel_of", kernel_of)
+    monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: False)
+    return found
+
+
+def results(name, dtype, context, values):
+    x, u = (TensorType(dtype, (False,) * n)(k) for n, k in ((2, "x"), (1, "u")))
+    y = T.lvector("y")
+    with config.use(device=str(context.name)):
+        outputs = PROGRAMS[name](x, u, y)
+        f = function([x, u, y], outputs, on_unused_input="ignore")
+    found = f(*values)
+    return [np.asarray(r) for r in (found if isinstance(found, list) else [found])]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *((name, "float32") for name in PROGRAMS),
+        ("softmax", "float16"),
+        ("its slope", "float64"),
+    ],
+)
+def test_kept_rows_have_the_values_of_rows_that_are_read_again(
+    name, dtype, first_context, forms, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    for length in LENGTHS:
+        values = [rng.normal(size=n).astype(dtype) for n in ((3, length), length)]
+        values.append(np.array([5, length - 1, -7]))
+        got = results(name, dtype, first_context, values)
+        (form,) = forms
+        assert 256 * form.kept >= length
+        with monkeypatch.context() as patched:
+            patched.setattr(rowwise, "kept_elements", lambda *_: 0)
+            expected = results(name, dtype, first_context, values)
+        assert forms.pop().kept == 0
+        forms.clear()
+        for ours, theirs in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_of_any_strides_are_kept(first_context, forms):
+    x = TensorType("float32", (False, False))("x")
+    with config.use(device=str(first_context.name)):
+        f = function([x], T.nnet.softmax(x))
+    host = np.random.default_rng(1).normal(size=(6, 6000)).astype("f4")
+    given = gpuarray.asarray(host, context=first_context)
+    for place in (np.s_[::2, ::2], np.s_[::-1, ::-1], np.s_[1:, :3001]):
+        wide = np.exp(host[place].astype("f8"))
+        expected = wide / wide.sum(1, keepdims=True)
+        np.testing.assert_allclose(np.asarray(f(given[place])), expected, 1e-5)
+    assert {form.kept for form in forms} == {16, 32}
+    assert {form.is_unit for form in forms} == {False, True}
+
+
+def program(*steps, outputs, inputs=(("float32", CELL),)):
+    return Program(inputs, steps, outputs)
+
+
+def test_what_is_kept_after_each_walk():
+    total = Fold("add", 0, "float32", "float32")
+    centred, squared = Step("sub", (0, 1), "float32"), Step("sqr", (2,), "float32")
+    spread = Fold("add", 3, "float32", "float32")
+    scaled = Step("mul", (2, 4), "float32")
+    norm = (total, centred, squared, spread, scaled)
+    assert kept_values(program(*norm, outputs=(5,))) == ({0}, {2})
+    # With both stored, the input makes the other anew.
+    both = program(*norm, Step("mul", (0, 4), "float32"), outputs=(5, 6))
+    assert kept_values(both) == ({0}, {0})
+    assert kept_values(program(total, outputs=(1,))) == (set(),)
+
+
+def test_values_of_columns_are_read_again():
+    steps = (Step("mul", (0, 1), "float32"), Fold("add", 2, "float32", "float32"))
+    inputs = (("float32", CELL), ("float32", COLUMN))
+    last = Step("sub", (1, 3), "float32"), Step("mul", (0, 4), "float32")
+    assert kept_values(program(*steps, *last, outputs=(5,), inputs=inputs)) == ({0},)
+
+
+def test_how_many_elements_are_kept():
+    fold, divided = (
+        Fold("add", 0, "float32", "float32"),
+        Step("true_div", (0, 1), "float32"),
+    )
+    one = program(fold, divided, outputs=(2,))
+    lengths = 100, 2048, 2049, 4096, 16384, 16385
+    assert [kept_elements(one, n, 256) for n in lengths] == [0, 0, 16, 16, 64, 0]
+    wide = program(
+        Fold("add", 0, "float64", "float64"),
+        Step("true_div", (0, 1), "float64"),
+        outputs=(2,),
+        inputs=(("float64", CELL),),
+    )
+    assert [kept_elements(wide, n, 256) for n in (8192, 8193)] == [32, 0]
+    assert kept_elements(program(fold, outputs=(1,)), 4096, 256) == 0
