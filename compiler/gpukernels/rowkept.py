@@ -10,22 +10,41 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-from gpuarray.compiler.gpukernels.rowtext import RUN, Writer
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, operands_of
 from gpuarray.dtypes import work_ctype, work_dtype
 
 CACHED = 8
 """Elements of a row per work item that the caches hold from walk to walk."""
-REGISTERS = 64
+REGISTERS = 32
 """What a work item may keep, in words of 4 bytes."""
+SIMPLE = 8
+"""Steps of a program for which an item has as many words besides; for more, twice."""
+FILE = 1 << 16
+"""Registers that the blocks of a multiprocessor share."""
 
 
-def kept_elements(program: Program, length: int, lanes: int) -> int:
-    """How many elements of a row each item keeps, a power of 2; 0: better none."""
+def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
+    """How many elements of a row an item keeps, and the items; 0: better none.
+
+    The elements are rounded up to 8 numbers between powers of 2, so that few kernels
+    serve all lengths, and most of what an item does need not ask where the row ends.
+    """
     words = max(map(_words(program), kept_values(program)), default=0)
-    share = 1 << (-(-length // lanes) - 1).bit_length()
-    fits = share <= RUN and 0 < share * words <= REGISTERS
-    return share if share > CACHED and fits else 0
+    for lanes in (BLOCK, 2 * BLOCK, 4 * BLOCK):
+        share = -(-length // lanes)
+        if lanes > threads or words == 0 or share <= CACHED:
+            break
+        step = _step(share)
+        share = -(-share // step) * step
+        if share * words <= REGISTERS:
+            return share, lanes
+    return 0, 0
+
+
+def _step(share: int) -> int:
+    """The distance between the numbers of elements kept around one of them."""
+    return max(1, 1 << (share - 1).bit_length() - 4)
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +129,16 @@ class _words:
 
 
 class Kept(Writer):
-    """Writes the kernel; ``form.kept`` times the items of a row are enough for it."""
+    """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it."""
+
+    def __init__(self, program: Program, form: Form) -> None:
+        super().__init__(program, form)
+        self.block = form.lanes
+        words = form.kept * max(map(_words(program), kept_values(program)))
+        others = REGISTERS if len(program.steps) <= SIMPLE else 2 * REGISTERS
+        blocks = max(1, FILE // (form.lanes * (words + others)))
+        self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
+        self.lanes = str(form.lanes)
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk."""
@@ -147,11 +175,12 @@ class Kept(Writer):
 
     def each(self, body: list[str]) -> list[str]:
         """A loop over an item's elements, ``j``, which lie at ``p``."""
+        kept = self.form.kept
         return [
             "#pragma unroll",
-            f"for (ga_int j = 0; j < {self.form.kept}; j++) {{",
+            f"for (ga_int j = 0; j < {kept}; j++) {{",
             "  const ga_int p = lane + j * lanes;",
-            "  if (p < length) {",
+            f"  if (j < {kept - _step(kept)} || p < length) {{",
             *(f"    {line}" for line in body),
             "  }",
             "}",

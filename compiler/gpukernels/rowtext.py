@@ -20,11 +20,14 @@ from gpuarray.compiler.ops.rowwise import (
     LENGTH,
     ONE,
     ROW,
+    TABLE,
     At,
     Fold,
     Head,
+    Line,
     Place,
     Program,
+    Taken,
     Within,
     operands_of,
 )
@@ -35,6 +38,12 @@ BLOCK = 256
 """Work items of a block, a power of 2."""
 RUN = 64
 """Elements of an accumulator that are combined apart, so that long sums stay exact."""
+
+NUMBERS = {TABLE: "mrc", CELL: "rc", ROW: "r", COLUMN: "c"}
+"""Of an input what the kernel is told beside its place, by kind.
+
+That is how many rows there are, and the strides along and within them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +100,17 @@ class Writer:
 
     # ---- what a value is ----
 
-    def element(self, value: int) -> str:
-        """An input of each element, or of each place in a row, at ``p``."""
+    def element(self, value: int, line: str = "") -> str:
+        """An input of each element, or of each place in a row, at ``p``.
+
+        ``line`` is where a table's row begins.
+        """
+        array = line or f"x{value}"
         if self.form.is_unit:
-            return f"x{value}[p]"
+            return f"{array}[p]"
         ctype = dtype_to_ctype(np.dtype(self.program.dtypes[value]))
         return (
-            f"*(GLOBAL_MEM const {ctype} *)((GLOBAL_MEM const char *)x{value} + "
+            f"*(GLOBAL_MEM const {ctype} *)((GLOBAL_MEM const char *){array} + "
             f"(ga_ssize)p * c{value})"
         )
 
@@ -118,9 +131,13 @@ class Writer:
         made = self.program.steps[value - self.count]
         dtype = np.dtype(self.program.dtypes[value])
         if isinstance(made, Within):
-            return self.place(value, made)
+            return self.place(value, made.operand, "length")
+        if isinstance(made, Line):
+            return self.line(value, made)
         if isinstance(made, At):
             return self.at(value, made)
+        if isinstance(made, Taken):
+            return self.loaded(value, self.element(made.table, f"y{made.place}"))
         if isinstance(made, Place):
             text = f"({work_ctype(dtype)})p"
         elif isinstance(made, Head):
@@ -132,15 +149,25 @@ class Writer:
                 self.supports[support] = None
         return f"const {work_ctype(dtype)} v{value} = {text};"
 
-    def place(self, value: int, made: Within) -> str:
+    def place(self, value: int, operand: int, length: str) -> str:
         """A place that is in the row; another one is reported and becomes the first."""
-        text, _ = self.operand(made.operand)
-        v = f"v{value}"
+        text, _ = self.operand(operand)
+        v, end = f"v{value}", f"(ga_long){length}"
         return (
             f"ga_long {v} = (ga_long)({text});\n"
-            f"if ({v} < -(ga_long)length || {v} >= (ga_long)length) {{\n"
+            f"if ({v} < -{end} || {v} >= {end}) {{\n"
             f"  if (lane == 0 && mine) ga_report_index(word, word_off, site, {v}, "
-            f"(ga_long)length);\n  {v} = 0;\n}}\nif ({v} < 0) {v} += (ga_long)length;"
+            f"{end});\n  {v} = 0;\n}}\nif ({v} < 0) {v} += {end};"
+        )
+
+    def line(self, value: int, made: Line) -> str:
+        """A row of a table: its place, and where it begins."""
+        table = made.table
+        ctype = dtype_to_ctype(np.dtype(self.program.dtypes[table]))
+        return (
+            f"{self.place(value, made.operand, f'm{table}')}\n"
+            f"GLOBAL_MEM const {ctype} *y{value} = (GLOBAL_MEM const {ctype} *)"
+            f"((GLOBAL_MEM const char *)x{table}_ + v{value} * r{table});"
         )
 
     def at(self, value: int, made: At) -> str:
@@ -214,10 +241,9 @@ class Writer:
                 lines.append(self.pointer(f"x{value}", dtype, True))
                 if kind == ONE:
                     lines.append(self.loaded(value, f"*x{value}_"))
-                if kind in (CELL, ROW):
-                    self.parameters.append(f"ga_ssize r{value}")
-                if kind in (CELL, COLUMN):
-                    self.parameters.append(f"ga_ssize c{value}")
+                self.parameters += [
+                    f"ga_ssize {name}{value}" for name in NUMBERS.get(kind, "")
+                ]
             else:
                 self.texts[value] = (source, dtype)
         if self.reports:
@@ -233,7 +259,7 @@ class Writer:
         lines = []
         for value, (dtype, _) in enumerate(self.program.inputs):
             kind = self.given[value]
-            if self.form.sources[value] != "array" or kind in (ONE, LENGTH):
+            if self.form.sources[value] != "array" or kind in (ONE, LENGTH, TABLE):
                 continue
             ctype = dtype_to_ctype(np.dtype(dtype))
             at = f"x{value}_"
@@ -362,9 +388,9 @@ class Writer:
     def text(self, name: str) -> str:
         """The whole kernel.
 
-        Its arguments: each output and its offset; for each input the array, its offset
-        and its strides in bytes, or the integer; what indices are reported with; rows,
-        length, and the tiles of a group.
+        Its arguments: each output and its offset; for each input the array, its offset,
+        of a table its length, and its strides in bytes, or the integer; what indices
+        are reported with; rows, length, and the tiles of a group.
         """
         index = self.index()
         begin = self.begin()
@@ -404,4 +430,4 @@ class Writer:
 
 def reports(program: Program) -> bool:
     """Whether a program may find a place that is in no row."""
-    return any(isinstance(step, Within) for step in program.steps)
+    return any(isinstance(step, Within | Line) for step in program.steps)

@@ -27,9 +27,11 @@ from gpuarray.compiler.ops.rowwise import (
     At,
     Fold,
     Head,
+    Line,
     Made,
     Place,
     Program,
+    Taken,
     Within,
     operands_of,
     reading,
@@ -112,10 +114,14 @@ class Walks:
             elif isinstance(step, Head):
                 self.known[value] = self.head(self.known[step.count])
 
-    def run(self, outputs: Sequence[Array], fresh: Sequence[Array]) -> None:
-        """Compute the outputs, which may lie where inputs do; others are ``fresh``."""
+    def run(self, outputs: list[Any], over: Sequence[int]) -> None:
+        """Compute the outputs; those that ``over`` has inputs for lie in their memory.
+
+        An array that a reduction has made is given in the place of another one.
+        """
         program = self.program
-        self.spare = [each for each in fresh if each.shape == self.shape]
+        fresh = [i for i, target in enumerate(over) if target < 0]
+        self.spare = [outputs[i] for i in fresh if self.is_whole(outputs[i])]
         levels = range(1, max(program.levels) + 1)
         self.store_places(0)
         for level in levels:
@@ -128,15 +134,27 @@ class Walks:
             self.reduce(folds)
             self.store_rows(level)
             self.store_places(level)
+        done = [i for i in fresh if self.is_fold(program.outputs[i])]
+        for i in done:
+            outputs[i] = self.known[program.outputs[i]]
         for wants_cells in (True, False):  # rows last: elements read them
             chosen = [
                 i
                 for i, value in enumerate(program.outputs)
-                if (program.kinds[value] == CELL) == wants_cells
+                if (program.kinds[value] == CELL) == wants_cells and i not in done
             ]
             if chosen:
                 roots = [program.outputs[i] for i in chosen]
                 self.elementwise(roots, [outputs[i] for i in chosen])
+
+    def is_fold(self, value: int) -> bool:
+        """Whether the value is what a reduction gives."""
+        at = value - self.count
+        return at >= 0 and isinstance(self.program.steps[at], Fold)
+
+    def is_whole(self, array: Any) -> bool:
+        """Whether an array has a place for each element."""
+        return bool(array.shape == self.shape)
 
     def store_costly(self, folds: Sequence[int]) -> None:
         """Compute what folds read of each element by functions, such as exp, once."""
@@ -167,17 +185,28 @@ class Walks:
         """Places counted from the left; the next wait tells of those in no row."""
         return take_at(counted(self.shape[-1], "int64"), [labels], 0)
 
+    def taken(self, table: Any, places: Any) -> Any:
+        """Rows of a table; the next wait tells of those that it has not."""
+        return take_at(table, [places.reshape(-1)], 0)
+
     def store_places(self, level: int) -> None:
         """Places in rows that are known once `level` walks are done."""
         for value, step in enumerate(self.program.steps, self.count):
-            if not isinstance(step, Within) or self.program.levels[value] != level:
+            if self.program.levels[value] != level:
+                continue
+            if isinstance(step, Taken):
+                table, places = self.known[step.table], self.known[step.place]
+                self.known[value] = self.taken(table, places)
+            if not isinstance(step, Within | Line):
                 continue
             labels = self.known.get(step.operand)
             if labels is None or isinstance(labels, int):
                 row, dtype = (*self.shape[:-1], 1), self.program.dtypes[step.operand]
                 labels = self.new_array(row, dtype)
                 self.elementwise([step.operand], [labels])
-            self.known[value] = self.within(labels)
+            self.known[value] = (
+                labels if isinstance(step, Line) else self.within(labels)
+            )
 
     def place(self, dtype: str) -> Any:
         """Where elements are kept: where an output will be, if there is one."""

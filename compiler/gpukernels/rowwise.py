@@ -17,7 +17,7 @@ from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rowkept import Kept, kept_elements
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reports
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.graph.core import Apply, Constant
 from gpuarray.compiler.ops.nnet import check_first_rows
@@ -29,10 +29,13 @@ from gpuarray.compiler.ops.rowwise import (
     LENGTH,
     ONE,
     ROW,
+    TABLE,
     At,
     Fold,
+    Line,
     Program,
     Rowwise,
+    Taken,
     Within,
 )
 from gpuarray.context import Context, current_context
@@ -93,12 +96,23 @@ def label(program: Program) -> str:
     names = [
         SCALARS[step.monoid].name
         if isinstance(step, Fold)
-        else "pick"
-        if isinstance(step, At | Within)
+        else operation_of(step)
+        if isinstance(step, At | Within | Line | Taken)
         else getattr(step, "op", "")
         for step in program.steps
     ]
     return "rows: " + "+".join(dict.fromkeys(filter(None, names)))
+
+
+def operation_of(step: Any) -> str:
+    """What a step does by an index is called."""
+    return "take" if isinstance(step, Line | Taken) else "pick"
+
+
+def operation(program: Program) -> str:
+    """What is reported with an index that leads nowhere."""
+    found = [operation_of(s) for s in program.steps if isinstance(s, Line | Within)]
+    return " or ".join(dict.fromkeys(found))
 
 
 @step_function("rowwise")
@@ -116,7 +130,12 @@ def rowwise(
     if length == 0:
         check_elements(program, shape)
     targets = [values[index] if index >= 0 else None for index in over]
-    by_walks = prefers_walks(rows, length, context)
+    has_lines = all(
+        value.shape[0] > 0
+        for value, (_, kind) in zip(listed, program.inputs, strict=True)
+        if kind == TABLE
+    )
+    by_walks = prefers_walks(rows, length, context) or not has_lines
     outputs = [
         target
         if target is not None and (by_walks or target.flags.c_contiguous)
@@ -128,9 +147,7 @@ def rowwise(
         for value, target in zip(program.outputs, targets, strict=True)
     ]
     if rows > 0 and by_walks:
-        pairs = zip(outputs, targets, strict=True)
-        fresh = [output for output, target in pairs if output is not target]
-        Walks(program, sources, listed, shape, context).run(outputs, fresh)
+        Walks(program, sources, listed, shape, context).run(outputs, over)
     elif rows > 0:
         launch(program, sources, listed, outputs, rows, length, context)
     for index, target in enumerate(targets):
@@ -153,7 +170,7 @@ def tell_needs(
         needs.kernel(*named_text(program, Form(sources, True, False)))
         return
     ndim = max(value.ndim for value in values if isinstance(value, plan.ArrayValue))
-    Forecast(needs, program, sources, ndim).take_down()
+    Forecast(needs, program, sources, ndim).take_down(over)
 
 
 def prefers_walks(rows: int, length: int, context: Context) -> bool:
@@ -166,16 +183,18 @@ def prefers_walks(rows: int, length: int, context: Context) -> bool:
 
 def domain(program: Program, values: Sequence[Any]) -> tuple[int, ...]:
     """The shape of an element's values. Raises ValueError where inputs differ."""
-    shape: list[int] = next(
-        list(value.shape)
-        for value, (_, kind) in zip(values, program.inputs, strict=True)
-        if kind == CELL
-    )
+    given = {  # of several of a kind the first
+        kind: value.shape
+        for value, (_, kind) in reversed(list(zip(values, program.inputs, strict=True)))
+        if isinstance(value, Array)
+    }
+    shape = list(given.get(CELL) or (given[ROW][0], given[TABLE][1]))
     for value, (_, kind) in zip(values, program.inputs, strict=True):
         wanted = {
             CELL: shape,
             ROW: [*shape[:-1], 1],
             COLUMN: [*(1 for _ in shape[:-1]), shape[-1]],
+            TABLE: [*value.shape[:1], shape[-1]] if kind == TABLE else None,
         }.get(kind)
         is_array = isinstance(value, Array)
         if is_array and wanted is not None and list(value.shape) != wanted:
@@ -232,7 +251,7 @@ def launch(
     is_unit = all(
         each.strides[-1] == each.dtype.itemsize or length == 1
         for each, kind in zip(matrices, kinds, strict=True)
-        if kind in (CELL, COLUMN)
+        if kind in (CELL, COLUMN, TABLE)
     )
     lanes, slots = block_of(length, context)
     kept = kept_elements(program, length, lanes)
@@ -246,14 +265,16 @@ def launch(
         if source == "int":
             arguments.append(value)
         elif source == "array":
-            strides = value.strides if kind == CELL else value.strides[-1:]
-            arguments += [value, value.offset, *(() if kind == ONE else strides)]
+            strides = value.strides if kind in (CELL, TABLE) else value.strides[-1:]
+            counts = value.shape[:1] if kind == TABLE else ()
+            strides = () if kind == ONE else (*counts, *strides)
+            arguments += [value, value.offset, *strides]
     tiles = -(-rows // slots)
     per_group = -(-tiles // (1 << 16))
     kernel(
         *(x for array in outputs for x in (array, array.offset)),
         *arguments,
-        *(index_report("pick", context) if reports(program) else ()),
+        *(index_report(operation(program), context) if reports(program) else ()),
         rows,
         length,
         per_group,
@@ -264,6 +285,8 @@ def launch(
 
 def as_matrix(array: Array, kind: str, rows: int, length: int) -> Array:
     """An input with its rows along one axis; a copy where they are no one axis."""
+    if kind == TABLE:
+        return array
     if kind == CELL:
         return array.reshape(rows, length)
     if kind == ROW:
@@ -309,7 +332,7 @@ def types_of(program: Program, form: Form) -> list[Any]:
         if source == "int":
             found.append(np.int64)
         elif source == "array":
-            found += pointer + [np.int64] * {CELL: 2, ONE: 0}.get(kind, 1)
+            found += pointer + [np.int64] * len(NUMBERS.get(kind, ""))
     if reports(program):
         found += REPORT_TYPES
     place = np.int64 if form.is_wide else np.int32
