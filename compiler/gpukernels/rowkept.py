@@ -62,7 +62,8 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     ...     Fold("add", 3, "float32", "float32"),
     ...     Step("true_div", (3, 4), "float32"),
     ... )
-    >>> [sorted(kept) for kept in kept_values(Program((("float32", CELL),), steps, (5,)))]
+    >>> softmax = Program((("float32", CELL),), steps, (5,))
+    >>> [sorted(kept) for kept in kept_values(softmax)]
     [[0], [3]]
     """
     kinds, count = program.kinds, len(program.inputs)

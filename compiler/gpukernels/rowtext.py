@@ -52,13 +52,15 @@ class Form:
 
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
-    2**31 elements or more. ``kept`` is how many elements of a row an item keeps.
+    2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
+    items keeps.
     """
 
     sources: tuple[str, ...]
     is_unit: bool
     is_wide: bool
     kept: int = 0
+    lanes: int = 0
 
 
 class Writer:
@@ -66,6 +68,10 @@ class Writer:
 
     ``texts`` has for each value that is known in the text where it is read from.
     """
+
+    block = BLOCK
+    kernel = "KERNEL"
+    lanes = "(ga_int)LDIM_0"
 
     def __init__(self, program: Program, form: Form) -> None:
         self.program = program
@@ -395,7 +401,7 @@ class Writer:
         index = self.index()
         begin = self.begin()
         shared = [
-            f"  LOCAL_MEM {work_ctype(self.accumulator(f))} shared{f}[{BLOCK}];"
+            f"  LOCAL_MEM {work_ctype(self.accumulator(f))} shared{f}[{self.block}];"
             for f in self.folds
         ]
         body = self.row()
@@ -405,14 +411,14 @@ class Writer:
         combine = [self.combine(fold) for fold in self.folds]
         places = [
             *shared,
-            f"  const {index} lane = ({index})LID_0, lanes = ({index})LDIM_0;",
+            f"  const {index} lane = ({index})LID_0, lanes = {self.lanes};",
             "  const ga_ssize slots = (ga_ssize)LDIM_1, slot = (ga_ssize)LID_1;",
             "  const ga_int item = (ga_int)(slot * lanes + lane);",
         ]
         lines = [
             *self.supports,
             *combine,
-            f"KERNEL void $name({', '.join(self.parameters)}) {{",
+            f"{self.kernel} void $name({', '.join(self.parameters)}) {{",
             *places,
             *(f"  {line}" for line in begin),
             "  ga_ssize tile = (ga_ssize)GID_0 * per_group;",

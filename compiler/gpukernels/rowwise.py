@@ -16,7 +16,7 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowkept import Kept, kept_elements
+from gpuarray.compiler.gpukernels.rowkept import Kept, kept_block
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.graph.core import Apply, Constant
@@ -253,11 +253,10 @@ def launch(
         for each, kind in zip(matrices, kinds, strict=True)
         if kind in (CELL, COLUMN, TABLE)
     )
-    lanes, slots = block_of(length, context)
-    kept = kept_elements(program, length, lanes)
-    kernel = kernel_of(
-        program, Form(sources, is_unit, length >= _NARROW, kept), context
-    )
+    kept = kept_block(program, length, context.max_threads)
+    form = Form(sources, is_unit, length >= _NARROW, *kept)
+    kernel = kernel_of(program, form, context)
+    lanes, slots = (form.lanes, 1) if form.kept else block_of(length, context)
     arguments: list[Any] = []
     for kind, value, source in zip(kinds, matrices, sources, strict=True):
         if kind == LENGTH:
