@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuarray.compiler.cops.external import CGpuKernelBase, ExternalCOp
 from gpuarray.compiler.cops.op import COp, GpuKernelBaseCOp, _NoPythonOp
 from gpuarray.compiler.cops.params import (
+    CEnumType,
     EnumList,
     EnumType,
     Params,
@@ -13,6 +14,7 @@ from gpuarray.compiler.cops.params import (
 )
 
 __all__ = [
+    "CEnumType",
     "CGpuKernelBase",
     "COp",
     "EnumList",

@@ -82,6 +82,36 @@ class Enum(Type):
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class CEnum(Type):
+    """A constant of C that goes by a name; only C code knows its value.
+
+    ``names`` are those of the constants, ``aliases`` other names of theirs, and
+    ``ctype`` is the type in C.
+    """
+
+    names: tuple[str, ...]
+    aliases: tuple[tuple[str, str], ...]
+    ctype: str
+
+    def __getattr__(self, name: str) -> str:
+        if name not in object.__getattribute__(self, "names"):
+            raise AttributeError(f"{type(self).__name__} has no constant {name!r}")
+        return name
+
+    def fromalias(self, alias: str) -> str:
+        """The constant's name for a name or an alias. Raises KeyError otherwise."""
+        name = dict(self.aliases).get(alias, alias)
+        if name not in self.names:
+            known = ", ".join([*self.names, *dict(self.aliases)])
+            raise GraphKeyError(f"enumeration: {alias!r} is none of {known}")
+        return name
+
+    def filter(self, value: Any, allow_downcast: bool | None = None) -> str:
+        """The constant's name for a name or an alias. Raises KeyError otherwise."""
+        return self.fromalias(value)
+
+
 def _named(name: str) -> str:
     if not name.isidentifier() or not name.isupper() or keyword.iskeyword(name):
         raise GraphValueError(
@@ -106,10 +136,30 @@ def EnumList(*names: str | tuple[str, str], ctype: str = "int") -> Enum:
     >>> modes.FULL, modes.fromalias("full")
     (1, 1)
     """
-    pairs = [(each, "") if isinstance(each, str) else each for each in names]
-    members = tuple((_named(name), place) for place, (name, _) in enumerate(pairs))
-    aliases = tuple((alias, name) for name, alias in pairs if alias)
+    found, aliases = _with_aliases(names)
+    members = tuple((name, place) for place, name in enumerate(found))
     return Enum(members, aliases, ctype)
+
+
+def CEnumType(*names: str | tuple[str, str], ctype: str = "int") -> CEnum:
+    """The type of constants that the op's C code or its headers define.
+
+    A pair is a name and its alias. In Python a constant is its name.
+
+    >>> whence = CEnumType("SEEK_SET", ("SEEK_END", "end"))
+    >>> whence.SEEK_SET, whence.fromalias("end")
+    ('SEEK_SET', 'SEEK_END')
+    """
+    return CEnum(*_with_aliases(names), ctype)
+
+
+def _with_aliases(
+    names: Sequence[str | tuple[str, str]],
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The names, and the aliases each with the name that it stands for."""
+    pairs = [(each, "") if isinstance(each, str) else each for each in names]
+    aliases = tuple((alias, name) for name, alias in pairs if alias)
+    return tuple(_named(name) for name, _ in pairs), aliases
 
 
 class Params(SimpleNamespace):
@@ -184,11 +234,12 @@ def c_type(kind: Any, asked_by: str = "params_type") -> str:
         return HOST_DECLARATION
     if isinstance(kind, Scalar):
         return f"npy_{kind.dtype} "
-    if isinstance(kind, Enum):
+    if isinstance(kind, (Enum, CEnum)):
         return f"{kind.ctype} "
     raise GraphTypeError(
         f"{asked_by}: C code cannot be given {kind!r}; expected gpu_context_type, "
-        "Scalar(dtype), TensorType, EnumList or EnumType, or a ParamsType of these"
+        "Scalar(dtype), TensorType, EnumList, EnumType or CEnumType, or a ParamsType "
+        "of these"
     )
 
 
@@ -239,6 +290,10 @@ def assignments(kind: Any) -> list[str]:
                 f"if ({target} == NULL)",
                 "  goto ga_op_failed;",
             ]
+        elif isinstance(part, CEnum):
+            listed = ", ".join(part.names)
+            chosen = f"(const {c_type(part)}[]){{{listed}}}[*(int *){given}]"
+            lines.append(f"{target} = {chosen};")
         else:
             lines.append(f"{target} = *({c_type(part)}*){given};")
     return lines
@@ -260,6 +315,8 @@ def _pointer(part: Any, value: Any, keep: list[Any]) -> Any:
         return ffi.NULL
     if isinstance(part, Enum):
         place = ffi.new(f"{part.ctype} *", value)
+    elif isinstance(part, CEnum):
+        place = ffi.new("int *", part.names.index(value))
     elif isinstance(part, TensorType):
         elements = np.ascontiguousarray(value, part.numpy_dtype).reshape(-1).view("u1")
         content = np.array(np.shape(value), "int64").tobytes() + elements.tobytes()

@@ -14,6 +14,7 @@ from c_ops import (
 )
 from gpuarray.compiler import Apply
 from gpuarray.compiler.cops import (
+    CEnumType,
     COp,
     EnumList,
     EnumType,
@@ -82,6 +83,53 @@ def test_a_single_param_is_the_value_itself():
             return self.by
 
     assert run(Plus(FILL + "%(params)s;"), X[:1]) == 7
+
+
+class Constant(COp):
+    """Adds a constant that C knows by name, and one of the op's own text."""
+
+    __props__ = ("largest", "own")
+    params_type = ParamsType(
+        largest=CEnumType("SCHAR_MAX", ("SHRT_MAX", "short")),
+        own=CEnumType("HALF", "WHOLE", ctype="double"),
+    )
+
+    def __init__(self, largest, own):
+        self.largest, self.own = largest, own
+
+    def make_node(self, x):
+        x = T.as_tensor_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def c_headers(self):
+        return ["<limits.h>"]
+
+    def c_support_code(self):
+        return "#define HALF 0.5\n#define WHOLE 1.0"
+
+    def c_code(self, node, name, inp, out, sub):
+        return (
+            FILL
+            + """((dtype_%(x)s *)PyArray_DATA(%(x)s))[i] +
+            %(params)s->largest + %(params)s->own;
+        """
+        ) % {"x": inp[0], "z": out[0], **sub}
+
+
+def test_constants_of_c_go_by_their_names():
+    for largest, own, expected in (
+        ("SCHAR_MAX", "HALF", 127.5),
+        ("short", "WHOLE", 32768),
+    ):
+        np.testing.assert_array_equal(run(Constant(largest, own), X), X + expected)
+    kind = CEnumType("EOF", ("SEEK_END", "end"))
+    assert kind.EOF == "EOF" and kind.filter("end") == "SEEK_END"
+    with pytest.raises(KeyError, match="'begin' is none of EOF, SEEK_END, end"):
+        kind.filter("begin")
+    with pytest.raises(AttributeError, match="has no constant 'SEEK_SET'"):
+        _ = kind.SEEK_SET
+    with pytest.raises(ValueError, match="is no name of a constant"):
+        CEnumType("eof")
 
 
 def test_perform_gets_the_params_too():

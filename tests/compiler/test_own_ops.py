@@ -259,6 +259,7 @@ MODULES = (
     "graph.types",
     "ops.own",
     "ops.transfer",
+    "sandbox",
 )
 
 
