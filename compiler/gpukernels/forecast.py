@@ -28,9 +28,17 @@ class Forecast(Walks):
         values = [{"array": _ARRAY, "int": 0}.get(source) for source in sources]
         super().__init__(program, sources, values, (1,) * ndim, needs.context)
 
-    def take_down(self) -> None:
+    def take_down(self, over: Sequence[int]) -> None:
         """Tell what the run needs."""
-        self.run([_ARRAY] * len(self.program.outputs), ())
+        self.run([_ARRAY] * len(self.program.outputs), over)
+
+    def place(self, dtype: str) -> Any:
+        """Nothing is kept."""
+        return _ARRAY
+
+    def is_whole(self, array: Any) -> bool:
+        """Nothing has a shape."""
+        return False
 
     def count_places(self, dtype: str) -> Any:
         """The kernel that counts."""
@@ -44,6 +52,10 @@ class Forecast(Walks):
     def within(self, labels: Any) -> Any:
         """Places are taken from a count of them."""
         return self.count_places("int64")
+
+    def taken(self, table: Any, places: Any) -> Any:
+        """What takes them is made where it is first wanted."""
+        return _ARRAY
 
     def new_array(self, shape: Sequence[int], dtype: str) -> Any:
         """None is made."""

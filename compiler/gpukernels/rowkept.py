@@ -11,7 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer
-from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, operands_of
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    Fold,
+    Program,
+    Taken,
+    operands_of,
+)
 from gpuarray.dtypes import work_ctype, work_dtype
 
 CACHED = 8
@@ -67,13 +74,15 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     [[0], [3]]
     """
     kinds, count = program.kinds, len(program.inputs)
+    inputs = {*range(count)}
+    inputs |= {v for v, s in enumerate(program.steps, count) if isinstance(s, Taken)}
     walks = _walks(program)
     known: frozenset[int] = frozenset()
     found = []
     for number, wanted in enumerate(walks[:-1]):
         made, _ = _reached(program, kinds, wanted, known)
         there = known | {value for value in made if kinds[value] == CELL}
-        given = {value for value in there if value < count or value in known}
+        given = {value for value in there if value in inputs or value in known}
         later = [value for rest in walks[number + 1 :] for value in rest]
         choices = [_reached(program, kinds, later, at)[1] for at in (there, given)]
         known = frozenset(min(choices, key=_words(program)))

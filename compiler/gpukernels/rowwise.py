@@ -121,7 +121,9 @@ def rowwise(
 ) -> tuple[Array, ...]:
     """The outputs of a row program; ``over`` has the values that they overwrite."""
     given = iter(values)
-    listed = [next(given) if s in ("int", "array") else None for s in sources]
+    listed: list[Any] = [
+        next(given) if s in ("int", "array") else None for s in sources
+    ]
     shape = domain(program, listed)
     fill_rows(program, listed, shape[0])
     length, rows = shape[-1], math.prod(shape[:-1])

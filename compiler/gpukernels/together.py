@@ -43,8 +43,8 @@ LARGE = 1 << 20
 """Elements from which on a part has a launch of its own, whose loads are wider."""
 MOST_FOLDED = 1 << 18
 """Elements beyond which a total is left to the library, which shares out rows, too."""
-MOST_OF_BLOCK_CPU = 1 << 16
-"""Elements of a total's columns that a processor's item folds at most."""
+MOST_FOLDED_CPU = 1 << 16
+"""The same on processors, whose strips of long rows are far apart."""
 FEW_STEPS, MOST_STEPS = 8, 32
 """Rows that an item of a GPU should fold, and folds at most."""
 SECTOR = 8
@@ -234,12 +234,10 @@ def threads_of(context: Context) -> int:
 
 def columns_of(rows: int, columns: int, context: Context) -> int:
     """How many columns a block folds; 0 where the library's reductions do better."""
-    if rows * columns > MOST_FOLDED:
+    if rows * columns > (MOST_FOLDED_CPU if context.is_cpu else MOST_FOLDED):
         return 0
     if context.is_cpu:
         width = max(1, min(columns, STRIP))
-        if rows * width > MOST_OF_BLOCK_CPU:
-            return 0
         return width * max(1, PER_BLOCK_CPU // max(1, rows * width))
     threads = threads_of(context)
     lanes = min(threads, 1 << max(0, columns - 1).bit_length())

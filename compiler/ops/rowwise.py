@@ -25,6 +25,8 @@ from gpuarray.scalars import SCALARS
 
 CELL, ROW, COLUMN, ONE = "cell", "row", "column", "one"
 """What an input has a value for: each element, each row, each place in a row, once."""
+TABLE = "table"
+"""The kind of a matrix of which rows are taken, each as long as a row."""
 FEW = "few"
 """The kind of an input for each of the first rows; it is zero for the others."""
 LENGTH, COUNT = "length", "count"
@@ -85,7 +87,28 @@ class Head:
     dtype: str = "bool"
 
 
-Made = Step | Fold | Place | Within | At | Head
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The place of a row in a table, counted from its first: that of an earlier value.
+
+    Negative ones count from the end. What the table has not is told as an index.
+    """
+
+    operand: int
+    table: int
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The elements of a row that is taken from a table, at a place that is a `Line`."""
+
+    table: int
+    place: int
+    dtype: str
+
+
+Made = Step | Fold | Place | Within | At | Head | Line | Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +153,8 @@ class Program:
         """Whether each value is of each element, of each row, or an input of less."""
         found = [ROW if kind == FEW else kind for _, kind in self.inputs]
         for step in self.steps:
-            if isinstance(step, Place):
-                found.append(COLUMN)
+            if isinstance(step, Place | Taken):
+                found.append(COLUMN if isinstance(step, Place) else CELL)
                 continue
             of_cells = isinstance(step, Step) and any(
                 found[operand] in (CELL, COLUMN) for operand in step.operands
@@ -152,7 +175,11 @@ class Program:
         """The outputs with NumPy, each with all axes."""
         values = [np.asarray(array) for array in arrays]
         kinds = [kind for _, kind in self.inputs]
-        shapes = [v.shape for v, kind in zip(values, kinds, strict=True) if kind != FEW]
+        shapes = [
+            v.shape if kind != TABLE else (1, v.shape[-1])
+            for v, kind in zip(values, kinds, strict=True)
+            if kind != FEW
+        ]
         shape = np.broadcast_shapes(*shapes)
         for index, kind in enumerate(kinds):
             if kind == FEW:
@@ -160,6 +187,12 @@ class Program:
         for step in self.steps:
             if isinstance(step, Within | At | Head):
                 values.append(self.picked(step, values, shape))
+            elif isinstance(step, Line):
+                count = values[step.table].shape[0]
+                values.append(PlacesWithin().reference(values[step.operand], count))
+            elif isinstance(step, Taken):
+                places = np.broadcast_to(values[step.place], (*shape[:-1], 1))
+                values.append(values[step.table][places[:, 0]])
             elif isinstance(step, Place):
                 count = np.arange(int(values[step.length])).astype(step.dtype)
                 values.append(count.reshape((1,) * (len(shape) - 1) + (-1,)))
@@ -193,25 +226,18 @@ class Program:
         """The outputs as a graph of single rows and reductions."""
         ndim = max(each.type.ndim for each in inputs)
         values = list(inputs)
-        cell = next(
+        cells = [
             each
             for each, (_, kind) in zip(inputs, self.inputs, strict=True)
             if kind == CELL
-        )
+        ]
+        cell = cells[0] if cells else self.taken_first(inputs)
         for index, (_, kind) in enumerate(self.inputs):
             if kind == FEW:
                 values[index] = first_rows(inputs[index], cell)
         for step in self.steps:
-            if isinstance(step, Within):
-                value = PlacesWithin()(values[step.operand], shape_i(cell, -1))
-            elif isinstance(step, At):
-                column = dimshuffle(values[step.place], *range(ndim - 1))
-                picked = pick(values[step.operand], column)
-                value = keep_dims(picked, (ndim - 1,), ndim)
-            elif isinstance(step, Head):
-                true = core.constant(np.ones(1, "bool"))
-                head = FirstRows()(true, values[step.count], shape_i(cell, 0))
-                value = dimshuffle(head, 0, "x")
+            if isinstance(step, Within | At | Head | Line | Taken):
+                value = unfolded(step, values, cell)
             elif isinstance(step, Place):
                 value = counted(values[step.length], step.dtype)
                 value = dimshuffle(value, *("x",) * (ndim - 1), 0)
@@ -226,6 +252,13 @@ class Program:
             values.append(value)
         return [values[output] for output in self.outputs]
 
+    def taken_first(self, inputs: Sequence[Variable]) -> Variable:
+        """Elements that are taken by an input, of a program that reads no others."""
+        lines = (step for step in self.steps if isinstance(step, Line))
+        line = next(each for each in lines if each.operand < len(inputs))
+        made: Variable = inputs[line.table][dimshuffle(inputs[line.operand], 0)]
+        return made
+
     def __str__(self) -> str:
         texts = [f"i{index}" for index in range(len(self.inputs))]
         uses = [0] * (len(texts) + len(self.steps))
@@ -239,7 +272,9 @@ class Program:
                 text = "place"
             elif isinstance(step, Within | Head):
                 text = f"{type(step).__name__.lower()}({operands[0]})"
-            elif isinstance(step, At):
+            elif isinstance(step, Line):
+                text = f"line({', '.join(operands)})"
+            elif isinstance(step, At | Taken):
                 text = f"{operands[0]}[{operands[1]}]"
             elif isinstance(step, Fold):
                 text = f"{NAMES[step.monoid].lower()}({operands[0]})"
@@ -261,6 +296,10 @@ def operands_of(step: Made) -> tuple[int, ...]:
         return (step.count,)
     if isinstance(step, At):
         return step.operand, step.place
+    if isinstance(step, Line):
+        return step.operand, step.table
+    if isinstance(step, Taken):
+        return step.table, step.place
     return step.operands if isinstance(step, Step) else (step.operand,)
 
 
@@ -274,6 +313,10 @@ def reading(step: Made, operands: Sequence[int]) -> Made:
         return replace(step, count=operands[0])
     if isinstance(step, At):
         return replace(step, operand=operands[0], place=operands[1])
+    if isinstance(step, Line):
+        return replace(step, operand=operands[0], table=operands[1])
+    if isinstance(step, Taken):
+        return replace(step, table=operands[0], place=operands[1])
     return replace(step, operand=operands[0])
 
 
@@ -290,6 +333,28 @@ def first_rows(few: Variable, cell: Variable) -> Variable:
     column = dimshuffle(few, 0)
     made = FirstRows()(column, shape_i(column, 0), shape_i(cell, 0))
     return dimshuffle(made, 0, "x")
+
+
+def unfolded(
+    step: Within | At | Head | Line | Taken, values: Sequence[Variable], cell: Variable
+) -> Variable:
+    """The graph of a step about places and rows; ``cell`` has all elements."""
+    ndim = cell.type.ndim
+    made: Variable
+    if isinstance(step, Within):
+        made = PlacesWithin()(values[step.operand], shape_i(cell, -1))
+    elif isinstance(step, Line):
+        made = PlacesWithin()(values[step.operand], shape_i(values[step.table], 0))
+    elif isinstance(step, Taken):
+        made = values[step.table][dimshuffle(values[step.place], 0)]
+    elif isinstance(step, At):
+        column = dimshuffle(values[step.place], *range(ndim - 1))
+        made = keep_dims(pick(values[step.operand], column), (ndim - 1,), ndim)
+    else:
+        true = core.constant(np.ones(1, "bool"))
+        head = FirstRows()(true, values[step.count], shape_i(cell, 0))
+        made = dimshuffle(head, 0, "x")
+    return made
 
 
 class Rowwise(Op):
@@ -327,7 +392,7 @@ class Rowwise(Op):
                 f"{self}: given {', '.join(given)}, expected {', '.join(dtypes)}"
             )
         flags = [
-            variable.type.broadcastable
+            (True, False) if kind == TABLE else variable.type.broadcastable
             for variable, (_, kind) in zip(inputs, self.program.inputs, strict=True)
             if kind not in (LENGTH, COUNT)
         ]
@@ -368,6 +433,8 @@ class Rowwise(Op):
         """For each axis the length of the first input that has it."""
         given = [
             (shape, each.type.broadcastable)
+            if kind != TABLE
+            else ((1, shape[-1]), (True, False))
             for shape, each, (_, kind) in zip(
                 input_shapes, node.inputs, self.program.inputs, strict=True
             )

@@ -209,4 +209,4 @@ def shape_of(arrays: Sequence[Any], is_one: Sequence[bool]) -> tuple[int, ...]:
         raise GraphValueError(
             f"Together: Input dimension mis-match: {first} and {others[0]}"
         )
-    return first
+    return tuple(first)

@@ -174,11 +174,19 @@ def merge_sign_into_operand(node: Apply) -> Variable | None:
         left, right = match(inner, name) or (None, None)
         if left is None or right is None:
             continue
-        if constant_of(right) is not None:
+        if has_negative(constant_of(right)):
             return call(name, left, negated(right))
-        if constant_of(left) is not None:
+        if has_negative(constant_of(left)):
             return call(name, negated(left), right)
     return None
+
+
+def has_negative(value: Any) -> bool:
+    """Whether a number has a negative in its dtype: an integer 0 has none."""
+    kind: str = "b" if value is None else value.dtype.kind
+    if kind == "i":
+        return value not in (0, np.iinfo(value.dtype).min)
+    return kind not in "bu"
 
 
 @rewrite(phase="simplify", ops=["abs", "square"])

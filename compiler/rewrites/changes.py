@@ -18,6 +18,7 @@ from gpuarray.compiler.rewrites.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (
     call,
+    cast,
     constant_of,
     match,
     negated,
@@ -227,6 +228,6 @@ def add_in_place_of_a_sum(node: Apply, fgraph: FunctionGraph) -> Variable | None
         if found.op.set_instead_of_inc and not is_distinct(found):
             continue
         y, *index = found.inputs[1:]
-        added = y if is_sum else negated(y)
+        added = y if is_sum else negated(cast(y, other.type.dtype))
         return typed(found.op.as_set(False)(other, added, *index), node)
     return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops import rowwise
+from gpuarray.compiler.ops.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
@@ -20,13 +21,16 @@ from gpuarray.compiler.ops.rowwise import (
     LENGTH,
     ONE,
     ROW,
+    TABLE,
     At,
     Fold,
     Head,
+    Line,
     Made,
     Place,
     Program,
     Rowwise,
+    Taken,
 )
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.partition import is_fusible
@@ -89,6 +93,8 @@ class Domain:
             return self.is_link(node)
         if isinstance(node.op, Pick | Within):
             return self.picks(node)
+        if isinstance(node.op, Picks):
+            return takes_rows(node) and self.lead == (False,)
         if isinstance(node.op, FirstRows):
             return is_real(node) and self.is_of_rows(node) and is_plain(node)
         if type(node.op) is not Elemwise or not is_fusible(node) or not is_real(node):
@@ -114,6 +120,21 @@ class Domain:
         """Whether a variable is one number, of no more axes than the elements."""
         flags = variable.type.broadcastable
         return all(flags) and len(flags) <= self.ndim
+
+
+def takes_rows(node: Apply) -> bool:
+    """Whether the node takes rows of a matrix by a vector that only running tells."""
+    if not isinstance(node.op, Picks) or node.op.idx_list != (ARRAY,):
+        return False
+    x, index = node.inputs
+    is_known = isinstance(index, Constant)  # what is out of bounds is told at once
+    is_matrix = x.type.ndim == 2 and not x.type.broadcastable[1]
+    return (
+        is_matrix
+        and index.type.broadcastable == (False,)
+        and not is_known
+        and is_real(node)
+    )
 
 
 def is_plain(node: Apply) -> bool:
@@ -175,7 +196,7 @@ class Composer:
         return self.inputs.index(pair)
 
     def add_input(self, variable: Variable, kind: str) -> None:
-        """Read a length, a count, or a vector with an element for the first rows."""
+        """Read a length, a count, a table, or a vector of the first rows."""
         if (variable, kind) not in self.host:
             column = dimshuffle(variable, 0, "x") if kind == FEW else variable
             self.host[variable, kind] = self.input(column, kind)
@@ -184,6 +205,8 @@ class Composer:
         """What a member reads beside values."""
         if isinstance(node.op, Within):
             self.add_input(node.inputs[1], LENGTH)
+        elif isinstance(node.op, Picks):
+            self.add_input(node.inputs[0], TABLE)
         elif isinstance(node.op, FirstRows):
             x, n, _ = node.inputs
             if x.type.broadcastable == (True,):
@@ -222,6 +245,10 @@ class Composer:
         elif isinstance(op, Pick):
             place = self.place(operands[1])
             results = [self.add(At(operands[0], place, node.outputs[0].type.dtype))]
+        elif isinstance(op, Picks):
+            table = self.host[node.inputs[0], TABLE]
+            line = self.add(Line(operands[0], table))
+            results = [self.add(Taken(table, line, node.outputs[0].type.dtype))]
         elif isinstance(op, FirstRows):
             results = [self.first_rows(node)]
         else:
@@ -272,9 +299,11 @@ class Composer:
 
 
 def values_read(node: Apply) -> list[Variable]:
-    """The inputs whose values a node reads; lengths are not that."""
+    """The inputs whose values a node reads; lengths and tables are not that."""
     if isinstance(node.op, FirstRows):
         return []
+    if isinstance(node.op, Picks):
+        return node.inputs[1:]
     is_with_lengths = isinstance(node.op, BroadcastTo | Within)
     return node.inputs[:1] if is_with_lengths else node.inputs
 

@@ -3,6 +3,8 @@
 A group grows from each such reduction along the edges of the graph: elementwise nodes
 on the elements that are reduced, on the results for each row, and other reductions of
 them. It is one kernel if it reduces twice, or if elements meet what was reduced.
+
+Rows that are taken from a matrix are read where they are; such groups need not reduce.
 """
 
 from __future__ import annotations
@@ -11,16 +13,18 @@ from collections.abc import Iterable, Iterator
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.advanced import Picks
 from gpuarray.compiler.ops.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.rowwise import CELL, ROW
+from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW
 from gpuarray.compiler.rewrites import transposes  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.partition import Partition
+from gpuarray.compiler.rewrites.partition import Partition, is_fusible
 from gpuarray.compiler.rewrites.rowprogram import (
     Composer,
     Domain,
     arange_of,
+    takes_rows,
     values_read,
 )
 
@@ -37,14 +41,15 @@ class Rows:
     def __init__(self, partition: Partition, seed: Apply) -> None:
         self.partition = partition
         self.fgraph = partition.fgraph
-        self.domain = Domain(seed.inputs[0].type.broadcastable[:-1])
+        cells = seed.outputs[0] if isinstance(seed.op, Picks) else seed.inputs[0]
+        self.domain = Domain(cells.type.broadcastable[:-1])
         self.number = partition.of(seed)
         self.known: set[Variable] = set()
         self.note(seed)
 
     def note(self, node: Apply) -> None:
         """Remember the arrays of elements, and the results for rows, of a member."""
-        self.known.update(v for v in node.inputs if self.domain.kind(v) == CELL)
+        self.known.update(v for v in values_read(node) if self.domain.kind(v) == CELL)
         self.known.update(node.outputs)
 
     def grow(self, seed: Apply) -> None:
@@ -87,10 +92,12 @@ class Rows:
         group = self.partition.of(node)
         if group in self.partition.sealed or not self.domain.fits(node):
             return False
-        if self.is_given_to_rows(node):
+        if self.is_given_to_rows(node) or self.is_table(node):
             return False
-        touched = [*node.inputs, *node.outputs]
+        touched = [*values_read(node), *node.outputs]
         kinds = {self.domain.kind(out) for out in node.outputs}
+        if isinstance(node.op, Picks) and not self.is_alone(node):
+            return False
         if kinds == {CELL} or isinstance(node.op, Reduce | Pick):
             if any(v in self.known for v in self.cells(touched)):
                 return True
@@ -105,11 +112,7 @@ class Rows:
         is_tied = not is_one and not isinstance(node.op, FirstRows)
         if is_tied and any(v in self.known for v in node.inputs):
             return True
-        return all(  # a value of each row, or of all, that nothing else reads
-            isinstance(client, Apply) and self.partition.of(client) == self.number
-            for out in node.outputs
-            for client, _ in self.fgraph.clients[out]
-        )
+        return self.is_alone(node)  # a value of each row, or of all
 
     def is_given_to_rows(self, node: Apply) -> bool:
         """Whether the group would read its own result as that of its first rows."""
@@ -117,6 +120,18 @@ class Rows:
         others = [each for each in others if isinstance(each.op, FirstRows)]
         if isinstance(node.op, FirstRows) and node.inputs[0].owner is not None:
             others.append(node.inputs[0].owner)
+        return any(self.partition.of(each) == self.number for each in others)
+
+    def is_table(self, node: Apply) -> bool:
+        """Whether the group would take rows of what it computes itself."""
+        readers = [
+            client
+            for out in node.outputs
+            for client in self.readers(out)
+            if isinstance(client.op, Picks) and client.inputs[0] is out
+        ]
+        owner = node.inputs[0].owner if isinstance(node.op, Picks) else None
+        others = [*readers, *([] if owner is None else [owner])]
         return any(self.partition.of(each) == self.number for each in others)
 
     def cells(self, variables: Iterable[Variable]) -> list[Variable]:
@@ -158,13 +173,39 @@ class Rows:
             self.domain.kind(v) == CELL and arange_of(v, self.domain.ndim) is None
             for v in self.partition.operands(self.number)[0]
         )
-        return has_cells and (meets or self.folds() > 1)
+        takes = [node for node in nodes if isinstance(node.op, Picks)]
+        if any(not self.is_alone(node) for node in takes):
+            return False
+        is_rows = has_cells and (meets or self.folds() > 1)
+        return is_rows or (bool(takes) and not self.suits_others())
+
+    def is_alone(self, node: Apply) -> bool:
+        """Whether members are all that reads the node."""
+        return all(
+            isinstance(client, Apply) and self.partition.of(client) == self.number
+            for out in node.outputs
+            for client, _ in self.fgraph.clients[out]
+        )
+
+    def suits_others(self) -> bool:
+        """Whether a reduction or an elementwise group would take in more than this.
+
+        Such as the columns that it reads, if they are computed for it.
+        """
+        inputs, outputs = self.partition.operands(self.number)
+        return any(
+            all(isinstance(each.op, Reduce) for each in self.readers(out))
+            for out in outputs
+            if out not in self.fgraph.outputs
+        ) or any(is_fusible(v.owner) and self.domain.kind(v) == COLUMN for v in inputs)
 
 
 @graph_pass(phase="fuse")
 def fuse_rows(fgraph: FunctionGraph, log: Log) -> bool:
     """Make programs of reductions over the last axis and what is around them."""
-    seeds = [node for node in fgraph.toposort() if is_seed(node)]
+    order = fgraph.toposort()
+    seeds = [node for node in order if is_seed(node)]
+    seeds += [node for node in order if takes_rows(node)]
     if not seeds:
         return False
     partition = Partition(fgraph)

@@ -303,3 +303,21 @@ def test_numbers_are_ordered_anew_where_no_room_is_left():
     after = [before[0], before[2], before[3], before[1]]
     assert sorted(ranks, key=ranks.get) == after
     assert partition.ranks == sorted(ranks.values())
+
+
+def test_what_is_computed_again_may_be_read_by_several_results():
+    x, w = T.dmatrix("x"), T.dmatrix("w")
+    kept = T.tanh(x)
+    again, product = 1 - kept, T.dot(kept, w)
+    fgraph = FunctionGraph([x, w], [again + product, again * product])
+    rewrites.optimize(fgraph)
+    (node,) = {output.owner for output in fgraph.outputs}
+    assert [str(each.owner.op) for each in node.inputs[1:]] == [
+        "Elemwise{tanh,no_inplace}",
+        "dot",
+    ]
+    a, b = np.eye(2), np.ones((2, 2))
+    first, second = run_graph(fgraph, dict(zip(fgraph.inputs, (a, b), strict=True)))
+    again, product = 1 - np.tanh(a), np.tanh(a) @ b
+    np.testing.assert_allclose(first, again + product)
+    np.testing.assert_allclose(second, again * product)

@@ -156,3 +156,20 @@ def test_the_logarithm_of_a_sum_of_negative_exponents_comes_to_rest(context):
     with config.use(device=context.name):
         f = function([x], T.log(T.exp(-x).sum()))
     np.testing.assert_allclose(f([[1000.0, 1001.0]]), -1000 + np.log1p(np.exp(-1)))
+
+
+@pytest.mark.parametrize("number", [np.int8(0), np.int8(-128), np.uint8(2), True])
+def test_a_sign_does_not_go_into_an_integer_that_has_no_negative(number):
+    c = T.dvector("c")
+    value = values_as_rewritten([c], -(c / T.constant(number)), [1.0, -3.0])
+    with quiet():
+        assert value.tolist() == (-(np.array([1.0, -3.0]) / number)).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool"])
+def test_a_part_that_has_no_negative_is_subtracted(dtype):
+    x, u = T.lvector("x"), T.tensor(dtype, (), "u")
+    zeros = T.zeros_like(T.cast(x, dtype))
+    change = T.inc_subtensor if dtype == "uint8" else T.set_subtensor
+    difference = x - change(zeros[0], u)
+    assert values_as_rewritten([x, u], difference, [5, 6], 1).tolist() == [4, 6]

@@ -276,8 +276,9 @@ def test_places_along_columns_are_no_places_in_rows(first_context, shape):
 
 def test_a_walk_keeps_the_integers_that_it_reads(first_context, monkeypatch):
     def given(self, used):
+        pointer = ffi.typeof("long long *")
         return [
-            ffi.gc(each, spoil) if ffi.typeof(each) is ffi.typeof("long long *") else each
+            ffi.gc(each, spoil) if ffi.typeof(each) is pointer else each
             for each in listed_values(self, used)
         ]
 
@@ -336,3 +337,26 @@ def test_a_program_checks_its_steps_and_gives_their_gradient():
     found = run_graph(graph, dict(zip(graph.inputs, values, strict=True)))
     for got, wanted in zip(found[:2], found[2:], strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-10)
+
+
+def test_shapes_alone_lead_to_each_kernel_that_walks_prepare(first_context):
+    if not first_context.is_cpu:
+        pytest.skip("GPUs run one kernel for most rows, of which one form is prepared")
+
+    def made():
+        info = first_context.cache_info()
+        return info.compiled + info.disk_hits
+
+    x = T.fmatrix("x")
+    before = made()
+    with config.use(device=str(first_context.name)):
+        f = function([x], T.nnet.softmax(x * np.float32(1.3579)))
+    prepared, seen = made(), set()
+    for shape in ((3, 5), (1, 1), (40, 1), (1, 300000)):
+        given = gpuarray.asarray(np.ones(shape, "f4"), context=first_context)
+        with gpuarray.profile(first_context) as found:
+            f(given)
+        seen.update(row.name for row in found.table())
+    kernels = {name for name in seen if name.startswith(("elem", "rows", "columns"))}
+    assert made() == prepared  # the reason why they all are
+    assert len(kernels) == prepared - before

@@ -1,0 +1,340 @@
+"""The kernel of operations that run together: C text.
+
+Each part has blocks of its own. Where a part has a total, a block first computes that
+of its elements: on a GPU items side by side walk along the rows and then fold what they
+have, in an order that shapes alone settle; a processor's item keeps a strip of columns,
+or of what narrow rows are one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.codegen import convert, digest, identity_text, scalar_expression
+from gpuarray.compiler.gpukernels.source import Operand, expression, statements
+from gpuarray.compiler.ops.together import Part, Total
+from gpuarray.dtypes import OFFSET, dtype_to_ctype, work_ctype, work_dtype
+from gpuarray.scalars import SCALARS
+
+THREADS = 256
+PER_BLOCK = 1024
+PER_BLOCK_CPU = 16384
+STRIP = 16
+"""Elements that an item of a processor folds side by side."""
+
+Sources = tuple[str, ...]
+"""Of a part's inputs: ``"array"``, ``"int"``, or the text of a constant."""
+Forms = tuple[tuple[Part, Sources], ...]
+
+
+def numbers_of(
+    dtypes: Sequence[str], sources: Sources, name: str = "i"
+) -> Iterator[tuple[str, Operand]]:
+    """The inputs' kinds, and how a kernel names them."""
+    for index, (source, dtype) in enumerate(zip(sources, dtypes, strict=True)):
+        text = f"{name}{index}"
+        if source == "int":
+            text = convert(text, np.dtype("int64"), np.dtype(dtype))
+            yield source, (text, dtype)
+        else:
+            yield source, (text if source == "array" else source, dtype)
+
+
+def element_sources(part: Part, sources: Sources) -> Sources:
+    """The sources of what a part computes its elements of; a total is an array."""
+    _, rest = part.split(sources)
+    return tuple(rest) if part.total is None else ("array", *rest)
+
+
+@lru_cache(maxsize=256)
+def named_text(forms: Forms, is_cpu: bool) -> tuple[str, str, list[Any]]:
+    """The kernel's text, its name, and the types of its arguments."""
+    writer = Writer(f"together_{digest(repr(forms).encode())}", is_cpu)
+    for part, sources in forms:
+        writer.add(part, sources)
+    lines = [
+        *writer.supports,
+        *writer.folds.values(),
+        f"KERNEL void {writer.name}({', '.join(writer.parameters)}) {{",
+        *(f"  {line}" for line in writer.shared.values()),
+        *(f"  {line}" for line in writer.body),
+        "}",
+    ]
+    return "\n".join(lines), writer.name, writer.types
+
+
+class Writer:
+    """Writes the parts of a kernel; it has state because they share its parameters.
+
+    Of the part being written, ``before`` is computed once, ``mapped`` for each element
+    ``q`` that a total is of, and ``each`` for each element ``p``. ``folds`` are device
+    functions, ``shared`` what the items of a block of a GPU have in common.
+    """
+
+    def __init__(self, name: str, is_cpu: bool) -> None:
+        self.name = name
+        self.is_cpu = is_cpu
+        self.parameters: list[str] = []
+        self.types: list[Any] = []
+        self.supports: dict[str, None] = {}
+        self.folds: dict[tuple[str, str], str] = {}
+        self.shared: dict[str, str] = {}
+        self.body: list[str] = []
+        self.number = 0
+        self.before: list[str] = []
+        self.mapped: list[str] = []
+        self.each: list[str] = []
+
+    def add(self, part: Part, sources: Sources) -> None:
+        """The blocks of one more part."""
+        number = self.number
+        self.before, self.mapped, self.each = [], [], []
+        for index, dtype in enumerate(part.scalar.output_dtypes):
+            self.pointer(f"o{index}", dtype)
+        per = str(PER_BLOCK_CPU if self.is_cpu else PER_BLOCK)
+        fold: list[str] = []
+        if part.total is not None:
+            folded, _ = part.split(sources)
+            fold = self.total(part.total, tuple(folded))
+            self.number_of(f"rows{number}")
+            self.number_of(per := f"per{number}")
+        self.elements(part, element_sources(part, sources))
+        self.number_of(f"n{number}")
+        self.number_of(f"end{number}")
+        begin = f"end{number - 1}" if number else "0"
+        self.body += [
+            f"if ((ga_int)GID_0 >= {begin} && (ga_int)GID_0 < end{number}) {{",
+            *(f"  {line}" for line in self.before),
+            f"  const ga_int n = n{number}, from = ((ga_int)GID_0 - {begin}) * {per};",
+            f"  const ga_int to = n - from < {per} ? n : from + {per};",
+            *(f"  {line}" for line in self.runs(fold)),
+            "}",
+        ]
+        self.number += 1
+
+    def runs(self, fold: list[str]) -> list[str]:
+        """The loops over a block's elements; ``fold`` computes their totals before."""
+        elements = [
+            "#pragma unroll 4",
+            "for (ga_int p = first + (ga_int)LID_0; p < last; p += (ga_int)LDIM_0) {",
+            *(f"  {line}" for line in self.each),
+            "}",
+        ]
+        if not fold or not self.is_cpu:
+            return ["const ga_int first = from, last = to;", *fold, *elements]
+        strip = f"n < {STRIP} ? n : {STRIP}"
+        return [
+            f"const ga_int span = rows{self.number} < 0 ? to - from : {strip};",
+            "for (ga_int first = from; first < to; first += span) {",
+            "  const ga_int last = to - first < span ? to : first + span;",
+            *(f"  {line}" for line in (*fold, *elements)),
+            "}",
+        ]
+
+    def number_of(self, name: str) -> None:
+        """A parameter that is a count of elements, rows or blocks."""
+        self.parameters.append(f"ga_int {name}")
+        self.types.append(np.int32)
+
+    # ---- totals ----
+
+    def total(self, total: Total, sources: Sources) -> list[str]:
+        """What computes the totals of elements ``first`` to ``last``, where rows are.
+
+        Without them the library has computed the totals: then they are an input.
+        """
+        for index, dtype in enumerate(total.map.inputs):
+            is_one = total.is_one[index]
+            place = self.before if is_one else self.mapped
+            names = f"m{index}", f"y{index}", "0" if is_one else "q"
+            self.load(names, sources[index], dtype, place)
+        named = [each for _, each in numbers_of(total.map.inputs, sources, "m")]
+        (mapped,) = total.map.output_dtypes
+        code = statements(total.map, named, mapped)
+        self.supports.update({code.support: None} if code.support else {})
+        ((text, dtype),) = code.results
+        accumulator = work_dtype(np.dtype(total.acc_dtype))
+        call = self.fold(total.monoid, accumulator)
+        value = convert(text, np.dtype(dtype), accumulator)
+        nothing = identity_text(SCALARS[total.monoid], accumulator)
+        ctype = work_ctype(accumulator)
+        lines = [*self.mapped, *code.text.splitlines()]
+        if self.is_cpu:
+            return self.fold_strip(ctype, nothing, lines, call, value)
+        return self.fold_block(ctype, nothing, lines, call, value)
+
+    def fold(self, monoid: str, accumulator: np.dtype[Any]) -> str:
+        """The device function that folds two accumulators."""
+        key = monoid, str(accumulator)
+        name = f"{self.name}_fold{len(self.folds)}"
+        if key in self.folds:
+            name = f"{self.name}_fold{list(self.folds).index(key)}"
+        made = scalar_expression(
+            SCALARS[monoid], [("a", accumulator), ("b", accumulator)]
+        )
+        self.supports.update({made.support: None} if made.support else {})
+        ctype = work_ctype(accumulator)
+        text = convert(made.text, made.dtype, accumulator)
+        self.folds[key] = (
+            f"GA_INLINE {ctype} {name}({ctype} a, {ctype} b) {{ return {text}; }}"
+        )
+        return name
+
+    def fold_block(
+        self, ctype: str, nothing: str, lines: list[str], call: str, value: str
+    ) -> list[str]:
+        """As many items as columns go side by side, the others take other rows."""
+        number, shared = self.number, f"shared_{ctype}"
+        both = f"{call}({shared}[item], {shared}[item + s])"
+        self.shared[ctype] = f"LOCAL_MEM {ctype} {shared}[{THREADS}];"
+        return [
+            f"if (rows{number} >= 0) {{",
+            f"  const ga_int lanes = per{number}, items = (ga_int)LDIM_0;",
+            "  const ga_int item = (ga_int)LID_0, column = from + item % lanes;",
+            f"  {ctype} a = {nothing};",
+            "  if (column < n) {",
+            "    const ga_int step = items / lanes;",
+            "#pragma unroll 4",
+            f"    for (ga_int row = item / lanes; row < rows{number}; row += step) {{",
+            "      const ga_int q = row * n + column;",
+            *(f"      {line}" for line in lines),
+            f"      a = {call}(a, {value});",
+            "    }",
+            "  }",
+            f"  {shared}[item] = a;",
+            "  local_barrier();",
+            "  for (ga_int s = items / 2; s >= lanes; s /= 2) {",
+            f"    if (item < s) {shared}[item] = {both};",
+            "    local_barrier();",
+            "  }",
+            "}",
+        ]
+
+    def fold_strip(
+        self, ctype: str, nothing: str, lines: list[str], call: str, value: str
+    ) -> list[str]:
+        """Neighbours in a row, or in several rows that are narrow, side by side."""
+        number = self.number
+
+        def folded(held: str, width: str) -> list[str]:
+            return [
+                f"  for (ga_int j = 0; j < {width}; j++) {{",
+                "    const ga_int q = at + j;",
+                *(f"    {line}" for line in lines),
+                f"    {held}[j] = {call}({held}[j], {value});",
+                "  }",
+            ]
+
+        # Of whole strips the compiler keeps `b` in registers, which has no other index.
+        return [
+            f"{ctype} a[{STRIP}];",
+            f"if (rows{number} >= 0) {{",
+            f"  const ga_int size = rows{number} * n, narrow = n < {STRIP};",
+            f"  const ga_int width = narrow ? {STRIP} / n * n : last - first;",
+            "  const ga_int step = narrow ? width : n;",
+            "  ga_int at = first;",
+            f"  {ctype} b[{STRIP}];",
+            "#pragma unroll",
+            f"  for (ga_int j = 0; j < {STRIP}; j++) b[j] = {nothing};",
+            f"  if (width == {STRIP})",
+            f"  for (; size - at >= {STRIP}; at += step) {{",
+            "#pragma unroll",
+            *(f"  {line}" for line in folded("b", str(STRIP))),
+            "  }",
+            "#pragma unroll",
+            f"  for (ga_int j = 0; j < {STRIP}; j++) a[j] = b[j];",
+            "  for (; at < size; at += step) {",
+            "    const ga_int left = size - at < width ? size - at : width;",
+            *(f"  {line}" for line in folded("a", "left")),
+            "  }",
+            "  for (ga_int j = width - 1; j >= n; j--)",
+            f"    a[j - n] = {call}(a[j - n], a[j]);",
+            "}",
+        ]
+
+    def folded(self, total: Total) -> None:
+        """The total of the element at ``p``."""
+        number, dtype = self.number, np.dtype(total.dtype)
+        accumulator = work_dtype(np.dtype(total.acc_dtype))
+        made = "a[p - first]"
+        if not self.is_cpu:
+            made = f"shared_{work_ctype(accumulator)}[p - first]"
+        made = convert(made, accumulator, dtype)
+        self.pointer("x0", total.dtype)
+        given = loaded("x0[p]", dtype)
+        self.each.append(
+            f"const {work_ctype(dtype)} i0 = rows{number} < 0 ? {given} : {made};"
+        )
+
+    # ---- elements ----
+
+    def elements(self, part: Part, sources: Sources) -> None:
+        """The statements of a part's elements."""
+        scalar = part.scalar
+        values: list[Operand] = []
+        for index, (source, operand) in enumerate(numbers_of(scalar.inputs, sources)):
+            dtype, is_one = operand[1], part.is_one[index]
+            if part.total is not None and index == 0:
+                self.folded(part.total)
+            else:
+                names = f"i{index}", f"x{index}", "0" if is_one else "p"
+                self.load(names, source, dtype, self.before if is_one else self.each)
+            values.append(operand)
+        ones = list(part.is_one)
+        for at, step in enumerate(scalar.steps):
+            text, support = expression(step, [values[i] for i in step.operands])
+            self.supports.update({support: None} if support else {})
+            ones.append(all(ones[i] for i in step.operands))
+            line = f"const {work_ctype(np.dtype(step.dtype))} t{at} = {text};"
+            (self.before if ones[-1] else self.each).append(line)
+            values.append((f"t{at}", step.dtype))
+        for index, value in enumerate(scalar.outputs):
+            self.each.append(f"o{index}[p] = {stored(*values[value])};")
+
+    def pointer(self, name: str, dtype: str) -> None:
+        """A parameter that is an array, as a pointer to its elements."""
+        ctype = dtype_to_ctype(np.dtype(dtype))
+        given = f"{name}_{self.number}"
+        self.parameters += [f"GLOBAL_MEM {ctype} *{given}", f"ga_size {given}_off"]
+        self.types += [Array, OFFSET]
+        self.before.append(
+            f"GLOBAL_MEM {ctype} *{name} = (GLOBAL_MEM {ctype} *)"
+            f"((GLOBAL_MEM char *){given} + {given}_off);"
+        )
+
+    def load(
+        self, names: tuple[str, str, str], source: str, dtype: str, lines: list[str]
+    ) -> None:
+        """The value of an input, among ``lines`` where it is of an array.
+
+        ``names`` are the value's, the array's, and that of the element's place.
+        """
+        name, array, place = names
+        if source == "int":
+            given = f"{name}_{self.number}"
+            self.parameters.append(f"ga_long {given}")
+            self.types.append(np.int64)
+            self.before.append(f"const ga_long {name} = {given};")
+        elif source == "array":
+            kind = np.dtype(dtype)
+            self.pointer(array, dtype)
+            text = loaded(f"{array}[{place}]", kind)
+            lines.append(f"const {work_ctype(kind)} {name} = {text};")
+
+
+def loaded(text: str, dtype: np.dtype[Any]) -> str:
+    """An element of an array as it is computed with."""
+    is_same = work_dtype(dtype) == dtype
+    return text if is_same else f"{dtype_to_ctype(dtype)}2float({text})"
+
+
+def stored(text: str, name: str) -> str:
+    """A value as an array holds it."""
+    dtype = np.dtype(name)
+    if work_dtype(dtype) == dtype:
+        return text
+    return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"
