@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ class Taken:
 Made = Step | Fold | Place | Within | At | Head | Line | Taken
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """What is computed of each row.
 
@@ -143,12 +144,15 @@ class Program:
                     f"{known} values before it exist"
                 )
 
-    @property
+    def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
+        return Program, (self.inputs, self.steps, self.outputs)
+
+    @cached_property
     def dtypes(self) -> tuple[str, ...]:
         """The dtype of each value."""
         return (*(dtype for dtype, _ in self.inputs), *(s.dtype for s in self.steps))
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """Whether each value is of each element, of each row, or an input of less."""
         found = [ROW if kind == FEW else kind for _, kind in self.inputs]
@@ -162,7 +166,7 @@ class Program:
             found.append(CELL if of_cells else ROW)
         return tuple(found)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[int, ...]:
         """How many times a row is walked before each value is known."""
         found = [0] * len(self.inputs)
