@@ -13,12 +13,16 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from gpuarray._native import check, ffi, lib, prepare
+from gpuarray.codegen import scalar_expression
 from gpuarray.errors import KernelError, LibraryMissing
+from gpuarray.scalars import SCALARS
 
 TESTS = Path(__file__).resolve().parent
 ARCHITECTURES = ("75", "80", "90", "100")
+FLOAT = np.dtype("float32")
 BATCH = 64
 ASSEMBLED = 8
 PROCESSES = min(os.cpu_count() or 1, 8)
@@ -179,3 +183,20 @@ def test_every_source_compiles_for_every_architecture(sources):
         found = list(pool.map(failures, *zip(*jobs, strict=True)))
     texts = [text for texts in found for text in texts]
     assert not texts, "\n\n".join(texts)
+
+
+def size_of_calls(row, count):
+    """The bytes of code of a kernel that calls a row's function so many times."""
+    call = scalar_expression(row, [("x[0]", FLOAT), ("x[1]", FLOAT)])
+    text = " + ".join([call.text.replace("x[1]", f"x[{n}]") for n in range(count)])
+    kernel = f"KERNEL void calls(GLOBAL_MEM ga_float *x) {{ x[0] = {text}; }}"
+    size = ffi.new("size_t *")
+    source = f"{call.support}\n{kernel}".encode()
+    check(lib.gpuarray_cuda_compile(source, b"sm_80", size))
+    return size[0]
+
+
+@pytest.mark.usefixtures("nvrtc")
+@pytest.mark.parametrize("name", ["jv", "iv", "gammainc", "gammaincc"])
+def test_a_large_function_is_there_once_however_often_it_is_called(name):
+    assert size_of_calls(SCALARS[name], 9) < 2 * size_of_calls(SCALARS[name], 1)

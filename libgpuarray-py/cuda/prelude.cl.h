@@ -7,6 +7,8 @@
 #define KERNEL_SIZED(threads, blocks) KERNEL_OF(threads, blocks)
 #define WITHIN_KERNEL static __device__
 #define GA_INLINE static __device__ __forceinline__
+/* Of a function too large for a copy wherever it is called. */
+#define GA_NOINLINE static __device__ __noinline__
 #define GLOBAL_MEM
 #define LOCAL_MEM __shared__
 #define LOCAL_MEM_ARG

@@ -14,6 +14,8 @@
   __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
 #define WITHIN_KERNEL static
 #define GA_INLINE static inline __attribute__((overloadable, always_inline))
+/* Of a function too large for a copy wherever it is called. */
+#define GA_NOINLINE static __attribute__((overloadable, noinline))
 #define GLOBAL_MEM __global
 #define LOCAL_MEM __local
 #define LOCAL_MEM_ARG __local

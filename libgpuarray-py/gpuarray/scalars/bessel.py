@@ -102,7 +102,7 @@ GA_INLINE {t} ga_jv_near({t} v, {t} x) {
   }
   return sum * ga_jv_term(x / 2, v);
 }
-GA_INLINE {t} ga_jv({t} v, {t} x) {
+GA_NOINLINE {t} ga_jv({t} v, {t} x) {
   if (!(fabs(v) <= 1000) || x != x || (x < 0 && v != floor(v)))
     return NAN;
   {t} sign = 1;
@@ -155,7 +155,7 @@ BESSEL_I = (
     + """
 /* The asymptotic expansion where x is large; else the power series, whose sum is scaled
  * down on the way. */
-GA_INLINE {t} ga_iv({t} v, {t} x) {
+GA_NOINLINE {t} ga_iv({t} v, {t} x) {
   if (!(fabs(v) <= 1000) || x != x || (x < 0 && v != floor(v)))
     return NAN;
   {t} sign = 1;

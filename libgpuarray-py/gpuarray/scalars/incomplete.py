@@ -113,7 +113,7 @@ GA_INLINE {t} ga_gamma_small({t} a, {t} x) {
   }
   return -expm1(power) - exp(power) * a * sum;
 }
-GA_INLINE {t} ga_gamma_part({t} a, {t} x, int upper) {
+GA_NOINLINE {t} ga_gamma_part({t} a, {t} x, int upper) {
   if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0) ||
       (a == INFINITY && x == INFINITY))
     return NAN;

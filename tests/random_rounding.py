@@ -1,0 +1,209 @@
+"""How far values may be off because of the roundings before them.
+
+Where two ways to compute one value differ, both are computed again with every rounded
+result moved by a few last digits, up and down: what that changes, another order of
+computing may change, too. So does what no rule settles:
+
+- a float that is cast to an integer too small for it, or a nan;
+- the sign of a nan, or of a 0, that is computed;
+- an inf, or a 0, that is one in float16 alone: kernels compute in float32 and round
+  what they store.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from gpuarray.compiler.graph.core import Constant
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.nnet import LogSoftmax
+from gpuarray.scalars import Scalar
+from random_drawing import Values
+
+SMOOTH = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where"}
+SMOOTH |= {"cast", "true_div"}
+ROUNDING = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+ROUNDING |= {"square": np.square, "true_div": np.divide}
+PRODUCTS = {"mul", "square", "power"}
+WIDER = {"float16": np.float32, "float32": np.float64, "float64": np.longdouble}
+MOVES = {"float16": 2, "float32": 16, "float64": 64}
+WAYS = 8
+ROUNDED = {
+    "Elemwise", "Reduce", "MapReduce", "Dot", "Gemm", "Gemv", "Ger", "BatchedDot",
+    "Softmax", "LogSoftmax", "CumOp", "IncSubtensor", "AdvancedIncSubtensor1",
+    "AdvancedIncSubtensor", "Sum", "Prod",
+}  # fmt: skip
+
+
+class Broken(Exception):
+    """A value that does not exist once roundings go another way, such as an index."""
+
+
+class Moved(Values):
+    """Values with each rounded one some last digits off.
+
+    All down in way 0, all up in way 1, each its own way in others.
+    """
+
+    def __init__(self, known, way):
+        super().__init__(known)
+        self.way = way
+        self.number = 0
+
+    def run(self, node):
+        arrays = [np.asarray(each) for each in self.operands(node)]
+        self.number += 1
+        given = [np.array(each) for each in arrays]
+        if not isinstance(node.op, Elemwise):  # it adds in order
+            given = [self.moved(node, each, arrays) for each in given]
+        try:
+            results = node.op.evaluate(node, given)
+        except (ValueError, IndexError) as error:
+            raise Broken from error
+        for output, result in zip(node.outputs, results, strict=True):
+            result = self.settled(node, np.asarray(result), arrays)
+            result = self.moved(node, result, arrays)
+            self.known.setdefault(output, self.signed(node, result))
+
+    def up(self, value):
+        """Which elements are moved up, the others down."""
+        if self.way < 2:
+            return np.full(value.shape, self.way == 1)
+        rng = np.random.default_rng((self.number, self.way))
+        return rng.random(value.shape) < 0.5
+
+    def settled(self, node, value, arrays):
+        """A result with one of the values that it may have where no rule says which."""
+        if isinstance(node.op, Elemwise) and isinstance(node.op.scalar, Cast):
+            return self.cast(value, arrays[0])
+        if isinstance(node.op, Elemwise) and value.dtype == np.float16:
+            return self.stored(node.op.scalar, value, arrays)
+        return value
+
+    def cast(self, value, given):
+        """Integers of floats, any where one is out of their range."""
+        if value.dtype.kind not in "iu" or given.dtype.kind != "f":
+            return value
+        range_ = np.iinfo(value.dtype)
+        whole = np.trunc(given.astype(np.longdouble))
+        is_one = (whole >= range_.min) & (whole <= range_.max)
+        any_ = [range_.min, range_.max, range_.max // 2, range_.max // 3][self.way % 4]
+        return np.where(is_one, value, np.asarray(any_, value.dtype))
+
+    def stored(self, scalar, value, arrays):
+        """A result in float16, a number where it is inf or 0 but not in float32."""
+        if not isinstance(scalar, Scalar) or self.way % 2 == 0:
+            return value
+        wide = np.asarray(scalar.reference(*(each.astype("f4") for each in arrays)))
+        least, large = np.finfo(np.float16).smallest_subnormal, np.float16(3e4)
+        is_large = np.isinf(value) & np.isfinite(wide)
+        value = np.where(is_large, np.copysign(large, value), value)
+        is_small = (value == 0) & (wide != 0) & ~np.isnan(wide)
+        return np.where(is_small, np.copysign(least, value), value)
+
+    def signed(self, node, value):
+        """A result whose nans and zeros have either sign, if they are computed."""
+        name = type(node.op).__name__
+        if value.dtype.name not in MOVES or name not in ROUNDED or "Subtensor" in name:
+            return value
+        sign = np.where(self.up(value), 1, -1).astype(value.dtype)
+        is_open = np.isnan(value) | (value == 0)
+        return np.where(is_open, np.copysign(value, sign), value)
+
+    def moved(self, node, value, arrays):
+        """A value some last digits off, save where it is exact."""
+        if value.dtype.name not in MOVES or type(node.op).__name__ not in ROUNDED:
+            return value
+        up = self.up(value)
+        size = np.abs(value)
+        if isinstance(node.op, LogSoftmax):  # of x - max(x)
+            size = np.maximum(size, np.abs(arrays[0]))
+        step = np.spacing(size) * MOVES[value.dtype.name]
+        rest = unrounded(node, value, arrays)
+        step = np.maximum(step, rest)
+        step = np.where(up, step, -step).astype(value.dtype)
+        exact = ~np.isfinite(value)
+        if is_arithmetic(node):
+            whole = (np.abs(value) < 1000) & (value == np.rint(value))
+            exact |= whole & (rest == 0) & is_exact(node, value, arrays)
+        return np.where(exact, value, value + step).astype(value.dtype)
+
+
+def name_of(node):
+    """The name of an elementwise row, such as cast; empty if the node is no row."""
+    scalar = node.op.scalar if isinstance(node.op, Elemwise) else None
+    return "cast" if isinstance(scalar, Cast) else getattr(scalar, "name", "")
+
+
+def is_arithmetic(node):
+    if not isinstance(node.op, Elemwise):
+        return not isinstance(node.op, LogSoftmax)
+    return isinstance(node.op.scalar, Composite) or name_of(node) in SMOOTH
+
+
+def is_exact(node, value, arrays):
+    """Where an elementwise row rounds nothing away, as a wider dtype tells."""
+    row = ROUNDING.get(name_of(node))
+    if row is None:
+        return True
+    wider = WIDER[value.dtype.name]
+    return row(*(each.astype(wider) for each in arrays)) == value
+
+
+def unrounded(node, value, arrays):
+    """What a sum with a product may have more: the product need not be rounded first.
+
+    So ``x * x - x * x`` may be what the first product was rounded by.
+    """
+    rest = np.zeros_like(value)
+    if name_of(node) in ("add", "sub"):
+        for operand, array in zip(node.inputs, arrays, strict=True):
+            if operand.owner is not None and name_of(operand.owner) in PRODUCTS:
+                with np.errstate(all="ignore"):
+                    wide = np.spacing(np.abs(array.astype(value.dtype)))
+                rest = np.maximum(rest, np.where(array == 0, 0, wide))
+    return np.where(np.isfinite(rest), rest, 0)
+
+
+class Uncertain:
+    """How far values may be off, given those of some variables."""
+
+    def __init__(self, known):
+        self.known = known
+        self.ways = [Moved(known, way) for way in range(WAYS)]
+
+    def spread(self, variable, base):
+        """How far a variable moves from ``base``; infinite where it may do anything.
+
+        One number, infinity, where its shape may be another as well.
+        """
+        spread = np.zeros(np.shape(base))
+        if isinstance(variable, Constant):
+            return spread
+        for way in self.ways:
+            try:
+                value = way.of(variable)
+            except Broken:
+                return np.array(np.inf)
+            if np.shape(value) != np.shape(base):
+                return np.array(np.inf)
+            with np.errstate(all="ignore"):
+                off = np.abs(wide(value) - wide(base))
+            off = np.where(same(value, base), 0, off)
+            spread = np.maximum(spread, np.where(np.isnan(off), np.inf, off))
+        return spread
+
+
+def most(*spreads):
+    """The larger spread, of each element where all have the shape."""
+    anything = [each for each in spreads if each.ndim == 0 and np.isinf(each)]
+    return anything[0] if anything else np.maximum.reduce(spreads)
+
+
+def wide(array):
+    array = np.asarray(array)
+    return array.astype(complex if array.dtype.kind == "c" else float)
+
+
+def same(a, b):
+    with np.errstate(all="ignore"):
+        return (a == b) | ((a != a) & (b != b))
