@@ -201,7 +201,9 @@ def main(arguments: list[str] | None = None) -> None:
         bar.said,
     )
     run = Run(plan, given.only, bar)
-    before = given.json and given.add and given.json.exists() and report.read(given.json)
+    before = (
+        given.json and given.add and given.json.exists() and report.read(given.json)
+    )
     kept = before["rows"] if before else {}
     found = machine(ctx, given.commit, set(pythons.values())) | {"rounds": given.rounds}
 
