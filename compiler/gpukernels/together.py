@@ -45,8 +45,8 @@ MOST_FOLDED = 1 << 18
 """Elements beyond which a total is left to the library, which shares out rows, too."""
 MOST_FOLDED_CPU = 1 << 16
 """The same on processors, whose strips of long rows are far apart."""
-FEW_STEPS, MOST_STEPS = 8, 32
-"""Rows that an item of a GPU should fold, and folds at most."""
+STEPS = 8
+"""Rows that an item of a GPU folds at most: it waits for each."""
 SECTOR = 8
 """Columns that a block of a GPU reads at least, unless there are so many rows."""
 _INT64 = dtype_to_typecode("int64")
@@ -241,13 +241,12 @@ def columns_of(rows: int, columns: int, context: Context) -> int:
         return width * max(1, PER_BLOCK_CPU // max(1, rows * width))
     threads = threads_of(context)
     lanes = min(threads, 1 << max(0, columns - 1).bit_length())
-    while lanes > SECTOR and (
-        rows * lanes > FEW_STEPS * threads or columns < lanes * context.processors
+    while lanes > 1 and (
+        rows * lanes > STEPS * threads
+        or (lanes > SECTOR and columns < lanes * context.processors)
     ):
         lanes //= 2
-    while lanes > 1 and rows * lanes > MOST_STEPS * threads:
-        lanes //= 2
-    return lanes if rows * lanes <= MOST_STEPS * threads else 0
+    return lanes if rows * lanes <= STEPS * threads else 0
 
 
 def whole_arrays(part: Part | Total, given: Sequence[Any]) -> list[Any]:

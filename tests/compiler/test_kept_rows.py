@@ -91,9 +91,10 @@ def test_kept_rows_have_the_values_of_rows_that_are_read_again(
             expected = results(name, dtype, first_context, values)
         assert forms.pop().kept == 0
         forms.clear()
-        exact = form.lanes == 256  # other items add in another order
+        # Other items add in another order, and CUDA contracts products and sums.
+        exact = form.lanes == 256 and first_context.kind != "cuda"
         for ours, theirs in zip(got, expected, strict=True):
-            tolerance = 0 if exact else 1e-6
+            tolerance = 0 if exact else 1e-5
             np.testing.assert_allclose(ours, theirs, tolerance, tolerance)
 
 
