@@ -333,8 +333,9 @@ def progress(total: int, report: Report) -> Iterator[int]:
 def run(names: list[str], operations: int, seed: int, limit: int) -> list[str]:
     """Run the operations; what went wrong, a line each.
 
-    The second half repeats the first, so that it compiles no kernel: it may not make
-    the process grow.
+    All thirds are the same operations, and begin with empty pools, so that the same are
+    refused; the first keeps something of its own besides, such as what errors are told
+    with. The last compiles no kernel: it may not make the process grow.
     """
     contexts = [gpuarray.context(name) for name in names]
     for context in contexts:
@@ -343,10 +344,12 @@ def run(names: list[str], operations: int, seed: int, limit: int) -> list[str]:
     large = 10 * limit * len(contexts) // (ALIVE // 20)
     problems: list[str] = []
     refused = settled = 0
-    for _ in range(2):
+    for _ in range(3):
+        for context in contexts:
+            context.trim()
         settled = resident()
         stress = Stress(contexts, seed, elements=large // 4)
-        for _ in progress(operations // 2, stress.report):
+        for _ in progress(operations // 3, stress.report):
             stress.step()
             if len(stress.report.wrong) >= 5:
                 break
