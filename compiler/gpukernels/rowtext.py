@@ -11,7 +11,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.codegen import (
+    convert,
+    identity_text,
+    loaded,
+    rounded,
+    scalar_expression,
+)
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
@@ -127,10 +133,7 @@ class Writer:
 
     def working(self, value: int, text: str) -> str:
         """The text of an input's element in the type that it is computed in."""
-        dtype = np.dtype(self.program.dtypes[value])
-        if work_dtype(dtype) == dtype:
-            return text
-        return f"{dtype_to_ctype(dtype)}2float({text})"
+        return loaded(text, np.dtype(self.program.dtypes[value]))
 
     def step(self, value: int) -> str:
         """The statement of a step that is no fold."""
@@ -362,10 +365,7 @@ class Writer:
         """The statement that stores an output."""
         value = self.program.outputs[number]
         text, dtype = self.operand(value)
-        kind = np.dtype(dtype)
-        if work_dtype(kind) != kind:
-            text = f"ga_float2{dtype_to_ctype(kind).removeprefix('ga_')}({text})"
-        return f"o{number}_[{at}] = {text};"
+        return f"o{number}_[{at}] = {rounded(text, np.dtype(dtype))};"
 
     def finish(self) -> list[str]:
         """The outputs of the row."""

@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
-from gpuarray.codegen import convert, digest, identity_text, scalar_expression
+from gpuarray.codegen import (
+    convert,
+    digest,
+    identity_text,
+    loaded,
+    rounded,
+    scalar_expression,
+)
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.together import Part, Total
 from gpuarray.dtypes import OFFSET, dtype_to_ctype, work_ctype, work_dtype
@@ -293,7 +300,8 @@ class Writer:
             (self.before if ones[-1] else self.each).append(line)
             values.append((f"t{at}", step.dtype))
         for index, value in enumerate(scalar.outputs):
-            self.each.append(f"o{index}[p] = {stored(*values[value])};")
+            text, dtype = values[value]
+            self.each.append(f"o{index}[p] = {rounded(text, np.dtype(dtype))};")
 
     def pointer(self, name: str, dtype: str) -> None:
         """A parameter that is an array, as a pointer to its elements."""
@@ -324,17 +332,3 @@ class Writer:
             self.pointer(array, dtype)
             text = loaded(f"{array}[{place}]", kind)
             lines.append(f"const {work_ctype(kind)} {name} = {text};")
-
-
-def loaded(text: str, dtype: np.dtype[Any]) -> str:
-    """An element of an array as it is computed with."""
-    is_same = work_dtype(dtype) == dtype
-    return text if is_same else f"{dtype_to_ctype(dtype)}2float({text})"
-
-
-def stored(text: str, name: str) -> str:
-    """A value as an array holds it."""
-    dtype = np.dtype(name)
-    if work_dtype(dtype) == dtype:
-        return text
-    return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"

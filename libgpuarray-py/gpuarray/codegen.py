@@ -19,6 +19,7 @@ from gpuarray.dtypes import Casting as Casting
 from gpuarray.dtypes import (
     as_dtype,
     as_numpy_knows,
+    dtype_to_ctype,
     kind_of,
     parts_dtype,
     result_type,
@@ -293,3 +294,25 @@ def _integer(value: int) -> str:
     if value > 2**63 - 1:
         return f"{value}UL"
     return f"{value}" if abs(value) < 2**31 else f"{value}L"
+
+
+def loaded(text: str, dtype: DType) -> str:
+    """An element of an array in the type that it is computed in.
+
+    >>> loaded("x[0]", np.dtype("float16")), loaded("x[0]", np.dtype("float32"))
+    ('ga_half2float(x[0])', 'x[0]')
+    """
+    if work_dtype(dtype) == dtype:
+        return text
+    return f"{dtype_to_ctype(dtype)}2float({text})"
+
+
+def rounded(text: str, dtype: DType) -> str:
+    """A value in the type that an array keeps it in.
+
+    >>> rounded("v", np.dtype("float16")), rounded("v", np.dtype("float32"))
+    ('ga_float2half(v)', 'v')
+    """
+    if work_dtype(dtype) == dtype:
+        return text
+    return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"

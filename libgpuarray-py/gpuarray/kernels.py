@@ -18,6 +18,7 @@ from gpuarray.apply import (
 )
 from gpuarray.array import Array
 from gpuarray.base import BaseArray
+from gpuarray.codegen import loaded, rounded
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import (
@@ -308,7 +309,7 @@ class ElementwiseKernel:
             if not array:
                 head.append(f"{ctype} {name}_given")
                 kinds.append(dtype)
-                value = _loaded(f"{name}_given", dtype)
+                value = loaded(f"{name}_given", dtype)
                 moves.append(f"  const {work_ctype(dtype)} {name} = {value};")
                 continue
             pointer = name if one.is_array else f"{name}_all"
@@ -318,10 +319,10 @@ class ElementwiseKernel:
             cast = f"(GLOBAL_MEM {ctype} *)((GLOBAL_MEM char *){pointer}"
             moves.append(f"  {pointer} = {cast} + {pointer}_off);")
             if not one.is_array:
-                value = _loaded(f"{pointer}[i]", dtype)
+                value = loaded(f"{pointer}[i]", dtype)
                 before.append(f"    {work_ctype(dtype)} {name} = {value};")
                 if one in self._outs:
-                    after.append(f"    {pointer}[i] = {_rounded(name, dtype)};")
+                    after.append(f"    {pointer}[i] = {rounded(name, dtype)};")
         text = with_types(self.operation, types)
         body = "\n".join(
             [
@@ -343,15 +344,3 @@ class ElementwiseKernel:
 
     def __repr__(self) -> str:
         return f"<gpuarray kernel {self.name!r}>"
-
-
-def _loaded(text: str, dtype: DType) -> str:
-    if work_dtype(dtype) == dtype:
-        return text
-    return f"{dtype_to_ctype(dtype)}2float({text})"
-
-
-def _rounded(text: str, dtype: DType) -> str:
-    if work_dtype(dtype) == dtype:
-        return text
-    return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"
