@@ -10,14 +10,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
-    COLUMN,
     Fold,
     Program,
     Taken,
-    operands_of,
 )
 from gpuarray.dtypes import work_ctype, work_dtype
 
@@ -37,7 +35,7 @@ def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
     The elements are rounded up to 8 numbers between powers of 2, so that few kernels
     serve all lengths, and most of what an item does need not ask where the row ends.
     """
-    words = max(map(_words(program), kept_values(program)), default=0)
+    words = _most_words(program)
     for lanes in (BLOCK, 2 * BLOCK, 4 * BLOCK):
         share = -(-length // lanes)
         if lanes > threads or words == 0 or share <= CACHED:
@@ -80,12 +78,12 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     known: frozenset[int] = frozenset()
     found = []
     for number, wanted in enumerate(walks[:-1]):
-        made, _ = _reached(program, kinds, wanted, known)
+        made, _ = reached(program, wanted, known)
         there = known | {value for value in made if kinds[value] == CELL}
         given = {value for value in there if value in inputs or value in known}
         later = [value for rest in walks[number + 1 :] for value in rest]
-        choices = [_reached(program, kinds, later, at)[1] for at in (there, given)]
-        known = frozenset(min(choices, key=_words(program)))
+        choices = [reached(program, later, at)[1] for at in (there, given)]
+        known = frozenset(min(choices, key=lambda values: _words(program, values)))
         found.append(known)
     return tuple(found)
 
@@ -104,38 +102,15 @@ def _walks(program: Program) -> list[list[int]]:
     return [*found, [v for v in program.outputs if kinds[v] == CELL]]
 
 
-def _reached(
-    program: Program,
-    kinds: Sequence[str],
-    wanted: Iterable[int],
-    known: Collection[int],
-) -> tuple[set[int], set[int]]:
-    """The values of elements computed for others, and those known that they read."""
-    made: set[int] = set()
-    read: set[int] = set()
-    stack = list(wanted)
-    while stack:
-        value = stack.pop()
-        if value in made or kinds[value] not in (CELL, COLUMN):
-            continue
-        if value in known:
-            read.add(value)
-            continue
-        made.add(value)
-        if value >= len(program.inputs):
-            stack.extend(operands_of(program.steps[value - len(program.inputs)]))
-    return made, read
-
-
-class _words:
+def _words(program: Program, values: Iterable[int]) -> int:
     """How many words of 4 bytes an element of some values takes."""
+    dtypes = (work_dtype(np.dtype(program.dtypes[value])) for value in values)
+    return sum(-(-dtype.itemsize // 4) for dtype in dtypes)
 
-    def __init__(self, program: Program) -> None:
-        self.dtypes = program.dtypes
 
-    def __call__(self, values: Iterable[int]) -> int:
-        dtypes = (work_dtype(np.dtype(self.dtypes[value])) for value in values)
-        return sum(-(-dtype.itemsize // 4) for dtype in dtypes)
+def _most_words(program: Program) -> int:
+    """The words that are kept of an element between two walks at most."""
+    return max((_words(program, kept) for kept in kept_values(program)), default=0)
 
 
 class Kept(Writer):
@@ -144,7 +119,7 @@ class Kept(Writer):
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
         self.block = form.lanes
-        words = form.kept * max(map(_words(program), kept_values(program)))
+        words = form.kept * _most_words(program)
         others = REGISTERS if len(program.steps) <= SIMPLE else 2 * REGISTERS
         blocks = max(1, FILE // (form.lanes * (words + others)))
         self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
@@ -173,7 +148,7 @@ class Kept(Writer):
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
         """The statements for the wanted values of the element at ``p``."""
         asked = list(wanted)
-        _, read = _reached(self.program, self.kinds, asked, known)
+        _, read = reached(self.program, asked, known)
         return [
             *(f"const {self.ctype(v)} v{v} = k{v}[j];" for v in sorted(read)),
             *super().cells(asked, known),

@@ -202,22 +202,12 @@ class Writer:
 
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
         """The statements for the wanted values of the element at ``p``, save known."""
-        needed: set[int] = set()
-        stack = list(wanted)
-        while stack:
-            value = stack.pop()
-            if value in needed or value in known:
-                continue
-            if self.kinds[value] not in (CELL, COLUMN):
-                continue
-            needed.add(value)
-            if value >= self.count:
-                stack.extend(operands_of(self.program.steps[value - self.count]))
+        made, _ = reached(self.program, wanted, known)
         return [
             self.loaded(value, self.element(value))
             if value < self.count
             else self.step(value)
-            for value in sorted(needed)
+            for value in sorted(made)
         ]
 
     # ---- the parts of the kernel ----
@@ -437,3 +427,26 @@ class Writer:
 def reports(program: Program) -> bool:
     """Whether a program may find a place that is in no row."""
     return any(isinstance(step, Within | Line) for step in program.steps)
+
+
+def reached(
+    program: Program,
+    wanted: Iterable[int],
+    known: Collection[int],
+) -> tuple[set[int], set[int]]:
+    """The values of elements computed for others, and those known that they read."""
+    kinds, count = program.kinds, len(program.inputs)
+    made: set[int] = set()
+    read: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        value = stack.pop()
+        if value in made or kinds[value] not in (CELL, COLUMN):
+            continue
+        if value in known:
+            read.add(value)
+            continue
+        made.add(value)
+        if value >= count:
+            stack.extend(operands_of(program.steps[value - count]))
+    return made, read
