@@ -5,6 +5,7 @@ result moved by a few last digits, up and down: what that changes, another order
 computing may change, too. So does what no rule settles:
 
 - a float that is cast to an integer too small for it, or a nan;
+- whether a BLAS skips a factor 0, so that inf * 0 or nan * 0 adds nothing;
 - the sign of a nan, or of a 0, that is computed;
 - an inf, or a 0, that is one in float16 alone: kernels compute in float32 and round
   what they store.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import LogSoftmax
 from gpuarray.scalars import Scalar
 from random_drawing import Values
@@ -75,6 +77,8 @@ class Moved(Values):
         """A result with one of the values that it may have where no rule says which."""
         if isinstance(node.op, Elemwise) and isinstance(node.op.scalar, Cast):
             return self.cast(value, arrays[0])
+        if isinstance(node.op, Dot):
+            return self.product(value, *arrays)
         if isinstance(node.op, Elemwise) and value.dtype == np.float16:
             return self.stored(node.op.scalar, value, arrays)
         return value
@@ -88,6 +92,15 @@ class Moved(Values):
         is_one = (whole >= range_.min) & (whole <= range_.max)
         any_ = [range_.min, range_.max, range_.max // 2, range_.max // 3][self.way % 4]
         return np.where(is_one, value, np.asarray(any_, value.dtype))
+
+    def product(self, value, a, b):
+        """Sums of products, where a factor 0 of inf or nan may have been skipped."""
+        if value.dtype.kind not in "fc" or self.way % 2 == 0:
+            return value
+        skipped = np.dot(~np.isfinite(a) * 1.0, (b == 0) * 1.0)
+        skipped += np.dot((a == 0) * 1.0, ~np.isfinite(b) * 1.0)
+        other = np.where(np.isnan(value), 0, np.nan).astype(value.dtype)
+        return np.where(skipped > 0, other, value)
 
     def stored(self, scalar, value, arrays):
         """A result in float16, a number where it is inf or 0 but not in float32."""

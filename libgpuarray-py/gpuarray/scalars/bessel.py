@@ -165,7 +165,7 @@ GA_NOINLINE {t} ga_iv({t} v, {t} x) {
     v = fabs(v);
   }
   x = fabs(x);
-  if (x > 1500)
+  if (x > 1400)
     return sign * INFINITY;
   {t} sum = 1, term = 1, scale = 0;
   if (x >= 30 && x >= v * v) {
@@ -314,7 +314,7 @@ def _iv(v, x):
     sign = -1 if v == math.floor(v) and x < 0 and v % 2 else 1
     v = abs(v) if v == math.floor(v) else v
     x = abs(x)
-    if x > 1500:
+    if x > 1400:
         return sign * math.inf
     total = term = 1.0
     if x >= 30 and x >= v * v:
