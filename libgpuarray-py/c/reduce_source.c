@@ -330,8 +330,9 @@ static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "      if (mode & 1) {\n");
   add_row_element(sb, spec, "y@[p]", nr);
   if (ga__reduce_is_pick(spec)) {
+    ga__strbuf_add(sb, ga__rows_pick_vectors);
     ga__strbuf_add(sb, ga__rows_pick_loop);
-    ga__strbuf_add(sb, "      } else {\n");
+    ga__strbuf_add(sb, "#endif\n      } else {\n");
     add_row_element(sb, spec, STRIDED("y", "r"), nr);
     ga__strbuf_add(sb, ga__rows_pick_loop);
     ga__strbuf_add(sb, "      }\n");
@@ -476,7 +477,7 @@ static void add_kernel(ga_strbuf *sb, const ga_reduce_spec *spec,
   const bool rows = kind == GA_REDUCE_ROWS;
   add_sizes(sb, spec, &shape);
   ga__reduce_add_functions(sb, spec);
-  if (spec->is_cpu)
+  if (spec->is_cpu && (rows || !ga__reduce_is_pick(spec)))
     ga__reduce_add_vectors(sb, spec);
   add_parameters(sb, spec, nk, nr);
   add_addresses(sb, spec, rows ? nk : nk - 1, nr);

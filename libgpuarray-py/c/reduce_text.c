@@ -114,10 +114,53 @@ const char ga__rows_vectors[] =
     "#else\n";
 
 /* Of a pick, for one item: chunks have their greatest value found, and only in the one
- * that has the row's its place is looked for. Positions ascend. A chunk's last elements
- * are looked at with some that come before them, which are not greater than `best`.
- * The bounds are such that the compiler does not know them: then it makes vectors of
- * the loops, which it would unroll. */
+ * that first has the row's its place is looked for. Positions ascend. A row's last
+ * elements are looked at with some that come before them. */
+const char ga__rows_pick_vectors[] =
+    "#if defined(RD_MANY) && GA_WARP_SIZE == 1\n"
+    "        if (i < inner_to) {\n"
+    "          const RD_INT last = inner_to - 16;\n"
+    "          RD_KEY best = RD_ACC_KEY(RD_ELEMENT(i));\n"
+    "          RD_INT found = i;\n"
+    "          if (i <= last) {\n"
+    "            RD_MANY bests = best;\n"
+    "            for (; i < inner_to; i += 16 * 16) {\n"
+    "              const RD_INT stop = i + 16 * 16;\n"
+    "              RD_MANY run = bests;\n"
+    "              if (stop <= inner_to) {\n"
+    "#pragma unroll\n"
+    "                for (int p = 0; p < 16 * 16; p += 16)\n"
+    "                  run = RD_GREATER(run, RD_MANY_AT(y0 + i + p));\n"
+    "              } else {\n"
+    "                for (RD_INT p = i; p <= last; p += 16)\n"
+    "                  run = RD_GREATER(run, RD_MANY_AT(y0 + p));\n"
+    "                run = RD_GREATER(run, RD_MANY_AT(y0 + last));\n"
+    "              }\n"
+    "              if (RD_ANY_PASSES(bests, run)) {\n"
+    "                RD_KEY keys[16];\n"
+    "                vstore16(run, 0, keys);\n"
+    "                for (int v = 0; v < 16; v++)\n"
+    "                  best = RD_PASSES(best, keys[v]) ? keys[v] : best;\n"
+    "                bests = best;\n"
+    "                found = i;\n"
+    "              }\n"
+    "            }\n"
+    "            while (found <= last && RD_ALL_PASS(RD_MANY_AT(y0 + found), bests))\n"
+    "              found += 16;\n"
+    "          } else {\n"
+    "            for (; i < inner_to; i++) {\n"
+    "              const RD_KEY x = RD_ACC_KEY(RD_ELEMENT(i));\n"
+    "              best = RD_PASSES(best, x) ? x : best;\n"
+    "            }\n"
+    "          }\n"
+    "          while (RD_PASSES(RD_ACC_KEY(RD_ELEMENT(found)), best)) found++;\n"
+    "          acc[0] = RD_COMBINE(acc[0], RD_ELEMENT(found));\n"
+    "        }\n"
+    "#else\n";
+
+/* The same where the texts are not known to hold for vectors. The bounds are such that
+ * the compiler does not know them: then it makes vectors of the loops, which it would
+ * unroll. */
 const char ga__rows_pick_loop[] =
     "        if (i < inner_to) {\n"
     "          const RD_INT many = RD_VECTOR - 1 + lanes;\n"

@@ -7,9 +7,9 @@
 extern const char ga__reduce_head[];
 
 /* Along rows: the block, the loop over elements one by one, before it on a CPU vectors,
- * and there also that of a pick, the end. */
+ * and there also those of a pick, the end. */
 extern const char ga__rows_begin[], ga__rows_vectors[], ga__rows_loop[],
-    ga__rows_loop_end[], ga__rows_pick_loop[], ga__rows_end[];
+    ga__rows_loop_end[], ga__rows_pick_vectors[], ga__rows_pick_loop[], ga__rows_end[];
 /* The packets of a GPU before the loop: `runs`, or `picks` with GA_REDUCTION_FIRST,
  * between the others. */
 extern const char ga__rows_packets[], ga__rows_runs[], ga__rows_picks[],

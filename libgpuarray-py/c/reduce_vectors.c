@@ -50,6 +50,25 @@ static bool is_input(const char *map, const char *name, const char *type) {
           strcmp(map + 1 + length, ")") == 0);
 }
 
+/* Writes whether a goes before b, if the spec is of the greatest or the least element
+ * (and of its position, for a pick); else false. */
+static bool find_order(char *to, size_t size, const ga_reduce_spec *spec) {
+  const gpureduction_component *own = &spec->components[0];
+  const int results = ga__reduce_is_pick(spec) ? GA_EXTREMUM_BOTH : GA_EXTREMUM_VALUE;
+  for (int smallest = 0; smallest < 2 && spec->preamble != NULL; smallest++) {
+    ga_extremum one;
+    if (ga__extremum_spec(&one, own->typecode, smallest, results) != GA_NO_ERROR ||
+        strcmp(spec->preamble, one.preamble) != 0 ||
+        strcmp(own->combine, one.combine) != 0 ||
+        strcmp(spec->components[spec->n_components - 1].combine, one.combine) != 0)
+      continue;
+    const char *order = strstr(one.preamble, "return ") + strlen("return ");
+    snprintf(to, size, "%.*s", (int)strcspn(order, ";"), order);
+    return true;
+  }
+  return false;
+}
+
 /* Writes the combination of vectors a and b; false where it is not known to hold. */
 static bool find_combination(char *to, size_t size, const ga_reduce_spec *spec) {
   static const char *const known[] = {"a + b", "a * b", "a > b ? a : b",
@@ -60,25 +79,18 @@ static bool find_combination(char *to, size_t size, const ga_reduce_spec *spec) 
       snprintf(to, size, "%s", known[i]);
       return true;
     }
-  for (int smallest = 0; smallest < 2 && spec->preamble != NULL; smallest++) {
-    ga_extremum one;
-    if (ga__extremum_spec(&one, own->typecode, smallest, GA_EXTREMUM_VALUE) !=
-            GA_NO_ERROR ||
-        strcmp(spec->preamble, one.preamble) != 0 ||
-        strcmp(own->combine, one.combine) != 0)
-      continue;
-    const char *order = strstr(one.preamble, "return ") + strlen("return ");
-    snprintf(to, size, "(%.*s) ? a : b", (int)strcspn(order, ";"), order);
-    return true;
-  }
-  return false;
+  char order[160];
+  if (!find_order(order, sizeof order, spec))
+    return false;
+  snprintf(to, size, "(%s) ? a : b", order);
+  return true;
 }
 
 /* The dtype of the elements, if there is one array of them and no more to be done than
  * to convert them; or -1. */
 static int plain_input(const ga_reduce_spec *spec) {
   const gpureduction_component *own = &spec->components[0];
-  if (spec->n_components > 1 || spec->n != 1)
+  if (spec->n_components != 1 + (unsigned int)ga__reduce_is_pick(spec) || spec->n != 1)
     return -1;
   if (spec->is_parts)
     return own->typecode;
@@ -91,18 +103,30 @@ static int plain_input(const ga_reduce_spec *spec) {
 }
 
 void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec) {
-  char combination[200];
+  char text[200];
+  const bool pick = ga__reduce_is_pick(spec);
   const int own = spec->components[0].typecode, input = plain_input(spec);
   const char *type = vector_name(own), *stored = many_to_float(input);
   if (own == GA_BOOL || type == NULL ||
       (vector_name(input) == NULL && stored == NULL) ||
-      !find_combination(combination, sizeof combination, spec))
+      !(pick ? find_order : find_combination)(text, sizeof text, spec))
     return;
   ga__strbuf_addf(sb,
-                  "%s"
-                  "#define RD_MANY %s16\n#define RD_MANY_AT(p) convert_%s16(%s)\n"
-                  "GA_INLINE RD_MANY RD_COMBINE(RD_MANY a, RD_MANY b) {\n"
-                  "  return %s;\n}\n",
+                  "%s#define RD_MANY %s16\n#define RD_MANY_AT(p) convert_%s16(%s)\n",
                   stored == NULL ? "" : stored, type, type,
-                  stored == NULL ? "vload16(0, p)" : "ga_many2float(p)", combination);
+                  stored == NULL ? "vload16(0, p)" : "ga_many2float(p)");
+  if (pick)
+    ga__strbuf_addf(sb,
+                    "GA_INLINE RD_MANY RD_GREATER(RD_MANY b, RD_MANY a) {\n"
+                    "  return (%s) ? a : b;\n}\n"
+                    "GA_INLINE int RD_ANY_PASSES(RD_MANY b, RD_MANY a) {\n"
+                    "  return any(%s);\n}\n"
+                    "GA_INLINE int RD_ALL_PASS(RD_MANY b, RD_MANY a) {\n"
+                    "  return all(%s);\n}\n",
+                    text, text, text);
+  else
+    ga__strbuf_addf(sb,
+                    "GA_INLINE RD_MANY RD_COMBINE(RD_MANY a, RD_MANY b) {\n"
+                    "  return %s;\n}\n",
+                    text);
 }

@@ -36,9 +36,10 @@ const char *ga__reduce_component_type(const ga_reduce_spec *spec, unsigned int k
  * element; a pick's takes it if it is `fresh`. */
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec);
 
-/* Of a CPU: adds RD_MANY, 16 accumulators,
- * RD_MANY_AT(p), the maps of as many elements from p on, and RD_COMBINE of both;
- * nothing where the texts are not known to hold for vectors. */
+/* Of a CPU: adds RD_MANY, 16 accumulators, RD_MANY_AT(p), the maps of as many elements
+ * from p on, and RD_COMBINE of both; nothing where the texts are not known to hold for
+ * vectors. Of a pick they are keys, with RD_GREATER for RD_COMBINE, and with
+ * RD_ANY_PASSES and RD_ALL_PASS, of which RD_PASSES holds for any or for all. */
 void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec);
 
 /* Adds RD_RUN, the type of what a run of packets is accumulated in, RD_RUN_NOTHING,
