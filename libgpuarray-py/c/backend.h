@@ -345,8 +345,14 @@ typedef struct ga_backend {
 
   /* (optional, all or none) Work recorded once and queued again as one. What this
    * thread launches, copies, fills and multiplies between begin and end is recorded and
-   * not queued; nothing else may be done meanwhile, and end is called in every case. */
-  int (*graph_begin)(void *device);
+   * not queued; nothing else may be done meanwhile, and end is called in every case.
+   * Each command waits for the one before it. With `lanes`, of which there may be
+   * graph_lanes, graph_next is called before each, with those that it waits for,
+   * counted from 0; products of different lanes need not wait for each other. */
+  unsigned int graph_lanes; /* 0: no graph_next */
+  int (*graph_begin)(void *device, unsigned int lanes);
+  int (*graph_next)(void *device, unsigned int n, const unsigned int *after,
+                    unsigned int lane);
   int (*graph_end)(void **graph, void *device);
   int (*graph_launch)(void *device, void *graph);
   void (*graph_free)(void *device, void *graph);

@@ -1,5 +1,5 @@
 /* The replay of a tape: command by command, or as a graph where its memory stays. */
-#include "c/tape_state.h"
+#include "c/tape_branches.h"
 
 #include <string.h>
 
@@ -142,14 +142,21 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
   return GA_NO_ERROR;
 }
 
-/* Each command has the label of the step it was recorded for. */
-static int queue_commands(ga_tape *tape, const ga_binding *bindings) {
+/* Each command has the label of the step it was recorded for. In a recording that
+ * branches it waits for those that `order` lists only. */
+static int queue_commands(ga_tape *tape, const ga_binding *bindings,
+                          const ga_branches *order) {
   const char *own = ga__label();
   int status = GA_NO_ERROR;
   for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR; i++) {
     command *c = &tape->commands[i];
     ga__label_swap(*c->label ? c->label : own);
-    status = replay_command(tape, c, bindings);
+    if (order != NULL && order->lanes > 0)
+      status = tape->context->backend->graph_next(
+          ga__queue_device(tape->context), order->first[i + 1] - order->first[i],
+          order->after + order->first[i], order->lane[i]);
+    if (status == GA_NO_ERROR)
+      status = replay_command(tape, c, bindings);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;
   }
   ga__label_swap(own);
@@ -254,15 +261,30 @@ static bool comes_back(ga_tape *tape, uint64_t hash) {
   return false;
 }
 
+/* Starts to record, with branches if the backend has them. */
+static int begin_graph(ga_branches *order, void *device, const ga_tape *tape,
+                       const ga_binding *bindings) {
+  const ga_backend *backend = tape->context->backend;
+  ga__tape_branches(order, tape, bindings, backend->graph_lanes);
+  if (order->lanes > 0 && backend->graph_begin(device, order->lanes) == GA_NO_ERROR)
+    return GA_NO_ERROR;
+  ga__branches_clear(order);
+  return backend->graph_begin(device, 0);
+}
+
 /* Records the commands as a graph. Nothing is queued. */
 static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
   const ga_backend *backend = tape->context->backend;
   void *device = ga__queue_device(tape->context);
-  GA_TRY(backend->graph_begin(device));
+  ga_branches order;
+  int queued = begin_graph(&order, device, tape, bindings);
+  if (queued != GA_NO_ERROR)
+    return queued;
   ga__queue_record(true);
-  int queued = queue_commands(tape, bindings);
+  queued = queue_commands(tape, bindings, &order);
   ga__queue_record(false);
   int status = backend->graph_end(handle, device);
+  ga__branches_clear(&order);
   if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
     backend->graph_free(device, *handle);
   return queued != GA_NO_ERROR ? queued : status;
@@ -357,7 +379,7 @@ static int queue(ga_tape *tape, const ga_binding *bindings) {
     if (known != NULL)
       return ga__context_status(tape->context, queue_graph(tape, known, bindings));
   }
-  return queue_commands(tape, bindings);
+  return queue_commands(tape, bindings, NULL);
 }
 
 int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {

@@ -18,6 +18,7 @@ typedef struct ga_cuda_event_ *CUevent;
 typedef struct ga_cuda_module_ *CUmodule;
 typedef struct ga_cuda_function_ *CUfunction;
 typedef struct ga_cuda_graph_ *CUgraph;
+typedef struct ga_cuda_graph_node_ *CUgraphNode;
 typedef struct ga_cuda_graph_exec_ *CUgraphExec;
 typedef struct ga_cuda_ipc_handle {
   char bytes[64];

@@ -57,7 +57,9 @@ const ga_backend ga__cuda_backend = {
     .event_seconds = ga__cuda_event_seconds,
     .event_free = ga__cuda_event_free,
 
+    .graph_lanes = GA_CUDA_LANES,
     .graph_begin = ga__cuda_graph_begin,
+    .graph_next = ga__cuda_graph_next,
     .graph_end = ga__cuda_graph_end,
     .graph_launch = ga__cuda_graph_launch,
     .graph_free = ga__cuda_graph_free,

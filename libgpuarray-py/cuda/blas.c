@@ -85,6 +85,13 @@ int ga__cuda_blas_move(ga_cuda_device *d, CUstream stream) {
   return result == 0 ? GA_NO_ERROR : ga__cuda_blas_fail(result, "cublasSetStream");
 }
 
+int ga__cuda_blas_workspace(ga_cuda_device *d, CUdeviceptr workspace, size_t size) {
+  cublasStatus result =
+      d->blas ? ga__cuda.cublasSetWorkspace(d->blas, (void *)(uintptr_t)workspace, size)
+              : 0;
+  return result == 0 ? GA_NO_ERROR : ga__cuda_blas_fail(result, "cublasSetWorkspace");
+}
+
 void ga__cuda_blas_let_go(ga_cuda_device *d) {
   ga__cuda_blas_move(d, d->stream);
   pthread_mutex_unlock(&d->blas_lock);

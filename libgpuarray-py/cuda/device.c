@@ -6,6 +6,7 @@
 
 #include "cuda/blas.h"
 #include "cuda/fft.h"
+#include "cuda/graph.h"
 #include "cuda/solver.h"
 #include "cuda/transfer.h"
 
@@ -153,8 +154,7 @@ static void close_device(ga_cuda_device *d) {
     ga__cuda_blas_close(d);
     ga__cuda_staging_close(&d->writes);
     ga__cuda_staging_close(&d->reads);
-    if (d->capture)
-      ga__cuda.cuStreamDestroy(d->capture);
+    ga__cuda_graph_close(d);
     if (d->stream)
       ga__cuda.cuStreamDestroy(d->stream);
     if (atomic_load(&d->progress))

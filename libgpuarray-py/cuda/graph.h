@@ -4,10 +4,18 @@
 
 #include "cuda/device.h"
 
+#define GA_CUDA_LANES 2 /* of products in a graph; each but the first has a workspace  \
+                         */
+
 /* The entries of the backend's table; see c/backend.h. */
-int ga__cuda_graph_begin(void *device);
+int ga__cuda_graph_begin(void *device, unsigned int lanes);
+int ga__cuda_graph_next(void *device, unsigned int n, const unsigned int *after,
+                        unsigned int lane);
 int ga__cuda_graph_end(void **graph, void *device);
 int ga__cuda_graph_launch(void *device, void *graph);
 void ga__cuda_graph_free(void *device, void *graph);
+
+/* Frees what recording needs. */
+void ga__cuda_graph_close(ga_cuda_device *d);
 
 #endif

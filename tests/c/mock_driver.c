@@ -18,9 +18,6 @@ struct ga_cuda_event_ {
   CUstream stream; /* NULL: never recorded */
   size_t place;
 };
-struct ga_cuda_graph_exec_ {
-  command_list commands;
-};
 struct ga_cuda_function_ {
   char name[128];
   unsigned int n_args, shared;
@@ -549,69 +546,4 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
   mock_end(CUDA_SUCCESS);
   return mock_push(stream,
                    &(command){.run = run_kernel, .function = function, .launch = l});
-}
-
-/* ---- graphs ---- */
-
-CUresult cuStreamBeginCapture(CUstream stream, int mode) {
-  (void)mode;
-  CUresult result = mock_begin_unrecorded();
-  if (result == CUDA_SUCCESS) {
-    stream->graph = calloc(1, sizeof *stream->graph);
-    mock_is_recording = true;
-  }
-  return mock_end(result);
-}
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
-  CUresult result = mock_begin();
-  mock_is_recording = false;
-  if (result == CUDA_SUCCESS) {
-    *graph = stream->graph;
-    mock_state.graphs++;
-  } else if (stream->graph) {
-    free(stream->graph->commands.items);
-    free(stream->graph);
-  }
-  stream->graph = NULL;
-  return mock_end(result);
-}
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
-                                     unsigned long long flags) {
-  CUresult result = mock_begin();
-  (void)flags;
-  if (result == CUDA_SUCCESS) {
-    *exec = calloc(1, sizeof **exec);
-    for (size_t i = 0; i < graph->commands.n; i++)
-      mock_append(&(*exec)->commands, &graph->commands.items[i]);
-    mock_state.graphs++;
-  }
-  return mock_end(result);
-}
-
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  CUresult result = mock_begin();
-  if (result == CUDA_SUCCESS) {
-    for (size_t i = 0; i < exec->commands.n; i++)
-      mock_append(&stream->commands, &exec->commands.items[i]);
-    mock_state.graph_launches++;
-  }
-  return mock_end(result);
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  mock_lock();
-  free(exec->commands.items);
-  free(exec);
-  mock_state.graphs--;
-  return mock_end(CUDA_SUCCESS);
-}
-
-CUresult cuGraphDestroy(CUgraph graph) {
-  mock_lock();
-  free(graph->commands.items);
-  free(graph);
-  mock_state.graphs--;
-  return mock_end(CUDA_SUCCESS);
 }

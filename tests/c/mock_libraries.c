@@ -147,9 +147,18 @@ cublasStatus cublasDestroy(cublasHandle handle) {
 
 cublasStatus cublasSetStream(cublasHandle handle, CUstream stream) {
   cublasStatus result = mock_begin_anywhere();
-  if (result == 0)
+  if (result == 0) {
     handle->stream = stream;
+    handle->workspace = handle; /* its own */
+  }
   return mock_end(result);
+}
+
+cublasStatus cublasSetWorkspace(cublasHandle handle, void *workspace, size_t size) {
+  cublasStatus result = mock_begin_anywhere();
+  if (result == 0)
+    handle->workspace = workspace;
+  return mock_end(result == 0 && size < ((size_t)4 << 20) ? INVALID_ARGUMENT : result);
 }
 
 /* The mode 0: numbers on the host. */
@@ -193,9 +202,11 @@ static void run_product(command *c, CUstream stream) {
       }
 }
 
-static cublasStatus push_product(CUstream stream, const product *p) {
+static cublasStatus push_product(CUstream stream, const void *workspace,
+                                 const product *p) {
   mock_state.products++;
-  return mock_push(stream, &(command){.run = run_product, .product = *p});
+  return mock_push(
+      stream, &(command){.run = run_product, .product = *p, .workspace = workspace});
 }
 
 /* Whether a column-major matrix of so many rows may have this distance of columns. */
@@ -249,7 +260,7 @@ cublasStatus cublasGemmStridedBatchedEx(cublasHandle handle, int ta, int tb, int
     return INVALID_ARGUMENT;
   mock_state.asked = (mock_product){
       .type = a_type, .compute = compute, .ta = ta, .tb = tb, .batch = batch};
-  return push_product(handle->stream, &p);
+  return push_product(handle->stream, handle->workspace, &p);
 }
 
 cublasStatus cublasGemmEx(cublasHandle handle, int ta, int tb, int m, int n, int k,
@@ -287,7 +298,7 @@ static cublasStatus gemv(cublasHandle handle, int type, int ta, int m, int n,
     return INVALID_ARGUMENT;
   mock_state.asked =
       (mock_product){.type = type, .ta = ta, .batch = 1, .is_vector = true};
-  return push_product(handle->stream, &p);
+  return push_product(handle->stream, handle->workspace, &p);
 }
 
 #define DEFINE_GEMV(name, type)                                                        \
@@ -449,5 +460,5 @@ cublasStatus cublasLtMatmul(cublasLtHandle handle, cublasLtObject desc,
                                     .compute = desc->compute,
                                     .batch = 1,
                                     .epilogue = desc->epilogue};
-  return push_product(stream, &p);
+  return push_product(stream, workspace, &p);
 }

@@ -81,7 +81,9 @@ CUresult mock_push(CUstream stream, const command *c) {
   CUresult result = mock_begin();
   if (result == CUDA_SUCCESS && stream->context != mock_current)
     result = INVALID_CONTEXT;
-  if (result == CUDA_SUCCESS)
-    mock_append(stream->graph ? &stream->graph->commands : &stream->commands, c);
+  if (result == CUDA_SUCCESS && stream->graph)
+    mock_record(stream->graph, c);
+  else if (result == CUDA_SUCCESS)
+    mock_append(&stream->commands, c);
   return mock_end(result);
 }

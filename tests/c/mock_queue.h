@@ -52,6 +52,7 @@ typedef struct command {
   mock_launch launch;
   product product;
   struct mock_meeting *meeting; /* of a collective */
+  const void *workspace;        /* of a product by cuBLAS; NULL: none */
 } command;
 
 typedef struct command_list {
@@ -72,12 +73,22 @@ struct ga_cuda_stream_ {
 };
 struct ga_cublas_handle_ {
   CUstream stream;
+  const void *workspace;
 };
+
+#define MOCK_NODES 64
+
+/* Node i has command i; bit j of before[i]: it waits for node j, directly or not. */
 struct ga_cuda_graph_ {
   command_list commands;
+  uint64_t before[MOCK_NODES];
+  CUgraphNode waited[MOCK_NODES]; /* what the next node waits for */
+  size_t n_waited;
 };
 
 void mock_append(command_list *list, const command *c);
+/* Makes the command a graph's next node. */
+void mock_record(CUgraph graph, const command *c);
 /* Runs the stream's commands up to a place, as far as there are any. */
 void mock_run_until(CUstream stream, size_t place);
 

@@ -126,7 +126,7 @@ static void test_kernels(gpucontext *ctx) {
   CHECK_STATUS(GA_DEVSUP_ERROR, cuda->kernel_parameters(&n, ctx->device, NULL));
   CHECK_TEXT("does not tell a kernel's parameters");
   WITH(cuStreamBeginCapture, NULL)
-  CHECK_STATUS(GA_DEVSUP_ERROR, cuda->graph_begin(ctx->device));
+  CHECK_STATUS(GA_DEVSUP_ERROR, cuda->graph_begin(ctx->device, 0));
   CHECK_TEXT("this driver has no graphs");
 }
 

@@ -437,6 +437,68 @@ static void test_plans_become_graphs(void) {
   check_given_back();
 }
 
+/* a b and 2 a b, each doubled three times: two branches, each in memory of its own. */
+static int build_branches(GpuPlan **out, gpucontext *ctx) {
+  unsigned int a, b, values[2];
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, ctx, "branches");
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_input(p, &a, GA_FLOAT, 2, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_input(p, &b, GA_FLOAT, 2, 0);
+  for (int i = 0; status == GA_NO_ERROR && i < 2; i++)
+    status = GpuPlan_gemm(p, &values[i], "product", i + 1, a, cb_no_trans, b,
+                          cb_no_trans, 0, 0, 0);
+  for (int k = 0; status == GA_NO_ERROR && k < 6; k++)
+    status = add_double(p, &values[k % 2], values[k % 2]);
+  for (int i = 0; status == GA_NO_ERROR && i < 2; i++)
+    status = GpuPlan_output(p, values[i]);
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+/* Runs both branches of two arrays of ones and checks what comes out. */
+static void run_branches(GpuPlan *p, const GpuArray *a, const GpuArray *b) {
+  float got[ROWS][COLUMNS];
+  GpuArray results[2] = {{0}};
+  CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&results[0], &results[1]},
+                       (const GpuArray *[]){a, b}, NULL));
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(GpuArray_read(got, sizeof got, &results[i]));
+    CHECK(got[ROWS - 1][COLUMNS - 1] == (float)(8 * (i + 1) * TERMS));
+    GpuArray_clear(&results[i]);
+  }
+}
+
+/* What need not wait does not: the mock runs nodes in the wrong order if it may. */
+static void test_graphs_branch(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  float ones[ROWS * TERMS + TERMS * COLUMNS];
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, b = {0};
+  for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+    ones[i] = 1;
+  CHECK_OK(build_branches(&p, ctx));
+  CHECK_OK(make_inputs(&a, &b, ctx));
+  CHECK_OK(GpuArray_write(&a, ones, sizeof(float) * ROWS * TERMS));
+  CHECK_OK(GpuArray_write(&b, ones, sizeof(float) * TERMS * COLUMNS));
+  mock->run = run_double;
+  mock->graph_launches = mock->branches = mock->shared = 0;
+  for (int i = 0; i < 6; i++)
+    run_branches(p, &a, &b);
+  CHECK(mock->graph_launches >= 3);
+  CHECK(mock->branches >= 2);
+  CHECK(mock->shared == 0);
+  GpuArray_clear(&a);
+  GpuArray_clear(&b);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
 static int scenario(void) {
   gpucontext *ctx = NULL;
   int status = gpucontext_open(&ctx, "cuda0");
@@ -491,6 +553,7 @@ int main(void) {
   test_routes();
   test_bias();
   test_plans_become_graphs();
+  test_graphs_branch();
   test_each_call_fails();
   test_a_fault_in_a_graph();
   return check_result("cuda products");
