@@ -23,7 +23,7 @@ CACHED = 8
 """Elements of a row per work item that the caches hold from walk to walk."""
 REGISTERS = 32
 """What a work item may keep, in words of 4 bytes."""
-SIMPLE = 8
+SIMPLE = 32
 """Steps of a program for which an item has as many words besides; for more, twice."""
 FILE = 1 << 16
 """Registers that the blocks of a multiprocessor share."""
@@ -88,6 +88,21 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
+def early_inputs(program: Program) -> frozenset[int]:
+    """The inputs that the first walk reads for later ones: one wait is for all.
+
+    They take no more registers than are taken at the worst moment anyway.
+    """
+    kept, count = kept_values(program), len(program.inputs)
+    found: frozenset[int] = frozenset()
+    for later in kept[1:]:
+        wanted = found | {value for value in later if value < count}
+        if all(_words(program, k | wanted) <= _most_words(program) for k in kept):
+            found = wanted
+    return found
+
+
 def _walks(program: Program) -> list[list[int]]:
     """What each walk folds, and in the end what is stored of each element."""
     levels, kinds = program.levels, program.kinds
@@ -119,6 +134,7 @@ class Kept(Writer):
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
         self.block = form.lanes
+        self.early = early_inputs(program)
         words = form.kept * _most_words(program)
         others = REGISTERS if len(program.steps) <= SIMPLE else 2 * REGISTERS
         blocks = max(1, FILE // (form.lanes * (words + others)))
@@ -129,8 +145,8 @@ class Kept(Writer):
         """The elements' part of a walk."""
         level = self.levels[folds[0]]
         kept = kept_values(self.program)
-        before = kept[level - 2] if level > 1 else frozenset()
-        fresh = sorted(kept[level - 1] - before)
+        before = kept[level - 2] | self.early if level > 1 else frozenset()
+        fresh = sorted((kept[level - 1] | self.early) - before)
         read = [value for value in fresh if value < self.count]
         lines = [f"{self.ctype(v)} k{v}[{self.form.kept}];" for v in fresh]
         if read:

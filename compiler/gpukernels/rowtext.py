@@ -16,8 +16,8 @@ from gpuarray.codegen import (
     identity_text,
     loaded,
     rounded,
-    scalar_expression,
 )
+from gpuarray.compiler.gpukernels.folds import fold_function, lane_function, row_tree
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
@@ -92,6 +92,7 @@ class Writer:
             if isinstance(step, Fold)
         ]
         self.last = max((self.levels[fold] for fold in self.folds), default=0)
+        self.divisors = divisors(program)
         self.supports: dict[str, None] = {}
         self.texts: dict[int, Operand] = {}
         self.parameters: list[str] = []
@@ -153,10 +154,24 @@ class Writer:
             text = f"row < v{made.count}"
         else:
             assert isinstance(made, Step)
-            text, support = expression(made, [self.operand(v) for v in made.operands])
-            if support:
-                self.supports[support] = None
-        return f"const {work_ctype(dtype)} v{value} = {text};"
+            text = self.applied(value, made)
+        return f"const {work_ctype(dtype)} v{value} = {text};{self.inverse(value)}"
+
+    def applied(self, value: int, made: Step) -> str:
+        """The text of a row of the scalar table."""
+        by = self.divisors.get(value)
+        if by is not None:
+            return f"ga_ratio({self.operand(made.operands[0])[0]}, v{by}, r{by}_)"
+        text, support = expression(made, [self.operand(v) for v in made.operands])
+        if support:
+            self.supports[support] = None
+        return text
+
+    def inverse(self, value: int) -> str:
+        """The statement that goes with a value of the row that elements divide by."""
+        if value not in self.divisors.values():
+            return ""
+        return f" const ga_float r{value}_ = ga_inverse(v{value});"
 
     def place(self, value: int, operand: int, length: str) -> str:
         """A place that is in the row; another one is reported and becomes the first."""
@@ -269,7 +284,7 @@ class Writer:
                 f"({at});"
             )
             if kind == ROW:
-                lines.append(self.loaded(value, f"*x{value}"))
+                lines.append(self.loaded(value, f"*x{value}") + self.inverse(value))
         return [*lines, *self.row_steps(0)]
 
     def row_steps(self, level: int) -> list[str]:
@@ -282,19 +297,14 @@ class Writer:
             and self.levels[value] == level
         ]
 
-    def combine(self, value: int) -> str:
-        """The device function that folds two accumulators."""
+    def functions(self, value: int) -> str:
+        """The device functions of a fold."""
         dtype = self.accumulator(value)
-        row = SCALARS[self.fold(value).monoid]
-        made = scalar_expression(row, [("a", dtype), ("b", dtype)])
-        if made.support:
-            self.supports[made.support] = None
-        ctype = work_ctype(dtype)
-        text = convert(made.text, made.dtype, dtype)
-        return (
-            f"GA_INLINE {ctype} $name_fold{value}({ctype} a, {ctype} b) "
-            f"{{ return {text}; }}"
-        )
+        name = f"$name_fold{value}"
+        text, support = fold_function(name, self.fold(value).monoid, dtype)
+        if support:
+            self.supports[support] = None
+        return f"{text}\n{lane_function(f'$name_of{value}', dtype)}"
 
     def walk(self, level: int) -> list[str]:
         """One walk along the row, items side by side: the folds of a level."""
@@ -306,11 +316,13 @@ class Writer:
         }
         lines = [f"{types[fold]} a{fold} = {nothing[fold]};" for fold in folds]
         lines += self.runs(folds, nothing)
-        lines += self.tree(folds)
+        lines += row_tree(folds)
         for fold in folds:
             dtype = np.dtype(self.fold(fold).dtype)
             text = convert(f"a{fold}", self.accumulator(fold), dtype)
-            lines.append(f"const {work_ctype(dtype)} v{fold} = {text};")
+            lines.append(
+                f"const {work_ctype(dtype)} v{fold} = {text};{self.inverse(fold)}"
+            )
         return [*lines, *self.row_steps(level)]
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
@@ -335,21 +347,6 @@ class Writer:
             text = convert(text, np.dtype(dtype), self.accumulator(fold))
             lines.append(f"b{fold} = $name_fold{fold}(b{fold}, {text});")
         return lines
-
-    def tree(self, folds: Sequence[int]) -> list[str]:
-        """Folds what the items of a row have."""
-        lines = ["if (lanes > 1) {"]
-        lines += [f"  shared{fold}[item] = a{fold};" for fold in folds]
-        lines += ["  local_barrier();", "  for (ga_int s = lanes / 2; s > 0; s /= 2) {"]
-        lines.append("    if (lane < s) {")
-        lines += [
-            f"      shared{f}[item] = $name_fold{f}(shared{f}[item], "
-            f"shared{f}[item + s]);"
-            for f in folds
-        ]
-        lines += ["    }", "    local_barrier();", "  }"]
-        lines += [f"  a{fold} = shared{fold}[item - lane];" for fold in folds]
-        return [*lines, "  local_barrier();", "}"]
 
     def stored(self, number: int, at: str) -> str:
         """The statement that stores an output."""
@@ -398,7 +395,7 @@ class Writer:
         for level in range(1, self.last + 1):
             body += self.walk(level)
         body += self.finish()
-        combine = [self.combine(fold) for fold in self.folds]
+        functions = [self.functions(fold) for fold in self.folds]
         places = [
             *shared,
             f"  const {index} lane = ({index})LID_0, lanes = {self.lanes};",
@@ -407,7 +404,7 @@ class Writer:
         ]
         lines = [
             *self.supports,
-            *combine,
+            *functions,
             f"{self.kernel} void $name({', '.join(self.parameters)}) {{",
             *places,
             *(f"  {line}" for line in begin),
@@ -422,6 +419,22 @@ class Writer:
             "}",
         ]
         return "\n".join(lines).replace("$name", name)
+
+
+def divisors(program: Program) -> dict[int, int]:
+    """The divisor of each element's quotient that all elements of a row have.
+
+    The same digits come of its reciprocal, which a row has once.
+    """
+    kinds, dtypes, found = program.kinds, program.dtypes, {}
+    for value, step in enumerate(program.steps, len(program.inputs)):
+        if not isinstance(step, Step) or step.op != "true_div":
+            continue
+        by = step.operands[1]
+        is_single = {dtypes[v] for v in (value, *step.operands)} == {"float32"}
+        if is_single and kinds[value] == CELL and kinds[by] == ROW:
+            found[value] = by
+    return found
 
 
 def reports(program: Program) -> bool:

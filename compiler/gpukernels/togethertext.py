@@ -20,8 +20,8 @@ from gpuarray.codegen import (
     identity_text,
     loaded,
     rounded,
-    scalar_expression,
 )
+from gpuarray.compiler.gpukernels.folds import fold_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.together import Part, Total
 from gpuarray.dtypes import OFFSET, dtype_to_ctype, work_ctype, work_dtype
@@ -180,15 +180,8 @@ class Writer:
         name = f"{self.name}_fold{len(self.folds)}"
         if key in self.folds:
             name = f"{self.name}_fold{list(self.folds).index(key)}"
-        made = scalar_expression(
-            SCALARS[monoid], [("a", accumulator), ("b", accumulator)]
-        )
-        self.supports.update({made.support: None} if made.support else {})
-        ctype = work_ctype(accumulator)
-        text = convert(made.text, made.dtype, accumulator)
-        self.folds[key] = (
-            f"GA_INLINE {ctype} {name}({ctype} a, {ctype} b) {{ return {text}; }}"
-        )
+        self.folds[key], support = fold_function(name, monoid, accumulator)
+        self.supports.update({support: None} if support else {})
         return name
 
     def fold_block(

@@ -232,3 +232,16 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 #define ga_popcount(bits) __popc(bits)
 #define ga_shuffle_up(value, by) __shfl_up_sync(0xffffffffu, (ga_uint)(value), by)
 #define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)
+#define GA_HAS_SHUFFLES 1
+
+/* ga_ratio(x, s, ga_inverse(s)) has the digits of x / s. With r the nearest float to
+ * 1 / s it takes three operations (Markstein; Brisebarre, Muller and Raina 2004), while
+ * no step leaves the range of normal numbers; else, as for s out of that, it divides. */
+GA_INLINE ga_float ga_inverse(ga_float s) {
+  const ga_float size = fabsf(s);
+  return size >= 1e-12f && size <= 1e12f ? 1.0f / s : NAN;
+}
+GA_INLINE ga_float ga_ratio(ga_float x, ga_float s, ga_float r) {
+  const ga_float q = x * r, size = fabsf(q);
+  return size >= 1e-18f && size <= 1e18f ? fmaf(fmaf(-q, s, x), r, q) : x / s;
+}

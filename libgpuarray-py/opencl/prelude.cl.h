@@ -289,4 +289,9 @@ GA_INLINE ga_uint ga_shuffle(ga_uint value, int lane) {
                : "r"(value), "r"(lane));
   return other;
 }
+#define GA_HAS_SHUFFLES 1
 #endif
+
+/* x / s of many x. */
+#define ga_inverse(s) (s)
+#define ga_ratio(x, s, r) ((void)(r), (x) / (s))

@@ -360,3 +360,33 @@ def test_shapes_alone_lead_to_each_kernel_that_walks_prepare(first_context):
     kernels = {name for name in seen if name.startswith(("elem", "rows", "columns"))}
     assert made() == prepared  # the reason why they all are
     assert len(kernels) >= prepared - before  # other tests may have made some of them
+
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 1e-38, 3e38, 1e-20, 1.0, 7.0]
+
+
+@pytest.mark.parametrize("length", [33, 700, 16384])
+def test_quotients_by_a_value_of_the_row_are_numpys(first_context, way, length):
+    """They go by its reciprocal on CUDA, with the same digits."""
+    rng = np.random.default_rng(length)
+    x = rng.uniform(-4, 4, (40, length)).astype("f4") * 10.0 ** rng.integers(
+        -30, 30, (40, 1)
+    ).astype("f4")
+    x[:20, :22] = [*SPECIAL, *SPECIAL]
+    by = rng.uniform(1, 4, (40, 1)).astype("f4")
+    by[:20, 0] = [*SPECIAL, 1e12, 1e-12, 1e20, 1e-13, -3.0, 3e-39, 1e30, 1e-30, 2.0]
+    rows, column = T.fmatrix("x"), T.fcol("by")
+    scale = T.exp(column - column) * column  # computed in the kernel
+    quotient = rows / scale
+    with config.use(device=str(first_context.name)):
+        f = function([rows, column], [quotient, quotient.max(1)])
+    with np.errstate(all="ignore"):
+        scale = np.exp(by - by) * by
+        expected = x / scale
+    found, _ = f(x, by)
+    if first_context.name.startswith("opencl") and not first_context.is_cpu:
+        np.testing.assert_allclose(found, expected, rtol=4e-7, atol=1e-37)
+        return
+    np.testing.assert_array_equal(found, expected)
+    kept = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[kept]), np.signbit(expected[kept]))

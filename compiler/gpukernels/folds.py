@@ -1,0 +1,87 @@
+"""Text of kernels that fold what items have: device functions, and rows of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from gpuarray.codegen import convert, scalar_expression
+from gpuarray.dtypes import work_ctype
+from gpuarray.scalars import SCALARS
+
+
+def fold_function(
+    name: str, monoid: str, dtype: np.dtype[np.generic]
+) -> tuple[str, str]:
+    """The device function that folds two accumulators; what it needs, or ""."""
+    made = scalar_expression(SCALARS[monoid], [("a", dtype), ("b", dtype)])
+    ctype = work_ctype(dtype)
+    text = convert(made.text, made.dtype, dtype)
+    function = f"GA_INLINE {ctype} {name}({ctype} a, {ctype} b) {{ return {text}; }}"
+    return function, made.support
+
+
+def lane_function(name: str, dtype: np.dtype[np.generic]) -> str:
+    """The device function that gives what a lane of the warp has."""
+    ctype, words = work_ctype(dtype), -(-dtype.itemsize // 4)
+    return (
+        "#ifdef GA_HAS_SHUFFLES\n"
+        f"GA_INLINE {ctype} {name}({ctype} value, ga_int lane) {{\n"
+        f"  union {{ {ctype} value; ga_uint words[{words}]; }} u;\n"
+        "  u.words[0] = 0;\n"
+        "  u.value = value;\n"
+        f"  for (int w = 0; w < {words}; w++)\n"
+        "    u.words[w] = ga_shuffle(u.words[w], lane);\n"
+        "  return u.value;\n"
+        "}\n"
+        "#endif"
+    )
+
+
+def row_tree(folds: Sequence[int]) -> list[str]:
+    """Folds the accumulators ``a<fold>`` of the ``lanes`` items of each row of a block.
+
+    By ``$name_fold<fold>``: in warps with ``$name_of<fold>``, or else in local memory,
+    ``shared<fold>``. All items get the same bits.
+    """
+
+    def folded(text: str) -> list[str]:
+        return [text.replace("@", str(fold)) for fold in folds]
+
+    both = "a@ = $name_fold@(a@, $name_of@(a@, (item ^ s) % 32));"
+    half = "shared@[item] = $name_fold@(shared@[item], shared@[item + s]);"
+    return [
+        "if (lanes > 1) {",
+        "#ifdef GA_HAS_SHUFFLES",
+        "#pragma unroll",
+        "  for (ga_int s = 16; s > 0; s /= 2)",
+        "    if (s < lanes) {",
+        *folded(f"      {both}"),
+        "    }",
+        "  if (lanes > 32) {",
+        "    const ga_int parts = lanes / 32;",
+        "    if (item % 32 == 0) {",
+        *folded("      shared@[item / 32] = a@;"),
+        "    }",
+        "    local_barrier();",
+        *folded("    a@ = shared@[(item - lane) / 32 + lane % parts];"),
+        "    for (ga_int s = parts / 2; s > 0; s /= 2) {",
+        *folded(f"      {both}"),
+        "    }",
+        "    local_barrier();",
+        "  }",
+        *folded("  a@ = $name_of@(a@, lanes < 32 ? (item - lane) % 32 : 0);"),
+        "#else",
+        *folded("  shared@[item] = a@;"),
+        "  local_barrier();",
+        "  for (ga_int s = lanes / 2; s > 0; s /= 2) {",
+        "    if (lane < s) {",
+        *folded(f"      {half}"),
+        "    }",
+        "    local_barrier();",
+        "  }",
+        *folded("  a@ = shared@[item - lane];"),
+        "  local_barrier();",
+        "#endif",
+        "}",
+    ]
