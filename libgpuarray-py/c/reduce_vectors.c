@@ -117,7 +117,7 @@ void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec) {
                   stored == NULL ? "vload16(0, p)" : "ga_many2float(p)");
   if (pick)
     ga__strbuf_addf(sb,
-                    "GA_INLINE RD_MANY RD_GREATER(RD_MANY b, RD_MANY a) {\n"
+                    "GA_INLINE RD_MANY RD_GREATER(RD_MANY a, RD_MANY b) {\n"
                     "  return (%s) ? a : b;\n}\n"
                     "GA_INLINE int RD_ANY_PASSES(RD_MANY b, RD_MANY a) {\n"
                     "  return any(%s);\n}\n"
