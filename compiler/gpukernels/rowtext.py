@@ -59,7 +59,7 @@ class Form:
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps.
+    items keeps, in at most so many ``words`` each.
     """
 
     sources: tuple[str, ...]
@@ -67,6 +67,7 @@ class Form:
     is_wide: bool
     kept: int = 0
     lanes: int = 0
+    words: int = 0
 
 
 class Writer:

@@ -47,6 +47,8 @@ from gpuarray.scalars import SCALARS
 
 LONG = 16384
 """Elements of a row beyond which few rows are not left to a block each."""
+MANY_ITEMS = 2048
+"""The work items that keep a processor of a GPU busy."""
 _NARROW = 2**31 - 2**20
 _MANY = 2**31  # rows
 
@@ -258,7 +260,7 @@ def launch(
     kept = kept_block(program, length, context.max_threads)
     form = Form(sources, is_unit, length >= _NARROW, *kept)
     kernel = kernel_of(program, form, context)
-    lanes, slots = (form.lanes, 1) if form.kept else block_of(length, context)
+    lanes, slots = (form.lanes, 1) if form.kept else block_of(length, rows, context)
     arguments: list[Any] = []
     for kind, value, source in zip(kinds, matrices, sources, strict=True):
         if kind == LENGTH:
@@ -295,10 +297,14 @@ def as_matrix(array: Array, kind: str, rows: int, length: int) -> Array:
     return array.reshape(length if kind == COLUMN else 1)
 
 
-def block_of(length: int, context: Context) -> tuple[int, int]:
-    """How many items walk along a row, and how many rows a block has."""
+def block_of(length: int, rows: int, context: Context) -> tuple[int, int]:
+    """How many items walk along a row, and how many rows a block has.
+
+    Of enough rows an item has some elements; of few it has one, as far as that goes.
+    """
     block = min(BLOCK, 1 << (context.max_threads.bit_length() - 1))
-    wanted = length if length <= 32 else max(32, length // 8)
+    share = 8 if rows * length > MANY_ITEMS * context.processors else 1
+    wanted = length if length <= 32 else max(32, length // share)
     lanes = min(block, 1 << (max(wanted, 1) - 1).bit_length())
     return lanes, block // lanes
 
