@@ -162,7 +162,7 @@ class Writer:
         """The text of a row of the scalar table."""
         by = self.divisors.get(value)
         if by is not None:
-            return f"ga_ratio({self.operand(made.operands[0])[0]}, v{by}, r{by}_)"
+            return f"ga_ratio({self.operand(made.operands[0])[0]}, d{by})"
         text, support = expression(made, [self.operand(v) for v in made.operands])
         if support:
             self.supports[support] = None
@@ -172,7 +172,7 @@ class Writer:
         """The statement that goes with a value of the row that elements divide by."""
         if value not in self.divisors.values():
             return ""
-        return f" const ga_float r{value}_ = ga_inverse(v{value});"
+        return f" const ga_divisor d{value} = ga_divide_by(v{value});"
 
     def place(self, value: int, operand: int, length: str) -> str:
         """A place that is in the row; another one is reported and becomes the first."""

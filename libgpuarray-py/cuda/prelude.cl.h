@@ -124,8 +124,9 @@ GA_INLINE ga_float ga_bfloat162float(ga_bfloat16 b) {
 GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
   const ga_uint bits = __float_as_uint(f);
   ga_bfloat16 b;
-  b.data = (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
-                       16);
+  b.data =
+      (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
+                  16);
   return b;
 }
 
@@ -234,14 +235,27 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 #define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)
 #define GA_HAS_SHUFFLES 1
 
-/* ga_ratio(x, s, ga_inverse(s)) has the digits of x / s. With r the nearest float to
- * 1 / s it takes three operations (Markstein; Brisebarre, Muller and Raina 2004), while
- * no step leaves the range of normal numbers; else, as for s out of that, it divides. */
-GA_INLINE ga_float ga_inverse(ga_float s) {
-  const ga_float size = fabsf(s);
-  return size >= 1e-12f && size <= 1e12f ? 1.0f / s : NAN;
+/* Many x / s, with the digits of a division unless they are fewer than normal numbers
+ * have. With r the nearest float to 1 / s they take three operations (Markstein;
+ * Brisebarre, Muller and Raina 2004), if s has no exponent and x is not tiny; they give
+ * x r where they have no sense, as for x = 0, s = 0, inf or nan. */
+typedef struct ga_divisor {
+  ga_float by, inverse, scale; /* by = s scale; scale is a power of 2 */
+} ga_divisor;
+GA_INLINE ga_divisor ga_divide_by(ga_float s) {
+  ga_divisor d;
+  int exponent = (__float_as_int(s) >> 23 & 255) - 127;
+  exponent = exponent < -126 ? -126 : exponent > 126 ? 126 : exponent;
+  d.scale = __int_as_float((127 - exponent) << 23);
+  d.by = s * d.scale;
+  d.inverse = 1.0f / d.by;
+  return d;
 }
-GA_INLINE ga_float ga_ratio(ga_float x, ga_float s, ga_float r) {
-  const ga_float q = x * r, size = fabsf(q);
-  return size >= 1e-18f && size <= 1e18f ? fmaf(fmaf(-q, s, x), r, q) : x / s;
+GA_INLINE ga_float ga_ratio(ga_float x, ga_divisor d) {
+  const bool is_tiny = fabsf(x) < 1e-30f;
+  const ga_float y = is_tiny ? x * 0x1p64f : x, q = y * d.inverse;
+  const ga_float rest = fmaf(-q, d.by, y);
+  const ga_float found =
+      (fabsf(rest) < fabsf(y) ? fmaf(rest, d.inverse, q) : q) * d.scale;
+  return is_tiny ? found * 0x1p-64f : found;
 }

@@ -292,6 +292,7 @@ GA_INLINE ga_uint ga_shuffle(ga_uint value, int lane) {
 #define GA_HAS_SHUFFLES 1
 #endif
 
-/* x / s of many x. */
-#define ga_inverse(s) (s)
-#define ga_ratio(x, s, r) ((void)(r), (x) / (s))
+/* Many x / s. */
+typedef ga_float ga_divisor;
+#define ga_divide_by(s) (s)
+#define ga_ratio(x, divisor) ((x) / (divisor))
