@@ -25,6 +25,8 @@ REGISTERS = 32
 """What a work item may keep, in words of 4 bytes."""
 SIMPLE = 32
 """Steps of a program for which an item has as many words besides; for more, twice."""
+TURN = 4
+"""Elements that an item reads before it stores them."""
 FILE = 1 << 16
 """Registers that the blocks of a multiprocessor share."""
 
@@ -141,6 +143,8 @@ def _most_words(program: Program, limit: int = REGISTERS) -> int:
 class Kept(Writer):
     """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it."""
 
+    restrict = ""  # or else the compiler keeps what is to be read again
+
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
         self.block = form.lanes
@@ -169,8 +173,42 @@ class Kept(Writer):
         return [*lines, *(f"a{f} = $name_fold{f}(a{f}, b{f});" for f in folds)]
 
     def stores(self, body: list[str]) -> list[str]:
-        """What is stored of each element."""
-        return self.each(body)
+        """What is stored of each element: a few are read before they are stored.
+
+        The compiler does not read before what is stored sooner, which may be the same.
+        """
+        cells = [v for v in self.program.outputs if self.kinds[v] == CELL]
+        made, _ = reached(self.program, cells, self.known_at_last())
+        read = sorted(v for v in made if v < self.count and v not in self.texts)
+        if not read:
+            return self.each(body)
+        given = {
+            self.loaded(v, self.element(v)): f"const {self.ctype(v)} v{v} = t{v}[i];"
+            for v in read
+        }
+        lines = [f"{self.ctype(v)} t{v}[{TURN}];" for v in read]
+        texts = {v: self.working(v, self.element(v)) for v in read}
+        lines += self.turn([f"t{v}[i] = {texts[v]};" for v in read])
+        lines += self.turn([given.get(line, line) for line in body])
+        return [
+            "#pragma unroll",
+            f"for (ga_int first = 0; first < {self.form.kept}; first += {TURN}) {{",
+            *(f"  {line}" for line in lines),
+            "}",
+        ]
+
+    def turn(self, body: list[str]) -> list[str]:
+        """A loop over a few of an item's elements, ``i`` of `TURN`, from ``first`` on."""
+        kept = self.form.kept
+        return [
+            "#pragma unroll",
+            f"for (ga_int i = 0; i < {TURN}; i++) {{",
+            "  const ga_int j = first + i, p = lane + j * lanes;",
+            f"  if (j < {kept - _step(kept)} || (j < {kept} && p < length)) {{",
+            *(f"    {line}" for line in body),
+            "  }",
+            "}",
+        ]
 
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
         """The statements for the wanted values of the element at ``p``."""

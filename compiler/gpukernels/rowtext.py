@@ -59,10 +59,12 @@ class Form:
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps, in at most so many ``words`` each.
+    items keeps, in at most so many ``words`` each. Outputs may lie where the inputs
+    ``taken`` do, and nowhere else.
     """
 
     sources: tuple[str, ...]
+    taken: frozenset[int]
     is_unit: bool
     is_wide: bool
     kept: int = 0
@@ -78,6 +80,7 @@ class Writer:
 
     block = BLOCK
     kernel = "KERNEL"
+    restrict = "GA_RESTRICT "
     lanes = "(ga_int)LDIM_0"
 
     def __init__(self, program: Program, form: Form) -> None:
@@ -228,11 +231,15 @@ class Writer:
 
     # ---- the parts of the kernel ----
 
-    def pointer(self, name: str, dtype: str, is_input: bool) -> str:
-        """A parameter that is an array; the statement that makes it a pointer."""
+    def pointer(self, name: str, dtype: str, is_input: bool, is_apart: bool) -> str:
+        """A parameter that is an array; the statement that makes it a pointer.
+
+        What lies apart from all other arrays is read before what is stored sooner.
+        """
         ctype = dtype_to_ctype(np.dtype(dtype))
         kind = f"GLOBAL_MEM {'const ' if is_input else ''}{ctype} *"
-        self.parameters += [f"{kind}{name}_all", f"ga_size {name}_off"]
+        apart = self.restrict if is_apart else ""
+        self.parameters += [f"{kind}{apart}{name}_all", f"ga_size {name}_off"]
         const = "const " if is_input else ""
         return (
             f"{kind}{name}_ = ({kind})((GLOBAL_MEM {const}char *){name}_all + "
@@ -243,7 +250,8 @@ class Writer:
         """The parameters, and the values that are the same for all rows."""
         lines = []
         for number, value in enumerate(self.program.outputs):
-            lines.append(self.pointer(f"o{number}", self.program.dtypes[value], False))
+            dtype = self.program.dtypes[value]
+            lines.append(self.pointer(f"o{number}", dtype, False, not self.form.taken))
         for value, (dtype, _) in enumerate(self.program.inputs):
             source, kind = self.form.sources[value], self.given[value]
             if kind == LENGTH:
@@ -253,7 +261,8 @@ class Writer:
                 text = convert(f"i{value}", np.dtype("int64"), np.dtype(dtype))
                 lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {text};")
             elif source == "array":
-                lines.append(self.pointer(f"x{value}", dtype, True))
+                is_apart = value not in self.form.taken
+                lines.append(self.pointer(f"x{value}", dtype, True, is_apart))
                 if kind == ONE:
                     lines.append(self.loaded(value, f"*x{value}_"))
                 self.parameters += [

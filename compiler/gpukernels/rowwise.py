@@ -153,7 +153,7 @@ def rowwise(
     if rows > 0 and by_walks:
         Walks(program, sources, listed, shape, context).run(outputs, over)
     elif rows > 0:
-        launch(program, sources, listed, outputs, rows, length, context)
+        launch(program, sources, over, listed, outputs, rows, length, context)
     for index, target in enumerate(targets):
         if target is not None and outputs[index] is not target:
             target[...] = outputs[index]
@@ -171,7 +171,8 @@ def tell_needs(
 ) -> None:
     """The kernel of rows whose elements are neighbours; else those of the walks."""
     if not prefers_walks(_MANY, 1, needs.context):
-        needs.kernel(*named_text(program, Form(sources, True, False)))
+        form = Form(sources, taken_inputs(sources, over), True, False)
+        needs.kernel(*named_text(program, form))
         return
     ndim = max(value.ndim for value in values if isinstance(value, plan.ArrayValue))
     Forecast(needs, program, sources, ndim).take_down(over)
@@ -240,6 +241,7 @@ def check_elements(program: Program, shape: Sequence[int]) -> None:
 def launch(
     program: Program,
     sources: tuple[str, ...],
+    over: tuple[int, ...],
     values: Sequence[Any],
     outputs: Sequence[Array],
     rows: int,
@@ -258,7 +260,8 @@ def launch(
         if kind in (CELL, COLUMN, TABLE)
     )
     kept = kept_block(program, length, context.max_threads)
-    form = Form(sources, is_unit, length >= _NARROW, *kept)
+    taken = taken_inputs(sources, over)
+    form = Form(sources, taken, is_unit, length >= _NARROW, *kept)
     kernel = kernel_of(program, form, context)
     lanes, slots = (form.lanes, 1) if form.kept else block_of(length, rows, context)
     arguments: list[Any] = []
@@ -284,6 +287,12 @@ def launch(
         blocks=(-(-tiles // per_group), 1),
         threads=(lanes, slots),
     )
+
+
+def taken_inputs(sources: tuple[str, ...], over: tuple[int, ...]) -> frozenset[int]:
+    """The inputs that outputs may overwrite: ``over`` counts those with a value."""
+    given = [i for i, source in enumerate(sources) if source in ("int", "array")]
+    return frozenset(given[index] for index in over if index >= 0)
 
 
 def as_matrix(array: Array, kind: str, rows: int, length: int) -> Array:
