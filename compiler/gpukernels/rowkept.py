@@ -23,33 +23,28 @@ CACHED = 8
 """Elements of a row per work item that the caches hold from walk to walk."""
 REGISTERS = 32
 """What a work item may keep, in words of 4 bytes."""
-SIMPLE = 32
-"""Steps of a program for which an item has as many words besides; for more, twice."""
 TURN = 4
 """Elements that an item reads before it stores them."""
 FILE = 1 << 16
 """Registers that the blocks of a multiprocessor share."""
 
 
-def kept_block(program: Program, length: int, threads: int) -> tuple[int, int, int]:
-    """How many elements of a row an item keeps, the items, and words of each at most.
+def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
+    """How many elements of a row an item keeps, and the items; 0: better none.
 
-    All 0: better none. The elements are rounded up to 8 numbers between powers of 2, so
-    that few kernels serve all lengths, and most of what an item does need not ask where
-    the row ends. Before a block has no other beside it, inputs are read again.
+    The elements are rounded up to 8 numbers between powers of 2, so that few kernels
+    serve all lengths, and most of what an item does need not ask where the row ends.
     """
-    most = _most_words(program)
+    words = _most_words(program)
     for lanes in (BLOCK, 2 * BLOCK, 4 * BLOCK):
         share = -(-length // lanes)
-        if lanes > threads or most == 0 or share <= CACHED:
+        if lanes > threads or words == 0 or share <= CACHED:
             break
         step = _step(share)
         share = -(-share // step) * step
-        for limit in range(most, 0, -1) if lanes > BLOCK else [most]:
-            words = _most_words(program, limit)
-            if 0 < words <= limit and share * words <= REGISTERS:
-                return share, lanes, limit
-    return 0, 0, 0
+        if share * words <= REGISTERS:
+            return share, lanes
+    return 0, 0
 
 
 def _step(share: int) -> int:
@@ -58,12 +53,11 @@ def _step(share: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def kept_values(program: Program, limit: int = REGISTERS) -> tuple[frozenset[int], ...]:
+def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     """The values of elements that are kept after each walk but the last one.
 
     They are those that later walks begin from, or the inputs behind them if that is
-    less; without inputs, which are read again, where they take more words than
-    ``limit``.
+    less.
 
     >>> from gpuarray.compiler.ops.elemwise import Step
     >>> steps = (
@@ -89,27 +83,22 @@ def kept_values(program: Program, limit: int = REGISTERS) -> tuple[frozenset[int
         given = {value for value in there if value in inputs or value in known}
         later = [value for rest in walks[number + 1 :] for value in rest]
         choices = [reached(program, later, at)[1] for at in (there, given)]
-        values = min(choices, key=lambda values: _words(program, values))
-        for value in sorted(values & inputs, reverse=True):
-            if _words(program, values) > limit:
-                values = values - {value}
-        known = frozenset(values)
+        known = frozenset(min(choices, key=lambda values: _words(program, values)))
         found.append(known)
     return tuple(found)
 
 
 @lru_cache(maxsize=256)
-def early_inputs(program: Program, limit: int) -> frozenset[int]:
+def early_inputs(program: Program) -> frozenset[int]:
     """The inputs that the first walk reads for later ones: one wait is for all.
 
     They take no more registers than are taken at the worst moment anyway.
     """
-    kept, count = kept_values(program, limit), len(program.inputs)
-    most = _most_words(program, limit)
+    kept, count = kept_values(program), len(program.inputs)
     found: frozenset[int] = frozenset()
     for later in kept[1:]:
         wanted = found | {value for value in later if value < count}
-        if all(_words(program, values | wanted) <= most for values in kept):
+        if all(_words(program, k | wanted) <= _most_words(program) for k in kept):
             found = wanted
     return found
 
@@ -134,32 +123,34 @@ def _words(program: Program, values: Iterable[int]) -> int:
     return sum(-(-dtype.itemsize // 4) for dtype in dtypes)
 
 
-def _most_words(program: Program, limit: int = REGISTERS) -> int:
+def _most_words(program: Program) -> int:
     """The words that are kept of an element between two walks at most."""
-    kept = kept_values(program, limit)
-    return max((_words(program, values) for values in kept), default=0)
+    return max((_words(program, kept) for kept in kept_values(program)), default=0)
 
 
 class Kept(Writer):
-    """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it."""
+    """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it.
+
+    An item has as many registers besides as it may keep words, or twice as many where
+    it keeps several values of an element.
+    """
 
     restrict = ""  # or else the compiler keeps what is to be read again
 
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
         self.block = form.lanes
-        self.kept = kept_values(program, form.words)
-        words = form.kept * _most_words(program, form.words)
-        others = REGISTERS if len(program.steps) <= SIMPLE else 2 * REGISTERS
-        blocks = max(1, FILE // (form.lanes * (words + others)))
-        self.early = early_inputs(program, form.words)
+        self.early = early_inputs(program)
+        words = _most_words(program)
+        others = REGISTERS if words == 1 else 2 * REGISTERS
+        blocks = max(1, FILE // (form.lanes * (form.kept * words + others)))
         self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
         self.lanes = str(form.lanes)
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk."""
         level = self.levels[folds[0]]
-        kept = self.kept
+        kept = kept_values(self.program)
         before = kept[level - 2] | self.early if level > 1 else frozenset()
         fresh = sorted((kept[level - 1] | self.early) - before)
         read = [value for value in fresh if value < self.count]
@@ -221,7 +212,7 @@ class Kept(Writer):
 
     def known_at_last(self) -> Collection[int]:
         """What is kept when the walks are done."""
-        return self.kept[-1]
+        return kept_values(self.program)[-1]
 
     def each(self, body: list[str]) -> list[str]:
         """A loop over an item's elements, ``j``, which lie at ``p``."""

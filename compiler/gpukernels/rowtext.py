@@ -59,8 +59,7 @@ class Form:
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps, in at most so many ``words`` each. Outputs may lie where the inputs
-    ``taken`` do, and nowhere else.
+    items keeps. Outputs may lie where the inputs ``taken`` do, and nowhere else.
     """
 
     sources: tuple[str, ...]
@@ -69,7 +68,6 @@ class Form:
     is_wide: bool
     kept: int = 0
     lanes: int = 0
-    words: int = 0
 
 
 class Writer:

@@ -235,16 +235,16 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 #define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)
 #define GA_HAS_SHUFFLES 1
 
-/* Many x / s, with the digits of a division unless they are fewer than normal numbers
- * have. With r the nearest float to 1 / s they take three operations (Markstein;
- * Brisebarre, Muller and Raina 2004), if s has no exponent and x is not tiny; they give
- * x r where they have no sense, as for x = 0, s = 0, inf or nan. */
+/* Many x / s, with the digits of a division where those are above 1e-30, else one less.
+ * With r the nearest float to 1 / s they take three operations (Markstein; Brisebarre,
+ * Muller and Raina 2004), once s is between 1/2 and 1; they give x r where they have no
+ * sense, as for x = 0, s = 0, inf or nan. */
 typedef struct ga_divisor {
   ga_float by, inverse, scale; /* by = s scale; scale is a power of 2 */
 } ga_divisor;
 GA_INLINE ga_divisor ga_divide_by(ga_float s) {
   ga_divisor d;
-  int exponent = (__float_as_int(s) >> 23 & 255) - 127;
+  int exponent = (__float_as_int(s) >> 23 & 255) - 126;
   exponent = exponent < -126 ? -126 : exponent > 126 ? 126 : exponent;
   d.scale = __int_as_float((127 - exponent) << 23);
   d.by = s * d.scale;
@@ -252,10 +252,6 @@ GA_INLINE ga_divisor ga_divide_by(ga_float s) {
   return d;
 }
 GA_INLINE ga_float ga_ratio(ga_float x, ga_divisor d) {
-  const bool is_tiny = fabsf(x) < 1e-30f;
-  const ga_float y = is_tiny ? x * 0x1p64f : x, q = y * d.inverse;
-  const ga_float rest = fmaf(-q, d.by, y);
-  const ga_float found =
-      (fabsf(rest) < fabsf(y) ? fmaf(rest, d.inverse, q) : q) * d.scale;
-  return is_tiny ? found * 0x1p-64f : found;
+  const ga_float y = x * d.scale, q = y * d.inverse, rest = fmaf(-q, d.by, y);
+  return fabsf(rest) < fabsf(y) ? fmaf(rest, d.inverse, q) : q;
 }
