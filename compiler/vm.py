@@ -15,11 +15,12 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.encoder import Encoder, Recorder, call, encode
 from gpuarray.compiler.gpukernels.calls import FAILURES
+from gpuarray.compiler.ops.own import own_within
 from gpuarray.compiler.parts import Part, Stage, endangered, single, stages
 from gpuarray.compiler.shared import Container
 from gpuarray.context import Context
 from gpuarray.creation import asarray
-from gpuarray.errors import GpuArrayError
+from gpuarray.errors import GpuArrayError, KernelError
 from gpuarray.scalars import SCALARS
 
 Takes = tuple[int, int] | int
@@ -66,7 +67,7 @@ class Native:
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
         self._recorders = self._load()
-        check(lib.GpuPlan_prepare(self._native))
+        self._prepare()
         names = [plan.array(number).dtype for number in plan.outputs]
         self._kinds = [(np.dtype(n), dtypes.dtype_to_typecode(n)) for n in names]
         check(lib.GpuPlan_keep(self._native, max(config.bindings, 1)))
@@ -94,6 +95,16 @@ class Native:
         for number in self.plan.outputs:
             check(lib.GpuPlan_output(e.native, e.numbers[number]))
         return e.recorders
+
+    def _prepare(self) -> None:
+        """Compile; an error says which operations of the program's own are in it."""
+        try:
+            check(lib.GpuPlan_prepare(self._native))
+        except KernelError as error:
+            for step in self.plan.steps:
+                for own in own_within(step.label, getattr(step, "prologue", "")):
+                    error.add_note(f"  with {own}, made at {step.origin or 'unknown'}")
+            raise
 
     def runner(
         self,

@@ -6,6 +6,7 @@ import xml.etree.ElementTree
 from dataclasses import replace
 from pathlib import Path
 
+import gpuarray
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
 
-from benchmarks import compile_times, page, processes, report, run, turns, worker  # noqa: E402
+from benchmarks import compile_times, ops, page, processes, report, run, turns, worker  # noqa: E402
 from benchmarks.charts import Line, chart, scaled  # noqa: E402
 from benchmarks.libraries import numpy as of_numpy  # noqa: E402
 from benchmarks.libraries import ours  # noqa: E402
@@ -221,3 +222,40 @@ def test_a_compiler_that_takes_too_long_is_said_so():
     found = compile_times.measured(sys.executable, "ours", "chain 100", "", 0.01)
     assert found == "more than 0.01 s"
     assert compile_times.as_figures([found]) == {"error": found}
+
+
+# ---- ops of one's own ----
+
+
+@pytest.fixture
+def rows_of_scalars():
+    """The table of scalar operations, without the op that is measured afterwards."""
+    before = dict(gpuarray.scalars.SCALARS)
+    yield
+    for name in gpuarray.scalars.SCALARS.keys() - before.keys():
+        del gpuarray.scalars.SCALARS[name]
+
+
+@pytest.mark.usefixtures("rows_of_scalars")
+def test_ops_are_measured_beside_kernels_launched_by_hand(first_context, tmp_path):
+    path = tmp_path / "ops.json"
+    options = ["--context", first_context.name, "--size", "tiny", "--rounds", "2"]
+    ops.main([*options, "--json", str(path)])
+    found = report.read(path)["rows"]
+    assert len(found) == len(ops.WORKS) + 1
+    for row in found.values():
+        assert len(row["libraries"]) == 2
+        assert all(each["median"] > 0 for each in row["libraries"].values())
+    *works, small = found.values()
+    assert all(row["ratio"]["rounds"] == 2 for row in works)
+    assert small["difference"]["rounds"] == 20
+    assert ops.verdict({"ratio": {"median": 1.02}}) == "    +2.0 % beside by hand"
+
+
+def test_ops_that_compute_something_else_are_not_measured():
+    right, wrong = np.ones(3), np.array([1, 1, 1.1])
+    ops.check("op", [right], [right])
+    with pytest.raises(SystemExit, match=r"op: result 1 is 0.1 apart, of values"):
+        ops.check("op", [right, right], [right, wrong])
+    with pytest.raises(SystemExit, match="nan apart"):
+        ops.check("op", [right * np.nan], [right])

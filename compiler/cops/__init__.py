@@ -8,9 +8,11 @@ from gpuarray.compiler.cops.params import (
     CEnumType,
     EnumList,
     EnumType,
+    Generic,
     Params,
     ParamsType,
     Scalar,
+    generic,
 )
 
 __all__ = [
@@ -20,9 +22,11 @@ __all__ = [
     "EnumList",
     "EnumType",
     "ExternalCOp",
+    "Generic",
     "GpuKernelBaseCOp",
     "Params",
     "ParamsType",
     "Scalar",
     "_NoPythonOp",
+    "generic",
 ]

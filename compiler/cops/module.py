@@ -91,7 +91,7 @@ def build(written: Written) -> Path:
     source = module_source(written)
     compiler = find_compiler()
     options, links = options_of(written)
-    version = said(written.op, "c_code_cache_version")
+    version = said(written.op, "c_code_cache_version_apply", written.node)
     made_of = (compiler, options, links, version, _headers_hash())
     parts = (source, gpuarray.__version__, *made_of)
     key = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()

@@ -160,6 +160,10 @@ class COp(WrittenOp):
         """
         return ()
 
+    def c_code_cache_version_apply(self, node: Apply) -> tuple[Any, ...]:
+        """The same, made for a node."""
+        return self.c_code_cache_version()
+
     def types_of(self, node: Apply) -> tuple[Any, ...]:
         """The types that the op made a node with, inputs first, placed or not."""
         if type(self) is not self.own_class() or has_own_types(node):
@@ -190,7 +194,8 @@ class GpuKernelBaseCOp(GpuKernelBase, COp):
     For each `Kernel` that ``gpu_kernels(node, name)`` gives the C code has its
     ``objvar``, a GpuKernel, and two functions to launch it: ``<name>_call(nd, blocks,
     threads, shared, ...)`` and ``<name>_scall(1, &n, shared, ...)`` for n work items,
-    followed by the kernel's arguments. Both give a status of libgpuarray.
+    followed by the kernel's arguments. Both give a status of libgpuarray. Its
+    ``codevar`` is the text, a ``const char *``.
 
     >>> class Doubled(GpuKernelBaseCOp):
     ...     __props__ = ()
@@ -218,6 +223,10 @@ class GpuKernelBaseCOp(GpuKernelBase, COp):
     >>> compiler.function([x], T.as_tensor_variable(Doubled()(x)))([1, 2])
     array([2., 4.], dtype=float32)
     """
+
+    def kernel_version(self, node: Apply) -> tuple[Any, ...]:
+        """What the kernels add to the version: nothing, they are kept by their text."""
+        return ()
 
 
 # ---- as a step ----
@@ -270,7 +279,9 @@ def refusal(op: COp, node: Apply, error: NotImplementedError) -> Exception:
     if isinstance(error, NoCompilerError):
         message = f"{op.described()}: {error}; or give the op a perform"
         return NoCompilerError(made_at(message, node.trace))
-    return NotOfferedError(made_at(str(error), node.trace))
+    said = str(error)
+    message = said if op.label() in said else f"{op.described()}: {said}"
+    return NotOfferedError(made_at(message, node.trace))
 
 
 def knows_shapes(written: Written) -> bool:

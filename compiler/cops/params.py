@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 from gpuarray._native import address, ffi
-from gpuarray.compiler.errors import GraphKeyError, GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphKeyError,
+    GraphTypeError,
+    GraphValueError,
+    NotOfferedError,
+)
 from gpuarray.compiler.graph.types import (
     GpuContextType,
     TensorType,
@@ -112,6 +117,26 @@ class CEnum(Type):
         return self.fromalias(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Generic(Type):
+    """Any object of Python, for the ``perform`` of an op.
+
+    C code of ops has no Python behind it and cannot be given one: an op that has such
+    a param runs by its ``perform``.
+
+    >>> Generic().filter({"any": "object"})
+    {'any': 'object'}
+    """
+
+    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+        """``value`` itself."""
+        return value
+
+
+generic = Generic()
+"""The type of params that are any object of Python."""
+
+
 def _named(name: str) -> str:
     if not name.isidentifier() or not name.isupper() or keyword.iskeyword(name):
         raise GraphValueError(
@@ -182,7 +207,8 @@ class ParamsType(Type):
 
     def __init__(self, **fields: Type) -> None:
         for name, kind in fields.items():
-            c_type(kind, f"ParamsType: {name}")
+            if not isinstance(kind, Generic):
+                c_type(kind, f"ParamsType: {name}")
         self.fields = tuple(sorted(fields.items()))
 
     def __eq__(self, other: object) -> bool:
@@ -227,7 +253,10 @@ def _attributes(source: Any) -> Mapping[str, Any]:
 
 
 def c_type(kind: Any, asked_by: str = "params_type") -> str:
-    """How C declares a param. Raises TypeError for what C code cannot be given."""
+    """How C declares a param. Raises TypeError for what C code cannot be given.
+
+    For objects of Python it raises NotImplementedError: `perform` may take them.
+    """
     if isinstance(kind, GpuContextType):
         return CONTEXT_DECLARATION
     if isinstance(kind, TensorType):
@@ -236,6 +265,12 @@ def c_type(kind: Any, asked_by: str = "params_type") -> str:
         return f"npy_{kind.dtype} "
     if isinstance(kind, (Enum, CEnum)):
         return f"{kind.ctype} "
+    if isinstance(kind, Generic):
+        raise NotOfferedError(
+            f"{asked_by}: C code of ops has no Python behind it, so it cannot be given "
+            "an object (Generic); give it what it needs of the object as Scalar, "
+            "TensorType, EnumType or gpu_context_type, or compute in perform"
+        )
     raise GraphTypeError(
         f"{asked_by}: C code cannot be given {kind!r}; expected gpu_context_type, "
         "Scalar(dtype), TensorType, EnumList, EnumType or CEnumType, or a ParamsType "
@@ -259,7 +294,10 @@ def declarations(kind: Any) -> list[str]:
         if name and isinstance(part, (Scalar, TensorType)):
             lines.append(f"#define DTYPE_PARAM_{name} npy_{part.dtype}")
     if isinstance(kind, ParamsType):
-        fields = "".join(f"  {c_type(part)}{name};\n" for name, part in kind.fields)
+        fields = "".join(
+            f"  {c_type(part, f'params_type: {name}')}{name};\n"
+            for name, part in kind.fields
+        )
         lines += [
             f"typedef struct ga_op_params_type {{\n{fields}}} ga_op_params_type;",
             "#define PARAMS_TYPE ga_op_params_type",

@@ -11,6 +11,7 @@ The module has one copy of everything the op keeps (kernels, params, what its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from gpuarray.compiler.cops import params
 from gpuarray.compiler.cops.sections import RESTORE
 from gpuarray.compiler.cops.toolchain import SOURCE_FILE
 from gpuarray.compiler.gpukernels.kernel import POINTER, Kernel
+from gpuarray.compiler.gpukernels.kernelbase import listed
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.dtypes import dtype_to_typecode
@@ -86,7 +88,9 @@ class Written:
     def kernels(self) -> list[Kernel]:
         """The kernels that the C code launches."""
         find: Callable[..., list[Kernel]] | None = getattr(self.op, "gpu_kernels", None)
-        return [] if find is None else find(self.node, NODE_NAME)
+        if find is None:
+            return []
+        return listed(self.op, "gpu_kernels", find(self.node, NODE_NAME), Kernel)
 
 
 def said(op: Any, method: str, *arguments: Any) -> Any:
@@ -108,20 +112,24 @@ def module_source(written: Written) -> str:
     op, node = written.op, written.node
     sub = {"fail": FAIL, "params": PARAMS}
     inner = op.c_code(node, NODE_NAME, *names_of(written), sub)
-    outer = [
-        f"/* {op.label()} */",
-        '#include "gpuarray_op.h"',
-        *map(_include, said(op, "c_headers") or ()),
-        *params.declarations(getattr(op, "params_type", None)),
+    kernels = written.kernels
+    own = [
         said(op, "c_support_code"),
-        *map(_wrappers, written.kernels),
+        *map(_wrappers, kernels),
         said(op, "c_support_code_apply", node, NODE_NAME),
         said(op, "c_support_code_struct", node, NODE_NAME),
         _open(written, sub),
         _run(written, inner, sub),
         _OTHERS % {"cleanup": said(op, "c_cleanup_code_struct", node, NODE_NAME) or ""},
     ]
-    return _placed("\n\n".join(part for part in outer if part))
+    head = [
+        f"/* {op.label()} */",
+        '#include "gpuarray_op.h"',
+        *map(_include, said(op, "c_headers") or ()),
+        *params.declarations(getattr(op, "params_type", None)),
+    ]
+    code = "\n\n".join(part for part in own if part)
+    return _placed("\n\n".join([*head, *_texts(kernels, code), code]))
 
 
 def _placed(text: str) -> str:
@@ -145,6 +153,37 @@ def _text(given: str | Iterable[str] | None) -> str:
 
 
 # ---- kernels ----
+
+
+def _texts(kernels: Iterable[Kernel], code: str) -> list[str]:
+    """The texts of those kernels whose ``codevar`` the code names.
+
+    The others are left out: another text of theirs compiles no C code anew.
+    """
+    return [
+        f"static const char *{kernel.codevar} =\n{literal(kernel.code)};"
+        for kernel in kernels
+        if re.search(rf"\b{kernel.codevar}\b", code)
+    ]
+
+
+def literal(text: str) -> str:
+    r"""A text as C has it, a line for each of its own.
+
+    >>> print(literal('say "x"\nend'))
+    "say \"x\"\n"
+    "end"
+    """
+    return "\n".join(
+        f'"{"".join(map(_escaped, line.encode()))}"'
+        for line in text.splitlines(keepends=True) or [""]
+    )
+
+
+def _escaped(byte: int) -> str:
+    """A byte in a literal of C."""
+    known = {ord("\n"): r"\n", ord('"'): r"\"", ord("\\"): r"\\"}
+    return known.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
 
 
 def _wrappers(kernel: Kernel) -> str:

@@ -19,7 +19,11 @@ from gpuarray.compiler.errors import CCodeError, NoCompilerError
 
 KNOWN = ("cc", "gcc", "clang")
 STANDARD = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
-MISTAKES = ("-Werror=implicit-function-declaration", "-Werror=int-conversion")
+MISTAKES = (
+    "-Werror=implicit-function-declaration",
+    "-Werror=int-conversion",
+    "-Werror=incompatible-pointer-types",
+)
 SHOWN_ERRORS = 3
 LOG_LINES = 6
 

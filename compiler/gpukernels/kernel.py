@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,32 @@ def _declared_kind(text: str) -> str | np.dtype[Any] | None:
         return POINTER
     words = _SPACES.sub(" ", text).split()
     return NAME_TO_DTYPE.get(" ".join(words[:-1]))
+
+
+@lru_cache(maxsize=256)
+def pointed(kernel: Kernel) -> tuple[np.dtype[Any] | None, ...]:
+    """For each parameter what its pointer points to, where the text has a plain type.
+
+    >>> text = "KERNEL void k(GLOBAL_MEM ga_float *x, ga_int n) {}"
+    >>> pointed(Kernel(text, ["*", "int32"], "k"))
+    (dtype('float32'), None)
+    """
+    texts = declared(kernel.code, kernel.name)
+    if texts is None:
+        return (None,) * len(kernel.params)
+    split = (_SPACES.sub(" ", text).partition("*") for text in texts)
+    names = (" ".join(before.split()) if star else "" for before, star, _ in split)
+    return tuple(map(NAME_TO_DTYPE.get, names))
+
+
+def misreads(wanted: np.dtype[Any] | None, given: np.dtype[Any]) -> bool:
+    """Whether a pointer to ``wanted`` steps over elements of ``given`` wrongly.
+
+    Bytes may be those of anything, and parts those of a complex number.
+    """
+    if wanted is None or wanted.itemsize == 1 or given.kind == "c":
+        return False
+    return wanted.itemsize != given.itemsize
 
 
 def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gpuarray.array import Array
@@ -22,7 +22,7 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
-from gpuarray.compiler.gpukernels.kernel import POINTER, Kernel
+from gpuarray.compiler.gpukernels.kernel import POINTER, Kernel, misreads, pointed
 from gpuarray.compiler.gpukernels.python import lower_python, own_types
 from gpuarray.compiler.gpukernels.registry import (
     LOWERINGS,
@@ -41,10 +41,12 @@ from gpuarray.compiler.graph.types import (
 )
 from gpuarray.context import Context, current_context
 from gpuarray.creation import empty, zeros
-from gpuarray.errors import GpuArrayError, HostNotice
+from gpuarray.errors import GpuArrayError, HostNotice, Unsupported
 from gpuarray.kernel import GpuKernel
 
 __all__ = ["GpuKernelBase", "Kernel", "Launch"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -154,10 +156,7 @@ class GpuKernelBase(WrittenOp):
         """
         place = context or current_context() or context_of(node)
         who = self.described()
-        return {
-            kernel.name: kernel.compiled(place, who)
-            for kernel in self.gpu_kernels(node, self.label())
-        }
+        return {each.name: each.compiled(place, who) for each in kernels_of(self, node)}
 
 
 def context_of(node: Apply) -> Context:
@@ -179,6 +178,25 @@ def source_of(made: Any) -> str:
 
 
 # ---- lowering ----
+
+
+def kernels_of(op: GpuKernelBase, node: Apply) -> list[Kernel]:
+    """What ``gpu_kernels`` gives. Raises TypeError for what is no list of kernels."""
+    return listed(op, "gpu_kernels", op.gpu_kernels(node, op.label()), Kernel)
+
+
+def listed(op: GpuKernelBase, method: str, found: Any, kind: type[T]) -> list[T]:
+    """What a method gave as a list of what it is to give."""
+    is_list = isinstance(found, Iterable)
+    items = list(found) if is_list else [found]
+    wrong = [each for each in items if not (is_list and isinstance(each, kind))]
+    if wrong:
+        within = "a list with " if is_list else ""
+        raise GraphTypeError(
+            f"{op.described()}: {method} gives {within}{type(wrong[0]).__name__}, "
+            f"expected a list of {kind.__name__}"
+        )
+    return items
 
 
 def declares_launches(op: GpuKernelBase) -> bool:
@@ -255,11 +273,25 @@ def run_kernels(
     outputs = new_outputs(op, node, values, context)
     kernels: dict[str, tuple[Kernel, GpuKernel]] = {}
     who = op.described()
-    for kernel in op.gpu_kernels(node, op.label()):
+    for kernel in kernels_of(op, node):
         kernels[kernel.name] = kernel, kernel.compiled(context, who)
-    for each in op.gpu_launches(node, list(values), outputs):
+    for each in launches_of(op, node, values, outputs):
         queue(each, kernels, who)
     return tuple(outputs)
+
+
+def launches_of(
+    op: GpuKernelBase, node: Apply, values: Sequence[Any], outputs: Sequence[Array]
+) -> list[Launch]:
+    """What ``gpu_launches`` gives; errors say that arrays have no elements there."""
+    try:
+        found = op.gpu_launches(node, list(values), outputs)
+        return listed(op, "gpu_launches", found, Launch)
+    except Unsupported as error:
+        raise Unsupported(
+            f"{op.described()}: gpu_launches: {error}; arrays have shapes but no "
+            "elements there: take what it needs as an integer scalar, or use perform"
+        ) from None
 
 
 @needs_of("kernels")
@@ -305,8 +337,15 @@ def check_arguments(kernel: Kernel, arguments: tuple[Any, ...], who: str) -> Non
             f"{who}: the launch of {kernel.name!r} has {len(arguments)} arguments, "
             f"params has {len(kernel.params)}: {', '.join(kernel.params)}"
         )
+    types = pointed(kernel)
     for place, (kind, value) in enumerate(zip(kernel.params, arguments, strict=True)):
         is_array = isinstance(value, Array)
+        if is_array and misreads(types[place], value.dtype):
+            raise GraphTypeError(
+                f"{who}: argument {place} of the launch of {kernel.name!r} is an array "
+                f"of {value.dtype}, its text declares a pointer to {types[place]}; "
+                "dtype_to_ctype(dtype) gives the type for the text"
+            )
         if is_array != (kind == POINTER):
             given = f"an array of {value.dtype}" if is_array else repr(value)
             wanted = "an array" if kind == POINTER else f"a number ({kind})"
@@ -340,10 +379,15 @@ def shapes_of(
         tuple(constant(n, "int64") for n in getattr(value, "shape", ()))
         for value in values
     ]
-    found = [
-        tuple(_length(length, op) for length in lengths)
-        for lengths in op.output_shapes(node, given)
-    ]
+    said = op.output_shapes(node, given)
+    if len(said) != len(node.outputs) or not all(
+        isinstance(lengths, (tuple, list)) for lengths in said
+    ):
+        raise GraphTypeError(
+            f"{op.described()}: infer_shape gives {said}, expected a list with a tuple "
+            f"of lengths for each of {len(node.outputs)} outputs"
+        )
+    found = [tuple(_length(length, op) for length in lengths) for lengths in said]
     for shape, output in zip(found, node.outputs, strict=True):
         flags = output.type.broadcastable
         wrong = len(shape) != len(flags) or any(

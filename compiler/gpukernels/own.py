@@ -37,6 +37,9 @@ from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.transfer import gpu_contiguous
 from gpuarray.dtypes import OFFSET, as_dtype, dtype_to_ctype, kind_of
 
+RANKS = {"b": 0, "i": 0, "u": 0, "f": 1, "c": 2}
+"""Kinds of numbers: a cast to one before it loses fractions or imaginary parts."""
+
 Geometry = int | str | Sequence[int | str] | None
 
 
@@ -75,9 +78,9 @@ class KernelOp(GpuKernelBase):
         """A node over the operands, cast to one dtype where they share a letter."""
         check_count(self.signature, len(inputs), self.name)
         variables = [as_tensor_variable(each) for each in inputs]
-        for variable, operand in zip(variables, self.signature.inputs, strict=True):
-            self._check_axes(variable, operand)
         dtypes = self.dtypes([each.type.dtype for each in variables])
+        for given in zip(variables, self.signature.inputs, dtypes, strict=False):
+            self._check(*given)
         cast = [
             math.cast(variable, dtype)
             for variable, dtype in zip(variables, dtypes, strict=False)
@@ -94,14 +97,18 @@ class KernelOp(GpuKernelBase):
         ]
         return Apply(self, given, outputs)
 
-    def _check_axes(self, variable: Variable, operand: Operand) -> None:
-        if operand.is_any_shape:
-            return
+    def _check(self, variable: Variable, operand: Operand, dtype: str) -> None:
+        """Raise for other axes, or a cast that loses fractions or imaginary parts."""
+        said = f"{self.name}: given {variable.type} for {operand}"
         wanted = len(operand.lengths or ())
-        if variable.type.ndim != wanted:
+        if not operand.is_any_shape and variable.type.ndim != wanted:
             raise GraphTypeError(
-                f"{self.name}: given {variable.type} for {operand}, expected "
-                f"{wanted} axes; the signature is {self.signature}"
+                f"{said}, expected {wanted} axes; the signature is {self.signature}"
+            )
+        kinds = [kind_of(as_dtype(each)) for each in (variable.type.dtype, dtype)]
+        if RANKS[kinds[0]] > RANKS[kinds[1]]:
+            raise GraphTypeError(
+                f"{said}; cast it if that is meant; the signature is {self.signature}"
             )
 
     def dtypes(self, given: Sequence[str]) -> list[str]:

@@ -20,6 +20,10 @@ _FLOAT = re.compile(
 )
 
 
+OWN: dict[str, tuple[str, str]] = {}
+"""Where the operations of a program's own are decorated, and their texts, by name."""
+
+
 def elementwise_op(
     expression: str, reference: Callable[..., Any], *, support: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Variable]]:
@@ -54,6 +58,9 @@ def elementwise_op(
         name = gradient.__name__
         text = row_text(expression, operands)
         check_free(name, text)
+        code = getattr(gradient, "__code__", None)
+        place = f"{code.co_filename}:{code.co_firstlineno}" if code else "unknown"
+        OWN[name] = place, text
         loops: dict[str, Any] = {"joins": tuple(range(len(operands)))}
         by_numpy = in_common_dtype(reference)
         if len(operands) <= 2:
@@ -63,6 +70,25 @@ def elementwise_op(
         return function_of(register(gradient))
 
     return make
+
+
+def own_within(label: str, text: str = "") -> list[str]:
+    """The operations of a program's own that a step has, with their places.
+
+    They are named by its label, or the words of theirs are in its text.
+    """
+    names = set(re.findall(r"\w+", label))
+    words = set(re.findall(r"[^\W\d]\w+", text))
+    return [
+        f"{name} ({place})"
+        for name, (place, row) in OWN.items()
+        if name in names or set() < _words(row) <= words
+    ]
+
+
+def _words(row: str) -> set[str]:
+    """The names that an expression has besides its operands'."""
+    return set(re.findall(r"[^\W\d]\w+", row))
 
 
 def in_common_dtype(reference: Callable[..., Any]) -> Callable[..., Any]:

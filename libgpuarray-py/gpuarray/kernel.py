@@ -216,4 +216,5 @@ def _argument_code(given: Any) -> int:
 
 
 def _lengths(given: int | Sequence[int]) -> list[int]:
-    return [given] if isinstance(given, int) else [int(length) for length in given]
+    """One to three lengths; NumPy's integers, too."""
+    return [int(length) for length in np.atleast_1d(given)]

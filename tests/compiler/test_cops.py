@@ -320,7 +320,7 @@ def test_what_the_code_overwrites_is_a_copy():
 
 
 @pytest.mark.usefixtures("on_context")
-@pytest.mark.parametrize("name", ["external", "op", "params"])
+@pytest.mark.parametrize("name", ["external", "op", "params", "source"])
 def test_the_examples_run(name):
     module = importlib.import_module(f"gpuarray.compiler.cops.{name}")
     scope = {

@@ -160,6 +160,12 @@ def test_an_exception_that_the_code_sets_is_raised(kind):
 def test_code_that_fails_without_an_exception_says_so():
     error, text = failing(Text("%(fail)s"), X)
     assert isinstance(error, RuntimeError) and "set no exception" in text
+    library = "GpuArray a; if (GpuArray_empty(&a, NULL, GA_FLOAT, 0, NULL, 0)) %(fail)s"
+    _, text = failing(Text(library), X)
+    assert (
+        "set no exception" in text
+        and "latest error here: empty: got no context" in text
+    )
 
 
 def test_an_exception_counts_although_the_code_goes_on():
@@ -193,7 +199,7 @@ def test_an_op_that_cannot_begin_says_why():
         (
             "npy_intp d = 1; %(z)s = (void *)PyArray_ZEROS(1, &d, NPY_INT8, 0);",
             TypeError,
-            "output 0 has 1 axes of type 1, its node announces 1 of type 11",
+            "output 0 has 1 axes of ga_byte, its node announces 1 of ga_float",
         ),
         (
             "npy_intp d = -1; if (PyArray_ZEROS(1, &d, 11, 0) == NULL) %(fail)s",
@@ -205,6 +211,13 @@ def test_an_op_that_cannot_begin_says_why():
 def test_a_result_of_another_type_is_refused(code, kind, said):
     error, text = failing(Text(code), X)
     assert isinstance(error, kind) and said in text
+
+
+def test_a_pointer_to_something_else_does_not_compile():
+    """Without the compiler's refusal it would be followed."""
+    support = "static int own(PyGpuArrayObject *x) { return x->ga.nd; }"
+    error, text = failing(Text("if (own(%(x)s)) %(fail)s", support=support), X)
+    assert isinstance(error, RuntimeError) and "incompatible pointer type" in text
 
 
 def test_an_op_with_nothing_to_compute_it_is_refused():

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from c_ops import FILL, Shaped
 from gpuarray.compiler import Apply, function, shared
-from gpuarray.compiler.cops import CGpuKernelBase, Scalar
+from gpuarray.compiler.cops import CGpuKernelBase, GpuKernelBaseCOp, Scalar
+from gpuarray.compiler.cops.module import build
+from gpuarray.compiler.cops.source import Written, module_source
+from gpuarray.compiler.gpukernels import Kernel
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,
     infer_context_name,
@@ -143,6 +146,114 @@ def test_flags_of_c_are_what_the_kernels_need(file):
     assert [kernel.objvar for kernel in kernels] == ["k_fill_n", "k_add_one_n"]
     assert kernels[0].flags == {"have_small": True, "have_double": True}
     assert kernels[1].flags == {}
+
+
+TEXT = r"""#define SAID "a\\b ? é"
+KERNEL void put(GLOBAL_MEM ga_float *x, ga_size n) {
+  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < n; i += GDIM_0 * LDIM_0)
+    x[i] = sizeof(SAID);
+}"""
+
+
+LAUNCH = """
+%(z)s = pygpu_empty(PyGpuArray_NDIM(%(x)s), PyGpuArray_DIMS(%(x)s), GA_FLOAT,
+                    GA_C_ORDER, %(x)s->context, Py_None);
+if (%(z)s == NULL) %(fail)s
+size_t n = PyGpuArray_SIZE(%(z)s), gs = 1, ls = 32;
+void *args[] = {%(z)s->ga.data, &n};
+if (GpuKernel_call(&mine, 1, &gs, &ls, 0, args) != GA_NO_ERROR) {
+  PyErr_SetString(PyExc_RuntimeError, gpuarray_error_text());
+  %(fail)s
+}"""
+
+
+class FromText(GpuKernelBaseCOp):
+    """Compiles a kernel itself, from the text that the code has under a name."""
+
+    __props__ = ("codevar",)
+
+    def __init__(self, codevar=None):
+        self.codevar = codevar
+
+    def make_node(self, x):
+        x = as_gpuarray_variable(x, infer_context_name(x))
+        return Apply(self, [x], [x.type()])
+
+    def infer_shape(self, node, shapes):
+        return shapes
+
+    def gpu_kernels(self, node, name):
+        params = [gpuarray.GpuArray, gpuarray.SIZE]
+        return [Kernel(TEXT, params, "put", codevar=self.codevar)]
+
+    def c_support_code_struct(self, node, name):
+        return "static GpuKernel mine;"
+
+    def c_init_code_struct(self, node, name, sub):
+        text = self.codevar or "kcode_put"
+        return f"""
+        const int types[] = {{GA_BUFFER, GA_SIZE}};
+        if (strlen({text}) != {len(TEXT.encode())}u ||
+            GpuKernel_init(&mine, {sub["params"]}->ctx, 1, &{text}, NULL, "put", 2,
+                           types, 0, NULL) != GA_NO_ERROR) {{
+          PyErr_SetString(PyExc_RuntimeError, gpuarray_error_text());
+          {sub["fail"]}
+        }}"""
+
+    def c_cleanup_code_struct(self, node, name):
+        return "GpuKernel_clear(&mine);"
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return LAUNCH % {"x": inputs[0], "z": outputs[0], **sub}
+
+
+@pytest.mark.every_case
+@pytest.mark.usefixtures("on_context")
+@pytest.mark.parametrize("codevar", [None, "my_text"])
+def test_c_code_has_the_text_of_a_kernel_under_its_codevar(codevar):
+    found = np.asarray(run(FromText(codevar), n=3))
+    np.testing.assert_array_equal(found, np.full(3, len("a\\b ? é".encode()) + 1))
+
+
+def test_a_text_that_c_code_does_not_name_is_no_part_of_it():
+    x = gpuarray.compiler.GpuArrayType("float32", (False,), "null")
+    named = Written(FromText(), (x, x), 1)
+    assert "KERNEL void put" in module_source(named)
+    other = Written(Unnamed(), (x, x), 1)
+    assert "KERNEL void put" not in module_source(other)
+
+
+class Unnamed(FromText):
+    def c_init_code_struct(self, node, name, sub):
+        return ""
+
+
+@pytest.mark.usefixtures("on_null")
+def test_both_versions_are_part_of_what_code_is_kept_by(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUARRAY_CACHE_DIR", str(tmp_path))
+    x = gpuarray.compiler.GpuArrayType("float32", (False,), "null")
+
+    class Versioned(FromText):
+        __props__ = ("versions",)
+        versions = (1, 1)
+
+        def c_code_cache_version(self):
+            return self.versions[:1]
+
+        def c_code_cache_version_apply(self, node):
+            of_kernels = self.kernel_version(node)
+            return (
+                *super().c_code_cache_version_apply(node),
+                self.versions,
+                of_kernels,
+            )
+
+    paths = set()
+    for versions in ((1, 1), (2, 1), (2, 2), (2, 2)):
+        op = Versioned()
+        op.versions = versions
+        paths.add(build(Written(op, (x, x), 1)))
+    assert len(paths) == 3
 
 
 @pytest.mark.usefixtures("on_context")

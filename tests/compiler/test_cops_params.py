@@ -18,9 +18,11 @@ from gpuarray.compiler.cops import (
     COp,
     EnumList,
     EnumType,
+    Generic,
     Params,
     ParamsType,
     Scalar,
+    generic,
 )
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.errors import HostNotice
@@ -147,6 +149,33 @@ def test_perform_gets_the_params_too():
             output_storage[0][0] = inputs[0] + np.float32(params.by)
 
     np.testing.assert_array_equal(run(Plus(""), X), X + 0.5)
+
+
+TABLE = {"by": 2.5}
+
+
+@pytest.mark.parametrize("kind", [generic, ParamsType(table=Generic())])
+def test_objects_of_python_are_for_perform_and_refused_to_c_code(kind):
+    class Refused(Text):
+        __props__ = ("code", "parts")
+        params_type = kind
+        table = TABLE
+
+        def get_params(self, node):
+            return TABLE if kind is generic else super().get_params(node)
+
+    class InPython(Refused):
+        def perform(self, node, inputs, output_storage, params):
+            found = getattr(params, "table", params)
+            assert found is TABLE
+            output_storage[0][0] = inputs[0] + np.float32(found["by"])
+
+    code = FILL + "17;"
+    np.testing.assert_array_equal(run(InPython(code), X), X + 2.5)
+    said = r"^Refused \(.*no Python behind it.*(Generic).*or compute in perform"
+    with pytest.raises(NotImplementedError, match=said) as error:
+        run(Refused(code), X)
+    assert "made at" in str(error.value)
 
 
 def test_a_type_of_params_compares_and_extends():

@@ -1,6 +1,7 @@
 """Ops with kernels of their own: launches that are declared, Python, half precision."""
 
 import pickle
+from contextlib import nullcontext
 
 import gpuarray
 import numpy as np
@@ -19,6 +20,7 @@ from gpuarray.compiler.gpukernels.fp16_help import (
     work_dtype,
     write_w,
 )
+from gpuarray.compiler.gpukernels.kernelbase import check_arguments
 
 POINTER, SIZE = gpuarray.GpuArray, gpuarray.SIZE
 FLOAT = "KERNEL void k(GLOBAL_MEM ga_float *x, ga_size n) { x[0] = n; }"
@@ -348,6 +350,14 @@ def arguments(x, y):
          ValueError, "bytes of local memory"),
         ("geometry", lambda x, y: [Launch("plus", arguments(x, y))], ValueError,
          "give n, or both blocks and threads"),
+        ("single", lambda x, y: Launch("plus", arguments(x, y), n=1), TypeError,
+         "gpu_launches gives Launch, expected a list of Launch"),
+        ("nothing", lambda x, y: None, TypeError,
+         "gpu_launches gives NoneType, expected a list of Launch"),
+        ("other", lambda x, y: [arguments(x, y)], TypeError,
+         "gpu_launches gives a list with tuple, expected a list of Launch"),
+        ("values", lambda x, y: [Launch("plus", arguments(x, y), n=int(x[0]))],
+         NotImplementedError, "gpu_launches: .*; arrays have shapes but no elements"),
     ],
 )  # fmt: skip
 def test_a_wrong_launch(on_context, name, launches, error, said):
@@ -356,6 +366,41 @@ def test_a_wrong_launch(on_context, name, launches, error, said):
     with pytest.raises(error, match=said) as caught:
         f([1.0])
     assert str(caught.value).startswith(f"Wrong ({__file__}:")
+
+
+@pytest.mark.parametrize("n", [np.int64(3), np.prod([3])])
+def test_a_geometry_may_be_of_numpys_integers(on_context, n):
+    x = T.fvector("x")
+    for launches in (
+        lambda x, y: [Launch("plus", arguments(x, y), n=n)],
+        lambda x, y: [Launch("plus", arguments(x, y), blocks=n, threads=n)],
+        lambda x, y: [Launch("plus", arguments(x, y), blocks=(n,), threads=(n,))],
+    ):
+        f = function([x], Wrong(f"numpy {n}", launches)(x))
+        found = f(np.ones(3, "float32"))
+        np.testing.assert_array_equal(np.asarray(found), 2 * np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "declared", "wrong"),
+    [
+        ("float64", "ga_float", True),
+        ("float32", "ga_double", True),
+        ("int64", "const ga_int", True),
+        ("float32", "float", False),
+        ("float32", "ga_int", False),  # its bits
+        ("float64", "ga_ubyte", False),  # its bytes
+        ("float32", "my_type", False),
+        ("complex64", "ga_float", False),  # its parts
+    ],
+)
+def test_a_pointer_to_elements_of_another_size(dtype, declared, wrong):
+    code = f"KERNEL void k(GLOBAL_MEM {declared} *GA_RESTRICT x, ga_size n) {{}}"
+    kernel = Kernel(code, [POINTER, SIZE], "k")
+    x = gpuarray.zeros(2, dtype, context="null")
+    said = f"op: argument 0 of the launch of 'k' is an array of {dtype}, its text decl"
+    with pytest.raises(TypeError, match=said) if wrong else nullcontext():
+        check_arguments(kernel, (x, 2), "op")
 
 
 class Nameless(PlusOne):
@@ -377,6 +422,20 @@ class ValueShaped(PlusOne):
         return [(T.cast(node.inputs[0][0], "int64"),)]
 
 
+class FlatShaped(PlusOne):
+    """An op whose rule gives lengths without a tuple around them."""
+
+    def infer_shape(self, node, input_shapes):
+        return input_shapes[0]
+
+
+class OneKernel(PlusOne):
+    """An op that gives a kernel, not a list."""
+
+    def gpu_kernels(self, node, name):
+        return super().gpu_kernels(node, name)[0]
+
+
 def test_an_op_that_lacks_something(on_context):
     x = T.fvector("x")
     with pytest.raises(NotImplementedError, match="nothing launches its kernels"):
@@ -385,3 +444,7 @@ def test_an_op_that_lacks_something(on_context):
         function([x], Shapeless()(x))([1.0])
     with pytest.raises(ValueError, match="add its index to host_inputs"):
         function([x], ValueShaped()(x))([1.0])
+    with pytest.raises(TypeError, match="expected a list with a tuple of lengths for"):
+        function([x], FlatShaped()(x))([1.0])
+    with pytest.raises(TypeError, match="gpu_kernels gives Kernel, expected a list"):
+        function([x], OneKernel()(x))

@@ -336,6 +336,11 @@ def test_operands_that_do_not_fit(on_context):
     with pytest.raises(TypeError, match=r"for T y\[n\], expected 1 axes"):
         op(x, T.dmatrix("m"))
     assert op(x, T.fvector("f")).type.dtype == "float64"
+    shifted = made("int32 x[n], int64 k -> int32 z[n]")
+    assert shifted(T.lvector("i"), T.iscalar("k")).type.dtype == "int32"
+    for given in ((T.ivector("i"), 2.5), (x, 2)):
+        with pytest.raises(TypeError, match="cast it if that is meant; the signature"):
+            shifted(*given)
     f = function([x, y], op(x, y))
     with pytest.raises(ValueError, match="n is 3 in x and 2 in y"):
         f(np.ones(3), np.ones(2))
@@ -365,6 +370,20 @@ def test_a_kernel_that_does_not_compile_names_op_and_file(on_context):
     with pytest.raises(RuntimeError, match="no_such") as caught:
         function([x], broken(x))
     assert f"broken ({__file__}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("wrap", [lambda y: y + 1, lambda y: y.sum()])
+def test_an_expression_that_does_not_compile_names_op_and_file(on_context, rows, wrap):
+    @elementwise_op("no_such(x)", np.exp)
+    def unknown_word(m, g, y, x):
+        return g
+
+    x = T.fvector("x")
+    with pytest.raises(RuntimeError, match="no_such") as caught:
+        function([x], wrap(unknown_word(x)))
+    (note,) = caught.value.__notes__
+    assert note.startswith(f"  with unknown_word ({__file__}:")
+    assert f"made at {__file__}:" in note
 
 
 BEYOND = """

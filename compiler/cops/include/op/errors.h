@@ -107,10 +107,13 @@ static inline int ga_op_passed(int status) {
 
 /* The status that an exception of this kind ends a step with. */
 static inline int ga_op_status(void) {
-  if (ga_op_raised == NULL)
-    PyErr_SetString(PyExc_RuntimeError,
-                    "the C code failed and set no exception; call PyErr_Format before "
-                    "it jumps to fail");
+  if (ga_op_raised == NULL) {
+    const char *said = gpuarray_error_text();
+    PyErr_Format(PyExc_RuntimeError,
+                 "the C code failed and set no exception; call PyErr_Format before it "
+                 "jumps to fail%s%s",
+                 *said ? "; the library's latest error here: " : "", said);
+  }
   return ga_op_raised == PyExc_MemoryError  ? GA_MEMORY_ERROR
          : ga_op_raised == PyExc_ValueError ? GA_VALUE_ERROR
                                             : GA_MISC_ERROR;

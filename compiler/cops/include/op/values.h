@@ -38,6 +38,12 @@ static inline PyArrayObject *ga_op_param(const void *given, int type, int nd) {
   return made;
 }
 
+/* A type as kernels spell it. */
+static inline const char *ga_op_type_name(int type) {
+  const gpuarray_type *known = gpuarray_get_type(type);
+  return known ? known->cluda_name : "an unknown type";
+}
+
 /* Whether result `i` is there and of the type that its node announces. */
 static inline int ga_op_is_right(unsigned int i, const void *made, int type,
                                  unsigned int nd, int want_type, unsigned int want_nd) {
@@ -45,9 +51,8 @@ static inline int ga_op_is_right(unsigned int i, const void *made, int type,
     PyErr_Format(PyExc_RuntimeError, "the C code left output %u NULL", i);
   else if (type != want_type || nd != want_nd)
     PyErr_Format(PyExc_TypeError,
-                 "output %u has %u axes of type %d, its node announces %u of type %d "
-                 "(libgpuarray's type codes)",
-                 i, nd, type, want_nd, want_type);
+                 "output %u has %u axes of %s, its node announces %u of %s", i, nd,
+                 ga_op_type_name(type), want_nd, ga_op_type_name(want_type));
   else
     return 1;
   return 0;
