@@ -5,6 +5,7 @@ result moved by a few last digits, up and down: what that changes, another order
 computing may change, too. So does what no rule settles:
 
 - a float that is cast to an integer too small for it, or a nan;
+- the place of the greatest of what is all nan, as the softmax of a nan is;
 - whether a BLAS skips a factor 0, so that inf * 0 or nan * 0 adds nothing;
 - the sign of a nan, or of a 0, that is computed;
 - an inf, or a 0, that is one in float16 alone: kernels compute in float32 and round
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 from gpuarray.compiler.graph.core import Constant
+from gpuarray.compiler.ops.argmax import Argmax
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import LogSoftmax
@@ -79,6 +81,8 @@ class Moved(Values):
             return self.cast(value, arrays[0])
         if isinstance(node.op, Dot):
             return self.product(value, *arrays)
+        if isinstance(node.op, Argmax):
+            return self.place(value, arrays[0], node.op.axes)
         if isinstance(node.op, Elemwise) and value.dtype == np.float16:
             return self.stored(node.op.scalar, value, arrays)
         return value
@@ -101,6 +105,13 @@ class Moved(Values):
         skipped += np.dot((a == 0) * 1.0, ~np.isfinite(b) * 1.0)
         other = np.where(np.isnan(value), 0, np.nan).astype(value.dtype)
         return np.where(skipped > 0, other, value)
+
+    def place(self, value, array, axes):
+        """Places of the greatest, where all are nan any."""
+        if array.dtype.kind != "f" or self.way % 2 == 0:
+            return value
+        last = np.prod([array.shape[axis] for axis in axes], dtype=int) - 1
+        return np.where(np.isnan(array).all(axis=tuple(axes)), last, value)
 
     def stored(self, scalar, value, arrays):
         """A result in float16, a number where it is inf or 0 but not in float32."""

@@ -11,6 +11,7 @@ X = T.dvector("x")
 F = T.fvector("f")
 H = T.tensor("float16", (False,), "h")
 C = T.dcol("c")
+Z = T.zvector("z")
 ROW = T.constant([[0.0, 3.0]])
 THIRD = T.constant(np.float16(1 / 3))
 
@@ -40,6 +41,8 @@ FORGIVEN = {
         F, T.nnet.logsoftmax(F.dimshuffle("x", 0)), [22.7, 0.1], [[-6e-7, -22.6]],
     ),
     "a product that is not rounded": (F, F * F - F * F, [4.7, 0], [1e-6, 0]),
+    "the place of a nan": (C, T.nnet.softmax(C.T).argmax(1), [[1], [np.nan]], [1]),
+    "beside a complex inf": (Z, Z / 1, [complex(-np.inf, 1.2)], [complex(-np.inf, 1.2)]),
     "a factor 0 of inf": (C, T.dot(C, ROW), [[np.inf], [2]], [[0, np.inf], [0, 6]]),
     "rounded sums": (H, (H - THIRD) - H, [100, 1], [-0.375, -0.3333]),
 }  # fmt: skip
@@ -62,6 +65,8 @@ WRONG = {
     "a 0 of all": (H, T.log(H * H), [0, 1], [-18.4, 0]),
     "another number": (F, T.nnet.logsoftmax(F.dimshuffle("x", 0)), [2, 1], [[0, -1]]),
     "a difference of no products": (F, F - F, [22.7, 0], [1e-6, 0]),
+    "the place of a number": (C, T.nnet.softmax(C.T).argmax(1), [[1], [2]], [0]),
+    "another complex inf": (Z, Z / 1, [complex(-np.inf, 1.2)], [complex(np.inf, 1.2)]),
     "a product with inf": (C, T.dot(C, ROW), [[np.inf], [2]], [[0, 3], [0, 6]]),
     "a product with 0": (C, T.dot(C, ROW), [[1], [2]], [[np.nan, 3], [0, 6]]),
     "another shape": (X, X[X > 0], [1.0, -1.0], [1.0, -1.0]),
