@@ -118,8 +118,13 @@ CUDA_C = """
 #define LID_0 threadIdx.x
 #define LDIM_0 blockDim.x
 #define GID_0 blockIdx.x
+#define GDIM_0 gridDim.x
+#define COUNT size_t
 """
 """What the words of the kernels below are in CUDA C."""
+
+CLUDA = "#define COUNT ga_size\n"
+"""And in ours."""
 
 OF_GPUS = """
 #define INDEX unsigned int
@@ -139,7 +144,7 @@ OF_CPUS = """
 SWISH_BY_HAND = """
 #define ONE(v, y, slope) { \\
   const float s = 1.0f / (1.0f + exp(-v)); \\
-  y = v * s; \\
+  y = v / (1.0f + exp(-v)); \\
   slope = s + y * (1.0f - s); }
 KERNEL void by_hand(GLOBAL_MEM const FLOATS *x, GLOBAL_MEM FLOATS *y,
                     GLOBAL_MEM FLOATS *slope) {
@@ -169,10 +174,11 @@ KERNEL void by_hand(GLOBAL_MEM const float *x, GLOBAL_MEM float *y) {
 PAIR_BY_HAND = """
 KERNEL void by_hand(GLOBAL_MEM const float *x, GLOBAL_MEM float *s,
                     GLOBAL_MEM float *c) {
-  const INDEX i = GID_0 * LDIM_0 + LID_0;
-  const float v = x[i];
-  s[i] = sin(v);
-  c[i] = cos(v);
+  for (COUNT i = (COUNT)GID_0 * LDIM_0 + LID_0; i < SIZE; i += GDIM_0 * LDIM_0) {
+    const float v = x[i];
+    s[i] = sin(v);
+    c[i] = cos(v);
+  }
 }"""
 
 
@@ -211,8 +217,9 @@ def by_hand(work: Work, x: Any, outputs: Sequence[Any]) -> tuple[str, Call]:
     if context.kind == "cuda" and importlib.util.find_spec("cupy") is not None:
         return "by hand, CuPy", by_cupy(work, [x, *outputs], blocks)
     types = [gpuarray.Array] * (1 + len(outputs))
-    words = OF_CPUS if context.is_cpu else OF_GPUS
-    kernel = gpuarray.GpuKernel(words + work.source, "by_hand", types, context)
+    words = CLUDA + (OF_CPUS if context.is_cpu else OF_GPUS)
+    source = f"{words}#define SIZE {x.size}\n{work.source}"
+    kernel = gpuarray.GpuKernel(source, "by_hand", types, context)
 
     def call() -> Sequence[Any]:
         kernel(x, *outputs, blocks=blocks, threads=THREADS)
@@ -228,7 +235,8 @@ def by_cupy(work: Work, arrays: Sequence[Any], blocks: int) -> Call:
     context = arrays[0].context
     cupy.cuda.Device(int(context.name.removeprefix("cuda"))).use()
     cupy.cuda.ExternalStream(context.stream).use()
-    kernel = cupy.RawKernel(CUDA_C + OF_GPUS + work.source, "by_hand")
+    size = f"#define SIZE {arrays[0].size}\n"
+    kernel = cupy.RawKernel(CUDA_C + OF_GPUS + size + work.source, "by_hand")
     theirs = tuple(cupy.asarray(each) for each in arrays)
 
     def call() -> Sequence[Any]:

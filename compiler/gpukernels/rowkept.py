@@ -131,8 +131,7 @@ def _most_words(program: Program) -> int:
 class Kept(Writer):
     """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it.
 
-    An item has as many registers besides as it may keep words, or twice as many where
-    it keeps several values of an element.
+    An item has as many registers besides as it may keep words.
     """
 
     restrict = ""  # or else the compiler keeps what is to be read again
@@ -141,9 +140,8 @@ class Kept(Writer):
         super().__init__(program, form)
         self.block = form.lanes
         self.early = early_inputs(program)
-        words = _most_words(program)
-        others = REGISTERS if words == 1 else 2 * REGISTERS
-        blocks = max(1, FILE // (form.lanes * (form.kept * words + others)))
+        words = form.kept * _most_words(program)
+        blocks = max(1, FILE // (form.lanes * (words + REGISTERS)))
         self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
         self.lanes = str(form.lanes)
 
