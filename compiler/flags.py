@@ -171,7 +171,8 @@ def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
             yield Flag(name, hint, each.default, each.metadata["text"])
 
 
-def known() -> dict[str, Flag]:
+@cache
+def known() -> Mapping[str, Flag]:
     """All settings by name."""
     return {each.name: each for each in flags_of(Config)}
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from types import FrameType, SimpleNamespace
+from types import FrameType, FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -121,7 +121,9 @@ class Variable(Operators):
         self.owner = owner
         self.index = index
         self.name = name
-        self.tag = SimpleNamespace(trace=user_line())
+        fixed = _TRACE.get()
+        trace = user_line() if isinstance(fixed, str) else fixed
+        self.tag = SimpleNamespace(trace=trace)
 
     @classmethod
     def learn(cls, methods: Mapping[str, Any]) -> None:
@@ -215,8 +217,12 @@ class Apply:
                     f"{op}: given {given!r}, a {type(given).__name__}; a node takes "
                     "and gives variables"
                 )
-        owners = [each.owner for each in self.inputs if each.owner is not None]
-        self.depth: int = 1 + max((owner.depth for owner in owners), default=0)
+        depth = 0
+        for given in self.inputs:
+            owner = given.owner
+            if owner is not None and owner.depth > depth:
+                depth = owner.depth
+        self.depth: int = depth + 1
         for index, output in enumerate(self.outputs):
             if output.owner is not None:
                 raise GraphTypeError(
@@ -250,10 +256,8 @@ class Apply:
 
         The output types stay where the input types do; else the op infers them anew.
         """
-        same = all(
-            new.type == old.type for new, old in zip(inputs, self.inputs, strict=True)
-        )
-        if same:
+        kinds = [each.type for each in inputs]
+        if kinds == [each.type for each in self.inputs]:
             node = Apply(self.op, inputs, [output.type() for output in self.outputs])
         else:
             node = self.op.make_node(*inputs)
@@ -386,8 +390,11 @@ class Op:
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """The output of a new node, or the list of its outputs."""
-        with traced_as(user_line()):  # not a line of the op's own make_node
+        token = _TRACE.set(user_line())  # not a line of the op's own make_node
+        try:
             node = self.make_node(*inputs, **options)
+        finally:
+            _TRACE.reset(token)
         if not isinstance(node, Apply):
             raise GraphTypeError(
                 f"{self}: make_node gave {node!r}, expected Apply(self, inputs, "
@@ -486,7 +493,7 @@ class Op:
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         if grad is None:
             return list(self.lop(inputs, outputs, output_gradients))
-        if len(inspect.signature(grad).parameters) == 2:
+        if _n_arguments(grad) == 2:
             return list(grad(list(inputs), given))
         (y,), (g,) = outputs, output_gradients
         terms = grad(m, g, y, *inputs)
@@ -522,13 +529,30 @@ class Op:
 @lru_cache(maxsize=1024)
 def _n_parameters(method: Callable[..., Any] | None) -> int:
     """How many parameters a method's function has, self included."""
-    return 0 if method is None else len(inspect.signature(method).parameters)
+    if method is None:
+        return 0
+    if not isinstance(method, FunctionType) or hasattr(method, "__wrapped__"):
+        return len(inspect.signature(method).parameters)
+    code = method.__code__  # which a signature takes ten times as long to read
+    rest = bool(code.co_flags & inspect.CO_VARARGS)
+    named = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount + rest + named
+
+
+def _n_arguments(method: Callable[..., Any]) -> int:
+    """How many arguments a method takes from its caller."""
+    function = getattr(method, "__func__", None)
+    if function is None:
+        return len(inspect.signature(method).parameters)
+    return _n_parameters(function) - 1
 
 
 def is_device_node(node: Apply) -> bool:
     """Whether the op itself takes or gives arrays of a context."""
-    variables = (*node.inputs, *node.outputs)
-    return any(isinstance(each.type, GpuArrayType) for each in variables)
+    for each in (*node.inputs, *node.outputs):
+        if isinstance(each.type, GpuArrayType):
+            return True
+    return False
 
 
 def as_variable(value: Any, asked_by: str = "as_variable") -> Variable:

@@ -10,8 +10,8 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.lazy import (
     ALWAYS,
     Guard,
+    any_lazy,
     guards,
-    is_lazy,
     leaves_alone,
 )
 from gpuarray.compiler.graph.traverse import clone, toposort
@@ -54,6 +54,7 @@ class FunctionGraph:
             variable: {} for variable in self.inputs
         }
         self.apply_nodes: set[Apply] = set()
+        self._order: list[Apply] | None = None  # until something changes
         self.log: list[Change] = []
         self.listeners: list[Callable[[Change], Any]] = []
         for index, output in enumerate(self.outputs):
@@ -112,6 +113,7 @@ class FunctionGraph:
             )
         if old not in self.clients:
             return
+        self._order = None
         users = list(self.clients[old])
         self._inherit_trace(old, self._import(new))
         for client, index in users:
@@ -163,11 +165,13 @@ class FunctionGraph:
         A node that overwrites an input comes after all others that read its memory; one
         that is needed under conditions comes after these.
         """
-        return toposort(self.outputs, also_after=self.orderings())
+        if self._order is None:
+            self._order = toposort(self.outputs, also_after=self.orderings())
+        return list(self._order)
 
     def guards(self) -> dict[Apply, Guard]:
         """The conditions under which nodes are needed, where there are any."""
-        if not any(is_lazy(node.op) for node in self.apply_nodes):
+        if not any_lazy(self.apply_nodes):
             return {}
         return guards(toposort(self.outputs), self.outputs)
 

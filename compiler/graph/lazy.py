@@ -22,6 +22,12 @@ def is_lazy(op: Op) -> bool:
     return type(op).lazy_inputs is not Op.lazy_inputs
 
 
+def any_lazy(nodes: Iterable[Apply]) -> bool:
+    """Whether the op of any node may leave inputs alone."""
+    kinds = {type(node.op) for node in nodes}
+    return any(kind.lazy_inputs is not Op.lazy_inputs for kind in kinds)
+
+
 def use(node: Apply, index: int, guard: Guard) -> Guard:
     """Under which conditions a node that has a guard needs one of its inputs."""
     side = node.op.lazy_inputs(node).get(index)
@@ -40,7 +46,7 @@ def guards(order: Sequence[Apply], results: Iterable[Variable]) -> dict[Apply, G
     Of several uses of a node what they have in common counts, so a node runs at least
     where it is needed. Nodes that are always needed are left out.
     """
-    if not any(is_lazy(node.op) for node in order):
+    if not any_lazy(order):
         return {}
     found: dict[Apply, Guard] = {
         each.owner: ALWAYS for each in results if each.owner is not None

@@ -65,17 +65,25 @@ def toposort(
     extra = also_after or {}
     done: dict[Apply, bool] = {}
     order: list[Apply] = []
+    is_done = done.get
     for output in outputs:
-        if output.owner is None or output in blocked:
+        if output.owner is None or is_done(output.owner) or output in blocked:
             continue
         stack = [output.owner]
         while stack:
             node = stack[-1]
-            if done.get(node):
+            if is_done(node):
                 stack.pop()
                 continue
-            needed = _needs(node, blocked, extra)
-            waiting = [before for before in needed if not done.get(before)]
+            waiting = [
+                owner
+                for variable in node.inputs
+                if (owner := variable.owner) is not None
+                and not is_done(owner)
+                and variable not in blocked
+            ]
+            if extra and node in extra:
+                waiting += [before for before in extra[node] if not is_done(before)]
             if not waiting:
                 done[node] = True
                 order.append(node)
@@ -87,19 +95,9 @@ def toposort(
                     f"{waiting[0].op}; the graph has a cycle"
                 )
             done[node] = False
-            stack.extend(reversed(waiting))
+            waiting.reverse()
+            stack += waiting
     return order
-
-
-def _needs(
-    node: Apply, blocked: Known, extra: Mapping[Apply, Sequence[Apply]]
-) -> list[Apply]:
-    owners = [
-        variable.owner
-        for variable in node.inputs
-        if variable.owner is not None and variable not in blocked
-    ]
-    return [*owners, *extra.get(node, ())]
 
 
 @overload

@@ -37,6 +37,9 @@ DTYPES = (
     "complex128",
 )
 
+_NAMES = frozenset(DTYPES)
+_FLAGS = frozenset({bool})  # the types of a pattern's parts
+
 PATTERN_NAMES: dict[Pattern, str] = {
     (): "scalar",
     (False,): "vector",
@@ -150,12 +153,16 @@ class ArrayType(Type):
         """A fresh variable of this type; ``config.warn_float64`` minds float64."""
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             _mind_float64(self, config.warn_float64)
-        return Type.__call__(self, name)
+        variable: Variable = self.variable_class(self, name=name)
+        return variable
 
     def _normalise(self) -> None:
-        object.__setattr__(self, "dtype", dtype_name(self.dtype))
-        pattern = tuple(bool(flag) for flag in self.broadcastable)
-        object.__setattr__(self, "broadcastable", pattern)
+        if type(self.dtype) is not str or self.dtype not in _NAMES:
+            object.__setattr__(self, "dtype", dtype_name(self.dtype))
+        pattern = self.broadcastable
+        if type(pattern) is not tuple or not _FLAGS.issuperset(map(type, pattern)):
+            pattern = tuple(bool(flag) for flag in pattern)
+            object.__setattr__(self, "broadcastable", pattern)
 
     def _check_shape(self, given: str, shape: tuple[int, ...]) -> None:
         if len(shape) != self.ndim:

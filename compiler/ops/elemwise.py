@@ -221,8 +221,20 @@ class Elemwise(Op):
         scalar: Scalar | Composite | Cast,
         inplace_pattern: Mapping[int, int] | None = None,
     ) -> None:
+        self.settle(scalar, inplace_pattern or {})
+
+    def settle(
+        self, scalar: Scalar | Composite | Cast, inplace_pattern: Mapping[int, int]
+    ) -> None:
+        """Say what is applied and what is overwritten, of a new op or a new copy.
+
+        ``row_name`` is the row's name, ``"cast"``, or ``"composite"``.
+        """
         self.scalar = scalar
-        self.inplace_pattern = dict(inplace_pattern or {})
+        self.row_name = "cast" if isinstance(scalar, Cast) else "composite"
+        if isinstance(scalar, Scalar):
+            self.row_name = scalar.name
+        self.inplace_pattern = dict(inplace_pattern)
         self.destroy_map = {o: [i] for o, i in self.inplace_pattern.items()}
 
     @property
@@ -263,14 +275,16 @@ class Elemwise(Op):
                 *(each.type.broadcastable for each in aligned), strict=True
             )
         )
-        self._check_inplace(aligned, pattern)
         dtypes = self.output_dtypes([each.type.dtype for each in aligned])
+        self._check_inplace(aligned, pattern, dtypes)
         return Apply(self, aligned, [TensorType(dtype, pattern)() for dtype in dtypes])
 
     def _check_inplace(
-        self, inputs: Sequence[Variable], pattern: tuple[bool, ...]
+        self,
+        inputs: Sequence[Variable],
+        pattern: tuple[bool, ...],
+        dtypes: Sequence[str],
     ) -> None:
-        dtypes = self.output_dtypes([each.type.dtype for each in inputs])
         for output, index in self.inplace_pattern.items():
             given = inputs[index].type
             if given.broadcastable != pattern or given.dtype != dtypes[output]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,17 +185,23 @@ def optimize(
     log = Log(keep_text, tried={} if settings.profile_optimizer else None)
     names = {*asked, *_phases_with(chosen.including)}
     allowed = {*asked, *(o for p in PHASES if p.name in asked for o in p.includes)}
-    with traced_as(None), current.use(compute_test_value="off"):
+    rested: Collection[Rule] = ()
+    is_off = current.compute_test_value == "off"
+    quiet: AbstractContextManager[Any] = (
+        nullcontext() if is_off else current.use(compute_test_value="off")
+    )
+    with traced_as(None), quiet:
         for phase in without_prefixes(
             [phase for phase in PHASES if phase.name in names]
         ):
             start = time.perf_counter()
-            run_phase(
+            rested = run_phase(
                 fgraph,
                 phase.name,
                 phase.includes,
                 log,
                 lambda rule: chosen.wants(rule, allowed),
+                rested,
             )
             log.seconds[phase.name] = time.perf_counter() - start
     return log

@@ -13,10 +13,10 @@ import inspect
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
@@ -187,9 +187,20 @@ def all_rewrites() -> list[Rule | GraphPass]:
 
 
 class Fixpoint:
-    """Applies rules to a graph until none fires."""
+    """Applies rules to a graph until none fires.
 
-    def __init__(self, fgraph: FunctionGraph, rules: Sequence[Rule], log: Log) -> None:
+    A rule sees its node and what is behind it, so it is asked again only where that has
+    changed; one that sees the graph, whenever anything has. ``rested`` are rules that
+    have nothing to do in the graph as it is given.
+    """
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        rules: Sequence[Rule],
+        log: Log,
+        rested: Collection[Rule] = (),
+    ) -> None:
         self.fgraph = fgraph
         self.log = log
         self.interner = Interner(fgraph)
@@ -197,10 +208,16 @@ class Fixpoint:
         for rule in rules:
             for key in rule.ops or (None,):
                 self.index.setdefault(key, []).append(rule)
-        self.by_op: dict[tuple[type[Op], str | None], list[Rule]] = {}
+        self.rested = frozenset(map(id, rested))
+        self.by_op: dict[tuple[type[Op], str | None], Choice] = {}
         self.left = max(2000, 50 * len(fgraph.apply_nodes))
         self.queue: deque[Apply] = deque()
         self.waiting: set[Apply] = set()
+        self.changes = 0
+        self.behind: dict[Apply, int] = {}
+        """The number of the latest change behind a node, as far as is known yet."""
+        self.asked: dict[Apply, tuple[int, int]] = {}
+        """That, and how many changes there were, when a node's rules were asked."""
 
     def run(self) -> bool:
         """Sweep until a whole sweep changes nothing; whether anything changed."""
@@ -229,11 +246,22 @@ class Fixpoint:
 
     def visit(self, node: Apply) -> bool:
         """Apply the first rule that fires on the node; whether one did."""
-        same = self.interner.known(node)
-        if same is not None:
-            self.put("merge_equal_nodes", node, list(same.outputs), [])
-            return True
-        for rule in self.rules_for(node.op):
+        behind = self.latest_behind(node)
+        before = self.asked.get(node)
+        if before == (behind, self.changes):
+            return False
+        choice = self.rules_for(node.op)
+        if before is not None and behind == before[0]:
+            rules = choice.seeing
+        else:
+            same = self.interner.known(node)
+            if same is not None:
+                self.put("merge_equal_nodes", node, list(same.outputs), [])
+                return True
+            unchanged = choice.fresh_or_seeing if self.changes else choice.fresh
+            rules = choice.every if behind else unchanged
+        at = behind, self.changes
+        for rule in rules:
             result = (
                 rule.transform(node, self.fgraph)
                 if rule.wants_graph
@@ -244,7 +272,22 @@ class Fixpoint:
             results = [result] if isinstance(result, Variable) else list(result)
             if self.replace(rule.name, node, results):
                 return True
+        self.asked[node] = at
         return False
+
+    def latest_behind(self, node: Apply) -> int:
+        """The number of the latest change of what the node is computed from; or 0.
+
+        A sweep in which nothing changes goes by all nodes in order, so it finds all.
+        """
+        known = self.behind
+        latest = known.get(node, 0)
+        for given in node.inputs:
+            owner = given.owner
+            if owner is not None and known.get(owner, 0) > latest:
+                latest = known[owner]
+        known[node] = latest
+        return latest
 
     def replace(self, rule: str, node: Apply, results: list[Variable]) -> bool:
         """Put a rule's results in place of the node's outputs; whether they differ."""
@@ -288,10 +331,12 @@ class Fixpoint:
             if old is not result:
                 self.log.note(rule, old, result)
                 self.fgraph.replace(old, result, reason=rule)
-        self.push(made for made in new if made in self.fgraph.apply_nodes)
-        self.push(users)
+        others = [made for made in new if made in self.fgraph.apply_nodes] + users
+        self.changes += 1
+        self.behind.update(dict.fromkeys(others, self.changes))
+        self.push(others)
 
-    def rules_for(self, op: Op) -> list[Rule]:
+    def rules_for(self, op: Op) -> Choice:
         """The rules that look at such an op."""
         key = (type(op), row_of_op(op))
         found = self.by_op.get(key)
@@ -299,11 +344,31 @@ class Fixpoint:
             wanted: list[Key | None] = (
                 [key[1], *type(op).__mro__] if key[1] else [*type(op).__mro__]
             )
-            found = [
+            rules = [
                 rule for each in (*wanted, None) for rule in self.index.get(each, [])
             ]
-            self.by_op[key] = found
+            found = self.by_op[key] = choice_of(rules, self.rested)
         return found
+
+
+class Choice(NamedTuple):
+    """The rules that look at an op: those to ask, by what has happened.
+
+    ``every`` one, those that did not rest at the start, these and those that see the
+    graph, and those that see the graph alone.
+    """
+
+    every: list[Rule]
+    fresh: list[Rule]
+    fresh_or_seeing: list[Rule]
+    seeing: list[Rule]
+
+
+def choice_of(rules: list[Rule], rested: Collection[int]) -> Choice:
+    """Which of the rules to ask when; ``rested`` has the identities of some."""
+    fresh = [rule for rule in rules if id(rule) not in rested]
+    both = [rule for rule in rules if rule.wants_graph or id(rule) not in rested]
+    return Choice(rules, fresh, both, [rule for rule in rules if rule.wants_graph])
 
 
 def run_phase(
@@ -312,33 +377,39 @@ def run_phase(
     includes: Sequence[str],
     log: Log,
     is_wanted: Callable[[Rule | GraphPass], bool] = lambda rule: True,
-) -> None:
+    rested: Collection[Rule] = (),
+) -> Collection[Rule]:
     """Bring a phase to rest: its rules, those of the phases it includes, its passes.
 
-    Of these only what ``is_wanted``.
+    Of these only what ``is_wanted``. ``rested`` are rules that have nothing to do now;
+    those that have nothing to do afterwards are returned.
     """
-    rules = [
+    chosen = [
         rule
         for phase in (*includes, name)
         for rule in RULES.get(phase, [])
         if is_wanted(rule)
     ]
+    rules, known = chosen, rested
     passes = [found for found in PASSES.get(name, []) if is_wanted(found)]
     if log.tried is not None:
         rules = [
             replace(each, transform=measured(each.name, each.transform, log.tried))
             for each in rules
         ]
+        known = ()  # so that each phase is measured as if it were alone
         passes = [
             replace(each, run=measured(each.name, each.run, log.tried))
             for each in passes
         ]
     while True:
-        if rules:
-            Fixpoint(fgraph, rules, log).run()
-        changed = [found.run(fgraph, log) for found in passes]
-        if not rules or not any(changed):
-            return
+        is_changed = bool(rules) and Fixpoint(fgraph, rules, log, known).run()
+        is_changed_again = any([found.run(fgraph, log) for found in passes])
+        if not is_changed_again:
+            return chosen if is_changed else [*rested, *chosen]
+        rested = known = ()
+        if not rules:
+            return ()
 
 
 def measured(name: str, function: Any, tried: dict[str, Tried]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,22 +22,26 @@ class Interner:
         self.nodes: dict[Any, Apply] = {}
         self.constants: dict[Any, Constant] = {}
         self.numbers: dict[Op, int] = {}
-        self.numbered: dict[int, tuple[Op, int]] = {}
+        self.numbered: dict[int, tuple[Op, tuple[int, bool]]] = {}
 
     def key(self, node: Apply, inputs: Sequence[Variable]) -> Any:
         """What two nodes share if and only if they compute the same."""
-        found: Iterable[int] = (id(variable) for variable in inputs)
-        op = node.op
-        scalar = op.scalar if isinstance(op, Elemwise) else None
-        if isinstance(scalar, Scalar) and scalar.commutes and len(inputs) == 2:
-            found = sorted(found)
-        return self.number(op), *found
+        number, commutes = self.meaning(node.op)
+        if commutes and len(inputs) == 2:
+            return number, *sorted(map(id, inputs))
+        return number, *map(id, inputs)
 
-    def number(self, op: Op) -> int:
-        """One number for all equal ops; hashing is slow, so each is asked once."""
+    def meaning(self, op: Op) -> tuple[int, bool]:
+        """One number for all equal ops, and whether their operands may change places.
+
+        Hashing is slow, so each op is asked once.
+        """
         seen = self.numbered.get(id(op))
         if seen is None:
-            seen = op, self.numbers.setdefault(op, len(self.numbers))
+            scalar = op.scalar if isinstance(op, Elemwise) else None
+            number = self.numbers.setdefault(op, len(self.numbers))
+            commutes = isinstance(scalar, Scalar) and scalar.commutes
+            seen = op, (number, commutes)
             self.numbered[id(op)] = seen
         return seen[1]
 

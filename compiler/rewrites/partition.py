@@ -61,9 +61,10 @@ class Partition:
 
     def _reads(self, node: Apply) -> set[int]:
         """The places of the nodes that one reads, and whose results are conditions."""
-        conditions = [condition for condition, _ in self.guards.get(node, ALWAYS)]
-        owners = [v.owner for v in (*node.inputs, *conditions)]
-        return {self.position[owner] for owner in owners if owner is not None}
+        read = node.inputs
+        if node in self.guards:
+            read = [*read, *(condition for condition, _ in self.guards[node])]
+        return {self.position[v.owner] for v in read if v.owner is not None}
 
     def of(self, node: Apply) -> int:
         """The group of a node."""

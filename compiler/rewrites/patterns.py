@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import is_float_name
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.shape import DimShuffle
-from gpuarray.compiler.rewrites.rows import row_of
+from gpuarray.compiler.rewrites.rows import row_of_op
 from gpuarray.scalars import SCALARS
 
 _DEPTH = 6
@@ -19,13 +20,15 @@ _DEPTH = 6
 def match(variable: Variable, row: str) -> Sequence[Variable] | None:
     """The inputs of the node that makes the variable, if it applies the row."""
     owner = variable.owner
-    return owner.inputs if owner is not None and row_of(variable) == row else None
+    if owner is None or row_of_op(owner.op) != row:
+        return None
+    return owner.inputs
 
 
 def argument(variable: Variable, row: str) -> Variable | None:
     """The input of a unary row that makes the variable, if it is of the same type."""
     owner = variable.owner
-    if owner is None or row_of(variable) != row:
+    if owner is None or row_of_op(owner.op) != row:
         return None
     (inner,) = owner.inputs
     return inner if inner.type == variable.type else None
@@ -37,9 +40,11 @@ def constant_of(variable: Variable) -> Any:
         data = np.asarray(variable.data)
         return data.reshape(())[()] if data.size == 1 else None
     owner = variable.owner
-    if owner is not None and isinstance(owner.op, DimShuffle):
+    if owner is None:
+        return None
+    if isinstance(owner.op, DimShuffle):
         return constant_of(owner.inputs[0])
-    if owner is not None and row_of(variable) == "cast":
+    if row_of_op(owner.op) == "cast":
         value = constant_of(owner.inputs[0])
         return (
             None if value is None else np.asarray(value).astype(variable.type.dtype)[()]
@@ -80,9 +85,15 @@ def number(value: Any, like: Variable) -> Variable:
 
 def call(row: str, *args: Variable) -> Variable:
     """The row applied to variables."""
-    out = Elemwise(SCALARS[row])(*args)
+    out = elemwise(row)(*args)
     assert isinstance(out, Variable)
     return out
+
+
+@cache
+def elemwise(row: str) -> Elemwise:
+    """The op that applies a row, always the same: it need not be compared."""
+    return Elemwise(SCALARS[row])
 
 
 def cast(variable: Variable, dtype: str) -> Variable:

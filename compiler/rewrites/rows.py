@@ -18,11 +18,7 @@ def row_of(variable: Variable) -> str | None:
 
 def row_of_op(op: Op) -> str | None:
     """The name of the scalar row that the op applies, or ``cast``, ``composite``."""
-    if not isinstance(op, Elemwise):
-        return None
-    if isinstance(op.scalar, Scalar):
-        return op.scalar.name
-    return "cast" if isinstance(op.scalar, Cast) else "composite"
+    return op.row_name if isinstance(op, Elemwise) else None
 
 
 def with_scalar(
@@ -32,7 +28,5 @@ def with_scalar(
 ) -> Elemwise:
     """The same op, of the same class and on the same context, with another scalar."""
     made = copy.copy(op)
-    made.scalar = scalar
-    made.inplace_pattern = dict(inplace or {})
-    made.destroy_map = {out: [given] for out, given in made.inplace_pattern.items()}
+    made.settle(scalar, inplace or {})
     return made

@@ -95,12 +95,16 @@ static void open_blas(gpucontext *ctx) {
 
 const ga_blas *ga__context_blas(gpucontext *ctx) {
   if (atomic_load(&ctx->blas_state) == 0) {
-    pthread_mutex_lock(&ctx->slow_lock);
+    pthread_mutex_lock(&ctx->blas_lock);
     if (atomic_load(&ctx->blas_state) == 0)
       open_blas(ctx);
-    pthread_mutex_unlock(&ctx->slow_lock);
+    pthread_mutex_unlock(&ctx->blas_lock);
   }
   return atomic_load(&ctx->blas_state) > 0 ? ctx->backend->blas : NULL;
+}
+
+bool ga__context_blas_waits(gpucontext *ctx) {
+  return atomic_load(&ctx->blas_state) == 0 && ctx->backend->blas_open != NULL;
 }
 
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
@@ -250,6 +254,7 @@ static void free_context(gpucontext *ctx) {
   ga__free(ctx->cache_folder);
   pthread_mutex_destroy(&ctx->lock);
   pthread_mutex_destroy(&ctx->slow_lock);
+  pthread_mutex_destroy(&ctx->blas_lock);
   pthread_mutex_destroy(&ctx->queue_lock);
   ga__free(ctx);
 }
@@ -307,6 +312,7 @@ static gpucontext *new_context(const ga_backend *backend) {
   atomic_init(&ctx->lost, NULL);
   pthread_mutex_init(&ctx->lock, NULL);
   pthread_mutex_init(&ctx->slow_lock, NULL);
+  pthread_mutex_init(&ctx->blas_lock, NULL);
   pthread_mutex_init(&ctx->queue_lock, NULL);
   ctx->is_blocking = is_on("GPUARRAY_LAUNCH_BLOCKING") || is_on("CUDA_LAUNCH_BLOCKING");
   return ctx;

@@ -58,6 +58,8 @@ struct _gpucontext {
   pthread_mutex_t queue_lock; /* of queues and of the uses of buffers; taken last */
   pthread_mutex_t slow_lock;  /* of programs; held while something is compiled or
                                  opened; taken before `lock` */
+  pthread_mutex_t blas_lock;  /* held while the vendor's BLAS is opened, which may be
+                                 while something is compiled */
 };
 
 /* GA_LOST_ERROR or GA_FORK_ERROR if the context cannot be used any more,
@@ -82,6 +84,8 @@ int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
 bool ga__context_is_ours(const gpucontext *ctx);
 /* The vendor's BLAS, or NULL where our own kernels serve. */
 const ga_blas *ga__context_blas(gpucontext *ctx);
+/* Whether that waits, because the vendor's BLAS is to be opened first. */
+bool ga__context_blas_waits(gpucontext *ctx);
 /* Queues a product by the vendor's BLAS, on real buffers. */
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call);
 /* GA_DEVSUP_ERROR if the device cannot hold or compute this type. */

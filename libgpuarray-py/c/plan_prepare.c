@@ -93,15 +93,64 @@ static unsigned int scalar_inputs(const GpuPlan *p, const ga_step *s) {
   return mask;
 }
 
+/* Whether a value is in C order without gaps whatever the inputs are: a step has made
+ * it, and in no memory but such. */
+static bool is_packed(const GpuPlan *p, unsigned int value) {
+  while (p->values[value].maker > 0) {
+    const ga_step *s = &p->steps[p->values[value].maker - 1];
+    unsigned int out = 0;
+    while (s->outs[out] != value)
+      out++;
+    bool is_over = s->inplace != NULL && s->inplace[out] >= 0;
+    switch (s->kind) {
+    case GA_STEP_ELEMWISE:
+    case GA_STEP_REDUCE:
+    case GA_STEP_GEMV:
+    case GA_STEP_GEMM:
+    case GA_STEP_COPY:
+      if (!is_over)
+        return true;
+      value = s->ins[s->inplace[out]];
+      break;
+    default:
+      return false;
+    }
+  }
+  return false;
+}
+
+/* Whether an elementwise step only ever meets arrays that it can walk as one block. */
+static bool is_always_flat(const GpuPlan *p, const ga_step *s, unsigned int scalars) {
+  unsigned int nd = ga__plan_joint_rank(p, s->n_in, s->ins), n_whole = 0;
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    const ga_value *v = &p->values[s->ins[i]];
+    if (v->integer || (i < 32 && scalars >> i & 1))
+      continue;
+    if (v->nd != nd || s->stretch[i] != 0 || !is_packed(p, s->ins[i]))
+      return false;
+    n_whole++;
+  }
+  return n_whole > 0;
+}
+
+/* The flat kernel, and the strided one unless it can never be needed. */
+static int elemwise_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
+                            const ga_step *s) {
+  unsigned int scalars = scalar_inputs(p, s);
+  GA_TRY(ga__elemwise_sources(out, n, s->elemwise,
+                              ga__plan_joint_rank(p, s->n_in, s->ins), scalars));
+  while (*n > 1 && is_always_flat(p, s, scalars))
+    ga__strbuf_clear(&out[--*n].body);
+  return GA_NO_ERROR;
+}
+
 /* The sources of the kernels a step may launch. */
 static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
                         const ga_step *s) {
   *n = 0;
   switch (s->kind) {
   case GA_STEP_ELEMWISE:
-    return ga__elemwise_sources(out, n, s->elemwise,
-                                ga__plan_joint_rank(p, s->n_in, s->ins),
-                                scalar_inputs(p, s));
+    return elemwise_sources(out, n, p, s);
   case GA_STEP_REDUCE:
     return ga__reduction_sources(out, n, s->reduction,
                                  ga__plan_joint_rank(p, s->n_in, s->ins), s->axes);
@@ -121,17 +170,27 @@ static int copy_source(ga_source *out, const ga_source *source) {
   return ga__strbuf_status(&out->body);
 }
 
-int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
+enum { PRODUCTS = 1, OTHERS = 2 }; /* bits: steps that are matrix products, and not */
+
+static int which_step(const ga_step *s) {
+  return s->kind == GA_STEP_GEMV || s->kind == GA_STEP_GEMM ? PRODUCTS : OTHERS;
+}
+
+/* The sources of some steps; those that the plan was told of are of the others. */
+static int some_sources(ga_source **out, unsigned int *n, const GpuPlan *p, int which) {
   size_t room = (size_t)p->n_steps * STEP_SOURCES + p->n_needs + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
     unsigned int more = 0;
+    if ((which_step(&p->steps[i]) & which) == 0)
+      continue;
     status = step_sources(sources + total, &more, p, &p->steps[i]);
     total += more;
   }
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_needs; i++)
+  for (unsigned int i = 0; status == GA_NO_ERROR && (which & OTHERS) && i < p->n_needs;
+       i++)
     status = copy_source(&sources[total++], &p->needs[i]);
   if (status == GA_NO_ERROR) {
     *out = sources;
@@ -141,17 +200,20 @@ int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
   return status;
 }
 
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
+  return some_sources(out, n, p, PRODUCTS | OTHERS);
+}
+
 void ga__plan_free_sources(ga_source *sources, unsigned int n) {
   for (unsigned int i = 0; i < n; i++)
     ga__strbuf_clear(&sources[i].body);
   ga__free(sources);
 }
 
-int GpuPlan_prepare(GpuPlan *p) {
+static int prepare_some(GpuPlan *p, int which) {
   ga_source *sources;
   unsigned int n;
-  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
-  GA_TRY(ga__plan_sources(&sources, &n, p));
+  GA_TRY(some_sources(&sources, &n, p, which));
   const ga_source **list = ga__alloc(n + 1, sizeof *list);
   int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   for (unsigned int i = 0; list && i < n; i++)
@@ -161,4 +223,14 @@ int GpuPlan_prepare(GpuPlan *p) {
   ga__plan_free_sources(sources, n);
   ga__free((void *)list);
   return status;
+}
+
+/* A product has kernels of our own only where the vendor's BLAS has none, so where that
+ * is being opened the rest is compiled meanwhile. */
+int GpuPlan_prepare(GpuPlan *p) {
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+  if (!ga__context_blas_waits(p->context))
+    return prepare_some(p, PRODUCTS | OTHERS);
+  GA_TRY(prepare_some(p, OTHERS));
+  return prepare_some(p, PRODUCTS);
 }

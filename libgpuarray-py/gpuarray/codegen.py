@@ -163,6 +163,8 @@ def convert(text: str, source: Operand, target: DType) -> str:
     >>> convert("x", np.dtype("int32"), np.dtype("float16"))
     '(ga_float)(x)'
     """
+    if source is target:
+        return text
     if not isinstance(source, type) and work_dtype(source) == work_dtype(target):
         return text
     is_complex = not isinstance(source, type) and source.kind == "c"

@@ -85,6 +85,7 @@ class Context:
         self.name: str = text(lib.gpucontext_name(pointer))
         # Kernels of operations by what they were made for; emptied when closed.
         self._kernels: dict[Any, Any] = {}
+        self._opening: threading.Thread | None = None
         if self.kind == "null":
             self.runs_dry = False
 
@@ -120,8 +121,25 @@ class Context:
             self._kernels.clear()
             if _process_default.get("context") is self:
                 del _process_default["context"]
+        if self._opening is not None:
+            self._opening.join()
         if pointer is not None:
             lib.gpucontext_deref(pointer)
+
+    def open_blas(self) -> None:
+        """Begin to open the vendor's library of matrix products, and do not wait.
+
+        The first product opens it otherwise, which takes a while on some devices; it
+        waits where this has begun. Asked again, it does nothing.
+
+        >>> gpuarray.get_default_context().open_blas()
+        """
+        pointer = self.pointer
+        with _lock:
+            if self._opening is None:
+                opening = threading.Thread(target=lib.gpublas_setup, args=(pointer,))
+                self._opening = opening
+                opening.start()
 
     def sync(self) -> None:
         """Wait until all work queued so far is done; raise what failed meanwhile.

@@ -1,6 +1,7 @@
 /* What a plan compiles before it runs: kernels that its functions need, too. */
 #include "null_plan.h"
 
+#include <gpuarray/buffer_blas.h>
 #include <gpuarray/kernel.h>
 
 static int compiles; /* programs */
@@ -28,14 +29,13 @@ static const char first[] = "KERNEL void first(GLOBAL_MEM float *x) {}";
 static const char second[] = "KERNEL void second(GLOBAL_MEM float *x) {}";
 static gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
 
-/* 2 x for a matrix, and what functions would need besides. */
-static int build(GpuPlan **plan, gpucontext *ctx) {
-  unsigned int x, y;
+/* An elementwise step of x, in its place where `over` is 0. */
+static int add_step(GpuPlan *p, unsigned int *y, unsigned int x, const char *expr,
+                    int over) {
   const unsigned int none = 0;
-  const int over = -1;
   gpuplan_elemwise step = {.size = sizeof step,
                            .label = "double",
-                           .expr = "y = x + x",
+                           .expr = expr,
                            .n_out = 1,
                            .out_args = args,
                            .inplace = &over,
@@ -43,9 +43,15 @@ static int build(GpuPlan **plan, gpucontext *ctx) {
                            .in_args = args + 1,
                            .ins = &x,
                            .stretch = &none};
+  return GpuPlan_elemwise(p, y, &step);
+}
+
+/* 2 x for a matrix, and what functions would need besides. */
+static int build(GpuPlan **plan, gpucontext *ctx) {
+  unsigned int x, y;
   int status = GpuPlan_new(plan, ctx, "prepared");
   STEP(GpuPlan_input(*plan, &x, GA_FLOAT, 2, 0));
-  STEP(GpuPlan_elemwise(*plan, &y, &step));
+  STEP(add_step(*plan, &y, x, "y = x + x", -1));
   STEP(GpuPlan_output(*plan, y));
   STEP(GpuPlan_needs_kernel(*plan, first, "first"));
   STEP(GpuPlan_needs_kernel(*plan, second, "second"));
@@ -177,6 +183,70 @@ static void test_a_file_has_them(void) {
   unlink(path);
 }
 
+/* The kernels that preparing makes of a plan so far. */
+static size_t prepared(GpuPlan *p, gpucontext *ctx) {
+  size_t before = cache_of(ctx).compiled;
+  CHECK_OK(GpuPlan_prepare(p));
+  return cache_of(ctx).compiled - before;
+}
+
+static void test_what_steps_make_is_walked_as_one_block(void) {
+  gpucontext *ctx = open_watched();
+  GpuPlan *p = NULL;
+  unsigned int x, w, y;
+  const int turned[] = {1, 0};
+  CHECK_OK(GpuPlan_new(&p, ctx, "blocks"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 2, 0));
+  CHECK_OK(GpuPlan_input(p, &w, GA_FLOAT, 2, 0));
+  CHECK_OK(add_step(p, &y, x, "y = x + 1", -1)); /* an input has any strides */
+  CHECK(prepared(p, ctx) == 2);
+  CHECK_OK(add_step(p, &y, y, "y = x + 2", -1));
+  CHECK(prepared(p, ctx) == 1);
+  CHECK_OK(add_step(p, &y, y, "y = x + 3", 0));
+  CHECK_OK(add_step(p, &y, y, "y = x + 4", -1));
+  CHECK(prepared(p, ctx) == 2);
+  CHECK_OK(GpuPlan_dimshuffle(p, &y, "turn", y, 2, turned));
+  CHECK_OK(add_step(p, &y, y, "y = x + 5", -1));
+  CHECK(prepared(p, ctx) == 2);
+  CHECK_OK(add_step(p, &y, w, "y = x + 6", 0)); /* in memory that was given */
+  CHECK_OK(add_step(p, &y, y, "y = x + 7", -1));
+  CHECK(prepared(p, ctx) == 4);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+}
+
+static int compiles_at_open; /* of a BLAS */
+
+static int missing_blas(void *device) {
+  (void)device;
+  compiles_at_open = compiles;
+  return GA_FAIL(GA_LOAD_ERROR, "there is none");
+}
+
+static void test_products_do_not_keep_others_waiting(void) {
+  static const ga_blas blas;
+  for (int is_open = 0; is_open < 2; is_open++) {
+    gpucontext *ctx = open_watched();
+    GpuPlan *p = NULL;
+    unsigned int x, y;
+    hooked.blas_open = missing_blas;
+    hooked.blas = &blas;
+    compiles_at_open = -1;
+    if (is_open)
+      CHECK_OK(gpublas_setup(ctx));
+    CHECK_OK(GpuPlan_new(&p, ctx, "products"));
+    CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 2, 0));
+    CHECK_OK(
+        GpuPlan_gemm(p, &y, "gemm", 1, x, cb_no_trans, x, cb_no_trans, 0, 0, false));
+    CHECK_OK(add_step(p, &y, y, "y = x + 1", -1));
+    CHECK_OK(GpuPlan_prepare(p));
+    CHECK(compiles_at_open == (is_open ? 0 : 1));
+    CHECK(compiles == (is_open ? 1 : 2));
+    GpuPlan_free(p);
+    gpucontext_deref(ctx);
+  }
+}
+
 static int trial(gpucontext *ctx) {
   GpuPlan *p = NULL;
   int status = build(&p, ctx);
@@ -192,6 +262,8 @@ int main(void) {
   test_what_objects_need();
   test_wrong_texts();
   test_a_file_has_them();
+  test_what_steps_make_is_walked_as_one_block();
+  test_products_do_not_keep_others_waiting();
   gpucontext *ctx = open_watched();
   fail_each_allocation(trial, ctx);
   gpucontext_deref(ctx);

@@ -520,3 +520,26 @@ def test_two_shared_variables_of_one_array_go_their_own_ways(on_context):
     function([], updates=[(a, a + 1), (b, b * 2)])()
     np.testing.assert_allclose(a.get_value(), vector(5) + 1, rtol=1e-6)
     np.testing.assert_allclose(b.get_value(), vector(5) * 2, rtol=1e-6)
+
+
+def kernels_of(context, expression, inputs):
+    """How many kernels a context has made or found for a function, and that."""
+
+    def count():
+        info = context.cache_info()
+        return info.compiled + info.disk_hits
+
+    before = count()
+    made = function(inputs, expression)
+    return count() - before, made
+
+
+def test_what_can_never_be_strided_has_no_strided_kernel(on_context):
+    x, y = T.matrix("x"), T.matrix("y")
+    function([x, y], T.dot(x, y))  # which may have kernels of its own
+    given, _ = kernels_of(on_context, x * 3.25 + 1.5, [x])
+    packed, f = kernels_of(on_context, T.dot(x, y) ** 3 - 7.75, [x, y])
+    assert (given, packed) == (2, 1)
+    values = np.arange(6, dtype="float32").reshape(2, 3)
+    for a, b in ((values, values.T), (values.T, values[:, ::-1])):
+        np.testing.assert_allclose(f(a, b), (a @ b) ** 3 - 7.75, rtol=1e-5)

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import gpuarray
+import numpy as np
 import pytest
 from gpuarray.context import current_context
 
@@ -97,6 +98,21 @@ def test_what_a_context_tells(context):
         assert ":" in context.unique_id
     assert gpuarray.count_platforms(context.kind) > 0
     assert gpuarray.count_devices(context.kind, 0) > 0
+
+
+def test_the_library_of_products_is_opened_meanwhile(context):
+    context.open_blas()
+    context.open_blas()
+    a = gpuarray.asarray(np.eye(3, dtype="float32"), context=context)
+    assert np.asarray(a @ a).tolist() == np.eye(3).tolist()
+
+
+def test_a_context_that_opens_a_library_can_be_closed():
+    made = gpuarray.context("null")
+    made.open_blas()
+    made.close()
+    with pytest.raises(gpuarray.errors.ContextClosed):
+        made.open_blas()
 
 
 def test_init_takes_options(tmp_path):
