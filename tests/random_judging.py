@@ -56,7 +56,7 @@ def unlike(got, expected, spread, is_stabilized=False):
 
 
 def same_infinity(got, expected):
-    """Where NumPy has a complex inf with a nan beside it, and what is no nan is alike."""
+    """Where NumPy has a complex inf beside a nan, and what is no nan is alike."""
     if expected.dtype.kind != "c":
         return np.zeros(expected.shape, bool)
     parts = [(got.real, expected.real), (got.imag, expected.imag)]

@@ -77,10 +77,10 @@ class KernelOp(GpuKernelBase):
     def make_node(self, *inputs: Any) -> Apply:
         """A node over the operands, cast to one dtype where they share a letter."""
         check_count(self.signature, len(inputs), self.name)
-        variables = [as_tensor_variable(each) for each in inputs]
+        variables = [as_tensor_variable(given) for given in inputs]
         dtypes = self.dtypes([each.type.dtype for each in variables])
-        for given in zip(variables, self.signature.inputs, dtypes, strict=False):
-            self._check(*given)
+        for each in zip(variables, self.signature.inputs, dtypes, strict=False):
+            self._check(*each)
         cast = [
             math.cast(variable, dtype)
             for variable, dtype in zip(variables, dtypes, strict=False)

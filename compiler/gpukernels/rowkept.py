@@ -187,7 +187,7 @@ class Kept(Writer):
         ]
 
     def turn(self, body: list[str]) -> list[str]:
-        """A loop over a few of an item's elements, ``i`` of `TURN`, from ``first`` on."""
+        """A loop over a few of an item's elements: `TURN` from ``first`` on."""
         kept = self.form.kept
         return [
             "#pragma unroll",

@@ -4,8 +4,8 @@
 
 #include "cuda/device.h"
 
-#define GA_CUDA_LANES 2 /* of products in a graph; each but the first has a workspace  \
-                         */
+/* Of products in a graph; each but the first has a workspace. */
+#define GA_CUDA_LANES 2
 
 /* The entries of the backend's table; see c/backend.h. */
 int ga__cuda_graph_begin(void *device, unsigned int lanes);
