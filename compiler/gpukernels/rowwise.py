@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -263,6 +264,11 @@ def launch(
     taken = taken_inputs(sources, over)
     form = Form(sources, taken, is_unit, length >= _NARROW, *kept)
     kernel = kernel_of(program, form, context)
+    if (
+        form.lanes > kernel.max_threads
+    ):  # its registers are too many for so large a block
+        form = replace(form, kept=0, lanes=0)
+        kernel = kernel_of(program, form, context)
     lanes, slots = (form.lanes, 1) if form.kept else block_of(length, rows, context)
     arguments: list[Any] = []
     for kind, value, source in zip(kinds, matrices, sources, strict=True):

@@ -190,7 +190,7 @@ def _excerpt(details: str) -> str:
     while start and re.match(_NUMBERED, lines[start - 1]):
         start -= 1
     log, source = lines[:start], lines[start:]
-    errors = [i for i, line in enumerate(log) if "error" in line]
+    errors = [i for i, line in enumerate(log) if re.search("error|fatal", line)]
     first = errors[0] if errors else 0
     heads = [line for line in log[:first] if line.endswith(":")][:2]
     found = (re.search(place, log[first]) for place in _PLACES) if log else ()

@@ -99,6 +99,14 @@ class GpuKernel:
         check(status, f"kernel {name!r} on {self.context.name}")
         self._handle = ffi.gc(handle, lib.GpuKernel_clear)
 
+    @property
+    def max_threads(self) -> int:
+        """How many threads a block of it has at most, as the device compiled it."""
+        found = ffi.new("size_t *")
+        pointer = self._handle.k
+        check(lib.gpukernel_property(pointer, lib.GA_KERNEL_PROP_MAXLSIZE, found))
+        return int(found[0])
+
     def __call__(
         self,
         *arguments: Any,
