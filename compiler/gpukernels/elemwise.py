@@ -181,10 +181,7 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
     ):
         target = np.dtype(array_value(variable).dtype)
         lines.append(f"{name} = {convert(text, np.dtype(dtype), target)};")
-    inplace = tuple(
-        inputs.position.get(op.inplace_pattern.get(i, -1), -1)
-        for i in range(len(node.outputs))
-    )
+    inplace = k.overwritten(op.inplace_pattern, node, inputs.position)
     outs = k.outputs(node)
     k.add(
         plan.Launch(

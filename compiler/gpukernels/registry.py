@@ -250,6 +250,16 @@ class Lowerer:
             numbers.append(number)
         return tuple(numbers)
 
+    def overwritten(
+        self, pattern: Mapping[int, int], node: Apply, places: Mapping[int, int]
+    ) -> tuple[int, ...]:
+        """For each output the place among a step's inputs of what it takes over, or -1.
+
+        ``pattern`` is the op's, and ``places`` where its inputs with memory are.
+        """
+        numbers = range(len(node.outputs))
+        return tuple(places.get(pattern.get(number, -1), -1) for number in numbers)
+
     def inputs(self, variables: Iterable[Variable]) -> tuple[int, ...]:
         """The values of several variables."""
         return tuple(self.number(v) for v in variables)

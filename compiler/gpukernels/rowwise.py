@@ -72,9 +72,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     outs = k.outputs(node)
     places = [i for i, source in enumerate(sources) if source in ("int", "array")]
     arrays = {i: at for at, i in enumerate(places) if sources[i] == "array"}
-    over = tuple(  # a host integer has no memory to take over
-        arrays.get(op.inplace_pattern.get(i, -1), -1) for i in range(len(outs))
-    )
+    over = k.overwritten(op.inplace_pattern, node, arrays)
     k.add(
         plan.Call(
             label=label(op.program),

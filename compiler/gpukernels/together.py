@@ -68,9 +68,7 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
         ins.append(k.number(variable))
     outs = k.outputs(node)
     arrays = {i: at for i, at in places.items() if sources[i] == "array"}
-    over = tuple(  # a host integer has no memory to take over
-        arrays.get(op.inplace_pattern.get(i, -1), -1) for i in range(len(outs))
-    )
+    over = k.overwritten(op.inplace_pattern, node, arrays)
     shares = tuple(tuple(sources[ins]) for _, ins, _ in op.shares())
     k.add(
         plan.Call(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from types import FrameType, FunctionType, SimpleNamespace
+from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -88,9 +88,21 @@ def user_line() -> Trace | None:
     return None
 
 
+_LINES: dict[tuple[int, int], tuple[CodeType, Trace]] = {}
+"""Lines by place in their code, which is found by going through all of that."""
+_MOST_LINES = 4096
+
+
 def _line(frame: FrameType) -> Trace:
     code = frame.f_code
-    return Trace(code.co_filename, frame.f_lineno, code.co_name)
+    place = id(code), frame.f_lasti  # what is kept keeps its identity
+    known = _LINES.get(place)
+    if known is None:
+        if len(_LINES) >= _MOST_LINES:
+            _LINES.clear()
+        found = Trace(code.co_filename, frame.f_lineno, code.co_name)
+        known = _LINES[place] = code, found
+    return known[1]
 
 
 def _callers(frame: FrameType) -> Iterator[Trace]:
