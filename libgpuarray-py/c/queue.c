@@ -124,6 +124,8 @@ static int add_queue(gpuqueue *q) {
   return GA_NO_ERROR;
 }
 
+static atomic_ulong made; /* queues, in this process */
+
 int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   if (res == NULL)
@@ -138,6 +140,7 @@ int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   if (q == NULL)
     return GA_MEMORY_ERROR;
   q->context = ctx;
+  q->serial = atomic_fetch_add(&made, 1) + 1;
   atomic_init(&q->references, 1);
   atomic_init(&q->waited, atomic_load(&ctx->launches.count));
   int status = ctx->backend->queue_new(&q->device, ctx->device);

@@ -244,6 +244,7 @@ int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
   GA_TRY(hold(tape, call->bias.buffer));
   GA_TRY(new_command(&c, tape, PRODUCT));
   c->u.product = *call;
+  tape->multiplies = true;
   tape->n_commands++;
   return GA_NO_ERROR;
 }

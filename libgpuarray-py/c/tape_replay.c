@@ -230,12 +230,14 @@ void ga__tape_free_graphs(ga_tape *tape) {
 }
 
 static size_t key_bytes(const ga_tape *tape) {
-  return ((size_t)tape->n_moves + tape->n_blocks) * sizeof *tape->key;
+  return ((size_t)tape->n_moves + tape->n_blocks + 1) * sizeof *tape->key;
 }
 
-/* Where the memory is that the commands use; gives the hash of that. */
+/* Where the memory is that the commands use, and the queue whose workspace products
+ * take; gives the hash of that. */
 static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
   uint64_t *word = tape->key, hash = 1;
+  *word++ = tape->multiplies ? ga__queue_current(tape->context)->serial : 0;
   for (unsigned int i = 0; i < tape->n_moves; i++) {
     ga_binding b = bindings[tape->moves[i]];
     *word++ = (uint64_t)(uintptr_t)b.buffer->memory + b.base;

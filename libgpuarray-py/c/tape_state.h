@@ -84,6 +84,7 @@ struct ga_tape {
   bool is_over;              /* nothing more is recorded */
   bool without_graphs;       /* the backend has none, or refused */
   bool defers;               /* some command is a call */
+  bool multiplies;           /* some command is a product */
   bool reports;              /* some launch may report an index; see c/report.h */
   ga_use *uses; /* of a graph: `held`, then what moves, then the workspace */
 };

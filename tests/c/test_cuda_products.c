@@ -499,6 +499,34 @@ static void test_graphs_branch(void) {
   check_given_back();
 }
 
+/* Products of a graph take the workspace of the queue that it was recorded on. */
+static void test_each_queue_has_its_graph(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  gpuqueue *q = NULL;
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, b = {0};
+  CHECK_OK(gpuqueue_new(&q, ctx));
+  CHECK_OK(build(&p, ctx));
+  CHECK_OK(make_inputs(&a, &b, ctx));
+  mock->run = run_double;
+  const long before = mock->graphs;
+  for (int i = 0; i < 6; i++)
+    CHECK_OK(run_once(p, &a, &b, i));
+  CHECK(mock->graphs > before);
+  const long alone = mock->graphs;
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  for (int i = 0; i < 6; i++)
+    CHECK_OK(run_once(p, &a, &b, i));
+  CHECK(mock->graphs > alone);
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  GpuArray_clear(&a);
+  GpuArray_clear(&b);
+  GpuPlan_free(p);
+  gpuqueue_release(q);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
 static int scenario(void) {
   gpucontext *ctx = NULL;
   int status = gpucontext_open(&ctx, "cuda0");
@@ -554,6 +582,7 @@ int main(void) {
   test_bias();
   test_plans_become_graphs();
   test_graphs_branch();
+  test_each_queue_has_its_graph();
   test_each_call_fails();
   test_a_fault_in_a_graph();
   return check_result("cuda products");
