@@ -149,53 +149,88 @@ static char *read_file(size_t *size, enum ga_cache_answer *answer, const char *p
   return text;
 }
 
-/* Moves the bytes of a verified entry to the front of `text`. */
-static enum ga_cache_answer verify(char *text, size_t *size, const char *key,
-                                   size_t key_size, ga_hash key_hash) {
+/* An entry as its file has it: the header, the key, the bytes. */
+typedef struct whole {
+  char *text;
   header head;
-  if (*size < sizeof head)
-    return GA_CACHE_DAMAGED;
-  memcpy(&head, text, sizeof head);
-  size_t rest = *size - sizeof head;
-  if (memcmp(head.magic, magic, sizeof magic) != 0 || head.key_size > rest ||
-      head.size != rest - head.key_size)
-    return GA_CACHE_DAMAGED;
-  const char *stored_key = text + sizeof head;
-  const char *bytes = stored_key + head.key_size;
-  ga_hash stored_hash = ga__hash(stored_key, head.key_size, (ga_hash){0, 0});
-  ga_hash content = ga__hash(bytes, head.size, stored_hash);
-  if (content.a != head.content.a || content.b != head.content.b)
-    return GA_CACHE_DAMAGED;
-  if (head.key_size != key_size || memcmp(stored_key, key, key_size) != 0)
-    return stored_hash.a == key_hash.a && stored_hash.b == key_hash.b
-               ? GA_CACHE_MISS
-               : GA_CACHE_DAMAGED;
-  memmove(text, bytes, head.size);
-  *size = head.size;
-  return GA_CACHE_HIT;
+} whole;
+
+static const char *stored_key(const whole *s) {
+  return s->text + sizeof s->head;
+}
+
+/* Whether the entry is whole: as it was written, under the hash that names it. */
+static bool is_whole(whole *s, size_t size, ga_hash key_hash) {
+  if (size < sizeof s->head)
+    return false;
+  memcpy(&s->head, s->text, sizeof s->head);
+  size_t rest = size - sizeof s->head;
+  if (memcmp(s->head.magic, magic, sizeof magic) != 0 || s->head.key_size > rest ||
+      s->head.size != rest - s->head.key_size)
+    return false;
+  ga_hash hash = ga__hash(stored_key(s), s->head.key_size, (ga_hash){0, 0});
+  ga_hash content = ga__hash(stored_key(s) + s->head.key_size, s->head.size, hash);
+  return content.a == s->head.content.a && content.b == s->head.content.b &&
+         hash.a == key_hash.a && hash.b == key_hash.b;
+}
+
+/* Reads and checks the entry of a hash; on a hit the caller owns s->text. */
+static enum ga_cache_answer read_entry(whole *s, const char *folder,
+                                       ga_hash key_hash) {
+  enum ga_cache_answer answer = GA_CACHE_MISS;
+  if (folder == NULL || !is_private(folder))
+    return GA_CACHE_MISS;
+  char *path = entry_path(folder, key_hash);
+  if (path == NULL)
+    return GA_CACHE_MISS;
+  size_t size;
+  s->text = read_file(&size, &answer, path);
+  ga__free(path);
+  if (s->text == NULL)
+    return answer;
+  if (is_whole(s, size, key_hash))
+    return GA_CACHE_HIT;
+  ga__free(s->text);
+  return GA_CACHE_DAMAGED;
+}
+
+/* Hands the bytes of an entry over, in the memory that the whole of it was read to. */
+static void take_bytes(void **bytes, size_t *size, whole *s) {
+  memmove(s->text, stored_key(s) + s->head.key_size, s->head.size);
+  *bytes = s->text;
+  *size = s->head.size;
 }
 
 enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
                                     const char *key, size_t key_size) {
-  enum ga_cache_answer answer = GA_CACHE_MISS;
-  if (folder == NULL || !is_private(folder))
-    return GA_CACHE_MISS;
-  ga_hash key_hash = ga__hash(key, key_size, (ga_hash){0, 0});
-  char *path = entry_path(folder, key_hash);
-  if (path == NULL)
-    return GA_CACHE_MISS;
-  size_t length;
-  char *text = read_file(&length, &answer, path);
-  ga__free(path);
-  if (text == NULL)
+  whole s;
+  enum ga_cache_answer answer =
+      read_entry(&s, folder, ga__hash(key, key_size, (ga_hash){0, 0}));
+  if (answer != GA_CACHE_HIT)
     return answer;
-  answer = verify(text, &length, key, key_size, key_hash);
-  if (answer != GA_CACHE_HIT) {
-    ga__free(text);
-    return answer;
+  if (s.head.key_size != key_size || memcmp(stored_key(&s), key, key_size) != 0) {
+    ga__free(s.text);
+    return GA_CACHE_MISS;
   }
-  *bytes = text;
-  *size = length;
+  take_bytes(bytes, size, &s);
+  return GA_CACHE_HIT;
+}
+
+enum ga_cache_answer ga__cache_read_hashed(void **bytes, size_t *size, char **key,
+                                           size_t *key_size, const char *folder,
+                                           ga_hash key_hash) {
+  whole s;
+  enum ga_cache_answer answer = read_entry(&s, folder, key_hash);
+  if (answer != GA_CACHE_HIT)
+    return answer;
+  *key = ga__alloc(s.head.key_size + 1, 1);
+  if (*key == NULL) {
+    ga__free(s.text);
+    return GA_CACHE_MISS;
+  }
+  memcpy(*key, stored_key(&s), s.head.key_size);
+  *key_size = s.head.key_size;
+  take_bytes(bytes, size, &s);
   return GA_CACHE_HIT;
 }
 

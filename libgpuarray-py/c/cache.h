@@ -23,6 +23,10 @@ char *ga__cache_folder(void);
  * Never fails: what cannot be read is a miss. */
 enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
                                     const char *key, size_t key_size);
+/* The same for the hash of a key; *key, made with ga__alloc too, is what it is of. */
+enum ga_cache_answer ga__cache_read_hashed(void **bytes, size_t *size, char **key,
+                                           size_t *key_size, const char *folder,
+                                           ga_hash key_hash);
 /* False if it could not be stored, which is no error. */
 bool ga__cache_write(const char *folder, const char *key, size_t key_size,
                      const void *bytes, size_t size);

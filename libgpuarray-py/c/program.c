@@ -1,7 +1,8 @@
 /* Compiled programs, found in memory, then on disk, then compiled.
  *
- * A file on disk holds a program, or the key of a program of several kernels that has
- * the kernel asked for. */
+ * A file on disk holds a program, or the hash of the key of a program of several
+ * kernels that has the kernel asked for: keys are long, and such a program has many
+ * kernels. */
 #include "c/program.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct ga_programs {
   ga_program *buckets[N_BUCKETS];
 };
 
-enum { STORED_PROGRAM = 'P', STORED_KEY = 'K' }; /* a file's first byte */
+enum { STORED_PROGRAM = 'P', STORED_HASH = 'H' }; /* a file's first byte */
 
 /* ---- keys ---- */
 
@@ -130,12 +131,22 @@ void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n) {
         n);
 }
 
+/* The first program, from `p` on in its bucket, whose key has the hash. */
+static ga_program *next_hashed(ga_program *p, ga_hash hash) {
+  while (p && (p->hash.a != hash.a || p->hash.b != hash.b))
+    p = p->next;
+  return p;
+}
+
+static ga_program *find_hashed(gpucontext *ctx, ga_hash hash) {
+  return next_hashed(ctx->programs->buckets[hash.a % N_BUCKETS], hash);
+}
+
 static ga_program *find_program(gpucontext *ctx, const char *text, size_t size) {
   ga_hash hash = ga__hash(text, size, (ga_hash){0, 0});
-  ga_program *p = ctx->programs->buckets[hash.a % N_BUCKETS];
-  while (p && (p->hash.b != hash.b || p->key_size != size ||
-               memcmp(p->key, text, size) != 0))
-    p = p->next;
+  ga_program *p = find_hashed(ctx, hash);
+  while (p && (p->key_size != size || memcmp(p->key, text, size) != 0))
+    p = next_hashed(p->next, hash);
   return p;
 }
 
@@ -160,24 +171,16 @@ static int add_program(ga_program **out, gpucontext *ctx, const char *text, size
 
 /* ---- disk ---- */
 
-/* The bytes stored under a key, without their first, which is *what. */
-static char *read_stored(size_t *size, char *what, gpucontext *ctx, const char *text,
-                         size_t text_size) {
-  void *bytes;
-  enum ga_cache_answer answer =
-      ga__cache_read(&bytes, size, ctx->cache_folder, text, text_size);
+/* Takes the first of an entry's bytes, *what, off them; false where there are none. */
+static bool take_kind(char *what, gpucontext *ctx, enum ga_cache_answer answer,
+                      char *bytes, size_t *size) {
   if (answer == GA_CACHE_DAMAGED)
     count(ctx, &ctx->cache.damaged, 1);
-  if (answer != GA_CACHE_HIT)
-    return NULL;
-  char *stored = bytes;
-  if (*size == 0) {
-    ga__free(stored);
-    return NULL;
-  }
-  *what = stored[0];
-  memmove(stored, stored + 1, --*size);
-  return stored;
+  if (answer != GA_CACHE_HIT || *size == 0)
+    return false;
+  *what = bytes[0];
+  memmove(bytes, bytes + 1, --*size);
+  return true;
 }
 
 static void write_stored(gpucontext *ctx, const ga_strbuf *under, char what,
@@ -226,28 +229,42 @@ ga_program *ga__program_adopt(gpucontext *ctx, const char *key, size_t key_size,
   return p ? p : load_program(ctx, key, key_size, bytes, size);
 }
 
-/* The program that is stored under a key, or NULL; follows a reference once. */
-static ga_program *stored_program(gpucontext *ctx, const char *text, size_t text_size,
-                                  bool follow) {
-  size_t size;
-  char what;
-  ga_program *p = NULL;
-  char *stored = read_stored(&size, &what, ctx, text, text_size);
-  if (stored && what == STORED_PROGRAM)
-    p = load_program(ctx, text, text_size, stored, size);
-  else if (stored && what == STORED_KEY && follow) {
-    p = find_program(ctx, stored, size);
-    if (p == NULL)
-      p = stored_program(ctx, stored, size, false);
-  }
+/* The program whose key has the hash, from memory or from disk, or NULL. */
+static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t size) {
+  ga_hash hash;
+  void *stored = NULL;
+  char *key = NULL, what;
+  size_t stored_size, key_size;
+  if (size != sizeof hash)
+    return NULL;
+  memcpy(&hash, bytes, sizeof hash);
+  ga_program *p = find_hashed(ctx, hash);
+  if (p)
+    return p;
+  enum ga_cache_answer answer = ga__cache_read_hashed(
+      &stored, &stored_size, &key, &key_size, ctx->cache_folder, hash);
+  if (take_kind(&what, ctx, answer, stored, &stored_size) && what == STORED_PROGRAM)
+    p = load_program(ctx, key, key_size, stored, stored_size);
   ga__free(stored);
+  ga__free(key);
   return p;
 }
 
 ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
+  void *stored = NULL;
+  size_t size;
+  char what;
+  ga_program *p = NULL;
   if (open_table(ctx) != GA_NO_ERROR)
     return NULL;
-  return stored_program(ctx, k->text.text, k->text.length, true);
+  enum ga_cache_answer answer =
+      ga__cache_read(&stored, &size, ctx->cache_folder, k->text.text, k->text.length);
+  if (take_kind(&what, ctx, answer, stored, &size))
+    p = what == STORED_PROGRAM
+            ? load_program(ctx, k->text.text, k->text.length, stored, size)
+            : hashed_program(ctx, stored, size);
+  ga__free(stored);
+  return p;
 }
 
 void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
@@ -256,8 +273,10 @@ void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
     return;
   /* A group of one has the body's own key, under which the program itself lies. */
   if (ga__key_of(&k, ctx, body) == GA_NO_ERROR &&
-      strcmp(k.text.text, batch->text.text) != 0)
-    write_stored(ctx, &k.text, STORED_KEY, batch->text.text, batch->text.length);
+      strcmp(k.text.text, batch->text.text) != 0) {
+    ga_hash hash = ga__hash(batch->text.text, batch->text.length, (ga_hash){0, 0});
+    write_stored(ctx, &k.text, STORED_HASH, &hash, sizeof hash);
+  }
   ga__key_clear(&k);
 }
 

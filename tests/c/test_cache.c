@@ -78,6 +78,26 @@ static void test_round_trip(void) {
   CHECK(entries(cache) == 2);
 }
 
+static void test_an_entry_is_found_by_the_hash_of_its_key(void) {
+  const char *cache = in_folder("hashed"), *wanted = "a key of some length";
+  const ga_hash hash = ga__hash(wanted, strlen(wanted), (ga_hash){0, 0});
+  void *bytes = NULL;
+  char *key = NULL;
+  size_t size, key_size;
+  CHECK(ga__cache_read_hashed(&bytes, &size, &key, &key_size, cache, hash) ==
+        GA_CACHE_MISS);
+  CHECK(write_text(cache, wanted, "program"));
+  CHECK(ga__cache_read_hashed(&bytes, &size, &key, &key_size, cache, hash) ==
+        GA_CACHE_HIT);
+  CHECK(size == 7 && memcmp(bytes, "program", 7) == 0);
+  CHECK(key_size == strlen(wanted) && strcmp(key, wanted) == 0);
+  ga__free(bytes);
+  ga__free(key);
+  set_byte(only_entry(cache), -1, 'X');
+  CHECK(ga__cache_read_hashed(&bytes, &size, &key, &key_size, cache, hash) ==
+        GA_CACHE_DAMAGED);
+}
+
 static void test_every_damage_is_seen(void) {
   const char *cache = in_folder("damage");
   unsigned char saved[4096];
@@ -161,6 +181,7 @@ int main(void) {
   char command[64];
   CHECK(mkdtemp(folder) != NULL);
   test_round_trip();
+  test_an_entry_is_found_by_the_hash_of_its_key();
   test_every_damage_is_seen();
   test_foreign_and_unwritable_folders();
   test_the_oldest_goes_first();
