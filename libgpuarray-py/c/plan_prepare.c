@@ -93,8 +93,8 @@ static unsigned int scalar_inputs(const GpuPlan *p, const ga_step *s) {
   return mask;
 }
 
-/* Whether a value is in C order without gaps whatever the inputs are: a step has made
- * it, and in no memory but such. */
+/* Whether a value is in C order without gaps where the inputs are: an input, or what a
+ * step has made in no memory but such. */
 static bool is_packed(const GpuPlan *p, unsigned int value) {
   while (p->values[value].maker > 0) {
     const ga_step *s = &p->steps[p->values[value].maker - 1];
@@ -116,11 +116,11 @@ static bool is_packed(const GpuPlan *p, unsigned int value) {
       return false;
     }
   }
-  return false;
+  return true;
 }
 
-/* Whether an elementwise step only ever meets arrays that it can walk as one block. */
-static bool is_always_flat(const GpuPlan *p, const ga_step *s, unsigned int scalars) {
+/* Whether an elementwise step walks its arrays as one block where inputs are packed. */
+static bool is_flat(const GpuPlan *p, const ga_step *s, unsigned int scalars) {
   unsigned int nd = ga__plan_joint_rank(p, s->n_in, s->ins), n_whole = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
     const ga_value *v = &p->values[s->ins[i]];
@@ -133,13 +133,13 @@ static bool is_always_flat(const GpuPlan *p, const ga_step *s, unsigned int scal
   return n_whole > 0;
 }
 
-/* The flat kernel, and the strided one unless it can never be needed. */
+/* The flat kernel, and the strided one unless only inputs of other layouts need it. */
 static int elemwise_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
                             const ga_step *s) {
   unsigned int scalars = scalar_inputs(p, s);
   GA_TRY(ga__elemwise_sources(out, n, s->elemwise,
                               ga__plan_joint_rank(p, s->n_in, s->ins), scalars));
-  while (*n > 1 && is_always_flat(p, s, scalars))
+  while (*n > 1 && is_flat(p, s, scalars))
     ga__strbuf_clear(&out[--*n].body);
   return GA_NO_ERROR;
 }

@@ -185,7 +185,9 @@ int GpuPlan_needs_elemwise(GpuPlan *p, GpuElemwise *ge, unsigned int nd,
 int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
                             unsigned int axes);
 
-/* Compiles every kernel the plan can need for arrays under 2^31 elements, in one go. */
+/* Compiles every kernel the plan can need for inputs in C order of less than 2^31
+ * elements, in one go. What inputs of other layouts need besides is compiled when the
+ * first of them is bound. */
 int GpuPlan_prepare(GpuPlan *p);
 
 /* How many signatures the plan keeps bound, those last used; 64 at first.
