@@ -168,5 +168,14 @@ class Settings:
 
     change_flags = use
 
+    @contextmanager
+    def fixed(self, settings: Config) -> Iterator[None]:
+        """Other settings, all of them, for the block."""
+        token = _BLOCK.set(settings)
+        try:
+            yield
+        finally:
+            _BLOCK.reset(token)
+
 
 config = Settings()

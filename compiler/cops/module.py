@@ -17,7 +17,7 @@ import gpuarray
 from gpuarray import dtypes
 from gpuarray._native import ARRAY, check, ffi, lib, text
 from gpuarray.array import Array
-from gpuarray.compiler.cops import params, store
+from gpuarray.compiler.cops import params
 from gpuarray.compiler.cops.source import Written, module_source, said
 from gpuarray.compiler.cops.toolchain import (
     MISTAKES,
@@ -26,9 +26,11 @@ from gpuarray.compiler.cops.toolchain import (
     find_compiler,
 )
 from gpuarray.compiler.errors import CCodeError
+from gpuarray.compiler.store import Store
 from gpuarray.context import Context
 
 HERE = Path(__file__).parent
+LIBRARIES = Store("ops", ".so")
 LIBRARY = "libgpuarray.so"
 
 
@@ -96,7 +98,7 @@ def build(written: Written) -> Path:
     parts = (source, gpuarray.__version__, *made_of)
     key = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
     try:
-        return store.find_or_make(
+        return LIBRARIES.find_or_make(
             key, lambda: compile_source(compiler, source, options, links)
         )
     except CCodeError as error:
@@ -117,7 +119,7 @@ def load(path: Path, who: str) -> ctypes.CDLL:
         if path not in _loaded:
             _loaded.add(path)
             return _opened(path, who)
-    with tempfile.NamedTemporaryFile(suffix=store.SUFFIX) as copy:
+    with tempfile.NamedTemporaryFile(suffix=LIBRARIES.suffix) as copy:
         copy.write(path.read_bytes())
         copy.flush()
         return _opened(Path(copy.name), who)

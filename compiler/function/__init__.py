@@ -1,9 +1,10 @@
 """``function``: from expressions to something to call; the one door to the passes."""
 
 from gpuarray.compiler.function.call import Function
+from gpuarray.compiler.function.compiling import Maker
 from gpuarray.compiler.function.givens import clone
 from gpuarray.compiler.function.interface import In, Out, Param
-from gpuarray.compiler.function.make import Maker, function, function_dump
+from gpuarray.compiler.function.make import function, function_dump
 from gpuarray.compiler.function.modes import (
     get_default_mode,
     get_mode,

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.debug import Mode
-from gpuarray.compiler.debug.checks import Source
-from gpuarray.compiler.debug.mode import Runner
-from gpuarray.compiler.debug.stepwise import explainer
-from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.function.call import Function
+from gpuarray.compiler.function.compiling import Maker, Placed, Task
 from gpuarray.compiler.function.givens import Pairs, replaced, replacements
 from gpuarray.compiler.function.hosted import tell_of_host_steps
 from gpuarray.compiler.function.interface import (
@@ -30,74 +24,22 @@ from gpuarray.compiler.function.interface import (
 )
 from gpuarray.compiler.function.modes import mode_of
 from gpuarray.compiler.function.profiled import ProfiledFunction
+from gpuarray.compiler.function.remembered import Finished, find, keep, key_of
 from gpuarray.compiler.function.updates import (
     default_updates,
     update_pairs,
     update_value,
 )
 from gpuarray.compiler.graph.core import Variable, user_line
-from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.fromgraph import inlined
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.transfer import GpuFromHost, meant_for
-from gpuarray.compiler.placement import place
-from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import CompileTimes, marked
 from gpuarray.compiler.profiling.report import profile_of
-from gpuarray.compiler.schedule import lowered
 from gpuarray.compiler.shared import SharedVariable
-from gpuarray.compiler.vm import Executable, Explain
 from gpuarray.context import Context
-
-
-@dataclass(frozen=True)
-class Maker:
-    """How a function was made: its graph as placed, the log of rewrites, the mode."""
-
-    fgraph: FunctionGraph
-    log: tuple[Any, ...]
-    mode: Mode
-    source: Source | None = None
-    home: str | None = None
-
-    def load(
-        self,
-        plan: Plan,
-        context: Context,
-        is_part: bool = False,
-        make: Callable[[Plan, Context, Explain], Runner] = Executable,
-    ) -> Runner:
-        """What runs the plan on a context, as the mode wants it.
-
-        A part of the function's outputs is run without looking at each step. ``make``
-        makes what runs the plan where the mode wants nothing else.
-        """
-        if is_part:
-            return make(plan, context, explainer(None, plan, context))
-        found = partial(lowered, self.fgraph, plan.name, self.home)
-        runner = self.mode.load(found, self.source, context)
-        if runner is not None:
-            return runner
-        return make(plan, context, explainer(found, plan, context))
-
-    def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
-        """What makes a copy of a function, which ``is_profiled``, with a profile."""
-        wanted = is_profiled if profile is None else profile
-        stats = profile_of(wanted, "copy")
-        if stats is None:
-            return Function
-        if not is_profiled:
-            raise GraphValueError(
-                "copy: a profile is asked for, but the function has none to begin "
-                "with; compile it with profile=True"
-            )
-        return partial(ProfiledFunction, profile=stats)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle has no log, and not the graph before rewriting."""
-        return Maker, (self.fgraph, (), self.mode, None, self.home)
 
 
 def function(
@@ -173,43 +115,64 @@ def function(
         context.open_blas()
     times.lap("opening the context")
 
-    fgraph = FunctionGraph([*variables, *shared], expressions)
-    times.lap("graph")
-    new_values: dict[Variable, int] = {
-        v: count + i for i, v in enumerate(updated) if v in shared
-    }
-    times.note(rewrites.optimize(fgraph, chosen.selection, destroyable=new_values))
-    times.lap("rewriting")
-    stay = {*wanted.on_device, *range(count, len(expressions))}
-    become = {count + i: variable for i, variable in enumerate(kept)}
-    placed = place(fgraph, used.home, shared, stay, used.names, become)
+    task = Task(
+        name=name or "function",
+        variables=variables,
+        shared=shared,
+        expressions=expressions,
+        selection=chosen.selection,
+        become={count + i: variable for i, variable in enumerate(kept)},
+        stay=frozenset({*wanted.on_device, *range(count, len(expressions))}),
+        home=used.home,
+        names=used.names,
+        contexts=used.contexts,
+        settings=config.current(),
+    )
+    finished, made = finish(task, chosen, stats, times)
     interface = Interface(
         inputs=tuple(given),
         shared=tuple(shared),
         updated=tuple(updated),
         carried=tuple(carried),
-        to_host=tuple(isinstance(v.type, TensorType) for v in placed.outputs[:count]),
+        to_host=finished.to_host[:count],
         form=wanted.form,
         allow_downcast=allow_input_downcast,
     )
-    times.lap("placing")
-    leaves = [*variables, *shared]
-    place_of = {each: index for index, each in enumerate(leaves)}
-    places = {out: place_of[each] for out, each in become.items() if each in place_of}
-    found = lowered(placed, name or "function", used.home, places)
-    tell_of_host_steps(found)
-    plan = found.plan if stats is None else marked(found, placed)
-    times.lap("lowering")
-    source = None
-    if chosen.needs_source:
-        source = Source(leaves, expressions, chosen.selection, new_values)
-    maker = Maker(placed, tuple(fgraph.log), chosen, source, used.home)
+    plan = finished.plan
+    source = task.source if chosen.needs_source else None
+    maker = Maker(made, chosen, source, used.home)
     if stats is None:
         return Function(interface, maker, plan, context, made_by)
-    made = ProfiledFunction(interface, maker, plan, context, made_by, profile=stats)
+    function = ProfiledFunction(interface, maker, plan, context, made_by, profile=stats)
     times.lap("loading")
     stats.compile.add(times)
-    return made
+    return function
+
+
+def finish(
+    task: Task, mode: Mode, stats: Any, times: CompileTimes
+) -> tuple[Finished, Callable[[], Placed]]:
+    """The plan, from disk if it is kept there, and what gives its graph.
+
+    Modes that look at each step and profiles have use for the graph, so for them all
+    passes run.
+    """
+    key = key_of(task) if stats is None and type(mode) is Mode else None
+    found = None if key is None else find(key)
+    if found is not None:
+        return found, task.placed
+    placed = task.placed(times)
+    lowered = task.lowered(placed)
+    tell_of_host_steps(lowered)
+    outputs = placed.fgraph.outputs
+    finished = Finished(
+        lowered.plan if stats is None else marked(lowered, placed.fgraph),
+        tuple(isinstance(v.type, TensorType) for v in outputs),
+    )
+    times.lap("lowering")
+    if key is not None:
+        keep(key, finished)
+    return finished, lambda: placed
 
 
 def _check_again(variables: Sequence[Variable], values: Sequence[Variable]) -> None:
@@ -229,12 +192,14 @@ class UsedContexts:
 
     Its own is the default one where a variable is meant for that, else that of the
     first. ``home`` is what the placed graph calls it. ``names`` maps each name of the
-    program to one for each context; None where there is only one context.
+    program to one for each context; None where there is only one context. ``contexts``
+    has those that the program names, and the default one if it is used.
     """
 
     def __init__(self, names: Sequence[str | None], shown: str | None) -> None:
-        opened = {name: get_context(name) for name in names}
-        default = get_context() if None in opened or not opened else None
+        opened = {name: get_context(name) for name in names or [None]}
+        default = opened.get(None)
+        self.contexts = opened
         self.context: Context = default or next(iter(opened.values()))
         self.home = shown
         self.names: dict[str | None, str | None] | None = None

@@ -175,8 +175,7 @@ static bool is_whole(whole *s, size_t size, ga_hash key_hash) {
 }
 
 /* Reads and checks the entry of a hash; on a hit the caller owns s->text. */
-static enum ga_cache_answer read_entry(whole *s, const char *folder,
-                                       ga_hash key_hash) {
+static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key_hash) {
   enum ga_cache_answer answer = GA_CACHE_MISS;
   if (folder == NULL || !is_private(folder))
     return GA_CACHE_MISS;

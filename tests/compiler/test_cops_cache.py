@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from gpuarray.compiler.cops import store
+from gpuarray.compiler import store
+from gpuarray.compiler.cops.module import LIBRARIES
 
 PROCESSES = 8
 """How many compile at once; the rare run sets it to 32."""
@@ -115,7 +116,7 @@ def made(key, content=b"library"):
         calls.append(key)
         return content
 
-    path = store.find_or_make(key, make)
+    path = LIBRARIES.find_or_make(key, make)
     return path, len(calls)
 
 
@@ -165,15 +166,16 @@ def test_nothing_is_kept_where_the_cache_is_off(monkeypatch):
 
 def test_the_oldest_entries_go_first_and_what_nobody_finished(cache, monkeypatch):
     old, unfinished = made("a" * 32)[0], None
-    unfinished = cache / f"{store.TEMPORARY}x{store.SUFFIX}"
+    unfinished = cache / f"{store.TEMPORARY}x{LIBRARIES.suffix}"
     unfinished.write_bytes(b"half")
     for age, path in ((50, old), (store.STALE_SECONDS + 60, unfinished)):
         os.utime(path, (time.time() - age,) * 2)
     monkeypatch.setenv("GPUARRAY_CACHE_SIZE", "60")
+    monkeypatch.setattr(store, "WRITES_PER_PRUNE", 1)
     new, _ = made("b" * 32)
     assert sorted(cache.iterdir()) == [new]
 
 
 def test_the_folder_is_beside_the_kernels(cache):
-    assert store.folder() == cache
+    assert LIBRARIES.folder() == cache
     assert Path(os.environ["GPUARRAY_CACHE_DIR"]) == cache.parent

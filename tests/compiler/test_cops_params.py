@@ -72,7 +72,7 @@ def test_params_are_numbers_arrays_and_names(tmp_path, monkeypatch):
 
 
 def _files():
-    return gpuarray.compiler.cops.store.folder().glob("*.so")
+    return gpuarray.compiler.cops.module.LIBRARIES.folder().glob("*.so")
 
 
 def test_a_single_param_is_the_value_itself():

@@ -522,24 +522,38 @@ def test_two_shared_variables_of_one_array_go_their_own_ways(on_context):
     np.testing.assert_allclose(b.get_value(), vector(5) * 2, rtol=1e-6)
 
 
-def kernels_of(context, expression, inputs):
-    """How many kernels a context has made or found for a function, and that."""
+def kernels_of(context, do):
+    """How many kernels a context makes or finds for something, and what that gives."""
 
     def count():
         info = context.cache_info()
         return info.compiled + info.disk_hits
 
     before = count()
-    made = function(inputs, expression)
+    made = do()
     return count() - before, made
 
 
-def test_what_can_never_be_strided_has_no_strided_kernel(on_context):
+def test_kernels_for_other_layouts_come_with_the_first_array_of_one(on_context):
+    x = T.matrix("x")
+    count, f = kernels_of(on_context, lambda: function([x], x * 3.25 + 1.5))
+    assert count == 1
+    values = gpuarray.asarray(
+        np.arange(12, dtype="f4").reshape(3, 4), context=on_context
+    )
+    for given, expected in ((values, 0), (values[:, ::-2], 1), (values.T, 1)):
+        for more in (expected, 0):
+            count, found = kernels_of(on_context, lambda given=given: f(given))
+            assert count <= more
+            np.testing.assert_allclose(found, np.asarray(given) * 3.25 + 1.5, rtol=1e-6)
+
+
+def test_what_steps_make_has_no_kernel_for_other_layouts(on_context):
     x, y = T.matrix("x"), T.matrix("y")
     function([x, y], T.dot(x, y))  # which may have kernels of its own
-    given, _ = kernels_of(on_context, x * 3.25 + 1.5, [x])
-    packed, f = kernels_of(on_context, T.dot(x, y) ** 3 - 7.75, [x, y])
-    assert (given, packed) == (2, 1)
+    outputs = T.dot(x, y) ** 3 - 7.75
+    count, f = kernels_of(on_context, lambda: function([x, y], outputs))
+    assert count == 1
     values = np.arange(6, dtype="float32").reshape(2, 3)
     for a, b in ((values, values.T), (values.T, values[:, ::-1])):
         np.testing.assert_allclose(f(a, b), (a @ b) ** 3 - 7.75, rtol=1e-5)

@@ -1,0 +1,177 @@
+"""What a function is compiled from, and the passes that make its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from gpuarray.compiler import rewrites
+from gpuarray.compiler.config import Config, config
+from gpuarray.compiler.debug import Mode
+from gpuarray.compiler.debug.checks import Source
+from gpuarray.compiler.debug.mode import Runner
+from gpuarray.compiler.debug.stepwise import explainer
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.function.call import Function
+from gpuarray.compiler.function.profiled import ProfiledFunction
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.placement import place
+from gpuarray.compiler.plan import Plan
+from gpuarray.compiler.profiling import CompileTimes
+from gpuarray.compiler.profiling.report import profile_of
+from gpuarray.compiler.schedule import Lowered, lowered
+from gpuarray.compiler.shared import SharedVariable
+from gpuarray.compiler.vm import Executable, Explain
+from gpuarray.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A graph as rewritten and placed, and the log of the rewrites."""
+
+    fgraph: FunctionGraph
+    log: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All that determines a plan.
+
+    ``expressions`` are the outputs and then the new values of what ``updated`` has; a
+    new value's index is in ``become`` with what it is the value of. ``stay`` has the
+    indices of those that are left on the context. ``home`` is the name of the plan's
+    own context, ``names`` and ``contexts`` are as of `UsedContexts`.
+    """
+
+    name: str
+    variables: Sequence[Variable]
+    shared: Sequence[SharedVariable]
+    expressions: Sequence[Variable]
+    selection: rewrites.Selection
+    become: Mapping[int, Variable]
+    stay: Collection[int]
+    home: str | None
+    names: Mapping[str | None, str | None] | None
+    contexts: Mapping[str | None, Context]
+    settings: Config
+
+    @property
+    def leaves(self) -> list[Variable]:
+        """What the plan takes: the inputs, and then the shared variables."""
+        return [*self.variables, *self.shared]
+
+    @property
+    def new_values(self) -> dict[Variable, int]:
+        """Which of the expressions becomes the value of a shared variable."""
+        known = set(self.shared)
+        return {v: out for out, v in self.become.items() if v in known}
+
+    def placed(self, times: CompileTimes | None = None) -> Placed:
+        """The graph, rewritten and placed under the settings of the function."""
+        times = times or CompileTimes()
+        with config.fixed(self.settings):
+            fgraph = FunctionGraph(self.leaves, self.expressions)
+            times.lap("graph")
+            log = rewrites.optimize(fgraph, self.selection, destroyable=self.new_values)
+            times.note(log)
+            times.lap("rewriting")
+            found = place(
+                fgraph, self.home, self.shared, self.stay, self.names, self.become
+            )
+            times.lap("placing")
+        return Placed(found, tuple(fgraph.log))
+
+    def lowered(self, placed: Placed) -> Lowered:
+        """The plan, with the nodes that it is made of."""
+        place_of = {each: index for index, each in enumerate(self.leaves)}
+        places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
+        return lowered(placed.fgraph, self.name, self.home, places)
+
+    @property
+    def source(self) -> Source:
+        """The graph as it was before rewriting."""
+        return Source(
+            self.leaves, list(self.expressions), self.selection, self.new_values
+        )
+
+
+class Maker:
+    """How a function was made: its graph as placed, the log of rewrites, the mode.
+
+    A plan that was found on disk needs no graph: ``made`` gives it when it is asked
+    for.
+    """
+
+    def __init__(
+        self,
+        made: Callable[[], Placed],
+        mode: Mode,
+        source: Source | None = None,
+        home: str | None = None,
+    ) -> None:
+        self._made = made
+        self.mode = mode
+        self.source = source
+        self.home = home
+
+    @cached_property
+    def _placed(self) -> Placed:
+        return self._made()
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph as placed."""
+        return self._placed.fgraph
+
+    @property
+    def log(self) -> tuple[Any, ...]:
+        """What was rewritten; empty for a function from a pickle."""
+        return self._placed.log
+
+    def load(
+        self,
+        plan: Plan,
+        context: Context,
+        is_part: bool = False,
+        make: Callable[[Plan, Context, Explain], Runner] = Executable,
+    ) -> Runner:
+        """What runs the plan on a context, as the mode wants it.
+
+        A part of the function's outputs is run without looking at each step. ``make``
+        makes what runs the plan where the mode wants nothing else.
+        """
+        if is_part:
+            return make(plan, context, explainer(None, plan, context))
+
+        def found() -> Lowered:
+            return lowered(self.fgraph, plan.name, self.home)
+
+        runner = self.mode.load(found, self.source, context)
+        if runner is not None:
+            return runner
+        return make(plan, context, explainer(found, plan, context))
+
+    def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
+        """What makes a copy of a function, which ``is_profiled``, with a profile."""
+        wanted = is_profiled if profile is None else profile
+        stats = profile_of(wanted, "copy")
+        if stats is None:
+            return Function
+        if not is_profiled:
+            raise GraphValueError(
+                "copy: a profile is asked for, but the function has none to begin "
+                "with; compile it with profile=True"
+            )
+        return partial(ProfiledFunction, profile=stats)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle has no log, and not the graph before rewriting."""
+        return _unpickled, (self.fgraph, self.mode, self.home)
+
+
+def _unpickled(fgraph: FunctionGraph, mode: Mode, home: str | None) -> Maker:
+    placed = Placed(fgraph)
+    return Maker(lambda: placed, mode, home=home)

@@ -1,0 +1,169 @@
+"""What a graph is, as a text: two that read the same are compiled to the same plan.
+
+The text has all that rewriting, placing and lowering see of a graph: operations with
+their properties, types, constants, names, contexts, and the user's lines, which errors
+show. What a program wrote itself (an op's class, a function) has no text, for its code
+may be another one in the next process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Trace, Variable
+from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.graph.types import Type
+from gpuarray.compiler.ops.own import OWN
+from gpuarray.compiler.shared import SharedVariable
+from gpuarray.scalars import SCALARS
+
+PACKAGE = "gpuarray."
+PLAIN = (bool, int, float, complex, bytes, type(None), type(Ellipsis))
+"""Whose ``repr`` says all."""
+
+
+class Unknown(Exception):
+    """Something that has no text."""
+
+
+def is_ours(code: Any) -> bool:
+    """Whether a class or function is this package's, which changes with its version."""
+    name = getattr(code, "__qualname__", "<")
+    return str(getattr(code, "__module__", "")).startswith(PACKAGE) and "<" not in name
+
+
+def foreign_rows() -> frozenset[str]:
+    """The names of the scalar operations that a program has added."""
+    added = (name for name, row in SCALARS.items() if not is_ours(row.gradient))
+    return frozenset([*OWN, *added])
+
+
+def numbers(value: np.ndarray[Any, Any] | np.generic | np.dtype[Any]) -> str:
+    """The text of NumPy's values and dtypes."""
+    if isinstance(value, np.dtype):
+        return f"dtype {value.str} {value.name}"
+    array = np.asarray(value)
+    if array.dtype == object:
+        raise Unknown(value)
+    digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
+    return f"{array.dtype.str} {array.dtype.name} {array.shape} {digest}"
+
+
+class Writer:
+    """Writes graphs; it knows the variables that it has written by their numbers."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[Variable, int] = {}
+        self._containers: dict[int, int] = {}
+        self._ops: dict[int, tuple[Op, str]] = {}  # what is kept keeps its identity
+        self._known: dict[Any, str] = {}
+        self._foreign = foreign_rows()
+
+    def number(self, variable: Variable) -> int:
+        """The number of a variable; one that has none yet is written as a leaf."""
+        found = self._numbers.get(variable)
+        if found is None:
+            found = self._numbers[variable] = len(self._numbers)
+            self.lines.append(self._leaf(variable))
+        return found
+
+    def graph(self, outputs: Sequence[Variable]) -> list[int]:
+        """Write the nodes that the outputs need; the numbers of the outputs."""
+        for node in toposort(outputs):
+            self._node(node)
+        return [self.number(each) for each in outputs]
+
+    def _node(self, node: Apply) -> None:
+        ins = [self.number(each) for each in node.inputs]
+        for each in node.outputs:
+            self._numbers[each] = len(self._numbers)
+        outs = [self._variable(each) for each in node.outputs]
+        self.lines.append(f"{self._op(node.op)} {ins} {outs}")
+
+    def _leaf(self, variable: Variable) -> str:
+        text = self._variable(variable)
+        if isinstance(variable, Constant):
+            return f"{text} = {self.value(variable.data)}"
+        if isinstance(variable, SharedVariable):
+            container = variable.container
+            same = self._containers.setdefault(id(container), len(self._containers))
+            return f"{text} shared {same} {container.context_name!r}"
+        if variable.owner is not None:
+            raise Unknown(variable)
+        return text
+
+    def _variable(self, variable: Variable) -> str:
+        """The type, name, line, and the contexts that it is meant for."""
+        tag = vars(variable.tag)
+        trace = tag.get("trace")
+        known = self._known.get((variable.type, trace))
+        if known is None:
+            known = f"{self.value(variable.type)} {self._line(trace)}"
+            self._known[variable.type, trace] = known
+        if variable.name is not None:
+            known += f" {variable.name!r}"
+        if len(tag) > 1:
+            known += f" {tag.get('target')!r} {tag.get('context_name')!r}"
+        return known
+
+    def _line(self, trace: Trace | None) -> str:
+        return "" if trace is None else f"{trace} {trace.outer}"
+
+    def _op(self, op: Op) -> str:
+        found = self._ops.get(id(op))
+        if found is None:
+            found = self._ops[id(op)] = op, self.value(op)
+        return found[1]
+
+    def value(self, value: Any) -> str:
+        """The text of a property. Raises Unknown where it has none."""
+        if isinstance(value, str):
+            if value in self._foreign:
+                raise Unknown(value)
+            return repr(str(value))
+        if type(value) in PLAIN:
+            return repr(value)
+        if isinstance(value, Op):
+            properties = value.properties
+            if properties is None:
+                raise Unknown(value)
+            return self._made(value, properties)
+        if isinstance(value, np.ndarray | np.generic | np.dtype):
+            return numbers(value)
+        if isinstance(value, type | FunctionType):
+            if not is_ours(value):
+                raise Unknown(value)
+            return f"{value.__module__}.{value.__qualname__}"
+        return self._several(value)
+
+    def _several(self, value: Any) -> str:
+        """The text of what has parts."""
+        if isinstance(value, slice):
+            return self._made(value, (value.start, value.stop, value.step))
+        if isinstance(value, Enum):
+            return self._made(value, (value.name,))
+        if isinstance(value, tuple | list):
+            return self._made(value, value)
+        if isinstance(value, frozenset | set):
+            return f"{{{sorted(map(self.value, value))}}}"
+        if isinstance(value, Mapping):
+            return self._made(value, [x for pair in value.items() for x in pair])
+        is_kind = isinstance(value, Type) or is_ours(type(value))
+        if dataclasses.is_dataclass(value) and is_kind:
+            fields = dataclasses.fields(value)
+            return self._made(value, [getattr(value, each.name) for each in fields])
+        raise Unknown(value)
+
+    def _made(self, value: Any, parts: Iterable[Any]) -> str:
+        kind = type(value)
+        if kind.__module__ != "builtins" and not is_ours(kind):
+            raise Unknown(value)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        return f"{name}({', '.join(map(self.value, parts))})"

@@ -1,0 +1,130 @@
+"""Finished plans on disk: a program that runs again rewrites nothing.
+
+An entry is the pickle of a plan, under a hash of all that it was made of: the graph as
+the program wrote it, the settings, the devices, this package's files. See ADR 0015.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import gpuarray
+import numpy as np
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.function.compiling import Task
+from gpuarray.compiler.function.identity import Unknown, Writer, is_ours
+from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
+from gpuarray.compiler.rewrites.engine import Rule, all_rewrites
+from gpuarray.compiler.store import Store
+from gpuarray.context import Context
+
+PLANS = Store("plans", ".plan")
+MOST_BYTES = 16 << 20
+"""Of a plan that is kept; one that is longer holds large constants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What compiling comes to: the plan, and which of its outputs are read."""
+
+    plan: p.Plan
+    to_host: tuple[bool, ...]
+
+
+def key_of(task: Task) -> str | None:
+    """The hash that a plan is kept under; None for one that is not kept.
+
+    That is so where the program has written a part of it: an op, a rewrite.
+    """
+    if task.settings.profile_optimizer or not is_all_ours():
+        return None
+    writer = Writer()
+    try:
+        leaves = [writer.number(each) for each in task.leaves]
+        outputs = writer.graph(task.expressions)
+        become = [(out, writer.number(each)) for out, each in task.become.items()]
+    except Unknown:
+        return None
+    chosen = task.selection
+    asked = (chosen.phases, sorted(chosen.including), sorted(chosen.excluding))
+    names = [] if task.names is None else sorted(task.names.items(), key=repr)
+    parts = (
+        package(),
+        sys.version,
+        np.__version__,
+        repr(task.settings),
+        asked,
+        [(name, *about(each)) for name, each in task.contexts.items()],
+        (task.name, task.home, names, len(task.variables), sorted(task.stay)),
+        (leaves, outputs, become),
+        "\n".join(writer.lines),
+    )
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def find(key: str) -> Finished | None:
+    """What is kept under a key."""
+    content = PLANS.find(key)
+    if content is None:
+        return None
+    try:
+        found = pickle.loads(content)
+    except Exception:  # of a damaged or foreign pickle, which may raise anything
+        return None
+    is_right = isinstance(found, Finished) and calls(found.plan) <= set(STEP_FUNCTIONS)
+    return found if is_right else None
+
+
+def keep(key: str, finished: Finished) -> None:
+    """Keep what can be kept: not what NumPy computes on the host, nor large constants.
+
+    Of the former a program is told each time that it is compiled.
+    """
+    if "reference" in calls(finished.plan):
+        return
+    try:
+        content = pickle.dumps(finished, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return
+    if len(content) <= MOST_BYTES:
+        PLANS.keep(key, content)
+
+
+def calls(plan: p.Plan) -> set[str]:
+    """The step functions of a plan."""
+    return {step.function for step in plan.steps if isinstance(step, p.Call)}
+
+
+def is_all_ours() -> bool:
+    """Whether all that makes plans is this package's own."""
+    rewriting = (
+        each.transform if isinstance(each, Rule) else each.run
+        for each in all_rewrites()
+    )
+    return all(map(is_ours, (*rewriting, *LOWERINGS.values(), *LOWERINGS)))
+
+
+def about(context: Context) -> tuple[object, ...]:
+    """What a plan may depend on of a context."""
+    return context.bin_id, context.name, context.is_cpu
+
+
+@cache
+def package() -> tuple[object, ...]:
+    """What tells apart versions of this package: its files, as they were changed."""
+    return gpuarray.__version__, *sorted(_files(Path(gpuarray.__file__).parent))
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
+    for path in folder.iterdir():
+        if path.is_dir():
+            yield from _files(path)
+        elif path.suffix in (".py", ".so"):
+            found = path.stat()
+            yield str(path), found.st_size, found.st_mtime_ns
