@@ -143,18 +143,18 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
 }
 
 /* Each command has the label of the step it was recorded for. In a recording that
- * branches it waits for those that `order` lists only. */
+ * branches it waits for those that `branches` lists only. */
 static int queue_commands(ga_tape *tape, const ga_binding *bindings,
-                          const ga_branches *order) {
+                          const ga_branches *branches) {
   const char *own = ga__label();
   int status = GA_NO_ERROR;
   for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR; i++) {
     command *c = &tape->commands[i];
     ga__label_swap(*c->label ? c->label : own);
-    if (order != NULL && order->lanes > 0)
+    if (branches != NULL && branches->lanes > 0)
       status = tape->context->backend->graph_next(
-          ga__queue_device(tape->context), order->first[i + 1] - order->first[i],
-          order->after + order->first[i], order->lane[i]);
+          ga__queue_device(tape->context), branches->first[i + 1] - branches->first[i],
+          branches->after + branches->first[i], branches->lane[i]);
     if (status == GA_NO_ERROR)
       status = replay_command(tape, c, bindings);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;
@@ -264,13 +264,14 @@ static bool comes_back(ga_tape *tape, uint64_t hash) {
 }
 
 /* Starts to record, with branches if the backend has them. */
-static int begin_graph(ga_branches *order, void *device, const ga_tape *tape,
+static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
                        const ga_binding *bindings) {
   const ga_backend *backend = tape->context->backend;
-  ga__tape_branches(order, tape, bindings, backend->graph_lanes);
-  if (order->lanes > 0 && backend->graph_begin(device, order->lanes) == GA_NO_ERROR)
+  ga__tape_branches(branches, tape, bindings, backend->graph_lanes);
+  if (branches->lanes > 0 &&
+      backend->graph_begin(device, branches->lanes) == GA_NO_ERROR)
     return GA_NO_ERROR;
-  ga__branches_clear(order);
+  ga__branches_clear(branches);
   return backend->graph_begin(device, 0);
 }
 
@@ -278,15 +279,15 @@ static int begin_graph(ga_branches *order, void *device, const ga_tape *tape,
 static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
   const ga_backend *backend = tape->context->backend;
   void *device = ga__queue_device(tape->context);
-  ga_branches order;
-  int queued = begin_graph(&order, device, tape, bindings);
+  ga_branches branches;
+  int queued = begin_graph(&branches, device, tape, bindings);
   if (queued != GA_NO_ERROR)
     return queued;
   ga__queue_record(true);
-  queued = queue_commands(tape, bindings, &order);
+  queued = queue_commands(tape, bindings, &branches);
   ga__queue_record(false);
   int status = backend->graph_end(handle, device);
-  ga__branches_clear(&order);
+  ga__branches_clear(&branches);
   if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
     backend->graph_free(device, *handle);
   return queued != GA_NO_ERROR ? queued : status;

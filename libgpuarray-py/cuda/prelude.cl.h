@@ -124,9 +124,8 @@ GA_INLINE ga_float ga_bfloat162float(ga_bfloat16 b) {
 GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
   const ga_uint bits = __float_as_uint(f);
   ga_bfloat16 b;
-  b.data =
-      (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
-                  16);
+  b.data = (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
+                       16);
   return b;
 }
 
