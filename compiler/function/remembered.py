@@ -102,12 +102,13 @@ def calls(plan: p.Plan) -> set[str]:
 
 
 def is_all_ours() -> bool:
-    """Whether all that makes plans is this package's own."""
+    """Whether all that makes plans of this package's ops is its own."""
     rewriting = (
         each.transform if isinstance(each, Rule) else each.run
         for each in all_rewrites()
     )
-    return all(map(is_ours, (*rewriting, *LOWERINGS.values(), *LOWERINGS)))
+    lowering = (LOWERINGS[op] for op in LOWERINGS if is_ours(op))
+    return all(map(is_ours, (*rewriting, *lowering)))
 
 
 def about(context: Context) -> tuple[object, ...]:
