@@ -192,11 +192,18 @@ static void note_uses(ga_tape *tape) {
   }
 }
 
-int ga__tape_prepare_graphs(ga_tape *tape) {
+/* Whether a graph is of use: even for one launch, which costs the host less so; not for
+ * a copy alone, which the driver does faster by itself. */
+static bool gains_by_graphs(const ga_tape *tape) {
   const gpucontext *ctx = tape->context;
+  return ctx->backend->graph_begin != NULL && !ctx->is_blocking && !tape->defers &&
+         (tape->n_commands > 1 ||
+          (tape->n_commands == 1 && tape->commands->kind == LAUNCH));
+}
+
+int ga__tape_prepare_graphs(ga_tape *tape) {
   size_t places = (size_t)tape->n_moves + tape->n_blocks;
-  tape->without_graphs = ctx->backend->graph_begin == NULL || ctx->is_blocking ||
-                         tape->defers || tape->n_commands < 2;
+  tape->without_graphs = !gains_by_graphs(tape);
   if (tape->without_graphs)
     return GA_NO_ERROR;
   size_t most = GRAPH_COMMANDS / tape->n_commands;

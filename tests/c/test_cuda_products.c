@@ -437,6 +437,41 @@ static void test_plans_become_graphs(void) {
   check_given_back();
 }
 
+/* Runs a plan of one step on the same array eight times. */
+static int run_single(gpucontext *ctx, bool copies) {
+  const size_t dims[] = {ROWS, TERMS};
+  unsigned int x, y;
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, b = {0};
+  GA_TRY(GpuPlan_new(&p, ctx, "single"));
+  int status = GpuPlan_input(p, &x, GA_FLOAT, 2, 0);
+  if (status == GA_NO_ERROR)
+    status = copies ? GpuPlan_copy(p, &y, "copy", x) : add_double(p, &y, x);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_output(p, y);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_empty(&a, ctx, GA_FLOAT, 2, dims, GA_C_ORDER);
+  for (int i = 0; status == GA_NO_ERROR && i < 8; i++) {
+    status = GpuPlan_run(p, (GpuArray *[]){&b}, (const GpuArray *[]){&a}, NULL);
+    GpuArray_clear(&b);
+  }
+  GpuArray_clear(&a);
+  GpuPlan_free(p);
+  return status;
+}
+
+static void test_a_launch_alone_becomes_a_graph_and_a_copy_does_not(void) {
+  for (int copies = 0; copies < 2; copies++) {
+    gpucontext *ctx = open_cuda("cuda0");
+    mock->run = run_double;
+    mock->graph_launches = 0;
+    CHECK_OK(run_single(ctx, copies));
+    CHECK(copies ? mock->graph_launches == 0 : mock->graph_launches >= 5);
+    gpucontext_deref(ctx);
+    check_given_back();
+  }
+}
+
 /* a b and 2 a b, each doubled three times: two branches, each in memory of its own. */
 static int build_branches(GpuPlan **out, gpucontext *ctx) {
   unsigned int a, b, values[2];
@@ -581,6 +616,7 @@ int main(void) {
   test_routes();
   test_bias();
   test_plans_become_graphs();
+  test_a_launch_alone_becomes_a_graph_and_a_copy_does_not();
   test_graphs_branch();
   test_each_queue_has_its_graph();
   test_each_call_fails();
