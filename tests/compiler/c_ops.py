@@ -134,5 +134,5 @@ def failing(op, *values):
     with pytest.raises(Exception) as error:
         run(op, *values)
     text = "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
-    assert len(text.splitlines()) <= 15
+    assert len(text.splitlines()) <= 15, text
     return error.value, text

@@ -13,6 +13,8 @@ from gpuarray.compiler import config, shared
 from gpuarray.compiler.function import compiling, identity, remembered
 from gpuarray.compiler.function.remembered import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
+from gpuarray.compiler.ops import own
+from gpuarray.scalars import SCALARS
 
 pytestmark = pytest.mark.usefixtures("on_context")
 
@@ -214,6 +216,16 @@ def test_nothing_is_kept_of_a_programs_own_op(passes, kept):
     assert len(passes) == 2 and not list(kept.iterdir())
 
 
+@pytest.fixture
+def rows():
+    """A table of rows that is as before when the test is over."""
+    before = set(SCALARS)
+    yield
+    for name in set(SCALARS) - before:
+        del SCALARS[name], own.OWN[name]
+
+
+@pytest.mark.usefixtures("rows")
 def test_nothing_is_kept_of_a_programs_own_scalar_operation(passes, kept):
     @theano.elementwise_op("x * 3", lambda x: x * 3)
     def tripled_for_this_test(m, g, y, x):
