@@ -59,7 +59,8 @@ class Form:
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps. Outputs may lie where the inputs ``taken`` do, and nowhere else.
+    items keeps. Outputs may lie where the inputs ``taken`` do, and nowhere else. Of one
+    walk alone an item reads ``ahead`` elements before it folds them.
     """
 
     sources: tuple[str, ...]
@@ -68,6 +69,7 @@ class Form:
     is_wide: bool
     kept: int = 0
     lanes: int = 0
+    ahead: int = 0
 
 
 class Writer:
@@ -337,6 +339,8 @@ class Writer:
         """The elements' part of a walk: `b` of each run is added to `a`."""
         index = self.index()
         types = {fold: work_ctype(self.accumulator(fold)) for fold in folds}
+        if self.form.ahead:
+            return self.read_ahead(folds, nothing)
         lines = [f"for ({index} p = lane; p < length;) {{"]
         lines.append(f"  {index} stop = length - p > {RUN} * lanes ? p + {RUN} * lanes")
         lines.append("                             : length;")
@@ -347,14 +351,39 @@ class Writer:
         lines += [f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds]
         return [*lines, "}"]
 
+    def read_ahead(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
+        """The same by steps of some elements; beyond a row's end one is read again.
+
+        So nothing is asked before it is read, and there is one wait for all of them.
+        """
+        index, ahead = self.index(), self.form.ahead
+        kept = [f"b{f} = at < length ? {self.with_element(f)} : b{f};" for f in folds]
+        body = self.cells(self.fold(fold).operand for fold in folds)
+        return [
+            f"for ({index} next = lane; next < length; next += {ahead} * lanes) {{",
+            *(
+                f"  {work_ctype(self.accumulator(f))} b{f} = {nothing[f]};"
+                for f in folds
+            ),
+            "#pragma unroll",
+            f"  for (int j = 0; j < {ahead}; j++) {{",
+            f"    const {index} at = next + j * lanes, p = at < length ? at : next;",
+            *(f"    {line}" for line in (*body, *kept)),
+            "  }",
+            *(f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds),
+            "}",
+        ]
+
+    def with_element(self, fold: int) -> str:
+        """A run with one more element."""
+        text, dtype = self.operand(self.fold(fold).operand)
+        text = convert(text, np.dtype(dtype), self.accumulator(fold))
+        return f"$name_fold{fold}(b{fold}, {text})"
+
     def added(self, folds: Sequence[int], known: Collection[int] = ()) -> list[str]:
         """The statements that add the element at ``p`` to runs."""
         lines = self.cells((self.fold(fold).operand for fold in folds), known)
-        for fold in folds:
-            text, dtype = self.operand(self.fold(fold).operand)
-            text = convert(text, np.dtype(dtype), self.accumulator(fold))
-            lines.append(f"b{fold} = $name_fold{fold}(b{fold}, {text});")
-        return lines
+        return [*lines, *(f"b{fold} = {self.with_element(fold)};" for fold in folds)]
 
     def stored(self, number: int, at: str) -> str:
         """The statement that stores an output."""

@@ -1,4 +1,8 @@
-"""Row programs: one launch; on processors and for a few long rows, one each walk."""
+"""Row programs: one launch; on processors and for a few long rows, one each walk.
+
+A product of a matrix and a vector with what is computed of its results is one launch
+where launches are much of its time; elsewhere the BLAS has the product.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from gpuarray import blas
 from gpuarray.array import Array
 from gpuarray.codegen import digest, literal
 from gpuarray.compiler import plan
@@ -18,6 +23,12 @@ from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rowkept import Kept, kept_block
+from gpuarray.compiler.gpukernels.rowproduct import (
+    AHEAD,
+    product_block,
+    product_of,
+    suits_rows,
+)
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.graph.core import Apply, Constant
@@ -130,6 +141,17 @@ def rowwise(
     length, rows = shape[-1], math.prod(shape[:-1])
     context = current_context()
     assert context is not None
+    by_walks = prefers_walks(rows, length, context)
+    product = product_of(program)
+    if product is not None and (by_walks or not suits_rows(listed[product.matrix])):
+        matrix, vector = listed[product.matrix], listed[product.vector]
+        made = blas.matmul(matrix, vector.reshape(length)).reshape(rows, 1)
+        others = (x for i, x in enumerate(listed) if i not in product.operands)
+        given = (x for x in others if x is not None)
+        results: tuple[Array, ...] = rowwise(
+            *given, made, **product.without(sources, over)
+        )
+        return results
     if length == 0:
         check_elements(program, shape)
     targets = [values[index] if index >= 0 else None for index in over]
@@ -138,7 +160,7 @@ def rowwise(
         for value, (_, kind) in zip(listed, program.inputs, strict=True)
         if kind == TABLE
     )
-    by_walks = prefers_walks(rows, length, context) or not has_lines
+    by_walks = by_walks or not has_lines
     outputs = [
         target
         if target is not None and (by_walks or target.flags.c_contiguous)
@@ -169,8 +191,14 @@ def tell_needs(
     over: tuple[int, ...],
 ) -> None:
     """The kernel of rows whose elements are neighbours; else those of the walks."""
+    product = product_of(program)
+    if product is not None and needs.context.is_cpu:
+        rest = product.without(sources, over)
+        Forecast(needs, product.rest, rest["sources"], 2).take_down(rest["over"])
+        return
     if not prefers_walks(_MANY, 1, needs.context):
-        form = Form(sources, taken_inputs(sources, over), True, False)
+        ahead = 0 if product is None else AHEAD
+        form = Form(sources, taken_inputs(sources, over), True, False, ahead=ahead)
         needs.kernel(*named_text(program, form))
         return
     ndim = max(value.ndim for value in values if isinstance(value, plan.ArrayValue))
@@ -192,7 +220,10 @@ def domain(program: Program, values: Sequence[Any]) -> tuple[int, ...]:
         for value, (_, kind) in reversed(list(zip(values, program.inputs, strict=True)))
         if isinstance(value, Array)
     }
-    shape = list(given.get(CELL) or (given[ROW][0], given[TABLE][1]))
+    if CELL in given or TABLE not in given:
+        shape = list(given.get(CELL) or given[ROW])
+    else:
+        shape = [given[ROW][0], given[TABLE][1]]
     for value, (_, kind) in zip(values, program.inputs, strict=True):
         wanted = {
             CELL: shape,
@@ -260,14 +291,16 @@ def launch(
     )
     kept = kept_block(program, length, context.max_threads)
     taken = taken_inputs(sources, over)
-    form = Form(sources, taken, is_unit, length >= _NARROW, *kept)
+    ahead = 0 if product_of(program) is None else AHEAD
+    form = Form(sources, taken, is_unit, length >= _NARROW, *kept, ahead)
     kernel = kernel_of(program, form, context)
     if (
         form.lanes > kernel.max_threads
     ):  # its registers are too many for so large a block
         form = replace(form, kept=0, lanes=0)
         kernel = kernel_of(program, form, context)
-    lanes, slots = (form.lanes, 1) if form.kept else block_of(length, rows, context)
+    find = product_block if form.ahead else block_of
+    lanes, slots = (form.lanes, 1) if form.kept else find(length, rows, context)
     arguments: list[Any] = []
     for kind, value, source in zip(kinds, matrices, sources, strict=True):
         if kind == LENGTH:

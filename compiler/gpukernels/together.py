@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from gpuarray import blas
 from gpuarray._native import check, ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
@@ -23,12 +24,12 @@ from gpuarray.compiler.gpukernels.togethertext import (
     PER_BLOCK,
     PER_BLOCK_CPU,
     STRIP,
-    THREADS,
     Forms,
     Sources,
     element_sources,
     named_text,
     numbers_of,
+    threads_for,
 )
 from gpuarray.compiler.graph.core import Apply, Constant
 from gpuarray.compiler.ops.reduce import NAMES
@@ -49,6 +50,15 @@ STEPS = 8
 """Rows that an item of a GPU folds at most: it waits for each."""
 SECTOR = 8
 """Columns that a block of a GPU reads at least, unless there are so many rows."""
+NARROW = 2
+"""Columns of a matrix that it reads even then, for a product with a vector."""
+MOST_MULTIPLIED = 1 << 24
+"""Elements of a matrix beyond which a product is left to the BLAS."""
+MOST_ROWS = 64
+"""Rows of a matrix that an item of a GPU folds at most; half of it beside few others.
+
+It waits for some of them at once.
+"""
 _INT64 = dtype_to_typecode("int64")
 
 
@@ -106,10 +116,13 @@ def together(
     """The results of all parts; ``over`` has the values that they overwrite."""
     context = current_context()
     assert context is not None
+    forms = tuple(zip(parts, sources, strict=True))
+    kernel = kernel_of(forms, context)
+    threads = threads_of(forms, kernel, context)
     rest, targets = iter(values), iter(over)
     results: list[Array] = []
     jobs: list[Job] = []
-    for part, source in zip(parts, sources, strict=True):
+    for part, source in forms:
         given = [next(rest) if s in ("array", "int") else None for s in source]
         shape = shape_of(part, given)
         outs = [
@@ -119,8 +132,8 @@ def together(
             for dtype in part.scalar.output_dtypes
         ]
         results += outs
-        jobs.append(job_of(part, source, given, outs, context))
-    launch_all(tuple(zip(parts, sources, strict=True)), jobs, context)
+        jobs.append(job_of(part, source, given, outs, threads, context))
+    launch_all(kernel, jobs, threads)
     return tuple(results)
 
 
@@ -142,7 +155,7 @@ def tell_needs(
     rest = iter(values)
     for part, source in forms:
         given = [next(rest) if s in ("array", "int") else None for s in source]
-        if part.total is not None:
+        if part.total is not None and not part.total.is_product:
             kernel = total_kernel(
                 part.total, tuple(part.split(source)[0]), needs.context
             )
@@ -196,6 +209,7 @@ def job_of(
     source: Sources,
     given: Sequence[Any],
     outs: Sequence[Array],
+    threads: int,
     context: Context,
 ) -> Job:
     """What is left to do for a part together with others, after what it does alone."""
@@ -207,8 +221,10 @@ def job_of(
     if part.total is not None:
         arrays = whole_arrays(part.total, folded)
         count = math.prod(arrays[0].shape[: part.total.axes])
-        is_plain = is_small and all(x.flags.c_contiguous for x in arrays)
-        if is_plain and (columns := columns_of(count, size, context)) > 0:
+        read = [x for x in folded if isinstance(x, Array)]
+        is_plain = is_small and all(x.flags.c_contiguous for x in read)
+        find = product_columns if part.total.is_product else columns_of
+        if is_plain and (columns := find(count, size, threads, context)) > 0:
             per, rows, totals = columns, count, outs[0]  # that is not read
         else:
             texts = tuple(part.split(source)[0])
@@ -224,20 +240,37 @@ def per_block(context: Context) -> int:
     return PER_BLOCK_CPU if context.is_cpu else PER_BLOCK
 
 
-def threads_of(context: Context) -> int:
+def threads_of(forms: Forms, kernel: GpuKernel, context: Context) -> int:
     """The items of a block: a power of 2."""
-    most = min(THREADS, context.max_threads)
+    most = min(threads_for(forms), kernel.max_threads)
     return 1 if context.is_cpu else 1 << (most.bit_length() - 1)
 
 
-def columns_of(rows: int, columns: int, context: Context) -> int:
+def product_columns(rows: int, columns: int, threads: int, context: Context) -> int:
+    """How many columns of a matrix a block multiplies; 0 where the BLAS does better."""
+    if context.is_cpu or rows * columns > MOST_MULTIPLIED:
+        return 0
+
+    def is_better_narrow(lanes: int) -> bool:
+        is_long, blocks = rows * lanes > STEPS * threads, columns / lanes
+        if lanes > SECTOR:
+            return is_long or blocks < context.processors
+        return is_long and blocks < context.processors / 2
+
+    lanes = min(threads, 1 << max(0, columns - 1).bit_length())
+    while lanes > NARROW and is_better_narrow(lanes):
+        lanes //= 2
+    most = MOST_ROWS if lanes >= SECTOR else MOST_ROWS // 2
+    return lanes if rows * lanes <= most * threads else 0
+
+
+def columns_of(rows: int, columns: int, threads: int, context: Context) -> int:
     """How many columns a block folds; 0 where the library's reductions do better."""
     if rows * columns > (MOST_FOLDED_CPU if context.is_cpu else MOST_FOLDED):
         return 0
     if context.is_cpu:
         width = max(1, min(columns, STRIP))
         return width * max(1, PER_BLOCK_CPU // max(1, rows * width))
-    threads = threads_of(context)
     lanes = min(threads, 1 << max(0, columns - 1).bit_length())
     while lanes > 1 and (
         rows * lanes > STEPS * threads
@@ -252,7 +285,7 @@ def whole_arrays(part: Part | Total, given: Sequence[Any]) -> list[Any]:
     if isinstance(part, Part) and part.total is not None:
         (_, given), is_one = part.split(given), part.is_one[1:]
     else:
-        is_one = part.is_one
+        is_one = part.is_part if isinstance(part, Total) else part.is_one
     return [
         value
         for value, one in zip(given, is_one, strict=True)
@@ -270,11 +303,21 @@ def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
         shapes = shapes | {shape[axes:] for shape in wholes}
         if len(wholes) > 1:
             shapes = wholes
+        shapes = shapes | wrong_rows(part.total, folded)
     if len(shapes) > 1:
         texts = " and ".join(sorted(map(str, shapes)))
         raise GraphValueError(f"Together: Input dimension mis-match: shapes {texts}")
     (shape,) = shapes
     return tuple(shape)
+
+
+def wrong_rows(total: Total, given: Sequence[Any]) -> set[tuple[int, ...]]:
+    """The shapes of what has not one element for each of the rows that are folded."""
+    if not total.is_product:
+        return set()
+    ((count, _),) = {array.shape for array in whole_arrays(total, given)}
+    pairs = zip(given, total.is_row, strict=True)
+    return {value.shape for value, is_row in pairs if is_row} - {(count, 1)}
 
 
 def total_kernel(total: Total, sources: Sources, context: Context) -> Any:
@@ -300,14 +343,18 @@ def total_kernel(total: Total, sources: Sources, context: Context) -> Any:
 def computed(
     total: Total, sources: Sources, given: Sequence[Any], context: Context
 ) -> Array:
-    """The totals by a launch, or two, of the library's reduction."""
+    """The totals by a launch, or two, of the library's reduction, or by the BLAS."""
+    if total.is_product:
+        matrix, column = given
+        made: Array = blas.matmul(column.reshape(column.shape[0]), matrix)
+        return made
     kernel = total_kernel(total, sources, context)
-    made = ffi.new("GpuArray *")
+    handle = ffi.new("GpuArray *")
     kept = [as_given(x) for x in given if x is not None]
     values = ffi.new("void *[]", kept)  # which keeps none of them
     axes = (1 << total.axes) - 1
-    check(lib.GpuReduction_apply(kernel, made, values, axes, 0))
-    return taken(made, context)
+    check(lib.GpuReduction_apply(kernel, handle, values, axes, 0))
+    return taken(handle, context)
 
 
 def read(dtypes: Sequence[str], sources: Sources) -> list[tuple[str, int, int]]:
@@ -354,20 +401,25 @@ def launch_one(
         fail(status, "together", context, operands)
 
 
-def launch_all(forms: Forms, jobs: Sequence[Job], context: Context) -> None:
+def kernel_of(forms: Forms, context: Context) -> GpuKernel:
+    """The kernel, compiled when it is first asked for."""
+    key = "together", forms
+    kernel: GpuKernel | None = context._kernels.get(key)
+    if kernel is None:
+        text, name, types = named_text(forms, context.is_cpu)
+        kernel = context._kernels[key] = GpuKernel(text, name, types, context)
+    return kernel
+
+
+def launch_all(kernel: GpuKernel, jobs: Sequence[Job], threads: int) -> None:
     """One launch; each part has blocks of its own, as many as its size wants.
 
     A part of size 0 has none, so that one kernel serves whichever parts are large.
     """
-    key = "together", forms
-    kernel = context._kernels.get(key)
-    if kernel is None:
-        text, name, types = named_text(forms, context.is_cpu)
-        kernel = context._kernels[key] = GpuKernel(text, name, types, context)
     arguments: list[Any] = []
     blocks = 0
     for job in jobs:
         blocks += job.blocks()
         arguments += [*job.arguments(), blocks]
     if blocks > 0:
-        kernel(*arguments, blocks=blocks, threads=threads_of(context))
+        kernel(*arguments, blocks=blocks, threads=threads)

@@ -21,15 +21,20 @@ from gpuarray.codegen import (
     loaded,
     rounded,
 )
-from gpuarray.compiler.gpukernels.folds import fold_function
+from gpuarray.compiler.gpukernels.folds import fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.together import Part, Total
 from gpuarray.dtypes import OFFSET, dtype_to_ctype, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
 THREADS = 256
+MOST_THREADS = 512
+"""Items of a block where a product is computed: each waits for a few rows only."""
+WARP = 32
 PER_BLOCK = 1024
 PER_BLOCK_CPU = 16384
+AHEAD = 8
+"""Rows of a matrix that an item of a GPU reads before it folds them."""
 STRIP = 16
 """Elements that an item of a processor folds side by side."""
 
@@ -57,10 +62,18 @@ def element_sources(part: Part, sources: Sources) -> Sources:
     return tuple(rest) if part.total is None else ("array", *rest)
 
 
+def threads_for(forms: Forms) -> int:
+    """The items that a block of a GPU has at most."""
+    totals = (part.total for part, _ in forms)
+    is_wide = any(total is not None and total.is_product for total in totals)
+    return MOST_THREADS if is_wide else THREADS
+
+
 @lru_cache(maxsize=256)
 def named_text(forms: Forms, is_cpu: bool) -> tuple[str, str, list[Any]]:
     """The kernel's text, its name, and the types of its arguments."""
-    writer = Writer(f"together_{digest(repr(forms).encode())}", is_cpu)
+    name = f"together_{digest(repr(forms).encode())}"
+    writer = Writer(name, is_cpu, threads_for(forms))
     for part, sources in forms:
         writer.add(part, sources)
     lines = [
@@ -79,12 +92,13 @@ class Writer:
 
     Of the part being written, ``before`` is computed once, ``mapped`` for each element
     ``q`` that a total is of, and ``each`` for each element ``p``. ``folds`` are device
-    functions, ``shared`` what the items of a block of a GPU have in common.
+    functions, ``shared`` what the ``threads`` items of a block of a GPU have in common.
     """
 
-    def __init__(self, name: str, is_cpu: bool) -> None:
+    def __init__(self, name: str, is_cpu: bool, threads: int) -> None:
         self.name = name
         self.is_cpu = is_cpu
+        self.threads = threads
         self.parameters: list[str] = []
         self.types: list[Any] = []
         self.supports: dict[str, None] = {}
@@ -156,9 +170,9 @@ class Writer:
         """
         for index, dtype in enumerate(total.map.inputs):
             is_one = total.is_one[index]
-            place = self.before if is_one else self.mapped
-            names = f"m{index}", f"y{index}", "0" if is_one else "q"
-            self.load(names, sources[index], dtype, place)
+            lines = self.before if is_one else self.mapped
+            names = f"m{index}", f"y{index}", self.place(total, index)
+            self.load(names, sources[index], dtype, lines)
         named = [each for _, each in numbers_of(total.map.inputs, sources, "m")]
         (mapped,) = total.map.output_dtypes
         code = statements(total.map, named, mapped)
@@ -167,12 +181,21 @@ class Writer:
         accumulator = work_dtype(np.dtype(total.acc_dtype))
         call = self.fold(total.monoid, accumulator)
         value = convert(text, np.dtype(dtype), accumulator)
-        nothing = identity_text(SCALARS[total.monoid], accumulator)
-        ctype = work_ctype(accumulator)
         lines = [*self.mapped, *code.text.splitlines()]
         if self.is_cpu:
+            nothing = identity_text(SCALARS[total.monoid], accumulator)
+            ctype = work_ctype(accumulator)
             return self.fold_strip(ctype, nothing, lines, call, value)
-        return self.fold_block(ctype, nothing, lines, call, value)
+        walk = self.read_ahead if total.is_product else self.fold_rows
+        return self.fold_block(total, walk(lines, call, value), call)
+
+    def place(self, total: Total, index: int) -> str:
+        """Where the element of an input lies that goes with the one at ``q``."""
+        if total.is_one[index]:
+            return "0"
+        if not total.is_product or not total.is_row[index]:
+            return "q"
+        return "q / n" if self.is_cpu else "row"
 
     def fold(self, monoid: str, accumulator: np.dtype[Any]) -> str:
         """The device function that folds two accumulators."""
@@ -180,37 +203,63 @@ class Writer:
         name = f"{self.name}_fold{len(self.folds)}"
         if key in self.folds:
             name = f"{self.name}_fold{list(self.folds).index(key)}"
-        self.folds[key], support = fold_function(name, monoid, accumulator)
+        text, support = fold_function(name, monoid, accumulator)
+        if accumulator.kind != "c":
+            text += f"\n{lane_function(f'{name}_of', accumulator)}"
+        self.folds[key] = text
         self.supports.update({support: None} if support else {})
         return name
 
-    def fold_block(
-        self, ctype: str, nothing: str, lines: list[str], call: str, value: str
-    ) -> list[str]:
-        """As many items as columns go side by side, the others take other rows."""
-        number, shared = self.number, f"shared_{ctype}"
-        both = f"{call}({shared}[item], {shared}[item + s])"
-        self.shared[ctype] = f"LOCAL_MEM {ctype} {shared}[{THREADS}];"
+    def fold_rows(self, lines: list[str], call: str, value: str) -> list[str]:
+        """The loop of an item along its rows."""
         return [
+            "#pragma unroll 4",
+            f"for (ga_int row = item / lanes; row < rows{self.number}; row += step) {{",
+            "  const ga_int q = row * n + column;",
+            *(f"  {line}" for line in lines),
+            f"  a = {call}(a, {value});",
+            "}",
+        ]
+
+    def read_ahead(self, lines: list[str], call: str, value: str) -> list[str]:
+        """The same by steps of some rows; beyond the last one is read again.
+
+        So nothing is asked before it is read, and there is one wait for all of them.
+        """
+        rows, steps = f"rows{self.number}", f"{AHEAD} * step"
+        return [
+            f"for (ga_int next = item / lanes; next < {rows}; next += {steps}) {{",
+            "#pragma unroll",
+            f"  for (int j = 0; j < {AHEAD}; j++) {{",
+            f"    const ga_int at = next + j * step, row = at < {rows} ? at : next;",
+            "    const ga_int q = row * n + column;",
+            *(f"    {line}" for line in lines),
+            f"    a = at < {rows} ? {call}(a, {value}) : a;",
+            "  }",
+            "}",
+        ]
+
+    def fold_block(self, total: Total, loop: list[str], call: str) -> list[str]:
+        """As many items as columns go side by side, the others take other rows."""
+        number, accumulator = self.number, work_dtype(np.dtype(total.acc_dtype))
+        ctype = work_ctype(accumulator)
+        nothing = identity_text(SCALARS[total.monoid], accumulator)
+        shared = f"shared_{ctype}"
+        self.shared[ctype] = f"LOCAL_MEM {ctype} {shared}[{self.threads + WARP}];"
+        tree = fold_shared(shared, call)
+        if accumulator.kind != "c":
+            tree = fold_warps(shared, nothing, call, tree)
+        return [
+            "ga_int base = 0;",
             f"if (rows{number} >= 0) {{",
             f"  const ga_int lanes = per{number}, items = (ga_int)LDIM_0;",
             "  const ga_int item = (ga_int)LID_0, column = from + item % lanes;",
             f"  {ctype} a = {nothing};",
             "  if (column < n) {",
             "    const ga_int step = items / lanes;",
-            "#pragma unroll 4",
-            f"    for (ga_int row = item / lanes; row < rows{number}; row += step) {{",
-            "      const ga_int q = row * n + column;",
-            *(f"      {line}" for line in lines),
-            f"      a = {call}(a, {value});",
-            "    }",
+            *(f"    {line}" for line in loop),
             "  }",
-            f"  {shared}[item] = a;",
-            "  local_barrier();",
-            "  for (ga_int s = items / 2; s >= lanes; s /= 2) {",
-            f"    if (item < s) {shared}[item] = {both};",
-            "    local_barrier();",
-            "  }",
+            *(f"  {line}" for line in tree),
             "}",
         ]
 
@@ -262,7 +311,7 @@ class Writer:
         accumulator = work_dtype(np.dtype(total.acc_dtype))
         made = "a[p - first]"
         if not self.is_cpu:
-            made = f"shared_{work_ctype(accumulator)}[p - first]"
+            made = f"shared_{work_ctype(accumulator)}[base + p - first]"
         made = convert(made, accumulator, dtype)
         self.pointer("x0", total.dtype)
         given = loaded("x0[p]", dtype)
@@ -325,3 +374,44 @@ class Writer:
             self.pointer(array, dtype)
             text = loaded(f"{array}[{place}]", kind)
             lines.append(f"const {work_ctype(kind)} {name} = {text};")
+
+
+def fold_shared(shared: str, call: str) -> list[str]:
+    """What folds the ``a`` of a block's items, of those that are ``lanes`` apart."""
+    both = f"{call}({shared}[item], {shared}[item + s])"
+    return [
+        f"{shared}[item] = a;",
+        "local_barrier();",
+        "for (ga_int s = items / 2; s >= lanes; s /= 2) {",
+        f"  if (item < s) {shared}[item] = {both};",
+        "  local_barrier();",
+        "}",
+    ]
+
+
+def fold_warps(shared: str, nothing: str, call: str, tree: list[str]) -> list[str]:
+    """The same of few columns with one wait: each warp its own, then one each column.
+
+    ``tree`` is what others do.
+    """
+    both = f"a = {call}(a, {call}_of(a, (item ^ s) % {WARP}));"
+    return [
+        "#ifdef GA_HAS_SHUFFLES",
+        f"if (lanes < {WARP} && items >= {WARP}) {{",
+        f"  const ga_int warps = items / {WARP}, at = item % {WARP};",
+        f"  for (ga_int s = {WARP // 2}; s >= lanes; s /= 2) {both}",
+        f"  if (at < lanes) {shared}[item / {WARP} * lanes + at] = a;",
+        "  local_barrier();",
+        "  base = items;",
+        f"  for (ga_int c = item / {WARP}; c < lanes; c += warps) {{",
+        f"    a = at < warps ? {shared}[at * lanes + c] : {nothing};",
+        f"    for (ga_int s = {WARP // 2}; s > 0; s /= 2) {both}",
+        f"    if (at == 0) {shared}[base + c] = a;",
+        "  }",
+        "  local_barrier();",
+        "} else",
+        "#endif",
+        "{",
+        *(f"  {line}" for line in tree),
+        "}",
+    ]

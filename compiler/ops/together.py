@@ -25,8 +25,9 @@ Given = TypeVar("Given")
 class Total:
     """What ``map`` makes of arrays of one shape, folded over their first ``axes`` axes.
 
-    ``is_one`` marks the inputs that are one number for all elements. The fold, by row
-    ``monoid`` of the table, has a value for no elements.
+    ``is_one`` marks the inputs that are one number for all elements, ``is_row`` those
+    that have one for each row of a matrix, whose rows are folded: the other axis has
+    length 1. The fold, by row ``monoid`` of the table, has a value for no elements.
     """
 
     map: Composite
@@ -35,6 +36,19 @@ class Total:
     axes: int
     dtype: str
     acc_dtype: str
+    is_row: tuple[bool, ...] = ()
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is of a matrix and the second input, as a BLAS computes it."""
+        return any(self.is_row)
+
+    @property
+    def is_part(self) -> tuple[bool, ...]:
+        """Which inputs have fewer elements than are folded."""
+        if not self.is_product:
+            return self.is_one
+        return tuple(map(any, zip(self.is_one, self.is_row, strict=True)))
 
     def reduce(self) -> Reduce:
         """The fold as a reduction."""
@@ -42,7 +56,7 @@ class Total:
 
     def reference(self, *arrays: Any) -> Any:
         """The fold of the mapped arrays, with NumPy."""
-        shape = shape_of(arrays, self.is_one)
+        shape = shape_of(arrays, self.is_part)
         (mapped,) = self.map.reference(*arrays)
         return self.reduce().reference(np.broadcast_to(mapped, shape))
 
@@ -136,7 +150,7 @@ class Together(Op):
             if part.total is None:
                 pattern = rest[part.is_one.index(False)].broadcastable
             else:
-                first = folded[part.total.is_one.index(False)]
+                first = folded[part.total.is_part.index(False)]
                 pattern = first.broadcastable[part.total.axes :]
             dtypes = part.scalar.output_dtypes
             outputs += [TensorType(dtype, pattern)() for dtype in dtypes]
@@ -183,7 +197,7 @@ class Together(Op):
             if part.total is None:
                 shape = rest[part.is_one.index(False)]
             else:
-                first = folded[part.total.is_one.index(False)]
+                first = folded[part.total.is_part.index(False)]
                 shape = first[part.total.axes :]
             found += [tuple(shape)] * len(part.scalar.outputs)
         return found

@@ -11,6 +11,7 @@ from gpuarray.compiler.ops.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
+from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, Pick, Within
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import (
@@ -137,6 +138,24 @@ def takes_rows(node: Apply) -> bool:
     )
 
 
+def is_row_product(node: Apply) -> bool:
+    """Whether the node multiplies rows that lie in memory one by one with a vector.
+
+    Its kernels sum in the elements' dtype.
+    """
+    if not isinstance(node.op, Dot) or not is_real(node):
+        return False
+    matrix, vector = node.inputs
+    owner = matrix.owner
+    is_turned = owner is not None and isinstance(owner.op, DimShuffle)
+    return (
+        matrix.type.broadcastable == (False, False)
+        and vector.type.broadcastable == (False,)
+        and matrix.type.dtype in ("float32", "float64")
+        and not is_turned
+    )
+
+
 def is_plain(node: Apply) -> bool:
     """Whether first rows are a vector's elements, or are told from others."""
     (x, *_) = node.inputs
@@ -156,7 +175,7 @@ class Composer:
     """Writes the program of nodes; it has state because values are numbered in order.
 
     ``value`` maps what the nodes read and compute to the number of its value, and
-    ``host`` the lengths and counts, and what is of the first rows, by kind.
+    ``host`` the lengths and counts, and vectors that are no values of rows, by kind.
     """
 
     def __init__(self, domain: Domain, nodes: list[Apply]) -> None:
@@ -196,10 +215,12 @@ class Composer:
         return self.inputs.index(pair)
 
     def add_input(self, variable: Variable, kind: str) -> None:
-        """Read a length, a count, a table, or a vector of the first rows."""
+        """Read a length, a count, a table, or a vector that is no value of rows."""
         if (variable, kind) not in self.host:
-            column = dimshuffle(variable, 0, "x") if kind == FEW else variable
-            self.host[variable, kind] = self.input(column, kind)
+            given = variable
+            if kind in (FEW, COLUMN):
+                given = dimshuffle(variable, *((0, "x") if kind == FEW else ("x", 0)))
+            self.host[variable, kind] = self.input(given, kind)
 
     def add_inputs(self, node: Apply) -> None:
         """What a member reads beside values."""
@@ -207,6 +228,8 @@ class Composer:
             self.add_input(node.inputs[1], LENGTH)
         elif isinstance(node.op, Picks):
             self.add_input(node.inputs[0], TABLE)
+        elif isinstance(node.op, Dot):
+            self.add_input(node.inputs[1], COLUMN)
         elif isinstance(node.op, FirstRows):
             x, n, _ = node.inputs
             if x.type.broadcastable == (True,):
@@ -251,6 +274,11 @@ class Composer:
             results = [self.add(Taken(table, line, node.outputs[0].type.dtype))]
         elif isinstance(op, FirstRows):
             results = [self.first_rows(node)]
+        elif isinstance(op, Dot):
+            dtype = node.outputs[0].type.dtype
+            column = self.host[node.inputs[1], COLUMN]
+            product = self.add(Step("mul", (operands[0], column), dtype))
+            results = [self.add(Fold("add", product, dtype, dtype))]
         else:
             assert isinstance(op, Elemwise)
             results = self.add_rows(op, node, operands)
@@ -299,9 +327,14 @@ class Composer:
 
 
 def values_read(node: Apply) -> list[Variable]:
-    """The inputs whose values a node reads; lengths and tables are not that."""
+    """The inputs whose values a node reads; lengths and tables are not that.
+
+    Nor is a vector that has a value for each place in a row.
+    """
     if isinstance(node.op, FirstRows):
         return []
+    if isinstance(node.op, Dot):
+        return node.inputs[:1]
     if isinstance(node.op, Picks):
         return node.inputs[1:]
     is_with_lengths = isinstance(node.op, BroadcastTo | Within)

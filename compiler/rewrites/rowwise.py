@@ -5,6 +5,9 @@ on the elements that are reduced, on the results for each row, and other reducti
 them. It is one kernel if it reduces twice, or if elements meet what was reduced.
 
 Rows that are taken from a matrix are read where they are; such groups need not reduce.
+
+A product of a matrix and a vector reduces rows, too. What is computed of its results
+element by element joins it, where that would need a launch of its own.
 """
 
 from __future__ import annotations
@@ -14,9 +17,13 @@ from collections.abc import Iterable, Iterator
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.advanced import Picks
+from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW
+from gpuarray.compiler.ops.shape import DimShuffle
 from gpuarray.compiler.rewrites import transposes  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Partition, is_fusible
@@ -24,6 +31,7 @@ from gpuarray.compiler.rewrites.rowprogram import (
     Composer,
     Domain,
     arange_of,
+    is_row_product,
     takes_rows,
     values_read,
 )
@@ -44,6 +52,7 @@ class Rows:
         cells = seed.outputs[0] if isinstance(seed.op, Picks) else seed.inputs[0]
         self.domain = Domain(cells.type.broadcastable[:-1])
         self.number = partition.of(seed)
+        self.is_product = isinstance(seed.op, Dot)
         self.known: set[Variable] = set()
         self.note(seed)
 
@@ -73,13 +82,17 @@ class Rows:
 
     def neighbours(self, node: Apply) -> Iterator[Apply]:
         """Who computes what a member reads, and who reads what it reads or computes."""
-        for variable in values_read(node):
+        for variable in self.values_to_follow(node):
             if variable.owner is not None:
                 yield variable.owner
             if self.domain.kind(variable) == CELL:
                 yield from self.readers(variable)
         for variable in node.outputs:
             yield from self.readers(variable)
+
+    def values_to_follow(self, node: Apply) -> list[Variable]:
+        """What a member reads that others of the group may read or compute."""
+        return [] if isinstance(node.op, Dot) else values_read(node)
 
     def readers(self, variable: Variable) -> Iterator[Apply]:
         """The nodes that read a variable."""
@@ -91,6 +104,8 @@ class Rows:
         """Whether a node is of the rows of this group, in no other and not too much."""
         group = self.partition.of(node)
         if group in self.partition.sealed or not self.domain.fits(node):
+            return False
+        if self.is_product and not self.is_of_results(node):
             return False
         if self.is_given_to_rows(node) or self.is_table(node):
             return False
@@ -113,6 +128,12 @@ class Rows:
         if is_tied and any(v in self.known for v in node.inputs):
             return True
         return self.is_alone(node)  # a value of each row, or of all
+
+    def is_of_results(self, node: Apply) -> bool:
+        """Whether the node computes values of rows, or numbers, one by one."""
+        out = node.outputs[0]
+        is_row = self.domain.kind(out) == ROW or self.domain.is_one(out)
+        return isinstance(node.op, Elemwise) and is_row
 
     def is_given_to_rows(self, node: Apply) -> bool:
         """Whether the group would read its own result as that of its first rows."""
@@ -160,6 +181,8 @@ class Rows:
 
     def is_worth_it(self) -> bool:
         """Whether one kernel reads less than one for each reduction would."""
+        if self.is_product:
+            return self.saves_a_launch()
         nodes = self.partition.nodes(self.number)
         inside = set(nodes)
         meets = any(
@@ -178,6 +201,20 @@ class Rows:
             return False
         is_rows = has_cells and (meets or self.folds() > 1)
         return is_rows or (bool(takes) and not self.suits_others())
+
+    def saves_a_launch(self) -> bool:
+        """Whether what is computed of a product is in no other kernel anyway.
+
+        Elementwise nodes and reductions take in what they read.
+        """
+        _, outputs = self.partition.operands(self.number)
+        return any(
+            not isinstance(client, Apply)
+            or not isinstance(client.op, Elemwise | Reduce | DimShuffle | BroadcastTo)
+            for out in outputs
+            if out.owner is not None and not isinstance(out.owner.op, Dot)
+            for client, _ in self.fgraph.clients[out]
+        )
 
     def is_alone(self, node: Apply) -> bool:
         """Whether members are all that reads the node."""
@@ -204,7 +241,8 @@ class Rows:
 def fuse_rows(fgraph: FunctionGraph, log: Log) -> bool:
     """Make programs of reductions over the last axis and what is around them."""
     order = fgraph.toposort()
-    seeds = [node for node in order if is_seed(node)]
+    seeds = [node for node in order if is_row_product(node)]
+    seeds += [node for node in order if is_seed(node)]
     seeds += [node for node in order if takes_rows(node)]
     if not seeds:
         return False

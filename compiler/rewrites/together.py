@@ -1,7 +1,8 @@
 """Results of a function, computed element by element, in one launch for all.
 
 A sum over the first axes that one of them alone reads, such as the gradient of a bias,
-is computed there too.
+is computed there too. So is the product of a transposed matrix and a vector, which is
+the sum of the matrix's rows, each times a number: the gradient of weights.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
+from gpuarray.compiler.ops.linalg import Dot, Gemv
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.fusion import compose
+from gpuarray.compiler.rewrites.fusion import compose, fused
 from gpuarray.compiler.rewrites.partition import is_fusible
+from gpuarray.compiler.rewrites.patterns import call, number
 from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
@@ -33,7 +37,7 @@ def fuse_results(fgraph: FunctionGraph, log: Log) -> bool:
     """Compute results of the function that nothing else reads in one launch."""
     found = list(bunches(fgraph))
     for nodes in found:
-        replace_nodes(fgraph, nodes, log)
+        replace_nodes(fgraph, [opened(fgraph, node, log) for node in nodes], log)
     return bool(found)
 
 
@@ -54,9 +58,7 @@ def bunches_at(
     for node in fgraph.toposort():
         if places.get(node.outputs[0]) != place:
             continue
-        if guards.get(node, ALWAYS) or not (
-            is_result(fgraph, node) or is_total_result(fgraph, node)
-        ):
+        if guards.get(node, ALWAYS) or not may_join(fgraph, node):
             continue
         arguments = 2 * (len(given(fgraph, node)) + len(node.outputs)) + 6
         if len(bunch) == _MOST_PARTS or size + arguments > _MOST_ARGUMENTS:
@@ -69,6 +71,13 @@ def bunches_at(
         yield bunch
 
 
+def may_join(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Whether the node is a result that can be computed together with others."""
+    if not is_read_by_caller(fgraph, node):
+        return False
+    return is_result(node) or is_total(node) or is_update(node)
+
+
 def given(fgraph: FunctionGraph, node: Apply) -> list[Variable]:
     """What a part reads that is no text of its kernel."""
     total = total_of(fgraph, node)
@@ -78,9 +87,9 @@ def given(fgraph: FunctionGraph, node: Apply) -> list[Variable]:
     return [variable for variable in read if not isinstance(variable, Constant)]
 
 
-def is_result(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Whether only the caller reads the node, and no input but numbers is repeated."""
-    if not is_plain(node) or not is_read_by_caller(fgraph, node):
+def is_result(node: Apply) -> bool:
+    """Whether the node is elementwise, and no input but numbers is repeated."""
+    if not is_plain(node):
         return False
     pattern = node.outputs[0].type.broadcastable
     wholes = [v for v in node.inputs if is_whole(v, pattern)]
@@ -98,16 +107,76 @@ def is_read_by_caller(fgraph: FunctionGraph, node: Apply) -> bool:
     )
 
 
-def is_total_result(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Whether the node is such a sum that the caller alone reads."""
-    return is_total(node) and is_read_by_caller(fgraph, node)
+def is_update(node: Apply) -> bool:
+    """Whether the node adds such a product to an array."""
+    op = node.op
+    if not isinstance(op, Gemv) or not op.transpose or op.inplace or op.beta == 0:
+        return False
+    y, matrix, vector = node.inputs
+    return not isinstance(y, Constant) and suits(matrix, vector)
+
+
+def opened(fgraph: FunctionGraph, node: Apply, log: Log) -> Apply:
+    """A product that is added to an array, as an elementwise node that reads it."""
+    if not isinstance(node.op, Gemv):
+        return node
+    y, matrix, vector = node.inputs
+    alpha, beta = (number(each, y) for each in (node.op.alpha, node.op.beta))
+    product = Dot()(vector, matrix)
+    terms = [call("mul", beta, y), call("mul", alpha, product)]
+    total = call("add", *terms)
+    nodes = [each.owner for each in (*terms, total) if each.owner is not None]
+    made = fused(nodes, [product, y, alpha, beta], [total])
+    log.note("fuse_results", node.outputs[0], made.outputs[0])
+    fgraph.replace(node.outputs[0], made.outputs[0], reason="fuse_results")
+    return made
+
+
+def multiplied(node: Apply) -> tuple[Variable, Variable] | None:
+    """The matrix whose rows a product sums, each times a number of the vector.
+
+    That is ``dot(X.T, v)``, and ``dot(v, X)``.
+    """
+    if not isinstance(node.op, Dot):
+        return None
+    left, right = node.inputs
+    if left.type.ndim == 1:
+        matrix, vector = (None if turned(right) else right), left
+    else:
+        matrix, vector = turned(left), right
+    if matrix is None or not suits(matrix, vector):
+        return None
+    return matrix, vector
+
+
+def turned(matrix: Variable) -> Variable | None:
+    """The matrix whose transpose this one is."""
+    owner = matrix.owner
+    if owner is None or not isinstance(owner.op, DimShuffle):
+        return None
+    return owner.inputs[0] if owner.op.is_transpose else None
+
+
+def suits(matrix: Variable, vector: Variable) -> bool:
+    """Whether the rows of a matrix are summed as other arrays are."""
+    return (
+        type(matrix.type) is type(vector.type) is TensorType
+        and not isinstance(matrix, Constant)
+        and not isinstance(vector, Constant)
+        and matrix.type.dtype == vector.type.dtype
+        and matrix.type.dtype in ("float32", "float64")
+        and matrix.type.broadcastable == (False, False)
+        and vector.type.broadcastable == (False,)
+    )
 
 
 def is_total(node: Apply) -> bool:
-    """Whether the node folds the first axes of arrays of one shape.
+    """Whether the node folds the first axes of arrays of one shape, or sums products.
 
     Integers without axes may be on the host.
     """
+    if multiplied(node) is not None:
+        return True
     is_ours = type(node.op) is Reduce or type(node.op) is MapReduce
     if not is_ours or type(node.outputs[0].type) is not TensorType:
         return False
@@ -172,7 +241,7 @@ def part_of(
     """What computes a node that runs with others, and what that reads."""
     if is_total(node):
         (out,) = node.outputs
-        return Part(compose([], [out], [out]), (False,), fold(node)), node.inputs
+        return Part(compose([], [out], [out]), (False,), fold(node)), folded(node)
     members = [*numbers_for(fgraph, node, nodes), node]
     inside = set(members)
     total = total_of(fgraph, node)
@@ -184,12 +253,26 @@ def part_of(
     scalar = compose(members, [*read], node.outputs)
     if total is None or total.owner is None:
         return Part(scalar, is_one), [*read]
-    inputs = [*total.owner.inputs, *(v for v in read if v is not total)]
+    inputs = [*folded(total.owner), *(v for v in read if v is not total)]
     return Part(scalar, is_one, fold(total.owner)), inputs
 
 
+def folded(node: Apply) -> list[Variable]:
+    """What a total is computed of."""
+    found = multiplied(node)
+    if found is None:
+        return node.inputs
+    matrix, vector = found
+    return [matrix, dimshuffle(vector, 0, "x")]
+
+
 def fold(node: Apply) -> Total:
-    """The reduction as a part's total."""
+    """The reduction, or the product, as a part's total."""
+    if isinstance(node.op, Dot):
+        dtype = node.outputs[0].type.dtype
+        mapped = Composite((dtype, dtype), (Step("mul", (0, 1), dtype),), (2,))
+        never = False, False
+        return Total(mapped, never, "add", 1, dtype, dtype, is_row=(False, True))
     if isinstance(node.op, MapReduce):
         reduce, inner = node.op.reduce, node.op.map.make_node(*node.inputs)
         mapped = compose([inner], node.inputs, inner.outputs)

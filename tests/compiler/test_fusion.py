@@ -177,7 +177,7 @@ def test_a_group_never_needs_its_own_result():
 def test_what_lies_between_two_neighbours_keeps_them_apart():
     x, A = T.dvector("x"), T.dmatrix("A")
     e = T.exp(x)
-    fgraph = optimized([x, A], [T.dot(A, e) * e + x], ["fuse"])
+    fgraph = optimized([x, A], [T.dot(e, A) * e + x], ["fuse"])
     assert len(elementwise(fgraph)) == 2
 
 

@@ -58,7 +58,7 @@ def test_a_profile_counts_the_time_of_each_node_on_the_device(context):
     assert set(stats.apply_time) == set(nodes)
     assert [stats.position[node] for node in nodes] == list(range(len(nodes)))
     times = {type(node.op).__name__: stats.apply_time[node] for node in nodes}
-    for name in ("GpuDot", "GpuGemv", "GpuRowwise", "GpuFromHost", "HostFromGpu"):
+    for name in ("GpuRowwise", "GpuTogether", "GpuFromHost", "HostFromGpu"):
         assert times[name] > 0, name
     assert times["GpuDimShuffle"] == 0  # a view launches nothing
     assert set(stats.apply_callcount.values()) == {3}
@@ -110,8 +110,8 @@ def test_the_summary_has_the_tables_of_the_slides(context):
     assert min(places) >= 0 and places == sorted(places)
     called = r"^  100\.0% +\d+\.\d{3}s  \d\.\d\de[-+]\d\ds +2 train$"
     assert re.search(called, text, re.M)
-    gemv = r"^ +[\d.]+% +[\d.]+% +[\d.]+s +[\d.]+s (\S+)s \* +2 +1 +1 GpuGemv$"
-    line = re.search(gemv, text, re.M)
+    rows = r"^ +[\d.]+% +[\d.]+% +[\d.]+s +[\d.]+s (\S+)s \* +2 +1 +1 GpuRowwise$"
+    line = re.search(rows, text, re.M)
     assert line is not None and float(line[1]) > 0
     split = r"Spent 0\.000s\(0\.0%\) in cpu op, \S+ in gpu op and \S+ in transfer op"
     assert re.search(split, text)
@@ -154,8 +154,8 @@ def test_the_memory_profile_has_the_bytes_of_the_slides(context):
         (sum(each.sizes), each.flags, type(each.node.op).__name__)
         for each in memory.nodes
     }
-    assert (6272, ("i",), "GpuGemv") in fast  # w, in place
-    assert (3200, ("c",), "GpuDot") in fast
+    assert (6280, ("i", "i"), "GpuTogether") in fast  # w and b, in place
+    assert (6800, ("c", "c", "c"), "GpuRowwise") in fast
     on_device = [n for n in memory.nodes if "HostFromGpu" not in str(n.node.op)]
     assert memory.without_any == sum(sum(each.sizes) for each in on_device)
     assert memory.saved_by_inplace >= 6272
@@ -238,7 +238,7 @@ def test_a_trace_shows_calls_on_the_host_and_launches_on_the_device(tmp_path, co
     assert [each["name"] for each in calls] == ["train", "train"]
     assert min(each["ts"] for each in spans) == 0
     device = [each for each in spans if each["pid"] == 1 and each["args"]["label"]]
-    assert any("gemv" in each["args"]["label"] for each in device)
+    assert any("rows: mul+" in each["args"]["label"] for each in device)
     assert sum(each["cat"] == "transfer" for each in spans) == 8
 
 

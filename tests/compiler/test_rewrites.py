@@ -19,11 +19,12 @@ from gpuarray.compiler.ops import mapreduce, nnet
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
-from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.marks import grad_clip, zero_grad
 from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import dimshuffle, reshape, shape, shape_i
+from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.patterns import constant_of
@@ -253,22 +254,22 @@ def test_logistic_regression_has_no_exponential_or_logarithm_left():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_logistic_regression_updates_its_weights_by_one_gemv(dtype):
+def test_logistic_regression_updates_its_weights_in_one_launch(dtype):
     inputs, outputs = logistic_regression(dtype)
-    w, b = inputs[2:]
+    x, _, w, b = inputs
     fgraph = optimized(inputs, outputs, destroyable={w: 2, b: 3})
-    (node,) = [node for node in fgraph.toposort() if isinstance(node.op, Gemv)]
-    assert node.op.transpose
-    assert node.op.inplace
-    assert (node.op.alpha, node.op.beta) == pytest.approx((-0.1, 0.998))
-    assert node.inputs[:2] == [w, inputs[0]]
-    assert fgraph.outputs[2] is node.out
-    elementwise = [n for n in fgraph.toposort() if isinstance(n.op, Elemwise)]
-    assert not elementwise  # they are one program with the sums that they are read by
-    (rows,) = [n for n in fgraph.toposort() if isinstance(n.op, Rowwise)]
-    assert b in {
-        fgraph.view_root(rows.inputs[i]) for i in rows.op.inplace_pattern.values()
-    }
+    order = fgraph.toposort()
+    (update,) = [node for node in order if isinstance(node.op, Together)]
+    assert update.outputs == fgraph.outputs[2:]
+    overwritten = [update.inputs[i] for _, i in sorted(update.op.inplace_items)]
+    assert overwritten == [w, b]
+    weights, bias = update.op.parts
+    assert weights.total.is_product and update.inputs[0] is x
+    assert bias.total is not None
+    # The product before them is one program with all that is computed of it.
+    (rows,) = [node for node in order if isinstance(node.op, Rowwise)]
+    assert x in rows.inputs
+    assert not [n for n in order if isinstance(n.op, Elemwise | Dot | Gemv)]
 
 
 def test_logistic_regression_stays_finite_where_the_formula_overflows():

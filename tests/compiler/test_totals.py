@@ -195,7 +195,10 @@ def card(**given):
 
 
 def test_what_is_left_to_the_library():
-    columns = together.columns_of
+    def columns(rows, count, device):
+        threads = 1 << (min(256, device.max_threads).bit_length() - 1)
+        return together.columns_of(rows, count, threads, device)
+
     assert columns(60, 500, card()) == 8
     assert columns(60, 10, card()) == 8
     assert columns(2048, 1, card()) == 1

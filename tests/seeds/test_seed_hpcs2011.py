@@ -108,9 +108,10 @@ def test_logistic_regression_is_optimized_as_the_slide_says():
     names = ops(Logistic(steps=0).train)
     (fused,) = (n for n in names if "sigmoid" in n)  # all loops in one
     assert "softplus" in fused and "exp" not in fused and "log" not in fused
-    (gemv,) = (n for n in names if "Gemv" in n)  # the update, with the dot in it
-    assert "alpha=-0.1" in gemv and "beta=0.998" in gemv
-    assert not any("Dot" in n and "Gpu" in n for n in names[2:])
+    assert "sum((i0 * " in fused  # the dot before them, too
+    (update,) = (n for n in names if "Together" in n)  # w's with its dot, and b's
+    assert "Sum of Composite{(i0 * i1)}" in update and "[(0, 2), (1, 7)]" in update
+    assert not any("Dot" in n or "Gemv" in n for n in names)
 
 
 @pytest.mark.usefixtures("on_context")
@@ -250,14 +251,16 @@ def test_debug_print_of_a_function(capsys):
     lines = [line.partition(" [id")[0].strip(" |") for line in printed.splitlines()]
     assert lines == [
         "HostFromGpu(gpuarray)",
-        "GpuElemwise{Composite{gt(sigmoid((i0 + i1)), i2)}}",
-        "GpuDot",
+        "InplaceDimShuffle{0}",
+        "GpuRowwise{gt(sigmoid((sum((i0 * i3)) + i1)), i2)}",  # with the dot in it
         "GpuFromHost<None>",
         "x",
-        "w",
+        "InplaceDimShuffle{x,0}",
         "InplaceDimShuffle{x}",
         "b",
-        "GpuArrayConstant{(1,) of 0.5}",
+        "GpuArrayConstant{(1, 1) of 0.5}",
+        "InplaceDimShuffle{x,0}",
+        "w",
     ]
 
 
@@ -269,7 +272,7 @@ def test_pictures_of_graphs(tmp_path):
         (draw or theano.printing.pydotprint)(each, outfile=path)
         text = path.read_text()
         assert text.startswith("digraph") and "->" in text
-    assert "Gemv" in text and "sigmoid" in text and "UPDATE" in text
+    assert "Together" in text and "sigmoid" in text and "UPDATE" in text
 
 
 # ---- debugging ----

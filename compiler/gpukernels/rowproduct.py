@@ -1,0 +1,141 @@
+"""A product of a matrix and a vector in a row program: what has it, and where it pays.
+
+A kernel of rows computes what is read of the product in the same launch, and reads the
+matrix as fast; that of large matrices with long rows the BLAS reads a little faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpuarray.array import Array
+from gpuarray.compiler.gpukernels.rowtext import BLOCK
+from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    ROW,
+    Fold,
+    Made,
+    Program,
+    operands_of,
+    reading,
+)
+from gpuarray.context import Context
+
+AHEAD = 8
+"""Elements of a row that an item reads before it folds them."""
+LARGE = 1 << 24
+"""Elements of a matrix beyond which its products are left to the BLAS."""
+SHORT = 2048
+"""Elements of a row up to which they are not."""
+SMALL = 64
+"""The work items that a block has at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix times a vector, and the ``rest`` of a program that reads its results.
+
+    Those are the last input of the rest.
+    """
+
+    matrix: int
+    vector: int
+    rest: Program
+
+    @property
+    def operands(self) -> tuple[int, int]:
+        """Which inputs are multiplied."""
+        return self.matrix, self.vector
+
+    def without(self, sources: tuple[str, ...], over: Sequence[int]) -> dict[str, Any]:
+        """The options of the rest."""
+        given = [i for i, source in enumerate(sources) if source in ("int", "array")]
+        kept = [at for at, index in enumerate(given) if index not in self.operands]
+        left = [s for i, s in enumerate(sources) if i not in self.operands]
+        return {
+            "program": self.rest,
+            "sources": (*left, "array"),
+            "over": tuple(kept.index(at) if at >= 0 else -1 for at in over),
+        }
+
+
+@lru_cache(maxsize=256)
+def product_of(program: Program) -> Product | None:
+    """The product that is all that a program does with elements.
+
+    >>> steps = (
+    ...     Step("mul", (0, 1), "float32"),
+    ...     Fold("add", 2, "float32", "float32"),
+    ...     Step("tanh", (3,), "float32"),
+    ... )
+    >>> inputs = ("float32", CELL), ("float32", COLUMN)
+    >>> print(product_of(Program(inputs, steps, (4,))).rest)
+    {tanh(i0)}
+    """
+    count = len(program.inputs)
+    cells = [v for v, kind in enumerate(program.kinds) if kind in (CELL, COLUMN)]
+    if len(cells) != 3 or not cells[1] < count <= cells[2]:
+        return None
+    a, b, multiplied = cells
+    step = program.steps[multiplied - count]
+    readers = [
+        (value, each)
+        for value, each in enumerate(program.steps, count)
+        if each is not step and not set(cells).isdisjoint(operands_of(each))
+    ]
+    is_product = (
+        isinstance(step, Step)
+        and step.op == "mul"
+        and {program.kinds[v] for v in step.operands} == {CELL, COLUMN}
+        and len(readers) == 1
+        and isinstance(readers[0][1], Fold)
+        and readers[0][1].monoid == "add"
+        and set(cells).isdisjoint(program.outputs)
+    )
+    if not is_product:
+        return None
+    matrix, vector = (a, b) if program.kinds[a] == CELL else (b, a)
+    return Product(matrix, vector, rest_of(program, cells, readers[0][0]))
+
+
+def rest_of(program: Program, cells: Sequence[int], result: int) -> Program:
+    """The program without elements; its last input has the ``result`` of each row."""
+    count = len(program.inputs)
+    kept = [value for value in range(count) if value not in cells]
+    value = {old: new for new, old in enumerate((*kept, result))}
+    steps: list[Made] = []
+    for old, step in enumerate(program.steps, count):
+        if old not in cells and old != result:
+            value[old] = len(kept) + 1 + len(steps)
+            steps.append(reading(step, [value[v] for v in operands_of(step)]))
+    return Program(
+        (*(program.inputs[v] for v in kept), (program.dtypes[result], ROW)),
+        tuple(steps),
+        tuple(value[output] for output in program.outputs),
+    )
+
+
+def suits_rows(matrix: Array) -> bool:
+    """Whether a kernel of rows is better at products of a matrix than the BLAS."""
+    length = matrix.shape[-1]
+    is_unit = matrix.strides[-1] == matrix.dtype.itemsize or length == 1
+    return is_unit and (length <= SHORT or matrix.size <= LARGE)
+
+
+def product_block(length: int, rows: int, context: Context) -> tuple[int, int]:
+    """How many items walk along a row, and how many rows a block has.
+
+    An item reads what it has of a row at once. All items of a row compute what is read
+    of its result, so they are few.
+    """
+    block = min(BLOCK, 1 << (context.max_threads.bit_length() - 1))
+    lanes = min(block, 1 << max(0, -(-length // AHEAD) - 1).bit_length())
+    slots = block // lanes
+    while slots > 1 and lanes * slots > SMALL and rows < slots * context.processors:
+        slots //= 2
+    return lanes, slots
