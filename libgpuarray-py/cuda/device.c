@@ -15,12 +15,12 @@ enum {
   MAX_THREADS_PER_BLOCK = 1,
   MAX_BLOCK_DIM_X = 2,
   MAX_GRID_DIM_X = 5,
-  MAX_SHARED_MEMORY_PER_BLOCK = 8,
   WARP_SIZE = 10,
   MULTIPROCESSOR_COUNT = 16,
   INTEGRATED = 18,
   COMPUTE_CAPABILITY_MAJOR = 75,
-  COMPUTE_CAPABILITY_MINOR = 76
+  COMPUTE_CAPABILITY_MINOR = 76,
+  MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 };
 enum { CUDA_ERROR_NOT_INITIALIZED = 3 };
 
@@ -87,7 +87,7 @@ static int describe_limits(ga_device_info *info, CUdevice device) {
   GA_TRY(attributes(grid, MAX_GRID_DIM_X, 3, device));
   GA_TRY(attributes(block, MAX_BLOCK_DIM_X, 3, device));
   GA_TRY(attributes(&threads, MAX_THREADS_PER_BLOCK, 1, device));
-  GA_TRY(attributes(&shared, MAX_SHARED_MEMORY_PER_BLOCK, 1, device));
+  GA_TRY(attributes(&shared, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1, device));
   GA_TRY(attributes(&warp, WARP_SIZE, 1, device));
   GA_TRY(attributes(&processors, MULTIPROCESSOR_COUNT, 1, device));
   GA_TRY(attributes(&integrated, INTEGRATED, 1, device));

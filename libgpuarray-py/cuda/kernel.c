@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FUNCTION_MAX_THREADS = 0, FUNCTION_MAX_DYNAMIC_SHARED = 8 };
-/* Bytes of dynamic shared memory that a kernel may have without asking. */
+enum {
+  FUNCTION_MAX_THREADS = 0,
+  FUNCTION_OWN_SHARED = 1,
+  FUNCTION_MAX_DYNAMIC_SHARED = 8
+};
+/* Bytes of shared memory that a launch may have without asking. */
 #define PLAIN_SHARED ((size_t)48 << 10)
 
 /* A loaded module with the bytes it was made from, for the cache. */
@@ -158,7 +162,12 @@ int ga__cuda_kernel_parameters(unsigned int *out, void *device, void *kernel) {
   return GA_NO_ERROR;
 }
 
+/* Asks for dynamic shared memory, if it is too much beside what the kernel has. */
 static int allow_shared(const ga_cuda_device *d, CUfunction function, size_t bytes) {
+  int own;
+  GA_TRY(function_attribute(&own, d, FUNCTION_OWN_SHARED, function));
+  if ((size_t)own + bytes <= PLAIN_SHARED)
+    return GA_NO_ERROR;
   CUDA_RETURN(d, cuFuncSetAttribute, function, FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes);
 }
 
@@ -197,7 +206,7 @@ int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch) {
     block[i] = (unsigned int)launch->block[i];
   }
   bind(addresses, memories, launch);
-  if (launch->shared > PLAIN_SHARED)
+  if (launch->shared > 0)
     GA_TRY(allow_shared(d, kernel, launch->shared));
   GA_TRY(ga__cuda_enter(&previous, d));
   CUresult result = ga__cuda.cuLaunchKernel(
