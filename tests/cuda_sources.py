@@ -334,6 +334,20 @@ def kernels_of_ops():
         theano.function([x], [scan_rows(x), *sine_and_cosine(x)])(matrix)
 
 
+def totals():
+    """The gradients of a layer norm of rows that are long and many."""
+    for dtype in ("float16", "float32"):
+        with theano.config.use(floatX=dtype):
+            x, upstream = T.matrix("x"), T.matrix("upstream")
+            gain = T.vector("gain")
+            centred = x - x.mean(axis=1, keepdims=True)
+            scale = T.sqrt(T.sqr(centred).mean(axis=1, keepdims=True) + 1e-3)
+            cost = (centred / scale * gain * upstream).sum()
+            norm = theano.function([x, upstream, gain], T.grad(cost, [x, gain]))
+            matrix = np.zeros((1600, 2100), dtype)
+            norm(matrix, matrix, matrix[0])
+
+
 def examples():
     """The functions of the example programs."""
     train, predict = logreg.build(64, np.random.RandomState(0))
@@ -389,7 +403,7 @@ def main() -> None:
         make()
     for float_dtype in ("float32", "float64"):
         with theano.config.use(device="null", floatX=float_dtype):
-            for make in (cases, kernels_of_ops, examples, perceptron):
+            for make in (cases, kernels_of_ops, totals, examples, perceptron):
                 make()
 
 

@@ -38,11 +38,12 @@ def lane_function(name: str, dtype: np.dtype[np.generic]) -> str:
     )
 
 
-def row_tree(folds: Sequence[int]) -> list[str]:
+def row_tree(folds: Sequence[int], is_alone: bool = True) -> list[str]:
     """Folds the accumulators ``a<fold>`` of the ``lanes`` items of each row of a block.
 
     By ``$name_fold<fold>``: in warps with ``$name_of<fold>``, or else in local memory,
-    ``shared<fold>``. All items get the same bits.
+    ``shared<fold>``. All items get the same bits. Without ``is_alone`` the block folds
+    others, so waits for all of its items, before it folds these again.
     """
 
     def folded(text: str) -> list[str]:
@@ -68,7 +69,7 @@ def row_tree(folds: Sequence[int]) -> list[str]:
         "    for (ga_int s = parts / 2; s > 0; s /= 2) {",
         *folded(f"      {both}"),
         "    }",
-        "    local_barrier();",
+        *(["    local_barrier();"] if is_alone else []),
         "  }",
         *folded("  a@ = $name_of@(a@, lanes < 32 ? (item - lane) % 32 : 0);"),
         "#else",

@@ -32,19 +32,35 @@ FILE = 1 << 16
 def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
     """How many elements of a row an item keeps, and the items; 0: better none.
 
+    Of a program with totals a block walks along many rows, so few blocks are as good:
+    an item keeps more, and the compiler all of it in registers.
+
     The elements are rounded up to 8 numbers between powers of 2, so that few kernels
     serve all lengths, and most of what an item does need not ask where the row ends.
     """
-    words = _most_words(program)
+    words = most_words(program)
     for lanes in (BLOCK, 2 * BLOCK, 4 * BLOCK):
         share = -(-length // lanes)
         if lanes > threads or words == 0 or share <= CACHED:
             break
         step = _step(share)
         share = -(-share // step) * step
-        if share * words <= REGISTERS:
+        if share * words <= _most_kept(program, lanes):
             return share, lanes
     return 0, 0
+
+
+def _most_kept(program: Program, lanes: int) -> int:
+    """What one of the items of a row may keep, in words of 4 bytes."""
+    is_fat = bool(program.totals) and lanes * 4 * REGISTERS <= FILE
+    return 2 * REGISTERS if is_fat else REGISTERS
+
+
+def blocks_at_once(program: Program, form: Form) -> int:
+    """How many blocks share the registers of a multiprocessor."""
+    words = form.kept * most_words(program)
+    more = 2 * REGISTERS if program.totals else REGISTERS
+    return max(1, FILE // (form.lanes * (words + more)))
 
 
 def _step(share: int) -> int:
@@ -74,14 +90,14 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     kinds, count = program.kinds, len(program.inputs)
     inputs = {*range(count)}
     inputs |= {v for v, s in enumerate(program.steps, count) if isinstance(s, Taken)}
-    walks = _walks(program)
+    listed = walks(program)
     known: frozenset[int] = frozenset()
     found = []
-    for number, wanted in enumerate(walks[:-1]):
+    for number, wanted in enumerate(listed[:-1]):
         made, _ = reached(program, wanted, known)
         there = known | {value for value in made if kinds[value] == CELL}
         given = {value for value in there if value in inputs or value in known}
-        later = [value for rest in walks[number + 1 :] for value in rest]
+        later = [value for rest in listed[number + 1 :] for value in rest]
         choices = [reached(program, later, at)[1] for at in (there, given)]
         known = frozenset(min(choices, key=lambda values: _words(program, values)))
         found.append(known)
@@ -98,15 +114,14 @@ def early_inputs(program: Program) -> frozenset[int]:
     found: frozenset[int] = frozenset()
     for later in kept[1:]:
         wanted = found | {value for value in later if value < count}
-        if all(_words(program, k | wanted) <= _most_words(program) for k in kept):
+        if all(_words(program, k | wanted) <= most_words(program) for k in kept):
             found = wanted
     return found
 
 
-def _walks(program: Program) -> list[list[int]]:
+def walks(program: Program) -> list[list[int]]:
     """What each walk folds, and in the end what is stored of each element."""
-    levels, kinds = program.levels, program.kinds
-    count = len(program.inputs)
+    levels, count = program.levels, len(program.inputs)
     folds = [
         (levels[value], step.operand)
         for value, step in enumerate(program.steps, count)
@@ -114,7 +129,7 @@ def _walks(program: Program) -> list[list[int]]:
     ]
     last = max((level for level, _ in folds), default=0)
     found = [[v for at, v in folds if at == level] for level in range(1, last + 1)]
-    return [*found, [v for v in program.outputs if kinds[v] == CELL]]
+    return [*found, [*program.wanted]]
 
 
 def _words(program: Program, values: Iterable[int]) -> int:
@@ -123,7 +138,7 @@ def _words(program: Program, values: Iterable[int]) -> int:
     return sum(-(-dtype.itemsize // 4) for dtype in dtypes)
 
 
-def _most_words(program: Program) -> int:
+def most_words(program: Program) -> int:
     """The words that are kept of an element between two walks at most."""
     return max((_words(program, kept) for kept in kept_values(program)), default=0)
 
@@ -131,7 +146,7 @@ def _most_words(program: Program) -> int:
 class Kept(Writer):
     """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it.
 
-    An item has as many registers besides as it may keep words.
+    An item has as many registers besides as it may keep words: `blocks_at_once`.
     """
 
     restrict = ""  # or else the compiler keeps what is to be read again
@@ -140,8 +155,7 @@ class Kept(Writer):
         super().__init__(program, form)
         self.block = form.lanes
         self.early = early_inputs(program)
-        words = form.kept * _most_words(program)
-        blocks = max(1, FILE // (form.lanes * (words + REGISTERS)))
+        blocks = blocks_at_once(program, form)
         self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
         self.lanes = str(form.lanes)
 
@@ -166,8 +180,7 @@ class Kept(Writer):
 
         The compiler does not read before what is stored sooner, which may be the same.
         """
-        cells = [v for v in self.program.outputs if self.kinds[v] == CELL]
-        made, _ = reached(self.program, cells, self.known_at_last())
+        made, _ = reached(self.program, self.program.wanted, self.known_at_last())
         read = sorted(v for v in made if v < self.count and v not in self.texts)
         if not read:
             return self.each(body)

@@ -79,7 +79,7 @@ def product_of(program: Program) -> Product | None:
     """
     count = len(program.inputs)
     cells = [v for v, kind in enumerate(program.kinds) if kind in (CELL, COLUMN)]
-    if len(cells) != 3 or not cells[1] < count <= cells[2]:
+    if program.totals or len(cells) != 3 or not cells[1] < count <= cells[2]:
         return None
     a, b, multiplied = cells
     step = program.steps[multiplied - count]

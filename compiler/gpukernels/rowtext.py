@@ -82,6 +82,8 @@ class Writer:
     kernel = "KERNEL"
     restrict = "GA_RESTRICT "
     lanes = "(ga_int)LDIM_0"
+    more: tuple[str, ...] = ("ga_ssize per_group",)
+    room = ""
 
     def __init__(self, program: Program, form: Form) -> None:
         self.program = program
@@ -273,9 +275,7 @@ class Writer:
         if self.reports:
             self.parameters += ["GLOBAL_MEM ga_uint *word", "ga_size word_off"]
             self.parameters.append("ga_uint site")
-        self.parameters += [
-            "ga_ssize rows", f"{self.index()} length", "ga_ssize per_group",
-        ]  # fmt: skip
+        self.parameters += ["ga_ssize rows", f"{self.index()} length", *self.more]
         return lines
 
     def row(self) -> list[str]:
@@ -316,6 +316,10 @@ class Writer:
             self.supports[support] = None
         return f"{text}\n{lane_function(f'$name_of{value}', dtype)}"
 
+    def helpers(self) -> list[str]:
+        """The device functions of all folds."""
+        return [self.functions(fold) for fold in self.folds]
+
     def walk(self, level: int) -> list[str]:
         """One walk along the row, items side by side: the folds of a level."""
         folds = [fold for fold in self.folds if self.levels[fold] == level]
@@ -326,7 +330,7 @@ class Writer:
         }
         lines = [f"{types[fold]} a{fold} = {nothing[fold]};" for fold in folds]
         lines += self.runs(folds, nothing)
-        lines += row_tree(folds)
+        lines += self.tree(folds)
         for fold in folds:
             dtype = np.dtype(self.fold(fold).dtype)
             text = convert(f"a{fold}", self.accumulator(fold), dtype)
@@ -400,11 +404,16 @@ class Writer:
             for number in range(len(outputs))
             if number not in cells
         ]
-        if cells:
-            body = self.cells((outputs[i] for i in cells), self.known_at_last())
+        if self.program.wanted:
+            body = self.cells(self.program.wanted, self.known_at_last())
             body += [self.stored(number, "row * length + p") for number in cells]
+            body += self.summed()
             lines += ["if (mine) {", *self.stores(body), "}"]
         return lines
+
+    def summed(self) -> list[str]:
+        """The statements that fold the element at ``p`` over all rows."""
+        return []
 
     def known_at_last(self) -> Collection[int]:
         """The values of elements that need not be computed to be stored."""
@@ -414,6 +423,26 @@ class Writer:
         """The elements' part of what is stored."""
         head = f"for ({self.index()} p = lane; p < length; p += lanes) {{"
         return ["#pragma unroll 4", head, *(f"  {line}" for line in body), "}"]
+
+    def tree(self, folds: Sequence[int]) -> list[str]:
+        """What folds the accumulators of a row's items."""
+        return row_tree(folds)
+
+    def tiles(self) -> list[str]:
+        """The head of the loop over the tiles of a block, of `slots` rows each."""
+        return [
+            "ga_ssize tile = (ga_ssize)GID_0 * per_group;",
+            "const ga_ssize last = tile + per_group;",
+            "for (; tile < last && tile * slots < rows; tile++) {",
+        ]
+
+    def opening(self) -> list[str]:
+        """What a block does before its rows."""
+        return []
+
+    def closing(self) -> list[str]:
+        """What a block does after its rows."""
+        return []
 
     def text(self, name: str) -> str:
         """The whole kernel.
@@ -432,7 +461,8 @@ class Writer:
         for level in range(1, self.last + 1):
             body += self.walk(level)
         body += self.finish()
-        functions = [self.functions(fold) for fold in self.folds]
+        functions = self.helpers()
+        opening, closing = self.opening(), self.closing()
         places = [
             *shared,
             f"  const {index} lane = ({index})LID_0, lanes = {self.lanes};",
@@ -442,17 +472,16 @@ class Writer:
         lines = [
             *self.supports,
             *functions,
-            f"{self.kernel} void $name({', '.join(self.parameters)}) {{",
+            f"{self.kernel} void $name({', '.join(self.parameters)}{self.room}) {{",
             *places,
-            *(f"  {line}" for line in begin),
-            "  ga_ssize tile = (ga_ssize)GID_0 * per_group;",
-            "  const ga_ssize last = tile + per_group;",
-            "  for (; tile < last && tile * slots < rows; tile++) {",
+            *(f"  {line}" for line in [*begin, *opening]),
+            *(f"  {line}" for line in self.tiles()),
             "    const ga_ssize asked = tile * slots + slot;",
             "    const int mine = asked < rows;",
             "    const ga_ssize row = mine ? asked : rows - 1;",
             *(f"    {line}" for line in body),
             "  }",
+            *(f"  {line}" for line in closing),
             "}",
         ]
         return "\n".join(lines).replace("$name", name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,11 +25,22 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rowkept import Kept, kept_block
 from gpuarray.compiler.gpukernels.rowproduct import (
     AHEAD,
+    Product,
     product_block,
     product_of,
     suits_rows,
 )
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
+from gpuarray.compiler.gpukernels.rowtotals import (
+    Summed,
+    accumulator,
+    blocks_for,
+    bunches,
+    fold_rows,
+    has_room,
+    local_bytes,
+    total_kernel,
+)
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.graph.core import Apply, Constant
 from gpuarray.compiler.ops.nnet import check_first_rows
@@ -113,6 +124,7 @@ def label(program: Program) -> str:
         else getattr(step, "op", "")
         for step in program.steps
     ]
+    names += [SCALARS[total.monoid].name for total in program.totals]
     return "rows: " + "+".join(dict.fromkeys(filter(None, names)))
 
 
@@ -138,32 +150,80 @@ def rowwise(
     ]
     shape = domain(program, listed)
     fill_rows(program, listed, shape[0])
-    length, rows = shape[-1], math.prod(shape[:-1])
     context = current_context()
     assert context is not None
-    by_walks = prefers_walks(rows, length, context)
     product = product_of(program)
-    if product is not None and (by_walks or not suits_rows(listed[product.matrix])):
-        matrix, vector = listed[product.matrix], listed[product.vector]
-        made = blas.matmul(matrix, vector.reshape(length)).reshape(rows, 1)
-        others = (x for i, x in enumerate(listed) if i not in product.operands)
-        given = (x for x in others if x is not None)
-        results: tuple[Array, ...] = rowwise(
-            *given, made, **product.without(sources, over)
-        )
-        return results
-    if length == 0:
+    if product is not None and leaves_product(product, listed, shape, context):
+        return by_blas(product, sources, over, listed, shape)
+    if shape[-1] == 0:
         check_elements(program, shape)
     targets = [values[index] if index >= 0 else None for index in over]
+    if program.totals:
+        return with_totals(program, sources, over, targets, listed, shape, context)
+    return run(program, sources, over, targets, listed, shape, context)
+
+
+def run(
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    targets: Sequence[Any],
+    listed: Sequence[Any],
+    shape: tuple[int, ...],
+    context: Context,
+) -> tuple[Array, ...]:
+    """The outputs of a program without totals; ``targets`` are overwritten."""
+    length, rows = shape[-1], math.prod(shape[:-1])
     has_lines = all(
         value.shape[0] > 0
         for value, (_, kind) in zip(listed, program.inputs, strict=True)
         if kind == TABLE
     )
-    by_walks = by_walks or not has_lines
-    outputs = [
+    by_walks = prefers_walks(rows, length, context) or not has_lines
+    outputs = new_outputs(program, targets, shape, by_walks, context)
+    if rows > 0 and by_walks:
+        Walks(program, sources, listed, shape, context).run(outputs, over)
+    elif rows > 0:
+        launch(program, sources, over, listed, outputs, rows, length, context)
+    return tuple(give(outputs, targets))
+
+
+def leaves_product(
+    product: Product, values: Sequence[Any], shape: Sequence[int], context: Context
+) -> bool:
+    """Whether the BLAS is better at a program's product."""
+    by_walks = prefers_walks(math.prod(shape[:-1]), shape[-1], context)
+    return by_walks or not suits_rows(values[product.matrix])
+
+
+def by_blas(
+    product: Product,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    values: Sequence[Any],
+    shape: Sequence[int],
+) -> tuple[Array, ...]:
+    """The product by the BLAS, and the rest of its program after it."""
+    matrix, vector = values[product.matrix], values[product.vector]
+    made = blas.matmul(matrix, vector.reshape(shape[-1]))
+    others = (x for i, x in enumerate(values) if i not in product.operands)
+    given = (x for x in others if x is not None)
+    rest = product.without(sources, over)
+    results: tuple[Array, ...] = rowwise(*given, made.reshape(-1, 1), **rest)
+    return results
+
+
+def new_outputs(
+    program: Program,
+    targets: Sequence[Any],
+    shape: tuple[int, ...],
+    any_strides: bool,
+    context: Context,
+) -> list[Array]:
+    """Where outputs go: into targets, if those will do."""
+    return [
         target
-        if target is not None and (by_walks or target.flags.c_contiguous)
+        if target is not None and (any_strides or target.flags.c_contiguous)
         else empty(
             shape if program.kinds[value] == CELL else (*shape[:-1], 1),
             program.dtypes[value],
@@ -171,15 +231,52 @@ def rowwise(
         )
         for value, target in zip(program.outputs, targets, strict=True)
     ]
-    if rows > 0 and by_walks:
-        Walks(program, sources, listed, shape, context).run(outputs, over)
-    elif rows > 0:
-        launch(program, sources, over, listed, outputs, rows, length, context)
+
+
+def give(outputs: list[Array], targets: Sequence[Any]) -> list[Array]:
+    """The outputs, copied to the targets that would not do."""
     for index, target in enumerate(targets):
         if target is not None and outputs[index] is not target:
             target[...] = outputs[index]
             outputs[index] = target
-    return tuple(outputs)
+    return outputs
+
+
+def with_totals(
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    targets: Sequence[Any],
+    listed: Sequence[Any],
+    shape: tuple[int, ...],
+    context: Context,
+) -> tuple[Array, ...]:
+    """The outputs, and then totals: of one kernel's blocks, or of what is stored."""
+    whole = len(program.outputs)
+    over, targets = over[:whole], targets[:whole]
+    length, rows = shape[-1], math.prod(shape[:-1])
+    is_kept = kept_block(program, length, context.max_threads) != (0, 0)
+    if is_kept and not prefers_walks(rows, length, context):
+        given = Given.of(program, listed, rows, length)
+        form = totals_form(program, sources, over, given, context)
+        blocks = blocks_for(program, form, rows, length, context) if form.kept else 0
+        if blocks and kernel_of(program, form, context).max_threads >= form.lanes:
+            outputs = new_outputs(program, targets, shape, False, context)
+            parts = [
+                empty((blocks, length), str(accumulator(total)), context=context)
+                for total in program.totals
+            ]
+            launch_totals(program, form, given, [*outputs, *parts], context)
+            made = fold_rows(program.totals, parts, context)
+            totals = [x.reshape(*(1,) * (len(shape) - 1), length) for x in made]
+            return (*give(outputs, targets), *totals)
+    plain = program.storing()
+    more = len(plain.outputs) - whole
+    over, targets = (*over, *(-1,) * more), [*targets, *(None,) * more]
+    found = run(plain, sources, over, targets, listed, shape, context)
+    there = {**dict(enumerate(listed)), **dict(zip(plain.outputs, found, strict=True))}
+    folded = [there[total.operand] for total in program.totals]
+    return (*found[:whole], *fold_rows(program.totals, folded, context))
 
 
 @needs_of("rowwise")
@@ -190,18 +287,29 @@ def tell_needs(
     sources: tuple[str, ...],
     over: tuple[int, ...],
 ) -> None:
-    """The kernel of rows whose elements are neighbours; else those of the walks."""
+    """The kernel of rows whose elements are neighbours; else those of the walks.
+
+    Totals are of what is stored: the kernel of many long rows is made where such come.
+    """
+    ndim = max(value.ndim for value in values if isinstance(value, plan.ArrayValue))
     product = product_of(program)
     if product is not None and needs.context.is_cpu:
         rest = product.without(sources, over)
         Forecast(needs, product.rest, rest["sources"], 2).take_down(rest["over"])
         return
+    if program.totals:
+        for bunch in bunches(program.totals, needs.context):
+            dtypes = tuple(program.dtypes[total.operand] for total in bunch)
+            kernel = total_kernel(bunch, dtypes, needs.context)
+            needs.reduction(kernel, ndim, range(ndim - 1))
+        over = over[: len(program.outputs)]
+        program = program.storing()
+        over = (*over, *(-1,) * (len(program.outputs) - len(over)))
     if not prefers_walks(_MANY, 1, needs.context):
         ahead = 0 if product is None else AHEAD
         form = Form(sources, taken_inputs(sources, over), True, False, ahead=ahead)
         needs.kernel(*named_text(program, form))
         return
-    ndim = max(value.ndim for value in values if isinstance(value, plan.ArrayValue))
     Forecast(needs, program, sources, ndim).take_down(over)
 
 
@@ -268,6 +376,51 @@ def check_elements(program: Program, shape: Sequence[int]) -> None:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The inputs of a launch: ``values`` has integers, and arrays as matrices."""
+
+    values: list[Any]
+    is_unit: bool
+    rows: int
+    length: int
+
+    @classmethod
+    def of(
+        cls, program: Program, values: Sequence[Any], rows: int, length: int
+    ) -> Given:
+        """Inputs of rows along any axes."""
+        kinds = program.kinds[: len(program.inputs)]
+        matrices = [
+            as_matrix(value, kind, rows, length) if isinstance(value, Array) else value
+            for value, kind in zip(values, kinds, strict=True)
+        ]
+        is_unit = all(
+            each.strides[-1] == each.dtype.itemsize or length == 1
+            for each, kind in zip(matrices, kinds, strict=True)
+            if kind in (CELL, COLUMN, TABLE)
+        )
+        return cls(matrices, is_unit, rows, length)
+
+    def arguments(self, program: Program, form: Form, context: Context) -> list[Any]:
+        """What a kernel is given after its outputs."""
+        found: list[Any] = []
+        kinds = program.kinds[: len(program.inputs)]
+        for kind, value, source in zip(kinds, self.values, form.sources, strict=True):
+            if kind == LENGTH:
+                continue
+            if source == "int":
+                found.append(value)
+            elif source == "array":
+                strides = value.strides if kind in (CELL, TABLE) else value.strides[-1:]
+                counts = value.shape[:1] if kind == TABLE else ()
+                strides = () if kind == ONE else (*counts, *strides)
+                found += [value, value.offset, *strides]
+        if reports(program):
+            found += index_report(operation(program), context)
+        return [*found, self.rows, self.length]
+
+
 def launch(
     program: Program,
     sources: tuple[str, ...],
@@ -279,20 +432,11 @@ def launch(
     context: Context,
 ) -> None:
     """Queue the kernel on inputs as matrices."""
-    kinds = program.kinds[: len(program.inputs)]
-    matrices = [
-        as_matrix(value, kind, rows, length) if isinstance(value, Array) else value
-        for value, kind in zip(values, kinds, strict=True)
-    ]
-    is_unit = all(
-        each.strides[-1] == each.dtype.itemsize or length == 1
-        for each, kind in zip(matrices, kinds, strict=True)
-        if kind in (CELL, COLUMN, TABLE)
-    )
+    given = Given.of(program, values, rows, length)
     kept = kept_block(program, length, context.max_threads)
     taken = taken_inputs(sources, over)
     ahead = 0 if product_of(program) is None else AHEAD
-    form = Form(sources, taken, is_unit, length >= _NARROW, *kept, ahead)
+    form = Form(sources, taken, given.is_unit, length >= _NARROW, *kept, ahead=ahead)
     kernel = kernel_of(program, form, context)
     if (
         form.lanes > kernel.max_threads
@@ -301,29 +445,55 @@ def launch(
         kernel = kernel_of(program, form, context)
     find = product_block if form.ahead else block_of
     lanes, slots = (form.lanes, 1) if form.kept else find(length, rows, context)
-    arguments: list[Any] = []
-    for kind, value, source in zip(kinds, matrices, sources, strict=True):
-        if kind == LENGTH:
-            continue
-        if source == "int":
-            arguments.append(value)
-        elif source == "array":
-            strides = value.strides if kind in (CELL, TABLE) else value.strides[-1:]
-            counts = value.shape[:1] if kind == TABLE else ()
-            strides = () if kind == ONE else (*counts, *strides)
-            arguments += [value, value.offset, *strides]
     tiles = -(-rows // slots)
     per_group = -(-tiles // (1 << 16))
     kernel(
-        *(x for array in outputs for x in (array, array.offset)),
-        *arguments,
-        *(index_report(operation(program), context) if reports(program) else ()),
-        rows,
-        length,
+        *pointers(outputs),
+        *given.arguments(program, form, context),
         per_group,
         blocks=(-(-tiles // per_group), 1),
         threads=(lanes, slots),
     )
+
+
+def totals_form(
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    given: Given,
+    context: Context,
+) -> Form:
+    """The form of a kernel that folds totals too; it keeps nothing where none can."""
+    kept = kept_block(program, given.length, context.max_threads)
+    form = Form(sources, taken_inputs(sources, over), given.is_unit, False, *kept)
+    if not form.kept:
+        return form
+    is_small = has_room(program, form, given.length, context.local_memory)
+    return form if is_small else replace(form, kept=0, lanes=0)
+
+
+def launch_totals(
+    program: Program,
+    form: Form,
+    given: Given,
+    results: Sequence[Array],
+    context: Context,
+) -> None:
+    """Queue the kernel whose last results have a row for each block."""
+    whole = len(program.outputs)
+    kernel_of(program, form, context)(
+        *pointers(results[:whole]),
+        *given.arguments(program, form, context),
+        *pointers(results[whole:]),
+        blocks=(results[whole].shape[0], 1),
+        threads=(form.lanes, 1),
+        shared=local_bytes(program, given.length),
+    )
+
+
+def pointers(arrays: Sequence[Array]) -> list[Any]:
+    """Arrays as arguments of a kernel."""
+    return [x for array in arrays for x in (array, array.offset)]
 
 
 def taken_inputs(sources: tuple[str, ...], over: tuple[int, ...]) -> frozenset[int]:
@@ -369,14 +539,14 @@ def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
 @lru_cache(maxsize=256)
 def named_text(program: Program, form: Form) -> tuple[str, str]:
     """The kernel's text, and its name."""
-    writer = Kept if form.kept else Writer
+    writer = Summed if program.totals else Kept if form.kept else Writer
     text = writer(program, form).text("$name")
     name = f"rowwise_{digest(text.encode())}"
     return text.replace("$name", name), name
 
 
 def types_of(program: Program, form: Form) -> list[Any]:
-    """The kernel's arguments, as `Writer.text` lists them."""
+    """The kernel's arguments, as `Writer.text` lists them, and those of totals."""
     pointer = [Array, OFFSET]
     found: list[Any] = pointer * len(program.outputs)
     for source, kind in zip(form.sources, program.kinds, strict=False):
@@ -389,4 +559,5 @@ def types_of(program: Program, form: Form) -> list[Any]:
     if reports(program):
         found += REPORT_TYPES
     place = np.int64 if form.is_wide else np.int32
-    return [*found, np.int64, place, np.int64]
+    found += [np.int64, place]
+    return found + (pointer * len(program.totals) or [np.int64])

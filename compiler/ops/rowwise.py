@@ -6,6 +6,7 @@ such as a softmax, a layer norm, or a cost of each row with its gradient.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -112,13 +113,31 @@ class Taken:
 Made = Step | Fold | Place | Within | At | Head | Line | Taken
 
 
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What becomes of an earlier value of elements, folded over all rows.
+
+    It is a result only: no step reads it.
+    """
+
+    monoid: str
+    operand: int
+    dtype: str
+    acc_dtype: str
+
+    def reduce(self, axes: int) -> Reduce:
+        """The total as a reduction of the first axes."""
+        return Reduce(self.monoid, tuple(range(axes)), self.dtype, self.acc_dtype)
+
+
 @dataclass(frozen=True)
 class Program:
     """What is computed of each row.
 
     Value ``k`` is input ``k``, and after the inputs the result of each step. ``inputs``
     has the dtype and the kind of each input, ``outputs`` the values that come out; one
-    that no element of a row has a part in is a value for each row.
+    that no element of a row has a part in is a value for each row. ``totals`` come out
+    after them, each with a value for each place in a row.
 
     >>> steps = (
     ...     Fold("maximum", 0, "float32", "float32"),
@@ -134,6 +153,7 @@ class Program:
     inputs: tuple[tuple[str, str], ...]
     steps: tuple[Made, ...]
     outputs: tuple[int, ...]
+    totals: tuple[Total, ...] = ()
 
     def __post_init__(self) -> None:
         for number, step in enumerate(self.steps):
@@ -145,7 +165,19 @@ class Program:
                 )
 
     def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
-        return Program, (self.inputs, self.steps, self.outputs)
+        return Program, (self.inputs, self.steps, self.outputs, self.totals)
+
+    @cached_property
+    def wanted(self) -> tuple[int, ...]:
+        """The values of elements that come out, or are folded over all rows."""
+        cells = (value for value in self.outputs if self.kinds[value] == CELL)
+        return (*cells, *(total.operand for total in self.totals))
+
+    def storing(self) -> Program:
+        """The program that stores what is folded over all rows, save its inputs."""
+        made = (t.operand for t in self.totals if t.operand >= len(self.inputs))
+        outputs = tuple(dict.fromkeys((*self.outputs, *made)))
+        return Program(self.inputs, self.steps, outputs)
 
     @cached_property
     def dtypes(self) -> tuple[str, ...]:
@@ -209,10 +241,16 @@ class Program:
                 values.append(evaluate_row(step.op, operands, step.dtype))
         row = (*shape[:-1], 1)
         of = self.kinds
-        return [
+        outputs = [
             np.array(np.broadcast_to(values[v], shape if of[v] == CELL else row))
             for v in self.outputs
         ]
+        axes = len(shape) - 1
+        for total in self.totals:
+            whole = np.broadcast_to(values[total.operand], shape)
+            folded = total.reduce(axes).reference(whole)
+            outputs.append(np.asarray(folded).reshape(*(1,) * axes, -1))
+        return outputs
 
     def picked(
         self, step: Within | At | Head, values: Sequence[Any], shape: tuple[int, ...]
@@ -254,7 +292,11 @@ class Program:
                 if value.type.dtype != step.dtype:
                     value = Elemwise(Cast(step.dtype))(value)
             values.append(value)
-        return [values[output] for output in self.outputs]
+        outputs = [values[output] for output in self.outputs]
+        for total in self.totals:
+            folded = total.reduce(ndim - 1)(values[total.operand])
+            outputs.append(keep_dims(folded, range(ndim - 1), ndim))
+        return outputs
 
     def taken_first(self, inputs: Sequence[Variable]) -> Variable:
         """Elements that are taken by an input, of a program that reads no others."""
@@ -265,10 +307,8 @@ class Program:
 
     def __str__(self) -> str:
         texts = [f"i{index}" for index in range(len(self.inputs))]
-        uses = [0] * (len(texts) + len(self.steps))
-        for step in self.steps:
-            for operand in operands_of(step):
-                uses[operand] += 1
+        uses = Counter(v for step in self.steps for v in operands_of(step))
+        uses.update(total.operand for total in self.totals)
         named: list[str] = []
         for number, step in enumerate(self.steps, len(texts)):
             operands = [texts[operand] for operand in operands_of(step)]
@@ -288,7 +328,12 @@ class Program:
                 named.append(f"t{len(named)} = {text}")
                 text = f"t{len(named) - 1}"
             texts.append(text)
-        body = ", ".join(texts[output] for output in self.outputs)
+        results = [texts[output] for output in self.outputs]
+        results += [
+            f"{NAMES[total.monoid].lower()} of columns({texts[total.operand]})"
+            for total in self.totals
+        ]
+        body = ", ".join(results)
         return f"{{{'; '.join([*named, body])}}}"
 
 
@@ -364,7 +409,8 @@ def unfolded(
 class Rowwise(Op):
     """A program for each row, of inputs that all have the same number of axes.
 
-    The last axis is the row's. A result for each row keeps that axis, of length 1.
+    The last axis is the row's. A result for each row keeps that axis, of length 1, and
+    a total keeps the others.
     ``inplace_pattern`` maps an output to the input that it overwrites.
     """
 
@@ -384,8 +430,12 @@ class Rowwise(Op):
 
     def may_overwrite(self, output: int, index: int) -> bool:
         """Whether an input's elements are not needed once the output's are stored."""
-        kind = self.program.kinds[self.program.outputs[output]]
-        return self.program.inputs[index][1] == kind
+        program = self.program
+        if output >= len(program.outputs):
+            return False
+        kind = program.kinds[program.outputs[output]]
+        is_folded = any(total.operand == index for total in program.totals)
+        return program.inputs[index][1] == kind and not is_folded
 
     def make_node(self, *inputs: Variable) -> Apply:
         """A node over inputs of the program's dtypes and kinds."""
@@ -409,6 +459,8 @@ class Rowwise(Op):
             )()
             for v in self.program.outputs
         ]
+        column = (*(True for _ in pattern[:-1]), pattern[-1])
+        outputs += [TensorType(t.dtype, column)() for t in self.program.totals]
         return Apply(self, inputs, outputs)
 
     def host_inputs(self, node: Apply) -> Collection[int]:
@@ -448,10 +500,13 @@ class Rowwise(Op):
         for axis in range(len(given[0][0])):
             found = [shape[axis] for shape, flags in given if not flags[axis]]
             lengths.append(found[0] if found else given[0][0][axis])
-        return [
+        whole = len(self.program.outputs)
+        shapes = [
             (*lengths[:-1], 1) if out.type.broadcastable[-1] else tuple(lengths)
-            for out in node.outputs
+            for out in node.outputs[:whole]
         ]
+        column = (*(1 for _ in lengths[:-1]), lengths[-1])
+        return shapes + [column] * len(self.program.totals)
 
     def __str__(self) -> str:
         places = f"{list(self.inplace_items)}" if self.inplace_pattern else ""

@@ -32,10 +32,13 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
     Rowwise,
     Taken,
+    Total,
 )
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.partition import is_fusible
 from gpuarray.compiler.rewrites.patterns import is_constant
+from gpuarray.reduction import needs_elements
+from gpuarray.scalars import SCALARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,18 @@ class Domain:
             isinstance(op, Reduce)
             and op.axes == (self.ndim - 1,)
             and self.kind(node.inputs[0]) == CELL
+            and is_real(node)
+        )
+
+    def is_total(self, node: Apply) -> bool:
+        """Whether the node folds elements over all rows; no rows are no error."""
+        op = node.op
+        return (
+            type(op) is Reduce
+            and self.ndim > 1
+            and op.axes == tuple(range(self.ndim - 1))
+            and self.kind(node.inputs[0]) == CELL
+            and not needs_elements(SCALARS[op.monoid])
             and is_real(node)
         )
 
@@ -175,7 +190,8 @@ class Composer:
     """Writes the program of nodes; it has state because values are numbered in order.
 
     ``value`` maps what the nodes read and compute to the number of its value, and
-    ``host`` the lengths and counts, and vectors that are no values of rows, by kind.
+    ``host`` the lengths and counts, what is of the first rows, and vectors that are no
+    values of rows, by kind. ``totals`` has what is folded over all rows.
     """
 
     def __init__(self, domain: Domain, nodes: list[Apply]) -> None:
@@ -185,6 +201,7 @@ class Composer:
         self.host: dict[tuple[Variable, str], int] = {}
         self.inputs: list[tuple[Variable, str]] = []
         self.steps: dict[Made, int] = {}
+        self.totals: dict[Variable, Total] = {}
         inside = set(nodes)
         outer = dict.fromkeys(
             v for node in nodes for v in values_read(node) if v.owner not in inside
@@ -257,6 +274,12 @@ class Composer:
         """The steps of a member."""
         op = node.op
         operands = tuple(self.value[v] for v in values_read(node))
+        if self.domain.is_total(node):
+            assert isinstance(op, Reduce)
+            (out,), dtype = node.outputs, node.outputs[0].type.dtype
+            acc_dtype = op.acc_dtype or dtype
+            self.totals[out] = Total(op.monoid, operands[0], dtype, acc_dtype)
+            return
         if isinstance(op, DimShuffle | BroadcastTo):
             results = list(operands)
         elif isinstance(op, Reduce):
@@ -313,12 +336,18 @@ class Composer:
 
     def results(self, outputs: list[Variable]) -> list[Variable]:
         """What the program gives in the places of the nodes' outputs."""
-        values = tuple(dict.fromkeys(self.value[output] for output in outputs))
-        dtypes = ((v.type.dtype, kind) for v, kind in self.inputs)
-        op = Rowwise(Program(tuple(dtypes), tuple(self.steps), values))
+        plain = [output for output in outputs if output not in self.totals]
+        values = tuple(dict.fromkeys(self.value[output] for output in plain))
+        dtypes = tuple((v.type.dtype, kind) for v, kind in self.inputs)
+        totals = tuple(self.totals.values())
+        op = Rowwise(Program(dtypes, tuple(self.steps), values, totals))
         made = op.make_node(*(v for v, _ in self.inputs)).outputs
+        columns = dict(zip(self.totals, made[len(values) :], strict=True))
         found = []
         for output in outputs:
+            if output in columns:
+                found.append(dimshuffle(columns[output], self.domain.ndim - 1))
+                continue
             result = made[values.index(self.value[output])]
             if output.type.ndim < result.type.ndim:
                 result = dimshuffle(result, *range(output.type.ndim))

@@ -4,6 +4,8 @@ A group grows from each such reduction along the edges of the graph: elementwise
 on the elements that are reduced, on the results for each row, and other reductions of
 them. It is one kernel if it reduces twice, or if elements meet what was reduced.
 
+Results of the function that fold its elements over all rows join it in the end.
+
 Rows that are taken from a matrix are read where they are; such groups need not reduce.
 
 A product of a matrix and a vector reduces rows, too. What is computed of its results
@@ -24,6 +26,7 @@ from gpuarray.compiler.ops.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW
 from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.rewrites import transposes  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Partition, is_fusible
@@ -174,6 +177,48 @@ class Rows:
         self.note(node)
         return True
 
+    def take_totals(self) -> None:
+        """Let results join that fold the members' elements over all rows.
+
+        They do if something would be stored for them alone.
+        """
+        members = dict.fromkeys(self.partition.nodes(self.number))
+        cells = dict.fromkeys(
+            v
+            for node in members
+            for v in self.cells([*values_read(node), *node.outputs])
+        )
+        found = dict.fromkeys(
+            node
+            for v in cells
+            for node in self.readers(v)
+            if self.domain.is_total(node)
+            and self.is_result(node)
+            and self.partition.of(node) not in self.partition.sealed
+        )
+        inside = {*members, *found}
+        spared = (
+            all(client in inside for client, _ in self.fgraph.clients[node.inputs[0]])
+            for node in found
+            if node.inputs[0].owner in members
+        )
+        for node in found if any(spared) else ():
+            both = [self.number, self.partition.of(node)]
+            if self.partition.fits(both):
+                joined = self.partition.join(*both)
+                self.number = self.number if joined is None else joined
+
+    def is_result(self, node: Apply) -> bool:
+        """Whether the function's caller is all that reads the node, be it elsewhere."""
+        readers = [
+            client for out in node.outputs for client, _ in self.fgraph.clients[out]
+        ]
+        return all(
+            isinstance(each.op, Transfer) and self.is_result(each)
+            for each in readers
+            if isinstance(each, Apply)
+        )
+
     def folds(self) -> int:
         """How many reductions there are."""
         nodes = self.partition.nodes(self.number)
@@ -253,6 +298,7 @@ def fuse_rows(fgraph: FunctionGraph, log: Log) -> bool:
             rows = Rows(partition, seed)
             rows.grow(seed)
             if rows.is_worth_it():
+                rows.take_totals()
                 partition.sealed.add(rows.number)
                 groups.append(rows)
             else:

@@ -15,6 +15,10 @@
 #define GA_RESTRICT __restrict__
 #define local_barrier() __syncthreads()
 #define GA_WARP_SIZE 32
+/* An element that this launch reads, or writes, once: it takes no place in the cache
+ * that a block's other elements are in. */
+#define GA_READ_ONCE(place) __ldcg(&(place))
+#define GA_WRITE_ONCE(place, value) __stcs(&(place), value)
 
 typedef unsigned char ga_bool;
 typedef signed char ga_byte;

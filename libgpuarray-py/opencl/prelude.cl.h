@@ -21,6 +21,8 @@
 #define LOCAL_MEM_ARG __local
 #define GA_RESTRICT restrict
 #define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define GA_READ_ONCE(place) (place)
+#define GA_WRITE_ONCE(place, value) ((place) = (value))
 
 #define LID_0 get_local_id(0)
 #define LID_1 get_local_id(1)

@@ -1,0 +1,203 @@
+"""The kernel of a row program that folds elements over all rows too: C text.
+
+A block walks along many rows, and holds in local memory what it has folded so far of
+each place in a row; when its rows are done it stores that, for a reduction of what all
+blocks have stored. So what is folded is never stored, nor read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray._native import check, ffi, lib
+from gpuarray.array import Array
+from gpuarray.codegen import convert, identity_text
+from gpuarray.compiler.gpukernels.argmax import taken
+from gpuarray.compiler.gpukernels.folds import fold_function, row_tree
+from gpuarray.compiler.gpukernels.rowkept import Kept, blocks_at_once
+from gpuarray.compiler.gpukernels.rowtext import Form
+from gpuarray.compiler.gpukernels.rowwalks import new_reduction
+from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
+from gpuarray.context import Context
+from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_dtype
+from gpuarray.scalars import SCALARS
+
+FEWEST_ROWS = 4
+"""Rows of a block below which what blocks store is too much."""
+MOST_ROWS = 1024
+"""Rows that a block folds one after the other: more would cost digits."""
+_OWN = 1 << 10
+"""Bytes of local memory that a device takes for each block."""
+
+
+def accumulator(total: Total) -> np.dtype[np.generic]:
+    """The dtype that a total is computed in, and that blocks store."""
+    return work_dtype(np.dtype(total.acc_dtype))
+
+
+def local_bytes(program: Program, length: int) -> int:
+    """The local memory that a block asks for at its launch."""
+    return length * sum(accumulator(total).itemsize for total in program.totals)
+
+
+def has_room(program: Program, form: Form, length: int, memory: int) -> bool:
+    """Whether a block's totals fit into local memory, beside what its folds need."""
+    folds = (step for step in program.steps if isinstance(step, Fold))
+    sizes = [work_dtype(np.dtype(fold.acc_dtype)).itemsize for fold in folds]
+    free = memory - _OWN - form.lanes * sum(sizes)
+    return local_bytes(program, length) <= free
+
+
+class Summed(Kept):
+    """Writes the kernel: of each total it has one more array, of a row for each block.
+
+    Elements are read and stored past the caches nearest to the items, which are for the
+    columns.
+    """
+
+    more = ()
+    room = " GA_DECL_SHARED_PARAM(ga_uint4, room)"
+
+    def begin(self) -> list[str]:
+        """The parameters, and the values that are the same for all rows."""
+        lines = super().begin()
+        for number, total in enumerate(self.program.totals):
+            dtype = str(accumulator(total))
+            lines.append(self.pointer(f"t{number}", dtype, False, False))
+        return lines
+
+    def kept_input(self, value: int) -> str:
+        """The statement that reads an input's element."""
+        text = self.element(value)
+        if self.passes(value):
+            text = f"GA_READ_ONCE({text})"
+        return f"k{value}[j] = {self.working(value, text)};"
+
+    def stored(self, number: int, at: str) -> str:
+        """The statement that stores an output."""
+        text = super().stored(number, at)
+        if not self.passes(self.program.outputs[number]):
+            return text
+        place, _, made = text.rstrip(";").partition(" = ")
+        return f"GA_WRITE_ONCE({place}, {made});"
+
+    def passes(self, value: int) -> bool:
+        """Whether elements go past the nearest cache; halves have no word for it."""
+        dtype = np.dtype(self.program.dtypes[value])
+        return self.kinds[value] == CELL and work_dtype(dtype) == dtype
+
+    def tree(self, folds: Sequence[int]) -> list[str]:
+        """What folds the accumulators of a row's items."""
+        return row_tree(folds, self.last == 1)
+
+    def tiles(self) -> list[str]:
+        """The head of the loop over a block's rows: all blocks walk side by side."""
+        return [
+            "ga_ssize tile = (ga_ssize)GID_0;",
+            "for (; tile * slots < rows; tile += (ga_ssize)GDIM_0) {",
+        ]
+
+    def opening(self) -> list[str]:
+        """What a block does before its rows: totals of none, those of doubles first."""
+        lines, before = ["GA_DECL_SHARED_BODY(ga_uint4, room)"], 0
+        dtypes = [accumulator(total) for total in self.program.totals]
+        for n in sorted(range(len(dtypes)), key=lambda n: -dtypes[n].itemsize):
+            kind = f"LOCAL_MEM_ARG {dtype_to_ctype(dtypes[n])} *"
+            lines.append(
+                f"{kind}s{n} = ({kind})((LOCAL_MEM_ARG ga_ubyte *)room + "
+                f"(ga_size)length * {before});"
+            )
+            before += dtypes[n].itemsize
+        body = [
+            f"s{n}[p] = {identity_text(SCALARS[total.monoid], dtypes[n])};"
+            for n, total in enumerate(self.program.totals)
+        ]
+        return [*lines, *self.own_places(body)]
+
+    def closing(self) -> list[str]:
+        """What a block does after its rows: it stores its totals."""
+        at = "(ga_size)GID_0 * length + p"
+        count = len(self.program.totals)
+        return self.own_places([f"t{n}_[{at}] = s{n}[p];" for n in range(count)])
+
+    def own_places(self, body: Sequence[str]) -> list[str]:
+        """A loop over the places of an item's elements: no other item has them."""
+        head = "for (ga_int p = lane; p < length; p += lanes) {"
+        return [head, *(f"  {line}" for line in body), "}"]
+
+    def summed(self) -> list[str]:
+        """The statements that fold the element at ``p`` over all rows."""
+        lines = []
+        for number, total in enumerate(self.program.totals):
+            text, dtype = self.operand(total.operand)
+            text = convert(text, np.dtype(dtype), accumulator(total))
+            s = f"s{number}[p]"
+            lines.append(f"{s} = $name_total{number}({s}, {text});")
+        return lines
+
+    def helpers(self) -> list[str]:
+        """The device functions of folds and totals."""
+        texts = []
+        for number, total in enumerate(self.program.totals):
+            text, support = fold_function(
+                f"$name_total{number}", total.monoid, accumulator(total)
+            )
+            texts.append(text)
+            if support:
+                self.supports[support] = None
+        return [*super().helpers(), *texts]
+
+
+def blocks_for(
+    program: Program, form: Form, rows: int, length: int, context: Context
+) -> int:
+    """How many blocks fold totals: as many as run at once; 0 where rows are too few."""
+    size = local_bytes(program, length) + _OWN
+    resident = min(blocks_at_once(program, form), context.local_memory // size)
+    blocks = max(max(1, resident) * context.processors, -(-rows // MOST_ROWS))
+    return blocks if rows >= FEWEST_ROWS * blocks else 0
+
+
+def fold_rows(
+    totals: Sequence[Total], arrays: Sequence[Array], context: Context
+) -> list[Array]:
+    """The totals of arrays of what is folded, by the library's reductions."""
+    found = []
+    for bunch in bunches(totals, context):
+        given, arrays = arrays[: len(bunch)], arrays[len(bunch) :]
+        dtypes = tuple(str(each.dtype) for each in given)
+        made = ffi.new("GpuArray[]", len(given))
+        operands = ffi.new("void *[]", [each.struct for each in given])
+        axes = (1 << (given[0].ndim - 1)) - 1
+        kernel = total_kernel(bunch, dtypes, context)
+        check(lib.GpuReduction_apply(kernel, made, operands, axes, 1))
+        found += [taken(made + number, context) for number in range(len(given))]
+    return found
+
+
+def bunches(totals: Sequence[Total], context: Context) -> list[tuple[Total, ...]]:
+    """Totals that are computed at once: on GPUs all, on processors one by one."""
+    return [(total,) for total in totals] if context.is_cpu else [tuple(totals)]
+
+
+def total_kernel(
+    totals: tuple[Total, ...], dtypes: tuple[str, ...], context: Context
+) -> Any:
+    """The reduction of arrays of some dtypes, one for each total."""
+    key = "row totals", totals, dtypes
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        kernel = context._kernels[key] = new_reduction(
+            context,
+            [Fold(t.monoid, 0, t.dtype, t.acc_dtype, of_none=True) for t in totals],
+            [],
+            [(f"v{number}", dtype) for number, dtype in enumerate(dtypes)],
+            "",
+            [
+                (f"v{number}", dtype_to_typecode(dtype), lib.GE_READ)
+                for number, dtype in enumerate(dtypes)
+            ],
+        )
+    return kernel
