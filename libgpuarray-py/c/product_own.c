@@ -1,70 +1,20 @@
 /* Products by our own kernels: which one, on what grid. */
-#include "c/blas.h"
 #include "c/dtype.h"
-
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t power_above(size_t n) {
-  size_t power = 1;
-  while (power < n)
-    power *= 2;
-  return power;
-}
-
-static ssize_t magnitude(ssize_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
-static bool is_zero(const double factor[2]) {
-  return factor[0] == 0 && factor[1] == 0;
-}
+#include "c/product_args.h"
 
 /* ---- arguments ---- */
 
-static void add_factor(ga_args *args, const ga_factor *f, bool is_written) {
-  if (is_written)
-    ga__args_buffer(args, f->data);
-  else
-    ga__args_input(args, f->data);
-  ga__args_offset(args, f->data, f->offset);
-}
-
-static void add_numbers(ga_args *args, size_t n, const ssize_t *numbers) {
-  for (size_t i = 0; i < n; i++)
-    ga__args_i64(args, numbers[i]);
-}
-
-static void add_real(ga_args *args, int typecode, double value) {
-  const float narrow = (float)value;
-  if (typecode == GA_DOUBLE || typecode == GA_CDOUBLE)
-    ga__args_value(args, &value, sizeof value);
-  else
-    ga__args_value(args, &narrow, sizeof narrow);
-}
-
 static void add_scales(ga_args *args, const ga_product *p) {
   for (int i = 0; i < 2; i++)
-    add_real(args, p->typecode, p->alpha[i]);
+    ga__args_real(args, p->typecode, p->alpha[i]);
   for (int i = 0; i < 2; i++)
-    add_real(args, p->typecode, p->beta[i]);
+    ga__args_real(args, p->typecode, p->beta[i]);
 }
 
 static void add_signs(ga_args *args, int typecode, const ga_factor *a,
                       const ga_factor *b) {
-  add_real(args, typecode, a->is_conjugated ? -1 : 1);
-  add_real(args, typecode, b->is_conjugated ? -1 : 1);
-}
-
-static int launch(gpukernel *kernel, const ga_args *args, const size_t grid[3],
-                  size_t x, size_t y) {
-  const ga_launch geometry = {.nd = 3,
-                              .grid = {grid[0], grid[1], grid[2]},
-                              .block = {x, y, 1},
-                              .n_args = args->n,
-                              .args = args->list};
-  return ga__kernel_launch(kernel, &geometry);
+  ga__args_real(args, typecode, a->is_conjugated ? -1 : 1);
+  ga__args_real(args, typecode, b->is_conjugated ? -1 : 1);
 }
 
 /* ---- matrix by matrix ---- */
@@ -72,10 +22,11 @@ static int launch(gpukernel *kernel, const ga_args *args, const size_t grid[3],
 /* Rows of a tile: few enough of them to keep the processors busy where that pays. */
 static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t across,
                        size_t work) {
-  size_t down = ceil_div(m, most), busy = ceil_div(2 * ctx->info.processors, across);
+  size_t down = ga__ceil_div(m, most),
+         busy = ga__ceil_div(2 * ctx->info.processors, across);
   if (down < busy && work > 1 << 18)
     down = busy;
-  return ceil_div(ceil_div(m, down), 8) * 8;
+  return ga__ceil_div(ga__ceil_div(m, down), 8) * 8;
 }
 
 /* Whether packs can be read along the axis of stride 1: the others keep them aligned.
@@ -102,7 +53,7 @@ static enum ga_blas_kind packed_kind(const ga_factor *a, const ga_factor *b,
 static size_t tiles_of(const ga_product *p, const ga_factor *a, const ga_factor *b,
                        enum ga_blas_kind kind) {
   const ga_blas_shape s = ga__blas_shape(p->context, kind, p->typecode);
-  return ceil_div(a->m, s.rows) * ceil_div(b->n, s.columns) * p->batch;
+  return ga__ceil_div(a->m, s.rows) * ga__ceil_div(b->n, s.columns) * p->batch;
 }
 
 /* Large tiles pay once there is one for most processors, but for numbers of them that
@@ -130,7 +81,7 @@ static enum ga_blas_kind gemm_kind(const ga_product *p, const ga_factor *a,
  * along the second axis of c. */
 static int gemm_part(const ga_product *p, size_t first, size_t count) {
   const bool flip =
-      p->c.n == 1 || (p->c.m > 1 && magnitude(p->c.si) < magnitude(p->c.sj));
+      p->c.n == 1 || (p->c.m > 1 && ga__magnitude(p->c.si) < ga__magnitude(p->c.sj));
   ga_factor a = flip ? ga__factor_transposed(p->b) : p->a;
   ga_factor b = flip ? ga__factor_transposed(p->a) : p->b;
   ga_factor c = flip ? ga__factor_transposed(p->c) : p->c;
@@ -141,28 +92,29 @@ static int gemm_part(const ga_product *p, size_t first, size_t count) {
   gpucontext *const ctx = p->context;
   const enum ga_blas_kind kind = gemm_kind(p, &a, &b);
   const ga_blas_shape shape = ga__blas_shape(ctx, kind, p->typecode);
-  const size_t across = ceil_div(c.n, shape.columns);
+  const size_t across = ga__ceil_div(c.n, shape.columns);
   const bool cpu = ctx->info.is_cpu;
   const size_t rows =
       cpu ? cpu_rows(ctx, shape.rows, c.m, across * count, c.m * c.n * a.n * count)
           : shape.rows;
-  const size_t down = ceil_div(c.m, rows);
-  const size_t terms = is_zero(p->alpha) ? 0 : a.n;
+  const size_t down = ga__ceil_div(c.m, rows);
+  const size_t terms = ga__is_zero(p->alpha) ? 0 : a.n;
   gpukernel *kernel;
   GA_TRY(ga__blas_kernel(&kernel, ctx, kind, p->typecode));
   ga_args args;
   args.n = 0;
-  add_factor(&args, &c, true);
-  add_factor(&args, &a, false);
-  add_factor(&args, &b, false);
-  add_numbers(&args, 13,
-              (ssize_t[]){(ssize_t)c.m, (ssize_t)c.n, (ssize_t)terms, (ssize_t)rows,
-                          a.si, a.sj, b.si, b.sj, c.si, c.sj, a.step, b.step, c.step});
+  ga__args_factor(&args, &c, true);
+  ga__args_factor(&args, &a, false);
+  ga__args_factor(&args, &b, false);
+  ga__args_numbers(&args, 13,
+                   (ssize_t[]){(ssize_t)c.m, (ssize_t)c.n, (ssize_t)terms,
+                               (ssize_t)rows, a.si, a.sj, b.si, b.sj, c.si, c.sj,
+                               a.step, b.step, c.step});
   add_scales(&args, p);
   add_signs(&args, p->typecode, &a, &b);
-  ga__args_i32(&args, !is_zero(p->beta));
+  ga__args_i32(&args, !ga__is_zero(p->beta));
   const size_t grid[3] = {cpu ? across : across * down, cpu ? down : 1, count};
-  return launch(kernel, &args, grid, shape.items, 1);
+  return ga__product_launch(kernel, &args, grid, shape.items, 1);
 }
 
 static int own_gemm(const ga_product *p) {
@@ -186,35 +138,38 @@ static gemv_geometry gemv_on_cpu(const gpucontext *ctx, enum ga_blas_kind kind,
   /* A group for every 32768 elements of a, at most 4 a processor. */
   size_t groups = m * n / 32768 + 1, most = 4 * (size_t)ctx->info.processors;
   size_t grain = kind == GA_GEMV_ROWS ? shape.rows : shape.lanes * shape.width;
-  size_t rows = ceil_div(ceil_div(m, groups < most ? groups : most), grain) * grain;
+  size_t rows =
+      ga__ceil_div(ga__ceil_div(m, groups < most ? groups : most), grain) * grain;
   return (gemv_geometry){rows, {shape.lanes, 1}};
 }
 
 static gemv_geometry gemv_on_gpu(const gpucontext *ctx, enum ga_blas_kind kind,
                                  ga_blas_shape shape, size_t m, size_t n) {
   if (kind == GA_GEMV_ROWS || kind == GA_GEMV_ROWS_PACKS) {
-    size_t lanes = power_above(ceil_div(n, 4));
+    size_t lanes = ga__power_above(ga__ceil_div(n, 4));
     lanes = lanes > 256 ? 256 : lanes;
     size_t slots = 256 / lanes;
     while (slots > 1 && lanes * slots > 32 &&
-           ceil_div(m, slots) < 2 * ctx->info.processors)
+           ga__ceil_div(m, slots) < 2 * ctx->info.processors)
       slots /= 2;
     return (gemv_geometry){slots, {lanes, slots}};
   }
   if (kind == GA_GEMV_COLUMNS_PACKS)
     return (gemv_geometry){(size_t)8 * shape.pack, {8, 32}};
-  size_t lanes = power_above(m);
+  size_t lanes = ga__power_above(m);
   lanes = lanes > 32 ? 32 : lanes;
-  while (lanes > (n * m < 1 << 20 ? 2 : 8) && ceil_div(m, lanes) < ctx->info.processors)
+  while (lanes > (n * m < 1 << 20 ? 2 : 8) &&
+         ga__ceil_div(m, lanes) < ctx->info.processors)
     lanes /= 2;
-  size_t items = power_above(ceil_div(n, 4));
+  size_t items = ga__power_above(ga__ceil_div(n, 4));
   return (gemv_geometry){lanes, {lanes, items < 256 / lanes ? items : 256 / lanes}};
 }
 
 /* Packs pay for large matrices: on an H100, columns go from 2100 to 3000 GB/s. */
 static enum ga_blas_kind gemv_kind(const ga_product *p, const ga_factor *a) {
   const gpucontext *ctx = p->context;
-  const bool by_rows = a->n > 1 && (a->m == 1 || magnitude(a->sj) <= magnitude(a->si));
+  const bool by_rows =
+      a->n > 1 && (a->m == 1 || ga__magnitude(a->sj) <= ga__magnitude(a->si));
   const enum ga_blas_kind plain = by_rows ? GA_GEMV_ROWS : GA_GEMV_COLUMNS;
   const size_t pack = ga__blas_shape(ctx, plain, p->typecode).pack;
   const size_t itemsize = gpuarray_get_elsize(p->typecode);
@@ -239,22 +194,22 @@ static int own_gemv(const ga_product *p, const ga_factor *a, const ga_factor *x,
   const ga_blas_shape shape = ga__blas_shape(ctx, kind, p->typecode);
   const gemv_geometry g = ctx->info.is_cpu ? gemv_on_cpu(ctx, kind, shape, a->m, a->n)
                                            : gemv_on_gpu(ctx, kind, shape, a->m, a->n);
-  const size_t terms = is_zero(p->alpha) ? 0 : a->n;
+  const size_t terms = ga__is_zero(p->alpha) ? 0 : a->n;
   gpukernel *kernel;
   GA_TRY(ga__blas_kernel(&kernel, ctx, kind, p->typecode));
   ga_args args;
   args.n = 0;
-  add_factor(&args, y, true);
-  add_factor(&args, a, false);
-  add_factor(&args, x, false);
-  add_numbers(&args, 7,
-              (ssize_t[]){(ssize_t)a->m, (ssize_t)terms, (ssize_t)g.rows, a->si, a->sj,
-                          x->si, y->si});
+  ga__args_factor(&args, y, true);
+  ga__args_factor(&args, a, false);
+  ga__args_factor(&args, x, false);
+  ga__args_numbers(&args, 7,
+                   (ssize_t[]){(ssize_t)a->m, (ssize_t)terms, (ssize_t)g.rows, a->si,
+                               a->sj, x->si, y->si});
   add_scales(&args, p);
   add_signs(&args, p->typecode, a, x);
-  ga__args_i32(&args, !is_zero(p->beta));
-  const size_t grid[3] = {ceil_div(a->m, g.rows), 1, 1};
-  return launch(kernel, &args, grid, g.block[0], g.block[1]);
+  ga__args_i32(&args, !ga__is_zero(p->beta));
+  const size_t grid[3] = {ga__ceil_div(a->m, g.rows), 1, 1};
+  return ga__product_launch(kernel, &args, grid, g.block[0], g.block[1]);
 }
 
 /* ---- vector by vector ---- */
@@ -272,13 +227,14 @@ static int dot_parts(const ga_product *p, gpudata *part, size_t rows, size_t gro
   GA_TRY(ga__blas_kernel(&kernel, ctx, GA_DOT_PARTS, p->typecode));
   ga_args args;
   args.n = 0;
-  add_factor(&args, &out, true);
-  add_factor(&args, &p->a, false);
-  add_factor(&args, &p->b, false);
-  add_numbers(&args, 4, (ssize_t[]){(ssize_t)p->a.n, (ssize_t)rows, p->a.sj, p->b.si});
+  ga__args_factor(&args, &out, true);
+  ga__args_factor(&args, &p->a, false);
+  ga__args_factor(&args, &p->b, false);
+  ga__args_numbers(&args, 4,
+                   (ssize_t[]){(ssize_t)p->a.n, (ssize_t)rows, p->a.sj, p->b.si});
   add_signs(&args, p->typecode, &p->a, &p->b);
-  return launch(kernel, &args, (size_t[]){groups, 1, 1},
-                ctx->info.is_cpu ? shape.lanes : 256, 1);
+  return ga__product_launch(kernel, &args, (size_t[]){groups, 1, 1},
+                            ctx->info.is_cpu ? shape.lanes : 256, 1);
 }
 
 static int dot_sum(const ga_product *p, gpudata *part, size_t groups) {
@@ -289,21 +245,21 @@ static int dot_sum(const ga_product *p, gpudata *part, size_t groups) {
   GA_TRY(ga__blas_kernel(&kernel, ctx, GA_DOT_SUM, p->typecode));
   ga_args args;
   args.n = 0;
-  add_factor(&args, &p->c, true);
-  add_factor(&args, &in, false);
-  add_numbers(&args, 1, (ssize_t[]){(ssize_t)groups});
+  ga__args_factor(&args, &p->c, true);
+  ga__args_factor(&args, &in, false);
+  ga__args_numbers(&args, 1, (ssize_t[]){(ssize_t)groups});
   add_scales(&args, p);
-  ga__args_i32(&args, !is_zero(p->beta));
-  return launch(kernel, &args, (size_t[]){1, 1, 1},
-                ctx->info.is_cpu ? shape.lanes : 256, 1);
+  ga__args_i32(&args, !ga__is_zero(p->beta));
+  return ga__product_launch(kernel, &args, (size_t[]){1, 1, 1},
+                            ctx->info.is_cpu ? shape.lanes : 256, 1);
 }
 
 static int own_dot(const ga_product *p) {
   const gpucontext *ctx = p->context;
   const size_t busy = (size_t)ctx->info.processors * (ctx->info.is_cpu ? 2 : 8);
-  size_t rows = ceil_div(ceil_div(p->a.n, busy), 1024) * 1024;
+  size_t rows = ga__ceil_div(ga__ceil_div(p->a.n, busy), 1024) * 1024;
   rows = rows < DOT_TERMS ? DOT_TERMS : rows > DOT_MOST ? DOT_MOST : rows;
-  const size_t groups = ceil_div(p->a.n, rows);
+  const size_t groups = ga__ceil_div(p->a.n, rows);
   gpudata *part;
   GA_TRY(ga__buffer_new(&part, p->context,
                         groups * gpuarray_get_elsize(ga__dtype_work(p->typecode))));
@@ -317,7 +273,7 @@ static int own_dot(const ga_product *p) {
 int ga__product_own(const ga_product *p) {
   if (p->batch > 1 || (p->c.m > 1 && p->c.n > 1))
     return own_gemm(p);
-  if (p->c.m == 1 && p->c.n == 1 && p->a.n >= 2 * DOT_TERMS && !is_zero(p->alpha))
+  if (p->c.m == 1 && p->c.n == 1 && p->a.n >= 2 * DOT_TERMS && !ga__is_zero(p->alpha))
     return own_dot(p);
   if (p->c.n == 1)
     return own_gemv(p, &p->a, &p->b, &p->c);

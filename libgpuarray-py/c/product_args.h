@@ -1,0 +1,57 @@
+/* What our own products share: their arguments and launches. */
+#ifndef GA_C_PRODUCT_ARGS_H
+#define GA_C_PRODUCT_ARGS_H
+
+#include "c/blas.h"
+
+static inline size_t ga__ceil_div(size_t a, size_t b) {
+  return a / b + (a % b != 0);
+}
+
+static inline size_t ga__power_above(size_t n) {
+  size_t power = 1;
+  while (power < n)
+    power *= 2;
+  return power;
+}
+
+static inline ssize_t ga__magnitude(ssize_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+static inline bool ga__is_zero(const double factor[2]) {
+  return factor[0] == 0 && factor[1] == 0;
+}
+
+static inline void ga__args_factor(ga_args *args, const ga_factor *f, bool is_written) {
+  if (is_written)
+    ga__args_buffer(args, f->data);
+  else
+    ga__args_input(args, f->data);
+  ga__args_offset(args, f->data, f->offset);
+}
+
+static inline void ga__args_numbers(ga_args *args, size_t n, const ssize_t *numbers) {
+  for (size_t i = 0; i < n; i++)
+    ga__args_i64(args, numbers[i]);
+}
+
+static inline void ga__args_real(ga_args *args, int typecode, double value) {
+  const float narrow = (float)value;
+  if (typecode == GA_DOUBLE || typecode == GA_CDOUBLE)
+    ga__args_value(args, &value, sizeof value);
+  else
+    ga__args_value(args, &narrow, sizeof narrow);
+}
+
+static inline int ga__product_launch(gpukernel *kernel, const ga_args *args,
+                                     const size_t grid[3], size_t x, size_t y) {
+  const ga_launch geometry = {.nd = 3,
+                              .grid = {grid[0], grid[1], grid[2]},
+                              .block = {x, y, 1},
+                              .n_args = args->n,
+                              .args = args->list};
+  return ga__kernel_launch(kernel, &geometry);
+}
+
+#endif
