@@ -165,6 +165,9 @@ def products():
         _ = empty((1024, 4096), dtype) @ empty(4096, dtype)
         _ = empty((48, 9000), dtype).T @ empty(48, dtype), a[:9] @ a[0], a.T @ b[0]
         _ = empty(99_999, dtype) @ empty(99_999, dtype)
+    for dtype, n in itertools.product(PRODUCTS, (2, 10, 16)):
+        a, b = empty((64, 4096), dtype), empty((4096, n), dtype)
+        _ = a @ b, a[:, :n] @ b[:64].T
 
 
 def scans():

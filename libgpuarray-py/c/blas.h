@@ -39,6 +39,13 @@ int ga__product(const ga_product *p, int nocopy);
 /* Whether the vendor's library adds this product's bias on its way, and gains by it. */
 bool ga__product_fuses(const ga_product *p);
 
+/* Whether one side of the product is so narrow that kernels made for that are faster
+ * than tiles, or, with `has_vendor`, than the vendor's library. */
+bool ga__product_is_narrow(const ga_product *p, bool has_vendor);
+
+/* Such a product by those kernels, which read every layout. Nothing overlaps. */
+int ga__product_narrow(const ga_product *p);
+
 /* The same by our own kernels, which read every layout. Nothing overlaps. */
 int ga__product_own(const ga_product *p);
 

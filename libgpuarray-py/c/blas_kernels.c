@@ -104,8 +104,8 @@ static void add_complex_words(ga_strbuf *out, int typecode) {
 
 /* A GPU's tiles. An H100 reaches 42 TFLOP/s in float with the large ones, 86 % of what
  * cuBLAS does, through OpenCL as through CUDA; deeper or broader ones gain 5 %. */
-static ga_blas_shape gpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
-                               int typecode) {
+static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
+                                int typecode) {
   const bool is_small = kind == GA_GEMM_SMALL;
   const unsigned int pack = typecode == GA_CDOUBLE                           ? 1
                             : typecode == GA_DOUBLE || typecode == GA_CFLOAT ? 2
@@ -129,6 +129,40 @@ static ga_blas_shape gpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
     s.columns = 64, s.depth = 16;
   s.items = s.rows / s.tall * (s.columns / s.broad);
   return s;
+}
+
+/* Bytes of local memory that NARROW takes, which every GPU has; double may take more.
+ */
+#define NARROW_LOCAL 32768u
+
+/* Of a GPU's kernels for a narrow side. */
+static ga_blas_shape side_shape(enum ga_blas_kind kind, int typecode) {
+  const unsigned int place = (unsigned int)((int)kind - GA_NARROW);
+  const unsigned int side = place % GA_BLAS_SIDES + 1;
+  const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
+  ga_blas_shape s = {.columns = side, .items = 256, .pack = size > 4 ? 2 : 4};
+  if ((int)kind >= GA_OUTER) {
+    s.rows = 64, s.broad = 2;
+    return s;
+  }
+  const unsigned int line = side * (s.items + 1 + s.items / 16);
+  s.broad = ((side + s.pack - 1) / s.pack | 1) * s.pack;
+  s.tall = s.fold = 1u << place / GA_BLAS_SIDES;
+  s.depth = 512;
+  while (s.depth > s.items && s.depth * s.broad * size > NARROW_LOCAL)
+    s.depth /= 2;
+  while (s.fold > 1 && s.fold * line * size > NARROW_LOCAL)
+    s.fold /= 2;
+  s.local = s.depth * s.broad;
+  if (s.local < s.fold * line)
+    s.local = s.fold * line;
+  return s;
+}
+
+static ga_blas_shape gpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
+                               int typecode) {
+  return (int)kind >= GA_NARROW ? side_shape(kind, typecode)
+                                : tile_shape(ctx, kind, typecode);
 }
 
 #define CPU_TILE 48 /* rows of c; all of a CPU's local memory is 32 KiB at most */
@@ -195,6 +229,27 @@ static void add_gemm(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
                       "#undef BL_B_MODE\n");
 }
 
+static void add_side(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s) {
+  ga__strbuf_addf(out,
+                  "#define BL_SIDE %u\n#define BL_ITEMS %u\n#define BL_MANY %u\n"
+                  "#define BL_MOST_ROWS %u\n#define BL_COLUMNS %u\n"
+                  "#define BL_PIECE %u\n#define BL_FOLD %u\n#define BL_LOCAL %u\n"
+                  "#define BL_LDB BL_COLUMNS\n#define BL_LINE (BL_ITEMS + 1)\n"
+                  "#define BL_SOME 10\n#define BL_AT_ONCE 4\n",
+                  s.columns, s.items, s.tall, s.rows, s.broad, s.depth, s.fold,
+                  s.local);
+  if ((int)kind >= GA_OUTER) {
+    ga__strbuf_add(out, ga__blas_outer);
+  } else {
+    ga__strbuf_add(out, ga__blas_narrow);
+    ga__strbuf_add(out, ga__blas_narrow_fold);
+  }
+  ga__strbuf_add(out, "#undef BL_SIDE\n#undef BL_ITEMS\n#undef BL_MANY\n"
+                      "#undef BL_MOST_ROWS\n#undef BL_COLUMNS\n#undef BL_PIECE\n"
+                      "#undef BL_FOLD\n#undef BL_LOCAL\n#undef BL_LDB\n"
+                      "#undef BL_LINE\n#undef BL_SOME\n#undef BL_AT_ONCE\n");
+}
+
 static const char *gemv_text(const gpucontext *ctx, enum ga_blas_kind kind,
                              unsigned int lanes) {
   const bool by_rows = kind == GA_GEMV_ROWS || kind == GA_GEMV_ROWS_PACKS;
@@ -248,29 +303,37 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
   } else if (kind <= GA_GEMV_COLUMNS_PACKS) {
     ga__strbuf_add(out, ga__blas_gemv_head);
     ga__strbuf_add(out, gemv_text(ctx, kind, s.lanes));
+  } else if ((int)kind >= GA_NARROW) {
+    add_side(out, kind, s);
   } else {
-    ga__strbuf_add(out, kind == GA_DOT_PARTS ? ga__blas_dot_parts : ga__blas_dot_sum);
+    ga__strbuf_add(out, kind == GA_DOT_PARTS   ? ga__blas_dot_parts
+                        : kind == GA_PARTS_SUM ? ga__blas_parts_sum
+                                               : ga__blas_dot_sum);
   }
   ga__strbuf_add(out, tail);
 }
 
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode) {
-  static const char *const stems[GA_BLAS_KIND_COUNT] = {
-      "gemm",           "gemm_large",
-      "gemm_kk",        "gemm_kx",
-      "gemm_xk",        "gemm_xx",
-      "gemm_medium_kk", "gemm_medium_kx",
-      "gemm_medium_xk", "gemm_medium_xx",
-      "gemv_rows",      "gemv_rows_packs",
-      "gemv_columns",   "gemv_columns_packs",
-      "dot_parts",      "dot_sum"};
+  static const char *const stems[] = {"gemm",           "gemm_large",
+                                      "gemm_kk",        "gemm_kx",
+                                      "gemm_xk",        "gemm_xx",
+                                      "gemm_medium_kk", "gemm_medium_kx",
+                                      "gemm_medium_xk", "gemm_medium_xx",
+                                      "gemv_rows",      "gemv_rows_packs",
+                                      "gemv_columns",   "gemv_columns_packs",
+                                      "dot_parts",      "dot_sum",
+                                      "gemm_parts_sum", "gemm_narrow",
+                                      "gemm_outer"};
+  const int stem = (int)kind >= GA_OUTER    ? GA_NARROW + 1
+                   : (int)kind >= GA_NARROW ? GA_NARROW
+                                            : (int)kind;
   static_assert(GA_BLAS_KIND_COUNT == GA_BLAS_KINDS, "the context keeps each kind");
   ga_strbuf text = {0}, body = {0};
   add_text(&text, ctx, kind, typecode);
   int status = ga__strbuf_status(&text);
   if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, stems[kind], text.text);
+    ga__kernel_name(out->name, stems[stem], text.text);
     ga__strbuf_addf(&body, "#define BL_NAME %s\n", out->name);
     ga__strbuf_add(&body, text.text);
     status = ga__strbuf_status(&body);

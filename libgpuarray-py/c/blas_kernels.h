@@ -16,6 +16,11 @@
  * COLUMNS  the same, fast where a's columns are.
  * PARTS    part[g] = the sum of group g's terms a[j] x[j], in the type of the work.
  * SUM      c = alpha sum_j part[j] + beta c.
+ * NARROW   c = alpha a b + beta c, where c has few columns; or parts of it, of some
+ *          terms each. Of real types, on GPUs; a kind for each number of columns from 1
+ *          to GA_BLAS_SIDES, of 1, then 2, then 4 rows an item.
+ * OUTER    the same where the sums have few terms, a kind for each number of them.
+ * PARTS_SUM  c = alpha (the sum of parts of c) + beta c.
  * The output is not read unless asked for. Each sum has one order, so that the same
  * input gives the same bits. */
 enum ga_blas_kind {
@@ -34,19 +39,26 @@ enum ga_blas_kind {
   GA_GEMV_COLUMNS,
   GA_GEMV_COLUMNS_PACKS,
   GA_DOT_PARTS,
-  GA_DOT_SUM
+  GA_DOT_SUM,
+  GA_PARTS_SUM,
+  GA_NARROW
 };
-#define GA_BLAS_KIND_COUNT (GA_DOT_SUM + 1)
+#define GA_BLAS_SIDES 16
+#define GA_OUTER (GA_NARROW + 3 * GA_BLAS_SIDES)
+#define GA_BLAS_KIND_COUNT (GA_OUTER + GA_BLAS_SIDES)
 
 /* How a kernel is built, which its launch must know. */
 typedef struct ga_blas_shape {
   unsigned int lanes;       /* items of a CPU's group */
   unsigned int width;       /* results side by side of an item */
-  unsigned int rows;        /* of c in a tile of GEMM; ROWS: rows at once, on a CPU */
+  unsigned int rows;        /* of c in a tile of GEMM; ROWS: rows at once, on a CPU;
+                               OUTER: the most of a group */
   unsigned int columns;     /* of c in a tile of GEMM */
   unsigned int depth;       /* terms of a tile */
-  unsigned int tall, broad; /* of a GPU's tile, what one item makes */
-  unsigned int items;       /* of a group of GEMM */
+  unsigned int tall, broad; /* of a GPU's tile, what one item makes; OUTER: broad */
+  unsigned int fold;        /* NARROW: of the `tall` rows, those summed up at a time */
+  unsigned int local;       /* NARROW: elements of local memory */
+  unsigned int items;       /* of a group of GEMM, NARROW and OUTER */
   unsigned int pack;        /* elements read at a time where that is possible */
 } ga_blas_shape;
 
@@ -65,6 +77,13 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
  *          whether y is read as above
  * PARTS    part, a, x; n, terms of a group; strides of a, x; signs
  * SUM      c, part; n; alpha, beta; whether c is read
+ * NARROW   c, a, b; m, k, terms of a group of dimension 1, distance of the parts of c;
+ *          strides of a (2), b (2), c (2); alpha, beta (real); whether c is read, and
+ *          whether dimension 0 of a group goes down the rows, not along k (int32)
+ * OUTER    c, a, b; m, n, rows of a group; strides, alpha, beta, whether c is read
+ *          as above
+ * PARTS_SUM  c, parts; elements of c, number of parts, columns of c; strides of c (2);
+ *          alpha, beta, whether c is read
  * The caller clears out->body. */
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode);

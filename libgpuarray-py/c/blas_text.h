@@ -9,6 +9,8 @@ extern const char ga__blas_common[], ga__blas_gemm_head[], ga__blas_gemv_head[];
 extern const char ga__blas_dot_parts[], ga__blas_dot_sum[];
 extern const char ga__blas_gemm_gpu_words[], ga__blas_gemm_gpu[];
 extern const char ga__blas_rows_gpu[], ga__blas_columns_gpu[], ga__blas_columns_wide[];
+extern const char ga__blas_narrow[], ga__blas_narrow_fold[], ga__blas_outer[];
+extern const char ga__blas_parts_sum[];
 extern const char ga__blas_gemm_cpu_pack[], ga__blas_gemm_cpu[];
 extern const char ga__blas_rows_loops[], ga__blas_rows_lanes[], ga__blas_columns_cpu[];
 

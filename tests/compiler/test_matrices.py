@@ -152,3 +152,18 @@ def test_a_positive_matrix_has_one_inverse_in_a_stack_or_alone(context):
         inverses, determinants = f(stack)
     np.testing.assert_allclose(inverses @ stack, np.stack([np.eye(3)] * 2), atol=1e-9)
     np.testing.assert_allclose(determinants, np.linalg.det(stack))
+
+
+def test_narrow_products_of_a_step_hold_for_every_batch(context):
+    """Those that GPUs have kernels of their own for, some of them in parts."""
+    x, d = T.fmatrix("x"), T.fmatrix("d")
+    w = np.random.default_rng(2).normal(size=(90, 7)).astype("float32")
+    outputs = [T.dot(x, w), T.dot(d, w.T), T.dot(x.T, d), T.dot(d.T, x) * 2]
+    with gpuarray.context(context):
+        f = function([x, d], outputs)
+        for seed, batch in enumerate((60, 3000, 60, 60, 3000)):
+            rng = np.random.default_rng(seed)
+            a, b = (rng.normal(size=(batch, n)).astype("float32") for n in (90, 7))
+            wanted = a @ w, b @ w.T, a.T @ b, 2 * b.T @ a
+            for found, want in zip(f(a, b), wanted, strict=True):
+                np.testing.assert_allclose(found, want, atol=1e-6 * batch**0.5 * 40)

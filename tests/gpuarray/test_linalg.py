@@ -134,10 +134,11 @@ def wide(a):
 
 def cut(name, context, dtype, m, n, seed):
     """The same matrix in NumPy and on the device."""
-    room = 3 * max(m, n) + 3
-    host = values("float32", (room, room), seed)
+    is_turned = name in ("fortran_order", "gaps_of_columns")
+    room = [3 * length + 3 for length in ((n, m) if is_turned else (m, n))]
+    host = values("float32", room, seed)
     if dtype.kind == "c":
-        host = host + 1j * values("float32", (room, room), seed + 100)
+        host = host + 1j * values("float32", room, seed + 100)
     host = host.astype(dtype)
     return CUTS[name](host, m, n), CUTS[name](
         gpuarray.asarray(host, context=context), m, n
@@ -171,6 +172,65 @@ def test_gemm(context, dtype):
             got = gpuarray.gemm(alpha, x, y, beta, z, ta, tb, overwrite_c=True)
             assert got is z
             assert_near(z, want)
+
+
+def check_narrow(context, dtype, shape, ways, factors=FACTORS):
+    """A product of each way to lie of a, b and c, with the factors in turn."""
+    m, n, k = shape
+    for (la, lb, lc), (alpha, beta) in zip(ways, itertools.cycle(factors)):
+        a, x = cut(la, context, dtype, m, k, 1)
+        b, y = cut(lb, context, dtype, k, n, 2)
+        c, z = cut(lc, context, dtype, m, n, 3)
+        want = alpha * wide(a) @ wide(b) + beta * wide(c)
+        scale = np.abs(wide(a)).max() * np.abs(wide(b)).max() * k**0.5
+        gpuarray.gemm(alpha, x, y, beta, z, overwrite_c=True)
+        assert_near(z, want, scale)
+        once, again = (np.asarray(gpuarray.gemm(1, x, y)) for _ in range(2))
+        assert once.tobytes() == again.tobytes()
+
+
+# m, n and k where GPUs have kernels for the narrow side: few columns, few rows, few
+# terms, whole groups and not, more terms than local memory holds, and many for few.
+NARROW = [
+    (60, 10, 500),
+    (10, 130, 33),
+    (2, 40, 700),
+    (300, 16, 64),
+    (40, 16, 700),
+    (2500, 10, 33),
+    (33, 3, 4200),
+    (500, 10, 60),
+    (10, 50, 2500),
+    (60, 500, 10),
+    (70, 33, 1),
+    (40, 300, 16),
+    (129, 65, 3),
+]
+
+
+@pytest.mark.parametrize("shape", NARROW, ids=str)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_narrow_sides(context, dtype, shape):
+    ways = itertools.islice(itertools.product(CUTS, CUTS, CUTS), shape[0] % 7, None, 7)
+    check_narrow(context, known(context, dtype), shape, ways)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("shape", [(33, 3, 40), (2, 40, 70), (33, 40, 5)], ids=str)
+def test_small_narrow_sides(context, shape):
+    ways = [("c_order", "gaps", "c_order"), ("gaps_of_columns", "backwards", "steps")]
+    check_narrow(context, np.dtype("float32"), shape, ways)
+
+
+@pytest.mark.parametrize("m", [4000, 9000])
+def test_many_rows_of_few_columns(context, m):
+    """Rows from which a GPU's item has several."""
+    a, b = values("float32", (m, 300)), values("float32", (300, 6), seed=1)
+    x, y = (gpuarray.asarray(v, context=context) for v in (a, b))
+    want = wide(a) @ wide(b)
+    scale = np.abs(wide(a)).max() * np.abs(wide(b)).max() * 300**0.5
+    assert_near(x @ y, want, scale)
+    assert_near(y.T @ x.T, want.T, scale)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -1,0 +1,238 @@
+/* Products with a narrow side, by kernels of their own: which ones, on what grid.
+ *
+ * Few columns (or rows, which is the same transposed), at most 16, or few terms a sum:
+ * tiles would compute much that nobody asked for, and a vendor's library cuts such a
+ * product into two kernels or fills few processors. */
+#include "c/dtype.h"
+#include "c/product_args.h"
+
+/* The product so turned that c has few columns, or, where the terms are few, that
+ * neighbours of c lie along its rows. */
+typedef struct sides {
+  ga_factor a, b, c;
+  bool is_outer; /* few terms */
+} sides;
+
+static sides sides_of(const ga_product *p) {
+  const size_t least = p->c.m < p->c.n ? p->c.m : p->c.n;
+  const bool is_outer = p->a.n <= GA_BLAS_SIDES && least > p->a.n;
+  const bool by_columns = ga__magnitude(p->c.si) < ga__magnitude(p->c.sj);
+  const bool flip = is_outer ? by_columns : p->c.m < p->c.n;
+  return (sides){.a = flip ? ga__factor_transposed(p->b) : p->a,
+                 .b = flip ? ga__factor_transposed(p->a) : p->b,
+                 .c = flip ? ga__factor_transposed(p->c) : p->c,
+                 .is_outer = is_outer};
+}
+
+/* Whether neighbours of a lie along its columns. */
+static bool is_turned(const sides *s) {
+  return ga__magnitude(s->a.si) < ga__magnitude(s->a.sj);
+}
+
+/* `tall` is how many rows an item has, 1, 2 or 4, if c has few columns. */
+static enum ga_blas_kind kind_of(const sides *s, size_t tall) {
+  return (enum ga_blas_kind)(s->is_outer ? GA_OUTER + (int)s->a.n - 1
+                                         : GA_NARROW + (int)(tall / 2) * GA_BLAS_SIDES +
+                                               (int)s->c.n - 1);
+}
+
+/* ---- the rule ---- */
+
+#define LEAST 32                 /* of each side that is not narrow */
+#define WIDEST ((size_t)1 << 23) /* a grid is at most 65535 high */
+
+static bool is_served(const ga_product *p) {
+  const bool is_real = p->typecode != GA_CFLOAT && p->typecode != GA_CDOUBLE;
+  return !p->context->info.is_cpu && is_real && p->batch == 1 &&
+         p->epilogue == GA_BLAS_PLAIN && !ga__is_zero(p->alpha);
+}
+
+static bool fits(const ga_product *p, const sides *s) {
+  const size_t size = gpuarray_get_elsize(ga__dtype_work(p->typecode));
+  if (s->is_outer)
+    return s->c.m >= LEAST && s->c.n >= LEAST && s->c.n <= WIDEST;
+  return s->c.n >= 2 && s->c.n <= GA_BLAS_SIDES && s->c.m >= LEAST && s->a.n >= LEAST &&
+         ga__blas_shape(p->context, kind_of(s, 4), p->typecode).local * size <=
+             p->context->info.local_memory;
+}
+
+/* Where our kernels were timed faster than cuBLAS, in float, on an H100, in graphs of
+ * 20 of them. For m rows, k terms and n columns, us of cuBLAS and of ours:
+ *
+ * by rows       60   500  10    5.7   3.5     32    64  10    5.2   2.6
+ *             1024   500  10   11.1   4.8   4096    64  10    3.5   3.4
+ *             4096   500  10   11.0   7.2   1024  2048  10   17.1   9.3
+ *             8192   500  10   13.4  10.1   8192  2048  10   70.8  44.0
+ *            16384   500  10   18.1  15.3    256  8192  10   14.3   9.8
+ *               32   500   2    8.2   2.3   4096   500   5   27.3   5.5
+ * not:        8192    64  10    4.0   4.1   4096  8192  10   76.3  99.1
+ *            65536    64  10   11.2  18.1   4096  2048  16   26.1  28.0
+ * by columns   500    60  10    3.2   2.9    500   256  10    6.5   3.2
+ *              500  4096  10   10.4   9.4    100  4096  10    9.0   6.3
+ * not:        4096    64  16    3.4   4.6  65536    64  10   10.5  26.9
+ * few terms     60    10 500    2.5   2.0     64    10  64    5.0   1.8
+ *             4096    10 500    6.8   5.0  65536    10 100   19.2  13.1
+ * not:         256    16 4096   4.5   5.1   4096    16 4096  36.5  36.9
+ */
+#define MOST_TIMED 10 /* columns, or terms where they are the few */
+
+static bool pays(const ga_product *p, const sides *s) {
+  const size_t m = s->c.m, k = s->a.n;
+  if (p->typecode != GA_FLOAT || atomic_load(&p->context->is_tf32))
+    return false;
+  if (s->is_outer)
+    return k <= MOST_TIMED;
+  if (s->c.n > MOST_TIMED)
+    return false;
+  if (is_turned(s))
+    return m <= 1024 && k <= 4096;
+  return m <= 16384 && (m <= 4096 || k >= 256) &&
+         m * k <= (size_t)1 << (k <= 2048 ? 24 : 21);
+}
+
+bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
+  if (!is_served(p))
+    return false;
+  const sides s = sides_of(p);
+  return fits(p, &s) && (!has_vendor || pays(p, &s));
+}
+
+/* ---- few terms ---- */
+
+static void add_scale(ga_args *args, const ga_product *p) {
+  ga__args_real(args, p->typecode, p->alpha[0]);
+  ga__args_real(args, p->typecode, p->beta[0]);
+  ga__args_i32(args, !ga__is_zero(p->beta));
+}
+
+static int run_outer(const ga_product *p, const sides *s) {
+  gpucontext *const ctx = p->context;
+  const enum ga_blas_kind kind = kind_of(s, 1);
+  const ga_blas_shape shape = ga__blas_shape(ctx, kind, p->typecode);
+  size_t lanes = ga__power_above(ga__ceil_div(s->c.n, shape.broad));
+  lanes = lanes < 16 ? 16 : lanes > 128 ? 128 : lanes;
+  const size_t slots = shape.items / lanes;
+  const size_t across = ga__ceil_div(s->c.n, shape.broad * lanes);
+  size_t rows = shape.rows;
+  while (rows > slots && 2 * ga__ceil_div(s->c.m, rows) * across < ctx->info.processors)
+    rows /= 2;
+  gpukernel *kernel;
+  GA_TRY(ga__blas_kernel(&kernel, ctx, kind, p->typecode));
+  ga_args args;
+  args.n = 0;
+  ga__args_factor(&args, &s->c, true);
+  ga__args_factor(&args, &s->a, false);
+  ga__args_factor(&args, &s->b, false);
+  ga__args_numbers(&args, 9,
+                   (ssize_t[]){(ssize_t)s->c.m, (ssize_t)s->c.n, (ssize_t)rows, s->a.si,
+                               s->a.sj, s->b.si, s->b.sj, s->c.si, s->c.sj});
+  add_scale(&args, p);
+  const size_t grid[3] = {ga__ceil_div(s->c.m, rows), across, 1};
+  return ga__product_launch(kernel, &args, grid, lanes, slots);
+}
+
+/* ---- few columns ---- */
+
+typedef struct geometry {
+  size_t tall;         /* rows of an item */
+  size_t lanes, teams; /* of a group: items that share a sum, and others */
+  size_t down;         /* groups */
+  size_t parts, terms; /* of each */
+} geometry;
+
+enum { ITEMS = 256, FEW_LANES = 16, MANY_TERMS = 1024, MOST_PARTS = 16 };
+
+static size_t groups_of(size_t m, size_t tall, size_t lanes) {
+  return ga__ceil_div(m, tall * (ITEMS / lanes));
+}
+
+/* Parts of the terms, each at least 128, that give two groups to each processor; few of
+ * them cost more than they gain. Parts are stored in c's type: it must be that of the
+ * work. */
+static size_t parts_of(const ga_product *p, size_t k, size_t down, size_t busy) {
+  size_t parts = busy / down < k / 128 ? busy / down : k / 128;
+  parts = parts < MOST_PARTS ? parts : MOST_PARTS;
+  return k >= MANY_TERMS && parts >= 4 && ga__dtype_work(p->typecode) == p->typecode
+             ? parts
+             : 1;
+}
+
+/* As was best on an H100: more rows an item where there are many for each processor;
+ * more lanes while they have 3 terms each and two groups a processor are not reached.
+ */
+static geometry geometry_of(const ga_product *p, const sides *s) {
+  const size_t k = s->a.n, m = s->c.m, busy = 2 * (size_t)p->context->info.processors;
+  const size_t most = is_turned(s) ? 64 : ITEMS;
+  geometry g = {.lanes = FEW_LANES};
+  g.tall = m <= 8 * busy ? 1 : m <= 32 * busy ? 2 : 4;
+  g.parts = parts_of(p, k, groups_of(m, g.tall, g.lanes), busy);
+  while (g.parts == 1 && g.lanes < most && 6 * g.lanes <= k &&
+         groups_of(m, g.tall, 2 * g.lanes) <= busy)
+    g.lanes *= 2;
+  g.teams = ITEMS / g.lanes;
+  g.down = groups_of(m, g.tall, g.lanes);
+  g.terms = ga__ceil_div(k, g.parts);
+  g.parts = ga__ceil_div(k, g.terms);
+  return g;
+}
+
+/* c, or parts of it, of other factors then. */
+static int sum_terms(const ga_product *p, const sides *s, const geometry *g,
+                     const ga_factor *c) {
+  const enum ga_blas_kind kind = kind_of(s, g->tall);
+  const ga_product whole = {.typecode = p->typecode, .alpha = {1}};
+  gpukernel *kernel;
+  GA_TRY(ga__blas_kernel(&kernel, p->context, kind, p->typecode));
+  ga_args args;
+  args.n = 0;
+  ga__args_factor(&args, c, true);
+  ga__args_factor(&args, &s->a, false);
+  ga__args_factor(&args, &s->b, false);
+  ga__args_numbers(&args, 10,
+                   (ssize_t[]){(ssize_t)c->m, (ssize_t)s->a.n, (ssize_t)g->terms,
+                               c->step, s->a.si, s->a.sj, s->b.si, s->b.sj, c->si,
+                               c->sj});
+  add_scale(&args, g->parts > 1 ? &whole : p);
+  ga__args_i32(&args, is_turned(s));
+  const size_t grid[3] = {g->down, g->parts, 1};
+  return is_turned(s) ? ga__product_launch(kernel, &args, grid, g->teams, g->lanes)
+                      : ga__product_launch(kernel, &args, grid, g->lanes, g->teams);
+}
+
+static int sum_parts(const ga_product *p, const sides *s, const geometry *g,
+                     const ga_factor *parts) {
+  const size_t count = parts->m * parts->n;
+  gpukernel *kernel;
+  GA_TRY(ga__blas_kernel(&kernel, p->context, GA_PARTS_SUM, p->typecode));
+  ga_args args;
+  args.n = 0;
+  ga__args_factor(&args, &s->c, true);
+  ga__args_factor(&args, parts, false);
+  ga__args_numbers(&args, 5,
+                   (ssize_t[]){(ssize_t)count, (ssize_t)g->parts, (ssize_t)parts->n,
+                               s->c.si, s->c.sj});
+  add_scale(&args, p);
+  return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
+                            128, 1);
+}
+
+static int run_columns(const ga_product *p, const sides *s) {
+  const geometry g = geometry_of(p, s);
+  if (g.parts == 1)
+    return sum_terms(p, s, &g, &s->c);
+  const size_t count = s->c.m * s->c.n;
+  ga_factor parts = {
+      .m = s->c.m, .n = s->c.n, .si = (ssize_t)s->c.n, .sj = 1, .step = (ssize_t)count};
+  GA_TRY(ga__buffer_new(&parts.data, p->context,
+                        g.parts * count * gpuarray_get_elsize(p->typecode)));
+  int status = sum_terms(p, s, &g, &parts);
+  if (status == GA_NO_ERROR)
+    status = sum_parts(p, s, &g, &parts);
+  gpudata_release(parts.data);
+  return status;
+}
+
+int ga__product_narrow(const ga_product *p) {
+  const sides s = sides_of(p);
+  return s.is_outer ? run_outer(p, &s) : run_columns(p, &s);
+}
