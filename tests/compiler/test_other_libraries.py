@@ -185,11 +185,12 @@ def test_work_on_a_stream_that_does_not_wait_for_ours(load, on_context):
 
     class OnAnother(page.Twice):
         def perform(self, node, inputs, output_storage):
-            with cupy.cuda.Stream(non_blocking=True):
+            with cupy.cuda.Stream(non_blocking=True) as stream:
                 y = cupy.from_dlpack(inputs[0]) * 1
                 for _ in range(10):
                     y += 1
                 output_storage[0][0] = y
+                stream.synchronize()
 
     x = T.fmatrix("x")
     f = function([x], OnAnother()(x * 3) + 1)
