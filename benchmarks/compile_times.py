@@ -1,7 +1,7 @@
 """Compile times beside other compilers, each library and graph in its own process.
 
 ``python -m benchmarks.compile_times --context opencl0:0 --peers python --json
-benchmarks/results/xeon-2-cores-compiling.json``; ``--peers`` names another Python, for
+benchmarks/results/epyc-2-cores-compiling.json``; ``--peers`` names another Python, for
 libraries that this one lacks. Every library compiles in a new process with empty caches
 (cold), and again in another new process with what the first one kept (warm). A library
 that takes too long is told so, and is not tried again.
