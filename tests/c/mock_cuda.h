@@ -45,8 +45,9 @@ typedef struct mock_cuda {
   mock_launch queued; /* the last launch that was queued */
   mock_product asked;
   long launches, graph_launches, peer_copies, compilations, products;
-  long branches; /* nodes of graphs that do not wait for the node before them */
-  long shared;   /* pairs of products that take one workspace and need not wait */
+  long branches;  /* nodes of graphs that do not wait for the node before them */
+  int own_shared; /* bytes of shared memory that each kernel has of its own */
+  long shared;    /* pairs of products that take one workspace and need not wait */
   long factorizations, batches; /* cuSOLVER's, of one matrix and of several */
   long plans, transforms;       /* cuFFT's */
   int direction;                /* of the last transform */

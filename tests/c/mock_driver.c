@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAIN_SHARED = 48 << 10, MAX_THREADS = 0, MAX_DYNAMIC_SHARED = 8 };
+enum { PLAIN_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_SHARED_ATTRIBUTE = 97 };
+enum { MAX_THREADS = 0, OWN_SHARED = 1, MAX_DYNAMIC_SHARED = 8 }; /* of a function */
 #define TOTAL_MEMORY ((size_t)1 << 33)
 
 struct ga_cuda_event_ {
@@ -77,14 +78,16 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
 
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
   static const int attributes[] = {
-      [1] = 1024,         [2] = 1024,  [3] = 1024,  [4] = 64, /* threads of a block */
-      [5] = 0x7fffffff,   [6] = 65535, [7] = 65535,           /* blocks */
-      [8] = PLAIN_SHARED, [10] = 32,   [16] = 132,  [18] = 0};
+      [1] = 1024,       [2] = 1024,  [3] = 1024,  [4] = 64, /* threads of a block */
+      [5] = 0x7fffffff, [6] = 65535, [7] = 65535,           /* blocks */
+      [10] = 32,        [16] = 132,  [18] = 0};
   (void)device;
   if (attribute == 75)
     *value = mock_state.capability / 10;
   else if (attribute == 76)
     *value = mock_state.capability % 10;
+  else if (attribute == MOST_SHARED_ATTRIBUTE)
+    *value = MOST_SHARED;
   else if (attribute > 0 && (size_t)attribute < sizeof attributes / sizeof *attributes)
     *value = attributes[attribute];
   else
@@ -480,7 +483,6 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     CUfunction f = calloc(1, sizeof *f);
     snprintf(f->name, sizeof f->name, "%s", name);
     f->n_args = count_parameters(parameters);
-    f->shared = PLAIN_SHARED;
     f->next = module->functions;
     module->functions = *function = f;
   }
@@ -490,9 +492,9 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
   CUresult result = mock_begin();
   (void)function;
-  if (result == CUDA_SUCCESS && attribute != MAX_THREADS)
+  if (result == CUDA_SUCCESS && attribute != MAX_THREADS && attribute != OWN_SHARED)
     result = INVALID_VALUE;
-  *value = MOCK_KERNEL_THREADS;
+  *value = attribute == OWN_SHARED ? mock_state.own_shared : MOCK_KERNEL_THREADS;
   return mock_end(result);
 }
 
@@ -522,6 +524,13 @@ static void run_kernel(command *c, CUstream stream) {
   }
 }
 
+/* Beyond what any launch may have, dynamic memory must have been asked for. */
+static bool may_have(const struct ga_cuda_function_ *function, unsigned int shared) {
+  const unsigned int own = (unsigned int)mock_state.own_shared;
+  return own + shared <= PLAIN_SHARED ||
+         (shared <= function->shared && own + shared <= MOST_SHARED);
+}
+
 static bool is_geometry(const mock_launch *l) {
   return l->grid[0] - 1 < 0x7fffffff && l->grid[1] - 1 < 65535 &&
          l->grid[2] - 1 < 65535 && l->block[0] > 0 && l->block[1] > 0 &&
@@ -536,7 +545,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                    .block = {block_x, block_y, block_z},
                    .shared = shared,
                    .n_args = function->n_args};
-  if (extra || l.n_args > MOCK_ARGS || shared > function->shared || !is_geometry(&l))
+  if (extra || l.n_args > MOCK_ARGS || !may_have(function, shared) || !is_geometry(&l))
     return INVALID_VALUE;
   for (unsigned int i = 0; i < l.n_args; i++)
     memcpy(&l.args[i], arguments[i], sizeof l.args[i]);

@@ -262,6 +262,11 @@ static void test_shared_memory(void) {
   CHECK_OK(cuda->compile(&program, ctx->device, "void f() {}", &log));
   CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "f"));
   CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
+  mock->own_shared = 1000; /* which counts too */
+  launch.shared = (48 << 10) - 999;
+  CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
+  mock->own_shared = 0;
+  CHECK(ctx->info.local_memory == 227 << 10);
   launch = (ga_launch){.nd = 3, .grid = {1, 1, 70000}, .block = {1, 1, 1}};
   CHECK_STATUS(GA_IMPL_ERROR, cuda->launch(ctx->device, kernel, &launch));
   CHECK_TEXT("cuLaunchKernel: CUDA_ERROR_INVALID_VALUE");
