@@ -5,7 +5,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels import rowwise
+from gpuarray.compiler.gpukernels import rowlaunch, rowwise
 from gpuarray.compiler.gpukernels.rowkept import kept_block, kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
@@ -48,13 +48,13 @@ PROGRAMS = {
 def forms(monkeypatch):
     """The forms of the kernels launched; always one launch."""
     found = []
-    real = rowwise.kernel_of
+    real = rowlaunch.kernel_of
 
     def kernel_of(program, form, context):
         found.append(form)
         return real(program, form, context)
 
-    monkeypatch.setattr(rowwise, "kernel_of", kernel_of)
+    monkeypatch.setattr(rowlaunch, "kernel_of", kernel_of)
     monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: False)
     return found
 
@@ -88,7 +88,7 @@ def test_kept_rows_have_the_values_of_rows_that_are_read_again(
         (form,) = forms
         assert form.lanes * form.kept >= length
         with monkeypatch.context() as patched:
-            patched.setattr(rowwise, "kept_block", lambda *_: (0, 0))
+            patched.setattr(rowlaunch, "kept_block", lambda *_: (0, 0))
             expected = results(name, dtype, first_context, values)
         assert forms.pop().kept == 0
         forms.clear()

@@ -6,7 +6,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels import rowtotals, rowwise
+from gpuarray.compiler.gpukernels import rowlaunch, rowtotals, rowwise
 from gpuarray.compiler.gpukernels.rowkept import kept_block
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
@@ -77,13 +77,13 @@ def program_of(f):
 def forms(monkeypatch):
     """The forms of the kernels launched; always one launch, of however few rows."""
     found = []
-    real = rowwise.kernel_of
+    real = rowlaunch.kernel_of
 
     def kernel_of(program, form, context):
         found.append((form, bool(program.totals)))
         return real(program, form, context)
 
-    monkeypatch.setattr(rowwise, "kernel_of", kernel_of)
+    monkeypatch.setattr(rowlaunch, "kernel_of", kernel_of)
     monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: False)
     monkeypatch.setattr(rowtotals, "FEWEST_ROWS", 0)
     return found

@@ -1,0 +1,233 @@
+"""Launches of row kernels: what they are given, in which form, on what grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.codegen import digest
+from gpuarray.compiler.gpukernels.rowkept import Kept, kept_block
+from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
+from gpuarray.compiler.gpukernels.rowtotals import Summed, has_room, local_bytes
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    LENGTH,
+    ONE,
+    ROW,
+    TABLE,
+    Line,
+    Program,
+    Taken,
+    Within,
+)
+from gpuarray.context import Context
+from gpuarray.dtypes import OFFSET
+from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
+
+MANY_ITEMS = 2048
+"""The work items that keep a processor of a GPU busy."""
+_NARROW = 2**31 - 2**20
+
+
+def operation_of(step: Any) -> str:
+    """What a step does by an index is called."""
+    return "take" if isinstance(step, Line | Taken) else "pick"
+
+
+def operation(program: Program) -> str:
+    """What is reported with an index that leads nowhere."""
+    found = [operation_of(s) for s in program.steps if isinstance(s, Line | Within)]
+    return " or ".join(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The inputs of a launch: ``values`` has integers, and arrays as matrices."""
+
+    values: list[Any]
+    is_unit: bool
+    rows: int
+    length: int
+
+    @classmethod
+    def of(
+        cls, program: Program, values: Sequence[Any], rows: int, length: int
+    ) -> Given:
+        """Inputs of rows along any axes."""
+        kinds = program.kinds[: len(program.inputs)]
+        matrices = [
+            as_matrix(value, kind, rows, length) if isinstance(value, Array) else value
+            for value, kind in zip(values, kinds, strict=True)
+        ]
+        is_unit = all(
+            each.strides[-1] == each.dtype.itemsize or length == 1
+            for each, kind in zip(matrices, kinds, strict=True)
+            if kind in (CELL, COLUMN, TABLE)
+        )
+        return cls(matrices, is_unit, rows, length)
+
+    def arguments(self, program: Program, form: Form, context: Context) -> list[Any]:
+        """What a kernel is given after its outputs."""
+        found: list[Any] = []
+        kinds = program.kinds[: len(program.inputs)]
+        for kind, value, source in zip(kinds, self.values, form.sources, strict=True):
+            if kind == LENGTH:
+                continue
+            if source == "int":
+                found.append(value)
+            elif source == "array":
+                strides = value.strides if kind in (CELL, TABLE) else value.strides[-1:]
+                counts = value.shape[:1] if kind == TABLE else ()
+                strides = () if kind == ONE else (*counts, *strides)
+                found += [value, value.offset, *strides]
+        if reports(program):
+            found += index_report(operation(program), context)
+        return [*found, self.rows, self.length]
+
+
+def launch(
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    values: Sequence[Any],
+    outputs: Sequence[Array],
+    rows: int,
+    length: int,
+    context: Context,
+) -> None:
+    """Queue the kernel on inputs as matrices."""
+    given = Given.of(program, values, rows, length)
+    kept = kept_block(program, length, context.max_threads)
+    taken = taken_inputs(sources, over)
+    ahead = 0 if product_of(program) is None else AHEAD
+    form = Form(sources, taken, given.is_unit, length >= _NARROW, *kept, ahead=ahead)
+    kernel = kernel_of(program, form, context)
+    if (
+        form.lanes > kernel.max_threads
+    ):  # its registers are too many for so large a block
+        form = replace(form, kept=0, lanes=0)
+        kernel = kernel_of(program, form, context)
+    find = product_block if form.ahead else block_of
+    lanes, slots = (form.lanes, 1) if form.kept else find(length, rows, context)
+    tiles = -(-rows // slots)
+    per_group = -(-tiles // (1 << 16))
+    kernel(
+        *pointers(outputs),
+        *given.arguments(program, form, context),
+        per_group,
+        blocks=(-(-tiles // per_group), 1),
+        threads=(lanes, slots),
+    )
+
+
+def totals_form(
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    given: Given,
+    context: Context,
+) -> Form:
+    """The form of a kernel that folds totals too; it keeps nothing where none can."""
+    kept = kept_block(program, given.length, context.max_threads)
+    form = Form(sources, taken_inputs(sources, over), given.is_unit, False, *kept)
+    if not form.kept:
+        return form
+    is_small = has_room(program, form, given.length, context.local_memory)
+    return form if is_small else replace(form, kept=0, lanes=0)
+
+
+def launch_totals(
+    program: Program,
+    form: Form,
+    given: Given,
+    results: Sequence[Array],
+    context: Context,
+) -> None:
+    """Queue the kernel whose last results have a row for each block."""
+    whole = len(program.outputs)
+    kernel_of(program, form, context)(
+        *pointers(results[:whole]),
+        *given.arguments(program, form, context),
+        *pointers(results[whole:]),
+        blocks=(results[whole].shape[0], 1),
+        threads=(form.lanes, 1),
+        shared=local_bytes(program, given.length),
+    )
+
+
+def pointers(arrays: Sequence[Array]) -> list[Any]:
+    """Arrays as arguments of a kernel."""
+    return [x for array in arrays for x in (array, array.offset)]
+
+
+def taken_inputs(sources: tuple[str, ...], over: tuple[int, ...]) -> frozenset[int]:
+    """The inputs that outputs may overwrite: ``over`` counts those with a value."""
+    given = [i for i, source in enumerate(sources) if source in ("int", "array")]
+    return frozenset(given[index] for index in over if index >= 0)
+
+
+def as_matrix(array: Array, kind: str, rows: int, length: int) -> Array:
+    """An input with its rows along one axis; a copy where they are no one axis."""
+    if kind == TABLE:
+        return array
+    if kind == CELL:
+        return array.reshape(rows, length)
+    if kind == ROW:
+        return array.reshape(rows)
+    return array.reshape(length if kind == COLUMN else 1)
+
+
+def block_of(length: int, rows: int, context: Context) -> tuple[int, int]:
+    """How many items walk along a row, and how many rows a block has.
+
+    Of enough rows an item has some elements; of few it has one, as far as that goes.
+    """
+    block = min(BLOCK, 1 << (context.max_threads.bit_length() - 1))
+    share = 8 if rows * length > MANY_ITEMS * context.processors else 1
+    wanted = length if length <= 32 else max(32, length // share)
+    lanes = min(block, 1 << (max(wanted, 1) - 1).bit_length())
+    return lanes, block // lanes
+
+
+def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
+    """The kernel, compiled when it is first asked for."""
+    key = "rowwise", program, form
+    kernel: GpuKernel | None = context._kernels.get(key)
+    if kernel is None:
+        types = types_of(program, form)
+        kernel = GpuKernel(*named_text(program, form), types, context)
+        context._kernels[key] = kernel
+    return kernel
+
+
+@lru_cache(maxsize=256)
+def named_text(program: Program, form: Form) -> tuple[str, str]:
+    """The kernel's text, and its name."""
+    writer = Summed if program.totals else Kept if form.kept else Writer
+    text = writer(program, form).text("$name")
+    name = f"rowwise_{digest(text.encode())}"
+    return text.replace("$name", name), name
+
+
+def types_of(program: Program, form: Form) -> list[Any]:
+    """The kernel's arguments, as `Writer.text` lists them, and those of totals."""
+    pointer = [Array, OFFSET]
+    found: list[Any] = pointer * len(program.outputs)
+    for source, kind in zip(form.sources, program.kinds, strict=False):
+        if kind == LENGTH:
+            continue
+        if source == "int":
+            found.append(np.int64)
+        elif source == "array":
+            found += pointer + [np.int64] * len(NUMBERS.get(kind, ""))
+    if reports(program):
+        found += REPORT_TYPES
+    place = np.int64 if form.is_wide else np.int32
+    found += [np.int64, place]
+    return found + (pointer * len(program.totals) or [np.int64])
