@@ -182,7 +182,7 @@ static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key
   char *path = entry_path(folder, key_hash);
   if (path == NULL)
     return GA_CACHE_MISS;
-  size_t size;
+  size_t size = 0;
   s->text = read_file(&size, &answer, path);
   ga__free(path);
   if (s->text == NULL)

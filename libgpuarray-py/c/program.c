@@ -234,7 +234,7 @@ static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t siz
   ga_hash hash;
   void *stored = NULL;
   char *key = NULL, what;
-  size_t stored_size, key_size;
+  size_t stored_size = 0, key_size = 0;
   if (size != sizeof hash)
     return NULL;
   memcpy(&hash, bytes, sizeof hash);
@@ -252,7 +252,7 @@ static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t siz
 
 ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
   void *stored = NULL;
-  size_t size;
+  size_t size = 0;
   char what;
   ga_program *p = NULL;
   if (open_table(ctx) != GA_NO_ERROR)
