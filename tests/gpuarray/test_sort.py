@@ -4,7 +4,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray.dtypes import DTYPES
-from judge import assert_same
+from judge import assert_same, in_order
 from layouts import LAYOUTS, pair, values
 
 NAMES = [str(dtype) for dtype in DTYPES]
@@ -35,7 +35,7 @@ def need_double(context, dtype):
 def test_every_layout_and_axis(context, layout):
     host, device = pair(layout, "float32", context)
     for axis in range(-1, host.ndim):
-        assert_same(gpuarray.sort(device, axis), np.sort(host, axis), exact=True)
+        assert_same(gpuarray.sort(device, axis), in_order(host, axis), exact=True)
         order = np.argsort(host, axis, kind="stable")
         assert_same(device.argsort(axis), order)
 
@@ -46,7 +46,7 @@ def test_dtypes_and_lengths(context, dtype, length):
     need_double(context, dtype)
     host = special(dtype, (3, length))
     device = gpuarray.asarray(host, context=context)
-    assert_same(gpuarray.sort(device), np.sort(host), exact=True)
+    assert_same(gpuarray.sort(device), in_order(host), exact=True)
     assert_same(device.argsort(), np.argsort(host, kind="stable"))
 
 
@@ -56,7 +56,7 @@ def test_short_rows_and_long_ones(context):
         host = special("int32", shape)
         device = gpuarray.asarray(host, context=context)
         for axis in (0, 1):
-            assert_same(gpuarray.sort(device, axis), np.sort(host, axis))
+            assert_same(gpuarray.sort(device, axis), in_order(host, axis))
             assert_same(device.argsort(axis), np.argsort(host, axis, kind="stable"))
 
 
@@ -85,13 +85,13 @@ def test_in_place_and_into_views(context, dtype, length):
     column = device[:, 1]
     column.sort()
     expected = host.copy()
-    expected[:, 1].sort()
+    expected[:, 1] = in_order(host[:, 1])
     assert_same(device, expected, exact=True)
     device.sort(0)
-    assert_same(device, np.sort(host, 0), exact=True)
+    assert_same(device, in_order(host, 0), exact=True)
     row = gpuarray.asarray(host[:, 0].copy(), context=context)
     row.sort()
-    assert_same(row, np.sort(host[:, 0]), exact=True)
+    assert_same(row, in_order(host[:, 0]), exact=True)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "int64"])
@@ -103,7 +103,7 @@ def test_pairs(context, dtype, length):
         gpuarray.asarray(keys, context=context),
         gpuarray.asarray(moved, context=context),
     )
-    assert_same(a, np.sort(keys))
+    assert_same(a, in_order(keys))
     assert_same(b, np.take_along_axis(moved, order, 1))
 
 
@@ -124,7 +124,7 @@ def test_complex_numbers_by_their_parts(context, dtype, length):
 
 def test_all_elements_and_none(context):
     host, device = pair("permuted", "int32", context)
-    assert_same(gpuarray.sort(device, None), np.sort(host, None))
+    assert_same(gpuarray.sort(device, None), in_order(host, None))
     assert_same(device.argsort(None), np.argsort(host, None, kind="stable"))
     empty = gpuarray.zeros((3, 0), "float32", context=context)
     assert gpuarray.sort(empty).shape == (3, 0)
@@ -134,7 +134,7 @@ def test_all_elements_and_none(context):
 def test_many_elements(context):
     host = np.random.default_rng(1).normal(size=1_000_003).astype("float32")
     device = gpuarray.asarray(host, context=context)
-    assert_same(gpuarray.sort(device), np.sort(host), exact=True)
+    assert_same(gpuarray.sort(device), in_order(host), exact=True)
     assert_same(device.argsort(), np.argsort(host, kind="stable"))
     equal = gpuarray.full(300_000, 3, "int64", context=context)
     assert_same(equal.argsort(), np.arange(300_000))
