@@ -1,7 +1,8 @@
 """The kernel of a row program whose rows are kept in registers: C text.
 
 A row that is too long for the caches is read once: what a walk has read or computed of
-an element, and a later walk needs, stays with the work item that it belongs to.
+an element, and a later walk needs, stays with the work item that it belongs to. Where
+the rows of all arrays lie so, an item has packs of neighbours, each read at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
+from gpuarray.codegen import rounded
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
@@ -17,14 +19,16 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
     Taken,
 )
-from gpuarray.dtypes import work_ctype, work_dtype
+from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
 CACHED = 8
 """Elements of a row per work item that the caches hold from walk to walk."""
 REGISTERS = 32
 """What a work item may keep, in words of 4 bytes."""
 TURN = 4
-"""Elements that an item reads before it stores them."""
+"""Elements that an item reads before it stores them, and those of a pack."""
+PACKETS = {1: "ga_uint", 2: "ga_uint2", 4: "ga_uint4"}
+"""The type of a pack's bytes, by the bytes of an element."""
 FILE = 1 << 16
 """Registers that the blocks of a multiprocessor share."""
 
@@ -45,15 +49,15 @@ def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
             break
         step = _step(share)
         share = -(-share // step) * step
-        if share * words <= _most_kept(program, lanes):
+        if has_registers(program, share, lanes):
             return share, lanes
     return 0, 0
 
 
-def _most_kept(program: Program, lanes: int) -> int:
-    """What one of the items of a row may keep, in words of 4 bytes."""
+def has_registers(program: Program, kept: int, lanes: int) -> bool:
+    """Whether one of the items of a row may keep so many elements."""
     is_fat = bool(program.totals) and lanes * 4 * REGISTERS <= FILE
-    return 2 * REGISTERS if is_fat else REGISTERS
+    return kept * most_words(program) <= (2 if is_fat else 1) * REGISTERS
 
 
 def blocks_at_once(program: Program, form: Form) -> int:
@@ -168,20 +172,29 @@ class Kept(Writer):
         read = [value for value in fresh if value < self.count]
         lines = [f"{self.ctype(v)} k{v}[{self.form.kept}];" for v in fresh]
         if read:
-            lines += self.each([self.kept_input(value) for value in read])
+            lines += self.each([self.kept_input(value) for value in read], read)
         lines += [f"{self.atype(f)} b{f} = {nothing[f]};" for f in folds]
         made = [value for value in fresh if value >= self.count]
-        body = self.added(folds, before.union(read))
-        lines += self.each([*body, *(f"k{v}[j] = v{v};" for v in made)])
+        known = before.union(read)
+        body = self.added(folds, known)
+        body += [f"k{v}[j] = v{v};" for v in made]
+        operands = [self.fold(fold).operand for fold in folds]
+        lines += self.each(body, self.read_for(operands, known))
         return [*lines, *(f"a{f} = $name_fold{f}(a{f}, b{f});" for f in folds)]
+
+    def read_for(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
+        """The inputs whose elements are read for values of the element at ``p``."""
+        made, _ = reached(self.program, wanted, known)
+        return sorted(v for v in made if v < self.count and v not in self.texts)
 
     def stores(self, body: list[str]) -> list[str]:
         """What is stored of each element: a few are read before they are stored.
 
         The compiler does not read before what is stored sooner, which may be the same.
         """
-        made, _ = reached(self.program, self.program.wanted, self.known_at_last())
-        read = sorted(v for v in made if v < self.count and v not in self.texts)
+        read = self.read_for(self.program.wanted, self.known_at_last())
+        if self.form.pack > 1:
+            return self.each(body, read, is_last=True)
         if not read:
             return self.each(body)
         given = {
@@ -225,22 +238,100 @@ class Kept(Writer):
         """What is kept when the walks are done."""
         return kept_values(self.program)[-1]
 
-    def each(self, body: list[str]) -> list[str]:
-        """A loop over an item's elements, ``j``, which lie at ``p``."""
-        kept = self.form.kept
+    def each(
+        self, body: list[str], read: Sequence[int] = (), is_last: bool = False
+    ) -> list[str]:
+        """A loop over an item's elements, ``j``, which lie at ``p``.
+
+        Of packs the inputs ``read`` come before their elements, and what is stored, if
+        it ``is_last``, goes after them.
+        """
+        kept, pack = self.form.kept, self.form.pack
+        sure = kept - max(pack, _step(kept))
+        if pack == 1:
+            return [
+                "#pragma unroll",
+                f"for (ga_int j = 0; j < {kept}; j++) {{",
+                "  const ga_int p = lane + j * lanes;",
+                f"  if (j < {sure} || p < length) {{",
+                *(f"    {line}" for line in body),
+                "  }",
+                "}",
+            ]
+        given = {
+            self.loaded(v, self.element(v)): self.loaded(v, f"w{v}.e[i]") for v in read
+        }
+        before, after = self.stored_packs() if is_last else ([], [])
         return [
             "#pragma unroll",
-            f"for (ga_int j = 0; j < {kept}; j++) {{",
-            "  const ga_int p = lane + j * lanes;",
-            f"  if (j < {kept - _step(kept)} || p < length) {{",
-            *(f"    {line}" for line in body),
+            f"for (ga_int first = 0; first < {kept}; first += {pack}) {{",
+            f"  const ga_int at = first * lanes + lane * {pack};",
+            f"  if (first + {pack} <= {sure} || at < length) {{",
+            *(f"    {self.read_pack(v)}" for v in read),
+            *(f"    {line}" for line in before),
+            "#pragma unroll",
+            f"    for (ga_int i = 0; i < {pack}; i++) {{",
+            "      const ga_int j = first + i, p = at + i;",
+            *(f"      {given.get(line, line)}" for line in body),
+            "    }",
+            *(f"    {line}" for line in after),
             "  }",
             "}",
         ]
 
+    # ---- packs ----
+
+    def pack_of(self, name: str, dtype: str) -> str:
+        """The declaration of a pack: the elements ``e``, and all their bytes ``v``."""
+        ctype = dtype_to_ctype(np.dtype(dtype))
+        packet = PACKETS[np.dtype(dtype).itemsize]
+        return f"union {{ {packet} v; {ctype} e[{self.form.pack}]; }} {name};"
+
+    def packet(self, value: int, place: str, constant: str = "") -> str:
+        """The text of a pack's bytes where an array has them."""
+        packet = PACKETS[np.dtype(self.program.dtypes[value]).itemsize]
+        return f"*(GLOBAL_MEM {constant}{packet} *)({place})"
+
+    def read_pack(self, value: int) -> str:
+        """The statements that read an input's pack."""
+        text = self.read_text(value, self.packet(value, f"x{value} + at", "const "))
+        pack = self.pack_of(f"w{value}", self.program.dtypes[value])
+        return f"{pack} w{value}.v = {text};"
+
+    def read_text(self, value: int, text: str) -> str:
+        """The text that reads what `text` names of an input."""
+        return text
+
+    def write_text(self, value: int, place: str, text: str) -> str:
+        """The statement that stores an output's element or pack."""
+        return f"{place} = {text};"
+
+    def stored_packs(self) -> tuple[list[str], list[str]]:
+        """What stands before the elements of outputs' packs, and after them."""
+        before, after = [], []
+        for number, value in enumerate(self.program.outputs):
+            if self.kinds[value] == CELL:
+                before.append(self.pack_of(f"u{number}", self.program.dtypes[value]))
+                place = self.packet(value, f"o{number}_ + row * length + at")
+                after.append(self.write_text(value, place, f"u{number}.v"))
+        return before, after
+
+    def stored_cell(self, number: int) -> str:
+        """The statement that stores an element at ``p``, or puts it in its pack."""
+        value = self.program.outputs[number]
+        text, dtype = self.operand(value)
+        text = rounded(text, np.dtype(dtype))
+        if self.form.pack > 1:
+            return f"u{number}.e[i] = {text};"
+        return self.write_text(value, f"o{number}_[row * length + p]", text)
+
     def kept_input(self, value: int) -> str:
         """The statement that reads an input's element."""
-        return f"k{value}[j] = {self.working(value, self.element(value))};"
+        if self.form.pack > 1:
+            text = f"w{value}.e[i]"
+        else:
+            text = self.read_text(value, self.element(value))
+        return f"k{value}[j] = {self.working(value, text)};"
 
     def ctype(self, value: int) -> str:
         """The type that a value is computed in."""

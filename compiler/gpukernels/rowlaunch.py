@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from gpuarray.array import Array
 from gpuarray.codegen import digest
-from gpuarray.compiler.gpukernels.rowkept import Kept, kept_block
+from gpuarray.compiler.gpukernels.rowkept import (
+    PACKETS,
+    TURN,
+    Kept,
+    has_registers,
+    kept_block,
+)
 from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
 from gpuarray.compiler.gpukernels.rowtotals import Summed, has_room, local_bytes
@@ -72,6 +78,20 @@ class Given:
         )
         return cls(matrices, is_unit, rows, length)
 
+    def has_packs(self, program: Program) -> bool:
+        """Whether all rows can be read in packs of neighbours."""
+        kinds = program.kinds[: len(program.inputs)]
+        return (
+            self.is_unit
+            and self.length % TURN == 0
+            and TABLE not in kinds
+            and all(
+                is_packed(value, self.length)
+                for value, kind in zip(self.values, kinds, strict=True)
+                if kind in (CELL, COLUMN)
+            )
+        )
+
     def arguments(self, program: Program, form: Form, context: Context) -> list[Any]:
         """What a kernel is given after its outputs."""
         found: list[Any] = []
@@ -103,15 +123,16 @@ def launch(
 ) -> None:
     """Queue the kernel on inputs as matrices."""
     given = Given.of(program, values, rows, length)
-    kept = kept_block(program, length, context.max_threads)
+    kept, pack = kept_packs(program, given, outputs, context)
     taken = taken_inputs(sources, over)
     ahead = 0 if product_of(program) is None else AHEAD
-    form = Form(sources, taken, given.is_unit, length >= _NARROW, *kept, ahead=ahead)
+    is_wide = length >= _NARROW
+    form = Form(sources, taken, given.is_unit, is_wide, *kept, ahead, pack)
     kernel = kernel_of(program, form, context)
     if (
         form.lanes > kernel.max_threads
     ):  # its registers are too many for so large a block
-        form = replace(form, kept=0, lanes=0)
+        form = replace(form, kept=0, lanes=0, pack=1)
         kernel = kernel_of(program, form, context)
     find = product_block if form.ahead else block_of
     lanes, slots = (form.lanes, 1) if form.kept else find(length, rows, context)
@@ -131,15 +152,43 @@ def totals_form(
     sources: tuple[str, ...],
     over: tuple[int, ...],
     given: Given,
+    targets: Sequence[Any],
     context: Context,
 ) -> Form:
-    """The form of a kernel that folds totals too; it keeps nothing where none can."""
-    kept = kept_block(program, given.length, context.max_threads)
-    form = Form(sources, taken_inputs(sources, over), given.is_unit, False, *kept)
+    """The form of a kernel that folds totals too; it keeps nothing where none can.
+
+    Outputs overwrite ``targets``, or have memory of their own.
+    """
+    kept, pack = kept_packs(program, given, targets, context)
+    taken = taken_inputs(sources, over)
+    form = Form(sources, taken, given.is_unit, False, *kept, pack=pack)
     if not form.kept:
         return form
     is_small = has_room(program, form, given.length, context.local_memory)
-    return form if is_small else replace(form, kept=0, lanes=0)
+    return form if is_small else replace(form, kept=0, lanes=0, pack=1)
+
+
+def kept_packs(
+    program: Program, given: Given, outputs: Sequence[Any], context: Context
+) -> tuple[tuple[int, int], int]:
+    """How many elements an item keeps, the items, and how many are one pack."""
+    kept, lanes = kept_block(program, given.length, context.max_threads)
+    whole = -(-kept // TURN) * TURN
+    lies = given.has_packs(program) and all(
+        target is None or is_packed(target, given.length) for target in outputs
+    )
+    if kept > 0 and lies and has_registers(program, whole, lanes):
+        return (whole, lanes), TURN
+    return (kept, lanes), 1
+
+
+def is_packed(array: Array, length: int) -> bool:
+    """Whether the rows of an array, if it has any, can be read in packs."""
+    if array.shape[-1] != length:
+        return True
+    size = TURN * array.dtype.itemsize
+    is_even = all(start % size == 0 for start in (array.offset, *array.strides[:-1]))
+    return is_even and array.dtype.itemsize in PACKETS
 
 
 def launch_totals(

@@ -59,8 +59,9 @@ class Form:
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
     With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps. Outputs may lie where the inputs ``taken`` do, and nowhere else. Of one
-    walk alone an item reads ``ahead`` elements before it folds them.
+    items keeps, in packs of ``pack`` neighbours. Outputs may lie where the inputs
+    ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead`` elements
+    before it folds them.
     """
 
     sources: tuple[str, ...]
@@ -70,6 +71,7 @@ class Form:
     kept: int = 0
     lanes: int = 0
     ahead: int = 0
+    pack: int = 1
 
 
 class Writer:
@@ -395,6 +397,10 @@ class Writer:
         text, dtype = self.operand(value)
         return f"o{number}_[{at}] = {rounded(text, np.dtype(dtype))};"
 
+    def stored_cell(self, number: int) -> str:
+        """The statement that stores an output's element at ``p``."""
+        return self.stored(number, "row * length + p")
+
     def finish(self) -> list[str]:
         """The outputs of the row."""
         outputs = self.program.outputs
@@ -406,7 +412,7 @@ class Writer:
         ]
         if self.program.wanted:
             body = self.cells(self.program.wanted, self.known_at_last())
-            body += [self.stored(number, "row * length + p") for number in cells]
+            body += [self.stored_cell(number) for number in cells]
             body += self.summed()
             lines += ["if (mine) {", *self.stores(body), "}"]
         return lines

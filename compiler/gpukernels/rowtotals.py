@@ -16,7 +16,7 @@ from gpuarray.array import Array
 from gpuarray.codegen import convert, identity_text
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import fold_function, row_tree
-from gpuarray.compiler.gpukernels.rowkept import Kept, blocks_at_once
+from gpuarray.compiler.gpukernels.rowkept import PACKETS, Kept, blocks_at_once
 from gpuarray.compiler.gpukernels.rowtext import Form
 from gpuarray.compiler.gpukernels.rowwalks import new_reduction
 from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
@@ -68,25 +68,21 @@ class Summed(Kept):
             lines.append(self.pointer(f"t{number}", dtype, False, False))
         return lines
 
-    def kept_input(self, value: int) -> str:
-        """The statement that reads an input's element."""
-        text = self.element(value)
-        if self.passes(value):
-            text = f"GA_READ_ONCE({text})"
-        return f"k{value}[j] = {self.working(value, text)};"
+    def read_text(self, value: int, text: str) -> str:
+        """The text that reads what `text` names of an input."""
+        return f"GA_READ_ONCE({text})" if self.passes(value) else text
 
-    def stored(self, number: int, at: str) -> str:
-        """The statement that stores an output."""
-        text = super().stored(number, at)
-        if not self.passes(self.program.outputs[number]):
-            return text
-        place, _, made = text.rstrip(";").partition(" = ")
-        return f"GA_WRITE_ONCE({place}, {made});"
+    def write_text(self, value: int, place: str, text: str) -> str:
+        """The statement that stores an output's element or pack."""
+        if self.passes(value):
+            return f"GA_WRITE_ONCE({place}, {text});"
+        return f"{place} = {text};"
 
     def passes(self, value: int) -> bool:
-        """Whether elements go past the nearest cache; halves have no word for it."""
+        """Whether elements go past the nearest cache; no word does that for a half."""
         dtype = np.dtype(self.program.dtypes[value])
-        return self.kinds[value] == CELL and work_dtype(dtype) == dtype
+        is_word = self.form.pack > 1 or work_dtype(dtype) == dtype
+        return self.kinds[value] == CELL and is_word
 
     def tree(self, folds: Sequence[int]) -> list[str]:
         """What folds the accumulators of a row's items."""
@@ -124,8 +120,13 @@ class Summed(Kept):
 
     def own_places(self, body: Sequence[str]) -> list[str]:
         """A loop over the places of an item's elements: no other item has them."""
-        head = "for (ga_int p = lane; p < length; p += lanes) {"
-        return [head, *(f"  {line}" for line in body), "}"]
+        pack = self.form.pack
+        return [
+            f"for (ga_int at = lane * {pack}; at < length; at += lanes * {pack})",
+            f"  for (ga_int p = at; p < at + {pack}; p++) {{",
+            *(f"    {line}" for line in body),
+            "  }",
+        ]
 
     def summed(self) -> list[str]:
         """The statements that fold the element at ``p`` over all rows."""
@@ -133,9 +134,25 @@ class Summed(Kept):
         for number, total in enumerate(self.program.totals):
             text, dtype = self.operand(total.operand)
             text = convert(text, np.dtype(dtype), accumulator(total))
-            s = f"s{number}[p]"
+            s = f"z{number}.e[i]" if self.has_packs(total) else f"s{number}[p]"
             lines.append(f"{s} = $name_total{number}({s}, {text});")
         return lines
+
+    def has_packs(self, total: Total) -> bool:
+        """Whether what is folded so far of a place comes with its neighbours."""
+        return self.form.pack > 1 and accumulator(total).itemsize in PACKETS
+
+    def stored_packs(self) -> tuple[list[str], list[str]]:
+        """What stands before the elements of outputs' packs, and after them."""
+        before, after = super().stored_packs()
+        for number, total in enumerate(self.program.totals):
+            if self.has_packs(total):
+                packet = PACKETS[accumulator(total).itemsize]
+                place = f"*(LOCAL_MEM_ARG {packet} *)(s{number} + at)"
+                before.append(self.pack_of(f"z{number}", str(accumulator(total))))
+                before.append(f"z{number}.v = {place};")
+                after.append(f"{place} = z{number}.v;")
+        return before, after
 
     def helpers(self) -> list[str]:
         """The device functions of folds and totals."""

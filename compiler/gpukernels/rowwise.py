@@ -245,7 +245,7 @@ def with_totals(
     is_kept = kept_block(program, length, context.max_threads) != (0, 0)
     if is_kept and not prefers_walks(rows, length, context):
         given = Given.of(program, listed, rows, length)
-        form = totals_form(program, sources, over, given, context)
+        form = totals_form(program, sources, over, given, targets, context)
         blocks = blocks_for(program, form, rows, length, context) if form.kept else 0
         if blocks and kernel_of(program, form, context).max_threads >= form.lanes:
             outputs = new_outputs(program, targets, shape, False, context)

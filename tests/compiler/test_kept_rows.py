@@ -87,13 +87,15 @@ def test_kept_rows_have_the_values_of_rows_that_are_read_again(
         got = results(name, dtype, first_context, values)
         (form,) = forms
         assert form.lanes * form.kept >= length
+        has_doubles = np.dtype("f8") in {given.dtype for given in [*values[:2], *got]}
+        assert form.pack == (1 if has_doubles or length % 4 else 4)
         with monkeypatch.context() as patched:
             patched.setattr(rowlaunch, "kept_block", lambda *_: (0, 0))
             expected = results(name, dtype, first_context, values)
         assert forms.pop().kept == 0
         forms.clear()
         # Other items add in another order, and GPUs contract products and sums.
-        exact = form.lanes == 256 and first_context.is_cpu
+        exact = form.lanes == 256 and form.pack == 1 and first_context.is_cpu
         for ours, theirs in zip(got, expected, strict=True):
             tolerance = 0 if exact else 1e-5
             np.testing.assert_allclose(ours, theirs, tolerance, tolerance)
@@ -111,6 +113,30 @@ def test_rows_of_any_strides_are_kept(first_context, forms):
         np.testing.assert_allclose(np.asarray(f(given[place])), expected, 1e-5)
     assert {form.kept for form in forms} == {12, 24}
     assert {form.is_unit for form in forms} == {False, True}
+
+
+def test_rows_are_read_in_packs_where_all_of_them_lie_so(first_context, forms):
+    x, u = TensorType("float32", (False, False))("x"), T.fvector("u")
+    with config.use(device=str(first_context.name)):
+        f = function([x, u], T.nnet.softmax(x * u))
+    host = np.random.default_rng(2).normal(size=(5, 6008)).astype("f4")
+    given = gpuarray.asarray(host, context=first_context)
+    scale = np.linspace(0.5, 1.5, 6001).astype("f4")
+    scales = gpuarray.asarray(scale, context=first_context)
+    packs = []
+    for rows, left, right in (
+        (np.s_[:, 4:6004], 0, 6000),
+        (np.s_[::-2, 4:6004], 0, 6000),
+        (np.s_[:, 4:6004], 1, 6001),
+        (np.s_[:, 3:6003], 0, 6000),
+        (np.s_[:, :5999], 0, 5999),
+    ):
+        wide = np.exp(host[rows].astype("f8") * scale[left:right])
+        expected = wide / wide.sum(1, keepdims=True)
+        found = np.asarray(f(given[rows], scales[left:right]))
+        np.testing.assert_allclose(found, expected, 1e-5)
+        packs.append(forms[-1].pack)
+    assert packs == [4, 4, 1, 1, 1]
 
 
 def program(*steps, outputs, inputs=(("float32", CELL),)):
