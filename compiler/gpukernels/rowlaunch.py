@@ -19,7 +19,12 @@ from gpuarray.compiler.gpukernels.rowkept import (
 )
 from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
-from gpuarray.compiler.gpukernels.rowtotals import Summed, has_room, local_bytes
+from gpuarray.compiler.gpukernels.rowtotals import (
+    Summed,
+    columns_read_again,
+    has_room,
+    local_bytes,
+)
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -164,8 +169,10 @@ def totals_form(
     form = Form(sources, taken, given.is_unit, False, *kept, pack=pack)
     if not form.kept:
         return form
-    is_small = has_room(program, form, given.length, context.local_memory)
-    return form if is_small else replace(form, kept=0, lanes=0, pack=1)
+    for choice in (replace(form, held=columns_read_again(program, sources)), form):
+        if has_room(program, choice, given.length, context.local_memory):
+            return choice
+    return replace(form, kept=0, lanes=0, pack=1)
 
 
 def kept_packs(
@@ -206,7 +213,7 @@ def launch_totals(
         *pointers(results[whole:]),
         blocks=(results[whole].shape[0], 1),
         threads=(form.lanes, 1),
-        shared=local_bytes(program, given.length),
+        shared=local_bytes(program, form, given.length),
     )
 
 
