@@ -52,6 +52,7 @@ STEMS = {
     "dot_sum",
     "gemm_narrow",
     "gemm_outer",
+    "gemm_mapped",
     "gemm_parts_sum",
     "index",
     "index_last",

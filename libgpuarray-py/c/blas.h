@@ -43,7 +43,11 @@ bool ga__product_fuses(const ga_product *p);
  * than tiles, or, with `has_vendor`, than the vendor's library. */
 bool ga__product_is_narrow(const ga_product *p, bool has_vendor);
 
-/* Such a product by those kernels, which read every layout. Nothing overlaps. */
+/* Whether one launch computes the product, which is of few terms, and what an
+ * expression makes of each element (product_mapped.h). */
+bool ga__product_is_mapped(const ga_product *p);
+
+/* A narrow product by those kernels, which read every layout. Nothing overlaps. */
 int ga__product_narrow(const ga_product *p);
 
 /* The same by our own kernels, which read every layout. Nothing overlaps. */
@@ -55,6 +59,11 @@ int ga__product_of_gemm(ga_product *out, cb_transpose transA, cb_transpose trans
                         const char *operation);
 
 ga_factor ga__factor_transposed(ga_factor f);
+
+/* GPUARRAY_BLAS=vendor takes the vendor's library wherever it serves. */
+static inline bool ga__product_is_vendors(const ga_product *p) {
+  return atomic_load(&p->context->blas_state) == 2;
+}
 
 /* The sources that a plan's step may launch: of the products of matrices, or of a
  * matrix and a vector, of this type; `out` has room for all kinds. What a GPU prefers

@@ -2,10 +2,12 @@
 #include "c/blas_kernels.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "c/blas_text.h"
 #include "c/dtype.h"
+#include "c/elemwise_text.h"
 
 /* ---- types ---- */
 
@@ -229,7 +231,30 @@ static void add_gemm(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
                       "#undef BL_B_MODE\n");
 }
 
-static void add_side(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s) {
+/* What a product of few terms stores: c, or what an expression makes of it. */
+static void add_outer(ga_strbuf *out, const ga_elem_spec *spec) {
+  static const char place[] = "ga_i_@[ga_i_x0 * ga_i_t@_0 + ga_i_x1 * ga_i_t@_1]";
+  unsigned int made = 0;
+  ga__strbuf_add(out, ga__blas_outer_head);
+  if (spec == NULL) {
+    ga__strbuf_add(out, ga__blas_outer_given);
+    ga__strbuf_add(out, ga__blas_outer_begin);
+    ga__strbuf_add(out, ga__blas_outer_stored);
+  } else {
+    while (!(spec->made >> made & 1))
+      made++;
+    ga__elem_add_parameters(out, spec, 2, "ga_ssize", "");
+    ga__elem_add_pointers(out, spec, 0);
+    ga__strbuf_add(out, ga__blas_outer_begin);
+    ga__strbuf_addf(out, "        const BL_T ga_i_s%u = acc[v];\n        {\n", made);
+    ga__elem_add_body(out, spec, 0, "          ", place, place);
+    ga__strbuf_add(out, "        }\n");
+  }
+  ga__strbuf_add(out, ga__blas_outer_end);
+}
+
+static void add_side(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s,
+                     const ga_elem_spec *spec) {
   ga__strbuf_addf(out,
                   "#define BL_SIDE %u\n#define BL_ITEMS %u\n#define BL_MANY %u\n"
                   "#define BL_MOST_ROWS %u\n#define BL_COLUMNS %u\n"
@@ -239,7 +264,7 @@ static void add_side(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s) {
                   s.columns, s.items, s.tall, s.rows, s.broad, s.depth, s.fold,
                   s.local);
   if ((int)kind >= GA_OUTER) {
-    ga__strbuf_add(out, ga__blas_outer);
+    add_outer(out, spec);
   } else {
     ga__strbuf_add(out, ga__blas_narrow);
     ga__strbuf_add(out, ga__blas_narrow_fold);
@@ -288,9 +313,9 @@ static const char tail[] =
     "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STRIP\n#undef BL_WIDE\n"
     "#undef BL_WAIT\n#undef BL_UNROLL\n";
 
-/* All but the line with the kernel's name. */
+/* All but the line with the kernel's name. `spec` is what an OUTER's sums are for. */
 static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
-                     int typecode) {
+                     int typecode, const ga_elem_spec *spec) {
   const ga_blas_shape s = ga__blas_shape(ctx, kind, typecode);
   if (is_complex(typecode))
     add_complex_words(out, typecode);
@@ -304,13 +329,32 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
     ga__strbuf_add(out, ga__blas_gemv_head);
     ga__strbuf_add(out, gemv_text(ctx, kind, s.lanes));
   } else if ((int)kind >= GA_NARROW) {
-    add_side(out, kind, s);
+    add_side(out, kind, s, spec);
   } else {
     ga__strbuf_add(out, kind == GA_DOT_PARTS   ? ga__blas_dot_parts
                         : kind == GA_PARTS_SUM ? ga__blas_parts_sum
                                                : ga__blas_dot_sum);
   }
   ga__strbuf_add(out, tail);
+}
+
+/* The text under its name; `text` is cleared. */
+static int finish(ga_source *out, const char *stem, ga_strbuf *text) {
+  ga_strbuf body = {0};
+  int status = ga__strbuf_status(text);
+  if (status == GA_NO_ERROR) {
+    ga__kernel_name(out->name, stem, text->text);
+    ga__strbuf_addf(&body, "#define BL_NAME %s\n", out->name);
+    ga__strbuf_add(&body, text->text);
+    status = ga__strbuf_status(&body);
+  }
+  ga__strbuf_clear(text);
+  if (status != GA_NO_ERROR) {
+    ga__strbuf_clear(&body);
+    return status;
+  }
+  out->body = body;
+  return GA_NO_ERROR;
 }
 
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
@@ -329,22 +373,20 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
                    : (int)kind >= GA_NARROW ? GA_NARROW
                                             : (int)kind;
   static_assert(GA_BLAS_KIND_COUNT == GA_BLAS_KINDS, "the context keeps each kind");
-  ga_strbuf text = {0}, body = {0};
-  add_text(&text, ctx, kind, typecode);
-  int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, stems[stem], text.text);
-    ga__strbuf_addf(&body, "#define BL_NAME %s\n", out->name);
-    ga__strbuf_add(&body, text.text);
-    status = ga__strbuf_status(&body);
-  }
-  ga__strbuf_clear(&text);
-  if (status != GA_NO_ERROR) {
-    ga__strbuf_clear(&body);
-    return status;
-  }
-  out->body = body;
-  return GA_NO_ERROR;
+  ga_strbuf text = {0};
+  add_text(&text, ctx, kind, typecode, NULL);
+  return finish(out, stems[stem], &text);
+}
+
+int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,
+                           enum ga_blas_kind kind, int typecode,
+                           const ga_elem_spec *spec) {
+  ga_strbuf text = {0};
+  if (spec->preamble != NULL)
+    ga__strbuf_addf(&text, "%s\n", spec->preamble);
+  add_text(&text, ctx, kind, typecode, spec);
+  snprintf(out->title, sizeof out->title, "%s", spec->expr);
+  return finish(out, "gemm_mapped", &text);
 }
 
 int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,

@@ -3,7 +3,7 @@
 #ifndef GA_C_BLAS_KERNELS_H
 #define GA_C_BLAS_KERNELS_H
 
-#include "c/kernel.h"
+#include "c/elemwise_source.h"
 
 /* What they compute, over element strides of any sign (those of the output not 0):
  * GEMM     c[i, j] = alpha sum_k a[i, k] b[k, j] + beta c[i, j], a batch of them.
@@ -80,13 +80,20 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
  * NARROW   c, a, b; m, k, terms of a group of dimension 1, distance of the parts of c;
  *          strides of a (2), b (2), c (2); alpha, beta (real); whether c is read, and
  *          whether dimension 0 of a group goes down the rows, not along k (int32)
- * OUTER    c, a, b; m, n, rows of a group; strides, alpha, beta, whether c is read
- *          as above
+ * OUTER    a, b; m, n, rows of a group; strides of a (2), b (2); c and its strides (2);
+ *          alpha, beta, whether c is read
  * PARTS_SUM  c, parts; elements of c, number of parts, columns of c; strides of c (2);
  *          alpha, beta, whether c is read
  * The caller clears out->body. */
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode);
+
+/* A kind of OUTER that stores what an expression makes of each sum, its only argument
+ * in spec->made: instead of c and what comes after it the kernel takes the others, each
+ * array with its strides (2). */
+int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,
+                           enum ga_blas_kind kind, int typecode,
+                           const ga_elem_spec *spec);
 
 /* The kernel, which the context keeps. */
 int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,

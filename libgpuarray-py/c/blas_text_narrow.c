@@ -126,15 +126,19 @@ const char ga__blas_narrow_fold[] =
     "#undef BL_FETCH\n";
 
 /* Few terms: an item keeps those of BL_COLUMNS columns of b and goes down the `rows`
- * rows of its group, which come by way of local memory. */
-const char ga__blas_outer[] =
+ * rows of its group, which come by way of local memory. The sum at ga_i_x0, ga_i_x1 is
+ * acc[v]. */
+const char ga__blas_outer_head[] =
     "KERNEL void BL_NAME(\n"
-    "    GLOBAL_MEM BL_S *c, ga_size c_off, GLOBAL_MEM const BL_S *GA_RESTRICT a,\n"
-    "    ga_size a_off, GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off,\n"
-    "    ga_ssize m, ga_ssize n, ga_ssize rows, ga_ssize ai, ga_ssize ak, ga_ssize "
-    "bk,\n"
-    "    ga_ssize bj, ga_ssize ci, ga_ssize cj, BL_R alpha, BL_R beta, ga_int reads_c) "
-    "{\n"
+    "    GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,\n"
+    "    GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off, ga_ssize m, ga_ssize n,\n"
+    "    ga_ssize rows, ga_ssize ai, ga_ssize ak, ga_ssize bk, ga_ssize bj";
+/* What the kernel of a product alone is given besides. */
+const char ga__blas_outer_given[] =
+    ", GLOBAL_MEM BL_S *c, ga_size c_off, ga_ssize ci, ga_ssize cj,\n"
+    "    BL_R alpha, BL_R beta, ga_int reads_c) {\n"
+    "  c = BL_AT(BL_S, c, c_off);\n";
+const char ga__blas_outer_begin[] =
     "  LOCAL_MEM BL_T shared[BL_MOST_ROWS * BL_SIDE];\n"
     "  const int lanes = (int)LDIM_0, slots = (int)LDIM_1, slot = (int)LID_1;\n"
     "  const ga_uint item = (ga_uint)(LID_1 * LDIM_0 + LID_0);\n"
@@ -143,7 +147,6 @@ const char ga__blas_outer[] =
     "  const ga_ssize top = (ga_ssize)GID_0 * rows;\n"
     "  const int count = (int)(top + rows < m ? rows : m - top);\n"
     "  BL_T kept[BL_SIDE][BL_COLUMNS];\n"
-    "  c = BL_AT(BL_S, c, c_off) + (top + slot) * ci + left * cj;\n"
     "  a = BL_AT(const BL_S, a, a_off) + top * ai;\n"
     "  b = BL_AT(const BL_S, b, b_off);\n"
     "  BL_UNROLL for (int v = 0; v < BL_COLUMNS; v++) {\n"
@@ -168,11 +171,13 @@ const char ga__blas_outer[] =
     "        BL_MAD(acc[v], factor, kept[p][v]);\n"
     "    }\n"
     "    BL_UNROLL for (int v = 0; v < BL_COLUMNS; v++)\n"
-    "      if (left + v * lanes < n)\n"
-    "        BL_FINISH(c[v * lanes * cj], acc[v])\n"
-    "    c += slots * ci;\n"
-    "  }\n"
-    "}\n";
+    "      if (left + v * lanes < n) {\n"
+    "        const ga_ssize ga_i_x0 = top + i, ga_i_x1 = left + v * lanes;\n";
+const char ga__blas_outer_stored[] =
+    "        BL_FINISH(c[ga_i_x0 * ci + ga_i_x1 * cj], acc[v])\n";
+const char ga__blas_outer_end[] = "      }\n"
+                                  "  }\n"
+                                  "}\n";
 
 /* An item sums the parts of one element of c, which has n columns. */
 const char ga__blas_parts_sum[] =

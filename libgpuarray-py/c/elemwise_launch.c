@@ -33,9 +33,8 @@ static void set_geometry(ga_launch *launch, const gpucontext *ctx, const gpukern
 
 /* ---- arguments ---- */
 
-/* A scalar as the expression has it. */
-static void add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
-                       const void *value) {
+void ga__launch_add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
+                           const void *value) {
   int typecode = ge->args[i].typecode;
   bool small = typecode == GA_HALF || typecode == GA_BFLOAT16;
   if (!small || !ge->spec.convert_half) {
@@ -49,8 +48,8 @@ static void add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
   ga__args_value(list, &converted, sizeof converted);
 }
 
-static void add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
-                       gpudata *data, size_t offset) {
+void ga__launch_add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
+                           gpudata *data, size_t offset) {
   if (ga__elemwise_is_input(ge, i))
     ga__args_input(list, data);
   else
@@ -92,10 +91,10 @@ static void add_arrays(ga_args *list, const GpuElemwise *ge, unsigned int nd,
   unsigned int missing = nd - w->nd;
   for (unsigned int i = 0, k = 0; i < ge->n; i++) {
     if (ga__elemwise_is_scalar(ge, i)) {
-      add_scalar(list, ge, i, args[i]);
+      ga__launch_add_scalar(list, ge, i, args[i]);
       continue;
     }
-    add_buffer(list, ge, i, w->data[k], w->offset[k]);
+    ga__launch_add_buffer(list, ge, i, w->data[k], w->offset[k]);
     for (unsigned int axis = 0; axis < nd; axis++) {
       ssize_t stride = axis < missing ? 0 : w->strides[k][axis - missing];
       stride /= (ssize_t)w->itemsize[k];
@@ -136,11 +135,11 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
   ga__args_u32(&list, is_vector_aligned(ge, args, v->single, w));
   for (unsigned int i = 0, array = 0; i < ge->n; i++) {
     if (ga__elemwise_is_scalar(ge, i)) {
-      add_scalar(&list, ge, i, args[i]);
+      ga__launch_add_scalar(&list, ge, i, args[i]);
       continue;
     }
     const GpuArray *a = args[i];
-    add_buffer(&list, ge, i, a->data, w ? w->offset[array] : a->offset);
+    ga__launch_add_buffer(&list, ge, i, a->data, w ? w->offset[array] : a->offset);
     array++;
   }
   ga_launch launch = {.n_args = list.n, .args = list.list};

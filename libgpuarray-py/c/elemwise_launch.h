@@ -4,6 +4,13 @@
 
 #include "c/elemwise_walk.h"
 
+/* Adds argument i of an expression: the value of a scalar as the expression has it, or
+ * the pointer and offset of an array. */
+void ga__launch_add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
+                           const void *value);
+void ga__launch_add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
+                           gpudata *data, size_t offset);
+
 /* The flat kernel on `n` elements. `w`, or NULL: the walk that found them flat, whose
  * offsets then count instead of the arrays' own. */
 int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size_t n,

@@ -13,6 +13,7 @@ typedef struct ga_elem_spec {
   const gpuelemwise_arg *args;
   bool convert_half; /* half and bfloat16 are float variables */
   bool is_cpu;       /* the device wants few groups that walk long runs */
+  uint64_t made; /* bit i: the text has the value of args[i], an input, in ga_i_s<i> */
 } ga_elem_spec;
 
 /* Words of the kernels that are not arguments of the expression. */

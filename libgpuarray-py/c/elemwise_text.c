@@ -86,7 +86,7 @@ void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
     ga__strbuf_addf(sb, "%s%s %s", indent, variable_type(spec, arg), arg->name);
-    if (!ga__elem_is_array(arg) || (single >> i & 1)) {
+    if (!ga__elem_is_array(arg) || ((single | spec->made) >> i & 1)) {
       ga__strbuf_addf(sb, " = ga_i_s%u", i);
     } else if (ga__elem_is_read(arg)) {
       ga__strbuf_add(sb, " = ");
@@ -109,6 +109,8 @@ void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
                              const char *stride, const char *last) {
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
+    if (spec->made >> i & 1)
+      continue;
     if (!ga__elem_is_array(arg)) {
       ga__strbuf_addf(sb, ", %s ga_i_s%u", variable_type(spec, arg), i);
       continue;
@@ -124,7 +126,7 @@ void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
 void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
-    if (!ga__elem_is_array(arg))
+    if (!ga__elem_is_array(arg) || (spec->made >> i & 1))
       continue;
     ga__strbuf_addf(sb,
                     "  ga_i_%u = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)ga_i_%u + "

@@ -182,6 +182,7 @@ typedef struct ga_frame {
   const GpuPlan *plan;
   GpuArray *arrays;
   long long *integers;
+  bool *done; /* steps that were done with an earlier one */
 } ga_frame;
 
 /* Steps under conditions (plan_branch.c). The guard of a new step, checked to read
@@ -215,5 +216,20 @@ void ga__views_clear(GpuPlan *p);
 
 /* Does one step: its results are put into the frame. */
 int ga__step_run(ga_frame *f, const ga_step *s);
+
+/* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
+ * stretch. */
+int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f, const ga_step *s);
+/* The array a result is written to: the input that it takes over where that fits, else
+ * a new one. */
+int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
+                    unsigned int nd, const size_t *dims);
+/* The inputs as elementwise steps and reductions take them. */
+void ga__step_inputs(void **args, ga_frame *f, const ga_step *s);
+
+/* Does a product of few terms together with the elementwise step that alone reads it
+ * (plan_mapped.c): *reader is that step's number, or 0 where the two are better apart,
+ * and nothing was done. */
+int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step);
 
 #endif

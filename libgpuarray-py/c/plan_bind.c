@@ -77,6 +77,24 @@ static void drop_dead(ga_frame *f, unsigned int step) {
       GpuArray_clear(&f->arrays[s->outs[i]]);
 }
 
+/* Does a step, perhaps with a later one, of which it is noted that it is done. */
+static int record_step(ga_frame *f, ga_bound *bound, unsigned int i) {
+  const GpuPlan *p = f->plan;
+  const char *label = ga__intern(p->steps[i].label);
+  unsigned int reader = 0;
+  if (label == NULL)
+    return GA_MEMORY_ERROR;
+  const char *own = ga__label_swap(label);
+  ga__tape_set_step(bound->tape, i + 1);
+  int status = ga__step_mapped(&reader, f, i);
+  if (status == GA_NO_ERROR && reader > 0)
+    f->done[reader] = true;
+  else if (status == GA_NO_ERROR)
+    status = ga__step_run(f, &p->steps[i]);
+  ga__label_swap(own);
+  return status;
+}
+
 static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
   const GpuPlan *p = f->plan;
   unsigned int n_done = 0; /* steps that were done before the signature */
@@ -85,20 +103,12 @@ static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
       n_done++;
       continue;
     }
-    if (!ga__branch_taken(f, &p->steps[i])) {
-      drop_dead(f, i);
-      continue;
-    }
-    const char *label = ga__intern(p->steps[i].label);
-    if (label == NULL)
-      return GA_MEMORY_ERROR;
-    const char *own = ga__label_swap(label);
-    ga__tape_set_step(bound->tape, i + 1);
-    int status = ga__step_run(f, &p->steps[i]);
-    ga__label_swap(own);
-    if (status != GA_NO_ERROR) {
-      *failed_step = (int)i;
-      return ga__fail_within(status, "%s", p->steps[i].label);
+    if (!f->done[i] && ga__branch_taken(f, &p->steps[i])) {
+      int status = record_step(f, bound, i);
+      if (status != GA_NO_ERROR) {
+        *failed_step = (int)i;
+        return ga__fail_within(status, "%s", p->steps[i].label);
+      }
     }
     drop_dead(f, i);
   }
@@ -130,10 +140,11 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step) {
   ga_frame f = {.plan = p,
                 .arrays = ga__alloc(p->n_values + 1, sizeof *f.arrays),
-                .integers = ga__alloc(p->n_values + 1, sizeof *f.integers)};
+                .integers = ga__alloc(p->n_values + 1, sizeof *f.integers),
+                .done = ga__alloc(p->n_steps + 1, sizeof *f.done)};
   ga_bound *bound = ga__alloc(1, sizeof *bound);
   int status = GA_MEMORY_ERROR;
-  if (f.arrays == NULL || f.integers == NULL || bound == NULL)
+  if (f.arrays == NULL || f.integers == NULL || f.done == NULL || bound == NULL)
     goto done;
   bound->n_outputs = p->n_outputs;
   bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *bound->outputs);
@@ -159,6 +170,7 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
 done:
   ga__free(f.arrays);
   ga__free(f.integers);
+  ga__free(f.done);
   if (status == GA_NO_ERROR)
     *out = bound;
   else

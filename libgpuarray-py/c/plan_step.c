@@ -86,10 +86,8 @@ static int run_int_op(ga_frame *f, const ga_step *s) {
   return GA_NO_ERROR;
 }
 
-/* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
- * stretch. */
-static int joint_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
-                       const ga_step *s) {
+int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
+                   const ga_step *s) {
   char text[GA_SHAPE_TEXT], joint[GA_SHAPE_TEXT];
   *nd = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
@@ -120,10 +118,8 @@ static bool same_shape(const GpuArray *a, unsigned int nd, const size_t *dims) {
   return a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0;
 }
 
-/* The array a result is written to: the input that it takes over where that fits, else
- * a new one. */
-static int result_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
-                        unsigned int nd, const size_t *dims) {
+int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
+                    unsigned int nd, const size_t *dims) {
   int typecode = f->plan->values[s->outs[i]].typecode;
   if (s->inplace[i] >= 0) {
     const GpuArray *over = &f->arrays[s->ins[s->inplace[i]]];
@@ -133,7 +129,7 @@ static int result_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned i
   return GpuArray_empty(out, f->plan->context, typecode, nd, dims, GA_C_ORDER);
 }
 
-static void input_pointers(void **args, ga_frame *f, const ga_step *s) {
+void ga__step_inputs(void **args, ga_frame *f, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_in; i++) {
     unsigned int v = s->ins[i];
     args[i] = f->plan->values[v].integer ? (void *)&f->integers[v] : &f->arrays[v];
@@ -144,13 +140,13 @@ static int run_elemwise(ga_frame *f, const ga_step *s) {
   void *args[GA_MAX_ARGS];
   unsigned int nd;
   size_t dims[GA_MAX_NDIM];
-  GA_TRY(joint_shape(&nd, dims, f, s));
+  GA_TRY(ga__step_shape(&nd, dims, f, s));
   for (unsigned int i = 0; i < s->n_out; i++) {
     GpuArray *out = &f->arrays[s->outs[i]];
-    GA_TRY(result_array(out, f, s, i, nd, dims));
+    GA_TRY(ga__step_result(out, f, s, i, nd, dims));
     args[i] = out;
   }
-  input_pointers(args + s->n_out, f, s);
+  ga__step_inputs(args + s->n_out, f, s);
   return GpuElemwise_call(s->elemwise, args, GE_BROADCAST | GE_PADSHAPE);
 }
 
@@ -158,8 +154,8 @@ static int run_reduce(ga_frame *f, const ga_step *s) {
   void *args[GA_MAX_ARGS];
   unsigned int nd;
   size_t dims[GA_MAX_NDIM];
-  GA_TRY(joint_shape(&nd, dims, f, s));
-  input_pointers(args, f, s);
+  GA_TRY(ga__step_shape(&nd, dims, f, s));
+  ga__step_inputs(args, f, s);
   return GpuReduction_apply(s->reduction, &f->arrays[s->outs[0]], args, s->axes, 0);
 }
 
@@ -168,7 +164,7 @@ static int run_reduce(ga_frame *f, const ga_step *s) {
 static int product_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int nd,
                          const size_t *dims) {
   if (s->beta == 0.0 || s->inplace[0] >= 0)
-    return result_array(out, f, s, 0, nd, dims);
+    return ga__step_result(out, f, s, 0, nd, dims);
   return GpuArray_copy(out, &f->arrays[s->ins[2]], GA_C_ORDER);
 }
 

@@ -187,15 +187,11 @@ static int copy_overlapping(ga_product *p, GpuArray copies[2], int nocopy) {
 
 /* ---- who computes ---- */
 
-/* GPUARRAY_BLAS=vendor takes the vendor's library wherever it serves. */
-static bool is_vendors(const ga_product *p) {
-  return atomic_load(&p->context->blas_state) == 2;
-}
-
 static bool is_chosen(const ga_product *p, const ga_blas *blas,
                       const ga_blas_call *call) {
   void *const device = p->context->device;
-  return blas->serves(device, call) && (is_vendors(p) || blas->prefers(device, call));
+  return blas->serves(device, call) &&
+         (ga__product_is_vendors(p) || blas->prefers(device, call));
 }
 
 /* From so many operations on, a copy costs little beside what a vendor's library gains.
@@ -228,7 +224,7 @@ static int compute(ga_product *p, GpuArray copies[2], int nocopy) {
   const ga_blas *blas = p->a.n > 0 ? ga__context_blas(p->context) : NULL;
   ga_blas_call call;
   GA_TRY(copy_overlapping(p, copies, nocopy));
-  if (!is_vendors(p) && ga__product_is_narrow(p, blas != NULL))
+  if (!ga__product_is_vendors(p) && ga__product_is_narrow(p, blas != NULL))
     return ga__product_narrow(p);
   if (blas == NULL)
     return ga__product_own(p);

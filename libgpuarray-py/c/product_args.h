@@ -44,6 +44,13 @@ static inline void ga__args_real(ga_args *args, int typecode, double value) {
     ga__args_value(args, &narrow, sizeof narrow);
 }
 
+/* alpha, beta, and whether c is read. */
+static inline void ga__args_scale(ga_args *args, const ga_product *p) {
+  ga__args_real(args, p->typecode, p->alpha[0]);
+  ga__args_real(args, p->typecode, p->beta[0]);
+  ga__args_i32(args, !ga__is_zero(p->beta));
+}
+
 static inline int ga__product_launch(gpukernel *kernel, const ga_args *args,
                                      const size_t grid[3], size_t x, size_t y) {
   const ga_launch geometry = {.nd = 3,

@@ -4,33 +4,10 @@
  * tiles would compute much that nobody asked for, and a vendor's library cuts such a
  * product into two kernels or fills few processors. */
 #include "c/dtype.h"
-#include "c/product_args.h"
-
-/* The product so turned that c has few columns, or, where the terms are few, that
- * neighbours of c lie along its rows. */
-typedef struct sides {
-  ga_factor a, b, c;
-  bool is_outer; /* few terms */
-} sides;
-
-static sides sides_of(const ga_product *p) {
-  const size_t least = p->c.m < p->c.n ? p->c.m : p->c.n;
-  const bool is_outer = p->a.n <= GA_BLAS_SIDES && least > p->a.n;
-  const bool by_columns = ga__magnitude(p->c.si) < ga__magnitude(p->c.sj);
-  const bool flip = is_outer ? by_columns : p->c.m < p->c.n;
-  return (sides){.a = flip ? ga__factor_transposed(p->b) : p->a,
-                 .b = flip ? ga__factor_transposed(p->a) : p->b,
-                 .c = flip ? ga__factor_transposed(p->c) : p->c,
-                 .is_outer = is_outer};
-}
-
-/* Whether neighbours of a lie along its columns. */
-static bool is_turned(const sides *s) {
-  return ga__magnitude(s->a.si) < ga__magnitude(s->a.sj);
-}
+#include "c/product_sides.h"
 
 /* `tall` is how many rows an item has, 1, 2 or 4, if c has few columns. */
-static enum ga_blas_kind kind_of(const sides *s, size_t tall) {
+static enum ga_blas_kind kind_of(const ga_sides *s, size_t tall) {
   return (enum ga_blas_kind)(s->is_outer ? GA_OUTER + (int)s->a.n - 1
                                          : GA_NARROW + (int)(tall / 2) * GA_BLAS_SIDES +
                                                (int)s->c.n - 1);
@@ -38,8 +15,7 @@ static enum ga_blas_kind kind_of(const sides *s, size_t tall) {
 
 /* ---- the rule ---- */
 
-#define LEAST 32                 /* of each side that is not narrow */
-#define WIDEST ((size_t)1 << 23) /* a grid is at most 65535 high */
+#define LEAST 32 /* of each side that is not narrow */
 
 static bool is_served(const ga_product *p) {
   const bool is_real = p->typecode != GA_CFLOAT && p->typecode != GA_CDOUBLE;
@@ -47,10 +23,27 @@ static bool is_served(const ga_product *p) {
          p->epilogue == GA_BLAS_PLAIN && !ga__is_zero(p->alpha);
 }
 
-static bool fits(const ga_product *p, const sides *s) {
+ga_sides ga__sides_of(const ga_product *p) {
+  const size_t least = p->c.m < p->c.n ? p->c.m : p->c.n;
+  const bool is_outer = p->a.n <= GA_BLAS_SIDES && least > p->a.n;
+  const bool by_columns = ga__magnitude(p->c.si) < ga__magnitude(p->c.sj);
+  const bool flip = is_outer ? by_columns : p->c.m < p->c.n;
+  return (ga_sides){.a = flip ? ga__factor_transposed(p->b) : p->a,
+                    .b = flip ? ga__factor_transposed(p->a) : p->b,
+                    .c = flip ? ga__factor_transposed(p->c) : p->c,
+                    .is_outer = is_outer,
+                    .is_flipped = flip};
+}
+
+/* Whether neighbours of a lie along its columns. */
+static bool is_turned(const ga_sides *s) {
+  return ga__magnitude(s->a.si) < ga__magnitude(s->a.sj);
+}
+
+static bool fits(const ga_product *p, const ga_sides *s) {
   const size_t size = gpuarray_get_elsize(ga__dtype_work(p->typecode));
   if (s->is_outer)
-    return s->c.m >= LEAST && s->c.n >= LEAST && s->c.n <= WIDEST;
+    return s->c.m >= LEAST && s->c.n >= LEAST && s->c.n <= GA_WIDEST;
   return s->c.n >= 2 && s->c.n <= GA_BLAS_SIDES && s->c.m >= LEAST && s->a.n >= LEAST &&
          ga__blas_shape(p->context, kind_of(s, 4), p->typecode).local * size <=
              p->context->info.local_memory;
@@ -76,7 +69,7 @@ static bool fits(const ga_product *p, const sides *s) {
  */
 #define MOST_TIMED 10 /* columns, or terms where they are the few */
 
-static bool pays(const ga_product *p, const sides *s) {
+static bool pays(const ga_product *p, const ga_sides *s) {
   const size_t m = s->c.m, k = s->a.n;
   if (p->typecode != GA_FLOAT || atomic_load(&p->context->is_tf32))
     return false;
@@ -93,42 +86,13 @@ static bool pays(const ga_product *p, const sides *s) {
 bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
   if (!is_served(p))
     return false;
-  const sides s = sides_of(p);
+  const ga_sides s = ga__sides_of(p);
   return fits(p, &s) && (!has_vendor || pays(p, &s));
 }
 
-/* ---- few terms ---- */
-
-static void add_scale(ga_args *args, const ga_product *p) {
-  ga__args_real(args, p->typecode, p->alpha[0]);
-  ga__args_real(args, p->typecode, p->beta[0]);
-  ga__args_i32(args, !ga__is_zero(p->beta));
-}
-
-static int run_outer(const ga_product *p, const sides *s) {
-  gpucontext *const ctx = p->context;
-  const enum ga_blas_kind kind = kind_of(s, 1);
-  const ga_blas_shape shape = ga__blas_shape(ctx, kind, p->typecode);
-  size_t lanes = ga__power_above(ga__ceil_div(s->c.n, shape.broad));
-  lanes = lanes < 16 ? 16 : lanes > 128 ? 128 : lanes;
-  const size_t slots = shape.items / lanes;
-  const size_t across = ga__ceil_div(s->c.n, shape.broad * lanes);
-  size_t rows = shape.rows;
-  while (rows > slots && 2 * ga__ceil_div(s->c.m, rows) * across < ctx->info.processors)
-    rows /= 2;
-  gpukernel *kernel;
-  GA_TRY(ga__blas_kernel(&kernel, ctx, kind, p->typecode));
-  ga_args args;
-  args.n = 0;
-  ga__args_factor(&args, &s->c, true);
-  ga__args_factor(&args, &s->a, false);
-  ga__args_factor(&args, &s->b, false);
-  ga__args_numbers(&args, 9,
-                   (ssize_t[]){(ssize_t)s->c.m, (ssize_t)s->c.n, (ssize_t)rows, s->a.si,
-                               s->a.sj, s->b.si, s->b.sj, s->c.si, s->c.sj});
-  add_scale(&args, p);
-  const size_t grid[3] = {ga__ceil_div(s->c.m, rows), across, 1};
-  return ga__product_launch(kernel, &args, grid, lanes, slots);
+bool ga__product_is_mapped(const ga_product *p) {
+  const ga_sides s = ga__sides_of(p);
+  return !ga__product_is_vendors(p) && is_served(p) && s.is_outer && fits(p, &s);
 }
 
 /* ---- few columns ---- */
@@ -160,7 +124,7 @@ static size_t parts_of(const ga_product *p, size_t k, size_t down, size_t busy) 
 /* As was best on an H100: more rows an item where there are many for each processor;
  * more lanes while they have 3 terms each and two groups a processor are not reached.
  */
-static geometry geometry_of(const ga_product *p, const sides *s) {
+static geometry geometry_of(const ga_product *p, const ga_sides *s) {
   const size_t k = s->a.n, m = s->c.m, busy = 2 * (size_t)p->context->info.processors;
   const size_t most = is_turned(s) ? 64 : ITEMS;
   geometry g = {.lanes = FEW_LANES};
@@ -177,7 +141,7 @@ static geometry geometry_of(const ga_product *p, const sides *s) {
 }
 
 /* c, or parts of it, of other factors then. */
-static int sum_terms(const ga_product *p, const sides *s, const geometry *g,
+static int sum_terms(const ga_product *p, const ga_sides *s, const geometry *g,
                      const ga_factor *c) {
   const enum ga_blas_kind kind = kind_of(s, g->tall);
   const ga_product whole = {.typecode = p->typecode, .alpha = {1}};
@@ -192,14 +156,14 @@ static int sum_terms(const ga_product *p, const sides *s, const geometry *g,
                    (ssize_t[]){(ssize_t)c->m, (ssize_t)s->a.n, (ssize_t)g->terms,
                                c->step, s->a.si, s->a.sj, s->b.si, s->b.sj, c->si,
                                c->sj});
-  add_scale(&args, g->parts > 1 ? &whole : p);
+  ga__args_scale(&args, g->parts > 1 ? &whole : p);
   ga__args_i32(&args, is_turned(s));
   const size_t grid[3] = {g->down, g->parts, 1};
   return is_turned(s) ? ga__product_launch(kernel, &args, grid, g->teams, g->lanes)
                       : ga__product_launch(kernel, &args, grid, g->lanes, g->teams);
 }
 
-static int sum_parts(const ga_product *p, const sides *s, const geometry *g,
+static int sum_parts(const ga_product *p, const ga_sides *s, const geometry *g,
                      const ga_factor *parts) {
   const size_t count = parts->m * parts->n;
   gpukernel *kernel;
@@ -211,12 +175,12 @@ static int sum_parts(const ga_product *p, const sides *s, const geometry *g,
   ga__args_numbers(&args, 5,
                    (ssize_t[]){(ssize_t)count, (ssize_t)g->parts, (ssize_t)parts->n,
                                s->c.si, s->c.sj});
-  add_scale(&args, p);
+  ga__args_scale(&args, p);
   return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
                             128, 1);
 }
 
-static int run_columns(const ga_product *p, const sides *s) {
+static int run_columns(const ga_product *p, const ga_sides *s) {
   const geometry g = geometry_of(p, s);
   if (g.parts == 1)
     return sum_terms(p, s, &g, &s->c);
@@ -233,6 +197,6 @@ static int run_columns(const ga_product *p, const sides *s) {
 }
 
 int ga__product_narrow(const ga_product *p) {
-  const sides s = sides_of(p);
-  return s.is_outer ? run_outer(p, &s) : run_columns(p, &s);
+  const ga_sides s = ga__sides_of(p);
+  return s.is_outer ? ga__product_outer(p, &s) : run_columns(p, &s);
 }

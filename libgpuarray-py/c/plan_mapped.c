@@ -1,0 +1,178 @@
+/* A product and the elementwise step that alone reads it, done at once. */
+#include <string.h>
+
+#include "c/array.h"
+#include "c/plan.h"
+#include "c/product_mapped.h"
+
+/* ---- which two steps ---- */
+
+static bool same_conditions(const ga_step *a, const ga_step *b) {
+  if (a->n_when != b->n_when)
+    return false;
+  for (unsigned int i = 0; i < a->n_when; i++)
+    if (a->when[i].value != b->when[i].value || a->when[i].wanted != b->when[i].wanted)
+      return false;
+  return true;
+}
+
+static unsigned int count_reads(const ga_step *s, unsigned int value) {
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    n += s->ins[i] == value;
+  return n;
+}
+
+/* The step that makes a value which is not there, and is a view of one that is; or 0.
+ */
+static unsigned int find_view(const ga_frame *f, const ga_step *reader,
+                              unsigned int value) {
+  const unsigned int maker = f->plan->values[value].maker;
+  if (maker < 2 || f->arrays[value].data != NULL)
+    return 0;
+  const ga_step *s = &f->plan->steps[maker - 1];
+  const bool may_run = s->kind == GA_STEP_DIMSHUFFLE && same_conditions(s, reader) &&
+                       f->arrays[s->ins[0]].data != NULL;
+  return may_run ? maker - 1 : 0;
+}
+
+/* Whether all that the reader needs but `value` is there when `step` is done, views
+ * apart. */
+static bool is_ready(const ga_frame *f, const ga_step *reader, unsigned int value,
+                     unsigned int step) {
+  for (unsigned int i = 0; i < reader->n_in; i++) {
+    const unsigned int given = reader->ins[i];
+    const bool is_there = f->plan->values[given].integer
+                              ? f->plan->values[given].maker <= step
+                              : f->arrays[given].data != NULL;
+    if (given != value && !is_there && find_view(f, reader, given) == 0)
+      return false;
+  }
+  return true;
+}
+
+/* The step that could be done with the product of `step`, or 0. */
+static unsigned int find_reader(const ga_frame *f, unsigned int step) {
+  const GpuPlan *p = f->plan;
+  const ga_step *s = &p->steps[step];
+  if (s->kind != GA_STEP_GEMM || s->alpha != 1.0 || s->beta != 0.0)
+    return 0;
+  const unsigned int value = s->outs[0], last = p->values[value].last_use;
+  if (last <= step || last >= p->n_steps)
+    return 0;
+  for (unsigned int i = step + 1; i < last; i++)
+    if (count_reads(&p->steps[i], value) > 0)
+      return 0;
+  const ga_step *reader = &p->steps[last];
+  const bool fits = reader->kind == GA_STEP_ELEMWISE && reader->n_out == 1 &&
+                    reader->n_in + 1 <= GA_MAPPED_ARGS &&
+                    count_reads(reader, value) == 1 && same_conditions(s, reader) &&
+                    is_ready(f, reader, value, step);
+  return fits ? last : 0;
+}
+
+/* ---- what it computes ---- */
+
+static int describe(ga_product *out, const ga_frame *f, const ga_step *s) {
+  return ga__product_of_gemm(out, s->ta, s->tb, &f->arrays[s->ins[0]],
+                             &f->arrays[s->ins[1]], &f->arrays[s->outs[0]], "gemm");
+}
+
+/* Whether no step from `first` until `last` but this one knows the memory of input `i`
+ * of `last`, nor does another input. */
+static bool may_take_over(const GpuPlan *p, unsigned int first, unsigned int last,
+                          unsigned int i) {
+  const ga_step *reader = &p->steps[last];
+  const unsigned int root = ga__plan_root(p, reader->ins[i]);
+  for (unsigned int k = first; k < last; k++)
+    for (unsigned int j = 0; j < p->steps[k].n_in; j++)
+      if (ga__plan_root(p, p->steps[k].ins[j]) == root)
+        return false;
+  for (unsigned int j = 0; j < reader->n_in; j++)
+    if (j != i && ga__plan_root(p, reader->ins[j]) == root)
+      return false;
+  return true;
+}
+
+/* The result's array: that of an input, or what would be the product's. */
+static int make_result(ga_frame *f, unsigned int step, unsigned int last) {
+  const GpuPlan *p = f->plan;
+  const ga_step *reader = &p->steps[last];
+  const GpuArray *product = &f->arrays[p->steps[step].outs[0]];
+  GpuArray *out = &f->arrays[reader->outs[0]];
+  const int over = reader->inplace[0];
+  if (over >= 0 && may_take_over(p, step, last, (unsigned int)over))
+    return ga__step_result(out, f, reader, 0, 2, product->dimensions);
+  const int typecode = p->values[reader->outs[0]].typecode;
+  if (typecode == product->typecode)
+    return GpuArray_view(out, product);
+  return GpuArray_empty(out, p->context, typecode, 2, product->dimensions, GA_C_ORDER);
+}
+
+static bool is_aligned(const ga_frame *f, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (!f->plan->values[s->ins[i]].integer &&
+        !GpuArray_ISALIGNED(&f->arrays[s->ins[i]]))
+      return false;
+  return true;
+}
+
+/* Whether the reader's result has the product's shape. */
+static bool has_shape(const ga_frame *f, const ga_step *reader,
+                      const GpuArray *product) {
+  unsigned int nd;
+  size_t dims[GA_MAX_NDIM];
+  return ga__step_shape(&nd, dims, f, reader) == GA_NO_ERROR && nd == 2 &&
+         memcmp(dims, product->dimensions, sizeof(size_t[2])) == 0;
+}
+
+/* Takes the views that the reader needs. */
+static int run_views(ga_frame *f, const ga_step *reader) {
+  for (unsigned int i = 0; i < reader->n_in; i++) {
+    const unsigned int view = find_view(f, reader, reader->ins[i]);
+    if (view == 0)
+      continue;
+    GA_TRY(ga__step_run(f, &f->plan->steps[view]));
+    f->done[view] = true;
+  }
+  return GA_NO_ERROR;
+}
+
+static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
+                    unsigned int last) {
+  const ga_step *reader = &f->plan->steps[last];
+  void *args[GA_MAPPED_ARGS];
+  unsigned int made = 1;
+  GA_TRY(make_result(f, step, last));
+  args[0] = &f->arrays[reader->outs[0]];
+  ga__step_inputs(args + 1, f, reader);
+  while (reader->ins[made - 1] != f->plan->steps[step].outs[0])
+    made++;
+  return ga__product_mapped(product, reader->elemwise, made, args);
+}
+
+int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
+  const ga_step *s = &f->plan->steps[step];
+  const unsigned int last = find_reader(f, step);
+  *reader = 0;
+  if (last == 0 || f->plan->context->info.is_cpu)
+    return GA_NO_ERROR;
+  const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
+  GpuArray *out = &f->arrays[s->outs[0]];
+  const bool ta = s->ta != cb_no_trans, tb = s->tb != cb_no_trans;
+  const size_t dims[2] = {a->dimensions[ta], b->dimensions[!tb]};
+  ga_product product;
+  if (a->dimensions[!ta] > GA_BLAS_SIDES)
+    return GA_NO_ERROR;
+  GA_TRY(run_views(f, &f->plan->steps[last]));
+  GA_TRY(GpuArray_empty(out, f->plan->context, a->typecode, 2, dims, GA_C_ORDER));
+  /* What does not fit is told of by the steps themselves. */
+  if (describe(&product, f, s) == GA_NO_ERROR && ga__product_is_mapped(&product) &&
+      has_shape(f, &f->plan->steps[last], out) &&
+      is_aligned(f, &f->plan->steps[last])) {
+    *reader = last;
+    return run_both(f, &product, step, last);
+  }
+  GpuArray_clear(out);
+  return GA_NO_ERROR;
+}
