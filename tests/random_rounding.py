@@ -5,6 +5,7 @@ result moved by a few last digits, up and down: what that changes, another order
 computing may change, too. So does what no rule settles:
 
 - a float that is cast to an integer too small for it, or a nan;
+- the reciprocal of an integer 0;
 - the place of the greatest of what is all nan, as the softmax of a nan is;
 - whether a BLAS skips a factor 0, so that inf * 0 or nan * 0 adds nothing;
 - the sign of a nan, or of a 0, that is computed;
@@ -20,7 +21,7 @@ from gpuarray.compiler.ops.argmax import Argmax
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import LogSoftmax
-from gpuarray.scalars import Scalar
+from gpuarray.scalars import SCALARS, Scalar
 from random_drawing import Values
 
 SMOOTH = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where"}
@@ -79,6 +80,8 @@ class Moved(Values):
         """A result with one of the values that it may have where no rule says which."""
         if isinstance(node.op, Elemwise) and isinstance(node.op.scalar, Cast):
             return self.cast(value, arrays[0])
+        if isinstance(node.op, Elemwise) and node.op.scalar == SCALARS["reciprocal"]:
+            return self.cast(value, 1 / arrays[0].astype(float))
         if isinstance(node.op, Dot):
             return self.product(value, *arrays)
         if isinstance(node.op, Argmax):

@@ -312,6 +312,7 @@ def expand_constant_power(node: Apply) -> Variable | None:
     x ** -2 -> reciprocal(square(x))
     x ** 0.5 -> sqrt(x)   # as NumPy's operator has it; its power differs at -inf
     x ** -0.5 -> x ** -0.5
+    x ** inf -> x ** inf
     x ** 0 -> ones_like(x)
     i ** 3 -> square(i) * i
     """
@@ -324,15 +325,16 @@ def expand_constant_power(node: Apply) -> Variable | None:
         return call("second", base, number(1, out))
     if exponent == 0.5 and is_float(out):
         return call("sqrt", base)
-    if exponent != int(exponent) or abs(exponent) > _LARGEST_POWER:
-        return None
+    if not abs(exponent) <= _LARGEST_POWER or exponent != int(exponent.real):
+        return None  # nan, too
+    exponent = int(exponent.real)
     if exponent < 0 and not is_float(out):
         return None
     if exponent < 0 and out.type.dtype == "float16":  # its squares end at 256
-        return _whole_power(call("reciprocal", base), -int(exponent))
+        return _whole_power(call("reciprocal", base), -exponent)
     if exponent < 0:
-        return call("reciprocal", _whole_power(base, -int(exponent)))
-    return _whole_power(base, int(exponent))
+        return call("reciprocal", _whole_power(base, -exponent))
+    return _whole_power(base, exponent)
 
 
 def _whole_power(base: Variable, exponent: int) -> Variable:

@@ -237,6 +237,15 @@ def test_a_power_becomes_products_in_one_node():
     )
 
 
+@pytest.mark.parametrize("exponent", [np.nan, np.inf, -np.inf, 2j, 3 + 0j, 600, -513])
+def test_powers_of_any_constant(exponent):
+    x = np.array([0.5, 2.0, -1.0, 1.0])
+    a = T.vector("a", "float64")
+    (found,) = run_graph(optimized([a], [a**exponent]), {a: x})
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(found, x**exponent, 1e-9)
+
+
 def test_squares_and_products_of_two_vectors_become_one_node():
     a, b = T.vector("a"), T.vector("b")
     fgraph = optimized([a, b], [a**2 + b**2 + 2 * a * b])
