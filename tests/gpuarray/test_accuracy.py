@@ -7,6 +7,8 @@ brings along, for PoCL, stay within two.
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray.apply import apply_row
+from gpuarray.scalars import SCALARS
 
 OWN = 2.0  # units in the last place
 MOST = {"pow": 16.0}
@@ -99,3 +101,13 @@ def test_functions_are_exact_to_a_few_units(dtype, context):
             if errors[at] > most:
                 wrong[name] = errors[at], [float(one[at]) for one in given]
     assert not wrong
+
+
+@pytest.mark.parametrize("name", ["psi", "tri_gamma"])
+def test_the_gamma_family_near_its_poles(context, name):
+    away = np.array([2e-5, 1e-4, 1.43e-4, 1e-3, 1e-2], "f4")
+    x = np.concatenate([k + away * sign for k in (-7, -2, -1) for sign in (1, -1)])
+    row = SCALARS[name]
+    got = apply_row(row, [gpuarray.asarray(x, context=context)])
+    expected = row.reference(x.astype("f8"))
+    np.testing.assert_allclose(np.asarray(got), expected, 1e-5)

@@ -104,7 +104,7 @@ GA_INLINE {t} ga_psi({t} x) {
     if (x == floor(x))
       return NAN;
     const {t} pi = 3.14159265358979323846264338328{f};
-    sum = -pi / tan(pi * (x - floor(x)));
+    sum = -pi / tan(pi * (x - rint(x)));
     x = 1 - x;
   }
   if (x > 1e30{f})
@@ -128,7 +128,7 @@ GA_INLINE {t} ga_tri_gamma({t} x) {
     if (x == floor(x))
       return NAN;
     const {t} pi = 3.14159265358979323846264338328{f};
-    const {t} s = pi / sin(pi * (x - floor(x)));
+    const {t} s = pi / sin(pi * (x - rint(x)));
     sum = s * s;
     scale = -1;
     x = 1 - x;
