@@ -70,9 +70,9 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
 
 /* The source of a kernel. Its arguments are, each array with its offset, integers in 64
  * bits but for the last, real numbers of the type of the work:
- * GEMM     c, a, b; m, n, k, rows of a tile; strides of a (2), b (2), c (2); steps of
- *          the batch of a, b, c; alpha (2), beta (2); the signs of the imaginary parts
- *          of a and b; whether c is read (int32)
+ * GEMM     c, a, b; m, n, k, rows of a tile, terms of a part if the batch is of those,
+ *          or 0; strides of a (2), b (2), c (2); steps of the batch of a, b, c; alpha
+ * (2), beta (2); the signs of the imaginary parts of a and b; whether c is read (int32)
  * GEMV     y, a, x; m, n, rows of a group; strides of a (2), x, y; alpha, beta, signs,
  *          whether y is read as above
  * PARTS    part, a, x; n, terms of a group; strides of a, x; signs

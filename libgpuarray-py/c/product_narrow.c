@@ -4,6 +4,7 @@
  * tiles would compute much that nobody asked for, and a vendor's library cuts such a
  * product into two kernels or fills few processors. */
 #include "c/dtype.h"
+#include "c/product_parts.h"
 #include "c/product_sides.h"
 
 /* `tall` is how many rows an item has, 1, 2 or 4, if c has few columns. */
@@ -163,35 +164,15 @@ static int sum_terms(const ga_product *p, const ga_sides *s, const geometry *g,
                       : ga__product_launch(kernel, &args, grid, g->lanes, g->teams);
 }
 
-static int sum_parts(const ga_product *p, const ga_sides *s, const geometry *g,
-                     const ga_factor *parts) {
-  const size_t count = parts->m * parts->n;
-  gpukernel *kernel;
-  GA_TRY(ga__blas_kernel(&kernel, p->context, GA_PARTS_SUM, p->typecode));
-  ga_args args;
-  args.n = 0;
-  ga__args_factor(&args, &s->c, true);
-  ga__args_factor(&args, parts, false);
-  ga__args_numbers(&args, 5,
-                   (ssize_t[]){(ssize_t)count, (ssize_t)g->parts, (ssize_t)parts->n,
-                               s->c.si, s->c.sj});
-  ga__args_scale(&args, p);
-  return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
-                            128, 1);
-}
-
 static int run_columns(const ga_product *p, const ga_sides *s) {
   const geometry g = geometry_of(p, s);
+  ga_factor parts;
   if (g.parts == 1)
     return sum_terms(p, s, &g, &s->c);
-  const size_t count = s->c.m * s->c.n;
-  ga_factor parts = {
-      .m = s->c.m, .n = s->c.n, .si = (ssize_t)s->c.n, .sj = 1, .step = (ssize_t)count};
-  GA_TRY(ga__buffer_new(&parts.data, p->context,
-                        g.parts * count * gpuarray_get_elsize(p->typecode)));
+  GA_TRY(ga__parts_new(&parts, p, &s->c, g.parts));
   int status = sum_terms(p, s, &g, &parts);
   if (status == GA_NO_ERROR)
-    status = sum_parts(p, s, &g, &parts);
+    status = ga__parts_sum(p, &s->c, &parts, g.parts);
   gpudata_release(parts.data);
   return status;
 }

@@ -1,6 +1,6 @@
 /* Products by our own kernels: which one, on what grid. */
 #include "c/dtype.h"
-#include "c/product_args.h"
+#include "c/product_parts.h"
 
 /* ---- arguments ---- */
 
@@ -18,6 +18,9 @@ static void add_signs(ga_args *args, int typecode, const ga_factor *a,
 }
 
 /* ---- matrix by matrix ---- */
+
+#define DEPTH 16       /* of every tile: a multiple of it */
+#define LEAST_TERMS 64 /* of a part of a product */
 
 /* Rows of a tile: few enough of them to keep the processors busy where that pays. */
 static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t across,
@@ -77,9 +80,10 @@ static enum ga_blas_kind gemm_kind(const ga_product *p, const ga_factor *a,
   return is_few ? GA_GEMM_SMALL : packed;
 }
 
-/* A part of the batch, since a grid is at most 65535 high. Kernels write neighbours
- * along the second axis of c. */
-static int gemm_part(const ga_product *p, size_t first, size_t count) {
+/* A share of the batch, since a grid is at most 65535 high. Kernels write neighbours
+ * along the second axis of c. Where the batch is of parts of one product, they have
+ * `part` terms each; or else 0. */
+static int gemm_part(const ga_product *p, size_t first, size_t count, size_t part) {
   const bool flip =
       p->c.n == 1 || (p->c.m > 1 && ga__magnitude(p->c.si) < ga__magnitude(p->c.sj));
   ga_factor a = flip ? ga__factor_transposed(p->b) : p->a;
@@ -106,10 +110,10 @@ static int gemm_part(const ga_product *p, size_t first, size_t count) {
   ga__args_factor(&args, &c, true);
   ga__args_factor(&args, &a, false);
   ga__args_factor(&args, &b, false);
-  ga__args_numbers(&args, 13,
+  ga__args_numbers(&args, 14,
                    (ssize_t[]){(ssize_t)c.m, (ssize_t)c.n, (ssize_t)terms,
-                               (ssize_t)rows, a.si, a.sj, b.si, b.sj, c.si, c.sj,
-                               a.step, b.step, c.step});
+                               (ssize_t)rows, (ssize_t)part, a.si, a.sj, b.si, b.sj,
+                               c.si, c.sj, a.step, b.step, c.step});
   add_scales(&args, p);
   add_signs(&args, p->typecode, &a, &b);
   ga__args_i32(&args, !ga__is_zero(p->beta));
@@ -117,11 +121,46 @@ static int gemm_part(const ga_product *p, size_t first, size_t count) {
   return ga__product_launch(kernel, &args, grid, shape.items, 1);
 }
 
+/* Terms of each part, so that two groups or so come to each processor; 0 where tiles of
+ * c alone are as many, or a part would have few terms. */
+static size_t terms_of_part(const ga_product *p) {
+  const size_t busy = 2 * (size_t)p->context->info.processors, k = p->a.n;
+  const bool has_parts = !p->context->info.is_cpu && p->batch == 1 &&
+                         !ga__is_zero(p->alpha) && p->typecode != GA_CFLOAT &&
+                         p->typecode != GA_CDOUBLE &&
+                         ga__dtype_work(p->typecode) == p->typecode;
+  if (!has_parts || k < 2 * LEAST_TERMS)
+    return 0;
+  const size_t tiles = tiles_of(p, &p->a, &p->b, GA_GEMM_SMALL);
+  const size_t wanted = busy / tiles, most = k / LEAST_TERMS;
+  const size_t parts = wanted < most ? wanted : most;
+  return parts < 2 ? 0 : ga__ceil_div(ga__ceil_div(k, parts), DEPTH) * DEPTH;
+}
+
+/* The product in parts, as a batch whose operands lie along the terms. */
+static int gemm_in_parts(const ga_product *p, size_t terms) {
+  const size_t n = ga__ceil_div(p->a.n, terms);
+  ga_product parts = *p;
+  GA_TRY(ga__parts_new(&parts.c, p, &p->c, n));
+  parts.batch = n;
+  parts.alpha[0] = 1;
+  parts.beta[0] = 0;
+  parts.a.step = (ssize_t)terms * p->a.sj;
+  parts.b.step = (ssize_t)terms * p->b.si;
+  int status = gemm_part(&parts, 0, n, terms);
+  if (status == GA_NO_ERROR)
+    status = ga__parts_sum(p, &p->c, &parts.c, n);
+  gpudata_release(parts.c.data);
+  return status;
+}
+
 static int own_gemm(const ga_product *p) {
-  const size_t most = 65535;
+  const size_t most = 65535, terms = terms_of_part(p);
+  if (terms > 0)
+    return gemm_in_parts(p, terms);
   for (size_t first = 0; first < p->batch; first += most) {
     const size_t left = p->batch - first;
-    GA_TRY(gemm_part(p, first, left < most ? left : most));
+    GA_TRY(gemm_part(p, first, left < most ? left : most, 0));
   }
   return GA_NO_ERROR;
 }

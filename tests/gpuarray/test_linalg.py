@@ -222,6 +222,15 @@ def test_small_narrow_sides(context, shape):
     check_narrow(context, np.dtype("float32"), shape, ways)
 
 
+# GPUs sum these in parts: whole ones and not, from packs and not.
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("shape", [(60, 70, 304), (33, 40, 129)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_many_terms_of_few_results(context, dtype, shape):
+    ways = [("c_order", "fortran_order", "c_order"), ("gaps", "backwards", "steps")]
+    check_narrow(context, known(context, dtype), shape, ways)
+
+
 @pytest.mark.parametrize("m", [4000, 9000])
 def test_many_rows_of_few_columns(context, m):
     """Rows from which a GPU's item has several."""

@@ -1,0 +1,27 @@
+/* The parts of products, and their sums. */
+#include "c/product_parts.h"
+
+int ga__parts_new(ga_factor *parts, const ga_product *p, const ga_factor *c, size_t n) {
+  const size_t count = c->m * c->n;
+  *parts = (ga_factor){
+      .m = c->m, .n = c->n, .si = (ssize_t)c->n, .sj = 1, .step = (ssize_t)count};
+  return ga__buffer_new(&parts->data, p->context,
+                        n * count * gpuarray_get_elsize(p->typecode));
+}
+
+int ga__parts_sum(const ga_product *p, const ga_factor *c, const ga_factor *parts,
+                  size_t n) {
+  const size_t count = parts->m * parts->n;
+  gpukernel *kernel;
+  GA_TRY(ga__blas_kernel(&kernel, p->context, GA_PARTS_SUM, p->typecode));
+  ga_args args;
+  args.n = 0;
+  ga__args_factor(&args, c, true);
+  ga__args_factor(&args, parts, false);
+  ga__args_numbers(
+      &args, 5,
+      (ssize_t[]){(ssize_t)count, (ssize_t)n, (ssize_t)parts->n, c->si, c->sj});
+  ga__args_scale(&args, p);
+  return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
+                            128, 1);
+}
