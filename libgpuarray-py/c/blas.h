@@ -39,6 +39,9 @@ int ga__product(const ga_product *p, int nocopy);
 /* Whether the vendor's library adds this product's bias on its way, and gains by it. */
 bool ga__product_fuses(const ga_product *p);
 
+/* Whether the vendor's library reads the operands as they lie, and is preferred. */
+bool ga__product_is_vendored(const ga_product *p);
+
 /* Whether one side of the product is so narrow that kernels made for that are faster
  * than tiles, or, with `has_vendor`, than the vendor's library. */
 bool ga__product_is_narrow(const ga_product *p, bool has_vendor);

@@ -231,26 +231,38 @@ static void add_gemm(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
                       "#undef BL_B_MODE\n");
 }
 
-/* What a product of few terms stores: c, or what an expression makes of it. */
-static void add_outer(ga_strbuf *out, const ga_elem_spec *spec) {
+/* Kernels of which each sum can be for an expression instead of c. */
+typedef struct open_text {
+  const char *head, *begin, *sum, *end;
+} open_text;
+
+static const open_text outer_text = {ga__blas_outer_head, ga__blas_outer_begin,
+                                     "acc[v]", ga__blas_outer_end};
+static const open_text parts_text = {ga__blas_parts_head, ga__blas_parts_begin,
+                                     "sum[0]", ga__blas_parts_end};
+
+/* `spec`: the expression; NULL for c. */
+static void add_open(ga_strbuf *out, const open_text *text, const ga_elem_spec *spec) {
   static const char place[] = "ga_i_@[ga_i_x0 * ga_i_t@_0 + ga_i_x1 * ga_i_t@_1]";
   unsigned int made = 0;
-  ga__strbuf_add(out, ga__blas_outer_head);
+  ga__strbuf_add(out, text->head);
   if (spec == NULL) {
-    ga__strbuf_add(out, ga__blas_outer_given);
-    ga__strbuf_add(out, ga__blas_outer_begin);
-    ga__strbuf_add(out, ga__blas_outer_stored);
+    ga__strbuf_add(out, ga__blas_alone);
+    ga__strbuf_add(out, text->begin);
+    ga__strbuf_addf(out, "        BL_FINISH(c[ga_i_x0 * ci + ga_i_x1 * cj], %s)\n",
+                    text->sum);
   } else {
     while (!(spec->made >> made & 1))
       made++;
     ga__elem_add_parameters(out, spec, 2, "ga_ssize", "");
     ga__elem_add_pointers(out, spec, 0);
-    ga__strbuf_add(out, ga__blas_outer_begin);
-    ga__strbuf_addf(out, "        const BL_T ga_i_s%u = acc[v];\n        {\n", made);
+    ga__strbuf_add(out, text->begin);
+    ga__strbuf_addf(out, "        const BL_T ga_i_s%u = %s;\n        {\n", made,
+                    text->sum);
     ga__elem_add_body(out, spec, 0, "          ", place, place);
     ga__strbuf_add(out, "        }\n");
   }
-  ga__strbuf_add(out, ga__blas_outer_end);
+  ga__strbuf_add(out, text->end);
 }
 
 static void add_side(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s,
@@ -264,7 +276,7 @@ static void add_side(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s,
                   s.columns, s.items, s.tall, s.rows, s.broad, s.depth, s.fold,
                   s.local);
   if ((int)kind >= GA_OUTER) {
-    add_outer(out, spec);
+    add_open(out, &outer_text, spec);
   } else {
     ga__strbuf_add(out, ga__blas_narrow);
     ga__strbuf_add(out, ga__blas_narrow_fold);
@@ -313,7 +325,7 @@ static const char tail[] =
     "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STRIP\n#undef BL_WIDE\n"
     "#undef BL_WAIT\n#undef BL_UNROLL\n";
 
-/* All but the line with the kernel's name. `spec` is what an OUTER's sums are for. */
+/* All but the line with the kernel's name. `spec` is what sums are for, or NULL. */
 static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
                      int typecode, const ga_elem_spec *spec) {
   const ga_blas_shape s = ga__blas_shape(ctx, kind, typecode);
@@ -330,10 +342,10 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
     ga__strbuf_add(out, gemv_text(ctx, kind, s.lanes));
   } else if ((int)kind >= GA_NARROW) {
     add_side(out, kind, s, spec);
+  } else if (kind == GA_PARTS_SUM) {
+    add_open(out, &parts_text, spec);
   } else {
-    ga__strbuf_add(out, kind == GA_DOT_PARTS   ? ga__blas_dot_parts
-                        : kind == GA_PARTS_SUM ? ga__blas_parts_sum
-                                               : ga__blas_dot_sum);
+    ga__strbuf_add(out, kind == GA_DOT_PARTS ? ga__blas_dot_parts : ga__blas_dot_sum);
   }
   ga__strbuf_add(out, tail);
 }

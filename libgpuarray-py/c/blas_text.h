@@ -10,9 +10,9 @@ extern const char ga__blas_dot_parts[], ga__blas_dot_sum[];
 extern const char ga__blas_gemm_gpu_words[], ga__blas_gemm_gpu[];
 extern const char ga__blas_rows_gpu[], ga__blas_columns_gpu[], ga__blas_columns_wide[];
 extern const char ga__blas_narrow[], ga__blas_narrow_fold[];
-extern const char ga__blas_outer_head[], ga__blas_outer_given[];
-extern const char ga__blas_outer_begin[], ga__blas_outer_stored[], ga__blas_outer_end[];
-extern const char ga__blas_parts_sum[];
+extern const char ga__blas_alone[];
+extern const char ga__blas_outer_head[], ga__blas_outer_begin[], ga__blas_outer_end[];
+extern const char ga__blas_parts_head[], ga__blas_parts_begin[], ga__blas_parts_end[];
 extern const char ga__blas_gemm_cpu_pack[], ga__blas_gemm_cpu[];
 extern const char ga__blas_rows_loops[], ga__blas_rows_lanes[], ga__blas_columns_cpu[];
 

@@ -133,8 +133,8 @@ const char ga__blas_outer_head[] =
     "    GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,\n"
     "    GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off, ga_ssize m, ga_ssize n,\n"
     "    ga_ssize rows, ga_ssize ai, ga_ssize ak, ga_ssize bk, ga_ssize bj";
-/* What the kernel of a product alone is given besides. */
-const char ga__blas_outer_given[] =
+/* What the kernel of a product alone is given besides, and what it does with a sum. */
+const char ga__blas_alone[] =
     ", GLOBAL_MEM BL_S *c, ga_size c_off, ga_ssize ci, ga_ssize cj,\n"
     "    BL_R alpha, BL_R beta, ga_int reads_c) {\n"
     "  c = BL_AT(BL_S, c, c_off);\n";
@@ -173,30 +173,28 @@ const char ga__blas_outer_begin[] =
     "    BL_UNROLL for (int v = 0; v < BL_COLUMNS; v++)\n"
     "      if (left + v * lanes < n) {\n"
     "        const ga_ssize ga_i_x0 = top + i, ga_i_x1 = left + v * lanes;\n";
-const char ga__blas_outer_stored[] =
-    "        BL_FINISH(c[ga_i_x0 * ci + ga_i_x1 * cj], acc[v])\n";
 const char ga__blas_outer_end[] = "      }\n"
                                   "  }\n"
                                   "}\n";
 
-/* An item sums the parts of one element of c, which has n columns. */
-const char ga__blas_parts_sum[] =
+/* An item sums the parts of one element of c, which has n columns: that at ga_i_x0,
+ * ga_i_x1 is sum[0]. */
+const char ga__blas_parts_head[] =
     "KERNEL void BL_NAME(\n"
-    "    GLOBAL_MEM BL_S *c, ga_size c_off, GLOBAL_MEM const BL_T *GA_RESTRICT part,\n"
-    "    ga_size part_off, ga_ssize count, ga_ssize parts, ga_ssize n, ga_ssize ci,\n"
-    "    ga_ssize cj, BL_R alpha, BL_R beta, ga_int reads_c) {\n"
+    "    GLOBAL_MEM const BL_T *GA_RESTRICT part, ga_size part_off, ga_ssize count,\n"
+    "    ga_ssize parts, ga_ssize n";
+const char ga__blas_parts_begin[] =
     "  const ga_uint x = (ga_uint)(GID_0 * LDIM_0 + LID_0);\n"
     "  BL_T sum[4];\n"
-    "  c = BL_AT(BL_S, c, c_off);\n"
     "  part = BL_AT(const BL_T, part, part_off) + x;\n"
     "  if (x < count) {\n"
+    "    const ga_ssize ga_i_x0 = x / (ga_uint)n, ga_i_x1 = x % (ga_uint)n;\n"
     "    BL_UNROLL for (int v = 0; v < 4; v++) BL_ZERO(sum[v]);\n"
     "    for (ga_ssize s = 0; s < parts; s += 4)\n"
     "      BL_UNROLL for (int v = 0; v < 4; v++)\n"
     "        if (s + v < parts) BL_ADD(sum[v], part[(s + v) * count]);\n"
     "    BL_ADD(sum[0], sum[1]);\n"
     "    BL_ADD(sum[2], sum[3]);\n"
-    "    BL_ADD(sum[0], sum[2]);\n"
-    "    BL_FINISH(c[x / (ga_uint)n * ci + x % (ga_uint)n * cj], sum[0])\n"
-    "  }\n"
-    "}\n";
+    "    BL_ADD(sum[0], sum[2]);\n";
+const char ga__blas_parts_end[] = "  }\n"
+                                  "}\n";

@@ -1,6 +1,4 @@
 /* A product and the elementwise step that alone reads it, done at once. */
-#include <string.h>
-
 #include "c/array.h"
 #include "c/plan.h"
 #include "c/product_mapped.h"
@@ -73,9 +71,24 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
 
 /* ---- what it computes ---- */
 
-static int describe(ga_product *out, const ga_frame *f, const ga_step *s) {
-  return ga__product_of_gemm(out, s->ta, s->tb, &f->arrays[s->ins[0]],
-                             &f->arrays[s->ins[1]], &f->arrays[s->outs[0]], "gemm");
+/* The product, whose result has no memory; false where its shapes do not fit. */
+static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
+                     size_t dims[2]) {
+  const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
+  const bool ta = s->ta != cb_no_trans, tb = s->tb != cb_no_trans;
+  const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
+  dims[0] = a->dimensions[ta];
+  dims[1] = b->dimensions[!tb];
+  const GpuArray c = {.data = a->data,
+                      .dimensions = {dims[0], dims[1]},
+                      .strides = {(ssize_t)dims[1] * itemsize, itemsize},
+                      .nd = 2,
+                      .flags = GA_C_CONTIGUOUS | GA_ALIGNED | GA_WRITEABLE,
+                      .typecode = a->typecode};
+  if (ga__product_of_gemm(out, s->ta, s->tb, a, b, &c, "gemm") != GA_NO_ERROR)
+    return false;
+  out->c.data = NULL;
+  return true;
 }
 
 /* Whether no step from `first` until `last` but this one knows the memory of input `i`
@@ -94,36 +107,43 @@ static bool may_take_over(const GpuPlan *p, unsigned int first, unsigned int las
   return true;
 }
 
-/* The result's array: that of an input, or what would be the product's. */
-static int make_result(ga_frame *f, unsigned int step, unsigned int last) {
+/* The result's array: that of an input, or a new one. */
+static int make_result(ga_frame *f, unsigned int step, unsigned int last,
+                       const size_t dims[2]) {
   const GpuPlan *p = f->plan;
   const ga_step *reader = &p->steps[last];
-  const GpuArray *product = &f->arrays[p->steps[step].outs[0]];
   GpuArray *out = &f->arrays[reader->outs[0]];
   const int over = reader->inplace[0];
-  if (over >= 0 && may_take_over(p, step, last, (unsigned int)over))
-    return ga__step_result(out, f, reader, 0, 2, product->dimensions);
+  if (over >= 0 && reader->ins[over] != p->steps[step].outs[0] &&
+      may_take_over(p, step, last, (unsigned int)over))
+    return ga__step_result(out, f, reader, 0, 2, dims);
   const int typecode = p->values[reader->outs[0]].typecode;
-  if (typecode == product->typecode)
-    return GpuArray_view(out, product);
-  return GpuArray_empty(out, p->context, typecode, 2, product->dimensions, GA_C_ORDER);
+  return GpuArray_empty(out, p->context, typecode, 2, dims, GA_C_ORDER);
 }
 
-static bool is_aligned(const ga_frame *f, const ga_step *s) {
-  for (unsigned int i = 0; i < s->n_in; i++)
-    if (!f->plan->values[s->ins[i]].integer &&
-        !GpuArray_ISALIGNED(&f->arrays[s->ins[i]]))
+/* Whether an input of the reader broadcasts to `dims` along axes that may stretch, and
+ * is aligned. */
+static bool broadcasts(const GpuArray *a, unsigned int stretch, const size_t dims[2]) {
+  for (unsigned int k = 0; k < a->nd && k < 2; k++) {
+    const bool may_stretch = a->dimensions[k] == 1 && (stretch >> k & 1u);
+    if (a->dimensions[k] != dims[2 - a->nd + k] && !may_stretch)
       return false;
-  return true;
+  }
+  return GpuArray_ISALIGNED(a);
 }
 
 /* Whether the reader's result has the product's shape. */
-static bool has_shape(const ga_frame *f, const ga_step *reader,
-                      const GpuArray *product) {
-  unsigned int nd;
-  size_t dims[GA_MAX_NDIM];
-  return ga__step_shape(&nd, dims, f, reader) == GA_NO_ERROR && nd == 2 &&
-         memcmp(dims, product->dimensions, sizeof(size_t[2])) == 0;
+static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int value,
+                      const size_t dims[2]) {
+  for (unsigned int i = 0; i < reader->n_in; i++) {
+    const unsigned int given = reader->ins[i];
+    if (given == value || f->plan->values[given].integer)
+      continue;
+    const GpuArray *a = &f->arrays[given];
+    if (a->nd > 2 || !broadcasts(a, reader->stretch[i], dims))
+      return false;
+  }
+  return true;
 }
 
 /* Takes the views that the reader needs. */
@@ -139,40 +159,31 @@ static int run_views(ga_frame *f, const ga_step *reader) {
 }
 
 static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
-                    unsigned int last) {
+                    unsigned int last, const size_t dims[2]) {
   const ga_step *reader = &f->plan->steps[last];
   void *args[GA_MAPPED_ARGS];
-  unsigned int made = 1;
-  GA_TRY(make_result(f, step, last));
+  ga_mapping map = {.ge = reader->elemwise, .made = 1, .values = args};
+  GA_TRY(make_result(f, step, last, dims));
   args[0] = &f->arrays[reader->outs[0]];
   ga__step_inputs(args + 1, f, reader);
-  while (reader->ins[made - 1] != f->plan->steps[step].outs[0])
-    made++;
-  return ga__product_mapped(product, reader->elemwise, made, args);
+  while (reader->ins[map.made - 1] != f->plan->steps[step].outs[0])
+    map.made++;
+  return ga__product_mapped(product, &map);
 }
 
 int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
   const ga_step *s = &f->plan->steps[step];
   const unsigned int last = find_reader(f, step);
-  *reader = 0;
-  if (last == 0 || f->plan->context->info.is_cpu)
-    return GA_NO_ERROR;
-  const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
-  GpuArray *out = &f->arrays[s->outs[0]];
-  const bool ta = s->ta != cb_no_trans, tb = s->tb != cb_no_trans;
-  const size_t dims[2] = {a->dimensions[ta], b->dimensions[!tb]};
   ga_product product;
-  if (a->dimensions[!ta] > GA_BLAS_SIDES)
+  size_t dims[2];
+  *reader = 0;
+  /* What does not fit is told of by the steps themselves. */
+  if (last == 0 || f->plan->context->info.is_cpu || !describe(&product, f, s, dims) ||
+      !ga__product_is_mapped(&product))
     return GA_NO_ERROR;
   GA_TRY(run_views(f, &f->plan->steps[last]));
-  GA_TRY(GpuArray_empty(out, f->plan->context, a->typecode, 2, dims, GA_C_ORDER));
-  /* What does not fit is told of by the steps themselves. */
-  if (describe(&product, f, s) == GA_NO_ERROR && ga__product_is_mapped(&product) &&
-      has_shape(f, &f->plan->steps[last], out) &&
-      is_aligned(f, &f->plan->steps[last])) {
-    *reader = last;
-    return run_both(f, &product, step, last);
-  }
-  GpuArray_clear(out);
-  return GA_NO_ERROR;
+  if (!has_shape(f, &f->plan->steps[last], s->outs[0], dims))
+    return GA_NO_ERROR;
+  *reader = last;
+  return run_both(f, &product, step, last, dims);
 }

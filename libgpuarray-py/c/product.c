@@ -249,6 +249,12 @@ int ga__product(const ga_product *given, int nocopy) {
   return status;
 }
 
+bool ga__product_is_vendored(const ga_product *p) {
+  const ga_blas *blas = ga__context_blas(p->context);
+  ga_blas_call call;
+  return blas != NULL && describe_call(&call, p) == 0 && is_chosen(p, blas, &call);
+}
+
 bool ga__product_fuses(const ga_product *p) {
   const ga_blas *blas = p->a.n > 0 ? ga__context_blas(p->context) : NULL;
   ga_blas_call call;

@@ -51,6 +51,14 @@ static inline void ga__args_scale(ga_args *args, const ga_product *p) {
   ga__args_i32(args, !ga__is_zero(p->beta));
 }
 
+/* c with its strides, and the scale: what the kernel of a product alone is given. */
+static inline void ga__args_stored(ga_args *args, const ga_product *p,
+                                   const ga_factor *c) {
+  ga__args_factor(args, c, true);
+  ga__args_numbers(args, 2, (ssize_t[]){c->si, c->sj});
+  ga__args_scale(args, p);
+}
+
 static inline int ga__product_launch(gpukernel *kernel, const ga_args *args,
                                      const size_t grid[3], size_t x, size_t y) {
   const ga_launch geometry = {.nd = 3,

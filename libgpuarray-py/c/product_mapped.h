@@ -1,17 +1,30 @@
-/* A product whose elements are read by an expression, and by nothing else. */
+/* Products whose elements are read by an expression, and by nothing else. */
 #ifndef GA_C_PRODUCT_MAPPED_H
 #define GA_C_PRODUCT_MAPPED_H
 
-#include "c/blas.h"
 #include "c/elemwise_run.h"
+#include "c/product_args.h"
 
-/* One launch of a product that ga__product_is_mapped says yes to, by an expression of
- * at most GA_MAPPED_ARGS arguments whose input `made` is the product, alpha 1 and beta
- * 0; `values` has all but that one. Arrays are aligned and broadcast to the product's
+/* An expression of at most GA_MAPPED_ARGS arguments whose input `made` is the product;
+ * `values` has all but that one. Arrays are aligned and broadcast to the product's
  * shape, which the outputs have; none of them overlaps what is multiplied, and an input
  * that overlaps an output is that array. */
-int ga__product_mapped(const ga_product *p, const GpuElemwise *ge, unsigned int made,
-                       void *const *values);
+typedef struct ga_mapping {
+  const GpuElemwise *ge;
+  unsigned int made;
+  void *const *values;
+} ga_mapping;
 #define GA_MAPPED_ARGS 16
+
+/* A product that ga__product_is_mapped says yes to, with what is computed of it; alpha
+ * is 1 and beta 0, and c has no data. */
+int ga__product_mapped(const ga_product *p, const ga_mapping *map);
+
+/* The kernel of a kind for this: see ga__blas_mapped_source. */
+int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
+                      const ga_mapping *map);
+/* What the kernel is given after what is multiplied. `is_flipped`: the product is the
+ * transposed one. */
+void ga__mapped_args(ga_args *args, const ga_mapping *map, bool is_flipped);
 
 #endif

@@ -93,7 +93,11 @@ bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
 
 bool ga__product_is_mapped(const ga_product *p) {
   const ga_sides s = ga__sides_of(p);
-  return !ga__product_is_vendors(p) && is_served(p) && s.is_outer && fits(p, &s);
+  if (ga__product_is_vendors(p) || !is_served(p))
+    return false;
+  if (fits(p, &s))
+    return s.is_outer;
+  return ga__product_terms(p) > 0 && !ga__product_is_vendored(p);
 }
 
 /* ---- few columns ---- */
@@ -172,12 +176,12 @@ static int run_columns(const ga_product *p, const ga_sides *s) {
   GA_TRY(ga__parts_new(&parts, p, &s->c, g.parts));
   int status = sum_terms(p, s, &g, &parts);
   if (status == GA_NO_ERROR)
-    status = ga__parts_sum(p, &s->c, &parts, g.parts);
+    status = ga__parts_sum(p, &s->c, &parts, g.parts, NULL);
   gpudata_release(parts.data);
   return status;
 }
 
 int ga__product_narrow(const ga_product *p) {
   const ga_sides s = ga__sides_of(p);
-  return s.is_outer ? ga__product_outer(p, &s) : run_columns(p, &s);
+  return s.is_outer ? ga__product_outer(p, &s, NULL) : run_columns(p, &s);
 }

@@ -121,9 +121,9 @@ static int gemm_part(const ga_product *p, size_t first, size_t count, size_t par
   return ga__product_launch(kernel, &args, grid, shape.items, 1);
 }
 
-/* Terms of each part, so that two groups or so come to each processor; 0 where tiles of
- * c alone are as many, or a part would have few terms. */
-static size_t terms_of_part(const ga_product *p) {
+/* Parts are so many that two groups or so come to each processor, unless tiles of c
+ * alone are as many, or a part would have few terms. */
+size_t ga__product_terms(const ga_product *p) {
   const size_t busy = 2 * (size_t)p->context->info.processors, k = p->a.n;
   const bool has_parts = !p->context->info.is_cpu && p->batch == 1 &&
                          !ga__is_zero(p->alpha) && p->typecode != GA_CFLOAT &&
@@ -138,7 +138,7 @@ static size_t terms_of_part(const ga_product *p) {
 }
 
 /* The product in parts, as a batch whose operands lie along the terms. */
-static int gemm_in_parts(const ga_product *p, size_t terms) {
+int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *map) {
   const size_t n = ga__ceil_div(p->a.n, terms);
   ga_product parts = *p;
   GA_TRY(ga__parts_new(&parts.c, p, &p->c, n));
@@ -149,15 +149,15 @@ static int gemm_in_parts(const ga_product *p, size_t terms) {
   parts.b.step = (ssize_t)terms * p->b.si;
   int status = gemm_part(&parts, 0, n, terms);
   if (status == GA_NO_ERROR)
-    status = ga__parts_sum(p, &p->c, &parts.c, n);
+    status = ga__parts_sum(p, &p->c, &parts.c, n, map);
   gpudata_release(parts.c.data);
   return status;
 }
 
 static int own_gemm(const ga_product *p) {
-  const size_t most = 65535, terms = terms_of_part(p);
+  const size_t most = 65535, terms = ga__product_terms(p);
   if (terms > 0)
-    return gemm_in_parts(p, terms);
+    return ga__product_in_parts(p, terms, NULL);
   for (size_t first = 0; first < p->batch; first += most) {
     const size_t left = p->batch - first;
     GA_TRY(gemm_part(p, first, left < most ? left : most, 0));

@@ -10,18 +10,20 @@ int ga__parts_new(ga_factor *parts, const ga_product *p, const ga_factor *c, siz
 }
 
 int ga__parts_sum(const ga_product *p, const ga_factor *c, const ga_factor *parts,
-                  size_t n) {
+                  size_t n, const ga_mapping *map) {
   const size_t count = parts->m * parts->n;
   gpukernel *kernel;
-  GA_TRY(ga__blas_kernel(&kernel, p->context, GA_PARTS_SUM, p->typecode));
+  GA_TRY(map == NULL ? ga__blas_kernel(&kernel, p->context, GA_PARTS_SUM, p->typecode)
+                     : ga__mapped_kernel(&kernel, p, GA_PARTS_SUM, map));
   ga_args args;
   args.n = 0;
-  ga__args_factor(&args, c, true);
   ga__args_factor(&args, parts, false);
-  ga__args_numbers(
-      &args, 5,
-      (ssize_t[]){(ssize_t)count, (ssize_t)n, (ssize_t)parts->n, c->si, c->sj});
-  ga__args_scale(&args, p);
+  ga__args_numbers(&args, 3,
+                   (ssize_t[]){(ssize_t)count, (ssize_t)n, (ssize_t)parts->n});
+  if (map == NULL)
+    ga__args_stored(&args, p, c);
+  else
+    ga__mapped_args(&args, map, false);
   return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
                             128, 1);
 }

@@ -3,14 +3,22 @@
 #ifndef GA_C_PRODUCT_PARTS_H
 #define GA_C_PRODUCT_PARTS_H
 
-#include "c/product_args.h"
+#include "c/product_mapped.h"
 
 /* Memory for `n` parts of c, one after the other in C order; the caller releases
  * parts->data. Their type is c's, which must be that of the work. */
 int ga__parts_new(ga_factor *parts, const ga_product *p, const ga_factor *c, size_t n);
 
-/* c = alpha (the sum of its parts) + beta c, of real types. */
+/* c = alpha (the sum of its parts) + beta c, of real types; or, with `map`, what is
+ * computed of the sum. */
 int ga__parts_sum(const ga_product *p, const ga_factor *c, const ga_factor *parts,
-                  size_t n);
+                  size_t n, const ga_mapping *map);
+
+/* How many terms a part of a product of matrices has, of which there are so many that
+ * they keep a GPU busy; 0 where it is better done at once. */
+size_t ga__product_terms(const ga_product *p);
+
+/* The product in parts of so many terms; `map` is NULL or as above. */
+int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *map);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef GA_C_PRODUCT_SIDES_H
 #define GA_C_PRODUCT_SIDES_H
 
-#include "c/product_args.h"
+#include "c/product_mapped.h"
 
 /* The product so turned that c has few columns, or, where the terms are few, that
  * neighbours of c lie along its rows. */
@@ -17,7 +17,7 @@ ga_sides ga__sides_of(const ga_product *p);
 
 #define GA_WIDEST ((size_t)1 << 23) /* columns: a grid is at most 65535 high */
 
-/* The product of few terms. */
-int ga__product_outer(const ga_product *p, const ga_sides *s);
+/* The product of few terms; `map`: with what is computed of it, or NULL. */
+int ga__product_outer(const ga_product *p, const ga_sides *s, const ga_mapping *map);
 
 #endif

@@ -1,0 +1,41 @@
+/* Products with what is computed of each of their elements. */
+#include "c/elemwise_launch.h"
+#include "c/product_parts.h"
+#include "c/product_sides.h"
+
+int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
+                      const ga_mapping *map) {
+  ga_elem_spec spec = map->ge->spec;
+  ga_source source = {0};
+  spec.made = (uint64_t)1 << map->made;
+  GA_TRY(ga__blas_mapped_source(&source, p->context, kind, p->typecode, &spec));
+  int status = ga__kernel_get(out, p->context, &source);
+  ga__strbuf_clear(&source.body);
+  return status;
+}
+
+/* An array with the strides of its two axes; it may lack the first and be repeated. */
+static void add_array(ga_args *args, const GpuElemwise *ge, unsigned int i,
+                      const GpuArray *a, bool is_flipped) {
+  const ssize_t size = (ssize_t)GpuArray_ITEMSIZE(a);
+  ssize_t strides[2] = {0, 0};
+  for (unsigned int k = 0; k < a->nd; k++)
+    if (a->dimensions[k] != 1)
+      strides[2 - a->nd + k] = a->strides[k] / size;
+  ga__launch_add_buffer(args, ge, i, a->data, a->offset);
+  ga__args_numbers(args, 2, (ssize_t[]){strides[is_flipped], strides[!is_flipped]});
+}
+
+void ga__mapped_args(ga_args *args, const ga_mapping *map, bool is_flipped) {
+  for (unsigned int i = 0; i < map->ge->n; i++)
+    if (ga__elemwise_is_scalar(map->ge, i))
+      ga__launch_add_scalar(args, map->ge, i, map->values[i]);
+    else if (i != map->made)
+      add_array(args, map->ge, i, map->values[i], is_flipped);
+}
+
+int ga__product_mapped(const ga_product *p, const ga_mapping *map) {
+  const ga_sides s = ga__sides_of(p);
+  return s.is_outer ? ga__product_outer(p, &s, map)
+                    : ga__product_in_parts(p, ga__product_terms(p), map);
+}
