@@ -2,6 +2,7 @@
 
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.compiling import Maker
+from gpuarray.compiler.function.evaluating import evaluate
 from gpuarray.compiler.function.givens import clone
 from gpuarray.compiler.function.interface import In, Out, Param
 from gpuarray.compiler.function.make import function, function_dump
@@ -23,6 +24,7 @@ __all__ = [
     "Param",
     "SavedFunction",
     "clone",
+    "evaluate",
     "function",
     "function_dump",
     "get_default_mode",

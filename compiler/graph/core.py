@@ -152,6 +152,14 @@ class Variable(Operators):
 
     __repr__ = __str__
 
+    def get_parents(self) -> list[Apply]:
+        """The node that computes the variable, in a list; none of an input."""
+        return [] if self.owner is None else [self.owner]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not the functions that `eval` has compiled."""
+        return {k: value for k, value in vars(self).items() if k != "_functions"}
+
     def clone(self, name: str | None = None) -> Variable:
         """A fresh variable of the same type, name and tag, with no owner."""
         copy = Variable(self.type, name=self.name if name is None else name)

@@ -28,6 +28,7 @@ from gpuarray.compiler.ops import (
     scanning,
     shape,
     sorting,
+    special,
     transfer,
 )
 from gpuarray.compiler.ops.elemwise import Elemwise
@@ -183,6 +184,19 @@ class Operators:
     def nonzero_values(self) -> Variable:
         """The elements that are not zero, as a vector."""
         return picking.nonzero_values(self)
+
+    def round(self, mode: str | None = None) -> Variable:
+        """The nearest integers, as floats: `T.round`."""
+        return special.round(self, mode)
+
+    def __ceil__(self) -> Variable:
+        return math.FUNCTIONS["ceil"](self)
+
+    def __floor__(self) -> Variable:
+        return math.FUNCTIONS["floor"](self)
+
+    def __trunc__(self) -> Variable:
+        return math.FUNCTIONS["trunc"](self)
 
     def astype(self, dtype: Any) -> Variable:
         """The values as ``dtype``; ``"floatX"`` is the configured float."""
