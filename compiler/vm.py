@@ -165,14 +165,17 @@ class Native:
             raise TypeError(f"{self.plan.name}: cannot run on {kinds}")
         return results
 
+    def recorded(self) -> Exception | None:
+        """What a step in Python has raised, if the latest run ended by that."""
+        found = None
+        for recorder in self._recorders:
+            found, recorder.error = found or recorder.error, None
+        return found
+
     def _fail(self, status: int, step: int, values: Sequence[Any]) -> None:
         """Raise the executor's error, with what there is to say on the step."""
         try:
-            for recorder in self._recorders:
-                error, recorder.error = recorder.error, None
-                if error is not None:
-                    raise error
-            failure = self._own_failure(step)
+            failure = self.recorded() or self._own_failure(step)
             if failure is not None:
                 raise failure
             check(status)

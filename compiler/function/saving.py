@@ -24,7 +24,7 @@ from gpuarray.compiler.shared import Container
 from gpuarray.compiler.vm import Executable, Native
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.errors import Unsupported
+from gpuarray.errors import GpuArrayError, Unsupported
 
 if TYPE_CHECKING:
     from gpuarray.compiler.function.call import Function
@@ -324,15 +324,22 @@ class SavedFunction(saved.LoadedFunction):
     def _run(
         self, arrays: Sequence[Array | None], integers: Sequence[int]
     ) -> list[Any]:
+        if self._plan is None:
+            try:
+                return self._native.call(arrays, integers)
+            except Unsupported:
+                if not self._graph:
+                    raise
+        plan = self._plan or self._compile()
         try:
             return self._native.call(arrays, integers)
-        except Unsupported:
-            if self._plan is not None or not self._graph:
+        except GpuArrayError as error:
+            failure = plan.recorded()
+            if failure is None:
                 raise
-        self._compile()
-        return self._native.call(arrays, integers)
+            raise failure from error.__cause__
 
-    def _compile(self) -> None:
+    def _compile(self) -> Native:
         """Load the plan anew with its steps in Python, for inputs of any shape."""
         function = self._unpickled()
         plan = _handle(function)
@@ -340,6 +347,7 @@ class SavedFunction(saved.LoadedFunction):
         note = saved.packed(self.interface, self._graph)
         self._native = _described(plan, kept, self.interface, note)
         self._plan = plan  # which the function in C does not own
+        return plan
 
 
 def load(path: File, context: str | Context | None = None) -> Any:

@@ -16,7 +16,10 @@ from gpuarray.array import Array
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.creation import asarray
-from gpuarray.errors import BadType, Unsupported
+from gpuarray.errors import BadType, GpuArrayError, Unsupported
+
+_SHOWN = 8
+"""Inputs that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,7 @@ def fitted(value: Any, kind: Input) -> np.ndarray[Any, Any]:
                 return narrow
     raise BadType(
         f"input {kind}: given {array.dtype}, expected {wanted}: convert it with "
-        f".astype({wanted.name!r})"
+        f"numpy.asarray(value, {wanted.name!r})"
     )
 
 
@@ -209,7 +212,11 @@ class LoadedFunction:
                 integers[each.place] = _integer(each, value)
             else:
                 arrays[each.place] = self._array(each, value)
-        results = self._run(arrays, integers)
+        try:
+            results = self._run(arrays, integers)
+        except (GpuArrayError, ValueError, TypeError) as error:
+            error.add_note(self._given(arrays))
+            raise
         for i, is_read in enumerate(self.interface.to_host):
             if is_read:
                 results[i] = np.asarray(results[i])
@@ -219,6 +226,16 @@ class LoadedFunction:
         if isinstance(form, tuple):
             return dict(zip(form, results, strict=True))
         return results
+
+    def _given(self, arrays: Sequence[Array | None]) -> str:
+        """The arrays of a call, for a message."""
+        lines = [
+            f"  input {each}: {array.dtype} of shape {array.shape}"
+            for each in self.interface.inputs
+            if each.dtype is not None and (array := arrays[each.place]) is not None
+        ]
+        more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        return "\n".join([f"  in function {self.name}", *lines[:_SHOWN], *more])
 
     def _run(
         self, arrays: Sequence[Array | None], integers: Sequence[int]

@@ -242,6 +242,27 @@ def test_wrong_calls(on_first, tmp_path):
     assert not g["w"].any() and g(x, y) == f(x, y)
 
 
+def test_calls_that_do_not_fit_are_told_of_as_ever(on_first, tmp_path):
+    a, b = T.matrix("x"), T.lvector("y")
+    scores = T.nnet.softmax(T.dot(a, np.ones((4, 3), "float32")))
+    cost = T.nnet.categorical_crossentropy(scores, b)
+    function([a, b], cost, name="classify").save(tmp_path / "f")
+    g = load(tmp_path / "f")
+    x, y = rows(6), labels(6)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="dimension mis-match") as caught:
+            g(x, y[:3])
+        assert caught.value.__notes__ == [
+            "  in function classify\n  input x: float32 of shape (6, 4)\n"
+            "  input y: int64 of shape (3,)"
+        ]
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            g(x, y + 7 - y)
+    with pytest.raises(ValueError, match="inner dimensions 3 and 4 differ") as caught:
+        g(rows(6, 3), y)
+    assert "input x: float32 of shape (6, 3)" in caught.value.__notes__[-1]
+
+
 @pytest.mark.parametrize("make", [counted, "pauses"])
 def test_damaged_files_are_refused(on_first, tmp_path, make):
     file = tmp_path / "f"
