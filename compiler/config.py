@@ -32,12 +32,14 @@ from gpuarray.compiler.flags import (
 __all__ = ["Config", "Settings", "config", "context_map", "load", "parse_flags"]
 
 
-def parse_flags(text: str, *, strict: bool = True) -> dict[str, Any]:
+def parse_flags(
+    text: str, source: str = "GPUARRAY_FLAGS", *, strict: bool = True
+) -> dict[str, Any]:
     """The settings in ``text``: ``"floatX=float32,device=cuda0"``.
 
-    The older names of a device, ``gpu`` and ``gpu0``, mean ``cuda`` and ``cuda0``. An
-    unknown name is an error where ``strict``, else it is left to the program that it is
-    meant for.
+    The older names of a device, ``gpu`` and ``gpu0``, mean ``cuda`` and ``cuda0``.
+    ``source`` is where the text is from, for errors. An unknown name is an error where
+    ``strict``, else it is left to the program that it is meant for.
 
     >>> parse_flags("floatX=float32,device=gpu0")
     {'floatX': 'float32', 'device': 'cuda0'}
@@ -46,9 +48,11 @@ def parse_flags(text: str, *, strict: bool = True) -> dict[str, Any]:
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
-            raise ConfigError(f"config: flag {item!r} has no value; write {item}=value")
+            raise ConfigError(
+                f"{source}: config: flag {item!r} has no value; write {item}=value"
+            )
         pairs.append((name, value))
-    return values_of(pairs, "GPUARRAY_FLAGS", strict=strict)
+    return values_of(pairs, source, strict=strict)
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -84,7 +88,8 @@ def load(environment: Mapping[str, str]) -> Config:
     if "GPUARRAY_FLAGS" in environment:
         values |= parse_flags(environment["GPUARRAY_FLAGS"])
     else:
-        values |= parse_flags(environment.get("THEANO_FLAGS", ""), strict=False)
+        text = environment.get("THEANO_FLAGS", "")
+        values |= parse_flags(text, "THEANO_FLAGS", strict=False)
     return changed(Config(), values)
 
 

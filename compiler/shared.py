@@ -103,7 +103,10 @@ class SharedVariable(Variable):
                 f"set_value: {self} is strict: given a {type(new_value).__name__}, "
                 f"expected an array of {self.type.dtype}"
             )
-        array = self.type.filter(new_value, self.allow_downcast)
+        try:
+            array = self.type.filter(new_value, self.allow_downcast)
+        except CompilerError as error:
+            raise type(error)(f"set_value: {self}: {error}") from None
         is_own = borrow or array is not new_value
         self.container.value = array if is_own else array.copy()
 

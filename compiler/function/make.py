@@ -68,6 +68,8 @@ def function(
     ``updates``, a mapping or pairs, gives shared variables new values after each call,
     all of which are computed before any is stored; a shared variable's own
     ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
+    A call that raises stores none, save for an index out of bounds: that the device
+    finds, and it is told of when the call's updates are stored.
     ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by what has
     their types.
 

@@ -32,7 +32,8 @@ def mode_of(mode: Any = None) -> Mode:
     if not isinstance(chosen, str) or chosen not in MODES:
         near = difflib.get_close_matches(str(chosen), MODES, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(MODES)}"
-        raise GraphValueError(f"function: mode={chosen!r} is not known; {hint}")
+        place = "function" if mode is not None else "function: the setting config.mode"
+        raise GraphValueError(f"{place}: mode={chosen!r} is not known; {hint}")
     return MODES[chosen]
 
 

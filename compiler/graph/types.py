@@ -231,7 +231,13 @@ class TensorType(ArrayType):
                 f"expected a value for {self}, given the symbolic {value}; a value is "
                 "a number or an array"
             )
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise GraphTypeError(
+                f"given a {type(value).__name__} that is no array ({error}), expected "
+                f"{self}"
+            ) from None
         given = f"an array of {array.dtype}, shape {array.shape},"
         if kind_of(array.dtype) not in "biufc":
             raise GraphTypeError(
@@ -258,7 +264,8 @@ class TensorType(ArrayType):
         raise GraphTypeError(
             f"given {type(value).__name__} of dtype {array.dtype}, expected {self}: "
             f"{array.dtype} does not fit {self.dtype}; convert it with "
-            f".astype({self.dtype!r}), or allow it with allow_input_downcast=True"
+            f"numpy.asarray(value, {self.dtype!r}), or allow it with "
+            "allow_input_downcast=True (allow_downcast of shared and In)"
         )
 
 

@@ -359,6 +359,6 @@ def elements_of(x: Variable) -> Iterator[Variable]:
     if not isinstance(length, Constant):
         raise GraphTypeError(
             f"iteration: the length of {x} is not known before the program runs; "
-            "index it, or use scan"
+            f"take elements by their index, such as {x}[0]"
         )
     return (index(x, place) for place in range(int(length.data)))

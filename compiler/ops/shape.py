@@ -239,6 +239,10 @@ class Shape_i(Op):
         """No axes."""
         return [()]
 
+    def pretty(self, *texts: str) -> str:
+        """The length of an axis as a user writes it."""
+        return f"{texts[0]}.shape[{self.i}]"
+
     def __str__(self) -> str:
         return f"Shape_i{{{self.i}}}"
 

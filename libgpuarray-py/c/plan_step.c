@@ -106,7 +106,8 @@ int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
       return GA_FAIL(
           GA_VALUE_ERROR,
           "input %u of shape %s does not fit %s: axis %u has length 1 but was "
-          "not declared broadcastable",
+          "not declared broadcastable: declare it in the input's type, or give all of "
+          "the axis",
           i, ga__shape_text(text, a->nd, a->dimensions),
           ga__shape_text(joint, *nd, dims), k);
     }

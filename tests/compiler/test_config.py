@@ -74,6 +74,11 @@ def test_the_environment_comes_before_the_file(tmp_path):
     assert start(tmp_path, THEANO_FLAGS=theano_flags) == expected
     both = {"THEANO_FLAGS": theano_flags, "GPUARRAY_FLAGS": "device=opencl0:0"}
     assert start(tmp_path, **both) == Config(device="opencl0:0")
+    for name in ("THEANO_FLAGS", "GPUARRAY_FLAGS"):
+        with pytest.raises(ConfigError, match=f"^{name}: .*float33"):
+            start(tmp_path, **{name: "floatX=float33"})
+        with pytest.raises(ConfigError, match=f"^{name}: .*floatX' has no value"):
+            start(tmp_path, **{name: "floatX"})
 
     (tmp_path / ".gpuarrayrc").write_text(
         "[global]\nfloatX = float32\ndevice = cuda0\n[profiling]\nn_ops = 5\n"

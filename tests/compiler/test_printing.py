@@ -36,6 +36,7 @@ def test_pprint_gives_the_formula_of_the_slides():
         (lambda x, y: T.switch(T.eq(x, y), x, -y), "where(eq(x, y), x, (-y))"),
         (lambda x, y: x.astype("int8"), "Cast{int8}(x)"),
         (lambda x, y: x.reshape((4,)), "reshape(x, TensorConstant{(1,) of 4})"),
+        (lambda x, y: x.shape[0] * y.shape[1], "(x.shape[0] * y.shape[1])"),
         (lambda x, y: x, "x"),
     ],
 )

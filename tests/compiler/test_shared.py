@@ -39,13 +39,13 @@ def test_values_are_copied_in_and_out_unless_borrowed():
 
 
 def test_a_value_keeps_its_type_and_may_change_its_shape():
-    w = shared(np.ones(3, "f4"))
+    w = shared(np.ones(3, "f4"), name="w")
     w.set_value(np.zeros(5, "f2"))
     assert w.get_value().dtype == "float32"
     assert w.get_value().shape == (5,)
     with pytest.raises(TypeError, match="expected 1"):
         w.set_value(np.ones((2, 2), "f4"))
-    with pytest.raises(TypeError, match="float64 does not fit float32"):
+    with pytest.raises(TypeError, match="set_value: w: .*float64 does not fit float32"):
         w.set_value(np.array([0.1]))
     w.set_value(np.array([3.0], "f4"))
     w.zero()

@@ -105,6 +105,7 @@ CALLS = [
     (lambda f: f("a"), TypeError, r"f: input 0 \(x\)"),
     (lambda f: f(np.ones(3, "complex64")), TypeError, r"f: input 0 \(x\)"),
     (lambda f: f(x), TypeError, "given the symbolic x"),
+    (lambda f: f([[1, 2], [3]]), TypeError, r"\(x\): given a list that is no array"),
     (lambda f: f([1], output_subset=[1]), ValueError, "output_subset="),
     (lambda f: f["z"], KeyError, "nothing is kept for 'z'; there are values of"),
     (lambda f: f.copy(swap={w: w}), ValueError, "w is to be swapped, but"),
