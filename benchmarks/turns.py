@@ -26,7 +26,7 @@ from benchmarks.report import ROOT
 from benchmarks.rows import Row
 
 ENOUGH = 6  # part of a library's time in a row after which it has no more rounds
-PAUSE = 0.02  # seconds, in which the threads of the library before stop spinning
+PAUSE = 0.25  # seconds, in which the threads of the library before stop spinning
 
 Answer = dict[str, Any]
 
