@@ -42,6 +42,8 @@ from gpuarray.kernel import GpuKernel
 
 LARGE = 1 << 20
 """Elements from which on a part has a launch of its own, whose loads are wider."""
+LARGE_CPU = 1 << 14
+"""The same on processors, of whose elementwise kernels alone compilers make vectors."""
 MOST_FOLDED = 1 << 18
 """Elements beyond which a total is left to the library, which shares out rows, too."""
 MOST_FOLDED_CPU = 1 << 16
@@ -216,7 +218,8 @@ def job_of(
     folded, rest = part.split(given)
     wholes = [*whole_arrays(part, given), *outs]
     size, per, rows = outs[0].size, per_block(context), -1
-    is_small = all(x.flags.c_contiguous for x in wholes) and size < LARGE
+    large = LARGE_CPU if context.is_cpu else LARGE
+    is_small = all(x.flags.c_contiguous for x in wholes) and size < large
     totals: Array | None = None
     if part.total is not None:
         arrays = whole_arrays(part.total, folded)

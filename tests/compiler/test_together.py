@@ -75,6 +75,7 @@ def test_parameters_of_other_dtypes(dtype, tolerance, first_context):
 
 def test_large_parameters_have_launches_of_their_own(first_context, monkeypatch):
     monkeypatch.setattr(together, "LARGE", 20)
+    monkeypatch.setattr(together, "LARGE_CPU", 20)
     run_adam(SHAPES, "float32", first_context, 1e-5)
 
 
@@ -131,6 +132,7 @@ def test_a_call_compiles_nothing(context, monkeypatch):
     assert made() == prepared
     # What is large has kernels of its own; the rest goes on with the one it has.
     monkeypatch.setattr(together, "LARGE", 5000)
+    monkeypatch.setattr(together, "LARGE_CPU", 5000)
     f(np.ones((2, 4000), "float32"), np.ones(4000, "float32"))
     alone = made()
     for n, m in ((3000, 6000), (2, 3), (6000, 6000)):
