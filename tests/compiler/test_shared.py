@@ -45,7 +45,9 @@ def test_a_value_keeps_its_type_and_may_change_its_shape():
     assert w.get_value().shape == (5,)
     with pytest.raises(TypeError, match="expected 1"):
         w.set_value(np.ones((2, 2), "f4"))
-    with pytest.raises(TypeError, match=r"set_value: w: .*float64 does not fit float32"):
+    with pytest.raises(
+        TypeError, match=r"set_value: w: .*float64 does not fit float32"
+    ):
         w.set_value(np.array([0.1]))
     w.set_value(np.array([3.0], "f4"))
     w.zero()
