@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.make import function
@@ -17,9 +18,9 @@ def evaluate(
     """The value of this expression where its inputs have the given values.
 
     ``inputs_to_values`` maps variables to numbers or arrays; what it lacks must be
-    shared. The function that computes it is compiled once for the same inputs, and kept
-    with the variable. Raises as `function` does, and TypeError for keys that are no
-    variables.
+    shared. The function that computes it is compiled once for the same inputs and
+    settings, and kept with the variable. Raises as `function` does, and TypeError for
+    what is no mapping of variables.
 
     >>> import gpuarray.compiler.tensor as T
     >>> x, y = T.dscalars("x", "y")
@@ -27,15 +28,16 @@ def evaluate(
     28.4
     """
     given = {} if inputs_to_values is None else inputs_to_values
-    wrong = [key for key in given if not isinstance(key, Variable)]
+    wrong = [given] if not isinstance(given, Mapping) else given
+    wrong = [key for key in wrong if not isinstance(key, Variable)]
     if wrong:
         raise GraphTypeError(
-            f"eval: given a value for {wrong[0]!r}, expected variables: "
+            f"eval: given {wrong[0]!r}, expected values of variables: "
             "expression.eval({x: 1.5})"
         )
-    kept: dict[frozenset[Variable], tuple[list[Variable], Function]]
+    kept: dict[Any, tuple[list[Variable], Function]]
     kept = self.__dict__.setdefault("_functions", {})
-    key = frozenset(given)
+    key = frozenset(given), config.current()
     if key not in kept:
         inputs = list(given)
         kept[key] = inputs, function(inputs, self)

@@ -182,7 +182,11 @@ def kept_packs(
     kept, lanes = kept_block(program, given.length, context.max_threads)
     whole = -(-kept // TURN) * TURN
     lies = given.has_packs(program) and all(
-        target is None or is_packed(target, given.length) for target in outputs
+        is_packed(target, given.length)
+        if target is not None
+        else program.kinds[value] != CELL
+        or np.dtype(program.dtypes[value]).itemsize in PACKETS
+        for value, target in zip(program.outputs, outputs, strict=True)
     )
     if kept > 0 and lies and has_registers(program, whole, lanes):
         return (whole, lanes), TURN

@@ -39,15 +39,16 @@ int ga__product(const ga_product *p, int nocopy);
 /* Whether the vendor's library adds this product's bias on its way, and gains by it. */
 bool ga__product_fuses(const ga_product *p);
 
-/* Whether the vendor's library reads the operands as they lie, and is preferred. */
+/* Whether the vendor's library is preferred, which reads the operands as they lie or
+ * may be given copies. */
 bool ga__product_is_vendored(const ga_product *p);
 
 /* Whether one side of the product is so narrow that kernels made for that are faster
  * than tiles, or, with `has_vendor`, than the vendor's library. */
 bool ga__product_is_narrow(const ga_product *p, bool has_vendor);
 
-/* Whether one launch computes the product, which is of few terms, and what an
- * expression makes of each element (product_mapped.h). */
+/* Whether what an expression makes of each element is stored by the product's last
+ * launch (product_mapped.h). */
 bool ga__product_is_mapped(const ga_product *p);
 
 /* A narrow product by those kernels, which read every layout. Nothing overlaps. */

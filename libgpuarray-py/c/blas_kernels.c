@@ -244,7 +244,6 @@ static const open_text parts_text = {ga__blas_parts_head, ga__blas_parts_begin,
 /* `spec`: the expression; NULL for c. */
 static void add_open(ga_strbuf *out, const open_text *text, const ga_elem_spec *spec) {
   static const char place[] = "ga_i_@[ga_i_x0 * ga_i_t@_0 + ga_i_x1 * ga_i_t@_1]";
-  unsigned int made = 0;
   ga__strbuf_add(out, text->head);
   if (spec == NULL) {
     ga__strbuf_add(out, ga__blas_alone);
@@ -252,12 +251,10 @@ static void add_open(ga_strbuf *out, const open_text *text, const ga_elem_spec *
     ga__strbuf_addf(out, "        BL_FINISH(c[ga_i_x0 * ci + ga_i_x1 * cj], %s)\n",
                     text->sum);
   } else {
-    while (!(spec->made >> made & 1))
-      made++;
     ga__elem_add_parameters(out, spec, 2, "ga_ssize", "");
     ga__elem_add_pointers(out, spec, 0);
     ga__strbuf_add(out, text->begin);
-    ga__strbuf_addf(out, "        const BL_T ga_i_s%u = %s;\n        {\n", made,
+    ga__strbuf_addf(out, "        const BL_T ga_i_s%u = %s;\n        {\n", *spec->made,
                     text->sum);
     ga__elem_add_body(out, spec, 0, "          ", place, place);
     ga__strbuf_add(out, "        }\n");

@@ -82,14 +82,16 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
  *          whether dimension 0 of a group goes down the rows, not along k (int32)
  * OUTER    a, b; m, n, rows of a group; strides of a (2), b (2); c and its strides (2);
  *          alpha, beta, whether c is read
- * PARTS_SUM  parts; elements of c, number of parts, columns of c; c and its strides
- * (2); alpha, beta, whether c is read The caller clears out->body. */
+ * PARTS_SUM  parts; elements of c, number of parts, columns of c; c, its strides (2);
+ *          alpha, beta, whether c is read
+ *
+ * The caller clears out->body. */
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode);
 
 /* A kind of OUTER, or PARTS_SUM, that stores what an expression makes of each sum, its
- * only argument in spec->made: instead of c and what comes after it the kernel takes
- * the others, each array with its strides (2). */
+ * argument spec->made: instead of c and what comes after it the kernel takes the
+ * others, each array with its strides (2). */
 int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,
                            enum ga_blas_kind kind, int typecode,
                            const ga_elem_spec *spec);

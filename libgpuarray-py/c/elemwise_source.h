@@ -11,9 +11,9 @@ typedef struct ga_elem_spec {
   const char *expr;
   unsigned int n;
   const gpuelemwise_arg *args;
-  bool convert_half; /* half and bfloat16 are float variables */
-  bool is_cpu;       /* the device wants few groups that walk long runs */
-  uint64_t made; /* bit i: the text has the value of args[i], an input, in ga_i_s<i> */
+  bool convert_half;        /* half and bfloat16 are float variables */
+  bool is_cpu;              /* the device wants few groups that walk long runs */
+  const unsigned int *made; /* or NULL: the input whose value the text has, in ga_i_s */
 } ga_elem_spec;
 
 /* Words of the kernels that are not arguments of the expression. */

@@ -12,6 +12,10 @@ const char *ga__elem_stored(const gpuelemwise_arg *arg) {
   return gpuarray_get_type(arg->typecode)->cluda_name;
 }
 
+static bool is_made(const ga_elem_spec *spec, unsigned int i) {
+  return spec->made != NULL && *spec->made == i;
+}
+
 /* Whether the expression sees another type than memory has. */
 static bool is_converted(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   return spec->convert_half && ga__dtype_work(arg->typecode) != arg->typecode;
@@ -86,7 +90,7 @@ void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
     ga__strbuf_addf(sb, "%s%s %s", indent, variable_type(spec, arg), arg->name);
-    if (!ga__elem_is_array(arg) || ((single | spec->made) >> i & 1)) {
+    if (!ga__elem_is_array(arg) || (single >> i & 1) || is_made(spec, i)) {
       ga__strbuf_addf(sb, " = ga_i_s%u", i);
     } else if (ga__elem_is_read(arg)) {
       ga__strbuf_add(sb, " = ");
@@ -109,7 +113,7 @@ void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
                              const char *stride, const char *last) {
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
-    if (spec->made >> i & 1)
+    if (is_made(spec, i))
       continue;
     if (!ga__elem_is_array(arg)) {
       ga__strbuf_addf(sb, ", %s ga_i_s%u", variable_type(spec, arg), i);
@@ -126,7 +130,7 @@ void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
 void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
-    if (!ga__elem_is_array(arg) || (spec->made >> i & 1))
+    if (!ga__elem_is_array(arg) || is_made(spec, i))
       continue;
     ga__strbuf_addf(sb,
                     "  ga_i_%u = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)ga_i_%u + "

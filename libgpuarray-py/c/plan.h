@@ -227,9 +227,9 @@ int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i
 /* The inputs as elementwise steps and reductions take them. */
 void ga__step_inputs(void **args, ga_frame *f, const ga_step *s);
 
-/* Does a product of few terms together with the elementwise step that alone reads it
- * (plan_mapped.c): *reader is that step's number, or 0 where the two are better apart,
- * and nothing was done. */
+/* Does a product together with the elementwise step that alone reads it, where that is
+ * better (plan_mapped.c): *reader is that step's number, or else 0, and nothing was
+ * done but for views that this step needs. */
 int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step);
 
 #endif

@@ -45,9 +45,16 @@ static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
       ga__plan_check_given(p, step->label, step, step->n_out ? step->out_args : NULL));
   if (step->n_in > 0)
     GA_TRY(ga__plan_check_given(p, step->label, step->in_args, step->ins));
-  for (unsigned int i = 0; i < step->n_in; i++)
-    GA_TRY(ga__plan_check_value(p, step->label, step->ins[i],
-                                (step->in_args[i].flags & GE_SCALAR) != 0));
+  for (unsigned int i = 0; i < step->n_in; i++) {
+    const gpuelemwise_arg *arg = &step->in_args[i];
+    const bool is_integer = (arg->flags & GE_SCALAR) != 0;
+    GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], is_integer));
+    const int typecode = p->values[step->ins[i]].typecode;
+    if (!is_integer && typecode != arg->typecode)
+      return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: '%s' is %s, expected %s", p->name,
+                     ga__plan_label(step->label), arg->name, ga__dtype_name(typecode),
+                     ga__dtype_name(arg->typecode));
+  }
   for (unsigned int i = 0; i < step->n_out; i++) {
     int over = step->inplace ? step->inplace[i] : -1;
     if (over >= (int)step->n_in)

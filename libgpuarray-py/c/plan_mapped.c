@@ -91,20 +91,24 @@ static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
   return true;
 }
 
-/* Whether no step from `first` until `last` but this one knows the memory of input `i`
- * of `last`, nor does another input. */
-static bool may_take_over(const GpuPlan *p, unsigned int first, unsigned int last,
+static unsigned int count_of(const ga_frame *f, const ga_step *s, const gpudata *data) {
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    n += !f->plan->values[s->ins[i]].integer && f->arrays[s->ins[i]].data == data;
+  return n;
+}
+
+/* Whether the memory of input `i` of step `last` is known to no other input of it, nor
+ * to a step from `first` on. What these steps are yet to be given knows it only if one
+ * of them does that is done. */
+static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int last,
                           unsigned int i) {
-  const ga_step *reader = &p->steps[last];
-  const unsigned int root = ga__plan_root(p, reader->ins[i]);
+  const ga_step *reader = &f->plan->steps[last];
+  const gpudata *data = f->arrays[reader->ins[i]].data;
   for (unsigned int k = first; k < last; k++)
-    for (unsigned int j = 0; j < p->steps[k].n_in; j++)
-      if (ga__plan_root(p, p->steps[k].ins[j]) == root)
-        return false;
-  for (unsigned int j = 0; j < reader->n_in; j++)
-    if (j != i && ga__plan_root(p, reader->ins[j]) == root)
+    if (count_of(f, &f->plan->steps[k], data) > 0)
       return false;
-  return true;
+  return count_of(f, reader, data) == 1;
 }
 
 /* The result's array: that of an input, or a new one. */
@@ -115,16 +119,16 @@ static int make_result(ga_frame *f, unsigned int step, unsigned int last,
   GpuArray *out = &f->arrays[reader->outs[0]];
   const int over = reader->inplace[0];
   if (over >= 0 && reader->ins[over] != p->steps[step].outs[0] &&
-      may_take_over(p, step, last, (unsigned int)over))
+      may_take_over(f, step, last, (unsigned int)over))
     return ga__step_result(out, f, reader, 0, 2, dims);
   const int typecode = p->values[reader->outs[0]].typecode;
   return GpuArray_empty(out, p->context, typecode, 2, dims, GA_C_ORDER);
 }
 
-/* Whether an input of the reader broadcasts to `dims` along axes that may stretch, and
- * is aligned. */
+/* Whether an input of the reader, of 2 axes at most, broadcasts to `dims` along axes
+ * that may stretch, and is aligned. */
 static bool broadcasts(const GpuArray *a, unsigned int stretch, const size_t dims[2]) {
-  for (unsigned int k = 0; k < a->nd && k < 2; k++) {
+  for (unsigned int k = 0; k < a->nd; k++) {
     const bool may_stretch = a->dimensions[k] == 1 && (stretch >> k & 1u);
     if (a->dimensions[k] != dims[2 - a->nd + k] && !may_stretch)
       return false;
@@ -146,16 +150,19 @@ static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int val
   return true;
 }
 
-/* Takes the views that the reader needs. */
-static int run_views(ga_frame *f, const ga_step *reader) {
+/* Takes the views that the reader needs; false if one cannot be taken. */
+static bool run_views(ga_frame *f, const ga_step *reader) {
   for (unsigned int i = 0; i < reader->n_in; i++) {
     const unsigned int view = find_view(f, reader, reader->ins[i]);
     if (view == 0)
       continue;
-    GA_TRY(ga__step_run(f, &f->plan->steps[view]));
+    if (ga__step_run(f, &f->plan->steps[view]) != GA_NO_ERROR) {
+      GpuArray_clear(&f->arrays[f->plan->steps[view].outs[0]]);
+      return false;
+    }
     f->done[view] = true;
   }
-  return GA_NO_ERROR;
+  return true;
 }
 
 static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
@@ -181,9 +188,14 @@ int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
   if (last == 0 || f->plan->context->info.is_cpu || !describe(&product, f, s, dims) ||
       !ga__product_is_mapped(&product))
     return GA_NO_ERROR;
-  GA_TRY(run_views(f, &f->plan->steps[last]));
-  if (!has_shape(f, &f->plan->steps[last], s->outs[0], dims))
+  const ga_step *other = &f->plan->steps[last];
+  if (!run_views(f, other) || !has_shape(f, other, s->outs[0], dims))
     return GA_NO_ERROR;
+  int status = run_both(f, &product, step, last, dims);
+  if (status == GA_DEVSUP_ERROR) {
+    GpuArray_clear(&f->arrays[other->outs[0]]);
+    return GA_NO_ERROR;
+  }
   *reader = last;
-  return run_both(f, &product, step, last, dims);
+  return status;
 }

@@ -251,8 +251,12 @@ int ga__product(const ga_product *given, int nocopy) {
 
 bool ga__product_is_vendored(const ga_product *p) {
   const ga_blas *blas = ga__context_blas(p->context);
+  const double work = (double)p->c.m * (double)p->c.n * (double)p->a.n;
   ga_blas_call call;
-  return blas != NULL && describe_call(&call, p) == 0 && is_chosen(p, blas, &call);
+  if (blas == NULL)
+    return false;
+  return describe_call(&call, p) == 0 ? is_chosen(p, blas, &call)
+                                      : work >= WORTH_A_COPY;
 }
 
 bool ga__product_fuses(const ga_product *p) {

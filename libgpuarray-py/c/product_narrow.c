@@ -7,11 +7,10 @@
 #include "c/product_parts.h"
 #include "c/product_sides.h"
 
-/* `tall` is how many rows an item has, 1, 2 or 4, if c has few columns. */
+/* Of few columns; `tall` is how many rows an item has, 1, 2 or 4. */
 static enum ga_blas_kind kind_of(const ga_sides *s, size_t tall) {
-  return (enum ga_blas_kind)(s->is_outer ? GA_OUTER + (int)s->a.n - 1
-                                         : GA_NARROW + (int)(tall / 2) * GA_BLAS_SIDES +
-                                               (int)s->c.n - 1);
+  return (enum ga_blas_kind)(GA_NARROW + (int)(tall / 2) * GA_BLAS_SIDES + (int)s->c.n -
+                             1);
 }
 
 /* ---- the rule ---- */
@@ -26,7 +25,7 @@ static bool is_served(const ga_product *p) {
 
 ga_sides ga__sides_of(const ga_product *p) {
   const size_t least = p->c.m < p->c.n ? p->c.m : p->c.n;
-  const bool is_outer = p->a.n <= GA_BLAS_SIDES && least > p->a.n;
+  const bool is_outer = p->a.n > 0 && p->a.n <= GA_BLAS_SIDES && least > p->a.n;
   const bool by_columns = ga__magnitude(p->c.si) < ga__magnitude(p->c.sj);
   const bool flip = is_outer ? by_columns : p->c.m < p->c.n;
   return (ga_sides){.a = flip ? ga__factor_transposed(p->b) : p->a,
@@ -93,7 +92,7 @@ bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
 
 bool ga__product_is_mapped(const ga_product *p) {
   const ga_sides s = ga__sides_of(p);
-  if (ga__product_is_vendors(p) || !is_served(p))
+  if (p->c.m == 0 || p->c.n == 0 || ga__product_is_vendors(p) || !is_served(p))
     return false;
   if (fits(p, &s))
     return s.is_outer;

@@ -167,6 +167,10 @@ static void test_building_plans(void) {
   REFUSED(INVALID, "in place of input 4 of 1", GpuPlan_elemwise(p, &value, &step));
   over[0] = 0;
   REFUSED(INVALID, "cannot take over", GpuPlan_elemwise(p, &value, &step));
+  const gpuelemwise_arg wide = {"x", GA_DOUBLE, GE_READ};
+  step.in_args = &wide;
+  REFUSED(INVALID, "'x' is int32, expected float64",
+          GpuPlan_elemwise(p, &value, &step));
   step.size--;
   REFUSED(INVALID, "gpuplan_elemwise.size", GpuPlan_elemwise(p, &value, &step));
   REFUSED(VALUE, "axes 0x4 of an array of 2 axes",

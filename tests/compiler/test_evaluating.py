@@ -5,7 +5,7 @@ import pickle
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import shared
+from gpuarray.compiler import config, shared
 
 x, y = T.dscalars("x", "y")
 
@@ -22,13 +22,18 @@ def test_the_function_is_compiled_once_for_the_same_inputs():
     (kept,) = total._functions.values()
     assert float(total.eval({y: 3.0, x: 1.0})) == 7
     assert list(total._functions.values()) == [kept]
+    with config.use(mode="FAST_COMPILE"):
+        assert float(total.eval({y: 3.0, x: 1.0})) == 7
+    assert len(total._functions) == 2
     again = pickle.loads(pickle.dumps(total))
     assert "_functions" not in vars(again)
 
 
 def test_mistakes():
-    with pytest.raises(TypeError, match="a value for 'x', expected variables"):
+    with pytest.raises(TypeError, match="given 'x', expected values of variables"):
         (x + 1).eval({"x": 1.0})
+    with pytest.raises(TypeError, match=r"given 2.0, expected values of variables"):
+        (x + 1).eval(2.0)
     with pytest.raises(ValueError, match="x is needed, but it is no input"):
         (x + 1).eval()
     with pytest.raises(ValueError, match="the input y is not used"):

@@ -96,6 +96,35 @@ def test_an_update_takes_over_what_it_replaces(first_context):
     assert first_context.is_cpu or f.info()["workspace"] == 0
 
 
+@pytest.mark.parametrize("way", ["choice", "split", "slice"])
+def test_what_is_multiplied_by_another_name_is_not_written_over(first_context, way):
+    x, n = T.fmatrix("x"), T.lscalar("n")
+    host = normal((200, 70), 20)
+    with config.use(device=str(first_context.name)):
+        wide, other = shared(host), shared(normal((5, 70), 21))
+        few = {
+            "choice": lambda: ifelse(T.gt(n, 0), wide[:5], other),
+            "split": lambda: T.split(wide, [5, 195], 2)[0],
+            "slice": lambda: wide[:5],
+        }[way]()
+        new = T.dot(x, few) * wide
+        f = function([x, n], [], updates=[(wide, new)], on_unused_input="ignore")
+    left = normal((200, 5), 22)
+    f(left, 1)
+    expected = left @ host[:5] * host
+    assert_same(gpuarray.asarray(wide.get_value()), expected, 1e-4)
+
+
+@pytest.mark.parametrize("shape", [(0, 200, 50), (40, 200, 0), (40, 0, 50), (0, 0, 0)])
+def test_products_of_nothing(first_context, shape):
+    m, k, n = shape
+    a, b = T.fmatrices("a", "b")
+    f = compiled(first_context, [a, b], T.tanh(T.dot(a, b)) + 1)
+    assert_same(f(np.ones((m, k), "f4"), np.ones((k, n), "f4")), np.ones((m, n), "f4"))
+    given = (gpuarray.ones(s, "f4", context=first_context) for s in ((m, k), (k, n)))
+    assert_same(gpuarray.matmul(*given), np.zeros((m, n), "f4"))
+
+
 def test_what_is_multiplied_is_not_written_over(first_context):
     a = T.fmatrix("a")
     with config.use(device=str(first_context.name)):

@@ -118,6 +118,21 @@ def test_totals_in_the_kernel(first_context, forms, dtype):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(again))
 
 
+def test_outputs_too_wide_for_packs(first_context, forms):
+    x, g = TensorType("float32", (False, False))("x"), T.fvector("g")
+    with config.use(device=str(first_context.name)):
+        y = T.nnet.softmax(x) * g
+        f = function([x, g], [T.cast(y, "float64"), y.sum(0)])
+    host = np.random.default_rng(3).normal(size=(9, LENGTH)).astype("f4")
+    scale = np.linspace(0, 1, LENGTH).astype("f4")
+    wide, total = (np.asarray(each) for each in f(host, scale))
+    expected = np.exp(host.astype("f8"))
+    expected *= scale / expected.sum(1, keepdims=True)
+    np.testing.assert_allclose(wide, expected, 1e-4, 1e-7)
+    np.testing.assert_allclose(total, expected.sum(0), 1e-4, 1e-7)
+    assert forms[-1][0].pack == 1
+
+
 def test_totals_of_any_strides_and_axes(first_context, forms):
     f = compiled(first_context, ndim=3)
     x, u, gain, bias = values((2, 6, 2 * LENGTH))
