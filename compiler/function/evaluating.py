@@ -28,9 +28,8 @@ def evaluate(
     28.4
     """
     given = {} if inputs_to_values is None else inputs_to_values
-    wrong = [given] if not isinstance(given, Mapping) else given
-    wrong = [key for key in wrong if not isinstance(key, Variable)]
-    if wrong:
+    keys: list[Any] = list(given) if isinstance(given, Mapping) else [given]
+    if wrong := [key for key in keys if not isinstance(key, Variable)]:
         raise GraphTypeError(
             f"eval: given {wrong[0]!r}, expected values of variables: "
             "expression.eval({x: 1.5})"

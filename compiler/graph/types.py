@@ -261,10 +261,11 @@ class TensorType(ArrayType):
             (to_float_x and allow_downcast is None) or np.array_equal(narrow, array)
         ):
             return narrow
+        call = "numpy.asarray(value, {})" if is_plain else ".astype({})"
         raise GraphTypeError(
             f"given {type(value).__name__} of dtype {array.dtype}, expected {self}: "
             f"{array.dtype} does not fit {self.dtype}; convert it with "
-            f"numpy.asarray(value, {self.dtype!r}), or allow it with "
+            f"{call.format(repr(self.dtype))}, or allow it with "
             "allow_input_downcast=True (allow_downcast of shared and In)"
         )
 
