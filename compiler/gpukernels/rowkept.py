@@ -15,6 +15,7 @@ from gpuarray.codegen import rounded
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
+    COLUMN,
     Fold,
     Program,
     Taken,
@@ -58,6 +59,18 @@ def has_registers(program: Program, kept: int, lanes: int) -> bool:
     """Whether one of the items of a row may keep so many elements."""
     is_fat = bool(program.totals) and lanes * 4 * REGISTERS <= FILE
     return kept * most_words(program) <= (2 if is_fat else 1) * REGISTERS
+
+
+def has_packets(program: Program) -> bool:
+    """Whether packs of all that is read and stored of each element have a type."""
+    stored = [value for value in program.outputs if program.kinds[value] == CELL]
+    read = [
+        value
+        for value, (_, kind) in enumerate(program.inputs)
+        if kind in (CELL, COLUMN)
+    ]
+    dtypes = (np.dtype(program.dtypes[value]) for value in (*read, *stored))
+    return all(dtype.itemsize in PACKETS for dtype in dtypes)
 
 
 def blocks_at_once(program: Program, form: Form) -> int:
@@ -162,6 +175,7 @@ class Kept(Writer):
         blocks = blocks_at_once(program, form)
         self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
         self.lanes = str(form.lanes)
+        self.sure = form.kept - max(form.pack, _step(form.kept))  # are in every row
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk."""
@@ -214,12 +228,11 @@ class Kept(Writer):
 
     def turn(self, body: list[str]) -> list[str]:
         """A loop over a few of an item's elements: `TURN` from ``first`` on."""
-        kept = self.form.kept
         return [
             "#pragma unroll",
             f"for (ga_int i = 0; i < {TURN}; i++) {{",
             "  const ga_int j = first + i, p = lane + j * lanes;",
-            f"  if (j < {kept - _step(kept)} || (j < {kept} && p < length)) {{",
+            f"  if (j < {self.sure} || (j < {self.form.kept} && p < length)) {{",
             *(f"    {line}" for line in body),
             "  }",
             "}",
@@ -247,13 +260,12 @@ class Kept(Writer):
         it ``is_last``, goes after them.
         """
         kept, pack = self.form.kept, self.form.pack
-        sure = kept - max(pack, _step(kept))
         if pack == 1:
             return [
                 "#pragma unroll",
                 f"for (ga_int j = 0; j < {kept}; j++) {{",
                 "  const ga_int p = lane + j * lanes;",
-                f"  if (j < {sure} || p < length) {{",
+                f"  if (j < {self.sure} || p < length) {{",
                 *(f"    {line}" for line in body),
                 "  }",
                 "}",
@@ -266,7 +278,7 @@ class Kept(Writer):
             "#pragma unroll",
             f"for (ga_int first = 0; first < {kept}; first += {pack}) {{",
             f"  const ga_int at = first * lanes + lane * {pack};",
-            f"  if (first + {pack} <= {sure} || at < length) {{",
+            f"  if (first + {pack} <= {self.sure} || at < length) {{",
             *(f"    {self.read_pack(v)}" for v in read),
             *(f"    {line}" for line in before),
             "#pragma unroll",

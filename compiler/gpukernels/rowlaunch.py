@@ -11,9 +11,9 @@ import numpy as np
 from gpuarray.array import Array
 from gpuarray.codegen import digest
 from gpuarray.compiler.gpukernels.rowkept import (
-    PACKETS,
     TURN,
     Kept,
+    has_packets,
     has_registers,
     kept_block,
 )
@@ -84,7 +84,7 @@ class Given:
         return cls(matrices, is_unit, rows, length)
 
     def has_packs(self, program: Program) -> bool:
-        """Whether all rows can be read in packs of neighbours."""
+        """Whether all rows are whole packs of neighbours."""
         kinds = program.kinds[: len(program.inputs)]
         return (
             self.is_unit
@@ -134,9 +134,7 @@ def launch(
     is_wide = length >= _NARROW
     form = Form(sources, taken, given.is_unit, is_wide, *kept, ahead, pack)
     kernel = kernel_of(program, form, context)
-    if (
-        form.lanes > kernel.max_threads
-    ):  # its registers are too many for so large a block
+    if form.lanes > kernel.max_threads:  # it takes too many registers
         form = replace(form, kept=0, lanes=0, pack=1)
         kernel = kernel_of(program, form, context)
     find = product_block if form.ahead else block_of
@@ -181,25 +179,24 @@ def kept_packs(
     """How many elements an item keeps, the items, and how many are one pack."""
     kept, lanes = kept_block(program, given.length, context.max_threads)
     whole = -(-kept // TURN) * TURN
-    lies = given.has_packs(program) and all(
-        is_packed(target, given.length)
-        if target is not None
-        else program.kinds[value] != CELL
-        or np.dtype(program.dtypes[value]).itemsize in PACKETS
-        for value, target in zip(program.outputs, outputs, strict=True)
-    )
-    if kept > 0 and lies and has_registers(program, whole, lanes):
+    targets = (target for target in outputs if target is not None)
+    if (
+        kept > 0
+        and has_registers(program, whole, lanes)
+        and has_packets(program)
+        and given.has_packs(program)
+        and all(is_packed(target, given.length) for target in targets)
+    ):
         return (whole, lanes), TURN
     return (kept, lanes), 1
 
 
 def is_packed(array: Array, length: int) -> bool:
-    """Whether the rows of an array, if it has any, can be read in packs."""
+    """Whether the rows of an array, if it has any, begin where packs do."""
     if array.shape[-1] != length:
         return True
     size = TURN * array.dtype.itemsize
-    is_even = all(start % size == 0 for start in (array.offset, *array.strides[:-1]))
-    return is_even and array.dtype.itemsize in PACKETS
+    return all(start % size == 0 for start in (array.offset, *array.strides[:-1]))
 
 
 def launch_totals(

@@ -8,6 +8,7 @@ the same in all rows lie there too if several walks read them, and there is room
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,15 +55,14 @@ def local_bytes(program: Program, form: Form, length: int) -> int:
 
 def columns_read_again(program: Program, sources: Sequence[str]) -> frozenset[int]:
     """The inputs of each place in a row that more than one walk reads."""
-    found: dict[int, int] = {}
-    for wanted in walks(program):
-        for value in reached(program, wanted, ())[0]:
-            found[value] = found.get(value, 0) + 1
+    reads = Counter(
+        v for wanted in walks(program) for v in reached(program, wanted, ())[0]
+    )
     given = program.kinds[: len(program.inputs)]
     return frozenset(
         value
         for value, (kind, source) in enumerate(zip(given, sources, strict=True))
-        if kind == COLUMN and source == "array" and found.get(value, 0) > 1
+        if kind == COLUMN and source == "array" and reads[value] > 1
     )
 
 
@@ -100,7 +100,7 @@ class Summed(Kept):
         """The statement that stores an output's element or pack."""
         if self.passes(value):
             return f"GA_WRITE_ONCE({place}, {text});"
-        return f"{place} = {text};"
+        return super().write_text(value, place, text)
 
     def passes(self, value: int) -> bool:
         """Whether elements go past the nearest cache; no word does that for a half."""

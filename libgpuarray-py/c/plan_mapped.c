@@ -180,13 +180,14 @@ static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
 
 int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
   const ga_step *s = &f->plan->steps[step];
-  const unsigned int last = find_reader(f, step);
   ga_product product;
   size_t dims[2];
   *reader = 0;
+  if (f->plan->context->info.is_cpu)
+    return GA_NO_ERROR;
+  const unsigned int last = find_reader(f, step);
   /* What does not fit is told of by the steps themselves. */
-  if (last == 0 || f->plan->context->info.is_cpu || !describe(&product, f, s, dims) ||
-      !ga__product_is_mapped(&product))
+  if (last == 0 || !describe(&product, f, s, dims) || !ga__product_is_mapped(&product))
     return GA_NO_ERROR;
   const ga_step *other = &f->plan->steps[last];
   if (!run_views(f, other) || !has_shape(f, other, s->outs[0], dims))

@@ -198,14 +198,18 @@ static bool is_chosen(const ga_product *p, const ga_blas *blas,
  */
 #define WORTH_A_COPY ((double)(1 << 26))
 
+static bool is_worth_a_copy(const ga_product *p) {
+  const double work = (double)p->c.m * (double)p->c.n * (double)p->a.n;
+  return work * (double)p->batch >= WORTH_A_COPY;
+}
+
 /* Lets the vendor's library read what it cannot read as it lies, if that pays. The size
  * of the call is what counts, and that is known before the copies are made. */
 static int make_readable(ga_product *p, GpuArray copies[2], int unreadable,
                          const ga_blas *blas) {
-  const double work = (double)p->c.m * (double)p->c.n * (double)p->a.n;
   ga_blas_call call;
   ga_product readable = *p;
-  if (work * (double)p->batch < WORTH_A_COPY)
+  if (!is_worth_a_copy(p))
     return GA_NO_ERROR;
   if (unreadable & 1)
     readable.a.si = (ssize_t)p->a.n, readable.a.sj = 1;
@@ -251,12 +255,10 @@ int ga__product(const ga_product *given, int nocopy) {
 
 bool ga__product_is_vendored(const ga_product *p) {
   const ga_blas *blas = ga__context_blas(p->context);
-  const double work = (double)p->c.m * (double)p->c.n * (double)p->a.n;
   ga_blas_call call;
   if (blas == NULL)
     return false;
-  return describe_call(&call, p) == 0 ? is_chosen(p, blas, &call)
-                                      : work >= WORTH_A_COPY;
+  return describe_call(&call, p) == 0 ? is_chosen(p, blas, &call) : is_worth_a_copy(p);
 }
 
 bool ga__product_fuses(const ga_product *p) {

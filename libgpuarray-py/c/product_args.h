@@ -23,6 +23,14 @@ static inline bool ga__is_zero(const double factor[2]) {
   return factor[0] == 0 && factor[1] == 0;
 }
 
+/* One product of real numbers on a GPU: what kernels for a narrow side take, and those
+ * of parts. */
+static inline bool ga__product_is_single(const ga_product *p) {
+  const bool is_real = p->typecode != GA_CFLOAT && p->typecode != GA_CDOUBLE;
+  return !p->context->info.is_cpu && is_real && p->batch == 1 &&
+         p->epilogue == GA_BLAS_PLAIN && !ga__is_zero(p->alpha);
+}
+
 static inline void ga__args_factor(ga_args *args, const ga_factor *f, bool is_written) {
   if (is_written)
     ga__args_buffer(args, f->data);
@@ -49,14 +57,6 @@ static inline void ga__args_scale(ga_args *args, const ga_product *p) {
   ga__args_real(args, p->typecode, p->alpha[0]);
   ga__args_real(args, p->typecode, p->beta[0]);
   ga__args_i32(args, !ga__is_zero(p->beta));
-}
-
-/* c with its strides, and the scale: what the kernel of a product alone is given. */
-static inline void ga__args_stored(ga_args *args, const ga_product *p,
-                                   const ga_factor *c) {
-  ga__args_factor(args, c, true);
-  ga__args_numbers(args, 2, (ssize_t[]){c->si, c->sj});
-  ga__args_scale(args, p);
 }
 
 static inline int ga__product_launch(gpukernel *kernel, const ga_args *args,

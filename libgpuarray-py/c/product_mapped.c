@@ -5,6 +5,8 @@
 
 int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
                       const ga_mapping *map) {
+  if (map == NULL)
+    return ga__blas_kernel(out, p->context, kind, p->typecode);
   ga_elem_spec spec = map->ge->spec;
   ga_source source = {0};
   spec.made = &map->made;
@@ -29,7 +31,14 @@ static void add_array(ga_args *args, const GpuElemwise *ge, unsigned int i,
   ga__args_numbers(args, 2, (ssize_t[]){strides[is_flipped], strides[!is_flipped]});
 }
 
-void ga__mapped_args(ga_args *args, const ga_mapping *map, bool is_flipped) {
+void ga__mapped_args(ga_args *args, const ga_product *p, const ga_factor *c,
+                     bool is_flipped, const ga_mapping *map) {
+  if (map == NULL) {
+    ga__args_factor(args, c, true);
+    ga__args_numbers(args, 2, (ssize_t[]){c->si, c->sj});
+    ga__args_scale(args, p);
+    return;
+  }
   for (unsigned int i = 0; i < map->ge->n; i++)
     if (ga__elemwise_is_scalar(map->ge, i))
       ga__launch_add_scalar(args, map->ge, i, map->values[i]);

@@ -22,11 +22,12 @@ typedef struct ga_mapping {
  * registers for the GA_MAPPED_ITEMS items of a group, and nothing was queued. */
 int ga__product_mapped(const ga_product *p, const ga_mapping *map);
 
-/* The kernel of a kind for this: see ga__blas_mapped_source. */
+/* The kernel of a kind, for `map` if it is not NULL: see ga__blas_mapped_source. */
 int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
                       const ga_mapping *map);
-/* What the kernel is given after what is multiplied. `is_flipped`: the product is the
- * transposed one. */
-void ga__mapped_args(ga_args *args, const ga_mapping *map, bool is_flipped);
+/* What the kernel is given after what is multiplied: c and the scale, or, with `map`,
+ * what the expression reads and writes. `is_flipped`: c is transposed. */
+void ga__mapped_args(ga_args *args, const ga_product *p, const ga_factor *c,
+                     bool is_flipped, const ga_mapping *map);
 
 #endif

@@ -17,12 +17,6 @@ static enum ga_blas_kind kind_of(const ga_sides *s, size_t tall) {
 
 #define LEAST 32 /* of each side that is not narrow */
 
-static bool is_served(const ga_product *p) {
-  const bool is_real = p->typecode != GA_CFLOAT && p->typecode != GA_CDOUBLE;
-  return !p->context->info.is_cpu && is_real && p->batch == 1 &&
-         p->epilogue == GA_BLAS_PLAIN && !ga__is_zero(p->alpha);
-}
-
 ga_sides ga__sides_of(const ga_product *p) {
   const size_t least = p->c.m < p->c.n ? p->c.m : p->c.n;
   const bool is_outer = p->a.n > 0 && p->a.n <= GA_BLAS_SIDES && least > p->a.n;
@@ -84,7 +78,7 @@ static bool pays(const ga_product *p, const ga_sides *s) {
 }
 
 bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
-  if (!is_served(p))
+  if (!ga__product_is_single(p))
     return false;
   const ga_sides s = ga__sides_of(p);
   return fits(p, &s) && (!has_vendor || pays(p, &s));
@@ -92,7 +86,8 @@ bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
 
 bool ga__product_is_mapped(const ga_product *p) {
   const ga_sides s = ga__sides_of(p);
-  if (p->c.m == 0 || p->c.n == 0 || ga__product_is_vendors(p) || !is_served(p))
+  if (p->c.m == 0 || p->c.n == 0 || ga__product_is_vendors(p) ||
+      !ga__product_is_single(p))
     return false;
   if (fits(p, &s))
     return s.is_outer;
@@ -120,9 +115,7 @@ static size_t groups_of(size_t m, size_t tall, size_t lanes) {
 static size_t parts_of(const ga_product *p, size_t k, size_t down, size_t busy) {
   size_t parts = busy / down < k / 128 ? busy / down : k / 128;
   parts = parts < MOST_PARTS ? parts : MOST_PARTS;
-  return k >= MANY_TERMS && parts >= 4 && ga__dtype_work(p->typecode) == p->typecode
-             ? parts
-             : 1;
+  return k >= MANY_TERMS && parts >= 4 && ga__parts_fit(p) ? parts : 1;
 }
 
 /* As was best on an H100: more rows an item where there are many for each processor;

@@ -27,26 +27,17 @@ static geometry geometry_of(const ga_product *p, const ga_sides *s) {
   return g;
 }
 
-/* What both kernels are given first. */
-static void add_factors(ga_args *args, const ga_sides *s, size_t rows) {
-  args->n = 0;
-  ga__args_factor(args, &s->a, false);
-  ga__args_factor(args, &s->b, false);
-  ga__args_numbers(args, 7,
-                   (ssize_t[]){(ssize_t)s->c.m, (ssize_t)s->c.n, (ssize_t)rows, s->a.si,
-                               s->a.sj, s->b.si, s->b.sj});
-}
-
 int ga__product_outer(const ga_product *p, const ga_sides *s, const ga_mapping *map) {
   const geometry g = geometry_of(p, s);
   gpukernel *kernel;
   ga_args args;
-  GA_TRY(map == NULL ? ga__blas_kernel(&kernel, p->context, kind_of(s), p->typecode)
-                     : ga__mapped_kernel(&kernel, p, kind_of(s), map));
-  add_factors(&args, s, g.rows);
-  if (map == NULL)
-    ga__args_stored(&args, p, &s->c);
-  else
-    ga__mapped_args(&args, map, s->is_flipped);
+  GA_TRY(ga__mapped_kernel(&kernel, p, kind_of(s), map));
+  args.n = 0;
+  ga__args_factor(&args, &s->a, false);
+  ga__args_factor(&args, &s->b, false);
+  ga__args_numbers(&args, 7,
+                   (ssize_t[]){(ssize_t)s->c.m, (ssize_t)s->c.n, (ssize_t)g.rows,
+                               s->a.si, s->a.sj, s->b.si, s->b.sj});
+  ga__mapped_args(&args, p, &s->c, s->is_flipped, map);
   return ga__product_launch(kernel, &args, g.grid, g.lanes, g.slots);
 }

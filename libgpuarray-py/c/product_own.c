@@ -125,11 +125,7 @@ static int gemm_part(const ga_product *p, size_t first, size_t count, size_t par
  * alone are as many, or a part would have few terms. */
 size_t ga__product_terms(const ga_product *p) {
   const size_t busy = 2 * (size_t)p->context->info.processors, k = p->a.n;
-  const bool has_parts = !p->context->info.is_cpu && p->batch == 1 &&
-                         !ga__is_zero(p->alpha) && p->typecode != GA_CFLOAT &&
-                         p->typecode != GA_CDOUBLE &&
-                         ga__dtype_work(p->typecode) == p->typecode;
-  if (!has_parts || k < 2 * LEAST_TERMS)
+  if (!ga__product_is_single(p) || !ga__parts_fit(p) || k < 2 * LEAST_TERMS)
     return 0;
   const size_t tiles = tiles_of(p, &p->a, &p->b, GA_GEMM_SMALL);
   const size_t wanted = busy / tiles, most = k / LEAST_TERMS;

@@ -1,6 +1,12 @@
 /* The parts of products, and their sums. */
 #include "c/product_parts.h"
 
+#include "c/dtype.h"
+
+bool ga__parts_fit(const ga_product *p) {
+  return ga__dtype_work(p->typecode) == p->typecode;
+}
+
 int ga__parts_new(ga_factor *parts, const ga_product *p, const ga_factor *c, size_t n) {
   const size_t count = c->m * c->n;
   *parts = (ga_factor){
@@ -13,17 +19,13 @@ int ga__parts_sum(const ga_product *p, const ga_factor *c, const ga_factor *part
                   size_t n, const ga_mapping *map) {
   const size_t count = parts->m * parts->n;
   gpukernel *kernel;
-  GA_TRY(map == NULL ? ga__blas_kernel(&kernel, p->context, GA_PARTS_SUM, p->typecode)
-                     : ga__mapped_kernel(&kernel, p, GA_PARTS_SUM, map));
+  GA_TRY(ga__mapped_kernel(&kernel, p, GA_PARTS_SUM, map));
   ga_args args;
   args.n = 0;
   ga__args_factor(&args, parts, false);
   ga__args_numbers(&args, 3,
                    (ssize_t[]){(ssize_t)count, (ssize_t)n, (ssize_t)parts->n});
-  if (map == NULL)
-    ga__args_stored(&args, p, c);
-  else
-    ga__mapped_args(&args, map, false);
+  ga__mapped_args(&args, p, c, false, map);
   return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
                             128, 1);
 }

@@ -5,8 +5,11 @@
 
 #include "c/product_mapped.h"
 
-/* Memory for `n` parts of c, one after the other in C order; the caller releases
- * parts->data. Their type is c's, which must be that of the work. */
+/* Whether parts can be stored in c's type: it is that of the work. */
+bool ga__parts_fit(const ga_product *p);
+
+/* Memory for `n` parts of c, which fit, one after the other in C order; the caller
+ * releases parts->data. */
 int ga__parts_new(ga_factor *parts, const ga_product *p, const ga_factor *c, size_t n);
 
 /* c = alpha (the sum of its parts) + beta c, of real types; or, with `map`, what is
