@@ -19,12 +19,7 @@ from gpuarray.compiler.gpukernels.rowkept import (
 )
 from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
-from gpuarray.compiler.gpukernels.rowtotals import (
-    Summed,
-    columns_read_again,
-    has_room,
-    local_bytes,
-)
+from gpuarray.compiler.gpukernels.rowtotals import Summed, has_room, local_bytes
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -165,11 +160,8 @@ def totals_form(
     kept, pack = kept_packs(program, given, targets, context)
     taken = taken_inputs(sources, over)
     form = Form(sources, taken, given.is_unit, False, *kept, pack=pack)
-    if not form.kept:
+    if form.kept and has_room(program, form, given.length, context.local_memory):
         return form
-    for choice in (replace(form, held=columns_read_again(program, sources)), form):
-        if has_room(program, choice, given.length, context.local_memory):
-            return choice
     return replace(form, kept=0, lanes=0, pack=1)
 
 
@@ -214,7 +206,7 @@ def launch_totals(
         *pointers(results[whole:]),
         blocks=(results[whole].shape[0], 1),
         threads=(form.lanes, 1),
-        shared=local_bytes(program, form, given.length),
+        shared=local_bytes(program, given.length),
     )
 
 

@@ -61,7 +61,7 @@ class Form:
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
     items keeps, in packs of ``pack`` neighbours. Outputs may lie where the inputs
     ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead`` elements
-    before it folds them. A block has the inputs ``held`` in local memory.
+    before it folds them.
     """
 
     sources: tuple[str, ...]
@@ -72,7 +72,6 @@ class Form:
     lanes: int = 0
     ahead: int = 0
     pack: int = 1
-    held: frozenset[int] = frozenset()
 
 
 class Writer:
@@ -287,8 +286,6 @@ class Writer:
         for value, (dtype, _) in enumerate(self.program.inputs):
             kind = self.given[value]
             if self.form.sources[value] != "array" or kind in (ONE, LENGTH, TABLE):
-                continue
-            if value in self.form.held:
                 continue
             ctype = dtype_to_ctype(np.dtype(dtype))
             at = f"x{value}_"

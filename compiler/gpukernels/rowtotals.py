@@ -2,13 +2,11 @@
 
 A block walks along many rows, and holds in local memory what it has folded so far of
 each place in a row; when its rows are done it stores that, for a reduction of what all
-blocks have stored. So what is folded is never stored, nor read again. Inputs that are
-the same in all rows lie there too if several walks read them, and there is room.
+blocks have stored. So what is folded is never stored, nor read again.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +16,10 @@ from gpuarray.array import Array
 from gpuarray.codegen import convert, identity_text
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import fold_function, row_tree
-from gpuarray.compiler.gpukernels.rowkept import PACKETS, Kept, blocks_at_once, walks
-from gpuarray.compiler.gpukernels.rowtext import Form, reached
+from gpuarray.compiler.gpukernels.rowkept import PACKETS, Kept, blocks_at_once
+from gpuarray.compiler.gpukernels.rowtext import Form
 from gpuarray.compiler.gpukernels.rowwalks import new_reduction
-from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, Total
+from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
 from gpuarray.context import Context
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_dtype
 from gpuarray.scalars import SCALARS
@@ -39,39 +37,17 @@ def accumulator(total: Total) -> np.dtype[np.generic]:
     return work_dtype(np.dtype(total.acc_dtype))
 
 
-def local_arrays(program: Program, form: Form) -> list[tuple[str, str]]:
-    """What a block has in local memory for each place in a row: names and dtypes."""
-    totals = [str(accumulator(total)) for total in program.totals]
-    found = [(f"s{number}", dtype) for number, dtype in enumerate(totals)]
-    found += [(f"x{value}", program.dtypes[value]) for value in sorted(form.held)]
-    return sorted(found, key=lambda each: -np.dtype(each[1]).itemsize)
-
-
-def local_bytes(program: Program, form: Form, length: int) -> int:
+def local_bytes(program: Program, length: int) -> int:
     """The local memory that a block asks for at its launch."""
-    arrays = local_arrays(program, form)
-    return length * sum(np.dtype(dtype).itemsize for _, dtype in arrays)
-
-
-def columns_read_again(program: Program, sources: Sequence[str]) -> frozenset[int]:
-    """The inputs of each place in a row that more than one walk reads."""
-    reads = Counter(
-        v for wanted in walks(program) for v in reached(program, wanted, ())[0]
-    )
-    given = program.kinds[: len(program.inputs)]
-    return frozenset(
-        value
-        for value, (kind, source) in enumerate(zip(given, sources, strict=True))
-        if kind == COLUMN and source == "array" and reads[value] > 1
-    )
+    return length * sum(accumulator(total).itemsize for total in program.totals)
 
 
 def has_room(program: Program, form: Form, length: int, memory: int) -> bool:
-    """Whether what a block has of each place fits, beside what its folds need."""
+    """Whether a block's totals fit into local memory, beside what its folds need."""
     folds = (step for step in program.steps if isinstance(step, Fold))
     sizes = [work_dtype(np.dtype(fold.acc_dtype)).itemsize for fold in folds]
     free = memory - _OWN - form.lanes * sum(sizes)
-    return local_bytes(program, form, length) <= free
+    return local_bytes(program, length) <= free
 
 
 class Summed(Kept):
@@ -120,33 +96,20 @@ class Summed(Kept):
         ]
 
     def opening(self) -> list[str]:
-        """What a block does before its rows: totals of none, and columns."""
+        """What a block does before its rows: totals of none."""
         lines, before, body = ["GA_DECL_SHARED_BODY(ga_uint4, room)"], 0, []
-        for name, dtype in local_arrays(self.program, self.form):
-            kind = f"LOCAL_MEM_ARG {dtype_to_ctype(np.dtype(dtype))} *"
+        totals = list(enumerate(self.program.totals))
+        for number, total in sorted(totals, key=lambda x: -accumulator(x[1]).itemsize):
+            dtype = accumulator(total)
+            kind = f"LOCAL_MEM_ARG {dtype_to_ctype(dtype)} *"
             lines.append(
-                f"{kind}{name} = ({kind})((LOCAL_MEM_ARG ga_ubyte *)room + "
+                f"{kind}s{number} = ({kind})((LOCAL_MEM_ARG ga_ubyte *)room + "
                 f"(ga_size)length * {before});"
             )
-            before += np.dtype(dtype).itemsize
-        for number, total in enumerate(self.program.totals):
-            nothing = identity_text(SCALARS[total.monoid], accumulator(total))
+            before += dtype.itemsize
+            nothing = identity_text(SCALARS[total.monoid], dtype)
             body.append(f"s{number}[p] = {nothing};")
-        held = sorted(self.form.held)
-        body += [f"x{v}[p] = {self.element(v, f'x{v}_')};" for v in held]
-        return [*lines, *self.own_places(body), "local_barrier();"]
-
-    def element(self, value: int, line: str = "") -> str:
-        """An input of each element, or of each place in a row, at ``p``."""
-        if value in self.form.held and not line:
-            return f"x{value}[p]"
-        return super().element(value, line)
-
-    def packet(self, value: int, place: str, constant: str = "") -> str:
-        """The text of a pack's bytes where an array has them."""
-        text = super().packet(value, place, constant)
-        is_held = value in self.form.held
-        return text.replace("GLOBAL_MEM", "LOCAL_MEM_ARG") if is_held else text
+        return [*lines, *self.own_places(body)]
 
     def closing(self) -> list[str]:
         """What a block does after its rows: it stores its totals."""
@@ -207,7 +170,7 @@ def blocks_for(
     program: Program, form: Form, rows: int, length: int, context: Context
 ) -> int:
     """How many blocks fold totals: as many as run at once; 0 where rows are too few."""
-    size = local_bytes(program, form, length) + _OWN
+    size = local_bytes(program, length) + _OWN
     resident = min(blocks_at_once(program, form), context.local_memory // size)
     blocks = max(max(1, resident) * context.processors, -(-rows // MOST_ROWS))
     return blocks if rows >= FEWEST_ROWS * blocks else 0
