@@ -5,11 +5,35 @@
 
 #define MOST_NAMED 4 /* launches in the text of a failure */
 #define LAUNCHES_PER_MARK 32
+#define MOST_COUNTED 4 /* of those queued at once, since a mark costs as much */
 
-int ga__launches_mark(gpuqueue *q, unsigned long n) {
+void ga__launches_add_all(ga_launches *ring, unsigned int n,
+                          const ga_named_launch *launches, unsigned int queue) {
+  const char *own = ga__label();
+  const unsigned long before =
+      atomic_fetch_add_explicit(&ring->count, n, memory_order_relaxed);
+  for (unsigned int i = n > GPUARRAY_LAUNCHES ? n - GPUARRAY_LAUNCHES : 0; i < n; i++) {
+    const unsigned long number = before + i + 1;
+    const ga_named_launch *l = &launches[i];
+    ga_launch_note *note = &ring->notes[number % GPUARRAY_LAUNCHES];
+    atomic_store_explicit(&note->number, number, memory_order_relaxed);
+    atomic_store_explicit(&note->kernel, l->kernel, memory_order_relaxed);
+    atomic_store_explicit(&note->label, *l->label ? l->label : own,
+                          memory_order_relaxed);
+    atomic_store_explicit(&note->queue, queue, memory_order_relaxed);
+  }
+}
+
+int ga__launches_mark(gpuqueue *q, unsigned int n) {
   gpucontext *ctx = q->context;
-  unsigned long now = atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
-  if (ctx->backend->mark == NULL || now % LAUNCHES_PER_MARK >= n || (uint32_t)now == 0)
+  if (ctx->backend->mark == NULL)
+    return GA_NO_ERROR;
+  const unsigned int counted = n < MOST_COUNTED ? n : MOST_COUNTED;
+  const unsigned int before =
+      atomic_fetch_add_explicit(&q->unmarked, counted, memory_order_relaxed);
+  const unsigned long now =
+      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+  if (before % LAUNCHES_PER_MARK + counted < LAUNCHES_PER_MARK || (uint32_t)now == 0)
     return GA_NO_ERROR;
   return ctx->backend->mark(q->device, (uint32_t)now);
 }

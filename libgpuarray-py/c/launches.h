@@ -18,21 +18,24 @@ typedef struct ga_launches {
   ga_launch_note notes[GPUARRAY_LAUNCHES];
 } ga_launches;
 
-/* Notes a launch that is about to be queued; `kernel` is interned. */
+/* A launch's kernel and label, interned; label "" stands for the thread's own. */
+typedef struct ga_named_launch {
+  const char *kernel, *label;
+} ga_named_launch;
+
+/* Notes launches that are about to be queued at once. */
+void ga__launches_add_all(ga_launches *ring, unsigned int n,
+                          const ga_named_launch *launches, unsigned int queue);
+
+/* Notes one; `kernel` is interned. */
 static inline void ga__launches_add(ga_launches *ring, const char *kernel,
                                     unsigned int queue) {
-  unsigned long number =
-      atomic_fetch_add_explicit(&ring->count, 1, memory_order_relaxed) + 1;
-  ga_launch_note *note = &ring->notes[number % GPUARRAY_LAUNCHES];
-  atomic_store_explicit(&note->number, number, memory_order_relaxed);
-  atomic_store_explicit(&note->kernel, kernel, memory_order_relaxed);
-  atomic_store_explicit(&note->label, ga__label(), memory_order_relaxed);
-  atomic_store_explicit(&note->queue, queue, memory_order_relaxed);
+  ga__launches_add_all(ring, 1, &(ga_named_launch){kernel, ""}, queue);
 }
 
-/* Marks how far a queue has come, now and then; to be called when the latest `n`
- * launches were queued on it. */
-int ga__launches_mark(gpuqueue *q, unsigned long n);
+/* Marks how far a queue has come, now and then; to be called when `n` launches were
+ * queued on it at once. */
+int ga__launches_mark(gpuqueue *q, unsigned int n);
 
 /* Puts behind the thread's message which launches can have caused a failure of the
  * device, and gives `status` back. */

@@ -214,10 +214,14 @@ int ga__tape_prepare_graphs(ga_tape *tape) {
   tape->seen = ga__alloc(most, sizeof *tape->seen);
   tape->key = ga__alloc(places + 1, sizeof *tape->key);
   tape->uses = ga__alloc(tape->n_held + places + 1, sizeof *tape->uses);
+  tape->names = ga__alloc(tape->n_commands, sizeof *tape->names);
   if (tape->graphs == NULL || tape->hashes == NULL || tape->seen == NULL ||
-      tape->key == NULL || tape->uses == NULL)
+      tape->key == NULL || tape->uses == NULL || tape->names == NULL)
     return GA_MEMORY_ERROR;
   note_uses(tape);
+  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++)
+    if (c->kind == LAUNCH)
+      tape->names[tape->n_names++] = (ga_named_launch){c->kernel->shown, c->label};
   return GA_NO_ERROR;
 }
 
@@ -234,6 +238,7 @@ void ga__tape_free_graphs(ga_tape *tape) {
   ga__free(tape->key);
   ga__free(tape->seen);
   ga__free(tape->uses);
+  ga__free(tape->names);
 }
 
 static size_t key_bytes(const ga_tape *tape) {
@@ -339,20 +344,6 @@ static graph *find_graph(ga_tape *tape, const ga_binding *bindings) {
   return found;
 }
 
-/* A graph's launches are all noted, since any of them may fail. */
-static void note_launches(const ga_tape *tape) {
-  gpucontext *ctx = tape->context;
-  gpuqueue *q = ga__queue_current(ctx);
-  const char *own = ga__label();
-  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
-    if (c->kind != LAUNCH)
-      continue;
-    ga__label_swap(*c->label ? c->label : own);
-    ga__launches_add(&ctx->launches, c->kernel->shown, q->place);
-  }
-  ga__label_swap(own);
-}
-
 /* What the graph does to each buffer; gives their number. */
 static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
   ga_use *use = tape->uses + tape->n_held;
@@ -370,12 +361,14 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
   unsigned int n = list_uses(tape, bindings);
   void *device;
   GA_TRY(ga__queue_begin(&device, ctx, n, tape->uses));
-  note_launches(tape);
+  /* Any of a graph's launches may fail. */
+  gpuqueue *q = ga__queue_current(ctx);
+  ga__launches_add_all(&ctx->launches, tape->n_names, tape->names, q->place);
   int status = ctx->backend->graph_launch(device, known->handle);
   if (status == GA_NO_ERROR)
-    status = ga__launches_mark(ga__queue_current(ctx), tape->n_commands);
+    status = ga__launches_mark(q, tape->n_names);
   if (tape->reports)
-    atomic_store(&ga__queue_current(ctx)->reports, true);
+    atomic_store(&q->reports, true);
   ga__queue_end(ctx, n, tape->uses);
   return status;
 }

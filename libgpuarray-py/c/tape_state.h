@@ -86,7 +86,9 @@ struct ga_tape {
   bool defers;               /* some command is a call */
   bool multiplies;           /* some command is a product */
   bool reports;              /* some launch may report an index; see c/report.h */
-  ga_use *uses; /* of a graph: `held`, then what moves, then the workspace */
+  ga_use *uses;           /* of a graph: `held`, then what moves, then the workspace */
+  ga_named_launch *names; /* of a graph's launches */
+  unsigned int n_names;
 };
 
 /* A graph pays where it saves launches, and is only for memory that does not move.
