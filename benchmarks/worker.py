@@ -23,7 +23,9 @@ from benchmarks.workloads import rows
 from benchmarks.workloads.arrays import of
 
 LONGEST = 0.15  # seconds of a round, as far as the number of calls decides it
-MOST = {"call": 2000, "host": 20}  # calls of a round; few, for no queue to fill
+MOST = {"call": 2000, "host": 20}  # calls, then a wait; few, for no queue to fill
+WAITS = {"call": 1, "host": 50}  # of a round
+WARM = 0.05  # seconds of calls before the clock starts, after which clocks are up
 SHARE = 65536  # values of a result that are compared
 CHECKED = 3  # calls before a state is compared
 
@@ -66,7 +68,6 @@ class Worker:
         """Seconds of a call, the mean of a round."""
         if self.row.measure == "new size":
             return self.another(turn)
-        call, wait = self.prepared.call, self.prepared.wait
         if self.row.measure == "host" and not self.prepared.is_asynchronous:
             return {"error": "not offered: a call returns when its work is done"}
         if not self.calls:
@@ -74,15 +75,27 @@ class Worker:
             most = MOST[self.row.measure]
             self.calls = max(1, min(most, int(LONGEST / max(once, 1e-9))))
         if self.calls > 1:  # what takes long has no need of it
-            self.once()
+            end = time.perf_counter() + WARM
+            while time.perf_counter() < end:
+                self.queue()
+                self.prepared.wait()
+        waits = WAITS[self.row.measure]
+        start = time.perf_counter()
+        queued = 0.0
+        for _ in range(waits):
+            queued += self.queue()
+            self.prepared.wait()
+        spent = time.perf_counter() - start
+        host = self.row.measure == "host"
+        return {"seconds": (queued if host else spent) / (self.calls * waits)}
+
+    def queue(self) -> float:
+        """Seconds of the host for the calls between two waits."""
+        call = self.prepared.call
         start = time.perf_counter()
         for _ in range(self.calls):
             call()
-        queued = time.perf_counter() - start
-        wait()
-        spent = time.perf_counter() - start
-        host = self.row.measure == "host"
-        return {"seconds": (queued if host else spent) / self.calls}
+        return time.perf_counter() - start
 
     def once(self) -> float:
         """Seconds of a call and a wait."""
