@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gpuarray import dtypes
-from gpuarray._native import check, ffi, lib, runner_class
+from gpuarray._native import check, ffi, lib, runner_class, straight_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
@@ -22,6 +22,22 @@ from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import GpuArrayError, KernelError
 from gpuarray.scalars import SCALARS
+
+RUNNER = runner_class(Array, Container)
+
+if TYPE_CHECKING:
+
+    class Straight:
+        """What is called without a frame of Python where ``_straight`` is a runner."""
+
+        _straight: Any
+
+        def __call__(self, *args: Any, **named: Any) -> Any:
+            """Call the runner on ``args``, or else the method ``_call``."""
+            raise NotImplementedError
+
+else:
+    Straight = straight_class(RUNNER)
 
 Takes = tuple[int, int] | int
 
@@ -114,6 +130,7 @@ class Native:
         updates: Sequence[tuple[Container, int]] = (),
         single: bool = False,
         hosts: Sequence[int] = (),
+        examine: Callable[[Sequence[Any]], None] | None = None,
     ) -> Callable[..., Any]:
         """What runs the plan on its inputs, which it takes one by one, in one call.
 
@@ -127,7 +144,15 @@ class Native:
         floats an input without axes is given: none, those that it holds exactly, or all
         (0, 1, 2). The runner gives NotImplemented, and has done nothing, for what is to
         be converted first, and where the value of a container is not on the context.
+        Where the plan fails ``examine`` gets the inputs first: it may raise what says
+        more.
         """
+
+        def fail(status: int, step: int, values: list[Any]) -> None:
+            if examine is not None:
+                examine(values[: len(values) - len(containers)])
+            self._fail(status, step, values)
+
         values = self.plan.values[: self.plan.n_inputs - len(containers)]
         known = takes or {}
         arguments = tuple(
@@ -136,13 +161,12 @@ class Native:
             else (dtypes.dtype_to_typecode(value.dtype), value.ndim, known.get(i, 0))
             for i, value in enumerate(values)
         )
-        make = runner_class(Array, Container)
-        runner: Callable[..., Any] = make(
+        runner: Callable[..., Any] = RUNNER(
             plan=int(ffi.cast("uintptr_t", self._native)),
             device=int(ffi.cast("uintptr_t", self.context.pointer)),
             whole=self._native,
             context=self.context,
-            fail=self._fail,
+            fail=fail,
             arguments=arguments,
             containers=list(containers),
             kinds=tuple(self._kinds),

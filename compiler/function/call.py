@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 from gpuarray.array import Array
@@ -30,13 +31,13 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.shared import Container, SharedVariable, has_dtype
-from gpuarray.compiler.vm import Takes
+from gpuarray.compiler.vm import Straight, Takes
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import GpuArrayError
 
 
-class Function:
+class Function(Straight):
     """A compiled function; calling it runs its plan.
 
     ``maker.fgraph`` is the placed graph, ``plan`` what runs, ``context`` where. A call
@@ -124,6 +125,8 @@ class Function:
             self.plan, self._place, self._interface.is_part
         )
         self._fast = self._fast_runner()
+        if self._n_given >= 0 and self._keys is None:
+            self._straight = self._fast
         return self._executable
 
     def _fast_runner(self) -> Any:
@@ -132,6 +135,13 @@ class Function:
         if whole is None or self._guarded:
             return None
         takes = {i: self._takes(i) for i in range(self._n_inputs)}
+        check = WeakMethod(self._check_arrays)
+
+        def examine(args: Sequence[Any]) -> None:
+            method = check()
+            if method is not None:
+                method(args)
+
         return whole.runner(
             self._n_outputs,
             takes,
@@ -139,6 +149,7 @@ class Function:
             self._updated,
             self._single,
             self._read,
+            examine,
         )
 
     def _takes(self, index: int) -> Takes:
@@ -166,7 +177,7 @@ class Function:
         assert isinstance(self._place, Context)
         return self._place
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def _call(self, *args: Any, **named: Any) -> Any:
         """Run on ``args``; inputs that have names may be given by name."""
         if not named and len(args) == self._n_given:
             return self._run(args)
@@ -177,13 +188,9 @@ class Function:
     def _run(self, args: Sequence[Any]) -> Any:
         """The results for a value of each input."""
         executable = self._executable or self._load()
-        try:
-            results = self._fast(*args) if self._fast else NotImplemented
-            if results is NotImplemented:
-                results = self._run_slowly(args, executable)
-        except GpuArrayError:
-            self._check_arrays(args)  # says more than the executor where it can
-            raise
+        results = self._fast(*args) if self._fast else NotImplemented
+        if results is NotImplemented:
+            results = self._run_slowly(args, executable)
         if self._keys is not None:
             return dict(zip(self._keys, results, strict=True))
         return results
@@ -202,7 +209,11 @@ class Function:
         values = arrays + values
         for i in self._guarded:
             values[i] = values[i].copy()
-        results = executable.run(values)
+        try:
+            results = executable.run(values)
+        except GpuArrayError:
+            self._check_arrays(arrays)  # says more than the executor where it can
+            raise
         for container, i in self._updated:
             container.value = results[i]
         del results[self._n_outputs :]

@@ -18,7 +18,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DEFINE = re.compile(r"^#define[ \t]+(\w+)[ \t]+[^\n]*$", re.MULTILINE)
 INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 
-RUNNER = Path(__file__).with_name("_runner.c")
+OBJECTS = [Path(__file__).with_name(name) for name in ("_runner.c", "_straight.c")]
 
 # What the package calls besides the public functions. An operator is one call: it makes
 # the struct of its result, which costs less here than through cffi, and passes a number
@@ -47,6 +47,7 @@ const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor);
 DLManagedTensorVersioned *dlpack_lent(void *owner, int nd);
 void *runner_class(void *arrays, void *pointer, void *containers, void *hosts,
                    void *numbers);
+void *straight_class(void *runners);
 extern "Python" int plan_function(void *data, GpuArray *const *outs,
                                   const GpuArray *const *ins, const long long *ints);
 """
@@ -309,7 +310,9 @@ def builder(include: Path) -> FFI:
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
     head = [f"#include <{name}.h>" for name in ("stdbool", "stdlib", "structmember")]
     head.insert(0, "#define GPUARRAY_NO_CUDA")
-    source = "\n".join([*head, *lines, HELPERS, RUNNER.read_text()])
+    source = "\n".join(
+        [*head, *lines, HELPERS, *(each.read_text() for each in OBJECTS)]
+    )
     ffi.set_source("gpuarray._gpuarray", source)
     return ffi
 

@@ -28,6 +28,7 @@ __all__ = [
     "open_capsule",
     "prepare",
     "runner_class",
+    "straight_class",
     "text",
 ]
 
@@ -136,6 +137,13 @@ def runner_class(arrays: type, containers: type) -> Any:
     """The class of what runs plans (_runner.c), for these classes of its arguments."""
     given = (arrays, ARRAY, containers, np.ndarray, np.generic)
     made = lib.runner_class(*(ffi.cast("void *", id(each)) for each in given))
+    return _object(int(ffi.cast("uintptr_t", made)))
+
+
+@cache
+def straight_class(runners: type) -> Any:
+    """The base of objects whose calls go straight to one of ``runners``."""
+    made = lib.straight_class(ffi.cast("void *", id(runners)))
     return _object(int(ffi.cast("uintptr_t", made)))
 
 

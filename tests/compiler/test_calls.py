@@ -1,12 +1,14 @@
 """What a call of a compiled function costs, in counts: bindings, copies, memory."""
 
 import gc
+import weakref
 
 import gpuarray
 import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from gpuarray.compiler.function.call import Function
 
 
 @pytest.fixture(autouse=True)
@@ -247,3 +249,39 @@ def test_of_threads_with_numbers_of_their_own(context):
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(call, [1.0, 2.0, 3.0, 4.0]))
+
+
+def test_calls_by_position_need_no_frame_of_python(monkeypatch):
+    x, y = T.fvector("x"), T.fscalar("y")
+    f = theano.function([x, y], x * y)
+    keyed = theano.function([x], {"twice": x * 2})
+    called, original = [], Function._call
+
+    def call(self, *args, **named):
+        called.append(args)
+        return original(self, *args, **named)
+
+    monkeypatch.setattr(Function, "_call", call)
+    given = np.arange(3, dtype="f4")
+    np.testing.assert_array_equal(f(given, 2.0), given * 2)
+    assert called == []
+    np.testing.assert_array_equal(f(given, y=3.0), given * 3)
+    np.testing.assert_array_equal(f([1, 2, 3], 2.0), [2, 4, 6])  # is converted first
+    np.testing.assert_array_equal(keyed(given)["twice"], given * 2)
+    with pytest.raises(TypeError, match="given 1 inputs by position, expected 2"):
+        f(given)
+    assert len(called) == 4
+
+
+def test_a_function_goes_with_its_last_reference():
+    x = T.fvector("x")
+    f = theano.function([x], x + 1)
+    f(np.ones(3, "f4"))
+    gc.collect()
+    gc.disable()
+    try:
+        gone = weakref.ref(f)
+        del f
+        assert gone() is None
+    finally:
+        gc.enable()
