@@ -159,7 +159,7 @@ def products():
         _ = a @ b, a.T @ a, b @ b.T, b.T @ a.T, a[::2] @ b[:, ::3]
         _ = a @ b[:, 0], a.T @ a[:, 0], a[0] @ b, a[0] @ b[:, 0]
         _ = empty((3, 4, 5), dtype) @ empty((5, 6), dtype)
-    for dtype, n in itertools.product(PRODUCTS, (2304, 1024)):
+    for dtype, n in itertools.product(PRODUCTS, (2304, 1024, 64)):
         a, b = empty((n, 48), dtype), empty((48, n), dtype)
         _ = a @ b, a @ a.T, b.T @ b, b.T @ a.T, a[:, ::2] @ b[::2], a[:9] @ b
         _ = empty((1024, 4096), dtype) @ empty(4096, dtype)

@@ -336,7 +336,8 @@ int ga__blas_sources(ga_source out[4], unsigned int *n, gpucontext *ctx, int typ
   const enum ga_blas_kind first = matrix ? GA_GEMM_SMALL : GA_GEMV_ROWS;
   const enum ga_blas_kind last = matrix ? GA_GEMM_SMALL : GA_GEMV_COLUMNS;
   *n = 0;
-  if (ga__blas_type_index(typecode) < 0 || (matrix && ga__context_blas(ctx) != NULL))
+  if (ga__blas_type_index(typecode) < 0 ||
+      (matrix && (!ctx->info.is_cpu || ga__context_blas(ctx) != NULL)))
     return GA_NO_ERROR;
   for (int kind = (int)first; kind <= (int)last; kind++) {
     if (kind == GA_GEMV_ROWS_PACKS)

@@ -44,8 +44,12 @@ bool ga__product_fuses(const ga_product *p);
 bool ga__product_is_vendored(const ga_product *p);
 
 /* Whether one side of the product is so narrow that kernels made for that are faster
- * than tiles, or, with `has_vendor`, than the vendor's library. */
-bool ga__product_is_narrow(const ga_product *p, bool has_vendor);
+ * than tiles, and than the vendor's library if there is one. */
+bool ga__product_is_narrow(const ga_product *p);
+
+/* Whether the product is so small that our tiles are as fast as the vendor's library,
+ * which then need not be loaded. */
+bool ga__product_is_small(const ga_product *p);
 
 /* Whether what an expression makes of each element is stored by the product's last
  * launch (product_mapped.h). */
@@ -66,11 +70,11 @@ ga_factor ga__factor_transposed(ga_factor f);
 
 /* GPUARRAY_BLAS=vendor takes the vendor's library wherever it serves. */
 static inline bool ga__product_is_vendors(const ga_product *p) {
-  return atomic_load(&p->context->blas_state) == 2;
+  return p->context->wants_vendor && ga__context_blas(p->context) != NULL;
 }
 
 /* The sources that a plan's step may launch: of the products of matrices, or of a
- * matrix and a vector, of this type; `out` has room for all kinds. What a GPU prefers
+ * matrix and a vector, of this type; `out` has room for all kinds. What a GPU takes
  * for some layouts and sizes only is compiled when it is met. */
 int ga__blas_sources(ga_source out[4], unsigned int *n, gpucontext *ctx, int typecode,
                      bool matrix);

@@ -49,10 +49,14 @@ static void add_real_words(ga_strbuf *out, int typecode) {
                        "*(LOCAL_MEM_ARG const BL_PACK *)(q); ");
   for (int i = 0; i < pack; i++)
     ga__strbuf_addf(out, "(r)[%d] = w_.%c; ", i, fields[i]);
-  ga__strbuf_add(out, "}\n#define BL_GIVE(q, r) { BL_PACK w_; ");
+  ga__strbuf_add(out, "}\n#define BL_GIVE_AS(type, q, r) { BL_PACK w_; ");
   for (int i = 0; i < pack; i++)
     ga__strbuf_addf(out, "w_.%c = (r)[%d]; ", fields[i], i);
-  ga__strbuf_add(out, "*(LOCAL_MEM_ARG BL_PACK *)(q) = w_; }\n");
+  ga__strbuf_add(out, "*(type *)(q) = w_; }\n");
+  if (is_narrow)
+    ga__strbuf_add(out,
+                   "#define BL_SAVE_PACK(q, r) "
+                   "for (int w_ = 0; w_ < BL_GW; w_++) BL_SAVE((q)[w_], (r)[w_]);\n");
   ga__strbuf_addf(out,
                   "#define BL_LOAD_PACK(r, q, sign) { const %s w_ = "
                   "*(GLOBAL_MEM const %s *)(q); ",
@@ -86,7 +90,7 @@ static void add_complex_words(ga_strbuf *out, int typecode) {
     ga__strbuf_add(out,
                    "#define BL_PACK ga_cdouble\n#define BL_GW 1\n"
                    "#define BL_TAKE(r, q) (r)[0] = *(q);\n"
-                   "#define BL_GIVE(q, r) *(q) = (r)[0];\n"
+                   "#define BL_GIVE_AS(type, q, r) *(q) = (r)[0];\n"
                    "#define BL_LOAD_PACK(r, q, sign) BL_LOAD((r)[0], *(q), sign)\n");
   else
     ga__strbuf_add(
@@ -94,9 +98,9 @@ static void add_complex_words(ga_strbuf *out, int typecode) {
              "#define BL_TAKE(r, q) { const ga_float4 w_ = "
              "*(LOCAL_MEM_ARG const ga_float4 *)(q); (r)[0].x = w_.x; "
              "(r)[0].y = w_.y; (r)[1].x = w_.z; (r)[1].y = w_.w; }\n"
-             "#define BL_GIVE(q, r) { ga_float4 w_; w_.x = (r)[0].x; w_.y = (r)[0].y; "
-             "w_.z = (r)[1].x; w_.w = (r)[1].y; "
-             "*(LOCAL_MEM_ARG ga_float4 *)(q) = w_; }\n"
+             "#define BL_GIVE_AS(type, q, r) { ga_float4 w_; w_.x = (r)[0].x; "
+             "w_.y = (r)[0].y; w_.z = (r)[1].x; w_.w = (r)[1].y; "
+             "*(type *)(q) = w_; }\n"
              "#define BL_LOAD_PACK(r, q, sign) { const ga_float4 w_ = "
              "*(GLOBAL_MEM const ga_float4 *)(q); (r)[0].x = w_.x; "
              "(r)[0].y = w_.y * sign; (r)[1].x = w_.z; (r)[1].y = w_.w * sign; }\n");
@@ -129,6 +133,8 @@ static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
     s.columns = 128, s.tall = s.broad = 8;
   if (kind >= GA_GEMM_MEDIUM_KK && kind <= GA_GEMM_MEDIUM_XX)
     s.columns = 64, s.depth = 16;
+  if (kind >= GA_GEMM_FINE_KK && kind <= GA_GEMM_FINE_XX)
+    s.rows = s.columns = 32, s.depth = 16, s.tall = s.broad = 4;
   s.items = s.rows / s.tall * (s.columns / s.broad);
   return s;
 }
@@ -174,7 +180,7 @@ static ga_blas_shape cpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
   const unsigned int lanes = ctx->info.warp > 0 ? ctx->info.warp : 1;
   const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
   const unsigned int loops = 64 / size; /* a vector of 64 bytes */
-  if (kind <= GA_GEMM_MEDIUM_XX)
+  if (kind <= GA_GEMM_FINE_XX)
     return (ga_blas_shape){.lanes = lanes,
                            .width = lanes == 1 ? loops / 2
                                     : size > 8 ? 1
@@ -203,7 +209,7 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
 
 /* How a packed kernel reads its operands; 0 for the others. */
 static void modes_of(int modes[2], enum ga_blas_kind kind) {
-  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_MEDIUM_XX;
+  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_FINE_XX;
   const int way = ((int)kind - GA_GEMM_PACKED_KK) % 4;
   modes[0] = !is_packed ? 0 : way < 2 ? 1 : 2;
   modes[1] = !is_packed ? 0 : way % 2 == 0 ? 1 : 2;
@@ -317,6 +323,7 @@ static const char tail[] =
     "#undef BL_NAME\n#undef BL_S\n#undef BL_T\n#undef BL_R\n#undef BL_PACK\n"
     "#undef BL_GW\n#undef BL_ZERO\n#undef BL_MAKE\n#undef BL_ADD\n#undef BL_MAD\n"
     "#undef BL_LOAD\n#undef BL_SAVE\n#undef BL_TAKE\n#undef BL_GIVE\n"
+    "#undef BL_GIVE_AS\n#undef BL_SAVE_PACK\n"
     "#undef BL_LOAD_PACK\n#undef BL_FINISH\n#undef BL_FACTORS\n#undef BL_AT\n"
     "#undef BL_MEET\n#undef BL_LANES\n#undef BL_WIDTH\n#undef BL_ROWS\n"
     "#undef BL_DEPTH\n#undef BL_TILE\n#undef BL_STRIP\n#undef BL_WIDE\n"
@@ -332,7 +339,7 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
     add_real_words(out, typecode);
   add_sizes(out, ctx, kind, typecode, s);
   ga__strbuf_add(out, ga__blas_common);
-  if (kind <= GA_GEMM_MEDIUM_XX) {
+  if (kind <= GA_GEMM_FINE_XX) {
     add_gemm(out, ctx, kind, s);
   } else if (kind <= GA_GEMV_COLUMNS_PACKS) {
     ga__strbuf_add(out, ga__blas_gemv_head);
@@ -373,6 +380,8 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
                                       "gemm_xk",        "gemm_xx",
                                       "gemm_medium_kk", "gemm_medium_kx",
                                       "gemm_medium_xk", "gemm_medium_xx",
+                                      "gemm_fine_kk",   "gemm_fine_kx",
+                                      "gemm_fine_xk",   "gemm_fine_xx",
                                       "gemv_rows",      "gemv_rows_packs",
                                       "gemv_columns",   "gemv_columns_packs",
                                       "dot_parts",      "dot_sum",

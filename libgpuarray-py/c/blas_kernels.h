@@ -10,7 +10,8 @@
  *          On GPUs SMALL and LARGE differ in their tiles; PACKED has the tiles of LARGE
  *          and reads 16 bytes at a time where a (the first letter) and b (the second)
  *          are contiguous along k (K) or across (X), all else being multiples of that;
- *          MEDIUM does so with half the tile, of float and shorter types.
+ *          MEDIUM does so with half the tile, FINE with a sixteenth, of float and
+ *          shorter types.
  * ROWS     y[i] = alpha sum_j a[i, j] x[j] + beta y[i], fast where a's rows are
  *          contiguous; with PACKS, read so.
  * COLUMNS  the same, fast where a's columns are.
@@ -34,6 +35,10 @@ enum ga_blas_kind {
   GA_GEMM_MEDIUM_KX,
   GA_GEMM_MEDIUM_XK,
   GA_GEMM_MEDIUM_XX,
+  GA_GEMM_FINE_KK,
+  GA_GEMM_FINE_KX,
+  GA_GEMM_FINE_XK,
+  GA_GEMM_FINE_XX,
   GA_GEMV_ROWS,
   GA_GEMV_ROWS_PACKS,
   GA_GEMV_COLUMNS,

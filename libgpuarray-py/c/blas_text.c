@@ -3,6 +3,10 @@
 
 /* What ends every kernel: *to = alpha sum + beta *to. */
 const char ga__blas_common[] =
+    "#define BL_GIVE(q, r) BL_GIVE_AS(LOCAL_MEM_ARG BL_PACK, q, r)\n"
+    "#ifndef BL_SAVE_PACK\n"
+    "#define BL_SAVE_PACK(q, r) BL_GIVE_AS(GLOBAL_MEM BL_PACK, q, r)\n"
+    "#endif\n"
     "#define BL_FINISH(to, sum) \\\n"
     "  { \\\n"
     "    BL_T bl_out, bl_old; \\\n"

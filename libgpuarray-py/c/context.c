@@ -82,15 +82,17 @@ int ga__context_wait(gpucontext *ctx) {
 
 /* GPUARRAY_BLAS=own leaves the vendor's library closed, GPUARRAY_BLAS=vendor takes it
  * also where our kernels are faster: for comparing, and for tests. */
+static bool is_blas(const char *wanted) {
+  const char *chosen = getenv("GPUARRAY_BLAS");
+  return chosen != NULL && strcmp(chosen, wanted) == 0;
+}
+
 static void open_blas(gpucontext *ctx) {
-  const char *wanted = getenv("GPUARRAY_BLAS");
-  bool own = wanted != NULL && strcmp(wanted, "own") == 0;
-  bool always = wanted != NULL && strcmp(wanted, "vendor") == 0;
   int status = GA_LOAD_ERROR;
-  if (!own && ctx->backend->blas && ctx->backend->blas_open)
+  if (!is_blas("own") && ctx->backend->blas && ctx->backend->blas_open)
     status = ctx->backend->blas_open(ctx->device);
   if (status != GA_MEMORY_ERROR) /* which may be over at the next call */
-    atomic_store(&ctx->blas_state, status != GA_NO_ERROR ? -1 : always ? 2 : 1);
+    atomic_store(&ctx->blas_state, status != GA_NO_ERROR ? -1 : 1);
 }
 
 const ga_blas *ga__context_blas(gpucontext *ctx) {
@@ -101,10 +103,6 @@ const ga_blas *ga__context_blas(gpucontext *ctx) {
     pthread_mutex_unlock(&ctx->blas_lock);
   }
   return atomic_load(&ctx->blas_state) > 0 ? ctx->backend->blas : NULL;
-}
-
-bool ga__context_blas_waits(gpucontext *ctx) {
-  return atomic_load(&ctx->blas_state) == 0 && ctx->backend->blas_open != NULL;
 }
 
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
@@ -309,6 +307,7 @@ static gpucontext *new_context(const ga_backend *backend) {
   ctx->opened_by = getpid();
   atomic_init(&ctx->references, 1);
   atomic_init(&ctx->blas_state, 0);
+  ctx->wants_vendor = is_blas("vendor");
   atomic_init(&ctx->lost, NULL);
   pthread_mutex_init(&ctx->lock, NULL);
   pthread_mutex_init(&ctx->slow_lock, NULL);

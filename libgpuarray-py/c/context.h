@@ -47,8 +47,8 @@ struct _gpucontext {
   _Atomic(ga_kept *) kept;              /* kernels by what they are made of */
   gpucontext_cache cache;               /* counters */
   char *cache_folder;    /* of compiled programs; NULL: not kept on disk */
-  atomic_int blas_state; /* 0 not tried, 1 the vendor's where it is faster, 2
-                            wherever it serves, -1 our own kernels */
+  atomic_int blas_state; /* 0 not tried, 1 the vendor's is open, -1 there is none */
+  bool wants_vendor;     /* also where our own kernels are faster */
   /* Products of our own, of `kernels`, by kind and type; or NULL. */
   _Atomic(gpukernel *) blas_kernels[GA_BLAS_KINDS][GA_BLAS_TYPES];
   atomic_bool is_tf32;        /* products of float32 may use tensor cores in tf32 */
@@ -84,8 +84,6 @@ int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
 bool ga__context_is_ours(const gpucontext *ctx);
 /* The vendor's BLAS, or NULL where our own kernels serve. */
 const ga_blas *ga__context_blas(gpucontext *ctx);
-/* Whether that waits, because the vendor's BLAS is to be opened first. */
-bool ga__context_blas_waits(gpucontext *ctx);
 /* Queues a product by the vendor's BLAS, on real buffers. */
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call);
 /* GA_DEVSUP_ERROR if the device cannot hold or compute this type. */

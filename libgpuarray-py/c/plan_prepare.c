@@ -170,27 +170,17 @@ static int copy_source(ga_source *out, const ga_source *source) {
   return ga__strbuf_status(&out->body);
 }
 
-enum { PRODUCTS = 1, OTHERS = 2 }; /* bits: steps that are matrix products, and not */
-
-static int which_step(const ga_step *s) {
-  return s->kind == GA_STEP_GEMV || s->kind == GA_STEP_GEMM ? PRODUCTS : OTHERS;
-}
-
-/* The sources of some steps; those that the plan was told of are of the others. */
-static int some_sources(ga_source **out, unsigned int *n, const GpuPlan *p, int which) {
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
   size_t room = (size_t)p->n_steps * STEP_SOURCES + p->n_needs + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
     unsigned int more = 0;
-    if ((which_step(&p->steps[i]) & which) == 0)
-      continue;
     status = step_sources(sources + total, &more, p, &p->steps[i]);
     total += more;
   }
-  for (unsigned int i = 0; status == GA_NO_ERROR && (which & OTHERS) && i < p->n_needs;
-       i++)
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_needs; i++)
     status = copy_source(&sources[total++], &p->needs[i]);
   if (status == GA_NO_ERROR) {
     *out = sources;
@@ -200,20 +190,17 @@ static int some_sources(ga_source **out, unsigned int *n, const GpuPlan *p, int 
   return status;
 }
 
-int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
-  return some_sources(out, n, p, PRODUCTS | OTHERS);
-}
-
 void ga__plan_free_sources(ga_source *sources, unsigned int n) {
   for (unsigned int i = 0; i < n; i++)
     ga__strbuf_clear(&sources[i].body);
   ga__free(sources);
 }
 
-static int prepare_some(GpuPlan *p, int which) {
+int GpuPlan_prepare(GpuPlan *p) {
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
   ga_source *sources;
   unsigned int n;
-  GA_TRY(some_sources(&sources, &n, p, which));
+  GA_TRY(ga__plan_sources(&sources, &n, p));
   const ga_source **list = ga__alloc(n + 1, sizeof *list);
   int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   for (unsigned int i = 0; list && i < n; i++)
@@ -223,14 +210,4 @@ static int prepare_some(GpuPlan *p, int which) {
   ga__plan_free_sources(sources, n);
   ga__free((void *)list);
   return status;
-}
-
-/* A product has kernels of our own only where the vendor's BLAS has none, so where that
- * is being opened the rest is compiled meanwhile. */
-int GpuPlan_prepare(GpuPlan *p) {
-  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
-  if (!ga__context_blas_waits(p->context))
-    return prepare_some(p, PRODUCTS | OTHERS);
-  GA_TRY(prepare_some(p, OTHERS));
-  return prepare_some(p, PRODUCTS);
 }

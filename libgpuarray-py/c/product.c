@@ -194,6 +194,13 @@ static bool is_chosen(const ga_product *p, const ga_blas *blas,
          (ga__product_is_vendors(p) || blas->prefers(device, call));
 }
 
+/* Whether our tiles take it; the library is not asked, nor loaded, for that. An
+ * epilogue is the library's. */
+static bool is_ours(const ga_product *p) {
+  return p->epilogue == GA_BLAS_PLAIN && !ga__product_is_vendors(p) &&
+         ga__product_is_small(p);
+}
+
 /* From so many operations on, a copy costs little beside what a vendor's library gains.
  */
 #define WORTH_A_COPY ((double)(1 << 26))
@@ -225,11 +232,11 @@ static int make_readable(ga_product *p, GpuArray copies[2], int unreadable,
 }
 
 static int compute(ga_product *p, GpuArray copies[2], int nocopy) {
-  const ga_blas *blas = p->a.n > 0 ? ga__context_blas(p->context) : NULL;
   ga_blas_call call;
   GA_TRY(copy_overlapping(p, copies, nocopy));
-  if (!ga__product_is_vendors(p) && ga__product_is_narrow(p, blas != NULL))
+  if (!ga__product_is_vendors(p) && ga__product_is_narrow(p))
     return ga__product_narrow(p);
+  const ga_blas *blas = is_ours(p) || p->a.n == 0 ? NULL : ga__context_blas(p->context);
   if (blas == NULL)
     return ga__product_own(p);
   int unreadable = describe_call(&call, p);
@@ -254,7 +261,7 @@ int ga__product(const ga_product *given, int nocopy) {
 }
 
 bool ga__product_is_vendored(const ga_product *p) {
-  const ga_blas *blas = ga__context_blas(p->context);
+  const ga_blas *blas = is_ours(p) ? NULL : ga__context_blas(p->context);
   ga_blas_call call;
   if (blas == NULL)
     return false;

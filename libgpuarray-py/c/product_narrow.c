@@ -77,11 +77,11 @@ static bool pays(const ga_product *p, const ga_sides *s) {
          m * k <= (size_t)1 << (k <= 2048 ? 24 : 21);
 }
 
-bool ga__product_is_narrow(const ga_product *p, bool has_vendor) {
+bool ga__product_is_narrow(const ga_product *p) {
   if (!ga__product_is_single(p))
     return false;
   const ga_sides s = ga__sides_of(p);
-  return fits(p, &s) && (!has_vendor || pays(p, &s));
+  return fits(p, &s) && (pays(p, &s) || ga__context_blas(p->context) == NULL);
 }
 
 bool ga__product_is_mapped(const ga_product *p) {

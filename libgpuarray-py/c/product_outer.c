@@ -11,15 +11,18 @@ typedef struct geometry {
   size_t grid[3];
 } geometry;
 
-static geometry geometry_of(const ga_product *p, const ga_sides *s) {
+/* A reader waits for what it reads besides, so that with one, a processor has more
+ * groups, of fewer rows each. */
+static geometry geometry_of(const ga_product *p, const ga_sides *s, bool has_reader) {
   const ga_blas_shape shape = ga__blas_shape(p->context, kind_of(s), p->typecode);
   geometry g = {.lanes = ga__power_above(ga__ceil_div(s->c.n, shape.broad)),
                 .rows = shape.rows};
   g.lanes = g.lanes < 16 ? 16 : g.lanes > 128 ? 128 : g.lanes;
   g.slots = shape.items / g.lanes;
   const size_t across = ga__ceil_div(s->c.n, shape.broad * g.lanes);
+  const size_t busy = p->context->info.processors;
   while (g.rows > g.slots &&
-         2 * ga__ceil_div(s->c.m, g.rows) * across < p->context->info.processors)
+         2 * ga__ceil_div(s->c.m, g.rows) * across < (has_reader ? 8 * busy : busy))
     g.rows /= 2;
   g.grid[0] = ga__ceil_div(s->c.m, g.rows);
   g.grid[1] = across;
@@ -28,7 +31,7 @@ static geometry geometry_of(const ga_product *p, const ga_sides *s) {
 }
 
 int ga__product_outer(const ga_product *p, const ga_sides *s, const ga_mapping *map) {
-  const geometry g = geometry_of(p, s);
+  const geometry g = geometry_of(p, s, map != NULL);
   gpukernel *kernel;
   ga_args args;
   GA_TRY(ga__mapped_kernel(&kernel, p, kind_of(s), map));

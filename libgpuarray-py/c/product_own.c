@@ -1,6 +1,7 @@
 /* Products by our own kernels: which one, on what grid. */
 #include "c/dtype.h"
 #include "c/product_parts.h"
+#include "c/product_tiles.h"
 
 /* ---- arguments ---- */
 
@@ -19,9 +20,6 @@ static void add_signs(ga_args *args, int typecode, const ga_factor *a,
 
 /* ---- matrix by matrix ---- */
 
-#define DEPTH 16       /* of every tile: a multiple of it */
-#define LEAST_TERMS 64 /* of a part of a product */
-
 /* Rows of a tile: few enough of them to keep the processors busy where that pays. */
 static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t across,
                        size_t work) {
@@ -30,54 +28,6 @@ static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t acro
   if (down < busy && work > 1 << 18)
     down = busy;
   return ga__ceil_div(ga__ceil_div(m, down), 8) * 8;
-}
-
-/* Whether packs can be read along the axis of stride 1: the others keep them aligned.
- */
-static bool has_packs(const ga_factor *f, ssize_t other, size_t pack, size_t itemsize) {
-  const ssize_t n = (ssize_t)pack;
-  return f->offset % (pack * itemsize) == 0 && other % n == 0 && f->step % n == 0;
-}
-
-/* The kind that reads both factors in packs, or GA_GEMM_LARGE if there is none. */
-static enum ga_blas_kind packed_kind(const ga_factor *a, const ga_factor *b,
-                                     size_t pack, size_t itemsize) {
-  const bool a_along = a->sj == 1 && has_packs(a, a->si, pack, itemsize);
-  const bool a_across = a->si == 1 && has_packs(a, a->sj, pack, itemsize);
-  const bool b_along = b->si == 1 && has_packs(b, b->sj, pack, itemsize);
-  const bool b_across = b->sj == 1 && has_packs(b, b->si, pack, itemsize);
-  if (!(a_along || a_across) || !(b_along || b_across))
-    return GA_GEMM_LARGE;
-  if (a_along)
-    return b_across ? GA_GEMM_PACKED_KX : GA_GEMM_PACKED_KK;
-  return b_across ? GA_GEMM_PACKED_XX : GA_GEMM_PACKED_XK;
-}
-
-static size_t tiles_of(const ga_product *p, const ga_factor *a, const ga_factor *b,
-                       enum ga_blas_kind kind) {
-  const ga_blas_shape s = ga__blas_shape(p->context, kind, p->typecode);
-  return ga__ceil_div(a->m, s.rows) * ga__ceil_div(b->n, s.columns) * p->batch;
-}
-
-/* Large tiles pay once there is one for most processors, but for numbers of them that
- * are little more than that: then, and below, those of half the size do (on an H100 in
- * float, 30 TFLOP/s against 19 for 1024 by 1024, and against 22 for 1536 by 1536). */
-static enum ga_blas_kind gemm_kind(const ga_product *p, const ga_factor *a,
-                                   const ga_factor *b) {
-  const gpucontext *ctx = p->context;
-  const size_t processors = ctx->info.processors;
-  if (ctx->info.is_cpu)
-    return GA_GEMM_SMALL;
-  const ga_blas_shape large = ga__blas_shape(ctx, GA_GEMM_LARGE, p->typecode);
-  const size_t tiles = tiles_of(p, a, b, GA_GEMM_LARGE);
-  const bool is_few = 4 * tiles < 3 * processors;
-  const bool is_uneven = tiles > processors && 2 * tiles < 3 * processors;
-  const enum ga_blas_kind packed =
-      packed_kind(a, b, large.pack, gpuarray_get_elsize(p->typecode));
-  if (large.pack == 4 && packed != GA_GEMM_LARGE && (is_few || is_uneven) &&
-      2 * tiles_of(p, a, b, GA_GEMM_MEDIUM_KK) >= processors)
-    return (enum ga_blas_kind)((int)packed + GA_GEMM_MEDIUM_KK - GA_GEMM_PACKED_KK);
-  return is_few ? GA_GEMM_SMALL : packed;
 }
 
 /* A share of the batch, since a grid is at most 65535 high. Kernels write neighbours
@@ -94,7 +44,7 @@ static int gemm_part(const ga_product *p, size_t first, size_t count, size_t par
   b.offset += (size_t)((ssize_t)first * b.step * itemsize);
   c.offset += (size_t)((ssize_t)first * c.step * itemsize);
   gpucontext *const ctx = p->context;
-  const enum ga_blas_kind kind = gemm_kind(p, &a, &b);
+  const enum ga_blas_kind kind = ga__tile_kind(p, &a, &b, part);
   const ga_blas_shape shape = ga__blas_shape(ctx, kind, p->typecode);
   const size_t across = ga__ceil_div(c.n, shape.columns);
   const bool cpu = ctx->info.is_cpu;
@@ -119,18 +69,6 @@ static int gemm_part(const ga_product *p, size_t first, size_t count, size_t par
   ga__args_i32(&args, !ga__is_zero(p->beta));
   const size_t grid[3] = {cpu ? across : across * down, cpu ? down : 1, count};
   return ga__product_launch(kernel, &args, grid, shape.items, 1);
-}
-
-/* Parts are so many that two groups or so come to each processor, unless tiles of c
- * alone are as many, or a part would have few terms. */
-size_t ga__product_terms(const ga_product *p) {
-  const size_t busy = 2 * (size_t)p->context->info.processors, k = p->a.n;
-  if (!ga__product_is_single(p) || !ga__parts_fit(p) || k < 2 * LEAST_TERMS)
-    return 0;
-  const size_t tiles = tiles_of(p, &p->a, &p->b, GA_GEMM_SMALL);
-  const size_t wanted = busy / tiles, most = k / LEAST_TERMS;
-  const size_t parts = wanted < most ? wanted : most;
-  return parts < 2 ? 0 : ga__ceil_div(ga__ceil_div(k, parts), DEPTH) * DEPTH;
 }
 
 /* The product in parts, as a batch whose operands lie along the terms. */
@@ -212,11 +150,11 @@ static enum ga_blas_kind gemv_kind(const ga_product *p, const ga_factor *a) {
     return plain;
   if (by_rows)
     return a->sj == 1 && a->n >= 1024 && a->m * a->n >= 1 << 20 &&
-                   has_packs(a, a->m == 1 ? 0 : a->si, pack, itemsize)
+                   ga__has_packs(a, a->m == 1 ? 0 : a->si, pack, itemsize)
                ? GA_GEMV_ROWS_PACKS
                : plain;
   return a->si == 1 && a->m >= 8 * pack * ctx->info.processors &&
-                 has_packs(a, a->n == 1 ? 0 : a->sj, pack, itemsize)
+                 ga__has_packs(a, a->n == 1 ? 0 : a->sj, pack, itemsize)
              ? GA_GEMV_COLUMNS_PACKS
              : plain;
 }

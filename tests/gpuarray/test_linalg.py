@@ -231,6 +231,17 @@ def test_many_terms_of_few_results(context, dtype, shape):
     check_narrow(context, known(context, dtype), shape, ways)
 
 
+# Whole tiles of 32 and not, in packs and not, with each way to read both factors.
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("shape", [(64, 32, 32), (36, 44, 20), (35, 38, 18)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_small_tiles(context, dtype, shape):
+    lies = "c_order", "fortran_order"
+    ways = [*itertools.product(lies, lies, ["c_order"]), ("gaps", "gaps", "steps")]
+    ways += [("c_order", "c_order", "fortran_order")] * 2
+    check_narrow(context, known(context, dtype), shape, ways)
+
+
 @pytest.mark.parametrize("m", [4000, 9000])
 def test_many_rows_of_few_columns(context, m):
     """Rows from which a GPU's item has several."""

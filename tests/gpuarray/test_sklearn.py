@@ -143,7 +143,7 @@ OTHERS = {
     "centred kernel": lambda to: preprocessing.KernelCenterer().fit_transform(
         pairwise.rbf_kernel(to(X))
     ),
-    "projection": lambda to: (
+    "projection": lambda to: abs(  # no direction has a sign
         discriminant_analysis.LinearDiscriminantAnalysis().fit_transform(
             to(X), to(CLASSES)
         )

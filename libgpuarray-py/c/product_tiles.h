@@ -1,0 +1,17 @@
+/* The tiles that products of matrices are made in, between the files that choose them
+ * and launch their kernels. */
+#ifndef GA_C_PRODUCT_TILES_H
+#define GA_C_PRODUCT_TILES_H
+
+#include "c/product_sides.h"
+
+/* Whether packs can be read along the axis of stride 1: the stride of the other axis,
+ * and the step of the batch, keep them aligned. */
+bool ga__has_packs(const ga_factor *f, ssize_t other, size_t pack, size_t itemsize);
+
+/* The kind of tiles for the batch of p, of these factors; where it is of parts of one
+ * product, they have `part` terms each, or else 0. */
+enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
+                                const ga_factor *b, size_t part);
+
+#endif
