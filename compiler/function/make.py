@@ -34,7 +34,6 @@ from gpuarray.compiler.graph.core import Variable, user_line
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.fromgraph import inlined
-from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.transfer import GpuFromHost, meant_for
 from gpuarray.compiler.profiling import CompileTimes, marked
 from gpuarray.compiler.profiling.report import profile_of
@@ -113,8 +112,6 @@ def function(
     times.lap("graph")
     used = UsedContexts(names, context_name(expressions))
     context = used.context
-    if has_products(expressions):
-        context.open_blas()
     times.lap("opening the context")
 
     task = Task(
@@ -211,17 +208,6 @@ class UsedContexts:
                 first.setdefault(each, name)
             self.home = first[self.context]
             self.names = {name: first[each] for name, each in opened.items()}
-
-
-def has_products(outputs: Sequence[Variable]) -> bool:
-    """Whether the outputs need a product that a BLAS computes."""
-    return any(
-        v.owner is not None
-        and isinstance(v.owner.op, Dot)
-        and v.type.dtype.startswith(("float", "bfloat", "complex"))
-        and any(given.type.ndim == 2 for given in v.owner.inputs)
-        for v in ancestors(outputs)
-    )
 
 
 def context_names(variables: Iterable[Variable]) -> list[str | None]:

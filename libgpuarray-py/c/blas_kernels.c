@@ -148,7 +148,7 @@ static ga_blas_shape side_shape(enum ga_blas_kind kind, int typecode) {
   const unsigned int place = (unsigned int)((int)kind - GA_NARROW);
   const unsigned int side = place % GA_BLAS_SIDES + 1;
   const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
-  ga_blas_shape s = {.columns = side, .items = 256, .pack = size > 4 ? 2 : 4};
+  ga_blas_shape s = {.columns = side, .items = GA_SIDE_ITEMS, .pack = size > 4 ? 2 : 4};
   if ((int)kind >= GA_OUTER) {
     s.rows = 64, s.broad = 2;
     return s;

@@ -49,6 +49,7 @@ enum ga_blas_kind {
   GA_NARROW
 };
 #define GA_BLAS_SIDES 16
+#define GA_SIDE_ITEMS 256 /* of a group of NARROW and OUTER; PARTS_SUM has fewer */
 #define GA_OUTER (GA_NARROW + 3 * GA_BLAS_SIDES)
 #define GA_BLAS_KIND_COUNT (GA_OUTER + GA_BLAS_SIDES)
 

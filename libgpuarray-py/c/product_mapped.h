@@ -15,11 +15,10 @@ typedef struct ga_mapping {
   void *const *values;
 } ga_mapping;
 #define GA_MAPPED_ARGS 16
-#define GA_MAPPED_ITEMS 256
 
 /* A product that ga__product_is_mapped says yes to, with what is computed of it; alpha
  * is 1 and beta 0, and c has no data. GA_DEVSUP_ERROR: the expression takes too many
- * registers for the GA_MAPPED_ITEMS items of a group, and nothing was queued. */
+ * registers for the GA_SIDE_ITEMS items of a group, and nothing was queued. */
 int ga__product_mapped(const ga_product *p, const ga_mapping *map);
 
 /* The kernel of a kind, for `map` if it is not NULL: see ga__blas_mapped_source. */

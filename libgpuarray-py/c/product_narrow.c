@@ -103,10 +103,10 @@ typedef struct geometry {
   size_t parts, terms; /* of each */
 } geometry;
 
-enum { ITEMS = 256, FEW_LANES = 16, MANY_TERMS = 1024, MOST_PARTS = 16 };
+enum { FEW_LANES = 16, MANY_TERMS = 1024, MOST_PARTS = 16 };
 
 static size_t groups_of(size_t m, size_t tall, size_t lanes) {
-  return ga__ceil_div(m, tall * (ITEMS / lanes));
+  return ga__ceil_div(m, tall * (GA_SIDE_ITEMS / lanes));
 }
 
 /* Parts of the terms, each at least 128, that give two groups to each processor; few of
@@ -123,14 +123,14 @@ static size_t parts_of(const ga_product *p, size_t k, size_t down, size_t busy) 
  */
 static geometry geometry_of(const ga_product *p, const ga_sides *s) {
   const size_t k = s->a.n, m = s->c.m, busy = 2 * (size_t)p->context->info.processors;
-  const size_t most = is_turned(s) ? 64 : ITEMS;
+  const size_t most = is_turned(s) ? 64 : GA_SIDE_ITEMS;
   geometry g = {.lanes = FEW_LANES};
   g.tall = m <= 8 * busy ? 1 : m <= 32 * busy ? 2 : 4;
   g.parts = parts_of(p, k, groups_of(m, g.tall, g.lanes), busy);
   while (g.parts == 1 && g.lanes < most && 6 * g.lanes <= k &&
          groups_of(m, g.tall, 2 * g.lanes) <= busy)
     g.lanes *= 2;
-  g.teams = ITEMS / g.lanes;
+  g.teams = GA_SIDE_ITEMS / g.lanes;
   g.down = groups_of(m, g.tall, g.lanes);
   g.terms = ga__ceil_div(k, g.parts);
   g.parts = ga__ceil_div(k, g.terms);
