@@ -4,23 +4,27 @@
 #include "c/context.h"
 
 #define MOST_NAMED 4 /* launches in the text of a failure */
-#define LAUNCHES_PER_MARK 32
-#define MOST_COUNTED 4 /* of those queued at once, since a mark costs as much */
+/* Launches between marks: of what is queued at once, which costs the host as much as a
+ * mark does, some times; but so few that the ring has them all. */
+#define LEAST_PER_MARK 32
+#define TIMES_PER_MARK 8
+#define MOST_PER_MARK (GA_RING / 2)
 
 void ga__launches_add_all(ga_launches *ring, unsigned int n,
                           const ga_named_launch *launches, unsigned int queue) {
   const char *own = ga__label();
   const unsigned long before =
       atomic_fetch_add_explicit(&ring->count, n, memory_order_relaxed);
-  for (unsigned int i = n > GPUARRAY_LAUNCHES ? n - GPUARRAY_LAUNCHES : 0; i < n; i++) {
+  for (unsigned int i = n > GA_RING ? n - GA_RING : 0; i < n; i++) {
     const unsigned long number = before + i + 1;
     const ga_named_launch *l = &launches[i];
-    ga_launch_note *note = &ring->notes[number % GPUARRAY_LAUNCHES];
-    atomic_store_explicit(&note->number, number, memory_order_relaxed);
-    atomic_store_explicit(&note->kernel, l->kernel, memory_order_relaxed);
+    ga_launch_note *note = &ring->notes[number % GA_RING];
+    atomic_store_explicit(&note->number, 0, memory_order_relaxed);
+    atomic_store_explicit(&note->kernel, l->kernel, memory_order_release);
     atomic_store_explicit(&note->label, *l->label ? l->label : own,
-                          memory_order_relaxed);
-    atomic_store_explicit(&note->queue, queue, memory_order_relaxed);
+                          memory_order_release);
+    atomic_store_explicit(&note->queue, queue, memory_order_release);
+    atomic_store_explicit(&note->number, number, memory_order_release);
   }
 }
 
@@ -28,20 +32,25 @@ int ga__launches_mark(gpuqueue *q, unsigned int n) {
   gpucontext *ctx = q->context;
   if (ctx->backend->mark == NULL)
     return GA_NO_ERROR;
-  const unsigned int counted = n < MOST_COUNTED ? n : MOST_COUNTED;
-  const unsigned int before =
-      atomic_fetch_add_explicit(&q->unmarked, counted, memory_order_relaxed);
+  const unsigned long wanted = (unsigned long)n * TIMES_PER_MARK;
+  const unsigned long due = wanted < LEAST_PER_MARK  ? LEAST_PER_MARK
+                            : wanted > MOST_PER_MARK ? MOST_PER_MARK
+                                                     : wanted;
   const unsigned long now =
       atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
-  if (before % LAUNCHES_PER_MARK + counted < LAUNCHES_PER_MARK || (uint32_t)now == 0)
+  const unsigned long last = atomic_load_explicit(&q->marked, memory_order_relaxed);
+  if (now - last < due || (uint32_t)now == 0)
     return GA_NO_ERROR;
+  atomic_store_explicit(&q->marked, now, memory_order_relaxed);
   return ctx->backend->mark(q->device, (uint32_t)now);
 }
 
 /* The launch of this number, if the ring still has it. A note that is being replaced
  * meanwhile is passed over. */
 static bool read_note(gpulaunch *out, const ga_launches *ring, unsigned long number) {
-  const ga_launch_note *note = &ring->notes[number % GPUARRAY_LAUNCHES];
+  const ga_launch_note *note = &ring->notes[number % GA_RING];
+  if (atomic_load(&note->number) != number)
+    return false;
   *out = (gpulaunch){.number = number,
                      .kernel = atomic_load(&note->kernel),
                      .label = atomic_load(&note->label),
@@ -106,7 +115,7 @@ static unsigned int list_suspects(ga_strbuf *out, gpucontext *ctx) {
   gpulaunch named = {0}, l;
   unsigned int n = 0, n_named = 0, times = 0;
   read_progress(done, ctx);
-  for (unsigned long i = 0; i < GPUARRAY_LAUNCHES && i < newest; i++) {
+  for (unsigned long i = 0; i < GA_RING && i < newest; i++) {
     if (!read_note(&l, &ctx->launches, newest - i) || l.number <= done[l.queue])
       continue;
     n++;

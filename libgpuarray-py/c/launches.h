@@ -13,9 +13,13 @@ typedef struct ga_launch_note {
   atomic_uint queue;
 } ga_launch_note;
 
+/* More than a caller is told of, for failures to be traced: a graph may have hundreds.
+ */
+#define GA_RING 1024
+
 typedef struct ga_launches {
   atomic_ulong count; /* launches so far */
-  ga_launch_note notes[GPUARRAY_LAUNCHES];
+  ga_launch_note notes[GA_RING];
 } ga_launches;
 
 /* A launch's kernel and label, interned; label "" stands for the thread's own. */

@@ -143,6 +143,7 @@ int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   q->serial = atomic_fetch_add(&made, 1) + 1;
   atomic_init(&q->references, 1);
   atomic_init(&q->waited, atomic_load(&ctx->launches.count));
+  atomic_init(&q->marked, atomic_load(&ctx->launches.count));
   int status = ctx->backend->queue_new(&q->device, ctx->device);
   if (status == GA_NO_ERROR) {
     status = add_queue(q);

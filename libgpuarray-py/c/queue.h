@@ -39,7 +39,7 @@ struct _gpuqueue {
   uint64_t event_ticket;
   uint64_t seen[GPUARRAY_MAX_QUEUES]; /* tickets of others that it waited for */
   atomic_bool reports;                /* launches queued here may report an index */
-  atomic_uint unmarked;               /* launches, to tell when the next mark is due */
+  atomic_ulong marked; /* the context's count of launches at the latest mark here */
   atomic_ulong waited; /* the context's count of launches when a wait here began */
 };
 
