@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from inspect import signature
+from typing import Any, SupportsIndex
 from weakref import WeakMethod
 
 import numpy as np
@@ -36,6 +37,8 @@ from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import GpuArrayError
 
+_SIGNATURE = signature(lambda *args, **named: None)
+
 
 class Function(Straight):
     """A compiled function; calling it runs its plan.
@@ -58,6 +61,7 @@ class Function(Straight):
         name: str | None = None,
         defaults: list[Container | None] | None = None,
     ) -> None:
+        self.__signature__ = _SIGNATURE
         self.name = name or plan.name
         self.maker = maker
         self.plan = plan
@@ -514,6 +518,9 @@ class Function(Straight):
         op is computed on the host) is written as a pickle, which only Python reads.
         """
         save(self, path, graph)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        return super().__reduce_ex__(max(protocol.__index__(), 2))  # the base is in C
 
     def __getstate__(self) -> dict[str, Any]:
         place = self._place

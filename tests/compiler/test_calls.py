@@ -1,6 +1,8 @@
 """What a call of a compiled function costs, in counts: bindings, copies, memory."""
 
 import gc
+import inspect
+import pickle
 import weakref
 
 import gpuarray
@@ -271,6 +273,19 @@ def test_calls_by_position_need_no_frame_of_python(monkeypatch):
     with pytest.raises(TypeError, match="given 1 inputs by position, expected 2"):
         f(given)
     assert len(called) == 4
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_every_protocol_of_pickles(protocol):
+    x = T.fvector("x")
+    f = pickle.loads(pickle.dumps(theano.function([x], x + 1), protocol))
+    np.testing.assert_array_equal(f(np.ones(3, "f4")), np.full(3, 2, "f4"))
+
+
+def test_a_function_has_a_signature():
+    x = T.fvector("x")
+    given = inspect.signature(theano.function([x], x + 1))
+    assert str(given) == "(*args, **named)"
 
 
 def test_a_function_goes_with_its_last_reference():
