@@ -72,14 +72,15 @@ class Worker:
             return {"error": "not offered: a call returns when its work is done"}
         if not self.calls:
             once = min(self.once() for _ in range(2))
-            most = MOST[self.row.measure]
-            self.calls = max(1, min(most, int(LONGEST / max(once, 1e-9))))
+            kind = self.row.measure
+            fitting = int(LONGEST / WAITS[kind] / max(once, 1e-9))
+            self.calls = max(1, min(MOST[kind], fitting))
         if self.calls > 1:  # what takes long has no need of it
             end = time.perf_counter() + WARM
             while time.perf_counter() < end:
                 self.queue()
                 self.prepared.wait()
-        waits = WAITS[self.row.measure]
+        waits = WAITS[self.row.measure] if self.calls > 1 else 1
         start = time.perf_counter()
         queued = 0.0
         for _ in range(waits):
