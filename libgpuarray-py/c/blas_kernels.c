@@ -133,7 +133,7 @@ static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
     s.columns = 128, s.tall = s.broad = 8;
   if (kind >= GA_GEMM_MEDIUM_KK && kind <= GA_GEMM_MEDIUM_XX)
     s.columns = 64, s.depth = 16;
-  if (kind >= GA_GEMM_FINE_KK && kind <= GA_GEMM_FINE_XX)
+  if (kind >= GA_GEMM_FINE_KK && kind <= GA_GEMM_LAST)
     s.rows = s.columns = 32, s.depth = 16, s.tall = s.broad = 4;
   s.items = s.rows / s.tall * (s.columns / s.broad);
   return s;
@@ -180,7 +180,7 @@ static ga_blas_shape cpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
   const unsigned int lanes = ctx->info.warp > 0 ? ctx->info.warp : 1;
   const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
   const unsigned int loops = 64 / size; /* a vector of 64 bytes */
-  if (kind <= GA_GEMM_FINE_XX)
+  if (kind <= GA_GEMM_LAST)
     return (ga_blas_shape){.lanes = lanes,
                            .width = lanes == 1 ? loops / 2
                                     : size > 8 ? 1
@@ -209,7 +209,7 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
 
 /* How a packed kernel reads its operands; 0 for the others. */
 static void modes_of(int modes[2], enum ga_blas_kind kind) {
-  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_FINE_XX;
+  const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_LAST;
   const int way = ((int)kind - GA_GEMM_PACKED_KK) % 4;
   modes[0] = !is_packed ? 0 : way < 2 ? 1 : 2;
   modes[1] = !is_packed ? 0 : way % 2 == 0 ? 1 : 2;
@@ -305,7 +305,7 @@ static const char *gemv_text(const gpucontext *ctx, enum ga_blas_kind kind,
 /* Words that have a value for this device; a GPU's dot product keeps 4 sums an item. */
 static void add_sizes(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
                       int typecode, ga_blas_shape s) {
-  const bool cpu = ctx->info.is_cpu, gemm = kind <= GA_GEMM_MEDIUM_XX;
+  const bool cpu = ctx->info.is_cpu, gemm = kind <= GA_GEMM_LAST;
   ga__strbuf_addf(out,
                   "#define BL_LANES %u\n#define BL_WIDTH %u\n#define BL_ROWS %d\n"
                   "#define BL_DEPTH %u\n#define BL_TILE %d\n#define BL_STRIP %d\n"
@@ -339,7 +339,7 @@ static void add_text(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
     add_real_words(out, typecode);
   add_sizes(out, ctx, kind, typecode, s);
   ga__strbuf_add(out, ga__blas_common);
-  if (kind <= GA_GEMM_FINE_XX) {
+  if (kind <= GA_GEMM_LAST) {
     add_gemm(out, ctx, kind, s);
   } else if (kind <= GA_GEMV_COLUMNS_PACKS) {
     ga__strbuf_add(out, ga__blas_gemv_head);

@@ -8,8 +8,9 @@
 /* What they compute, over element strides of any sign (those of the output not 0):
  * GEMM     c[i, j] = alpha sum_k a[i, k] b[k, j] + beta c[i, j], a batch of them.
  *          On GPUs SMALL and LARGE differ in their tiles; PACKED has the tiles of LARGE
- *          and reads 16 bytes at a time where a (the first letter) and b (the second)
- *          are contiguous along k (K) or across (X), all else being multiples of that;
+ *          and reads packs, of 16 bytes or four halves, where a (the first letter) and
+ *          b (the second) are contiguous along k (K) or across (X), all else being
+ *          multiples of that;
  *          MEDIUM does so with half the tile, FINE with a sixteenth, of float and
  *          shorter types.
  * ROWS     y[i] = alpha sum_j a[i, j] x[j] + beta y[i], fast where a's rows are
@@ -48,6 +49,7 @@ enum ga_blas_kind {
   GA_PARTS_SUM,
   GA_NARROW
 };
+#define GA_GEMM_LAST GA_GEMM_FINE_XX
 #define GA_BLAS_SIDES 16
 #define GA_SIDE_ITEMS 256 /* of a group of NARROW and OUTER; PARTS_SUM has fewer */
 #define GA_OUTER (GA_NARROW + 3 * GA_BLAS_SIDES)

@@ -80,13 +80,13 @@ int ga__context_wait(gpucontext *ctx) {
   return ga__report_check_all(ctx);
 }
 
-/* GPUARRAY_BLAS=own leaves the vendor's library closed, GPUARRAY_BLAS=vendor takes it
- * also where our kernels are faster: for comparing, and for tests. */
 static bool is_blas(const char *wanted) {
   const char *chosen = getenv("GPUARRAY_BLAS");
   return chosen != NULL && strcmp(chosen, wanted) == 0;
 }
 
+/* GPUARRAY_BLAS=own leaves the vendor's library closed, GPUARRAY_BLAS=vendor takes it
+ * also where our kernels are faster: for comparing, and for tests. */
 static void open_blas(gpucontext *ctx) {
   int status = GA_LOAD_ERROR;
   if (!is_blas("own") && ctx->backend->blas && ctx->backend->blas_open)

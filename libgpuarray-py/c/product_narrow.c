@@ -81,7 +81,8 @@ bool ga__product_is_narrow(const ga_product *p) {
   if (!ga__product_is_single(p))
     return false;
   const ga_sides s = ga__sides_of(p);
-  return fits(p, &s) && (pays(p, &s) || ga__context_blas(p->context) == NULL);
+  return fits(p, &s) && (pays(p, &s) || ga__product_is_small(p) ||
+                         ga__context_blas(p->context) == NULL);
 }
 
 bool ga__product_is_mapped(const ga_product *p) {

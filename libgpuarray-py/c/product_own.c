@@ -90,8 +90,11 @@ int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *ma
 
 static int own_gemm(const ga_product *p) {
   const size_t most = 65535, terms = ga__product_terms(p);
-  if (terms > 0)
-    return ga__product_in_parts(p, terms, NULL);
+  if (terms > 0) {
+    const int status = ga__product_in_parts(p, terms, NULL);
+    if (status != GA_MEMORY_ERROR) /* at once it takes none */
+      return status;
+  }
   for (size_t first = 0; first < p->batch; first += most) {
     const size_t left = p->batch - first;
     GA_TRY(gemm_part(p, first, left < most ? left : most, 0));

@@ -8,6 +8,7 @@
 #define DEPTH 16       /* of every tile: a multiple of it */
 #define LEAST_TERMS 64 /* of a part of a product */
 #define MOST_PARTS 64
+#define MOST_ELEMENTS ((size_t)1 << 24) /* of all parts */
 
 /* ---- the kinds of tiles ---- */
 
@@ -36,31 +37,43 @@ static enum ga_blas_kind packed_kind(const ga_factor *a, const ga_factor *b,
   return b_across ? GA_GEMM_PACKED_XX : GA_GEMM_PACKED_XK;
 }
 
-/* A kind with what a group takes for a term, in cycles of a processor for each 128
- * elements of its tile: when it is alone on the processor, and when others share that.
- * As fitted to times on an H100, in float. */
+/* A kind of tiles with what a group takes for a term, in cycles of a processor for each
+ * 128 elements of its tile: when it is alone on the processor, and when others share
+ * that. As fitted to times on an H100, in float. */
 typedef struct tiling {
   enum ga_blas_kind kind;
   double alone, shared;
+  size_t rows, columns;
 } tiling;
 
-#define MOST_CHOICES 3
+/* The kinds for products of some factors, with their sizes. */
+typedef struct choices {
+  tiling list[3];
+  unsigned int n_kinds;
+  size_t m, n, processors;
+} choices;
 
-/* The kinds that these factors can be read in; gives their number. */
-static unsigned int list_choices(tiling out[MOST_CHOICES], const ga_product *p,
-                                 const ga_factor *a, const ga_factor *b) {
+static void add_kind(choices *out, const ga_product *p, int kind, double alone,
+                     double shared) {
+  const enum ga_blas_kind known = (enum ga_blas_kind)kind;
+  const ga_blas_shape s = ga__blas_shape(p->context, known, p->typecode);
+  out->list[out->n_kinds++] = (tiling){known, alone, shared, s.rows, s.columns};
+}
+
+static choices choices_of(const ga_product *p, const ga_factor *a, const ga_factor *b) {
   const ga_blas_shape large = ga__blas_shape(p->context, GA_GEMM_LARGE, p->typecode);
   const enum ga_blas_kind packed =
       packed_kind(a, b, large.pack, gpuarray_get_elsize(p->typecode));
   const int way = (int)packed - GA_GEMM_PACKED_KK;
-  out[0] = (tiling){packed, 1.64, 1.42};
+  choices found = {.m = a->m, .n = b->n, .processors = p->context->info.processors};
+  add_kind(&found, p, packed, 1.64, 1.42);
   if (packed == GA_GEMM_LARGE || large.pack < 4) {
-    out[1] = (tiling){GA_GEMM_SMALL, 4.7, 2.2};
-    return 2;
+    add_kind(&found, p, GA_GEMM_SMALL, 4.7, 2.2);
+    return found;
   }
-  out[1] = (tiling){(enum ga_blas_kind)(GA_GEMM_MEDIUM_KK + way), 1.9, 1.47};
-  out[2] = (tiling){(enum ga_blas_kind)(GA_GEMM_FINE_KK + way), 7, 2.3};
-  return 3;
+  add_kind(&found, p, GA_GEMM_MEDIUM_KK + way, 1.9, 1.47);
+  add_kind(&found, p, GA_GEMM_FINE_KK + way, 7, 2.3);
+  return found;
 }
 
 /* Where our tiles were timed as fast as cuBLAS, or nearly, which then need not be
@@ -91,38 +104,31 @@ bool ga__product_is_small(const ga_product *p) {
 
 /* ---- what they take ---- */
 
-/* Cycles, and what they move. */
 #define BEGIN 20.0 /* terms that a group could sum before its first, after its last */
 #define LAUNCH 3000.0 /* cycles of the kernel that sums parts, of nothing */
 #define MOVED 350.0   /* elements that a device moves in a cycle */
 
-/* Estimated cycles of the terms of a product, by groups of a kind, with `count`
- * products of `terms` terms. */
-static double cycles_of(const ga_product *p, const tiling *choice, size_t m, size_t n,
-                        size_t terms, size_t count) {
-  const ga_blas_shape s = ga__blas_shape(p->context, choice->kind, p->typecode);
-  const size_t groups = ga__ceil_div(m, s.rows) * ga__ceil_div(n, s.columns) * count;
-  const double each = (double)ga__ceil_div(groups, p->context->info.processors);
-  const double shared = each * choice->shared;
-  return ((double)terms + BEGIN) * s.rows * s.columns / 128.0 *
-         (shared > choice->alone ? shared : choice->alone);
+/* Estimated cycles of `count` products of `terms` terms, by groups of a kind. */
+static double cycles_of(const choices *c, const tiling *t, size_t terms, size_t count) {
+  const size_t groups =
+      ga__ceil_div(c->m, t->rows) * ga__ceil_div(c->n, t->columns) * count;
+  const double shared = (double)ga__ceil_div(groups, c->processors) * t->shared;
+  return ((double)terms + BEGIN) * (double)(t->rows * t->columns) / 128.0 *
+         (shared > t->alone ? shared : t->alone);
 }
 
 /* The kind that takes the fewest cycles. */
-static enum ga_blas_kind best_kind(double *cycles, const ga_product *p,
-                                   const ga_factor *a, const ga_factor *b, size_t terms,
+static enum ga_blas_kind best_kind(double *cycles, const choices *c, size_t terms,
                                    size_t count) {
-  tiling choices[MOST_CHOICES];
-  const unsigned int n = list_choices(choices, p, a, b);
   unsigned int best = 0;
-  for (unsigned int i = 0; i < n; i++) {
-    const double found = cycles_of(p, &choices[i], a->m, b->n, terms, count);
+  for (unsigned int i = 0; i < c->n_kinds; i++) {
+    const double found = cycles_of(c, &c->list[i], terms, count);
     if (i == 0 || found < *cycles) {
       *cycles = found;
       best = i;
     }
   }
-  return choices[best].kind;
+  return c->list[best].kind;
 }
 
 enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
@@ -130,10 +136,14 @@ enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
   double cycles;
   if (p->context->info.is_cpu)
     return GA_GEMM_SMALL;
-  return best_kind(&cycles, p, a, b, part > 0 ? part : a->n, p->batch);
+  const choices known = choices_of(p, a, b);
+  return best_kind(&cycles, &known, part > 0 ? part : a->n, p->batch);
 }
 
 /* ---- parts ---- */
+
+#define GAIN                                                                           \
+  0.9 /* parts take memory: they are to take less than this share of cycles */
 
 static size_t terms_of(size_t k, size_t parts) {
   return ga__ceil_div(ga__ceil_div(k, parts), DEPTH) * DEPTH;
@@ -146,11 +156,14 @@ size_t ga__product_terms(const ga_product *p) {
   size_t best = 0;
   if (!ga__product_is_single(p) || !ga__parts_fit(p) || k < 2 * LEAST_TERMS)
     return 0;
-  best_kind(&least, p, &p->a, &p->b, k, 1);
-  for (size_t parts = 2; parts <= MOST_PARTS && parts * LEAST_TERMS <= k;
+  const choices known = choices_of(p, &p->a, &p->b);
+  best_kind(&least, &known, k, 1);
+  least *= GAIN;
+  for (size_t parts = 2;
+       parts <= MOST_PARTS && parts * LEAST_TERMS <= k && parts * area <= MOST_ELEMENTS;
        parts += parts < 4 ? 1 : parts / 4) {
     const size_t terms = terms_of(k, parts), count = ga__ceil_div(k, terms);
-    best_kind(&cycles, p, &p->a, &p->b, terms, count);
+    best_kind(&cycles, &known, terms, count);
     cycles += LAUNCH + (double)area * (double)(count + 1) / MOVED;
     if (cycles < least) {
       least = cycles;

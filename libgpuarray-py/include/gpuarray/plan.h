@@ -187,7 +187,8 @@ int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
 
 /* Compiles every kernel the plan can need for inputs in C order of less than 2^31
  * elements, in one go. What inputs of other layouts need besides is compiled when the
- * first of them is bound. */
+ * first of them is bound; so are a GPU's products of matrices, for their sizes choose
+ * the kernel. */
 int GpuPlan_prepare(GpuPlan *p);
 
 /* How many signatures the plan keeps bound, those last used; 64 at first.
