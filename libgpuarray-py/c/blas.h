@@ -68,6 +68,11 @@ int ga__product_of_gemm(ga_product *out, cb_transpose transA, cb_transpose trans
 
 ga_factor ga__factor_transposed(ga_factor f);
 
+/* How often two elements are multiplied. */
+static inline double ga__product_work(const ga_product *p) {
+  return (double)p->c.m * (double)p->c.n * (double)p->a.n * (double)p->batch;
+}
+
 /* GPUARRAY_BLAS=vendor takes the vendor's library wherever it serves. */
 static inline bool ga__product_is_vendors(const ga_product *p) {
   return p->context->wants_vendor && ga__context_blas(p->context) != NULL;

@@ -1,7 +1,8 @@
 /* Texts that all our kernels of products share, and those of vectors. */
 #include "c/blas_text.h"
 
-/* What ends every kernel: *to = alpha sum + beta *to. */
+/* How packs are stored, in local memory and in c, and what ends every kernel:
+ * *to = alpha sum + beta *to. */
 const char ga__blas_common[] =
     "#define BL_GIVE(q, r) BL_GIVE_AS(LOCAL_MEM_ARG BL_PACK, q, r)\n"
     "#ifndef BL_SAVE_PACK\n"

@@ -52,7 +52,7 @@ const char ga__blas_gemm_gpu_words[] =
     "        const ga_ssize i = top + BL_ROW(r), j = left + BL_COLUMN(v); \\\n"
     "        if (i < m && j < n) { \\\n"
     "          GLOBAL_MEM BL_S *to = c + i * ci + j * cj; \\\n"
-    "          body        \\\n"
+    "          body \\\n"
     "        } \\\n"
     "      } \\\n"
     "  }\n"

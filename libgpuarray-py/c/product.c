@@ -194,11 +194,9 @@ static bool is_chosen(const ga_product *p, const ga_blas *blas,
          (ga__product_is_vendors(p) || blas->prefers(device, call));
 }
 
-/* Whether our tiles take it; the library is not asked, nor loaded, for that. An
- * epilogue is the library's. */
+/* Whether our tiles take it; the library is not asked, nor loaded, for that. */
 static bool is_ours(const ga_product *p) {
-  return p->epilogue == GA_BLAS_PLAIN && !ga__product_is_vendors(p) &&
-         ga__product_is_small(p);
+  return !ga__product_is_vendors(p) && ga__product_is_small(p);
 }
 
 /* From so many operations on, a copy costs little beside what a vendor's library gains.
@@ -206,8 +204,7 @@ static bool is_ours(const ga_product *p) {
 #define WORTH_A_COPY ((double)(1 << 26))
 
 static bool is_worth_a_copy(const ga_product *p) {
-  const double work = (double)p->c.m * (double)p->c.n * (double)p->a.n;
-  return work * (double)p->batch >= WORTH_A_COPY;
+  return ga__product_work(p) >= WORTH_A_COPY;
 }
 
 /* Lets the vendor's library read what it cannot read as it lies, if that pays. The size

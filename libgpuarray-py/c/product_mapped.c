@@ -2,6 +2,7 @@
 #include "c/elemwise_launch.h"
 #include "c/product_parts.h"
 #include "c/product_sides.h"
+#include "c/product_tiles.h"
 
 int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
                       const ga_mapping *map) {

@@ -6,6 +6,7 @@
 #include "c/dtype.h"
 #include "c/product_parts.h"
 #include "c/product_sides.h"
+#include "c/product_tiles.h"
 
 /* Of few columns; `tall` is how many rows an item has, 1, 2 or 4. */
 static enum ga_blas_kind kind_of(const ga_sides *s, size_t tall) {

@@ -17,10 +17,6 @@ int ga__parts_new(ga_factor *parts, const ga_product *p, const ga_factor *c, siz
 int ga__parts_sum(const ga_product *p, const ga_factor *c, const ga_factor *parts,
                   size_t n, const ga_mapping *map);
 
-/* How many terms a part of a product of matrices has, of which there are so many that
- * they keep a GPU busy; 0 where it is better done at once. */
-size_t ga__product_terms(const ga_product *p);
-
 /* The product in parts of so many terms; `map` is NULL or as above. */
 int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *map);
 

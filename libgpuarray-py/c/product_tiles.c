@@ -23,9 +23,14 @@ static bool is_tiled(const ga_factor *f, ssize_t stride, size_t length, ssize_t 
   return stride == 1 && length % pack == 0 && ga__has_packs(f, other, pack, itemsize);
 }
 
+static size_t pack_of(const ga_product *p) {
+  return ga__blas_shape(p->context, GA_GEMM_LARGE, p->typecode).pack;
+}
+
 /* The kind that reads both factors in packs, or GA_GEMM_LARGE if there is none. */
-static enum ga_blas_kind packed_kind(const ga_factor *a, const ga_factor *b,
-                                     size_t pack, size_t itemsize) {
+static enum ga_blas_kind packed_kind(const ga_product *p, const ga_factor *a,
+                                     const ga_factor *b) {
+  const size_t pack = pack_of(p), itemsize = gpuarray_get_elsize(p->typecode);
   const bool a_along = is_tiled(a, a->sj, a->n, a->si, pack, itemsize);
   const bool a_across = is_tiled(a, a->si, a->m, a->sj, pack, itemsize);
   const bool b_along = is_tiled(b, b->si, b->m, b->sj, pack, itemsize);
@@ -61,13 +66,11 @@ static void add_kind(choices *out, const ga_product *p, int kind, double alone,
 }
 
 static choices choices_of(const ga_product *p, const ga_factor *a, const ga_factor *b) {
-  const ga_blas_shape large = ga__blas_shape(p->context, GA_GEMM_LARGE, p->typecode);
-  const enum ga_blas_kind packed =
-      packed_kind(a, b, large.pack, gpuarray_get_elsize(p->typecode));
+  const enum ga_blas_kind packed = packed_kind(p, a, b);
   const int way = (int)packed - GA_GEMM_PACKED_KK;
   choices found = {.m = a->m, .n = b->n, .processors = p->context->info.processors};
   add_kind(&found, p, packed, 1.64, 1.42);
-  if (packed == GA_GEMM_LARGE || large.pack < 4) {
+  if (packed == GA_GEMM_LARGE || pack_of(p) < 4) {
     add_kind(&found, p, GA_GEMM_SMALL, 4.7, 2.2);
     return found;
   }
@@ -75,6 +78,8 @@ static choices choices_of(const ga_product *p, const ga_factor *a, const ga_fact
   add_kind(&found, p, GA_GEMM_FINE_KK + way, 7, 2.3);
   return found;
 }
+
+/* ---- the rule ---- */
 
 /* Where our tiles were timed as fast as cuBLAS, or nearly, which then need not be
  * loaded (that takes 50 ms), and where they may be joined with what reads the product.
@@ -89,17 +94,16 @@ static choices choices_of(const ga_product *p, const ga_factor *a, const ga_fact
  * not:   32 16384   32   12.0  16.0    500   500  100    6.9   9.1
  *       300   300  300    7.9   9.2   1024  1024 1024   55.4  70.3
  */
-#define MOST_WORK 24e6 /* products of two elements */
+#define MOST_WORK 24e6
 #define MOST_TERMS 1024
 #define LEAST_SIDE 32
 
 bool ga__product_is_small(const ga_product *p) {
-  const ga_blas_shape large = ga__blas_shape(p->context, GA_GEMM_LARGE, p->typecode);
-  const double work = (double)p->c.m * (double)p->c.n * (double)p->a.n;
   return ga__product_is_single(p) && p->typecode == GA_FLOAT &&
          !atomic_load(&p->context->is_tf32) && p->c.m >= LEAST_SIDE &&
-         p->c.n >= LEAST_SIDE && p->a.n <= MOST_TERMS && work < MOST_WORK &&
-         packed_kind(&p->a, &p->b, large.pack, sizeof(float)) != GA_GEMM_LARGE;
+         p->c.n >= LEAST_SIDE && p->a.n <= MOST_TERMS &&
+         ga__product_work(p) < MOST_WORK &&
+         packed_kind(p, &p->a, &p->b) != GA_GEMM_LARGE;
 }
 
 /* ---- what they take ---- */
@@ -142,8 +146,8 @@ enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
 
 /* ---- parts ---- */
 
-#define GAIN                                                                           \
-  0.9 /* parts take memory: they are to take less than this share of cycles */
+/* Parts take memory: they are to take less than this share of the cycles. */
+#define GAIN 0.9
 
 static size_t terms_of(size_t k, size_t parts) {
   return ga__ceil_div(ga__ceil_div(k, parts), DEPTH) * DEPTH;
