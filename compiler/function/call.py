@@ -184,6 +184,8 @@ class Function(Straight):
     def _call(self, *args: Any, **named: Any) -> Any:
         """Run on ``args``; inputs that have names may be given by name."""
         if not named and len(args) == self._n_given:
+            if self._straight is not None:  # which has tried them as they are
+                return self._run_slowly(args, self._executable)
             return self._run(args)
         if "output_subset" in named:
             return self._call_subset(args, named)
