@@ -66,37 +66,34 @@ class Worker:
 
     def round(self, turn: int) -> dict[str, Any]:
         """Seconds of a call, the mean of a round."""
-        if self.row.measure == "new size":
+        kind = self.row.measure
+        if kind == "new size":
             return self.another(turn)
-        if self.row.measure == "host" and not self.prepared.is_asynchronous:
+        if kind == "host" and not self.prepared.is_asynchronous:
             return {"error": "not offered: a call returns when its work is done"}
         if not self.calls:
             once = min(self.once() for _ in range(2))
-            kind = self.row.measure
             fitting = int(LONGEST / WAITS[kind] / max(once, 1e-9))
             self.calls = max(1, min(MOST[kind], fitting))
         if self.calls > 1:  # what takes long has no need of it
             end = time.perf_counter() + WARM
             while time.perf_counter() < end:
-                self.queue()
-                self.prepared.wait()
-        waits = WAITS[self.row.measure] if self.calls > 1 else 1
+                self.batch()
+        waits = WAITS[kind] if self.calls > 1 else 1
         start = time.perf_counter()
-        queued = 0.0
-        for _ in range(waits):
-            queued += self.queue()
-            self.prepared.wait()
-        spent = time.perf_counter() - start
-        host = self.row.measure == "host"
-        return {"seconds": (queued if host else spent) / (self.calls * waits)}
+        queued = sum(self.batch() for _ in range(waits))
+        spent = queued if kind == "host" else time.perf_counter() - start
+        return {"seconds": spent / (self.calls * waits)}
 
-    def queue(self) -> float:
-        """Seconds of the host for the calls between two waits."""
+    def batch(self) -> float:
+        """Calls, then a wait; seconds of the host for the calls."""
         call = self.prepared.call
         start = time.perf_counter()
         for _ in range(self.calls):
             call()
-        return time.perf_counter() - start
+        queued = time.perf_counter() - start
+        self.prepared.wait()
+        return queued
 
     def once(self) -> float:
         """Seconds of a call and a wait."""
