@@ -189,9 +189,17 @@ void ga__opencl_kernel_free(void *device, void *kernel_) {
   ga__free(k);
 }
 
+/* A kernel that is compiled for groups of one size has these: NVIDIA's driver says 256
+ * of every kernel, of such ones too. */
 int ga__opencl_kernel_threads(size_t *out, void *device, void *kernel_) {
   ga_opencl_device *d = device;
   const kernel *k = kernel_;
+  size_t own[3] = {0, 0, 0};
+  OPENCL_TRY(d->api, clGetKernelWorkGroupInfo, k->handle, d->id,
+             CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof own, own, NULL);
+  *out = own[0] * own[1] * own[2];
+  if (*out > 0)
+    return GA_NO_ERROR;
   OPENCL_TRY(d->api, clGetKernelWorkGroupInfo, k->handle, d->id,
              CL_KERNEL_WORK_GROUP_SIZE, sizeof *out, out, NULL);
   return GA_NO_ERROR;

@@ -114,6 +114,13 @@ def test_bad_calls_of_a_raw_kernel(context):
         first(x[1:], n=1)
 
 
+@pytest.mark.parametrize("threads", [32, 512])
+def test_a_kernel_of_one_size_has_its_threads(first_context, threads):
+    text = f"KERNEL_SIZED({threads}, 1) void nothing(GLOBAL_MEM float *x) {{}}"
+    kernel = gpuarray.GpuKernel(text, "nothing", [gpuarray.Array], first_context)
+    assert kernel.max_threads == threads
+
+
 def test_what_does_not_compile_shows_the_log_and_numbered_lines(context):
     x = gpuarray.zeros(4, "float32", context)
     bad = RawKernel(SCALE.replace("*= a", "*= nowhere"), "scale")
