@@ -69,12 +69,13 @@ static choices choices_of(const ga_product *p, const ga_factor *a, const ga_fact
   const enum ga_blas_kind packed = packed_kind(p, a, b);
   const int way = (int)packed - GA_GEMM_PACKED_KK;
   choices found = {.m = a->m, .n = b->n, .processors = p->context->info.processors};
-  add_kind(&found, p, packed, 1.64, 1.42);
   if (packed == GA_GEMM_LARGE || pack_of(p) < 4) {
+    add_kind(&found, p, packed, 1.64, 1.42);
     add_kind(&found, p, GA_GEMM_SMALL, 4.7, 2.2);
     return found;
   }
-  add_kind(&found, p, GA_GEMM_MEDIUM_KK + way, 1.9, 1.47);
+  add_kind(&found, p, packed, 1.5, 1.21);
+  add_kind(&found, p, GA_GEMM_MEDIUM_KK + way, 1.9, 1.55);
   add_kind(&found, p, GA_GEMM_FINE_KK + way, 7, 2.3);
   return found;
 }
