@@ -113,13 +113,23 @@ class Native:
         return e.recorders
 
     def _prepare(self) -> None:
-        """Compile; an error says which operations of the program's own are in it."""
+        """Compile, or begin to where all text is the compiler's own.
+
+        An error says which operations of the program's own are in it.
+        """
+        own = [
+            (each, step.origin or "unknown")
+            for step in self.plan.steps
+            for each in own_within(step.label, getattr(step, "prologue", ""))
+        ]
+        if not own:
+            check(lib.GpuPlan_prepare_ahead(self._native))
+            return
         try:
             check(lib.GpuPlan_prepare(self._native))
         except KernelError as error:
-            for step in self.plan.steps:
-                for own in own_within(step.label, getattr(step, "prologue", "")):
-                    error.add_note(f"  with {own}, made at {step.origin or 'unknown'}")
+            for each, origin in own:
+                error.add_note(f"  with {each}, made at {origin}")
             raise
 
     def runner(

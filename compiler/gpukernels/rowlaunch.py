@@ -129,7 +129,7 @@ def launch(
     is_wide = length >= _NARROW
     form = Form(sources, taken, given.is_unit, is_wide, *kept, ahead, pack)
     kernel = kernel_of(program, form, context)
-    if form.lanes > kernel.max_threads:  # it takes too many registers
+    if form.kept and form.lanes > kernel.max_threads:  # it takes too many registers
         form = replace(form, kept=0, lanes=0, pack=1)
         kernel = kernel_of(program, form, context)
     find = product_block if form.ahead else block_of

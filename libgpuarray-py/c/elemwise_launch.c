@@ -16,12 +16,11 @@
 
 /* One-dimensional geometry: enough blocks of `per_thread` elements a thread for `n`.
  * Kernels repeat where the device takes fewer blocks. */
-static void set_geometry(ga_launch *launch, const gpucontext *ctx, const gpukernel *k,
+static void set_geometry(ga_launch *launch, const gpucontext *ctx, gpukernel *k,
                          size_t n, size_t per_thread) {
   size_t threads = ctx->info.is_cpu ? ctx->info.warp : GPU_THREADS;
-  size_t most = ga__kernel_threads(k);
-  if (threads > most)
-    threads = most;
+  if (!ga__kernel_takes(k, threads))
+    threads = ga__kernel_threads(k);
   size_t work = ctx->info.is_cpu ? CPU_GROUP_WORK : threads * per_thread;
   size_t blocks = n / work + (n % work != 0);
   size_t limit = ctx->info.is_cpu ? GA_CPU_GROUPS * (size_t)ctx->info.processors

@@ -162,7 +162,7 @@ static int try_tiled(bool *done, GpuElemwise *ge, ga_walk *w, void *const *args)
   GA_TRY(ga__variant_get(&v, ge, &tiled));
   gpukernel *k;
   GA_TRY(ga__variant_kernel(&k, ge, v));
-  *done = ga__kernel_threads(k) >= ga__elem_tile_threads(&ge->spec);
+  *done = ga__kernel_takes(k, ga__elem_tile_threads(&ge->spec));
   return *done ? ga__launch_tiled(ge, v, w, turned, args) : GA_NO_ERROR;
 }
 

@@ -71,7 +71,8 @@ void ga__kernels_close(gpucontext *ctx) {
     entry *e = ctx->kernels->buckets[i];
     while (e) {
       entry *next = e->next;
-      ctx->backend->kernel_free(ctx->device, e->kernel.kernel);
+      if (atomic_load(&e->kernel.is_open))
+        ctx->backend->kernel_free(ctx->device, e->kernel.kernel);
       ga__free(e->body);
       ga__free(e);
       e = next;
@@ -82,26 +83,76 @@ void ga__kernels_close(gpucontext *ctx) {
   ga__programs_close(ctx);
 }
 
-int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *p,
-                    const char *name) {
+/* Takes the kernel from its program, which is compiled. slow_lock is held. */
+static int open_compiled(gpukernel *k) {
+  gpucontext *ctx = k->context;
   void *kernel;
-  const char *shown = ga__intern(name);
-  if (shown == NULL)
-    return GA_MEMORY_ERROR;
   GA_TRY(ga__context_status(
-      ctx, ctx->backend->kernel(&kernel, ctx->device, p->program, name)));
+      ctx, ctx->backend->kernel(&kernel, ctx->device, k->program->program, k->name)));
   int status = ctx->backend->kernel_threads(&k->threads, ctx->device, kernel);
   if (status != GA_NO_ERROR) {
     ctx->backend->kernel_free(ctx->device, kernel);
     return ga__context_status(ctx, status);
   }
-  k->context = ctx;
   k->kernel = kernel;
+  if (!k->of_context)
+    ga__user_kernel_opened(k);
+  atomic_store_explicit(&k->is_open, true, memory_order_release);
+  return GA_NO_ERROR;
+}
+
+int ga__kernel_open(gpukernel *k, gpucontext *ctx, ga_program *p, const char *name) {
+  k->shown = ga__intern(name);
+  if (k->shown == NULL)
+    return GA_MEMORY_ERROR;
+  k->context = ctx;
   k->program = p;
   atomic_init(&k->references, 1);
-  k->shown = shown;
+  atomic_init(&k->is_open, false);
   snprintf(k->name, sizeof k->name, "%s", name);
-  return GA_NO_ERROR;
+  return p->program ? open_compiled(k) : GA_NO_ERROR;
+}
+
+/* Compiles a kernel of the context by itself, after the program that was to have it
+ * failed: others were in it, or this one's mistake is told now. */
+static int compile_alone(gpukernel *k) {
+  ga_key key = {0};
+  enum ga_origin origin;
+  const char *body = ga__kernel_body(k);
+  if (body == NULL)
+    return GA_FAIL(GA_COMPILE_ERROR, "kernel %s does not compile", k->name);
+  ga_program *p = NULL;
+  int status = ga__key_of(&key, k->context, body);
+  if (status == GA_NO_ERROR)
+    status = ga__program_get(&p, &origin, k->context, &key, k->name, NULL);
+  ga__key_clear(&key);
+  if (status == GA_NO_ERROR)
+    k->program = p;
+  return status;
+}
+
+static int ready_slowly(gpukernel *k) {
+  if (atomic_load(&k->is_open))
+    return GA_NO_ERROR;
+  if (k->original) {
+    GA_TRY(ready_slowly(k->original));
+    k->program = k->original->program;
+  } else {
+    int status = ga__program_wait(k->context, k->program);
+    if (status == GA_COMPILE_ERROR)
+      status = compile_alone(k);
+    GA_TRY(status);
+  }
+  return open_compiled(k);
+}
+
+int ga__kernel_ready(gpukernel *k) {
+  if (atomic_load_explicit(&k->is_open, memory_order_acquire))
+    return GA_NO_ERROR;
+  pthread_mutex_lock(&k->context->slow_lock);
+  int status = ready_slowly(k);
+  pthread_mutex_unlock(&k->context->slow_lock);
+  return status;
 }
 
 /* ---- kernels that the context keeps ---- */
@@ -123,11 +174,12 @@ static void show_title(gpukernel *k, const ga_source *source) {
 
 /* Adds the kernel of `source`, which `p` contains. slow_lock is held. */
 static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
-                     const ga_program *p) {
+                     ga_program *p) {
   entry *e = ga__alloc(1, sizeof *e);
   if (e == NULL)
     return GA_MEMORY_ERROR;
   e->body = ga__strdup(source->body.text);
+  e->kernel.of_context = true;
   int status =
       e->body ? ga__kernel_open(&e->kernel, ctx, p, source->name) : GA_MEMORY_ERROR;
   if (status != GA_NO_ERROR) {
@@ -135,7 +187,6 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
     ga__free(e);
     return status;
   }
-  e->kernel.of_context = true;
   show_title(&e->kernel, source);
   pthread_mutex_lock(&ctx->lock);
   entry **bucket = entry_bucket(ctx->kernels, source->name);
@@ -146,19 +197,21 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
   return GA_NO_ERROR;
 }
 
-/* As ga__kernel_get, with slow_lock held. */
-static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source) {
+/* As ga__kernel_get, with slow_lock held; `waits` for what must be compiled. */
+static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source,
+                      bool waits) {
   GA_TRY(open_table(ctx));
   *out = find_kernel(ctx, source);
   if (*out)
-    return GA_NO_ERROR;
+    return waits ? ready_slowly(*out) : GA_NO_ERROR;
   GA_TRY(ga__dump_source(source->body.text));
   ga_key k = {0};
   ga_program *p;
   enum ga_origin origin;
   int status = ga__key_of(&k, ctx, source->body.text);
   if (status == GA_NO_ERROR)
-    status = ga__program_get(&p, &origin, ctx, &k, source->name, NULL);
+    status = waits ? ga__program_get(&p, &origin, ctx, &k, source->name, NULL)
+                   : ga__program_begin(&p, &origin, ctx, &k, source->name);
   if (status == GA_NO_ERROR)
     status = add_entry(out, ctx, source, p);
   if (status == GA_NO_ERROR)
@@ -178,14 +231,16 @@ static int check_source(const ga_source *source) {
 int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source) {
   GA_TRY(ga__context_check(ctx));
   GA_TRY(check_source(source));
+  const bool waits = !ctx->backend->compiles_at_once || ga__tape_current(ctx) == NULL;
   gpukernel *found = find_kernel(ctx, source);
-  if (found) {
+  if (found &&
+      (!waits || atomic_load_explicit(&found->is_open, memory_order_acquire))) {
     ga__program_count(ctx, GA_FROM_MEMORY, 1);
     *out = found;
     return GA_NO_ERROR;
   }
   pthread_mutex_lock(&ctx->slow_lock);
-  int status = get_slowly(&found, ctx, source);
+  int status = get_slowly(&found, ctx, source, waits);
   pthread_mutex_unlock(&ctx->slow_lock);
   if (status == GA_NO_ERROR)
     *out = found;
@@ -203,7 +258,7 @@ const char *ga__kernel_body(const gpukernel *k) {
       ->body;
 }
 
-int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                      const char *name, const char *shown, const char *body) {
   ga_source source = {0};
   gpukernel *k;
@@ -273,21 +328,24 @@ static int group(ga_key *keys, unsigned int *group_of, unsigned int n_groups,
   return GA_NO_ERROR;
 }
 
+/* Programs of a batch: NVRTC parses one after the other. */
+#define MOST_GROUPS 4
+
 /* Compiles several sources as few programs, at once where the backend can. */
 static int compile_batch(gpucontext *ctx, unsigned int n,
                          const ga_source *const *sources) {
-  ga_key keys[GA_PROGRAMS_AT_ONCE] = {0};
-  ga_program *programs[GA_PROGRAMS_AT_ONCE];
-  enum ga_origin origins[GA_PROGRAMS_AT_ONCE];
-  gpukernel *kernel;
-  unsigned int n_groups = ctx->backend->compiles_at_once ? GA_PROGRAMS_AT_ONCE : 1;
-  if (n_groups > n)
-    n_groups = n;
+  ga_key keys[MOST_GROUPS] = {0};
+  ga_program *programs[MOST_GROUPS];
+  enum ga_origin origins[MOST_GROUPS];
+  unsigned int n_groups = ga__program_threads(ctx);
+  n_groups = n_groups < 1 ? 1 : n_groups > MOST_GROUPS ? MOST_GROUPS : n_groups;
+  n_groups = n_groups < n ? n_groups : n;
   unsigned int *group_of = ga__alloc(n, sizeof *group_of);
+  gpukernel *kernel;
   int status = group_of == NULL ? GA_MEMORY_ERROR
                                 : group(keys, group_of, n_groups, ctx, n, sources);
-  if (status == GA_NO_ERROR)
-    status = ga__program_get_all(programs, origins, n_groups, ctx, keys);
+  for (unsigned int g = 0; g < n_groups && status == GA_NO_ERROR; g++)
+    status = ga__program_begin(&programs[g], &origins[g], ctx, &keys[g], "a plan");
   for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++) {
     unsigned int g = group_of[i];
     status = add_entry(&kernel, ctx, sources[i], programs[g]);
@@ -309,7 +367,7 @@ static int prepare_slowly(gpucontext *ctx, unsigned int n,
   GA_TRY(open_table(ctx));
   for (unsigned int i = 0; i < n; i++)
     GA_TRY(want(missing, &n_missing, ctx, sources[i]));
-  if (n_missing > 1) {
+  if (n_missing > 1 || (n_missing == 1 && ga__program_threads(ctx) > 0)) {
     int status = compile_batch(ctx, n_missing, missing);
     if (status != GA_COMPILE_ERROR)
       return status;
@@ -317,18 +375,21 @@ static int prepare_slowly(gpucontext *ctx, unsigned int n,
   /* One alone; or all of them, so that the error is the culprit's, or that sources
    * which do not fit together are compiled apart. */
   for (unsigned int i = 0; i < n_missing; i++)
-    GA_TRY(get_slowly(&kernel, ctx, missing[i]));
+    GA_TRY(get_slowly(&kernel, ctx, missing[i], true));
   return GA_NO_ERROR;
 }
 
-int ga__kernel_prepare(gpucontext *ctx, unsigned int n,
-                       const ga_source *const *sources) {
+int ga__kernel_prepare(gpucontext *ctx, unsigned int n, const ga_source *const *sources,
+                       bool waits) {
+  gpukernel *kernel;
   GA_TRY(ga__context_check(ctx));
   const ga_source **missing = ga__alloc(n, sizeof(const ga_source *));
   if (missing == NULL)
     return GA_MEMORY_ERROR;
   pthread_mutex_lock(&ctx->slow_lock);
   int status = prepare_slowly(ctx, n, sources, missing);
+  for (unsigned int i = 0; i < n && waits && status == GA_NO_ERROR; i++)
+    status = get_slowly(&kernel, ctx, sources[i], true);
   pthread_mutex_unlock(&ctx->slow_lock);
   ga__free((void *)missing);
   return status;
@@ -336,8 +397,14 @@ int ga__kernel_prepare(gpucontext *ctx, unsigned int n,
 
 /* ---- launches ---- */
 
-size_t ga__kernel_threads(const gpukernel *k) {
-  return k->threads;
+size_t ga__kernel_threads(gpukernel *k) {
+  return ga__kernel_ready(k) == GA_NO_ERROR ? k->threads : 1;
+}
+
+bool ga__kernel_takes(gpukernel *k, size_t threads) {
+  return (!atomic_load_explicit(&k->is_open, memory_order_acquire) &&
+          threads <= k->context->backend->sure_threads) ||
+         threads <= ga__kernel_threads(k);
 }
 
 /* What follows a launch that was queued. */
@@ -388,7 +455,9 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
       return ga__tape_launch(a->buffer->tape, k, launch);
     reports |= (a->buffer->flags & GA_BUFFER_WORD) != 0;
   }
-  int status = queue_launch(k, launch, reports);
+  int status = ga__kernel_ready(k);
+  if (status == GA_NO_ERROR)
+    status = queue_launch(k, launch, reports);
   if (status == GA_NO_ERROR)
     return status;
   return ga__context_status(ctx, ga__fail_within(status, "kernel %s", k->name));

@@ -14,9 +14,11 @@
 struct _gpukernel {
   gpucontext *context; /* first, as consumers of libgpuarray expect */
   atomic_uint references;
-  bool of_context; /* the context keeps it, so that it does not keep the context */
-  void *kernel;    /* the backend's */
-  const ga_program *program;
+  bool of_context;     /* the context keeps it, so that it does not keep the context */
+  atomic_bool is_open; /* its program is compiled: `kernel` and `threads` are there */
+  void *kernel;        /* the backend's */
+  ga_program *program;
+  gpukernel *original; /* the context's kernel that it waits for, or NULL */
   size_t threads;
   char name[GA_KERNEL_NAME];
   const char *shown;         /* the name, interned, for the ring of launches */
@@ -40,22 +42,26 @@ typedef struct ga_source {
 void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text);
 
 /* A kernel from `source`: from the context's memory, else from disk, else compiled. The
- * context keeps it; the caller borrows it for as long as it holds the context.
- * Thread-safe. */
+ * context keeps it; the caller borrows it for as long as it holds the context. While a
+ * plan is bound it may be compiled on another thread yet: what is recorded is so at
+ * once, and waits at the end. Thread-safe. */
 int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source);
 
-/* Makes all of `sources` available to ga__kernel_get at once: what is neither in memory
- * nor on disk is compiled as one program (NVRTC takes 33 ms for one kernel, 66 ms for
- * eight). */
-int ga__kernel_prepare(gpucontext *ctx, unsigned int n,
-                       const ga_source *const *sources);
+/* Makes all of `sources` available to ga__kernel_get: what is neither in memory nor on
+ * disk is compiled as few programs (NVRTC takes 33 ms for one kernel, 66 ms for eight),
+ * on as many threads as there are; `waits` for that. */
+int ga__kernel_prepare(gpucontext *ctx, unsigned int n, const ga_source *const *sources,
+                       bool waits);
+
+/* Waits until the kernel is compiled. */
+int ga__kernel_ready(gpukernel *k);
 
 /* Queues a launch; empty grids launch nothing. All buffers are of the kernel's context.
  * If one of them is a stand-in of a tape, the launch is recorded there instead. */
 int ga__kernel_launch(gpukernel *k, const ga_launch *launch);
 
-/* Fills what every kernel has; slow_lock is held. */
-int ga__kernel_open(gpukernel *k, gpucontext *ctx, const ga_program *program,
+/* Fills what every kernel has, as far as its program is compiled; slow_lock is held. */
+int ga__kernel_open(gpukernel *k, gpucontext *ctx, ga_program *program,
                     const char *name);
 
 /* The kernel called `name` that the context has of this body, or NULL. */
@@ -67,14 +73,18 @@ gpukernel *ga__kernel_known(gpucontext *ctx, const ga_source *source);
 const char *ga__kernel_body(const gpukernel *k);
 /* The kernel called `name` of a program, as if made from `body`; without one a user's
  * kernel. *out is a reference. slow_lock is held. */
-int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                      const char *name, const char *shown, const char *body);
 /* user_kernel.c's part of it. */
-int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                           const char *name);
+/* What a user's kernel needs to know of what was compiled. */
+void ga__user_kernel_opened(gpukernel *k);
 
-/* Threads of a block for this kernel at most. */
-size_t ga__kernel_threads(const gpukernel *k);
+/* Threads of a block for this kernel at most; 1 if it does not compile. */
+size_t ga__kernel_threads(gpukernel *k);
+/* Whether a block may have so many, which is known of few before it is compiled. */
+bool ga__kernel_takes(gpukernel *k, size_t threads);
 
 /* Arguments, filled in order. */
 typedef struct ga_args {

@@ -108,6 +108,7 @@ struct _GpuPlan {
   ga_bound **buckets;       /* by their hash; as many as a power of two */
   unsigned int n_buckets, most_bindings;
   ga_source *needs; /* of kernels that functions launch */
+  bool is_ahead;    /* what a later signature may need is not compiled yet */
   unsigned int n_needs, needs_capacity;
   bool holds;
   gpuplan_info info;
@@ -172,6 +173,8 @@ int ga__plan_settle(GpuPlan *p);
 /* The sources of the kernels that the steps may launch. */
 int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p);
 void ga__plan_free_sources(ga_source *sources, unsigned int n);
+/* Begins to compile what GpuPlan_prepare_ahead left. */
+void ga__plan_prepare_rest(GpuPlan *p);
 
 /* Runs the steps of `p` on stand-ins for `ins` and keeps the tape in *out. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,

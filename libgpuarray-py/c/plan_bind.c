@@ -135,6 +135,16 @@ int ga__bound_finish(ga_bound *bound) {
   return status;
 }
 
+/* Ends the recording; a kernel that does not compile is of a step. */
+static int finish(ga_bound *bound, const GpuPlan *p, int *failed_step) {
+  int status = ga__bound_finish(bound);
+  const unsigned int step = ga__tape_failed(bound->tape);
+  if (status == GA_NO_ERROR || step == 0)
+    return status;
+  *failed_step = (int)step - 1;
+  return ga__fail_within(status, "%s", p->steps[step - 1].label);
+}
+
 /* Runs the steps on stand-ins and keeps the tape. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step) {
@@ -165,7 +175,7 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
     GpuArray_clear(&f.arrays[i]);
   ga__tape_set_current(NULL);
   if (status == GA_NO_ERROR)
-    status = ga__bound_finish(bound);
+    status = finish(bound, p, failed_step);
 
 done:
   ga__free(f.arrays);

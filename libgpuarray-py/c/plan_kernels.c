@@ -69,8 +69,10 @@ static int put_program(ga_strbuf *out, gpucontext *ctx, const ga_program *p,
 static int put_kernels(ga_strbuf *out, const ga_saved_kernels *kernels, gpucontext *ctx,
                        const ga_program **programs, size_t head) {
   unsigned int n = 0;
-  for (unsigned int i = 0; i < kernels->n; i++)
+  for (unsigned int i = 0; i < kernels->n; i++) {
+    GA_TRY(ga__kernel_ready(kernels->list[i]));
     program_place(programs, &n, kernels->list[i]);
+  }
   ga__put_int(out, n);
   for (unsigned int i = 0; i < n; i++)
     GA_TRY(put_program(out, ctx, programs[i], head));

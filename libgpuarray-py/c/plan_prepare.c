@@ -144,13 +144,27 @@ static int elemwise_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
   return GA_NO_ERROR;
 }
 
+/* Whether a GPU may do the step with the product that it reads: that shows when the
+ * sizes are known, and so does its kernel then. */
+static bool may_join_product(const GpuPlan *p, unsigned int step) {
+  const ga_step *s = &p->steps[step];
+  for (unsigned int i = 0; i < s->n_in && !p->context->info.is_cpu; i++) {
+    const ga_value *v = &p->values[s->ins[i]];
+    if (v->maker > 0 && v->last_use == step &&
+        p->steps[v->maker - 1].kind == GA_STEP_GEMM)
+      return true;
+  }
+  return false;
+}
+
 /* The sources of the kernels a step may launch. */
 static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
-                        const ga_step *s) {
+                        unsigned int step) {
+  const ga_step *s = &p->steps[step];
   *n = 0;
   switch (s->kind) {
   case GA_STEP_ELEMWISE:
-    return elemwise_sources(out, n, p, s);
+    return may_join_product(p, step) ? GA_NO_ERROR : elemwise_sources(out, n, p, s);
   case GA_STEP_REDUCE:
     return ga__reduction_sources(out, n, s->reduction,
                                  ga__plan_joint_rank(p, s->n_in, s->ins), s->axes);
@@ -170,18 +184,21 @@ static int copy_source(ga_source *out, const ga_source *source) {
   return ga__strbuf_status(&out->body);
 }
 
-int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
+/* Without `rest`, what the first signature needs most likely; which of a reduction's
+ * kernels that is depends on sizes. */
+static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, bool rest) {
   size_t room = (size_t)p->n_steps * STEP_SOURCES + p->n_needs + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
-    unsigned int more = 0;
-    status = step_sources(sources + total, &more, p, &p->steps[i]);
-    total += more;
-  }
   for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_needs; i++)
     status = copy_source(&sources[total++], &p->needs[i]);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
+    unsigned int more = 0;
+    if (rest || p->steps[i].kind != GA_STEP_REDUCE)
+      status = step_sources(sources + total, &more, p, i);
+    total += more;
+  }
   if (status == GA_NO_ERROR) {
     *out = sources;
     *n = total;
@@ -190,24 +207,45 @@ int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
   return status;
 }
 
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
+  return list_sources(out, n, p, true);
+}
+
 void ga__plan_free_sources(ga_source *sources, unsigned int n) {
   for (unsigned int i = 0; i < n; i++)
     ga__strbuf_clear(&sources[i].body);
   ga__free(sources);
 }
 
-int GpuPlan_prepare(GpuPlan *p) {
-  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+static int prepare(GpuPlan *p, bool rest, bool waits) {
   ga_source *sources;
   unsigned int n;
-  GA_TRY(ga__plan_sources(&sources, &n, p));
+  GA_TRY(list_sources(&sources, &n, p, rest));
   const ga_source **list = ga__alloc(n + 1, sizeof *list);
   int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   for (unsigned int i = 0; list && i < n; i++)
     list[i] = &sources[i];
   if (status == GA_NO_ERROR && n > 0)
-    status = ga__kernel_prepare(p->context, n, list);
+    status = ga__kernel_prepare(p->context, n, list, waits);
   ga__plan_free_sources(sources, n);
   ga__free((void *)list);
   return status;
+}
+
+int GpuPlan_prepare(GpuPlan *p) {
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+  return prepare(p, true, true);
+}
+
+int GpuPlan_prepare_ahead(GpuPlan *p) {
+  GA_TRY(ga__plan_check_given(p, "prepare", p, p));
+  p->is_ahead = p->context->backend->compiles_at_once;
+  return prepare(p, !p->is_ahead, false);
+}
+
+void ga__plan_prepare_rest(GpuPlan *p) {
+  if (!p->is_ahead)
+    return;
+  p->is_ahead = false;
+  prepare(p, true, false); /* what fails is compiled when it is needed */
 }

@@ -71,6 +71,7 @@ static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
     GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
   }
   p->info.n_binds++;
+  ga__plan_prepare_rest(p);
   GA_TRY(ga__bound_add(p, made));
   *out = made;
   return GA_NO_ERROR;

@@ -14,7 +14,7 @@ int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind ki
   GA_TRY(ga__blas_mapped_source(&source, p->context, kind, p->typecode, &spec));
   int status = ga__kernel_get(out, p->context, &source);
   ga__strbuf_clear(&source.body);
-  if (status == GA_NO_ERROR && ga__kernel_threads(*out) < GA_SIDE_ITEMS)
+  if (status == GA_NO_ERROR && !ga__kernel_takes(*out, GA_SIDE_ITEMS))
     return GA_FAIL(GA_DEVSUP_ERROR, "gemm: %s needs more registers than the device has",
                    source.name);
   return status;

@@ -6,7 +6,9 @@
 #include "c/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "c/cache.h"
 #include "c/complex.h"
@@ -15,6 +17,7 @@
 
 struct ga_programs {
   ga_program *buckets[N_BUCKETS];
+  atomic_uint n_running; /* jobs */
 };
 
 enum { STORED_PROGRAM = 'P', STORED_HASH = 'H' }; /* a file's first byte */
@@ -106,7 +109,10 @@ void ga__programs_close(gpucontext *ctx) {
     ga_program *p = ctx->programs->buckets[i];
     while (p) {
       ga_program *next = p->next;
-      ctx->backend->unload(ctx->device, p->program);
+      if (p->job)
+        ga__program_wait(ctx, p);
+      if (p->program)
+        ctx->backend->unload(ctx->device, p->program);
       ga__free(p->key);
       ga__free(p);
       p = next;
@@ -131,9 +137,14 @@ void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n) {
         n);
 }
 
+/* Such a program stays, for the kernels that were to be in it. */
+static bool has_failed(const ga_program *p) {
+  return p->program == NULL && p->job == NULL;
+}
+
 /* The first program, from `p` on in its bucket, whose key has the hash. */
 static ga_program *next_hashed(ga_program *p, ga_hash hash) {
-  while (p && (p->hash.a != hash.a || p->hash.b != hash.b))
+  while (p && (p->hash.a != hash.a || p->hash.b != hash.b || has_failed(p)))
     p = p->next;
   return p;
 }
@@ -150,7 +161,7 @@ static ga_program *find_program(gpucontext *ctx, const char *text, size_t size) 
   return p;
 }
 
-/* Takes `compiled` in every case. */
+/* Takes `compiled`, which may be NULL yet, in every case. */
 static int add_program(ga_program **out, gpucontext *ctx, const char *text, size_t size,
                        void *compiled) {
   ga_program *p = ga__alloc(1, sizeof *p);
@@ -158,13 +169,14 @@ static int add_program(ga_program **out, gpucontext *ctx, const char *text, size
   if (p == NULL || copy == NULL) {
     ga__free(p);
     ga__free(copy);
-    ctx->backend->unload(ctx->device, compiled);
+    if (compiled)
+      ctx->backend->unload(ctx->device, compiled);
     return GA_MEMORY_ERROR;
   }
   memcpy(copy, text, size);
   ga_hash hash = ga__hash(text, size, (ga_hash){0, 0});
   ga_program **bucket = &ctx->programs->buckets[hash.a % N_BUCKETS];
-  *p = (ga_program){*bucket, hash, copy, size, compiled};
+  *p = (ga_program){*bucket, hash, copy, size, compiled, NULL};
   *bucket = *out = p;
   return GA_NO_ERROR;
 }
@@ -339,81 +351,112 @@ static bool find_known(ga_program **out, enum ga_origin *origin, gpucontext *ctx
 int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
                     const ga_key *k, const char *name, char **err_str) {
   GA_TRY(open_table(ctx));
-  if (find_known(out, origin, ctx, k))
-    return GA_NO_ERROR;
+  if (find_known(out, origin, ctx, k)) {
+    const int status = ga__program_wait(ctx, *out);
+    if (status != GA_COMPILE_ERROR)
+      return status;
+  }
   return compile(out, ctx, k, name, err_str);
 }
 
-/* ---- several at once ---- */
+/* ---- on other threads ---- */
 
-/* A program that is compiled on a thread of its own. */
-typedef struct job {
+/* Compiles a program on a thread, and stores it. */
+struct ga_job {
   gpucontext *ctx;
-  const ga_key *key;
+  ga_strbuf key; /* the program's */
+  size_t source_at;
   void *compiled;
   int status;
   char text[512]; /* what the thread says of a failure */
   pthread_t thread;
-  bool is_wanted, is_started;
-} job;
+  bool has_thread;
+};
 
-static void *compile_job(void *argument) {
-  job *j = argument;
+static atomic_uint n_running; /* of all contexts */
+
+static void *run_job(void *argument) {
+  struct ga_job *job = argument;
   ga_strbuf log = {0};
-  const char *source = j->key->text.text + j->key->source_at;
-  j->status = j->ctx->backend->compile(&j->compiled, j->ctx->device, source, &log);
-  if (j->status != GA_NO_ERROR)
-    snprintf(j->text, sizeof j->text, "%s", gpuarray_error_text());
+  job->status = job->ctx->backend->compile(&job->compiled, job->ctx->device,
+                                           job->key.text + job->source_at, &log);
+  if (job->status == GA_NO_ERROR)
+    store_program(job->ctx, &job->key, job->compiled);
+  else
+    snprintf(job->text, sizeof job->text, "%s", gpuarray_error_text());
   ga__strbuf_clear(&log);
+  atomic_fetch_sub(&job->ctx->programs->n_running, 1);
+  atomic_fetch_sub(&n_running, 1);
   return NULL;
 }
 
-/* Runs the wanted jobs, the first of them on this thread, and waits for all. */
-static void run_jobs(job *jobs, unsigned int n) {
-  job *own = NULL;
-  for (unsigned int i = 0; i < n; i++) {
-    if (!jobs[i].is_wanted)
-      continue;
-    if (own == NULL)
-      own = &jobs[i];
-    else
-      jobs[i].is_started =
-          pthread_create(&jobs[i].thread, NULL, compile_job, &jobs[i]) == 0;
-  }
-  if (own)
-    compile_job(own);
-  for (unsigned int i = 0; i < n; i++) {
-    if (jobs[i].is_started)
-      pthread_join(jobs[i].thread, NULL);
-    else if (jobs[i].is_wanted && &jobs[i] != own)
-      compile_job(&jobs[i]); /* no thread could be had */
-  }
+/* A process that ends would take the compiler away from threads that use it. */
+static void wait_at_exit(void) {
+  while (atomic_load(&n_running) > 0)
+    usleep(1000);
 }
 
-/* Keeps what a job compiled; hands its failure on. */
-static int take_job(ga_program **out, job *j) {
-  if (j->status != GA_NO_ERROR)
-    return ga__context_status(j->ctx, GA_FAIL(j->status, "%s", j->text));
-  store_program(j->ctx, &j->key->text, j->compiled);
-  return add_program(out, j->ctx, j->key->text.text, j->key->text.length, j->compiled);
+static void register_exit(void) {
+  atexit(wait_at_exit);
 }
 
-int ga__program_get_all(ga_program **out, enum ga_origin *origins, unsigned int n,
-                        gpucontext *ctx, const ga_key *keys) {
-  job jobs[GA_PROGRAMS_AT_ONCE];
-  int status = GA_NO_ERROR;
+/* What is loaded first is taken away last. */
+static int open_compiler(const ga_backend *backend) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (backend->compiler_open)
+    GA_TRY(backend->compiler_open());
+  pthread_once(&once, register_exit);
+  return GA_NO_ERROR;
+}
+
+unsigned int ga__program_threads(const gpucontext *ctx) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const unsigned int all = processors > 0 ? (unsigned int)processors : 1;
+  const unsigned int running =
+      ctx->programs ? atomic_load(&ctx->programs->n_running) : 0;
+  return ctx->backend->compiles_at_once && running < all ? all - running : 0;
+}
+
+int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                      const ga_key *k, const char *name) {
   GA_TRY(open_table(ctx));
-  for (unsigned int i = 0; i < n; i++) {
-    bool is_known = find_known(&out[i], &origins[i], ctx, &keys[i]);
-    jobs[i] = (job){.ctx = ctx, .key = &keys[i], .is_wanted = !is_known};
+  if (find_known(out, origin, ctx, k))
+    return GA_NO_ERROR;
+  struct ga_job *job = ga__program_threads(ctx) > 0 ? ga__alloc(1, sizeof *job) : NULL;
+  if (job == NULL || open_compiler(ctx->backend) != GA_NO_ERROR) {
+    ga__free(job);
+    return compile(out, ctx, k, name, NULL);
   }
-  run_jobs(jobs, n);
-  for (unsigned int i = 0; i < n; i++) {
-    if (!jobs[i].is_wanted)
-      continue;
-    int taken = take_job(&out[i], &jobs[i]);
-    if (status == GA_NO_ERROR)
-      status = taken;
+  int status = add_program(out, ctx, k->text.text, k->text.length, NULL);
+  if (status != GA_NO_ERROR) {
+    ga__free(job);
+    return status;
   }
+  job->ctx = ctx;
+  job->key = (ga_strbuf){.text = (*out)->key, .length = (*out)->key_size};
+  job->source_at = k->source_at;
+  (*out)->job = job;
+  atomic_fetch_add(&ctx->programs->n_running, 1);
+  atomic_fetch_add(&n_running, 1);
+  job->has_thread = pthread_create(&job->thread, NULL, run_job, job) == 0;
+  if (!job->has_thread)
+    run_job(job);
+  return GA_NO_ERROR;
+}
+
+int ga__program_wait(gpucontext *ctx, ga_program *p) {
+  struct ga_job *job = p->job;
+  if (job == NULL)
+    return p->program ? GA_NO_ERROR
+                      : GA_FAIL(GA_COMPILE_ERROR, "the program did not compile");
+  if (job->has_thread)
+    pthread_join(job->thread, NULL);
+  p->job = NULL;
+  int status = job->status;
+  if (status == GA_NO_ERROR)
+    p->program = job->compiled;
+  else
+    status = ga__context_status(ctx, GA_FAIL(status, "%s", job->text));
+  ga__free(job);
   return status;
 }

@@ -28,7 +28,8 @@ typedef struct ga_program {
   ga_hash hash;
   char *key;
   size_t key_size;
-  void *program; /* the backend's */
+  void *program;      /* the backend's; NULL until it is compiled */
+  struct ga_job *job; /* the thread that compiles it, or NULL */
 } ga_program;
 
 enum ga_origin { GA_FROM_MEMORY, GA_FROM_DISK, GA_COMPILED };
@@ -40,12 +41,15 @@ enum ga_origin { GA_FROM_MEMORY, GA_FROM_DISK, GA_COMPILED };
  */
 int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
                     const ga_key *key, const char *name, char **err_str);
-#define GA_PROGRAMS_AT_ONCE 4
-
-/* The same for `n` keys, at most GA_PROGRAMS_AT_ONCE: those that must be compiled are,
- * on a thread each. GA_COMPILE_ERROR leaves no log: one by one they tell more. */
-int ga__program_get_all(ga_program **out, enum ga_origin *origins, unsigned int n,
-                        gpucontext *ctx, const ga_key *keys);
+/* The same, but that what must be compiled is on a thread of its own, if one can be had
+ * for it: ga__program_wait waits for that. */
+int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                      const ga_key *key, const char *name);
+/* How many threads could begin to compile now; 0 where the backend gains nothing. */
+unsigned int ga__program_threads(const gpucontext *ctx);
+/* Waits until a program is compiled. GA_COMPILE_ERROR leaves no log: compiled once more
+ * it tells more. */
+int ga__program_wait(gpucontext *ctx, ga_program *p);
 /* The program of a key from compiled bytes, unless memory has it; NULL where the vendor
  * refuses them. */
 ga_program *ga__program_adopt(gpucontext *ctx, const char *key, size_t key_size,

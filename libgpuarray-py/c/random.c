@@ -117,7 +117,7 @@ static void add_layout(ga_args *args, const target *t, const ga_random_spec *s) 
   }
 }
 
-static void set_geometry(ga_launch *l, const gpucontext *ctx, const gpukernel *kernel,
+static void set_geometry(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,
                          size_t chunks) {
   size_t threads = !ctx->info.is_cpu ? 256 : ctx->info.warp == 1 ? 1 : 64;
   while (threads > ga__kernel_threads(kernel))

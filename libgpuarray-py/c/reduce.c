@@ -109,9 +109,9 @@ typedef struct work {
   int mode;
 } work;
 
-static size_t block_threads(const gpukernel *kernel) {
+static size_t block_threads(gpukernel *kernel) {
   size_t threads = GA_REDUCE_BLOCK;
-  while (threads > 1 && threads > ga__kernel_threads(kernel))
+  while (threads > 1 && !ga__kernel_takes(kernel, threads))
     threads /= 2;
   return threads;
 }

@@ -245,7 +245,7 @@ static int launch(gpukernel *kernel, const scan_task *t, const scan_geometry *g,
 }
 
 /* The largest power of 2 that is no more than the kernel's threads and its own. */
-static size_t block_threads(const gpukernel *kernel, enum ga_scan_kind kind) {
+static size_t block_threads(gpukernel *kernel, enum ga_scan_kind kind) {
   size_t threads = ga__scan_block(kind);
   while (threads > 1 && threads > ga__kernel_threads(kernel))
     threads /= 2;
@@ -253,7 +253,7 @@ static size_t block_threads(const gpukernel *kernel, enum ga_scan_kind kind) {
 }
 
 static void cut_task(scan_geometry *g, const scan_task *t, GpuScan *gs,
-                     const gpukernel *kernel) {
+                     gpukernel *kernel) {
   const ga_device_info *info = &ga__scan_context(gs)->info;
   *g = (scan_geometry){.radix = 1};
   if (info->is_cpu)

@@ -74,7 +74,7 @@ static bool may_pick(const ga_sort_task *t) {
 }
 
 /* Items of a group at most. */
-static size_t pick_threads(const gpukernel *kernel) {
+static size_t pick_threads(gpukernel *kernel) {
   return smaller(GA_SORT_PICK_THREADS, ga__kernel_threads(kernel)) / 32 * 32;
 }
 
@@ -88,8 +88,7 @@ static size_t pick_most(const ga_sort_task *t, size_t threads) {
 }
 
 /* Chunks of a row, and items of a group. */
-static size_t cut(size_t *items, const ga_sort_task *t, size_t k,
-                  const gpukernel *kernel) {
+static size_t cut(size_t *items, const ga_sort_task *t, size_t k, gpukernel *kernel) {
   const ga_device_info *info = &t->context->info;
   const size_t own = ga__sort_pick_items(t->typecode);
   if (info->is_cpu) {

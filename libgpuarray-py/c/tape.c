@@ -311,9 +311,22 @@ static void place(ga_tape *tape, slot *s) {
   b->free_at = s->died;
 }
 
+/* All that was recorded may be compiled at the same time until here. */
+static int wait_for_kernels(ga_tape *tape) {
+  for (command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
+    const int status = c->kind == LAUNCH ? ga__kernel_ready(c->kernel) : GA_NO_ERROR;
+    if (status != GA_NO_ERROR) {
+      tape->failed = c->step;
+      return status;
+    }
+  }
+  return GA_NO_ERROR;
+}
+
 int ga__tape_finish(ga_tape *tape, const bool *kept) {
   size_t count = tape->n_slots > 0 ? tape->n_slots : 1;
   tape->is_over = true;
+  GA_TRY(wait_for_kernels(tape));
   tape->blocks = ga__alloc(count, sizeof *tape->blocks);
   tape->workspace = ga__alloc(count, sizeof(gpudata *));
   tape->kept = ga__alloc(count, sizeof *tape->kept);

@@ -84,8 +84,9 @@ static gpukernel *new_kernel(unsigned int n_args, const int *typecodes) {
   return k;
 }
 
-/* A vendor that is handed too few arguments may read beyond them. */
-static void count_parameters(gpukernel *k) {
+/* Counts the parameters: a vendor that is handed too few arguments may read beyond
+ * them. */
+void ga__user_kernel_opened(gpukernel *k) {
   const ga_backend *backend = k->context->backend;
   if (backend->kernel_parameters == NULL ||
       backend->kernel_parameters(&k->n_parameters, k->context->device, k->kernel) !=
@@ -93,40 +94,35 @@ static void count_parameters(gpukernel *k) {
     k->n_parameters = k->n_args;
 }
 
-/* The program of a kernel of this body: one that a plan was told of may have been
- * compiled with others. slow_lock is held. */
-static int find_program(const ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+/* A kernel of this body that a plan was told of may have been compiled with others, or
+ * be about to; it waits for that one. slow_lock is held. */
+static int find_program(gpukernel *k, enum ga_origin *origin, gpucontext *ctx,
                         const char *body, const char *name, char **err_str) {
-  const gpukernel *known = ga__kernel_named(ctx, name, body);
-  if (known) {
-    *out = known->program;
+  k->original = ga__kernel_named(ctx, name, body);
+  if (k->original) {
+    k->program = k->original->program;
     *origin = GA_FROM_MEMORY;
     return GA_NO_ERROR;
   }
   ga_key text = {0};
-  ga_program *p = NULL;
   int status = ga__key_of(&text, ctx, body);
   if (status == GA_NO_ERROR)
-    status = ga__program_get(&p, origin, ctx, &text, name, err_str);
+    status = ga__program_get(&k->program, origin, ctx, &text, name, err_str);
   ga__key_clear(&text);
-  *out = p;
   return status;
 }
 
 /* Compiles `body` and takes `name` from it. */
 static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
                         const char *name, char **err_str) {
-  const ga_program *p;
   enum ga_origin origin;
   GA_TRY(ga__dump_source(body));
   pthread_mutex_lock(&ctx->slow_lock);
-  int status = find_program(&p, &origin, ctx, body, name, err_str);
+  int status = find_program(k, &origin, ctx, body, name, err_str);
   if (status == GA_NO_ERROR)
-    status = ga__kernel_open(k, ctx, p, name);
-  if (status == GA_NO_ERROR) {
+    status = ga__kernel_open(k, ctx, k->program, name);
+  if (status == GA_NO_ERROR)
     ga__program_count(ctx, origin, 1);
-    count_parameters(k);
-  }
   pthread_mutex_unlock(&ctx->slow_lock);
   return status;
 }
@@ -171,7 +167,7 @@ gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **stri
   return k;
 }
 
-int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, const ga_program *program,
+int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                           const char *name) {
   gpukernel *k = new_kernel(0, NULL);
   if (k == NULL)
@@ -197,7 +193,7 @@ void gpukernel_release(gpukernel *k) {
     return;
   assert(!k->of_context); /* whose reference is the context's */
   gpucontext *ctx = k->context;
-  if (ga__context_is_ours(ctx))
+  if (ga__context_is_ours(ctx) && atomic_load(&k->is_open))
     ctx->backend->kernel_free(ctx->device, k->kernel);
   free_kernel(k);
   gpucontext_deref(ctx);
@@ -239,7 +235,7 @@ int gpukernel_setarg(gpukernel *k, unsigned int i, void *a) {
   return GA_NO_ERROR;
 }
 
-static int check_geometry(const gpukernel *k, unsigned int n, const size_t *gs,
+static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
                           const size_t *ls, size_t shared) {
   const ga_device_info *info = &k->context->info;
   if (n < 1 || n > 3)
@@ -259,10 +255,10 @@ static int check_geometry(const gpukernel *k, unsigned int n, const size_t *gs,
       return GA_FAIL(GA_VALUE_ERROR,
                      "kernel %s: %zu blocks in dimension %u; %s has at most %zu",
                      k->name, gs[i], i, k->context->name, info->max_grid[i]);
-    if (ls[i] > k->threads / threads)
+    if (!ga__kernel_takes(k, threads * ls[i]))
       return GA_FAIL(GA_VALUE_ERROR,
                      "kernel %s: a block of it has at most %zu threads on %s", k->name,
-                     k->threads, k->context->name);
+                     ga__kernel_threads(k), k->context->name);
     threads *= ls[i];
   }
   if (shared > info->local_memory)
@@ -287,7 +283,8 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
                    size_t shared, void **args) {
   GA_TRY(check_kernel(k, __func__));
   GA_TRY(check_geometry(k, n, gs, ls, shared));
-  if (k->n_args != k->n_parameters)
+  if (atomic_load_explicit(&k->is_open, memory_order_acquire) &&
+      k->n_args != k->n_parameters)
     return GA_FAIL(GA_VALUE_ERROR,
                    "kernel %s: it has %u parameters, and was made for %u arguments",
                    k->name, k->n_parameters, k->n_args);
@@ -319,6 +316,7 @@ int gpukernel_property(gpukernel *k, int prop_id, void *res) {
     *(gpucontext **)res = k->context;
     return GA_NO_ERROR;
   case GA_KERNEL_PROP_MAXLSIZE:
+    GA_TRY(ga__kernel_ready(k));
     *(size_t *)res = k->threads;
     return GA_NO_ERROR;
   case GA_KERNEL_PROP_PREFLSIZE:

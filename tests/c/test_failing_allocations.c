@@ -73,7 +73,7 @@ static int use_kernels(gpucontext *ctx) {
   if (status == GA_NO_ERROR)
     status = ga__kernel_get(&k, ctx, &sources[0]);
   if (status == GA_NO_ERROR)
-    status = ga__kernel_prepare(ctx, 3, list);
+    status = ga__kernel_prepare(ctx, 3, list, true);
   for (int i = 0; i < 3; i++)
     ga__strbuf_clear(&sources[i].body);
   return status;

@@ -108,7 +108,7 @@ static void prepare(gpucontext *ctx, int wanted, unsigned int n,
     sources[i] = make_source(bodies[i]);
     list[i] = &sources[i];
   }
-  CHECK_STATUS(wanted, ga__kernel_prepare(ctx, n, list));
+  CHECK_STATUS(wanted, ga__kernel_prepare(ctx, n, list, true));
   for (unsigned int i = 0; i < n; i++)
     ga__strbuf_clear(&sources[i].body);
 }
@@ -161,17 +161,36 @@ static void test_batches(void) {
   gpucontext_deref(ctx);
 }
 
-static void test_a_batch_is_shared_out_among_threads(void) {
+/* A compiler that waits until it is let go. */
+static atomic_bool is_let_go;
+
+static int slow_compile(void **program, void *device, const char *source,
+                        ga_strbuf *log) {
+  while (!is_let_go)
+    usleep(100);
+  return watched_compile(program, device, source, log);
+}
+
+static gpucontext *open_threaded(void) {
   gpucontext *ctx = open_watched();
   hooked.compiles_at_once = true;
+  return ctx;
+}
+
+static void test_a_batch_is_shared_out_among_threads(void) {
+  gpucontext *ctx = open_threaded();
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const int groups = processors < 4 ? (int)processors : 4;
   prepare(ctx, GA_NO_ERROR, 6, (const char *[]){"p;", "q;", "r;", "s;", "t;", "u;"});
-  CHECK(compiles == 4 && cache_info(ctx).compiled == 6);
+  CHECK(compiles == groups && cache_info(ctx).compiled == 6);
   get(ctx, "u;");
-  CHECK(compiles == 4 && cache_info(ctx).memory_hits == 1);
+  CHECK(compiles == groups && cache_info(ctx).memory_hits == 1);
   prepare(ctx, GA_COMPILE_ERROR, 3, (const char *[]){"v;", "WRONG;", "w;"});
   CHECK_TEXT("WRONG");
-  int before = compiles;
   get(ctx, "v;"); /* what was right is kept */
+  get(ctx, "w;");
+  int before = compiles;
+  get(ctx, "v;");
   CHECK(compiles == before);
   gpucontext_deref(ctx);
 
@@ -179,6 +198,82 @@ static void test_a_batch_is_shared_out_among_threads(void) {
   get(ctx, "t;");
   prepare(ctx, GA_NO_ERROR, 2, (const char *[]){"p;", "s;"});
   CHECK(compiles == 0 && cache_info(ctx).compiled == 0);
+  gpucontext_deref(ctx);
+}
+
+/* The same without waiting. */
+static void prepare_ahead(gpucontext *ctx, unsigned int n, const char *const *bodies) {
+  ga_source sources[8] = {{.name = ""}};
+  const ga_source *list[8] = {NULL};
+  for (unsigned int i = 0; i < n; i++) {
+    sources[i] = make_source(bodies[i]);
+    list[i] = &sources[i];
+  }
+  CHECK_OK(ga__kernel_prepare(ctx, n, list, false));
+  for (unsigned int i = 0; i < n; i++)
+    ga__strbuf_clear(&sources[i].body);
+}
+
+static void test_compiling_ahead_does_not_wait(void) {
+  gpucontext *ctx = open_threaded();
+  hooked.compile = slow_compile;
+  is_let_go = false;
+  prepare_ahead(ctx, 2, (const char *[]){"x1;", "x2;"});
+  CHECK(compiles == 0);
+  prepare_ahead(ctx, 2, (const char *[]){"x1;", "x2;"}); /* both are on their way */
+  is_let_go = true;
+  get(ctx, "x1;");
+  get(ctx, "x2;");
+  const int before = compiles;
+  CHECK(before <= 2);
+  get(ctx, "x2;");
+  CHECK(compiles == before);
+  gpucontext_deref(ctx);
+
+  ctx = open_threaded(); /* nobody asks for these */
+  prepare_ahead(ctx, 3, (const char *[]){"y1;", "y2;", "y3;"});
+  gpucontext_deref(ctx);
+}
+
+static void test_mistakes_that_are_compiled_ahead(void) {
+  gpucontext *ctx = open_threaded();
+  prepare_ahead(ctx, 3, (const char *[]){"z1;", "WRONG z;", "z2;"});
+  get(ctx, "z1;");
+  get(ctx, "z2;");
+  for (int i = 0; i < 2; i++) {
+    prepare(ctx, GA_COMPILE_ERROR, 1, (const char *[]){"WRONG z;"});
+    CHECK_TEXT("line 2: what is WRONG?");
+    CHECK_TEXT("WRONG z;");
+  }
+  gpucontext_deref(ctx);
+}
+
+/* A user's kernel of a text that is on its way, which shows only when it is asked. */
+static void test_user_kernels_that_are_compiled_ahead(void) {
+  static const char *const bodies[] = {"own;", "WRONG own;"};
+  gpucontext *ctx = open_threaded();
+  hooked.compile = slow_compile;
+  is_let_go = false;
+  prepare_ahead(ctx, 2, bodies);
+  GpuKernel kernels[2];
+  for (int i = 0; i < 2; i++) {
+    ga_source source = make_source(bodies[i]);
+    const char *text = source.body.text;
+    CHECK_OK(GpuKernel_init(&kernels[i], ctx, 1, &text, NULL, source.name, 0, NULL, 0,
+                            NULL));
+    ga__strbuf_clear(&source.body);
+  }
+  is_let_go = true;
+  size_t threads = 0;
+  CHECK_OK(gpukernel_property(kernels[0].k, GA_KERNEL_PROP_MAXLSIZE, &threads));
+  CHECK(threads == 1024);
+  CHECK_OK(GpuKernel_call(&kernels[0], 1, (size_t[]){1}, (size_t[]){32}, 0, NULL));
+  CHECK(launches == 1);
+  CHECK_STATUS(GA_COMPILE_ERROR,
+               GpuKernel_call(&kernels[1], 1, (size_t[]){1}, (size_t[]){1}, 0, NULL));
+  CHECK_TEXT("what is WRONG?");
+  for (int i = 0; i < 2; i++)
+    GpuKernel_clear(&kernels[i]);
   gpucontext_deref(ctx);
 }
 
@@ -459,6 +554,9 @@ int main(void) {
   test_functions_of_a_backend();
   test_batches();
   test_a_batch_is_shared_out_among_threads();
+  test_compiling_ahead_does_not_wait();
+  test_mistakes_that_are_compiled_ahead();
+  test_user_kernels_that_are_compiled_ahead();
   test_the_culprit_of_a_batch_is_named();
   test_damaged_files_are_compiled_anew();
   test_programs_that_the_vendor_refuses();

@@ -3,12 +3,15 @@
 
 #include <gpuarray/buffer_blas.h>
 #include <gpuarray/kernel.h>
+#include <stdatomic.h>
 
-static int compiles; /* programs */
+static atomic_int compiles; /* programs, by several threads at once */
 
 static int watched_compile(void **program, void *device, const char *source,
                            ga_strbuf *log) {
   compiles++;
+  if (strstr(source, "WRONG"))
+    return GA_FAIL(GA_COMPILE_ERROR, "the compiler refused");
   return ga__null_backend.compile(program, device, source, log);
 }
 
@@ -223,7 +226,7 @@ static int missing_blas(void *device) {
   return GA_FAIL(GA_LOAD_ERROR, "there is none");
 }
 
-/* Who computes a product shows when its sizes are known. */
+/* Who computes a product, and its reader, shows when its sizes are known. */
 static void test_products_load_no_library(void) {
   static const ga_blas blas;
   gpucontext *ctx = open_watched();
@@ -237,9 +240,55 @@ static void test_products_load_no_library(void) {
   CHECK_OK(add_step(p, &y, y, "y = x + 1", -1));
   CHECK_OK(GpuPlan_prepare(p));
   CHECK(opened == 0);
+  CHECK(compiles == 0);
+  CHECK_OK(add_step(p, &y, y, "y = x + 2", -1));
+  CHECK_OK(GpuPlan_prepare(p));
   CHECK(compiles == 1);
   GpuPlan_free(p);
   gpucontext_deref(ctx);
+}
+
+/* Two steps of a matrix, called while their kernels are compiled on threads. */
+static int call_ahead(gpucontext *ctx, const char *expr, int *failed) {
+  GpuPlan *p = NULL;
+  unsigned int x, y;
+  GpuArray given = {0}, made = {0};
+  hooked.compiles_at_once = true;
+  hooked.sure_threads = 256;
+  hooked.launch = ga__null_backend.launch;
+  int status = GpuPlan_new(&p, ctx, "ahead");
+  STEP(GpuPlan_input(p, &x, GA_FLOAT, 2, 0));
+  STEP(add_step(p, &y, x, "y = x + 1", -1));
+  STEP(add_step(p, &y, y, expr, -1));
+  STEP(GpuPlan_output(p, y));
+  STEP(GpuPlan_prepare_ahead(p));
+  STEP(GpuArray_zeros(&given, ctx, GA_FLOAT, 2, (size_t[]){3, 8}, GA_C_ORDER));
+  STEP(GpuPlan_call(p, (GpuArray *[]){&made}, (const GpuArray *[]){&given}, NULL,
+                    failed));
+  GpuArray_clear(&given);
+  GpuArray_clear(&made);
+  GpuPlan_free(p);
+  return status;
+}
+
+static void test_a_call_waits_for_what_is_compiled_ahead(void) {
+  gpucontext *ctx = open_watched();
+  int failed = -1;
+  CHECK_OK(call_ahead(ctx, "y = x * 2", &failed));
+  const int before = compiles;
+  CHECK(before >= 1 && before <= 3);
+  CHECK_OK(call_ahead(ctx, "y = x * 2", &failed));
+  CHECK(compiles == before);
+  CHECK_STATUS(GA_COMPILE_ERROR, call_ahead(ctx, "y = WRONG(x)", &failed));
+  CHECK_TEXT("WRONG(");
+  CHECK(failed == 1);
+  CHECK_OK(call_ahead(ctx, "y = x * 3", &failed));
+  gpucontext_deref(ctx);
+}
+
+static int trial_ahead(gpucontext *ctx) {
+  int failed;
+  return call_ahead(ctx, "y = x - 5", &failed);
 }
 
 static int trial(gpucontext *ctx) {
@@ -259,8 +308,10 @@ int main(void) {
   test_a_file_has_them();
   test_what_is_in_c_order_is_walked_as_one_block();
   test_products_load_no_library();
+  test_a_call_waits_for_what_is_compiled_ahead();
   gpucontext *ctx = open_watched();
   fail_each_allocation(trial, ctx);
+  fail_each_allocation(trial_ahead, ctx);
   gpucontext_deref(ctx);
   return check_result("plan_prepare");
 }

@@ -1,5 +1,9 @@
 """Compiled functions on every context: values, types, updates, transfers, shapes."""
 
+import os
+import subprocess
+import sys
+
 import gpuarray
 import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
@@ -557,3 +561,28 @@ def test_what_steps_make_has_no_kernel_for_other_layouts(on_context):
     values = np.arange(6, dtype="float32").reshape(2, 3)
     for a, b in ((values, values.T), (values.T, values[:, ::-1])):
         np.testing.assert_allclose(f(a, b), (a @ b) ** 3 - 7.75, rtol=1e-5)
+
+
+UNUSED = """
+import numpy as np
+import gpuarray.compiler.tensor as T
+from gpuarray.compiler import function
+x = T.fmatrix("x")
+f = function([x], [T.nnet.softmax(T.tanh(x)), x.sum(0), x.sum(1), T.dot(x, x.T)])
+if {calls}:
+    f(np.ones((3, 4), "float32"))
+"""
+
+
+@pytest.mark.parametrize("calls", [False, True])
+def test_a_program_may_end_while_its_kernels_are_compiled(calls, on_context, tmp_path):
+    flags = f"device={on_context.name}"
+    new = {"GPUARRAY_FLAGS": flags, "GPUARRAY_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", UNUSED.format(calls=calls)],
+        env=os.environ | new,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -187,9 +187,13 @@ int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
 
 /* Compiles every kernel the plan can need for inputs in C order of less than 2^31
  * elements, in one go. What inputs of other layouts need besides is compiled when the
- * first of them is bound; so are a GPU's products of matrices, for their sizes choose
- * the kernel. */
+ * first of them is bound; so are a GPU's products of matrices and what is computed of
+ * their elements, for their sizes choose the kernel. */
 int GpuPlan_prepare(GpuPlan *p);
+/* The same without waiting, where the device's compiler gains by working on several
+ * threads (CUDA's does): the first run does wait, for what it needs, and meanwhile its
+ * products are compiled too. What does not compile is told of then. */
+int GpuPlan_prepare_ahead(GpuPlan *p);
 
 /* How many signatures the plan keeps bound, those last used; 64 at first.
  * GA_VALUE_ERROR for 0. */
