@@ -42,12 +42,13 @@ static enum ga_blas_kind packed_kind(const ga_product *p, const ga_factor *a,
   return b_across ? GA_GEMM_PACKED_XX : GA_GEMM_PACKED_XK;
 }
 
-/* A kind of tiles with what a group takes for a term, in cycles of a processor for each
- * 128 elements of its tile: when it is alone on the processor, and when others share
- * that. As fitted to times on an H100, in float. */
+/* A kind of tiles with what groups take for a term, in cycles of a processor for each
+ * 128 elements of a tile: one that is alone on the processor; each of those that share
+ * it; and what these wait for one another besides. As fitted to times on an H100, in
+ * float. */
 typedef struct tiling {
   enum ga_blas_kind kind;
-  double alone, shared;
+  double alone, shared, lag;
   size_t rows, columns;
 } tiling;
 
@@ -59,10 +60,10 @@ typedef struct choices {
 } choices;
 
 static void add_kind(choices *out, const ga_product *p, int kind, double alone,
-                     double shared) {
+                     double shared, double lag) {
   const enum ga_blas_kind known = (enum ga_blas_kind)kind;
   const ga_blas_shape s = ga__blas_shape(p->context, known, p->typecode);
-  out->list[out->n_kinds++] = (tiling){known, alone, shared, s.rows, s.columns};
+  out->list[out->n_kinds++] = (tiling){known, alone, shared, lag, s.rows, s.columns};
 }
 
 static choices choices_of(const ga_product *p, const ga_factor *a, const ga_factor *b) {
@@ -70,13 +71,13 @@ static choices choices_of(const ga_product *p, const ga_factor *a, const ga_fact
   const int way = (int)packed - GA_GEMM_PACKED_KK;
   choices found = {.m = a->m, .n = b->n, .processors = p->context->info.processors};
   if (packed == GA_GEMM_LARGE || pack_of(p) < 4) {
-    add_kind(&found, p, packed, 1.64, 1.42);
-    add_kind(&found, p, GA_GEMM_SMALL, 4.7, 2.2);
+    add_kind(&found, p, packed, 1.64, 1.42, 0);
+    add_kind(&found, p, GA_GEMM_SMALL, 4.7, 2.2, 0);
     return found;
   }
-  add_kind(&found, p, packed, 1.5, 1.21);
-  add_kind(&found, p, GA_GEMM_MEDIUM_KK + way, 1.9, 1.55);
-  add_kind(&found, p, GA_GEMM_FINE_KK + way, 7, 2.3);
+  add_kind(&found, p, packed, 1.5, 1.15, 0.7);
+  add_kind(&found, p, GA_GEMM_MEDIUM_KK + way, 1.9, 1.2, 0.85);
+  add_kind(&found, p, GA_GEMM_FINE_KK + way, 7, 2.3, 0);
   return found;
 }
 
@@ -117,7 +118,8 @@ bool ga__product_is_small(const ga_product *p) {
 static double cycles_of(const choices *c, const tiling *t, size_t terms, size_t count) {
   const size_t groups =
       ga__ceil_div(c->m, t->rows) * ga__ceil_div(c->n, t->columns) * count;
-  const double shared = (double)ga__ceil_div(groups, c->processors) * t->shared;
+  const double shared =
+      (double)ga__ceil_div(groups, c->processors) * t->shared + t->lag;
   return ((double)terms + BEGIN) * (double)(t->rows * t->columns) / 128.0 *
          (shared > t->alone ? shared : t->alone);
 }
