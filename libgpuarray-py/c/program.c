@@ -390,13 +390,16 @@ static void *run_job(void *argument) {
   return NULL;
 }
 
+static pid_t owner; /* the process whose threads they are: a child of it has none */
+
 /* A process that ends would take the compiler away from threads that use it. */
 static void wait_at_exit(void) {
-  while (atomic_load(&n_running) > 0)
+  while (getpid() == owner && atomic_load(&n_running) > 0)
     usleep(1000);
 }
 
 static void register_exit(void) {
+  owner = getpid();
   atexit(wait_at_exit);
 }
 

@@ -45,6 +45,7 @@ typedef struct mock_cuda {
   mock_launch queued; /* the last launch that was queued */
   mock_product asked;
   long launches, graph_launches, peer_copies, compilations, products;
+  unsigned int compile_time; /* us that NVRTC is to take */
   long branches;  /* nodes of graphs that do not wait for the node before them */
   int own_shared; /* bytes of shared memory that each kernel has of its own */
   long shared;    /* pairs of products that take one workspace and need not wait */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { INVALID_ARGUMENT = 7 /* cuBLAS's */ };
 
@@ -74,6 +75,7 @@ static void take_architecture(nvrtcProgram program, int n_options,
 
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options,
                                 const char *const *options) {
+  usleep(mock_state.compile_time);
   nvrtcResult result = mock_begin_anywhere();
   if (result != 0)
     return mock_end(result);

@@ -1,0 +1,91 @@
+/* Kernels compiled ahead on the mock of CUDA, whose compiler takes its time. */
+#include "mock_context.h"
+
+#include <gpuarray/plan.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
+
+/* x + 1 of a matrix, and the product of that with itself. */
+static int build(GpuPlan **plan, gpucontext *ctx) {
+  const unsigned int none = 0;
+  const int fresh = -1;
+  unsigned int x, y;
+  GA_TRY(GpuPlan_new(plan, ctx, "ahead"));
+  GA_TRY(GpuPlan_input(*plan, &x, GA_FLOAT, 2, 0));
+  gpuplan_elemwise step = {.size = sizeof step,
+                           .label = "add",
+                           .expr = "y = x + 1",
+                           .n_out = 1,
+                           .out_args = args,
+                           .inplace = &fresh,
+                           .n_in = 1,
+                           .in_args = args + 1,
+                           .ins = &x,
+                           .stretch = &none};
+  GA_TRY(GpuPlan_elemwise(*plan, &y, &step));
+  GA_TRY(GpuPlan_gemm(*plan, &y, "gemm", 1, y, cb_no_trans, y, cb_trans, 0, 0, false));
+  return GpuPlan_output(*plan, y);
+}
+
+static int call(GpuPlan *p, gpucontext *ctx) {
+  GpuArray given = {0}, made = {0};
+  int failed;
+  int status = GpuArray_zeros(&given, ctx, GA_FLOAT, 2, (size_t[]){64, 64}, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_call(p, (GpuArray *[]){&made}, (const GpuArray *[]){&given}, NULL,
+                          &failed);
+  GpuArray_clear(&given);
+  GpuArray_clear(&made);
+  return status;
+}
+
+static void test_a_call_waits_for_its_kernels(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  GpuPlan *p = NULL;
+  mock->compile_time = 20000;
+  CHECK_OK(build(&p, ctx));
+  const long before = mock->compilations;
+  CHECK_OK(GpuPlan_prepare_ahead(p));
+  CHECK_OK(call(p, ctx));
+  const long after = mock->compilations;
+  CHECK(after >= before + 2); /* of the sums and of the product */
+  CHECK_OK(call(p, ctx));
+  CHECK(mock->compilations == after);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  mock->compile_time = 0;
+  check_given_back();
+}
+
+/* Threads that have ended are left to the end of the process, on purpose. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+  return "report_thread_leaks=0";
+}
+
+/* The status of a process that ends at once. */
+static int status_of_end(void) {
+  int status = -1;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    GpuPlan *p = NULL;
+    gpucontext *ctx = open_cuda("cuda0");
+    alarm(20);
+    mock->compile_time = 200000;
+    CHECK_OK(build(&p, ctx));
+    CHECK_OK(GpuPlan_prepare_ahead(p));
+    exit(check_result("an end"));
+  }
+  waitpid(child, &status, 0);
+  return status;
+}
+
+int main(void) {
+  open_mock();
+  CHECK(status_of_end() == 0); /* before this process has threads */
+  test_a_call_waits_for_its_kernels();
+  return check_result("cuda ahead");
+}
