@@ -20,6 +20,7 @@ from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.ops.together import Part, Together, Total
+from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose, fused
 from gpuarray.compiler.rewrites.partition import is_fusible
@@ -101,9 +102,13 @@ def is_result(node: Apply) -> bool:
 
 
 def is_read_by_caller(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Whether nothing in the graph reads the node."""
+    """Whether nothing in the graph reads the node, but for what moves results."""
     return all(
-        client == "output" for out in node.outputs for client, _ in fgraph.clients[out]
+        client == "output"
+        if isinstance(client, str)
+        else isinstance(client.op, Transfer) and is_read_by_caller(fgraph, client)
+        for out in node.outputs
+        for client, _ in fgraph.clients[out]
     )
 
 

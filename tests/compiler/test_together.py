@@ -156,6 +156,20 @@ def test_what_another_node_reads_stays_apart():
     assert not any(step.label.startswith("2 of") for step in plan.steps)
 
 
+@pytest.mark.parametrize("moves", [False, True])
+def test_results_that_stay_on_the_device_are_computed_with_others(moves, first_context):
+    x, y = T.fvector("x"), T.fmatrix("y")
+    rng = np.random.default_rng(4)
+    given = [rng.normal(size=n).astype("float32") for n in (60, (60, 9))]
+    with config.use(device=str(first_context.name)):
+        outputs = [T.sqr(x).mean(), y.sum(0) * np.float32(2)]
+        f = function([x, y], [o.transfer(None) for o in outputs] if moves else outputs)
+        assert f.plan.launches() == 1
+        mean, sums = f(*given)
+    np.testing.assert_allclose(np.asarray(mean), (given[0] ** 2).mean(), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(sums), 2 * given[1].sum(0), rtol=1e-5)
+
+
 def test_an_overwritten_number_is_not_read_by_other_parts(context):
     with config.use(device=str(context.name)):
         count, values = shared(np.float32(1)), shared(np.ones(5000, "float32"))
