@@ -115,8 +115,8 @@ class Run:
                 }
                 self.add(name, each["unit"], libraries)
 
-    def launch(self) -> None:
-        """A launch from C, ours and the CUDA driver's own."""
+    def launch(self, context: str) -> None:
+        """A launch from C, ours and the driver's own."""
         self.bar.begin(LAUNCH)
         folder = Path(gpuarray.__file__).parent
         include = ROOT / "libgpuarray-py" / "include"
@@ -127,13 +127,12 @@ class Run:
             build += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lgpuarray", "-ldl"]
             try:
                 subprocess.run([*build, "-o", program], check=True, capture_output=True)
-                found = json.loads(output_of(program))
+                found = json.loads(output_of(program, context))
             except (OSError, ValueError, subprocess.CalledProcessError) as error:
                 libraries: dict[str, Any] = {"ours": {"error": f"failed: {error}"}}
             else:
                 libraries = {
-                    "ours": report.figures([found["launch from C"]]),
-                    "the driver": report.figures([found["cuLaunchKernel"]]),
+                    name: report.figures([each]) for name, each in found.items()
                 }
         self.add(LAUNCH, "us", libraries)
 
@@ -179,7 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
     size = given.size or ("small" if ctx.is_cpu else "large")
     table = rows(size)
     names = wanted([*table, *PACKAGES, LAUNCH], given.rows)
-    if not ctx.name.startswith("cuda"):
+    if ctx.name == "null":
         names = [name for name in names if name != LAUNCH]
     if given.list:
         print(*names, sep="\n")
@@ -220,7 +219,7 @@ def main(arguments: list[str] | None = None) -> None:
     if any(name in names for name in PACKAGES):
         run.packages(names)
     if LAUNCH in names:
-        run.launch()
+        run.launch(ctx.name)
     keep()
     print(f"{time.monotonic() - started:.0f} s")
 
