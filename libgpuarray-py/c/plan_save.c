@@ -208,6 +208,7 @@ static int put_compiled(ga_strbuf *out, GpuPlan *p) {
 int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   ga__put_text(out, p->name);
   pthread_mutex_lock(&p->lock);
+  ga__plan_prepare_rest(p);
   int status = put_values(out, p);
   if (status == GA_NO_ERROR) {
     ga__put_int(out, GA_PLAN_END);

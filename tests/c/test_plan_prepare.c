@@ -286,6 +286,41 @@ static void test_a_call_waits_for_what_is_compiled_ahead(void) {
   gpucontext_deref(ctx);
 }
 
+/* A file has what was left for later, too. */
+static void test_a_file_of_what_is_compiled_ahead(void) {
+  char path[] = "/tmp/gpuplan-XXXXXX";
+  gpureduction_spec sum = {.size = sizeof sum,
+                           .map = "x",
+                           .combine = "a + b",
+                           .identity = "0",
+                           .acc_typecode = GA_FLOAT,
+                           .out_typecode = GA_FLOAT,
+                           .n = 1,
+                           .inputs = args + 1};
+  GpuPlan *p = NULL;
+  unsigned int x, y;
+  make_file(path);
+  gpucontext *ctx = open_watched();
+  hooked.compiles_at_once = true;
+  CHECK_OK(GpuPlan_new(&p, ctx, "sums"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 2, 0));
+  CHECK_OK(GpuPlan_reduce(p, &y, "sum", &sum, &x, NULL, 1));
+  CHECK_OK(GpuPlan_output(p, y));
+  CHECK_OK(GpuPlan_prepare_ahead(p));
+  CHECK(compiles == 0);
+  CHECK_OK(GpuPlan_save(p, path));
+  CHECK(compiles > 0);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  ctx = open_watched();
+  CHECK_OK(GpuPlan_load(&p, ctx, path));
+  CHECK_OK(GpuPlan_prepare(p));
+  CHECK(compiles == 0);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  unlink(path);
+}
+
 static int trial_ahead(gpucontext *ctx) {
   int failed;
   return call_ahead(ctx, "y = x - 5", &failed);
@@ -309,6 +344,7 @@ int main(void) {
   test_what_is_in_c_order_is_walked_as_one_block();
   test_products_load_no_library();
   test_a_call_waits_for_what_is_compiled_ahead();
+  test_a_file_of_what_is_compiled_ahead();
   gpucontext *ctx = open_watched();
   fail_each_allocation(trial, ctx);
   fail_each_allocation(trial_ahead, ctx);
