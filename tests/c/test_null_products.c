@@ -259,6 +259,7 @@ static void test_plans(void) {
   CHECK_OK(GpuPlan_output(p, copy));
   test_needs(p);
   REFUSES(GpuPlan_prepare(P(p)));
+  REFUSES(GpuPlan_prepare_ahead(P(p)));
   REFUSES(GpuPlan_run(P(p), P(outs), P(ins), NULL));
   REFUSES(GpuPlan_run(p, EITHER(no_outs, outs), ins, NULL));
   REFUSES(GpuPlan_run(p, outs, EITHER(no_ins, ins), NULL));
