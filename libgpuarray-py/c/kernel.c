@@ -137,13 +137,13 @@ static int ready_slowly(gpukernel *k) {
   if (k->original) {
     GA_TRY(ready_slowly(k->original));
     k->program = k->original->program;
-  } else {
-    int status = ga__program_wait(k->context, k->program);
-    if (status == GA_COMPILE_ERROR)
-      status = compile_alone(k);
-    GA_TRY(status);
+    GA_TRY(open_compiled(k));
+    return ga__user_kernel_check(k);
   }
-  return open_compiled(k);
+  int status = ga__program_wait(k->context, k->program);
+  if (status == GA_COMPILE_ERROR)
+    status = compile_alone(k);
+  return status == GA_NO_ERROR ? open_compiled(k) : status;
 }
 
 int ga__kernel_ready(gpukernel *k) {

@@ -80,6 +80,9 @@ int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                           const char *name);
 /* What a user's kernel needs to know of what was compiled. */
 void ga__user_kernel_opened(gpukernel *k);
+/* GA_VALUE_ERROR for one of which more or fewer parameters were compiled than it was
+ * made for; it is open. */
+int ga__user_kernel_check(const gpukernel *k);
 
 /* Threads of a block for this kernel at most; 1 if it does not compile. */
 size_t ga__kernel_threads(gpukernel *k);

@@ -94,6 +94,14 @@ void ga__user_kernel_opened(gpukernel *k) {
     k->n_parameters = k->n_args;
 }
 
+int ga__user_kernel_check(const gpukernel *k) {
+  if (k->n_args != k->n_parameters)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "kernel %s: it has %u parameters, and was made for %u arguments",
+                   k->name, k->n_parameters, k->n_args);
+  return GA_NO_ERROR;
+}
+
 /* A kernel of this body that a plan was told of may have been compiled with others, or
  * be about to; it waits for that one. slow_lock is held. */
 static int find_program(gpukernel *k, enum ga_origin *origin, gpucontext *ctx,
@@ -283,11 +291,8 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
                    size_t shared, void **args) {
   GA_TRY(check_kernel(k, __func__));
   GA_TRY(check_geometry(k, n, gs, ls, shared));
-  if (atomic_load_explicit(&k->is_open, memory_order_acquire) &&
-      k->n_args != k->n_parameters)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "kernel %s: it has %u parameters, and was made for %u arguments",
-                   k->name, k->n_parameters, k->n_args);
+  if (atomic_load_explicit(&k->is_open, memory_order_acquire))
+    GA_TRY(ga__user_kernel_check(k));
   ga_arg given[GA_MAX_ARGS];
   ga_launch launch = {.nd = n, .shared = shared, .n_args = k->n_args, .args = given};
   for (unsigned int i = 0; i < k->n_args; i++) {

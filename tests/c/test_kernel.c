@@ -277,6 +277,36 @@ static void test_user_kernels_that_are_compiled_ahead(void) {
   gpucontext_deref(ctx);
 }
 
+static int two_parameters(unsigned int *out, void *device, void *kernel) {
+  (void)device, (void)kernel;
+  *out = 2;
+  return GA_NO_ERROR;
+}
+
+/* How many parameters it has shows when it is compiled: it is not launched then. */
+static void test_user_kernels_of_too_few_arguments(void) {
+  gpucontext *ctx = open_threaded();
+  hooked.compile = slow_compile;
+  hooked.kernel_parameters = two_parameters;
+  hooked.sure_threads = 256;
+  is_let_go = false;
+  prepare_ahead(ctx, 1, (const char *[]){"few;"});
+  ga_source source = make_source("few;");
+  const char *text = source.body.text;
+  GpuKernel kernel;
+  CHECK_OK(GpuKernel_init(&kernel, ctx, 1, &text, NULL, source.name, 0, NULL, 0, NULL));
+  ga__strbuf_clear(&source.body);
+  is_let_go = true;
+  for (int i = 0; i < 2; i++) {
+    CHECK_STATUS(GA_VALUE_ERROR,
+                 GpuKernel_call(&kernel, 1, (size_t[]){1}, (size_t[]){1}, 0, NULL));
+    CHECK_TEXT("it has 2 parameters, and was made for 0 arguments");
+  }
+  CHECK(launches == 0);
+  GpuKernel_clear(&kernel);
+  gpucontext_deref(ctx);
+}
+
 static void test_the_culprit_of_a_batch_is_named(void) {
   gpucontext *ctx = open_watched();
   prepare(ctx, GA_COMPILE_ERROR, 3, (const char *[]){"p;", "WRONG;", "q;"});
@@ -557,6 +587,7 @@ int main(void) {
   test_compiling_ahead_does_not_wait();
   test_mistakes_that_are_compiled_ahead();
   test_user_kernels_that_are_compiled_ahead();
+  test_user_kernels_of_too_few_arguments();
   test_the_culprit_of_a_batch_is_named();
   test_damaged_files_are_compiled_anew();
   test_programs_that_the_vendor_refuses();
