@@ -17,6 +17,7 @@
 #include <gpuarray/sort.h>
 
 #include "c/null_backend.h"
+#include "float_sum.h"
 
 enum { ROWS = 40, COLUMNS = 300 };
 
@@ -145,14 +146,7 @@ static int expression(fixture *f) {
 
 static int reduction(fixture *f) {
   gpuelemwise_arg input = {"x", GA_FLOAT, GE_READ};
-  gpureduction_spec spec = {.size = sizeof spec,
-                            .map = "x",
-                            .combine = "a + b",
-                            .identity = "0",
-                            .acc_typecode = GA_FLOAT,
-                            .out_typecode = GA_FLOAT,
-                            .n = 1,
-                            .inputs = &input};
+  gpureduction_spec spec = float_sum(&input);
   void *ins[1] = {&f->turned};
   int status = GA_NO_ERROR;
   GpuReduction *gr = GpuReduction_new(f->ctx, &spec, &status);

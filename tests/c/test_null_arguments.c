@@ -19,6 +19,7 @@
 #include <gpuarray/sort.h>
 
 #include "c/array.h"
+#include "float_sum.h"
 
 static GpuArray a, b, positions, mask;
 
@@ -270,14 +271,7 @@ static void test_expressions(void) {
 
 static void test_reductions_and_scans(void) {
   gpuelemwise_arg input[1] = {{"x", GA_FLOAT, GE_READ}};
-  gpureduction_spec spec = {.size = sizeof spec,
-                            .map = "x",
-                            .combine = "a + b",
-                            .identity = "0",
-                            .acc_typecode = GA_FLOAT,
-                            .out_typecode = GA_FLOAT,
-                            .n = 1,
-                            .inputs = input};
+  gpureduction_spec spec = float_sum(input);
   gpuscan_spec scan = {sizeof scan, NULL,     "x",      "a + b",
                        "0",         GA_FLOAT, GA_FLOAT, {"x", GA_FLOAT, GE_READ}};
   void *ins[1] = {&a}, *lacking[1] = {NULL};

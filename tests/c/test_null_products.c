@@ -1,5 +1,6 @@
 /* NULL for each pointer of each product, solver and plan;
  * see test_null_arguments.c. */
+#include "float_sum.h"
 #include "null_arguments.h"
 
 #include <gpuarray/blas.h>
@@ -148,14 +149,7 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
                            .n_in = 1,
                            .in_args = &input,
                            .ins = &in};
-  gpureduction_spec spec = {.size = sizeof spec,
-                            .map = "x",
-                            .combine = "a + b",
-                            .identity = "0",
-                            .acc_typecode = GA_FLOAT,
-                            .out_typecode = GA_FLOAT,
-                            .n = 1,
-                            .inputs = &input};
+  gpureduction_spec spec = float_sum(&input);
   CHECK_OK(GpuPlan_dim(p, &dim, in, 0));
   dims[0] = dims[1] = dim;
   REFUSES(GpuPlan_input(P(p), P(&value), GA_FLOAT, 2, 0));

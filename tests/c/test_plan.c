@@ -1,5 +1,6 @@
 /* Plans on the null backend: shapes, reuse of memory, bindings, errors and failing
  * allocations. */
+#include "float_sum.h"
 #include "null_plan.h"
 
 static const gpuelemwise_arg x_in = {"x", GA_FLOAT, GE_READ};
@@ -34,14 +35,7 @@ static int zeros(GpuArray *a, gpucontext *ctx, size_t rows, size_t columns) {
 static int build(GpuPlan **plan, gpucontext *ctx) {
   unsigned int x, w, wide, a, b, c, d, total, product;
   const int row[2] = {-1, 0};
-  gpureduction_spec spec = {.size = sizeof spec,
-                            .map = "x",
-                            .combine = "a + b",
-                            .identity = "0",
-                            .acc_typecode = GA_FLOAT,
-                            .out_typecode = GA_FLOAT,
-                            .n = 1,
-                            .inputs = &x_in};
+  gpureduction_spec spec = float_sum(&x_in);
   const unsigned int none = 0;
   GpuPlan *p = NULL;
   int status = GpuPlan_new(&p, ctx, "test");

@@ -1,4 +1,5 @@
 /* Plans in files: what comes back, damage, and files that are none. */
+#include "float_sum.h"
 #include "null_plan.h"
 
 static char path[] = "/tmp/gpuarray-plan-XXXXXX";
@@ -17,14 +18,7 @@ static int build(GpuPlan **plan, gpucontext *ctx) {
   const gpureduction_component parts[2] = {{"x", "a + b", "0", GA_FLOAT},
                                            {"x * x", "a + b", "0", GA_DOUBLE}};
   const gpureduction_result results[2] = {{NULL, GA_FLOAT}, {"v1 / n", GA_DOUBLE}};
-  const gpureduction_spec sum = {.size = sizeof sum,
-                                 .map = "x",
-                                 .combine = "a + b",
-                                 .identity = "0",
-                                 .acc_typecode = GA_FLOAT,
-                                 .out_typecode = GA_FLOAT,
-                                 .n = 1,
-                                 .inputs = &x_in};
+  const gpureduction_spec sum = float_sum(&x_in);
   gpureduction_spec moments = sum;
   moments.n_components = 2;
   moments.components = parts;

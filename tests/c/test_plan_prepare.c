@@ -1,4 +1,5 @@
 /* What a plan compiles before it runs: kernels that its functions need, too. */
+#include "float_sum.h"
 #include "null_plan.h"
 
 #include <gpuarray/buffer_blas.h>
@@ -289,14 +290,7 @@ static void test_a_call_waits_for_what_is_compiled_ahead(void) {
 /* A file has what was left for later, too. */
 static void test_a_file_of_what_is_compiled_ahead(void) {
   char path[] = "/tmp/gpuplan-XXXXXX";
-  gpureduction_spec sum = {.size = sizeof sum,
-                           .map = "x",
-                           .combine = "a + b",
-                           .identity = "0",
-                           .acc_typecode = GA_FLOAT,
-                           .out_typecode = GA_FLOAT,
-                           .n = 1,
-                           .inputs = args + 1};
+  gpureduction_spec sum = float_sum(args + 1);
   GpuPlan *p = NULL;
   unsigned int x, y;
   make_file(path);

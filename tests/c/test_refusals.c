@@ -1,5 +1,6 @@
 /* What single functions refuse, each with its text; what all functions refuse is
  * test_bad_input.c's. On the null backend. */
+#include "float_sum.h"
 #include "null_context.h"
 
 #include <gpuarray/blas.h>
@@ -138,14 +139,7 @@ static int run_plan(GpuPlan *p, const GpuArray *a) {
 
 static void test_building_plans(void) {
   const gpuelemwise_arg y = {"y", GA_FLOAT, GE_WRITE}, x = {"x", GA_INT, GE_READ};
-  gpureduction_spec spec = {.size = sizeof spec,
-                            .map = "x",
-                            .combine = "a + b",
-                            .identity = "0",
-                            .acc_typecode = GA_FLOAT,
-                            .out_typecode = GA_FLOAT,
-                            .n = 1,
-                            .inputs = &x};
+  gpureduction_spec spec = float_sum(&x);
   GpuPlan *p = NULL;
   unsigned int in, dim, value = 7;
   int over[1] = {4};
