@@ -241,9 +241,7 @@ typedef struct ga_backend {
    * list that ends with NULL, or NULL. */
   const char *const *math;
   bool compiles_at_once; /* compile gains when several threads call it */
-  /* Where it does: loads the compiler, so that it outlives what exits. */
-  int (*compiler_open)(void);
-  size_t sure_threads; /* that a block may have whatever the kernel; or 0 */
+  size_t sure_threads;   /* that a block may have whatever the kernel; or 0 */
 
   /* Adds what was searched and found, a line each. Loads the libraries if that was not
    * done. */

@@ -6,7 +6,6 @@
 #include "c/program.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -390,26 +389,31 @@ static void *run_job(void *argument) {
   return NULL;
 }
 
+/* What a thread does when it ends or calls exit(), before what any library has asked for
+ * with atexit(): the way of glibc for C++'s thread_local objects. */
+extern int __cxa_thread_atexit_impl(void (*end)(void *), void *argument, void *library)
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
 static pid_t owner; /* the process whose threads they are: a child of it has none */
 
-/* A process that ends would take the compiler away from threads that use it. */
-static void wait_at_exit(void) {
+static void wait_at_exit(void *unused) {
+  (void)unused;
   while (getpid() == owner && atomic_load(&n_running) > 0)
     usleep(1000);
 }
 
-static void register_exit(void) {
+/* A process that ends takes away what the compiler has made, which threads may still
+ * use; the thread that asks for kernels is most likely the one that ends it. */
+static bool will_wait_at_exit(void) {
+  static _Thread_local bool is_known;
+  if (is_known)
+    return true;
+  if (__cxa_thread_atexit_impl == NULL)
+    return false;
   owner = getpid();
-  atexit(wait_at_exit);
-}
-
-/* What is loaded first is taken away last. */
-static int open_compiler(const ga_backend *backend) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (backend->compiler_open)
-    GA_TRY(backend->compiler_open());
-  pthread_once(&once, register_exit);
-  return GA_NO_ERROR;
+  is_known = __cxa_thread_atexit_impl(wait_at_exit, NULL, &__dso_handle) == 0;
+  return is_known;
 }
 
 unsigned int ga__program_threads(const gpucontext *ctx) {
@@ -425,11 +429,10 @@ int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
   GA_TRY(open_table(ctx));
   if (find_known(out, origin, ctx, k))
     return GA_NO_ERROR;
-  struct ga_job *job = ga__program_threads(ctx) > 0 ? ga__alloc(1, sizeof *job) : NULL;
-  if (job == NULL || open_compiler(ctx->backend) != GA_NO_ERROR) {
-    ga__free(job);
+  bool may_wait = ga__program_threads(ctx) > 0 && will_wait_at_exit();
+  struct ga_job *job = may_wait ? ga__alloc(1, sizeof *job) : NULL;
+  if (job == NULL)
     return compile(out, ctx, k, name, NULL);
-  }
   int status = add_program(out, ctx, k->text.text, k->text.length, NULL);
   if (status != GA_NO_ERROR) {
     ga__free(job);

@@ -14,7 +14,6 @@ const ga_backend ga__cuda_backend = {
     .name = "cuda",
     .prelude = ga__cuda_prelude,
     .compiles_at_once = true,
-    .compiler_open = ga__cuda_need_nvrtc,
     .sure_threads = 256, /* of 255 registers each a processor has 65536 */
 
     .report = ga__cuda_report,

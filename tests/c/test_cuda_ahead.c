@@ -65,7 +65,7 @@ const char *__tsan_default_options(void) {
   return "report_thread_leaks=0";
 }
 
-/* The status of a process that ends at once. */
+/* The status of a process that ends while its kernels are compiled. */
 static int status_of_end(void) {
   int status = -1;
   fflush(NULL);
@@ -77,6 +77,7 @@ static int status_of_end(void) {
     mock->compile_time = 200000;
     CHECK_OK(build(&p, ctx));
     CHECK_OK(GpuPlan_prepare_ahead(p));
+    usleep(mock->compile_time / 4);
     exit(check_result("an end"));
   }
   waitpid(child, &status, 0);
