@@ -293,20 +293,23 @@ static int check_inputs(GpuElemwise *ge, void *const *args) {
   return GA_NO_ERROR;
 }
 
-/* Runs on new outputs; args[0 .. n_out) are filled here. */
-static int apply_list(GpuElemwise *ge, GpuArray *const *outs, void **args) {
-  GA_TRY(ga__context_check(ge->context));
-  GA_TRY(check_inputs(ge, args));
-  unsigned int nd, n = ge->n_out, n_made = 0;
+/* Runs on new outputs. */
+static int apply_list(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) {
+  GpuArray made[GA_ELEM_MAX_ARGS];
+  void *args[GA_ELEM_MAX_ARGS];
+  unsigned int nd, n_made = 0;
   size_t dims[GA_MAX_NDIM];
   ga_order order = GA_C_ORDER;
+  for (unsigned int i = 0; i < ge->n; i++)
+    args[i] = i < ge->n_out ? &made[i] : ins[i - ge->n_out];
+  GA_TRY(ga__context_check(ge->context));
+  GA_TRY(check_inputs(ge, args));
   GA_TRY(output_shape(&nd, dims, &order, ge, args));
-  GpuArray made[GA_ELEM_MAX_ARGS];
   int status = GA_NO_ERROR;
-  for (; n_made < n && status == GA_NO_ERROR; n_made += status == GA_NO_ERROR) {
+  while (n_made < ge->n_out && status == GA_NO_ERROR) {
     status = GpuArray_empty(&made[n_made], ge->context, ge->args[n_made].typecode, nd,
                             dims, order);
-    args[n_made] = &made[n_made];
+    n_made += status == GA_NO_ERROR;
   }
   if (status == GA_NO_ERROR)
     status = ga__elemwise_run(ge, args, nd, dims);
@@ -334,33 +337,30 @@ static int check_outputs(const GpuElemwise *ge, GpuArray *const *outs) {
 
 int GpuElemwise_apply(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) {
   GA_TRY(check_outputs(ge, outs));
-  void *args[GA_ELEM_MAX_ARGS];
-  if (ge->n > ge->n_out) {
-    if (ins == NULL)
-      return ga__fail_null("elemwise", "inputs");
-    memcpy(args + ge->n_out, ins, (ge->n - ge->n_out) * sizeof *args);
-  }
-  return apply_list(ge, outs, args);
+  if (ge->n > ge->n_out && ins == NULL)
+    return ga__fail_null("elemwise", "inputs");
+  return apply_list(ge, outs, ins);
 }
 
 /* As GpuElemwise_apply for one output and `n` array inputs. */
-static int apply_arrays(GpuElemwise *ge, GpuArray *out, unsigned int n, void **args) {
+static int apply_arrays(GpuElemwise *ge, GpuArray *out, unsigned int n,
+                        void *const *ins) {
   GA_TRY(check_outputs(ge, &out));
   if (ge->n_out != 1 || ge->n != n + 1 || ge->n_arrays != n + 1)
     return GA_FAIL(GA_INVALID_ERROR,
                    "elemwise: the expression has %u outputs and %u inputs, expected "
                    "one output and %u array%s",
                    ge->n_out, ge->n - ge->n_out, n, n == 1 ? "" : "s");
-  return apply_list(ge, &out, args);
+  return apply_list(ge, &out, ins);
 }
 
 int GpuElemwise_apply1(GpuElemwise *ge, GpuArray *out, const GpuArray *a) {
-  void *args[] = {NULL, (void *)a};
-  return apply_arrays(ge, out, 1, args);
+  void *ins[] = {(void *)a};
+  return apply_arrays(ge, out, 1, ins);
 }
 
 int GpuElemwise_apply2(GpuElemwise *ge, GpuArray *out, const GpuArray *a,
                        const GpuArray *b) {
-  void *args[] = {NULL, (void *)a, (void *)b};
-  return apply_arrays(ge, out, 2, args);
+  void *ins[] = {(void *)a, (void *)b};
+  return apply_arrays(ge, out, 2, ins);
 }
