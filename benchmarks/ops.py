@@ -234,7 +234,7 @@ def by_cupy(work: Work, arrays: Sequence[Any], blocks: int) -> Call:
 
     context = arrays[0].context
     cupy.cuda.Device(int(context.name.removeprefix("cuda"))).use()
-    cupy.cuda.ExternalStream(context.stream).use()
+    cupy.cuda.Stream.from_external(context).use()
     size = f"#define SIZE {arrays[0].size}\n"
     kernel = cupy.RawKernel(CUDA_C + OF_GPUS + size + work.source, "by_hand")
     theirs = tuple(cupy.asarray(each) for each in arrays)

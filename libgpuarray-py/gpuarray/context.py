@@ -395,6 +395,16 @@ class Context:
         """
         return self.queue.handle
 
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version, 0, of CUDA's stream protocol and `stream`, for other libraries.
+
+        ``cupy.cuda.Stream.from_external(context)`` asks for it so. ``BadValue`` where
+        there is no CUDA.
+        """
+        if self.kind != "cuda":
+            raise BadValue(f"{self.name} has no CUDA stream: its kind is {self.kind!r}")
+        return 0, self.stream
+
     # ---- the context of a block ----
 
     def __enter__(self) -> Context:

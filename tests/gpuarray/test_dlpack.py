@@ -172,6 +172,14 @@ def test_streams_that_are_none_of_cuda(cuda):
             a.__dlpack__(stream=stream)
 
 
+def test_the_stream_for_other_libraries(null, cuda):
+    assert cuda.__cuda_stream__() == (0, cuda.stream)
+    with cuda.new_queue() as queue:
+        assert cuda.__cuda_stream__() == (0, queue.handle)
+    with pytest.raises(ValueError, match="null has no CUDA stream: its kind is 'null'"):
+        null.__cuda_stream__()
+
+
 def test_copies_that_are_forbidden(context):
     a = gpuarray.asarray(host_values(), context=context)
     if not context.is_cpu:
