@@ -119,7 +119,7 @@ def test_figures_and_limits():
 
 def test_a_row_of_two_processes(first_context, tmp_path):
     row = TINY["a + a, 10 floats"]
-    found = plan(first_context, ["numpy", "ours"]).run(row, tmp_path)
+    found = plan(first_context, ["numpy", "ours"], 600.0).run(row, tmp_path)
     assert all(len(values) == 2 and min(values) > 0 for values in found.values())
 
 

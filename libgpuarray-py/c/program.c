@@ -389,8 +389,8 @@ static void *run_job(void *argument) {
   return NULL;
 }
 
-/* What a thread does when it ends or calls exit(), before what any library has asked for
- * with atexit(): the way of glibc for C++'s thread_local objects. */
+/* What a thread does when it ends or calls exit(), before what any library has asked
+ * for with atexit(): the way of glibc for C++'s thread_local objects. */
 extern int __cxa_thread_atexit_impl(void (*end)(void *), void *argument, void *library)
     __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));

@@ -557,7 +557,7 @@ def test_what_steps_make_has_no_kernel_for_other_layouts(on_context):
     function([x, y], T.dot(x, y))  # which may have kernels of its own
     outputs = T.dot(x, y) ** 3 - 7.75
     count, f = kernels_of(on_context, lambda: function([x, y], outputs))
-    assert count == 1
+    assert count == int(on_context.is_cpu)  # a GPU's product may do it, by its sizes
     values = np.arange(6, dtype="float32").reshape(2, 3)
     for a, b in ((values, values.T), (values.T, values[:, ::-1])):
         np.testing.assert_allclose(f(a, b), (a @ b) ** 3 - 7.75, rtol=1e-5)
