@@ -335,8 +335,8 @@ inline Array matmul(const Array &a, const Array &b) {
 // A kernel from CLUDA source, the same for CUDA and OpenCL.
 class Kernel {
 public:
-  // `types`: GA_BUFFER for a pointer, GA_OFFSET for where the array before it begins,
-  // else the code of a number.
+  // `types`: GA_BUFFER for a pointer, GA_INPUT for one that it only reads by, GA_OFFSET
+  // for where the array before it begins, else the code of a number.
   Kernel(const Context &context, const std::string &source, const std::string &name,
          const std::vector<int> &types)
       : context_(context) {

@@ -19,14 +19,14 @@ from typing import Any
 from gpuarray.compiler.cops import params
 from gpuarray.compiler.cops.sections import RESTORE
 from gpuarray.compiler.cops.toolchain import SOURCE_FILE
-from gpuarray.compiler.gpukernels.kernel import POINTER, Kernel
+from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel
 from gpuarray.compiler.gpukernels.kernelbase import listed
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.dtypes import dtype_to_typecode
 
 _C_KINDS = {
-    POINTER: "gpudata *",
+    **dict.fromkeys(POINTERS, "gpudata *"),
     "offset": "size_t ",
     "size": "size_t ",
     "ssize": "ssize_t ",
@@ -192,7 +192,7 @@ def _wrappers(kernel: Kernel) -> str:
     takes = "".join(f", {each}a{i}" for i, each in enumerate(types))
     passed = "".join(f", a{i}" for i in range(len(types)))
     pointers = [
-        f"(void *)a{i}" if kind == POINTER else f"&a{i}"
+        f"(void *)a{i}" if kind in POINTERS else f"&a{i}"
         for i, kind in enumerate(kernel.params)
     ]
     return f"""\

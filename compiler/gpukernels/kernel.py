@@ -13,6 +13,7 @@ from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.context import Context
 from gpuarray.dtypes import (
+    INPUT,
     NAME_TO_DTYPE,
     OF_TYPECODE,
     OFFSET,
@@ -24,7 +25,10 @@ from gpuarray.errors import KernelError
 from gpuarray.kernel import GpuKernel
 
 POINTER = "*"
-_CODES = {OFFSET: "offset", SIZE: "size", SSIZE: "ssize"}
+_READ = "input"
+POINTERS = frozenset({POINTER, _READ})
+"""The kinds of parameters that are pointers."""
+_CODES = {INPUT: _READ, OFFSET: "offset", SIZE: "size", SSIZE: "ssize"}
 _OF_KIND: dict[str, Any] = {POINTER: Array, **{_CODES[code]: code for code in _CODES}}
 _SIZES = {
     "offset": np.dtype(np.uint64),
@@ -39,7 +43,7 @@ _SHARED = re.compile(r"\bGA_DECL_SHARED_PARAM\s*\([^)]*\)")
 
 
 def kind_of_param(given: Any) -> str:
-    """The kind of a parameter: ``*``, ``offset``, ``size``, ``ssize``, a dtype's name.
+    """The kind of a parameter: ``*``, ``input``, ``offset``, a size, a dtype's name.
 
     >>> kind_of_param(gpuarray.GpuArray), kind_of_param(gpuarray.SIZE)
     ('*', 'size')
@@ -68,9 +72,10 @@ class Kernel:
     """A kernel in CLUDA: its text, the kinds of its parameters, names for C code.
 
     ``params`` has for each parameter of the function ``name`` the class
-    ``gpuarray.GpuArray`` for a pointer, ``gpuarray.SIZE``, ``gpuarray.SSIZE``, a dtype,
-    or ``gpuarray.OFFSET`` for the offset of the array before it; they are kept as
-    texts: ``*``, ``size``, ``ssize``, ``offset`` or a dtype's name.
+    ``gpuarray.GpuArray`` for a pointer, ``gpuarray.INPUT`` for one that it only reads
+    by, ``gpuarray.SIZE``, ``gpuarray.SSIZE``, a dtype, or ``gpuarray.OFFSET`` for the
+    offset of the array before it; they are kept as texts: ``*``, ``input``, ``size``,
+    ``ssize``, ``offset`` or a dtype's name.
     ``flags`` change nothing: a device that lacks a type says so. ``codevar``,
     ``objvar``, ``fname`` and ``sname`` are what the op's C code calls the text, the
     compiled kernel, and the functions that launch it.
@@ -217,8 +222,8 @@ def misreads(wanted: np.dtype[Any] | None, given: np.dtype[Any]) -> bool:
 
 def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:
     """Whether the text takes an argument of a kind; signs of integers may differ."""
-    if kind == POINTER or isinstance(wanted, str):
-        return kind == wanted
+    if kind in POINTERS or isinstance(wanted, str):
+        return kind in POINTERS and wanted == POINTER
     given = _SIZES.get(kind) or as_dtype(kind)
     whole = given.kind in "iu" and wanted.kind in "iu"
     return given == wanted or (whole and given.itemsize == wanted.itemsize)

@@ -22,7 +22,7 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
-from gpuarray.compiler.gpukernels.kernel import POINTER, Kernel, misreads, pointed
+from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel, misreads, pointed
 from gpuarray.compiler.gpukernels.python import lower_python, own_types
 from gpuarray.compiler.gpukernels.registry import (
     LOWERINGS,
@@ -346,9 +346,9 @@ def check_arguments(kernel: Kernel, arguments: tuple[Any, ...], who: str) -> Non
                 f"of {value.dtype}, its text declares a pointer to {types[place]}; "
                 "dtype_to_ctype(dtype) gives the type for the text"
             )
-        if is_array != (kind == POINTER):
+        if is_array != (kind in POINTERS):
             given = f"an array of {value.dtype}" if is_array else repr(value)
-            wanted = "an array" if kind == POINTER else f"a number ({kind})"
+            wanted = "an array" if kind in POINTERS else f"a number ({kind})"
             raise GraphTypeError(
                 f"{who}: argument {place} of the launch of {kernel.name!r} is {given}, "
                 f"expected {wanted}"

@@ -35,7 +35,7 @@ from gpuarray.compiler.graph.types import TensorType, promoted
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.transfer import gpu_contiguous
-from gpuarray.dtypes import OFFSET, as_dtype, dtype_to_ctype, kind_of
+from gpuarray.dtypes import INPUT, OFFSET, as_dtype, dtype_to_ctype, kind_of
 
 RANKS = {"b": 0, "i": 0, "u": 0, "f": 1, "c": 2}
 """Kinds of numbers: a cast to one before it loses fractions or imaginary parts."""
@@ -357,7 +357,7 @@ def _parameters(
         const = "const " if each in signature.inputs else ""
         pointer = f"GLOBAL_MEM {const}{dtype_to_ctype(of[each])} *"
         texts += [f"{pointer}GA_RESTRICT {each.name}", f"ga_size {each.name}_off"]
-        kinds += [Array, OFFSET]
+        kinds += [INPUT if const else Array, OFFSET]
         start = f"(GLOBAL_MEM {const}char *){each.name} + {each.name}_off"
         begins.append(f"  {each.name} = ({pointer})({start});\n")
     for name in (*signature.lengths, *(each.name for each in signature.integers)):

@@ -33,7 +33,7 @@ from gpuarray.compiler.ops.rowwise import (
     Within,
 )
 from gpuarray.context import Context
-from gpuarray.dtypes import OFFSET
+from gpuarray.dtypes import INPUT, OFFSET
 from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
 
 MANY_ITEMS = 2048
@@ -274,7 +274,7 @@ def types_of(program: Program, form: Form) -> list[Any]:
         if source == "int":
             found.append(np.int64)
         elif source == "array":
-            found += pointer + [np.int64] * len(NUMBERS.get(kind, ""))
+            found += [INPUT, OFFSET] + [np.int64] * len(NUMBERS.get(kind, ""))
     if reports(program):
         found += REPORT_TYPES
     place = np.int64 if form.is_wide else np.int32

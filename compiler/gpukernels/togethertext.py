@@ -24,7 +24,7 @@ from gpuarray.codegen import (
 from gpuarray.compiler.gpukernels.folds import fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.together import Part, Total
-from gpuarray.dtypes import OFFSET, dtype_to_ctype, work_ctype, work_dtype
+from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
 THREADS = 256
@@ -115,7 +115,7 @@ class Writer:
         number = self.number
         self.before, self.mapped, self.each = [], [], []
         for index, dtype in enumerate(part.scalar.output_dtypes):
-            self.pointer(f"o{index}", dtype)
+            self.pointer(f"o{index}", dtype, Array)
         per = str(PER_BLOCK_CPU if self.is_cpu else PER_BLOCK)
         fold: list[str] = []
         if part.total is not None:
@@ -345,12 +345,12 @@ class Writer:
             text, dtype = values[value]
             self.each.append(f"o{index}[p] = {rounded(text, np.dtype(dtype))};")
 
-    def pointer(self, name: str, dtype: str) -> None:
+    def pointer(self, name: str, dtype: str, kind: Any = INPUT) -> None:
         """A parameter that is an array, as a pointer to its elements."""
         ctype = dtype_to_ctype(np.dtype(dtype))
         given = f"{name}_{self.number}"
         self.parameters += [f"GLOBAL_MEM {ctype} *{given}", f"ga_size {given}_off"]
-        self.types += [Array, OFFSET]
+        self.types += [kind, OFFSET]
         self.before.append(
             f"GLOBAL_MEM {ctype} *{name} = (GLOBAL_MEM {ctype} *)"
             f"((GLOBAL_MEM char *){given} + {given}_off);"

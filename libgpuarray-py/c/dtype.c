@@ -64,6 +64,7 @@ static const gpuarray_type vectors[GA_NVEC - FIRST_VECTOR] = {
 };
 
 static const gpuarray_type pointer = {NULL, sizeof(void *), sizeof(void *), GA_BUFFER};
+static const gpuarray_type input = {NULL, sizeof(void *), sizeof(void *), GA_INPUT};
 static const gpuarray_type offset = {"ga_size", sizeof(size_t), sizeof(size_t),
                                      GA_OFFSET};
 static const gpuarray_type unknown = {NULL, 0, 0, -1};
@@ -117,6 +118,8 @@ static const gpuarray_type *find_registered(int typecode) {
 const gpuarray_type *gpuarray_get_type(int typecode) {
   if (typecode == GA_BUFFER)
     return &pointer;
+  if (typecode == GA_INPUT)
+    return &input;
   if (typecode == GA_OFFSET)
     return &offset;
   if (typecode >= FIRST_VECTOR && typecode < GA_NVEC)

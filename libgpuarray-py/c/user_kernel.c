@@ -9,6 +9,10 @@
 
 #define DEFAULT_THREADS 256
 
+static bool is_pointer(int typecode) {
+  return typecode == GA_BUFFER || typecode == GA_INPUT;
+}
+
 static int check_types(unsigned int n, const int *typecodes) {
   bool has_buffer = false;
   if (n > GA_MAX_ARGS)
@@ -27,14 +31,14 @@ static int check_types(unsigned int n, const int *typecodes) {
       return GA_FAIL(
           GA_INVALID_ERROR,
           "gpukernel_init: argument %u is of %s, which cannot be passed; use "
-          "GA_BUFFER for a pointer",
+          "GA_BUFFER or GA_INPUT for a pointer",
           i, ga__dtype_name(typecodes[i]));
-    has_buffer |= typecodes[i] == GA_BUFFER;
+    has_buffer |= is_pointer(typecodes[i]);
     if (typecodes[i] == GA_OFFSET && !has_buffer)
       return GA_FAIL(
           GA_VALUE_ERROR,
-          "gpukernel_init: argument %u is an offset (GA_OFFSET), and no GA_BUFFER "
-          "stands before it; an offset is of the nearest one before",
+          "gpukernel_init: argument %u is an offset (GA_OFFSET), and no GA_BUFFER or "
+          "GA_INPUT stands before it; an offset is of the nearest one before",
           i);
   }
   return GA_NO_ERROR;
@@ -211,13 +215,14 @@ void gpukernel_release(gpukernel *k) {
 static int read_arg(ga_arg *arg, const gpukernel *k, unsigned int i, void *a) {
   if (a == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u is NULL", k->name, i);
-  if (k->types[i] == GA_BUFFER) {
+  if (is_pointer(k->types[i])) {
     gpudata *buffer = a;
     if (buffer->context != k->context)
       return GA_FAIL(GA_VALUE_ERROR,
                      "kernel %s on %s: argument %u is a buffer of another context, %s",
                      k->name, k->context->name, i, buffer->context->name);
     *arg = (ga_arg){.kind = GA_ARG_MEMORY, .size = sizeof(void *), .buffer = buffer};
+    arg->is_read_only = k->types[i] == GA_INPUT;
     return GA_NO_ERROR;
   }
   size_t size = gpuarray_get_elsize(k->types[i]);

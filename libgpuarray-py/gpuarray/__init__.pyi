@@ -100,6 +100,7 @@ from gpuarray.creation import (
     zeros_like as zeros_like,
 )
 from gpuarray.dtypes import (
+    INPUT as INPUT,
     OFFSET as OFFSET,
     SIZE as SIZE,
     SSIZE as SSIZE,

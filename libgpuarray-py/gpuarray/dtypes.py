@@ -17,6 +17,7 @@ from gpuarray.errors import BadType, BadValue, LibraryMissing
 
 # What is public; the package itself uses more.
 __all__ = [
+    "INPUT",
     "OFFSET",
     "SIZE",
     "SSIZE",
@@ -84,6 +85,8 @@ _PARTS = {np.dtype(c): np.dtype(f) for c, f in (("c8", "f4"), ("c16", "f8"))}
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 """NumPy's rules of what may be stored as what."""
 
+INPUT = -3
+"""Of a kernel's pointer argument through which it does not write."""
 OFFSET = -2
 """Of a kernel's ``ga_size`` argument that is the ``offset`` of the array before it."""
 SIZE = 24

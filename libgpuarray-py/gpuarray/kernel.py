@@ -11,10 +11,11 @@ from gpuarray._native import check, ffi, lib, text
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
+from gpuarray.dtypes import INPUT, OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
 from gpuarray.errors import BadType, BadValue, KernelError
 
 _BUFFER = -1
+_POINTERS = (_BUFFER, INPUT)
 _FLAGS = {"have_double", "have_small", "have_complex", "have_half", "cuda", "opencl"}
 
 
@@ -27,6 +28,8 @@ class GpuKernel:
     behind them as an argument of type ``gpuarray.OFFSET``, in the kernel a ``ga_size``.
     A compiled function then runs for views that begin elsewhere with what it has. An
     OFFSET is of the nearest array before it; without one it is refused (BadValue).
+    ``gpuarray.INPUT`` in place of ``Array`` promises that the kernel only reads there:
+    then it may run beside what else reads.
     libgpuarray 0.7's flags (``have_double=True``) are accepted, and change nothing.
 
     Raises KernelError, with the compiler's log and the source, if it does not compile.
@@ -166,7 +169,7 @@ class GpuKernel:
         return [grid_size[0]], [block_size[0]]
 
     def _pointer(self, position: int, code: int, value: Any) -> Any:
-        if code == _BUFFER:
+        if code in _POINTERS:
             if isinstance(value, ReportWord) and value.context is self.context:
                 return value.pointer
             if not isinstance(value, BaseArray):

@@ -22,6 +22,7 @@ from gpuarray.codegen import loaded, rounded
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import (
+    INPUT,
     OFFSET,
     dtype_to_ctype,
     dtype_to_typecode,
@@ -315,7 +316,8 @@ class ElementwiseKernel:
             pointer = name if one.is_array else f"{name}_all"
             ctype = work_ctype(dtype) if one.is_raw else ctype
             head += [f"GLOBAL_MEM {ctype} *{pointer}", f"ga_size {pointer}_off"]
-            kinds += [BaseArray, OFFSET]
+            is_input = one in self._ins and not one.is_raw
+            kinds += [INPUT if is_input else BaseArray, OFFSET]
             cast = f"(GLOBAL_MEM {ctype} *)((GLOBAL_MEM char *){pointer}"
             moves.append(f"  {pointer} = {cast} + {pointer}_off);")
             if not one.is_array:

@@ -28,7 +28,7 @@ _PLACES = {
         array asanyarray asarray ascontiguousarray asfortranarray copy empty empty_like
         eye from_dlpack full full_like identity ones ones_like zeros zeros_like
     """,
-    "dtypes": "OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
+    "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
         ContextLost DeviceNotFound ForkedContext GpuArrayError GpuArrayException

@@ -26,7 +26,7 @@ class Parameter(NamedTuple):
     """One parameter: its name and type, and whether it is an array.
 
     ``dtype`` is None for a letter that stands for any type, which is in ``generic``.
-    ``is_raw``: the text indexes it itself.
+    ``is_raw``: the text indexes it itself; ``is_const``: it does not write there.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Parameter(NamedTuple):
     generic: str
     is_array: bool
     is_raw: bool
+    is_const: bool = False
 
 
 def parse(text: str, operation: str) -> list[Parameter]:
@@ -128,7 +129,7 @@ def of_kernel(source: str, name: str) -> list[Parameter]:
         is_pointer = "*" in text
         words = _QUALIFIERS.sub(" ", text.replace("*", " ")).split()
         kind, named = " ".join(words[:-1]), words[-1]
-        listed.append(
-            Parameter(named, NAME_TO_DTYPE.get(kind), kind, is_pointer, is_pointer)
-        )
+        dtype = NAME_TO_DTYPE.get(kind)
+        is_const = is_pointer and "const" in text.partition("*")[0].split()
+        listed.append(Parameter(named, dtype, kind, is_pointer, is_pointer, is_const))
     return listed

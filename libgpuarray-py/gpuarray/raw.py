@@ -15,7 +15,7 @@ from gpuarray import pickling
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import OFFSET
+from gpuarray.dtypes import INPUT, OFFSET
 from gpuarray.errors import BadType, BadValue
 from gpuarray.kernel import GpuKernel
 from gpuarray.parameters import of_kernel
@@ -122,7 +122,7 @@ class RawKernel:
     def _type(self, i: int, value: Any) -> Any:
         one = self._parameters[i]
         if one.is_array:
-            return BaseArray
+            return INPUT if one.is_const else BaseArray
         if self._is_offset(i) and one.dtype == "u8":
             return OFFSET
         if one.dtype is not None:

@@ -37,6 +37,9 @@ def test_a_kernel_says_its_names_and_kinds():
     assert Kernel(FLOAT, ["*", "size"], "k", objvar="mine").objvar == "mine"
     assert pickle.loads(pickle.dumps(kernel)) == kernel
     assert hash(kernel) == hash(Kernel(FLOAT, ["*", SIZE], "k"))
+    reads = Kernel(FLOAT, [gpuarray.INPUT, SIZE], "k")
+    assert reads.params == ("input", "size")
+    assert reads.types == [gpuarray.INPUT, SIZE]
 
 
 def test_flags_of_dtypes_types_and_variables():
@@ -56,6 +59,7 @@ def test_flags_of_dtypes_types_and_variables():
         ("KERNEL void k(void) {}", []),
         ("KERNEL void k(const ga_long n, ga_ulong m) {}", [SIZE, "ssize"]),
         ("/* k(x) */ KERNEL void k(GLOBAL_MEM const my_type *GA_RESTRICT x){}", ["*"]),
+        ("KERNEL void k(GLOBAL_MEM const ga_float *x) {}", [gpuarray.INPUT]),
         ("KERNEL void k(ga_int a GA_DECL_SHARED_PARAM(ga_float, b)) {}", ["int32"]),
         ("KERNEL void k(ga_int a, LOCAL_MEM_ARG ga_float *b) {}", ["int32"]),
         ("KERNEL void k(my_type a) {}", ["float32"]),

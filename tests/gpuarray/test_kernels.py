@@ -45,6 +45,35 @@ def test_an_offset_is_that_of_the_array_before_it(context):
         gpuarray.GpuKernel(SCALE, "scale", types[1:], context)
 
 
+ADD_ONE = """
+KERNEL void add_one(GLOBAL_MEM ga_float *out, GLOBAL_MEM const ga_float *x,
+                    ga_size x_off) {
+  x = (GLOBAL_MEM const ga_float *)((GLOBAL_MEM const char *)x + x_off);
+  out[LID_0] = x[LID_0] + 1;
+}
+"""
+
+
+@pytest.mark.oclgrind
+def test_an_input_is_an_array_that_has_an_offset(context):
+    types = [gpuarray.Array, gpuarray.INPUT, gpuarray.OFFSET]
+    add_one = gpuarray.GpuKernel(ADD_ONE, "add_one", types, context)
+    host = values("float32", (9,))
+    x, out = on(context, host)[3:], gpuarray.zeros(4, "float32", context)
+    add_one(out, x, x.offset, blocks=1, threads=4)
+    assert_same(out, host[3:7] + 1)
+    with pytest.raises(BadType, match="argument 1 is int, expected a gpuarray array"):
+        add_one(out, 3, 0, n=4)
+
+
+def test_a_raw_kernel_only_reads_what_its_source_calls_const(context):
+    add_one = RawKernel(ADD_ONE, "add_one")
+    x, out = (gpuarray.zeros(4, "float32", context) for _ in range(2))
+    add_one(out, x, blocks=1, threads=4)
+    (types,) = {types for _, types in add_one._kernels}
+    assert types == (gpuarray.Array.__base__, gpuarray.INPUT, gpuarray.OFFSET)
+
+
 TAKE = """
 KERNEL void take_one(GLOBAL_MEM ga_float *x, ga_long index, ga_long length,
                      GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site) {

@@ -233,11 +233,12 @@ typedef enum _ga_usefl {
 } ga_usefl;
 
 /* Compiles CLUDA source and takes the kernel `fname` from it. `typecodes` has GA_BUFFER
- * for a pointer, GA_OFFSET for the bytes from the start of its buffer to where an array
- * begins in it (a ga_size behind the pointer; GA_VALUE_ERROR where none stands before
- * it), else the code of a number. A plan that records a launch gives offsets anew at
- * each run, other numbers stay as recorded. On a compile failure *err_str, if wanted,
- * is the log and the numbered source; the caller frees it with free(). */
+ * for a pointer, or GA_INPUT where the kernel only reads, so that it may run beside
+ * what else reads there; GA_OFFSET for the bytes from the start of its buffer to where
+ * an array begins in it (a ga_size behind the pointer; GA_VALUE_ERROR where none stands
+ * before it), else the code of a number. A plan that records a launch gives offsets
+ * anew at each run, other numbers stay as recorded. On a compile failure *err_str, if
+ * wanted, is the log and the numbered source; the caller frees it with free(). */
 gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **strings,
                           const size_t *lengths, const char *fname,
                           unsigned int numargs, const int *typecodes, int flags,
@@ -246,7 +247,8 @@ gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **stri
 void gpukernel_retain(gpukernel *k);
 /* One reference less. Launches that are queued run to their end. NULL is fine. */
 void gpukernel_release(gpukernel *k);
-/* `a` is a gpudata * for GA_BUFFER, else a pointer to the value, which is copied. */
+/* `a` is a gpudata * for GA_BUFFER and GA_INPUT, else a pointer to the value, which is
+ * copied. */
 int gpukernel_setarg(gpukernel *k, unsigned int i, void *a);
 /* Queues a launch of gs[i] blocks of ls[i] threads in n dimensions. `args` NULL: those
  * of gpukernel_setarg. */

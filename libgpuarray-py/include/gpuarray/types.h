@@ -18,6 +18,7 @@ typedef struct _gpuarray_type {
 } gpuarray_type;
 
 enum GPUARRAY_TYPES {
+  GA_INPUT = -3,  /* a kernel's pointer argument, through which it does not write */
   GA_OFFSET = -2, /* a kernel's ga_size argument: bytes into the buffer of the nearest
                    * pointer argument before it */
   GA_BUFFER = -1, /* a kernel's pointer argument */

@@ -1,0 +1,75 @@
+/* Launches of users' kernels that read the same array: in a graph they wait for each
+ * other unless the kernel says that it only reads (GA_INPUT). */
+#include "mock_context.h"
+
+#include <gpuarray/kernel.h>
+#include <gpuarray/plan.h>
+
+enum { N = 16, LAUNCHES = 3 };
+
+static const char *text = "KERNEL void f(GLOBAL_MEM ga_float *out, ga_size out_off, "
+                          "GLOBAL_MEM ga_float *in, ga_size in_off) {}";
+
+/* Outputs that `data`, a kernel, computes of the same input. */
+static int launch_all(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                      const long long *ints) {
+  (void)ints;
+  const size_t one = 1, n = N;
+  GpuArray x = *ins[0];
+  for (int i = 0; i < LAUNCHES; i++) {
+    GA_TRY(
+        GpuArray_empty(outs[i], GpuArray_context(ins[0]), GA_FLOAT, 1, &n, GA_C_ORDER));
+    void *args[] = {outs[i]->data, &outs[i]->offset, x.data, &x.offset};
+    GA_TRY(GpuKernel_call(data, 1, &one, &one, 0, args));
+  }
+  return GA_NO_ERROR;
+}
+
+static int build(GpuPlan **out, gpucontext *ctx, GpuKernel *k) {
+  unsigned int x, values[LAUNCHES];
+  gpuplan_type types[LAUNCHES];
+  for (int i = 0; i < LAUNCHES; i++)
+    types[i] = (gpuplan_type){GA_FLOAT, 1};
+  GA_TRY(GpuPlan_new(out, ctx, "inputs"));
+  GA_TRY(GpuPlan_input(*out, &x, GA_FLOAT, 1, 0));
+  GA_TRY(GpuPlan_function(*out, values, "step", launch_all, k, 1, &x, LAUNCHES, types,
+                          NULL));
+  for (int i = 0; i < LAUNCHES; i++)
+    GA_TRY(GpuPlan_output(*out, values[i]));
+  return GA_NO_ERROR;
+}
+
+/* How many launches of a graph do not wait for the one before. */
+static long branches(gpucontext *ctx, int in) {
+  const int types[] = {GA_BUFFER, GA_OFFSET, in, GA_OFFSET};
+  const size_t n = N;
+  GpuKernel k;
+  GpuPlan *p = NULL;
+  GpuArray x = {0}, outs[LAUNCHES] = {{0}};
+  mock->graph_launches = mock->branches = 0;
+  CHECK_OK(GpuKernel_init(&k, ctx, 1, &text, NULL, "f", 4, types, 0, NULL));
+  CHECK_OK(build(&p, ctx, &k));
+  CHECK_OK(GpuArray_empty(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  for (int run = 0; run < 8; run++) {
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1], &outs[2]},
+                         (const GpuArray *[]){&x}, NULL));
+    for (int i = 0; i < LAUNCHES; i++)
+      GpuArray_clear(&outs[i]);
+  }
+  CHECK(mock->graph_launches > 0);
+  GpuArray_clear(&x);
+  GpuPlan_free(p);
+  GpuKernel_clear(&k);
+  return mock->branches;
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  open_mock();
+  gpucontext *ctx = open_cuda("cuda0");
+  CHECK(branches(ctx, GA_BUFFER) == 0);
+  CHECK(branches(ctx, GA_INPUT) > 0);
+  gpucontext_deref(ctx);
+  check_given_back();
+  return check_result(argv[0]);
+}
