@@ -43,7 +43,7 @@ def plan(context, names, seconds=60.0):
     """A plan for libraries of this Python, of two rounds."""
     places = {name: context.name if name == "ours" else "cpu" for name in names}
     pythons = dict.fromkeys(names, sys.executable)
-    environment = turns.peers_environment(is_cpu=True)
+    environment = turns.peers_environment(context.is_cpu)
     return turns.Plan("tiny", pythons, places, 2, seconds, environment)
 
 
