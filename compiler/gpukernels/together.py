@@ -119,8 +119,7 @@ def together(
     context = current_context()
     assert context is not None
     forms = tuple(zip(parts, sources, strict=True))
-    kernel = kernel_of(forms, context)
-    threads = threads_of(forms, kernel, context)
+    kernel, threads = kernel_of(forms, context), threads_for(forms, context)
     rest, targets = iter(values), iter(over)
     results: list[Array] = []
     jobs: list[Job] = []
@@ -152,8 +151,7 @@ def tell_needs(
     Totals are of many elements soon: the kernels that the library has for these, too.
     """
     forms = tuple(zip(parts, sources, strict=True))
-    text, name, _ = named_text(forms, needs.context.is_cpu)
-    needs.kernel(text, name)
+    needs.kernel(*source_of(forms, needs.context)[:2])
     rest = iter(values)
     for part, source in forms:
         given = [next(rest) if s in ("array", "int") else None for s in source]
@@ -241,12 +239,6 @@ def job_of(
 def per_block(context: Context) -> int:
     """How many elements a block takes where none are totals."""
     return PER_BLOCK_CPU if context.is_cpu else PER_BLOCK
-
-
-def threads_of(forms: Forms, kernel: GpuKernel, context: Context) -> int:
-    """The items of a block: a power of 2."""
-    most = min(threads_for(forms), kernel.max_threads)
-    return 1 if context.is_cpu else 1 << (most.bit_length() - 1)
 
 
 def product_columns(rows: int, columns: int, threads: int, context: Context) -> int:
@@ -404,13 +396,18 @@ def launch_one(
         fail(status, "together", context, operands)
 
 
+def source_of(forms: Forms, context: Context) -> tuple[str, str, list[Any]]:
+    """The kernel's text, its name, and the types of its arguments."""
+    return named_text(forms, threads_for(forms, context), context.is_cpu)
+
+
 def kernel_of(forms: Forms, context: Context) -> GpuKernel:
     """The kernel, compiled when it is first asked for."""
     key = "together", forms
     kernel: GpuKernel | None = context._kernels.get(key)
     if kernel is None:
-        text, name, types = named_text(forms, context.is_cpu)
-        kernel = context._kernels[key] = GpuKernel(text, name, types, context)
+        kernel = GpuKernel(*source_of(forms, context), context)
+        context._kernels[key] = kernel
     return kernel
 
 

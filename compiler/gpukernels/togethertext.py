@@ -24,6 +24,7 @@ from gpuarray.codegen import (
 from gpuarray.compiler.gpukernels.folds import fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.together import Part, Total
+from gpuarray.context import Context
 from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
@@ -62,24 +63,29 @@ def element_sources(part: Part, sources: Sources) -> Sources:
     return tuple(rest) if part.total is None else ("array", *rest)
 
 
-def threads_for(forms: Forms) -> int:
-    """The items that a block of a GPU has at most."""
+def threads_for(forms: Forms, context: Context) -> int:
+    """The items of a block: a power of 2."""
+    if context.is_cpu:
+        return 1
     totals = (part.total for part, _ in forms)
     is_wide = any(total is not None and total.is_product for total in totals)
-    return MOST_THREADS if is_wide else THREADS
+    most = min(MOST_THREADS if is_wide else THREADS, context.max_threads)
+    return 1 << (most.bit_length() - 1)
 
 
 @lru_cache(maxsize=256)
-def named_text(forms: Forms, is_cpu: bool) -> tuple[str, str, list[Any]]:
+def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list[Any]]:
     """The kernel's text, its name, and the types of its arguments."""
-    name = f"together_{digest(repr(forms).encode())}"
-    writer = Writer(name, is_cpu, threads_for(forms))
+    name = f"together_{digest(repr((forms, threads)).encode())}"
+    writer = Writer(name, is_cpu, threads)
+    # Of a size that the text says, nobody has to wait for the compiler to know it.
+    kernel = "KERNEL" if is_cpu else f"KERNEL_SIZED({threads}, 1)"
     for part, sources in forms:
         writer.add(part, sources)
     lines = [
         *writer.supports,
         *writer.folds.values(),
-        f"KERNEL void {writer.name}({', '.join(writer.parameters)}) {{",
+        f"{kernel} void {writer.name}({', '.join(writer.parameters)}) {{",
         *(f"  {line}" for line in writer.shared.values()),
         *(f"  {line}" for line in writer.body),
         "}",

@@ -109,7 +109,8 @@ struct _GpuPlan {
   unsigned int n_buckets, most_bindings;
   ga_source *needs; /* of kernels that functions launch */
   bool is_ahead;    /* what a later signature may need is not compiled yet */
-  unsigned int n_needs, needs_capacity;
+  /* The first n_sure of them are launched whatever the sizes are, most likely. */
+  unsigned int n_sure, n_needs, needs_capacity;
   bool holds;
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */

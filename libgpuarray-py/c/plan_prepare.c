@@ -12,8 +12,17 @@
 
 /* ---- what functions need ---- */
 
+static void take_source(GpuPlan *p, ga_source source, bool is_sure) {
+  ga_source *place = &p->needs[p->n_needs++];
+  if (is_sure) {
+    *place = p->needs[p->n_sure];
+    place = &p->needs[p->n_sure++];
+  }
+  *place = source;
+}
+
 /* Takes the sources in every case. */
-static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n) {
+static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n, bool is_sure) {
   int status = GA_NO_ERROR;
   if (p->n_needs + n > p->needs_capacity) {
     unsigned int wanted = 2 * p->needs_capacity + n;
@@ -26,7 +35,7 @@ static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n) {
   }
   for (unsigned int i = 0; i < n; i++)
     if (status == GA_NO_ERROR)
-      p->needs[p->n_needs++] = sources[i];
+      take_source(p, sources[i], is_sure);
     else
       ga__strbuf_clear(&sources[i].body);
   return status;
@@ -43,7 +52,7 @@ int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name) {
   memcpy(one.name, name, strlen(name) + 1);
   ga__strbuf_add(&one.body, source);
   GA_TRY(ga__strbuf_status(&one.body));
-  return take_sources(p, &one, 1);
+  return take_sources(p, &one, 1, true);
 }
 
 /* Checks what is needed for arrays of `nd` axes of a context. */
@@ -62,7 +71,7 @@ int GpuPlan_needs_elemwise(GpuPlan *p, GpuElemwise *ge, unsigned int nd,
   GA_TRY(ga__plan_check_given(p, "elementwise kernel", ge, ge));
   GA_TRY(check_need(p, "elementwise kernel", ge->context, nd));
   GA_TRY(ga__elemwise_sources(sources, &n, ge, nd, singles));
-  return take_sources(p, sources, n);
+  return take_sources(p, sources, n, true);
 }
 
 int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
@@ -76,7 +85,7 @@ int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
                    "plan %s, reduction: axes 0x%x of arrays that have %u", p->name,
                    axes, nd);
   GA_TRY(ga__reduction_sources(sources, &n, gr, nd, axes));
-  return take_sources(p, sources, n);
+  return take_sources(p, sources, n, false);
 }
 
 /* ---- what steps need ---- */
@@ -184,14 +193,15 @@ static int copy_source(ga_source *out, const ga_source *source) {
   return ga__strbuf_status(&out->body);
 }
 
-/* Without `rest`, what the first signature needs most likely; which of a reduction's
- * kernels that is depends on sizes. */
+/* Without `rest`, what the first signature needs most likely; whether a reduction has a
+ * launch of its own, and of which of its kernels, depends on sizes. */
 static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, bool rest) {
   size_t room = (size_t)p->n_steps * STEP_SOURCES + p->n_needs + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_needs; i++)
+  const unsigned int n_needs = rest ? p->n_needs : p->n_sure;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < n_needs; i++)
     status = copy_source(&sources[total++], &p->needs[i]);
   for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
     unsigned int more = 0;

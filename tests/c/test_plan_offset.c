@@ -59,7 +59,8 @@ static void test_without_a_buffer(gpucontext *ctx) {
   const int types[] = {GA_SIZE, GA_OFFSET, GA_BUFFER};
   GpuKernel k;
   CHECK_STATUS(GA_VALUE_ERROR, new_kernel(&k, ctx, 3, types));
-  CHECK_TEXT("argument 1 is an offset (GA_OFFSET), and no GA_BUFFER stands before it");
+  CHECK_TEXT("argument 1 is an offset (GA_OFFSET), and no GA_BUFFER or GA_INPUT "
+             "stands before it");
   CHECK(k.k == NULL);
   CHECK(gpuarray_get_elsize(GA_OFFSET) == sizeof(size_t));
   size_t n = 3;

@@ -287,6 +287,30 @@ static void test_a_call_waits_for_what_is_compiled_ahead(void) {
   gpucontext_deref(ctx);
 }
 
+/* A reduction that a function may launch waits for the sizes; its kernels do not. */
+static void test_needs_that_sizes_decide_come_later(void) {
+  for (int first_comes = 0; first_comes < 2; first_comes++) {
+    gpucontext *ctx = open_watched();
+    GpuPlan *p = NULL;
+    hooked.compiles_at_once = true;
+    GpuReduction *gr = GpuReduction_extremum(ctx, GA_FLOAT, 0, GA_EXTREMUM_VALUE, NULL);
+    CHECK_OK(GpuPlan_new(&p, ctx, "needs"));
+    if (first_comes)
+      CHECK_OK(GpuPlan_needs_kernel(p, first, "first"));
+    CHECK_OK(GpuPlan_needs_reduction(p, gr, 2, 2));
+    CHECK_OK(GpuPlan_needs_kernel(p, second, "second"));
+    CHECK_OK(GpuPlan_prepare_ahead(p));
+    CHECK(cache_of(ctx).compiled == (size_t)(1 + first_comes));
+    CHECK_OK(use(ctx, second, "second"));
+    CHECK(cache_of(ctx).compiled == (size_t)(1 + first_comes));
+    CHECK_OK(GpuPlan_prepare(p));
+    CHECK(cache_of(ctx).compiled > (size_t)(1 + first_comes));
+    GpuPlan_free(p);
+    GpuReduction_free(gr);
+    gpucontext_deref(ctx);
+  }
+}
+
 /* A file has what was left for later, too. */
 static void test_a_file_of_what_is_compiled_ahead(void) {
   char path[] = "/tmp/gpuplan-XXXXXX";
@@ -338,6 +362,7 @@ int main(void) {
   test_what_is_in_c_order_is_walked_as_one_block();
   test_products_load_no_library();
   test_a_call_waits_for_what_is_compiled_ahead();
+  test_needs_that_sizes_decide_come_later();
   test_a_file_of_what_is_compiled_ahead();
   gpucontext *ctx = open_watched();
   fail_each_allocation(trial, ctx);
