@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from unittest import mock
 
 import check1
 import check2
@@ -23,6 +24,7 @@ from gpuarray import fft_text
 from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
 from gpuarray.compiler.errors import AssertError
+from gpuarray.context import Context
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
@@ -338,7 +340,10 @@ def kernels_of_ops():
 
 
 def totals():
-    """The gradients of a layer norm of rows that are long and many."""
+    """The gradients of a layer norm of rows that are long and many.
+
+    With little local memory items have some of the totals in registers.
+    """
     for dtype in ("float16", "float32"):
         with theano.config.use(floatX=dtype):
             x, upstream = T.matrix("x"), T.matrix("upstream")
@@ -349,6 +354,9 @@ def totals():
             norm = theano.function([x, upstream, gain], T.grad(cost, [x, gain]))
             matrix = np.zeros((1600, 2100), dtype)
             norm(matrix, matrix, matrix[0])
+            matrix = np.zeros((1600, 2104), dtype)
+            with mock.patch.object(Context, "local_memory", 8 << 10):
+                norm(matrix, matrix, matrix[0])
 
 
 def examples():

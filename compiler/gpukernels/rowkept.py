@@ -19,6 +19,7 @@ from gpuarray.compiler.ops.rowwise import (
     Fold,
     Program,
     Taken,
+    Total,
 )
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
@@ -32,6 +33,17 @@ PACKETS = {1: "ga_uint", 2: "ga_uint2", 4: "ga_uint4"}
 """The type of a pack's bytes, by the bytes of an element."""
 FILE = 1 << 16
 """Registers that the blocks of a multiprocessor share."""
+MOST = 255
+"""Registers that an item may have."""
+OTHERS = 38
+"""Those that an item needs beside what it has from walk to walk and row to row."""
+FORGETFUL = {"ga_float": "f", "ga_double": "d"}
+"""The letters of registers, by the types that `GA_FORGET` takes."""
+
+
+def accumulator(total: Total) -> np.dtype[np.generic]:
+    """The dtype that a total is computed in, and that blocks store."""
+    return work_dtype(np.dtype(total.acc_dtype))
 
 
 def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
@@ -39,26 +51,50 @@ def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
 
     Of a program with totals a block walks along many rows, so few blocks are as good:
     an item keeps more, and the compiler all of it in registers.
+    """
+    for kept, lanes in kept_blocks(program, length, threads):
+        if has_registers(program, kept, lanes):
+            return kept, lanes
+    return 0, 0
+
+
+def kept_blocks(program: Program, length: int, threads: int) -> list[tuple[int, int]]:
+    """The same for each number of items, whether or not it has registers for it.
 
     The elements are rounded up to 8 numbers between powers of 2, so that few kernels
     serve all lengths, and most of what an item does need not ask where the row ends.
     """
-    words = most_words(program)
+    found = []
     for lanes in (BLOCK, 2 * BLOCK, 4 * BLOCK):
         share = -(-length // lanes)
-        if lanes > threads or words == 0 or share <= CACHED:
+        if lanes > threads or most_words(program) == 0 or share <= CACHED:
             break
         step = _step(share)
-        share = -(-share // step) * step
-        if has_registers(program, share, lanes):
-            return share, lanes
-    return 0, 0
+        found.append((-(-share // step) * step, lanes))
+    return found
 
 
-def has_registers(program: Program, kept: int, lanes: int) -> bool:
-    """Whether one of the items of a row may keep so many elements."""
+def has_registers(program: Program, kept: int, lanes: int, own: int = 0) -> bool:
+    """Whether one of the items of a row may keep so many elements.
+
+    Of ``own`` of them it has what is folded over all rows too.
+    """
+    if own > 0:
+        words = own_words(program, kept, own)
+        return words + OTHERS <= min(MOST, FILE // lanes)
     is_fat = bool(program.totals) and lanes * 4 * REGISTERS <= FILE
     return kept * most_words(program) <= (2 if is_fat else 1) * REGISTERS
+
+
+def own_words(program: Program, kept: int, own: int) -> int:
+    """The words that an item has from one walk or row to the next."""
+    totals = sum(-(-accumulator(t).itemsize // 4) for t in program.totals)
+    return kept * most_words(program) + own * totals
+
+
+def sure_elements(form: Form) -> int:
+    """How many of the elements that an item keeps are in every row."""
+    return form.kept - max(form.pack, _step(form.kept))
 
 
 def has_packets(program: Program) -> bool:
@@ -75,7 +111,7 @@ def has_packets(program: Program) -> bool:
 
 def blocks_at_once(program: Program, form: Form) -> int:
     """How many blocks share the registers of a multiprocessor."""
-    words = form.kept * most_words(program)
+    words = own_words(program, form.kept, form.own)
     more = 2 * REGISTERS if program.totals else REGISTERS
     return max(1, FILE // (form.lanes * (words + more)))
 
@@ -175,7 +211,7 @@ class Kept(Writer):
         blocks = blocks_at_once(program, form)
         self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
         self.lanes = str(form.lanes)
-        self.sure = form.kept - max(form.pack, _step(form.kept))  # are in every row
+        self.sure = sure_elements(form)
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk."""

@@ -16,10 +16,11 @@ from gpuarray.compiler.gpukernels.rowkept import (
     has_packets,
     has_registers,
     kept_block,
+    kept_blocks,
 )
 from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
-from gpuarray.compiler.gpukernels.rowtotals import Summed, has_room, local_bytes
+from gpuarray.compiler.gpukernels.rowtotals import Summed, local_bytes, own_elements
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -157,12 +158,18 @@ def totals_form(
 
     Outputs overwrite ``targets``, or have memory of their own.
     """
-    kept, pack = kept_packs(program, given, targets, context)
     taken = taken_inputs(sources, over)
-    form = Form(sources, taken, given.is_unit, False, *kept, pack=pack)
-    if form.kept and has_room(program, form, given.length, context.local_memory):
-        return form
-    return replace(form, kept=0, lanes=0, pack=1)
+    none = Form(sources, taken, given.is_unit, False)
+    packs = (TURN, 1) if lie_in_packs(program, given, targets) else (1,)
+    length, memory = given.length, context.local_memory
+    for kept, lanes in kept_blocks(program, length, context.max_threads):
+        for pack in packs:
+            whole = -(-kept // pack) * pack
+            form = replace(none, kept=whole, lanes=lanes, pack=pack)
+            own = own_elements(program, form, length, memory)
+            if has_registers(program, whole, lanes, own):
+                return replace(form, own=own)
+    return none
 
 
 def kept_packs(
@@ -171,16 +178,19 @@ def kept_packs(
     """How many elements an item keeps, the items, and how many are one pack."""
     kept, lanes = kept_block(program, given.length, context.max_threads)
     whole = -(-kept // TURN) * TURN
-    targets = (target for target in outputs if target is not None)
-    if (
-        kept > 0
-        and has_registers(program, whole, lanes)
-        and has_packets(program)
-        and given.has_packs(program)
-        and all(is_packed(target, given.length) for target in targets)
-    ):
+    has_room = kept > 0 and has_registers(program, whole, lanes)
+    if has_room and lie_in_packs(program, given, outputs):
         return (whole, lanes), TURN
     return (kept, lanes), 1
+
+
+def lie_in_packs(program: Program, given: Given, outputs: Sequence[Any]) -> bool:
+    """Whether all that is read and stored of rows is packs of neighbours."""
+    return (
+        has_packets(program)
+        and given.has_packs(program)
+        and all(is_packed(each, given.length) for each in outputs if each is not None)
+    )
 
 
 def is_packed(array: Array, length: int) -> bool:
@@ -206,7 +216,7 @@ def launch_totals(
         *pointers(results[whole:]),
         blocks=(results[whole].shape[0], 1),
         threads=(form.lanes, 1),
-        shared=local_bytes(program, given.length),
+        shared=local_bytes(program, form, given.length),
     )
 
 

@@ -61,7 +61,8 @@ class Form:
     2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
     items keeps, in packs of ``pack`` neighbours. Outputs may lie where the inputs
     ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead`` elements
-    before it folds them.
+    before it folds them. What is folded over all rows at the places of an item's first
+    ``own`` elements is in its registers, that of the others in local memory.
     """
 
     sources: tuple[str, ...]
@@ -72,6 +73,7 @@ class Form:
     lanes: int = 0
     ahead: int = 0
     pack: int = 1
+    own: int = 0
 
 
 class Writer:
@@ -84,6 +86,7 @@ class Writer:
     kernel = "KERNEL"
     restrict = "GA_RESTRICT "
     lanes = "(ga_int)LDIM_0"
+    slots, slot = "(ga_ssize)LDIM_1", "(ga_ssize)LID_1"
     more: tuple[str, ...] = ("ga_ssize per_group",)
     room = ""
 
@@ -472,7 +475,7 @@ class Writer:
         places = [
             *shared,
             f"  const {index} lane = ({index})LID_0, lanes = {self.lanes};",
-            "  const ga_ssize slots = (ga_ssize)LDIM_1, slot = (ga_ssize)LID_1;",
+            f"  const ga_ssize slots = {self.slots}, slot = {self.slot};",
             "  const ga_int item = (ga_int)(slot * lanes + lane);",
         ]
         lines = [

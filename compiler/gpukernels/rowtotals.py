@@ -1,13 +1,14 @@
 """The kernel of a row program that folds elements over all rows too: C text.
 
 A block walks along many rows, and holds in local memory what it has folded so far of
-each place in a row; when its rows are done it stores that, for a reduction of what all
+each place in a row; where that is too small, items have those of some of their places
+in registers. When its rows are done it stores that, for a reduction of what all
 blocks have stored. So what is folded is never stored, nor read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,20 @@ from gpuarray.array import Array
 from gpuarray.codegen import convert, identity_text
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import fold_function, row_tree
-from gpuarray.compiler.gpukernels.rowkept import PACKETS, Kept, blocks_at_once
+from gpuarray.compiler.gpukernels.rowkept import (
+    FORGETFUL,
+    PACKETS,
+    Kept,
+    accumulator,
+    blocks_at_once,
+    kept_values,
+    sure_elements,
+)
 from gpuarray.compiler.gpukernels.rowtext import Form
 from gpuarray.compiler.gpukernels.rowwalks import new_reduction
 from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
 from gpuarray.context import Context
-from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_dtype
+from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
 FEWEST_ROWS = 4
@@ -32,22 +41,28 @@ _OWN = 1 << 10
 """Bytes of local memory that a device takes for each block."""
 
 
-def accumulator(total: Total) -> np.dtype[np.generic]:
-    """The dtype that a total is computed in, and that blocks store."""
-    return work_dtype(np.dtype(total.acc_dtype))
+def place_bytes(program: Program) -> int:
+    """The bytes of all totals of one place in a row."""
+    return sum(accumulator(total).itemsize for total in program.totals)
 
 
-def local_bytes(program: Program, length: int) -> int:
+def local_bytes(program: Program, form: Form, length: int) -> int:
     """The local memory that a block asks for at its launch."""
-    return length * sum(accumulator(total).itemsize for total in program.totals)
+    places = length - form.own * form.lanes if form.own < form.kept else 0
+    return places * place_bytes(program)
 
 
-def has_room(program: Program, form: Form, length: int, memory: int) -> bool:
-    """Whether a block's totals fit into local memory, beside what its folds need."""
+def own_elements(program: Program, form: Form, length: int, memory: int) -> int:
+    """Of how many elements an item has the totals in registers.
+
+    They are those without room in local memory, beside what the block's folds need.
+    """
     folds = (step for step in program.steps if isinstance(step, Fold))
     sizes = [work_dtype(np.dtype(fold.acc_dtype)).itemsize for fold in folds]
-    free = memory - _OWN - form.lanes * sum(sizes)
-    return local_bytes(program, length) <= free
+    free = max(0, memory - _OWN - form.lanes * sum(sizes))
+    left = max(0, length - free // place_bytes(program))
+    own = -(-left // (form.lanes * form.pack)) * form.pack
+    return own if own <= sure_elements(form) else form.kept
 
 
 class Summed(Kept):
@@ -58,7 +73,13 @@ class Summed(Kept):
     """
 
     more = ()
-    room = " GA_DECL_SHARED_PARAM(ga_uint4, room)"
+    slots, slot = "1", "0"
+
+    def __init__(self, program: Program, form: Form) -> None:
+        super().__init__(program, form)
+        self.is_shared = form.own < form.kept
+        self.room = " GA_DECL_SHARED_PARAM(ga_uint4, room)" if self.is_shared else ""
+        self.before = f" - {form.own} * lanes" if form.own else ""
 
     def begin(self) -> list[str]:
         """The parameters, and the values that are the same for all rows."""
@@ -84,6 +105,18 @@ class Summed(Kept):
         is_word = self.form.pack > 1 or work_dtype(dtype) == dtype
         return self.kinds[value] == CELL and is_word
 
+    def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
+        """The elements' part of a walk; then what is kept is nothing known.
+
+        Or else the compiler keeps what it has computed of it, too, for the next walk.
+        """
+        kept = kept_values(self.program)[self.levels[folds[0]] - 1] | self.early
+        letters = {v: FORGETFUL.get(self.ctype(v)) for v in sorted(kept)}
+        body = [f'  GA_FORGET("{c}", k{v}[j]);' for v, c in letters.items() if c]
+        head = f"for (ga_int j = 0; j < {self.form.kept}; j++) {{"
+        lines = super().runs(folds, nothing)
+        return [*lines, "#pragma unroll", head, *body, "}"] if body else lines
+
     def tree(self, folds: Sequence[int]) -> list[str]:
         """What folds the accumulators of a row's items."""
         return row_tree(folds, self.last == 1)
@@ -97,35 +130,49 @@ class Summed(Kept):
 
     def opening(self) -> list[str]:
         """What a block does before its rows: totals of none."""
-        lines, before, body = ["GA_DECL_SHARED_BODY(ga_uint4, room)"], 0, []
-        totals = list(enumerate(self.program.totals))
-        for number, total in sorted(totals, key=lambda x: -accumulator(x[1]).itemsize):
-            dtype = accumulator(total)
+        totals = [(t, accumulator(t)) for t in self.program.totals]
+        nothing = [identity_text(SCALARS[t.monoid], dtype) for t, dtype in totals]
+        body = [self.total(n, f"@ = {text};") for n, text in enumerate(nothing)]
+        own = [
+            f"{work_ctype(dtype)} h{number}[{self.form.own}];"
+            for number, (_, dtype) in enumerate(totals)
+            if self.form.own
+        ]
+        return [*own, *self.shared_totals(), *self.each(body)]
+
+    def shared_totals(self) -> list[str]:
+        """The arrays in local memory, one after the other: the widest come first."""
+        if not self.is_shared:
+            return []
+        lines, before = ["GA_DECL_SHARED_BODY(ga_uint4, room)"], 0
+        dtypes = [accumulator(total) for total in self.program.totals]
+        for number, dtype in sorted(enumerate(dtypes), key=lambda x: -x[1].itemsize):
             kind = f"LOCAL_MEM_ARG {dtype_to_ctype(dtype)} *"
             lines.append(
                 f"{kind}s{number} = ({kind})((LOCAL_MEM_ARG ga_ubyte *)room + "
-                f"(ga_size)length * {before});"
+                f"(ga_size)(length{self.before}) * {before});"
             )
             before += dtype.itemsize
-            nothing = identity_text(SCALARS[total.monoid], dtype)
-            body.append(f"s{number}[p] = {nothing};")
-        return [*lines, *self.own_places(body)]
+        return lines
 
     def closing(self) -> list[str]:
         """What a block does after its rows: it stores its totals."""
         at = "(ga_size)GID_0 * length + p"
         count = len(self.program.totals)
-        return self.own_places([f"t{n}_[{at}] = s{n}[p];" for n in range(count)])
+        return self.each([self.total(n, f"t{n}_[{at}] = @;") for n in range(count)])
 
-    def own_places(self, body: Sequence[str]) -> list[str]:
-        """A loop over the places of an item's elements: no other item has them."""
-        pack = self.form.pack
-        return [
-            f"for (ga_int at = lane * {pack}; at < length; at += lanes * {pack})",
-            f"  for (ga_int p = at; p < at + {pack}; p++) {{",
-            *(f"    {line}" for line in body),
-            "  }",
-        ]
+    def total(self, number: int, text: str, shared: str = "") -> str:
+        """A statement about a total at ``p``, ``@`` in its text: nobody else has it.
+
+        Of an item's elements, ``j``, it tells the first from the others when compiled.
+        """
+        held = text.replace("@", f"h{number}[j]")
+        shared = text.replace("@", shared or f"s{number}[p{self.before}]")
+        if not self.form.own:
+            return shared
+        return (
+            f"if (j < {self.form.own}) {held} else {shared}" if self.is_shared else held
+        )
 
     def summed(self) -> list[str]:
         """The statements that fold the element at ``p`` over all rows."""
@@ -133,24 +180,27 @@ class Summed(Kept):
         for number, total in enumerate(self.program.totals):
             text, dtype = self.operand(total.operand)
             text = convert(text, np.dtype(dtype), accumulator(total))
-            s = f"z{number}.e[i]" if self.has_packs(total) else f"s{number}[p]"
-            lines.append(f"{s} = $name_total{number}({s}, {text});")
+            shared = f"z{number}.e[i]" if self.has_packs(total) else ""
+            text = f"@ = $name_total{number}(@, {text});"
+            lines.append(self.total(number, text, shared))
         return lines
 
     def has_packs(self, total: Total) -> bool:
-        """Whether what is folded so far of a place comes with its neighbours."""
-        return self.form.pack > 1 and accumulator(total).itemsize in PACKETS
+        """Whether totals in local memory are read and stored with their neighbours."""
+        is_packed = self.is_shared and self.form.pack > 1
+        return is_packed and accumulator(total).itemsize in PACKETS
 
     def stored_packs(self) -> tuple[list[str], list[str]]:
         """What stands before the elements of outputs' packs, and after them."""
         before, after = super().stored_packs()
+        guard = f"if (first >= {self.form.own}) " if self.form.own else ""
         for number, total in enumerate(self.program.totals):
             if self.has_packs(total):
                 packet = PACKETS[accumulator(total).itemsize]
-                place = f"*(LOCAL_MEM_ARG {packet} *)(s{number} + at)"
+                place = f"*(LOCAL_MEM_ARG {packet} *)(s{number} + at{self.before})"
                 before.append(self.pack_of(f"z{number}", str(accumulator(total))))
-                before.append(f"z{number}.v = {place};")
-                after.append(f"{place} = z{number}.v;")
+                before.append(f"{guard}z{number}.v = {place};")
+                after.append(f"{guard}{place} = z{number}.v;")
         return before, after
 
     def helpers(self) -> list[str]:
@@ -170,7 +220,7 @@ def blocks_for(
     program: Program, form: Form, rows: int, length: int, context: Context
 ) -> int:
     """How many blocks fold totals: as many as run at once; 0 where rows are too few."""
-    size = local_bytes(program, length) + _OWN
+    size = local_bytes(program, form, length) + _OWN
     resident = min(blocks_at_once(program, form), context.local_memory // size)
     blocks = max(max(1, resident) * context.processors, -(-rows // MOST_ROWS))
     return blocks if rows >= FEWEST_ROWS * blocks else 0

@@ -20,7 +20,7 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowkept import kept_block
+from gpuarray.compiler.gpukernels.rowkept import accumulator, kept_block
 from gpuarray.compiler.gpukernels.rowlaunch import (
     Given,
     kernel_of,
@@ -39,7 +39,6 @@ from gpuarray.compiler.gpukernels.rowproduct import (
 )
 from gpuarray.compiler.gpukernels.rowtext import Form
 from gpuarray.compiler.gpukernels.rowtotals import (
-    accumulator,
     blocks_for,
     bunches,
     fold_rows,

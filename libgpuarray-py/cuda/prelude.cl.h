@@ -19,6 +19,9 @@
  * that a block's other elements are in. */
 #define GA_READ_ONCE(place) __ldcg(&(place))
 #define GA_WRITE_ONCE(place, value) __stcs(&(place), value)
+/* A value, in a register of the kind `letter`, of which the compiler then knows nothing:
+ * it does not keep what it has computed of it, but computes that again. */
+#define GA_FORGET(letter, value) asm volatile("" : "+" letter(value))
 
 typedef unsigned char ga_bool;
 typedef signed char ga_byte;

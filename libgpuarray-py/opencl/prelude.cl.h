@@ -23,6 +23,11 @@
 #define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #define GA_READ_ONCE(place) (place)
 #define GA_WRITE_ONCE(place, value) ((place) = (value))
+#ifdef GA_HAS_PTX
+#define GA_FORGET(letter, value) asm volatile("" : "+" letter(value))
+#else
+#define GA_FORGET(letter, value)
+#endif
 
 #define LID_0 get_local_id(0)
 #define LID_1 get_local_id(1)

@@ -1,13 +1,15 @@
 """Sums over rows of what a row program computes: in its kernel, or after it."""
 
 import pickle
+from types import SimpleNamespace
 
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels import rowlaunch, rowtotals, rowwise
+from gpuarray.compiler.gpukernels import rowkept, rowlaunch, rowtotals, rowwise
 from gpuarray.compiler.gpukernels.rowkept import kept_block
+from gpuarray.compiler.gpukernels.rowlaunch import Given, totals_form
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
@@ -89,6 +91,18 @@ def forms(monkeypatch):
     return found
 
 
+@pytest.fixture(params=["local memory", "both", "registers"])
+def way(request, monkeypatch):
+    """Where totals so far are: of an item's first elements, or of all, in registers."""
+
+    def own_elements(program, form, length, memory):
+        own = {"local memory": 0, "both": form.pack, "registers": form.kept}
+        return own[request.param]
+
+    monkeypatch.setattr(rowlaunch, "own_elements", own_elements)
+    return request.param
+
+
 def is_close(found, expected, tolerance=1e-4):
     for ours, theirs in zip(found, expected, strict=True):
         ours = np.asarray(ours)
@@ -107,18 +121,39 @@ def test_totals_of_what_is_stored(context, shape):
 
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_totals_in_the_kernel(first_context, forms, dtype):
+def test_totals_in_the_kernel(first_context, forms, way, dtype):
     f = compiled(first_context, dtype)
     given = values((9, LENGTH), dtype)
     tolerance = 1e-4 if dtype == "float32" else 2e-2
     found = f(*given)
     assert {total for _, total in forms} == {True}
+    assert ways(forms[-1][0]) == way
     is_close(found, by_hand(*given), tolerance)
     for ours, again in zip(found, f(*given), strict=True):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(again))
 
 
-def test_outputs_too_wide_for_packs(first_context, forms):
+def ways(form):
+    """Where a form has totals."""
+    if form.own == 0:
+        return "local memory"
+    return "both" if form.own < form.kept else "registers"
+
+
+@pytest.mark.parametrize(
+    ("length", "dtype", "pack"),
+    [(4088, "float32", 4), (LENGTH + 1, "float32", 1), (LENGTH, "float64", 1)],
+)
+def test_totals_of_rows_of_any_length(first_context, forms, way, length, dtype, pack):
+    given = values((5, length), dtype)
+    is_close(compiled(first_context, dtype)(*given), by_hand(*given))
+    form, has_totals = forms[-1]
+    assert has_totals
+    assert form.pack == pack
+    assert ways(form) == way
+
+
+def test_outputs_too_wide_for_packs(first_context, forms, way):
     x, g = TensorType("float32", (False, False))("x"), T.fvector("g")
     with config.use(device=str(first_context.name)):
         y = T.nnet.softmax(x) * g
@@ -131,9 +166,26 @@ def test_outputs_too_wide_for_packs(first_context, forms):
     np.testing.assert_allclose(wide, expected, 1e-4, 1e-7)
     np.testing.assert_allclose(total, expected.sum(0), 1e-4, 1e-7)
     assert forms[-1][0].pack == 1
+    assert ways(forms[-1][0]) == way
 
 
-def test_totals_of_any_strides_and_axes(first_context, forms):
+def test_totals_of_different_width(first_context, forms, way):
+    x, g = TensorType("float32", (False, False))("x"), T.fvector("g")
+    with config.use(device=str(first_context.name)):
+        y = T.nnet.softmax(x) * g
+        wide = T.cast(y, "float64").sum(0)
+        f = function([x, g], [y * 2, y.sum(0), wide, (y > 1).any(0)])
+    host = np.random.default_rng(3).normal(size=(9, LENGTH)).astype("f4")
+    scale = np.linspace(0, 9999, LENGTH).astype("f4")
+    _, *found = (np.asarray(each) for each in f(host, scale))
+    expected = np.exp(host.astype("f8"))
+    expected *= scale / expected.sum(1, keepdims=True)
+    is_close(found, [expected.sum(0), expected.sum(0), (expected > 1).any(0)])
+    assert forms[-1][1]
+    assert ways(forms[-1][0]) == way
+
+
+def test_totals_of_any_strides_and_axes(first_context, forms, way):
     f = compiled(first_context, ndim=3)
     x, u, gain, bias = values((2, 6, 2 * LENGTH))
     given = [x[:, ::2, ::2], u[:, ::-2, ::-2], gain[::2], bias[::-2]]
@@ -141,13 +193,86 @@ def test_totals_of_any_strides_and_axes(first_context, forms):
     assert {total for _, total in forms} == {True}
 
 
-def test_totals_without_room_are_of_what_is_stored(first_context, forms, monkeypatch):
+def test_totals_without_room_are_in_registers(first_context, forms, monkeypatch):
     given = values((5, LENGTH))
     room = 8 * LENGTH + (1 << 10) + 4 * 256 * 4
-    for memory in (room, room - 1):
+    per_pack = 4 * 256 * 8  # of an item's elements
+    for memory, own in (
+        (room, 0),
+        (room - 1, 4),
+        (room - per_pack, 4),
+        (room - per_pack - 1, 8),
+        (room - 2 * per_pack, 8),
+        (room - 2 * per_pack - 1, 12),
+        (1, 12),
+    ):
         monkeypatch.setattr(type(first_context), "local_memory", memory)
         is_close(compiled(first_context)(*given), by_hand(*given))
-        assert forms[-1][1] == (memory == room)
+        form, has_totals = forms[-1]
+        assert has_totals
+        assert (form.kept, form.own) == (12, own)
+
+
+def test_totals_without_registers_are_of_what_is_stored(
+    first_context, forms, monkeypatch
+):
+    given = values((5, LENGTH))
+    monkeypatch.setattr(type(first_context), "local_memory", 1)
+    packed, single = (4 * kept + rowkept.OTHERS for kept in (12, 9))
+    for most, kept in ((packed, 12), (packed - 1, 9), (single, 9), (single - 1, 0)):
+        monkeypatch.setattr(rowkept, "MOST", most)
+        is_close(compiled(first_context)(*given), by_hand(*given))
+        form, has_totals = forms[-1]
+        assert has_totals == (kept > 0)
+        assert form.own == kept
+
+
+def test_totals_of_long_rows_with_little_local_memory(
+    first_context, forms, monkeypatch
+):
+    monkeypatch.setattr(type(first_context), "local_memory", 48 << 10)
+    given = values((3, 16384))
+    is_close(compiled(first_context)(*given), by_hand(*given))
+    form, has_totals = forms[-1]
+    assert has_totals
+    assert (form.kept, form.lanes, form.own, form.pack) == (64, 256, 44, 4)
+
+
+def test_where_totals_are_by_length_and_local_memory():
+    fold = Fold("add", 0, "float32", "float32")
+    steps = (fold, Step("sub", (0, 1), "float32"))
+    totals = tuple(Total("add", value, "float32", "float32") for value in (2, 0))
+    program = Program((("float32", CELL),), steps, (2,), totals)
+
+    def chosen(length, memory):
+        row = SimpleNamespace(
+            shape=(1, length), offset=0, strides=(4 * length, 4), dtype=np.dtype("f4")
+        )
+        context = SimpleNamespace(max_threads=1024, local_memory=memory << 10)
+        given = Given([row], is_unit=True, rows=1 << 20, length=length)
+        form = totals_form(program, ("array",), (), given, [None], context)
+        return form.kept, form.lanes, form.own
+
+    few, much = (
+        [chosen(n, memory) for n in (2048, 4096, 8192, 16384, 24576, 32768)]
+        for memory in (48, 227)
+    )
+    assert few == [
+        (0, 0, 0),
+        (16, 256, 0),
+        (32, 256, 12),
+        (64, 256, 44),
+        (0, 0, 0),
+        (0, 0, 0),
+    ]
+    assert much == [
+        (0, 0, 0),
+        (16, 256, 0),
+        (32, 256, 0),
+        (64, 256, 0),
+        (48, 512, 0),
+        (128, 256, 16),
+    ]
 
 
 def test_items_keep_more_where_there_are_totals():
@@ -171,7 +296,7 @@ def test_few_rows_are_stored(first_context, forms, monkeypatch):
     assert not forms[-1][1]
 
 
-def test_nan_and_inf_stay_in_their_columns(first_context, forms):
+def test_nan_and_inf_stay_in_their_columns(first_context, forms, way):
     x, u = (TensorType("float32", WHOLE)(name) for name in "xu")
     with config.use(device=str(first_context.name)):
         f = function([x, u], [T.nnet.softmax(x), u.sum(0), (u * x).sum(0)])
@@ -199,7 +324,7 @@ def test_totals_of_what_is_stored_anyway_stay_reductions(on_null):
     assert len(program_of(function([x, u], [y, total, x.sum(0)])).totals) == 2
 
 
-def test_totals_of_picked_rows(first_context, forms):
+def test_totals_of_picked_rows(first_context, forms, way):
     x, u = (TensorType("float32", WHOLE)(name) for name in "xu")
     y = T.lvector("y")
     with config.use(device=str(first_context.name)):
