@@ -79,6 +79,7 @@ class Summed(Kept):
         super().__init__(program, form)
         self.is_shared = form.own < form.kept
         self.room = " GA_DECL_SHARED_PARAM(ga_uint4, room)" if self.is_shared else ""
+        self.word = "_PACK" if form.pack > 1 else ""
         self.before = f" - {form.own} * lanes" if form.own else ""
 
     def begin(self) -> list[str]:
@@ -91,12 +92,12 @@ class Summed(Kept):
 
     def read_text(self, value: int, text: str) -> str:
         """The text that reads what `text` names of an input."""
-        return f"GA_READ_ONCE({text})" if self.passes(value) else text
+        return f"GA_READ{self.word}_ONCE({text})" if self.passes(value) else text
 
     def write_text(self, value: int, place: str, text: str) -> str:
         """The statement that stores an output's element or pack."""
         if self.passes(value):
-            return f"GA_WRITE_ONCE({place}, {text});"
+            return f"GA_WRITE{self.word}_ONCE({place}, {text});"
         return super().write_text(value, place, text)
 
     def passes(self, value: int) -> bool:

@@ -19,6 +19,9 @@
  * that a block's other elements are in. */
 #define GA_READ_ONCE(place) __ldcg(&(place))
 #define GA_WRITE_ONCE(place, value) __stcs(&(place), value)
+/* The same of a ga_uint, ga_uint2 or ga_uint4. */
+#define GA_READ_PACK_ONCE(place) GA_READ_ONCE(place)
+#define GA_WRITE_PACK_ONCE(place, value) GA_WRITE_ONCE(place, value)
 /* A value, in a register of the kind `letter`, of which the compiler then knows nothing:
  * it does not keep what it has computed of it, but computes that again. */
 #define GA_FORGET(letter, value) asm volatile("" : "+" letter(value))

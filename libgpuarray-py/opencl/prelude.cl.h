@@ -299,6 +299,50 @@ GA_INLINE ga_uint ga_shuffle(ga_uint value, int lane) {
 #define GA_HAS_SHUFFLES 1
 #endif
 
+/* A ga_uint, ga_uint2 or ga_uint4 that this launch reads, or writes, once. */
+#ifdef GA_HAS_PTX
+GA_INLINE ga_uint ga_read_once(GLOBAL_MEM const ga_uint *place) {
+  ga_uint a;
+  asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(a) : "l"(place) : "memory");
+  return a;
+}
+GA_INLINE ga_uint2 ga_read_once(GLOBAL_MEM const ga_uint2 *place) {
+  ga_uint a, b;
+  asm volatile("ld.global.cg.v2.u32 {%0, %1}, [%2];"
+               : "=r"(a), "=r"(b)
+               : "l"(place)
+               : "memory");
+  return (ga_uint2)(a, b);
+}
+GA_INLINE ga_uint4 ga_read_once(GLOBAL_MEM const ga_uint4 *place) {
+  ga_uint a, b, c, d;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+               : "l"(place)
+               : "memory");
+  return (ga_uint4)(a, b, c, d);
+}
+GA_INLINE void ga_write_once(GLOBAL_MEM ga_uint *place, ga_uint v) {
+  asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(place), "r"(v) : "memory");
+}
+GA_INLINE void ga_write_once(GLOBAL_MEM ga_uint2 *place, ga_uint2 v) {
+  const ga_uint a = v.x, b = v.y;
+  asm volatile("st.global.cs.v2.u32 [%0], {%1, %2};" ::"l"(place), "r"(a), "r"(b)
+               : "memory");
+}
+GA_INLINE void ga_write_once(GLOBAL_MEM ga_uint4 *place, ga_uint4 v) {
+  const ga_uint a = v.x, b = v.y, c = v.z, d = v.w;
+  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(place), "r"(a),
+               "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+#define GA_READ_PACK_ONCE(place) ga_read_once(&(place))
+#define GA_WRITE_PACK_ONCE(place, value) ga_write_once(&(place), value)
+#else
+#define GA_READ_PACK_ONCE(place) (place)
+#define GA_WRITE_PACK_ONCE(place, value) ((place) = (value))
+#endif
+
 /* Many x / s. */
 typedef ga_float ga_divisor;
 #define ga_divide_by(s) (s)
