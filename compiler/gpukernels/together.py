@@ -215,7 +215,7 @@ def job_of(
     """What is left to do for a part together with others, after what it does alone."""
     folded, rest = part.split(given)
     wholes = [*whole_arrays(part, given), *outs]
-    size, per, rows = outs[0].size, per_block(context), -1
+    size, per, rows = outs[0].size, per_block(part, threads, context), -1
     large = LARGE_CPU if context.is_cpu else LARGE
     is_small = all(x.flags.c_contiguous for x in wholes) and size < large
     totals: Array | None = None
@@ -236,9 +236,11 @@ def job_of(
     return Job(size if is_small else 0, per, folded, rows, totals, rest, outs)
 
 
-def per_block(context: Context) -> int:
-    """How many elements a block takes where none are totals."""
-    return PER_BLOCK_CPU if context.is_cpu else PER_BLOCK
+def per_block(part: Part, threads: int, context: Context) -> int:
+    """How many elements a block takes where it computes no totals."""
+    if context.is_cpu:
+        return PER_BLOCK_CPU
+    return PER_BLOCK if part.total is None else threads
 
 
 def product_columns(rows: int, columns: int, threads: int, context: Context) -> int:

@@ -86,7 +86,7 @@ def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list
         *writer.supports,
         *writer.folds.values(),
         f"{kernel} void {writer.name}({', '.join(writer.parameters)}) {{",
-        *(f"  {line}" for line in writer.shared.values()),
+        *(f"  {line}" for line in writer.block()),
         *(f"  {line}" for line in writer.body),
         "}",
     ]
@@ -98,7 +98,8 @@ class Writer:
 
     Of the part being written, ``before`` is computed once, ``mapped`` for each element
     ``q`` that a total is of, and ``each`` for each element ``p``. ``folds`` are device
-    functions, ``shared`` what the ``threads`` items of a block of a GPU have in common.
+    functions, ``shared`` what the ``threads`` items of a block of a GPU have in common,
+    ``walks`` what each of them folds, before ``trees`` fold what they have.
     """
 
     def __init__(self, name: str, is_cpu: bool, threads: int) -> None:
@@ -110,6 +111,8 @@ class Writer:
         self.supports: dict[str, None] = {}
         self.folds: dict[tuple[str, str], str] = {}
         self.shared: dict[str, str] = {}
+        self.walks: list[str] = []
+        self.trees: dict[str, list[str]] = {}
         self.body: list[str] = []
         self.number = 0
         self.before: list[str] = []
@@ -123,30 +126,67 @@ class Writer:
         for index, dtype in enumerate(part.scalar.output_dtypes):
             self.pointer(f"o{index}", dtype, Array)
         per = str(PER_BLOCK_CPU if self.is_cpu else PER_BLOCK)
+        begin = f"end{number - 1}" if number else "0"
+        mine = f"(ga_int)GID_0 >= {begin} && (ga_int)GID_0 < end{number}"
         fold: list[str] = []
         if part.total is not None:
+            outer, self.before = self.before, []
             folded, _ = part.split(sources)
             fold = self.total(part.total, tuple(folded))
+            if not self.is_cpu:
+                self.walks += self.walk(mine, begin, fold)
+                self.before, fold = [], []
+            self.before = [*outer, *self.before]
             self.number_of(f"rows{number}")
             self.number_of(per := f"per{number}")
         self.elements(part, element_sources(part, sources))
         self.number_of(f"n{number}")
         self.number_of(f"end{number}")
-        begin = f"end{number - 1}" if number else "0"
         self.body += [
-            f"if ((ga_int)GID_0 >= {begin} && (ga_int)GID_0 < end{number}) {{",
+            f"if ({mine}) {{",
             *(f"  {line}" for line in self.before),
             f"  const ga_int n = n{number}, from = ((ga_int)GID_0 - {begin}) * {per};",
             f"  const ga_int to = n - from < {per} ? n : from + {per};",
-            *(f"  {line}" for line in self.runs(fold)),
+            *(f"  {line}" for line in self.runs(fold, part.total is not None)),
             "}",
         ]
         self.number += 1
 
-    def runs(self, fold: list[str]) -> list[str]:
-        """The loops over a block's elements; ``fold`` computes their totals before."""
+    def walk(self, mine: str, begin: str, fold: list[str]) -> list[str]:
+        """What the items of a block of a GPU do for the totals of a part."""
+        number = self.number
+        return [
+            f"if ({mine} && rows{number} >= 0) {{",
+            *(f"  {line}" for line in self.before),
+            f"  const ga_int n = n{number}, group = (ga_int)GID_0 - {begin};",
+            f"  lanes = per{number};",
+            "  const ga_int column = group * lanes + item % lanes;",
+            *(f"  {line}" for line in fold),
+            "}",
+        ]
+
+    def block(self) -> list[str]:
+        """What comes before the parts: totals on a GPU, where a block folds one kind.
+
+        So what all parts do alike is there once, and is compiled once.
+        """
+        if not self.trees:
+            return []
+        return [
+            *self.shared.values(),
+            "const ga_int item = (ga_int)LID_0, items = (ga_int)LDIM_0;",
+            "ga_int lanes = 1, base = 0, kind = -1;",
+            *self.walks,
+            *(line for tree in self.trees.values() for line in tree),
+        ]
+
+    def runs(self, fold: list[str], is_total: bool) -> list[str]:
+        """The loops over a block's elements; ``fold`` computes their totals before.
+
+        Of those that have totals a block of a GPU has no more than items.
+        """
         elements = [
-            "#pragma unroll 4",
+            f"#pragma unroll {4 if self.is_cpu or not is_total else 1}",
             "for (ga_int p = first + (ga_int)LID_0; p < last; p += (ga_int)LDIM_0) {",
             *(f"  {line}" for line in self.each),
             "}",
@@ -247,7 +287,8 @@ class Writer:
 
     def fold_block(self, total: Total, loop: list[str], call: str) -> list[str]:
         """As many items as columns go side by side, the others take other rows."""
-        number, accumulator = self.number, work_dtype(np.dtype(total.acc_dtype))
+        accumulator = work_dtype(np.dtype(total.acc_dtype))
+        kind = list(self.folds).index((total.monoid, str(accumulator)))
         ctype = work_ctype(accumulator)
         nothing = identity_text(SCALARS[total.monoid], accumulator)
         shared = f"shared_{ctype}"
@@ -255,17 +296,21 @@ class Writer:
         tree = fold_shared(shared, call)
         if accumulator.kind != "c":
             tree = fold_warps(shared, nothing, call, tree)
-        return [
-            "ga_int base = 0;",
-            f"if (rows{number} >= 0) {{",
-            f"  const ga_int lanes = per{number}, items = (ga_int)LDIM_0;",
-            "  const ga_int item = (ga_int)LID_0, column = from + item % lanes;",
-            f"  {ctype} a = {nothing};",
-            "  if (column < n) {",
-            "    const ga_int step = items / lanes;",
-            *(f"    {line}" for line in loop),
-            "  }",
+        own = f"a{kind}"
+        self.shared[own] = f"{ctype} {own} = {nothing};"
+        self.trees[call] = [
+            f"if (kind == {kind}) {{",
+            f"  {ctype} a = {own};",
             *(f"  {line}" for line in tree),
+            "}",
+        ]
+        return [
+            f"kind = {kind};",
+            "if (column < n) {",
+            "  const ga_int step = items / lanes;",
+            f"  {ctype} a = {nothing};",
+            *(f"  {line}" for line in loop),
+            f"  {own} = a;",
             "}",
         ]
 
