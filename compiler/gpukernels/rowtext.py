@@ -79,7 +79,8 @@ class Form:
 class Writer:
     """Writes the kernel; it has state because statements name earlier values.
 
-    ``texts`` has for each value that is known in the text where it is read from.
+    ``texts`` has for each value that is known in the text where it is read from,
+    ``cached`` the values of elements that were read by an earlier walk.
     """
 
     block = BLOCK
@@ -107,6 +108,7 @@ class Writer:
         self.supports: dict[str, None] = {}
         self.texts: dict[int, Operand] = {}
         self.parameters: list[str] = []
+        self.cached: set[int] = set()
 
     def fold(self, value: int) -> Fold:
         """The fold that gives a value."""
@@ -354,7 +356,8 @@ class Writer:
         lines.append(f"  {index} stop = length - p > {RUN} * lanes ? p + {RUN} * lanes")
         lines.append("                             : length;")
         lines += [f"  {types[fold]} b{fold} = {nothing[fold]};" for fold in folds]
-        lines += ["#pragma unroll 4", "  for (; p < stop; p += lanes) {"]
+        operands = [self.fold(fold).operand for fold in folds]
+        lines += [self.unroll(operands), "  for (; p < stop; p += lanes) {"]
         lines += [f"    {line}" for line in self.added(folds)]
         lines.append("  }")
         lines += [f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds]
@@ -431,7 +434,25 @@ class Writer:
     def stores(self, body: list[str]) -> list[str]:
         """The elements' part of what is stored."""
         head = f"for ({self.index()} p = lane; p < length; p += lanes) {{"
-        return ["#pragma unroll 4", head, *(f"  {line}" for line in body), "}"]
+        unroll = self.unroll(self.program.wanted)
+        return [unroll, head, *(f"  {line}" for line in body), "}"]
+
+    def unroll(self, wanted: Iterable[int]) -> str:
+        """How many elements a walk to values has in flight.
+
+        They are fewer where an earlier walk has brought them to the caches: each copy
+        of the statements takes the compiler as long as the first.
+        """
+        made, _ = reached(self.program, wanted, ())
+        fresh = {value for value in made if self.is_read(value)} - self.cached
+        self.cached |= fresh
+        return f"#pragma unroll {4 if fresh else 2}"
+
+    def is_read(self, value: int) -> bool:
+        """Whether an element's value comes from an array."""
+        if value < self.count:
+            return value not in self.texts
+        return isinstance(self.program.steps[value - self.count], Taken)
 
     def tree(self, folds: Sequence[int]) -> list[str]:
         """What folds the accumulators of a row's items."""
