@@ -50,6 +50,8 @@ MOST_FOLDED_CPU = 1 << 16
 """The same on processors, whose strips of long rows are far apart."""
 STEPS = 8
 """Rows that an item of a GPU folds at most: it waits for each."""
+MOST_STEPS = 16
+"""The same where a block has one column, and would be a launch of its own."""
 SECTOR = 8
 """Columns that a block of a GPU reads at least, unless there are so many rows."""
 NARROW = 2
@@ -274,7 +276,7 @@ def columns_of(rows: int, columns: int, threads: int, context: Context) -> int:
         or (lanes > SECTOR and columns < lanes * context.processors)
     ):
         lanes //= 2
-    return lanes if rows * lanes <= STEPS * threads else 0
+    return lanes if rows * lanes <= MOST_STEPS * threads else 0
 
 
 def whole_arrays(part: Part | Total, given: Sequence[Any]) -> list[Any]:

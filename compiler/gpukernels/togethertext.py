@@ -174,7 +174,7 @@ class Writer:
             return []
         return [
             *self.shared.values(),
-            "const ga_int item = (ga_int)LID_0, items = (ga_int)LDIM_0;",
+            f"const ga_int item = (ga_int)LID_0, items = {self.threads};",
             "ga_int lanes = 1, base = 0, kind = -1;",
             *self.walks,
             *(line for tree in self.trees.values() for line in tree),

@@ -202,14 +202,16 @@ def test_what_is_left_to_the_library():
     assert columns(60, 500, card()) == 8
     assert columns(60, 10, card()) == 8
     assert columns(2048, 1, card()) == 1
-    assert columns(4096, 10, card()) == columns(100000, 1, card()) == 0
+    assert columns(4096, 10, card()) == columns(4096, 1, card()) == 1
+    assert columns(4097, 10, card()) == columns(100000, 1, card()) == 0
     assert columns(60, 500, card(is_cpu=True)) % 16 == 0
     assert columns(4096, 500, card(is_cpu=True)) == 0
     for rows in (0, 1, 2, 9, 60, 257, 1000, 8192):
         for count in (1, 2, 7, 32, 100, 3000):
             lanes = columns(rows, count, card(max_threads=200))
             assert lanes & (lanes - 1) == 0 and lanes <= 128
-            assert rows * lanes <= together.STEPS * 128
+            most = together.STEPS if lanes > 1 else together.MOST_STEPS
+            assert rows * lanes <= most * 128
 
 
 def test_totals_by_reference():
