@@ -22,6 +22,11 @@
 /* The same of a ga_uint, ga_uint2 or ga_uint4. */
 #define GA_READ_PACK_ONCE(place) GA_READ_ONCE(place)
 #define GA_WRITE_PACK_ONCE(place, value) GA_WRITE_ONCE(place, value)
+/* Of the product of two tiles, what the compiler makes the best code of: the copies of
+ * the loop over terms, and the places of 32 items in 4 rows of 8. */
+#define GA_TILE_TERMS _Pragma("unroll")
+#define GA_TILE_ROW(lane) ((lane) % 2 + (lane) / 16 * 2)
+#define GA_TILE_COLUMN(lane) ((lane) / 2 % 8)
 /* A value, in a register of the kind `letter`, of which the compiler then knows nothing:
  * it does not keep what it has computed of it, but computes that again. */
 #define GA_FORGET(letter, value) asm volatile("" : "+" letter(value))

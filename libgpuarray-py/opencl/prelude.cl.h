@@ -23,6 +23,9 @@
 #define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #define GA_READ_ONCE(place) (place)
 #define GA_WRITE_ONCE(place, value) ((place) = (value))
+#define GA_TILE_TERMS _Pragma("unroll 8")
+#define GA_TILE_ROW(lane) ((lane) / 8)
+#define GA_TILE_COLUMN(lane) ((lane) % 8)
 #ifdef GA_HAS_PTX
 #define GA_FORGET(letter, value) asm volatile("" : "+" letter(value))
 #else
