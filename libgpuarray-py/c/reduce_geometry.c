@@ -267,7 +267,7 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
   size_t items = smaller(threads / g->lanes, power_above(ga__ceil_div(reduced, 4)));
   while (g->lanes < enough && g->lanes * items < 128)
     g->lanes *= 2;
-  bool is_small = results * reduced < GPU_SPLIT * processors;
+  bool is_small = results * reduced < 2 * GPU_SPLIT * processors;
   while (is_small && g->lanes > 1 &&
          results / across * ga__ceil_div(across, g->lanes * width) < processors)
     g->lanes /= 2;
