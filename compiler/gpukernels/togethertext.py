@@ -111,6 +111,7 @@ class Writer:
         self.supports: dict[str, None] = {}
         self.folds: dict[tuple[str, str], str] = {}
         self.shared: dict[str, str] = {}
+        self.lanes: list[str] = []
         self.walks: list[str] = []
         self.trees: dict[str, list[str]] = {}
         self.body: list[str] = []
@@ -135,6 +136,7 @@ class Writer:
             fold = self.total(part.total, tuple(folded))
             if not self.is_cpu:
                 self.walks += self.walk(mine, begin, fold)
+                self.lanes.append(f"(ga_int)GID_0 < end{number} ? per{number} : ")
                 self.before, fold = [], []
             self.before = [*outer, *self.before]
             self.number_of(f"rows{number}")
@@ -159,8 +161,7 @@ class Writer:
             f"if ({mine} && rows{number} >= 0) {{",
             *(f"  {line}" for line in self.before),
             f"  const ga_int n = n{number}, group = (ga_int)GID_0 - {begin};",
-            f"  lanes = per{number};",
-            "  const ga_int column = group * lanes + item % lanes;",
+            "  const ga_int column = group * lanes + across;",
             *(f"  {line}" for line in fold),
             "}",
         ]
@@ -175,7 +176,11 @@ class Writer:
         return [
             *self.shared.values(),
             f"const ga_int item = (ga_int)LID_0, items = {self.threads};",
-            "ga_int lanes = 1, base = 0, kind = -1;",
+            f"const ga_int lanes = {''.join(self.lanes)}1;",
+            "const ga_int across = item & (lanes - 1);",
+            "const ga_int down = (ga_uint)item / (ga_uint)lanes;",
+            f"const ga_int step = {self.threads}u / (ga_uint)lanes;",
+            "ga_int base = 0, kind = -1;",
             *self.walks,
             *(line for tree in self.trees.values() for line in tree),
         ]
@@ -260,7 +265,7 @@ class Writer:
         """The loop of an item along its rows."""
         return [
             "#pragma unroll 4",
-            f"for (ga_int row = item / lanes; row < rows{self.number}; row += step) {{",
+            f"for (ga_int row = down; row < rows{self.number}; row += step) {{",
             "  const ga_int q = row * n + column;",
             *(f"  {line}" for line in lines),
             f"  a = {call}(a, {value});",
@@ -274,7 +279,7 @@ class Writer:
         """
         rows, steps = f"rows{self.number}", f"{AHEAD} * step"
         return [
-            f"for (ga_int next = item / lanes; next < {rows}; next += {steps}) {{",
+            f"for (ga_int next = down; next < {rows}; next += {steps}) {{",
             "#pragma unroll",
             f"  for (int j = 0; j < {AHEAD}; j++) {{",
             f"    const ga_int at = next + j * step, row = at < {rows} ? at : next;",
@@ -307,7 +312,6 @@ class Writer:
         return [
             f"kind = {kind};",
             "if (column < n) {",
-            "  const ga_int step = items / lanes;",
             f"  {ctype} a = {nothing};",
             *(f"  {line}" for line in loop),
             f"  {own} = a;",
@@ -433,6 +437,7 @@ def fold_shared(shared: str, call: str) -> list[str]:
     return [
         f"{shared}[item] = a;",
         "local_barrier();",
+        "#pragma unroll 1",
         "for (ga_int s = items / 2; s >= lanes; s /= 2) {",
         f"  if (item < s) {shared}[item] = {both};",
         "  local_barrier();",
@@ -450,12 +455,14 @@ def fold_warps(shared: str, nothing: str, call: str, tree: list[str]) -> list[st
         "#ifdef GA_HAS_SHUFFLES",
         f"if (lanes < {WARP} && items >= {WARP}) {{",
         f"  const ga_int warps = items / {WARP}, at = item % {WARP};",
+        "#pragma unroll 1",
         f"  for (ga_int s = {WARP // 2}; s >= lanes; s /= 2) {both}",
         f"  if (at < lanes) {shared}[item / {WARP} * lanes + at] = a;",
         "  local_barrier();",
         "  base = items;",
         f"  for (ga_int c = item / {WARP}; c < lanes; c += warps) {{",
         f"    a = at < warps ? {shared}[at * lanes + c] : {nothing};",
+        "#pragma unroll 1",
         f"    for (ga_int s = {WARP // 2}; s > 0; s /= 2) {both}",
         f"    if (at == 0) {shared}[base + c] = a;",
         "  }",
