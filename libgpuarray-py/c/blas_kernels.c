@@ -114,19 +114,22 @@ static void add_complex_words(ga_strbuf *out, int typecode) {
 static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                                 int typecode) {
   const bool is_small = kind == GA_GEMM_SMALL;
+  const bool has_room = ctx->info.local_memory >= 48 << 10;
   const unsigned int pack = typecode == GA_CDOUBLE                           ? 1
                             : typecode == GA_DOUBLE || typecode == GA_CFLOAT ? 2
                                                                              : 4;
   ga_blas_shape s = {.rows = 64,
                      .columns = 64,
-                     .depth = pack == 4 && is_small ? 16 : 8,
+                     .depth = pack == 4 && is_small    ? 16
+                              : pack == 1 && !has_room ? 4
+                                                       : 8,
                      .tall = 4,
                      .broad = 4,
                      .pack = pack};
   if (!is_small && pack == 4)
     s = (ga_blas_shape){.rows = 128,
                         .columns = 128,
-                        .depth = ctx->info.local_memory >= 48 << 10 ? 16 : 8,
+                        .depth = has_room ? 16 : 8,
                         .tall = 8,
                         .broad = 8,
                         .pack = pack};
@@ -231,13 +234,15 @@ static void add_gemm(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind ki
   ga__strbuf_addf(out,
                   "#define BL_BM %u\n#define BL_BN %u\n#define BL_BK %u\n"
                   "#define BL_TM %u\n#define BL_TN %u\n#define BL_BAND 8\n"
-                  "#define BL_A_MODE %d\n#define BL_B_MODE %d\n",
-                  s.rows, s.columns, s.depth, s.tall, s.broad, modes[0], modes[1]);
+                  "#define BL_A_MODE %d\n#define BL_B_MODE %d\n#define BL_INDEX %s\n",
+                  s.rows, s.columns, s.depth, s.tall, s.broad, modes[0], modes[1],
+                  modes[0] == 0 ? "ga_ssize" : "ga_int");
   ga__strbuf_add(out, ga__blas_gemm_gpu_words);
   ga__strbuf_add(out, ga__blas_gemm_gpu);
+  ga__strbuf_add(out, ga__blas_gemm_gpu_end);
   ga__strbuf_add(out, "#undef BL_BM\n#undef BL_BN\n#undef BL_BK\n#undef BL_TM\n"
                       "#undef BL_TN\n#undef BL_BAND\n#undef BL_A_MODE\n"
-                      "#undef BL_B_MODE\n");
+                      "#undef BL_B_MODE\n#undef BL_INDEX\n");
 }
 
 /* Kernels of which each sum can be for an expression instead of c. */

@@ -8,6 +8,7 @@
 extern const char ga__blas_common[], ga__blas_gemm_head[], ga__blas_gemv_head[];
 extern const char ga__blas_dot_parts[], ga__blas_dot_sum[];
 extern const char ga__blas_gemm_gpu_words[], ga__blas_gemm_gpu[];
+extern const char ga__blas_gemm_gpu_end[];
 extern const char ga__blas_rows_gpu[], ga__blas_columns_gpu[], ga__blas_columns_wide[];
 extern const char ga__blas_narrow[], ga__blas_narrow_fold[];
 extern const char ga__blas_alone[];

@@ -9,6 +9,7 @@
 #define LEAST_TERMS 64 /* of a part of a product */
 #define MOST_PARTS 64
 #define MOST_ELEMENTS ((size_t)1 << 24) /* of all parts */
+#define MOST_STRIDE ((ssize_t)1 << 23)  /* packed kinds count in 32 bits in a tile */
 
 /* ---- the kinds of tiles ---- */
 
@@ -17,10 +18,12 @@ bool ga__has_packs(const ga_factor *f, ssize_t other, size_t pack, size_t itemsi
   return f->offset % (pack * itemsize) == 0 && other % n == 0 && f->step % n == 0;
 }
 
-/* Whether packs along an axis of this length and stride tile it. */
+/* Whether packs along an axis of this length and stride tile it, where the other axis
+ * has the stride `other`. */
 static bool is_tiled(const ga_factor *f, ssize_t stride, size_t length, ssize_t other,
                      size_t pack, size_t itemsize) {
-  return stride == 1 && length % pack == 0 && ga__has_packs(f, other, pack, itemsize);
+  return stride == 1 && length % pack == 0 && ga__magnitude(other) <= MOST_STRIDE &&
+         ga__has_packs(f, other, pack, itemsize);
 }
 
 static size_t pack_of(const ga_product *p) {
