@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,25 +129,28 @@ def function(
         contexts=used.contexts,
         settings=config.current(),
     )
-    finished, made = finish(task, chosen, stats, times)
-    interface = Interface(
-        inputs=tuple(given),
-        shared=tuple(shared),
-        updated=tuple(updated),
-        carried=tuple(carried),
-        to_host=finished.to_host[:count],
-        form=wanted.form,
-        allow_downcast=allow_input_downcast,
-    )
-    plan = finished.plan
-    source = task.source if chosen.needs_source else None
-    maker = Maker(made, chosen, source, used.home)
-    if stats is None:
-        return Function(interface, maker, plan, context, made_by)
-    function = ProfiledFunction(interface, maker, plan, context, made_by, profile=stats)
-    times.lap("loading")
-    stats.compile.add(times)
-    return function
+    with uncollected():
+        finished, made = finish(task, chosen, stats, times)
+        interface = Interface(
+            inputs=tuple(given),
+            shared=tuple(shared),
+            updated=tuple(updated),
+            carried=tuple(carried),
+            to_host=finished.to_host[:count],
+            form=wanted.form,
+            allow_downcast=allow_input_downcast,
+        )
+        plan = finished.plan
+        source = task.source if chosen.needs_source else None
+        maker = Maker(made, chosen, source, used.home)
+        if stats is None:
+            return Function(interface, maker, plan, context, made_by)
+        function = ProfiledFunction(
+            interface, maker, plan, context, made_by, profile=stats
+        )
+        times.lap("loading")
+        stats.compile.add(times)
+        return function
 
 
 def finish(
@@ -172,6 +177,22 @@ def finish(
     if key is not None:
         keep(key, finished)
     return finished, lambda: placed
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no cycles of garbage in the block.
+
+    What compiling makes lives until its end, and a search goes through all that the
+    program has imported.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _check_again(variables: Sequence[Variable], values: Sequence[Variable]) -> None:

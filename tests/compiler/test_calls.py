@@ -300,3 +300,14 @@ def test_a_function_goes_with_its_last_reference():
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_compiling_leaves_the_search_for_garbage_as_it_was():
+    x = T.fvector("x")
+    try:
+        for set_search, is_on in ((gc.disable, False), (gc.enable, True)):
+            set_search()
+            theano.function([x], x + 1)
+            assert gc.isenabled() == is_on
+    finally:
+        gc.enable()
