@@ -130,7 +130,7 @@ def function(
         settings=config.current(),
     )
     with uncollected():
-        finished, made = finish(task, chosen, stats, times)
+        finished, made, key = finish(task, chosen, stats, times)
         interface = Interface(
             inputs=tuple(given),
             shared=tuple(shared),
@@ -144,7 +144,10 @@ def function(
         source = task.source if chosen.needs_source else None
         maker = Maker(made, chosen, source, used.home)
         if stats is None:
-            return Function(interface, maker, plan, context, made_by)
+            function = Function(interface, maker, plan, context, made_by)
+            if key is not None:
+                keep(key, finished)  # while its kernels are compiled
+            return function
         function = ProfiledFunction(
             interface, maker, plan, context, made_by, profile=stats
         )
@@ -155,8 +158,8 @@ def function(
 
 def finish(
     task: Task, mode: Mode, stats: Any, times: CompileTimes
-) -> tuple[Finished, Callable[[], Placed]]:
-    """The plan, from disk if it is kept there, and what gives its graph.
+) -> tuple[Finished, Callable[[], Placed], str | None]:
+    """The plan, from disk if it is kept there, what gives its graph, a key to keep it.
 
     Modes that look at each step and profiles have use for the graph, so for them all
     passes run.
@@ -164,7 +167,7 @@ def finish(
     key = key_of(task) if stats is None and type(mode) is Mode else None
     found = None if key is None else find(key)
     if found is not None:
-        return found, task.placed
+        return found, task.placed, None
     placed = task.placed(times)
     lowered = task.lowered(placed)
     tell_of_host_steps(lowered)
@@ -174,9 +177,7 @@ def finish(
         tuple(isinstance(v.type, TensorType) for v in outputs),
     )
     times.lap("lowering")
-    if key is not None:
-        keep(key, finished)
-    return finished, lambda: placed
+    return finished, lambda: placed, key
 
 
 @contextmanager
