@@ -65,6 +65,14 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
     return tuple(sorted(found - {-1}))
 
 
+def is_whole(plan: p.Plan) -> bool:
+    """Whether all of the plan is one part, on its own context."""
+    return not any(
+        pauses(step) or (step.place is not None and not _is_anywhere(step))
+        for step in plan.steps
+    )
+
+
 def stages(plan: p.Plan) -> list[Stage]:
     """The plan in the order in which it runs."""
     runs = list(_runs(plan.steps))

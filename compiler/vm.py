@@ -16,7 +16,14 @@ from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.encoder import Encoder, Recorder, call, encode
 from gpuarray.compiler.gpukernels.calls import FAILURES
 from gpuarray.compiler.ops.own import own_within
-from gpuarray.compiler.parts import Part, Stage, endangered, single, stages
+from gpuarray.compiler.parts import (
+    Part,
+    Stage,
+    endangered,
+    is_whole,
+    single,
+    stages,
+)
 from gpuarray.compiler.shared import Container
 from gpuarray.context import Context
 from gpuarray.creation import asarray
@@ -267,13 +274,12 @@ class Executable:
         self.context = context
         self.explain = explain
         self.contexts = contexts_of(plan, context)
-        self._stages = stages(plan)
-        # A plan without pauses is one part, and nothing needs to be done around it.
-        works = [stage.work for stage in self._stages]
-        is_whole = all(isinstance(w, Part) and w.place is None for w in works)
+        # Of a plan without pauses nothing needs to be done around its one part.
+        whole = is_whole(plan)
+        self._stages = [] if whole else stages(plan)
         plans = (
             [(plan, None, 0)]
-            if is_whole
+            if whole
             else [
                 (stage.work.plan, stage.work.place, first)
                 for stage, first in self._with_places()
@@ -284,16 +290,17 @@ class Executable:
             Native(each, self.contexts[place], explain, n) for each, place, n in plans
         ]
         self.run: Callable[[Sequence[Any]], list[Array]] = (
-            self._natives[0].run if is_whole else self._run_stages
+            self._natives[0].run if whole else self._run_stages
         )
         """Runs the plan on its inputs, as `Native.run`; it waits where it must read."""
-        self.whole = self._natives[0] if is_whole else None
+        self.whole = self._natives[0] if whole else None
         """What runs the whole plan in one go; None where it pauses."""
-        self._constants = {
-            number: asarray(data, context=context) for number, data in plan.constants
-        }
-        self.absent = Absent(plan, self.contexts)
-        self._endangered = endangered(plan)
+        if not whole:
+            self._constants = {
+                n: asarray(c, context=context) for n, c in plan.constants
+            }
+            self.absent = Absent(plan, self.contexts)
+            self._endangered = endangered(plan)
 
     def _with_places(self) -> Iterator[tuple[Stage, int]]:
         """The stages, each with how many steps of the plan come before it."""
