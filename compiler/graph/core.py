@@ -79,9 +79,9 @@ def user_line() -> Trace | None:
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module != "gpuarray" and not module.startswith("gpuarray."):
+        if not module.startswith("gpuarray.") and module != "gpuarray":
             line = _line(frame)
-            if config.exception_verbosity == "high":
+            if config.current().exception_verbosity == "high":
                 line = line._replace(outer=tuple(_callers(frame)))
             return line
         frame = frame.f_back  # type: ignore[assignment]
@@ -420,7 +420,7 @@ class Op:
                 f"{self}: make_node gave {node!r}, expected Apply(self, inputs, "
                 "outputs)"
             )
-        if config.compute_test_value != "off":
+        if config.current().compute_test_value != "off":
             for compute in self._test_values:
                 compute(node)
         return node.outputs[0] if len(node.outputs) == 1 else node.outputs

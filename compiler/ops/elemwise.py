@@ -184,7 +184,7 @@ def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
         raise GraphTypeError(
             f"{row.name}: not offered for {' and '.join(inputs)}; cast an operand first"
         ) from error
-    return (*(each.name for each in loop.operands), loop.result.name)
+    return tuple(map(_name, (*loop.operands, loop.result)))
 
 
 def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:

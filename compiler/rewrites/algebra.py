@@ -50,11 +50,9 @@ def drop_identity(node: Apply) -> Variable | None:
         return None
     left, right = node.inputs
     out = node.outputs[0].type
-    if right.type != out and left.type != out:
-        return None
-    if left.type == out and is_constant(right, row.identity):
+    if is_constant(right, row.identity) and left.type == out:
         return left
-    if row.commutes and right.type == out and is_constant(left, row.identity):
+    if row.commutes and is_constant(left, row.identity) and right.type == out:
         return right
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
@@ -31,8 +31,7 @@ _DEEPEST = 8
 Inside = Callable[[Variable, float], "list[Term]"]
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """``scale * a`` where there is no ``b``, else ``scale * op(a).op(b)``."""
 
     scale: float

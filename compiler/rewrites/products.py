@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from gpuarray.compiler.graph.core import Variable
@@ -25,8 +25,7 @@ _POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 _LONGEST = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """``number * above[0] * ... / below[0] / ...``."""
 
     number: float
@@ -135,7 +134,7 @@ def cancel_factors(product: Product) -> Product:
             del above[found]
     if len(below) == len(product.below):
         return product
-    return replace(product, above=tuple(above), below=tuple(below))
+    return product._replace(above=tuple(above), below=tuple(below))
 
 
 def _find(factor: Variable, among: Sequence[Variable]) -> int | None:
@@ -171,7 +170,7 @@ def _terms(variable: Variable, sign: float) -> list[Product]:
     if inner is not None:
         return _terms(inner, -sign)
     found = product_of(variable) or Product(1.0, (variable,), ())
-    return [replace(found, number=sign * found.number)]
+    return [found._replace(number=sign * found.number)]
 
 
 def _sum(terms: Sequence[Product], like: Variable) -> Variable:
@@ -182,7 +181,7 @@ def _sum(terms: Sequence[Product], like: Variable) -> Variable:
             total = rebuild(term, like)
         elif term.number < 0:
             total = call(
-                "sub", total, rebuild(replace(term, number=-term.number), like)
+                "sub", total, rebuild(term._replace(number=-term.number), like)
             )
         else:
             total = call("add", total, rebuild(term, like))

@@ -75,6 +75,7 @@ TYPES = tuple(
 DTYPES = tuple(row.dtype for row in TYPES)
 OF_TYPECODE = {row.typecode: row.dtype for row in TYPES}
 _ROW_OF_DTYPE = {row.dtype: row for row in TYPES}
+_OF_NAME = {row.dtype.name: row.dtype for row in TYPES}
 _BFLOAT16 = OF_TYPECODE.get(17, np.dtype("V2"))  # else of no array
 _HALF, _FLOAT = np.dtype(np.float16), np.dtype(np.float32)
 _WORK = {_HALF: _FLOAT, _BFLOAT16: _FLOAT}
@@ -101,8 +102,11 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
     >>> as_dtype("f4")
     dtype('float32')
     """
-    if isinstance(dtype, str) and dtype == "bfloat16":
-        dtype = bfloat16()
+    if isinstance(dtype, str):
+        if dtype in _OF_NAME:
+            return _OF_NAME[dtype]
+        if dtype == "bfloat16":
+            dtype = bfloat16()
     try:
         found = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
     except TypeError as error:
