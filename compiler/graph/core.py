@@ -371,7 +371,7 @@ class Op:
     def properties(self) -> tuple[Any, ...] | None:
         """The values of ``__props__``, or None for an op that does not list them."""
         names = getattr(self, "__props__", None)
-        return None if names is None else tuple(getattr(self, name) for name in names)
+        return None if names is None else tuple([getattr(self, name) for name in names])
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -403,7 +403,10 @@ class Op:
 
     def make_node(self, *inputs: Any) -> Apply:
         """A node that applies the op; what is no variable becomes a constant."""
-        variables = [as_variable(value, str(self)) for value in inputs]
+        variables = [
+            value if isinstance(value, Variable) else as_variable(value, str(self))
+            for value in inputs
+        ]
         types = self.infer(*(variable.type for variable in variables))
         several = types if isinstance(types, Sequence) else [types]
         return Apply(self, variables, [each() for each in several])

@@ -72,9 +72,14 @@ def toposort(
         stack = [output.owner]
         while stack:
             node = stack[-1]
-            if is_done(node):
+            is_met = is_done(node)
+            if is_met is not None:
                 stack.pop()
+                if not is_met:
+                    done[node] = True
+                    order.append(node)
                 continue
+            done[node] = False
             waiting = [
                 owner
                 for variable in node.inputs
@@ -84,17 +89,12 @@ def toposort(
             ]
             if extra and node in extra:
                 waiting += [before for before in extra[node] if not is_done(before)]
-            if not waiting:
-                done[node] = True
-                order.append(node)
-                stack.pop()
-                continue
-            if node in done:
+            if not done.keys().isdisjoint(waiting):
+                open_one = next(each for each in waiting if each in done)
                 raise InconsistencyError(
-                    f"toposort: {node.op} needs its own result, by way of "
-                    f"{waiting[0].op}; the graph has a cycle"
+                    f"toposort: {open_one.op} needs its own result, by way of "
+                    f"{node.op}; the graph has a cycle"
                 )
-            done[node] = False
             waiting.reverse()
             stack += waiting
     return order

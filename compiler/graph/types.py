@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -164,17 +165,17 @@ class ArrayType(Type):
             pattern = tuple(bool(flag) for flag in pattern)
             object.__setattr__(self, "broadcastable", pattern)
 
-    def _check_shape(self, given: str, shape: tuple[int, ...]) -> None:
+    def _check_shape(self, given: Callable[[], str], shape: tuple[int, ...]) -> None:
         if len(shape) != self.ndim:
             raise GraphTypeError(
-                f"{given} has {len(shape)} axes, expected {self.ndim}: {self}"
+                f"{given()} has {len(shape)} axes, expected {self.ndim}: {self}"
             )
         for axis, (length, flag) in enumerate(
             zip(shape, self.broadcastable, strict=True)
         ):
             if flag and length != 1:
                 raise GraphTypeError(
-                    f"{given} has length {length} on axis {axis}, expected 1: {self} "
+                    f"{given()} has length {length} on axis {axis}, expected 1: {self} "
                     "broadcasts this axis"
                 )
 
@@ -238,12 +239,13 @@ class TensorType(ArrayType):
                 f"given a {type(value).__name__} that is no array ({error}), expected "
                 f"{self}"
             ) from None
-        given = f"an array of {array.dtype}, shape {array.shape},"
         if kind_of(array.dtype) not in "biufc":
             raise GraphTypeError(
                 f"given {type(value).__name__} of dtype {array.dtype}, expected {self}"
             )
-        self._check_shape(given, array.shape)
+        self._check_shape(
+            lambda: f"an array of {array.dtype}, shape {array.shape},", array.shape
+        )
         wanted = self.numpy_dtype
         if array.dtype == wanted:
             return array if array.dtype.isnative else array.astype(wanted)
@@ -321,7 +323,7 @@ class GpuArrayType(ArrayType):
         """``value``: a device array as it is if it fits, else a checked host array."""
         if not hasattr(value, "context"):
             return self.host.filter(value, allow_downcast)
-        self._check_shape(f"an array of {value.dtype}", tuple(value.shape))
+        self._check_shape(lambda: f"an array of {value.dtype}", tuple(value.shape))
         if value.dtype != self.numpy_dtype:
             raise GraphTypeError(
                 f"given an array of dtype {value.dtype}, expected {self}; convert it "

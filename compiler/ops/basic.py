@@ -19,7 +19,10 @@ def as_tensor_variable(value: Any, name: str | None = None) -> Variable:
     A variable stays as it is, one on a context is read from it; a number or an array
     becomes a constant; a list with a variable among its elements is stacked.
     """
-    if isinstance(value, (list, tuple)) and holds_variable(value):
+    if name is None and isinstance(value, Variable):
+        if isinstance(value.type, TensorType):
+            return value
+    elif isinstance(value, (list, tuple)) and holds_variable(value):
         from gpuarray.compiler.ops.joining import stacklists  # which builds on this
 
         return stacklists(value)

@@ -267,14 +267,14 @@ class Elemwise(Op):
             raise GraphTypeError(
                 f"{self}: given {len(variables)} operands, expected {self.scalar.arity}"
             )
-        ndim = max((each.type.ndim for each in variables), default=0)
-        aligned = [shape_padleft(each, ndim - each.type.ndim) for each in variables]
-        pattern = tuple(
-            all(flags)
-            for flags in zip(
-                *(each.type.broadcastable for each in aligned), strict=True
-            )
-        )
+        ranks = [each.type.ndim for each in variables]
+        ndim = max(ranks, default=0)
+        aligned = [
+            each if rank == ndim else shape_padleft(each, ndim - rank)
+            for each, rank in zip(variables, ranks, strict=True)
+        ]
+        patterns = [each.type.broadcastable for each in aligned]
+        pattern = tuple(map(all, zip(*patterns, strict=True)))
         dtypes = self.output_dtypes([each.type.dtype for each in aligned])
         self._check_inplace(aligned, pattern, dtypes)
         return Apply(self, aligned, [TensorType(dtype, pattern)() for dtype in dtypes])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import NamedTuple
 
-import numpy as np
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet import Softmax
 from gpuarray.compiler.rewrites.patterns import (
@@ -39,13 +39,13 @@ def product_of(variable: Variable) -> Product | None:
         return None
     found = _factors(variable, variable.type.dtype)
     short = len(found.above) + len(found.below) <= _LONGEST
-    return found if short and np.isfinite(found.number) and found.number != 0 else None
+    return found if short and isfinite(found.number) and found.number != 0 else None
 
 
 def _factors(variable: Variable, dtype: str) -> Product:
     if variable.type.dtype == dtype:
         value = constant_of(variable)
-        if value is not None and np.isfinite(value) and value != 0:
+        if value is not None and isfinite(value) and value != 0:
             return Product(float(value), (), ())
         args = match(variable, "mul")
         if args is not None:
