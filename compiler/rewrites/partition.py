@@ -230,12 +230,10 @@ class Partition:
         steps = sum(self.steps[group] for group in groups)
         if steps > _MOST_STEPS:
             return False
-        variables = {
-            v
-            for group in groups
-            for v in self.sides[group]
-            if not isinstance(v, Constant)
-        }
+        sides = [self.sides[group] for group in groups]
+        if sum(map(len, sides)) <= _MOST_OPERANDS:
+            return True
+        variables = {v for side in sides for v in side if not isinstance(v, Constant)}
         return len(variables) <= _MOST_OPERANDS
 
 

@@ -229,7 +229,7 @@ def work_ctype(dtype: Any) -> str:
     >>> work_ctype("float16")
     'ga_float'
     """
-    return dtype_to_ctype(work_dtype(dtype))
+    return _ROW_OF_DTYPE[work_dtype(dtype)].c_name
 
 
 # ---- libgpuarray 0.7's names ----
