@@ -21,6 +21,7 @@ typedef struct ga_device_info {
   char name[256];      /* the vendor's name for it */
   char bin_id[256];    /* what compiled code depends on: architecture, compiler and its
                           version */
+  char arch[16];       /* "sm_90": what code compiled elsewhere must be for, or "" */
   char unique_id[16];  /* PCI bus id, or "" */
   size_t total_memory; /* bytes */
   size_t max_alloc;    /* bytes of the largest buffer */
@@ -297,6 +298,11 @@ typedef struct ga_backend {
   /* Compiles complete source (prelude included). GA_COMPILE_ERROR leaves the vendor's
    * log in `log`. */
   int (*compile)(void **program, void *device, const char *source, ga_strbuf *log);
+  /* (optional) The same without a device, for an architecture such as info.arch has;
+   * *bytes, made with ga__alloc, is what `load` takes. GA_VALUE_ERROR for what is no
+   * architecture, GA_DEVSUP_ERROR for one that the compiler does not know. */
+  int (*compile_for)(const char *source, const char *arch, void **bytes, size_t *size,
+                     ga_strbuf *log);
   /* The compiled bytes, made with ga__alloc; the caller frees them. */
   int (*binary)(void **bytes, size_t *size, void *device, void *program);
   /* A program from such bytes; GA_COMPILE_ERROR if the vendor refuses them. */

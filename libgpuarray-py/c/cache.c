@@ -59,6 +59,11 @@ char *ga__cache_folder(void) {
   return folder.failed ? (ga__strbuf_clear(&folder), NULL) : folder.text;
 }
 
+void ga__cache_key(ga_strbuf *out, const char *backend, const char *made_for) {
+  ga__strbuf_addf(out, "gpuarray %d\n%s\n%s\n", GPUARRAY_ABI_VERSION, backend,
+                  made_for);
+}
+
 /* Whether the folder exists, is ours, and nobody else may write to it. */
 static bool is_private(const char *folder) {
   struct stat is;
@@ -126,15 +131,18 @@ static bool write_all(int file, const void *bytes, size_t size) {
   return true;
 }
 
-/* The whole of a file of ours; NULL with *answer set where there is none. */
-static char *read_file(size_t *size, enum ga_cache_answer *answer, const char *path) {
+/* The whole of a file, of ours unless it is shared; NULL with *answer set where there
+ * is none. */
+static char *read_file(size_t *size, enum ga_cache_answer *answer, const char *path,
+                       bool is_shared) {
   *answer = GA_CACHE_MISS;
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0)
     return NULL;
   struct stat is;
   char *text = NULL;
-  if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid()) {
+  if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) &&
+      (is_shared || is.st_uid == geteuid())) {
     *size = (size_t)is.st_size;
     text = ga__alloc(*size, 1);
     if (text && !read_all(file, text, *size)) {
@@ -143,7 +151,7 @@ static char *read_file(size_t *size, enum ga_cache_answer *answer, const char *p
       *answer = GA_CACHE_DAMAGED;
     }
   }
-  if (text)
+  if (text && !is_shared)
     futimens(file, NULL); /* the entry was of use: it is young again */
   close(file);
   return text;
@@ -175,15 +183,16 @@ static bool is_whole(whole *s, size_t size, ga_hash key_hash) {
 }
 
 /* Reads and checks the entry of a hash; on a hit the caller owns s->text. */
-static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key_hash) {
+static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key_hash,
+                                       bool is_shared) {
   enum ga_cache_answer answer = GA_CACHE_MISS;
-  if (folder == NULL || !is_private(folder))
+  if (folder == NULL || (!is_shared && !is_private(folder)))
     return GA_CACHE_MISS;
   char *path = entry_path(folder, key_hash);
   if (path == NULL)
     return GA_CACHE_MISS;
   size_t size = 0;
-  s->text = read_file(&size, &answer, path);
+  s->text = read_file(&size, &answer, path, is_shared);
   ga__free(path);
   if (s->text == NULL)
     return answer;
@@ -200,11 +209,12 @@ static void take_bytes(void **bytes, size_t *size, whole *s) {
   *size = s->head.size;
 }
 
-enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
-                                    const char *key, size_t key_size) {
+static enum ga_cache_answer read_keyed(void **bytes, size_t *size, const char *folder,
+                                       const char *key, size_t key_size,
+                                       bool is_shared) {
   whole s;
   enum ga_cache_answer answer =
-      read_entry(&s, folder, ga__hash(key, key_size, (ga_hash){0, 0}));
+      read_entry(&s, folder, ga__hash(key, key_size, (ga_hash){0, 0}), is_shared);
   if (answer != GA_CACHE_HIT)
     return answer;
   if (s.head.key_size != key_size || memcmp(stored_key(&s), key, key_size) != 0) {
@@ -215,11 +225,22 @@ enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *fold
   return GA_CACHE_HIT;
 }
 
+enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
+                                    const char *key, size_t key_size) {
+  return read_keyed(bytes, size, folder, key, key_size, false);
+}
+
+enum ga_cache_answer ga__cache_read_shared(void **bytes, size_t *size,
+                                           const char *folder, const char *key,
+                                           size_t key_size) {
+  return read_keyed(bytes, size, folder, key, key_size, true);
+}
+
 enum ga_cache_answer ga__cache_read_hashed(void **bytes, size_t *size, char **key,
                                            size_t *key_size, const char *folder,
                                            ga_hash key_hash) {
   whole s;
-  enum ga_cache_answer answer = read_entry(&s, folder, key_hash);
+  enum ga_cache_answer answer = read_entry(&s, folder, key_hash, false);
   if (answer != GA_CACHE_HIT)
     return answer;
   *key = ga__alloc(s.head.key_size + 1, 1);

@@ -18,11 +18,20 @@ enum ga_cache_answer { GA_CACHE_MISS, GA_CACHE_HIT, GA_CACHE_DAMAGED };
  * variable, a size of 0, no home). */
 char *ga__cache_folder(void);
 
+/* Adds what a key begins with: the library, the backend, and what code is compiled for
+ * (architecture, and the compiler where that is known). The source comes next. */
+void ga__cache_key(ga_strbuf *out, const char *backend, const char *made_for);
+
 /* `key` is the full text (source, options, architecture, compiler); `folder` NULL is a
  * cache turned off. On a hit *bytes is made with ga__alloc and owned by the caller.
  * Never fails: what cannot be read is a miss. */
 enum ga_cache_answer ga__cache_read(void **bytes, size_t *size, const char *folder,
                                     const char *key, size_t key_size);
+/* The same of a folder that came with the library: anybody's is read, for whoever can
+ * write there can change the library too, and nothing in it is touched. */
+enum ga_cache_answer ga__cache_read_shared(void **bytes, size_t *size,
+                                           const char *folder, const char *key,
+                                           size_t key_size);
 /* The same for the hash of a key; *key, made with ga__alloc too, is what it is of. */
 enum ga_cache_answer ga__cache_read_hashed(void **bytes, size_t *size, char **key,
                                            size_t *key_size, const char *folder,

@@ -11,6 +11,7 @@
 
 #include "c/cache.h"
 #include "c/complex.h"
+#include "c/shipped.h"
 
 #define N_BUCKETS 256
 
@@ -24,8 +25,7 @@ enum { STORED_PROGRAM = 'P', STORED_HASH = 'H' }; /* a file's first byte */
 /* ---- keys ---- */
 
 void ga__key_begin(ga_key *k, const gpucontext *ctx) {
-  ga__strbuf_addf(&k->text, "gpuarray %d\n%s\n%s\n", GPUARRAY_ABI_VERSION,
-                  ctx->backend->name, ctx->info.bin_id);
+  ga__cache_key(&k->text, ctx->backend->name, ctx->info.bin_id);
   k->source_at = k->text.length;
   ga__strbuf_add(&k->text, ctx->backend->prelude);
   k->math = ctx->info.is_cpu ? ctx->backend->math : NULL;
@@ -261,6 +261,20 @@ static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t siz
   return p;
 }
 
+/* A program that came with the library, or NULL. */
+static ga_program *shipped_program(gpucontext *ctx, const ga_key *k) {
+  size_t size;
+  if (ctx->info.arch[0] == '\0')
+    return NULL;
+  void *bytes = ga__shipped_program(&size, ctx->backend->name, ctx->info.arch,
+                                    k->text.text + k->source_at);
+  if (bytes == NULL)
+    return NULL;
+  ga_program *p = load_program(ctx, k->text.text, k->text.length, bytes, size);
+  ga__free(bytes);
+  return p;
+}
+
 ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
   void *stored = NULL;
   size_t size = 0;
@@ -275,7 +289,7 @@ ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
             ? load_program(ctx, k->text.text, k->text.length, stored, size)
             : hashed_program(ctx, stored, size);
   ga__free(stored);
-  return p;
+  return p ? p : shipped_program(ctx, k);
 }
 
 void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {

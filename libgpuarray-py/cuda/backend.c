@@ -37,6 +37,7 @@ const ga_backend ga__cuda_backend = {
     .host_free = ga__cuda_host_free,
 
     .compile = ga__cuda_compile,
+    .compile_for = ga__cuda_compile_for,
     .binary = ga__cuda_binary,
     .load = ga__cuda_load,
     .unload = ga__cuda_unload,

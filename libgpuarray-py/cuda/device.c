@@ -117,7 +117,8 @@ static int describe(ga_device_info *out, CUdevice device) {
   GA_TRY(capability(&sm, device));
   info.has_half = sm >= 53;
   GA_TRY(ga__cuda_nvrtc_id(compiler, sizeof compiler));
-  snprintf(info.bin_id, sizeof info.bin_id, "sm_%d %s", sm, compiler);
+  snprintf(info.arch, sizeof info.arch, "sm_%d", sm);
+  snprintf(info.bin_id, sizeof info.bin_id, "%s %s", info.arch, compiler);
   *out = info;
   return GA_NO_ERROR;
 }

@@ -413,8 +413,10 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr memory) {
 static CUresult check_image(const char *image) {
   int architecture;
   if (sscanf(image, "\177ELF sm_%d", &architecture) == 1)
-    return architecture == mock_state.capability ? CUDA_SUCCESS
-                                                 : CUDA_ERROR_NO_BINARY_FOR_GPU;
+    return architecture / 10 == mock_state.capability / 10 &&
+                   architecture <= mock_state.capability
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (sscanf(image, "// compute_%d", &architecture) == 1)
     return architecture <= mock_state.capability ? CUDA_SUCCESS
                                                  : CUDA_ERROR_INVALID_PTX;

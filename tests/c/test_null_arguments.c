@@ -74,6 +74,7 @@ static void test_contexts(void) {
   REFUSES(gpucontext_dlpack_device(P(ctx), P(&device)));
   REFUSES(gpucontext_dlpack_stream(P(ctx), P(&stream)));
   REFUSES(gpuarray_cuda_compile(P(""), P("sm_90"), NULL));
+  REFUSES(gpuarray_keep_products(P("cuda"), P("sm_90"), P("/proc/none"), P(&count)));
 }
 
 static void test_buffers(void) {

@@ -90,6 +90,18 @@ int GpuArray_gemm_bias(cb_transpose transA, cb_transpose transB, GpuArray *A,
  * tensor cores: 0 at first. For what is queued from now on, from all threads; a plan
  * keeps what held when it was bound. Devices without tf32 ignore it. */
 int gpucontext_set_tf32(gpucontext *ctx, int on);
+
+/* Compiles the library's own kernels of products of float for an architecture ("sm_90"
+ * of the backend "cuda"), on a machine that may lack such a device, into a folder of
+ * that name in `folder`; both are made if need be. It waits for that: 20 s of a
+ * processor. A library takes kernels from "gpuarray-kernels" beside it, or from what
+ * GPUARRAY_SHIPPED_KERNELS names, in place of compiling them, if they are of its own
+ * sources; those for "sm_80" serve "sm_86", too. *n is how many there are.
+ * GA_UNSUPPORTED_ERROR: the backend compiles for devices that are there alone;
+ * GA_DEVSUP_ERROR: its compiler does not know the architecture; GA_LOAD_ERROR: there is
+ * no compiler; GA_SYS_ERROR: the folder cannot be written to. */
+int gpuarray_keep_products(const char *backend, const char *arch, const char *folder,
+                           unsigned int *n);
 /* cdef: end */
 
 #define GpuArray_hdot GpuArray_rdot

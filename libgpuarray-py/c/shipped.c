@@ -1,0 +1,94 @@
+/* Programs that came with the library. */
+#define _GNU_SOURCE
+#include "c/shipped.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "c/cache.h"
+
+#define FOLDER "gpuarray-kernels"
+
+char *ga__shipped_folder(void) {
+  const char *chosen = getenv("GPUARRAY_SHIPPED_KERNELS");
+  ga_strbuf path = {0};
+  struct stat is;
+  Dl_info library;
+  if (chosen) {
+    ga__strbuf_add(&path, chosen);
+  } else if (dladdr(FOLDER, &library) && library.dli_fname) {
+    const char *slash = strrchr(library.dli_fname, '/');
+    if (slash)
+      ga__strbuf_addn(&path, library.dli_fname,
+                      (size_t)(slash - library.dli_fname) + 1);
+    ga__strbuf_add(&path, FOLDER);
+  }
+  if (path.failed || path.text == NULL || stat(path.text, &is) != 0 ||
+      !S_ISDIR(is.st_mode)) {
+    ga__strbuf_clear(&path);
+    return NULL;
+  }
+  return path.text;
+}
+
+/* Where an entry is, and what it is named by. */
+typedef struct place {
+  ga_strbuf folder, key;
+} place;
+
+/* False without memory; to be closed in every case. */
+static bool open_place(place *out, const char *folder, const char *backend,
+                       const char *arch, const char *source) {
+  *out = (place){0};
+  ga__strbuf_addf(&out->folder, "%s/%s", folder, arch);
+  ga__cache_key(&out->key, backend, arch);
+  ga__strbuf_add(&out->key, source);
+  return !out->folder.failed && !out->key.failed;
+}
+
+static void close_place(place *p) {
+  ga__strbuf_clear(&p->folder);
+  ga__strbuf_clear(&p->key);
+}
+
+bool ga__ship(const char *folder, const char *backend, const char *arch,
+              const char *source, const void *bytes, size_t size) {
+  place p;
+  const bool done =
+      open_place(&p, folder, backend, arch, source) &&
+      ga__cache_write(p.folder.text, p.key.text, p.key.length, bytes, size);
+  close_place(&p);
+  return done;
+}
+
+static void *read_for(size_t *size, const char *folder, const char *backend,
+                      const char *arch, const char *source) {
+  place p;
+  void *bytes = NULL;
+  if (!open_place(&p, folder, backend, arch, source) ||
+      ga__cache_read_shared(&bytes, size, p.folder.text, p.key.text, p.key.length) !=
+          GA_CACHE_HIT)
+    bytes = NULL;
+  close_place(&p);
+  return bytes;
+}
+
+void *ga__shipped_program(size_t *size, const char *backend, const char *arch,
+                          const char *source) {
+  char family[32];
+  char *folder = ga__shipped_folder();
+  if (folder == NULL)
+    return NULL;
+  void *bytes = read_for(size, folder, backend, arch, source);
+  const size_t length = strlen(arch);
+  if (bytes == NULL && length > 0 && length < sizeof family &&
+      arch[length - 1] != '0') {
+    snprintf(family, sizeof family, "%.*s0", (int)length - 1, arch);
+    bytes = read_for(size, folder, backend, family, source);
+  }
+  ga__free(folder);
+  return bytes;
+}
