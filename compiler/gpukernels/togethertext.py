@@ -8,7 +8,7 @@ or of what narrow rows are one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -34,8 +34,10 @@ MOST_THREADS = 512
 WARP = 32
 PER_BLOCK = 1024
 PER_BLOCK_CPU = 16384
-AHEAD = 8
-"""Rows of a matrix that an item of a GPU reads before it folds them."""
+AHEAD = 4
+"""Rows that an item of a GPU reads before it folds them."""
+AHEAD_OF_PRODUCT = 8
+"""The same of the matrix of a product, where it has more rows to read."""
 STRIP = 16
 """Elements that an item of a processor folds side by side."""
 
@@ -77,11 +79,11 @@ def threads_for(forms: Forms, context: Context) -> int:
 def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list[Any]]:
     """The kernel's text, its name, and the types of its arguments."""
     name = f"together_{digest(repr((forms, threads)).encode())}"
-    writer = Writer(name, is_cpu, threads)
+    writer = Writer(forms, name, is_cpu, threads)
     # Of a size that the text says, nobody has to wait for the compiler to know it.
     kernel = "KERNEL" if is_cpu else f"KERNEL_SIZED({threads}, 1)"
-    for part, sources in forms:
-        writer.add(part, sources)
+    for number, (part, sources) in enumerate(forms):
+        writer.add(number, part, sources)
     lines = [
         *writer.supports,
         *writer.folds.values(),
@@ -93,114 +95,160 @@ def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list
     return "\n".join(lines), writer.name, writer.types
 
 
+def chosen(texts: Mapping[int, str]) -> str:
+    """The text that goes with the part that a block is of, by the parts' numbers.
+
+    >>> chosen({0: "a", 2: "b"})
+    '(number == 0 ? a : b)'
+    >>> chosen({0: "a", 2: "a"})
+    'a'
+    """
+    *others, (_, last) = texts.items()
+    if set(texts.values()) == {last}:
+        return last
+    return f"({''.join(f'number == {n} ? {text} : ' for n, text in others)}{last})"
+
+
 class Writer:
     """Writes the parts of a kernel; it has state because they share its parameters.
 
     Of the part being written, ``before`` is computed once, ``mapped`` for each element
-    ``q`` that a total is of, and ``each`` for each element ``p``. ``folds`` are device
-    functions, ``shared`` what the ``threads`` items of a block of a GPU have in common,
-    ``walks`` what each of them folds, before ``trees`` fold what they have.
+    ``q`` that a total is of, and ``each`` for each element ``p``. Parts that are
+    ``alike``, or whose totals are, have one text, which chooses among their parameters:
+    ``numbers`` has whose text it is. ``folds`` are device functions, ``shared`` what
+    the ``threads`` items of a block of a GPU have in common, ``walks`` what each of
+    them folds, before ``trees`` fold what they have.
     """
 
-    def __init__(self, name: str, is_cpu: bool, threads: int) -> None:
+    def __init__(self, forms: Forms, name: str, is_cpu: bool, threads: int) -> None:
         self.name = name
         self.is_cpu = is_cpu
         self.threads = threads
+        self.alike: dict[Any, list[int]] = {}
+        for number, (part, sources) in enumerate(forms):
+            self.alike.setdefault((part, sources), []).append(number)
+            if part.total is not None:
+                total = part.total, tuple(part.split(sources)[0])
+                self.alike.setdefault(total, []).append(number)
         self.parameters: list[str] = []
         self.types: list[Any] = []
         self.supports: dict[str, None] = {}
         self.folds: dict[tuple[str, str], str] = {}
         self.shared: dict[str, str] = {}
-        self.lanes: list[str] = []
+        self.rows: dict[int, str] = {}
+        self.per: dict[int, str] = {}
         self.walks: list[str] = []
         self.trees: dict[str, list[str]] = {}
         self.body: list[str] = []
         self.number = 0
+        self.numbers: list[int] = []
         self.before: list[str] = []
         self.mapped: list[str] = []
         self.each: list[str] = []
 
-    def add(self, part: Part, sources: Sources) -> None:
+    def add(self, number: int, part: Part, sources: Sources) -> None:
         """The blocks of one more part."""
-        number = self.number
+        self.number, self.numbers = number, self.alike[part, sources]
         self.before, self.mapped, self.each = [], [], []
         for index, dtype in enumerate(part.scalar.output_dtypes):
             self.pointer(f"o{index}", dtype, Array)
-        per = str(PER_BLOCK_CPU if self.is_cpu else PER_BLOCK)
-        begin = f"end{number - 1}" if number else "0"
-        mine = f"(ga_int)GID_0 >= {begin} && (ga_int)GID_0 < end{number}"
+        self.rows[number] = "-1"
+        self.per[number] = str(PER_BLOCK_CPU if self.is_cpu else PER_BLOCK)
         fold: list[str] = []
         if part.total is not None:
-            outer, self.before = self.before, []
-            folded, _ = part.split(sources)
-            fold = self.total(part.total, tuple(folded))
-            if not self.is_cpu:
-                self.walks += self.walk(mine, begin, fold)
-                self.lanes.append(f"(ga_int)GID_0 < end{number} ? per{number} : ")
-                self.before, fold = [], []
-            self.before = [*outer, *self.before]
-            self.number_of(f"rows{number}")
-            self.number_of(per := f"per{number}")
+            folded = tuple(part.split(sources)[0])
+            if self.is_cpu:
+                fold = self.total(part.total, folded)
+            else:
+                self.walk(part.total, folded)
+            self.rows[number], self.per[number] = f"rows{number}", f"per{number}"
+            self.number_of(self.rows[number])
+            self.number_of(self.per[number])
         self.elements(part, element_sources(part, sources))
         self.number_of(f"n{number}")
         self.number_of(f"end{number}")
-        self.body += [
-            f"if ({mine}) {{",
-            *(f"  {line}" for line in self.before),
-            f"  const ga_int n = n{number}, from = ((ga_int)GID_0 - {begin}) * {per};",
-            f"  const ga_int to = n - from < {per} ? n : from + {per};",
-            *(f"  {line}" for line in self.runs(fold, part.total is not None)),
-            "}",
-        ]
-        self.number += 1
+        if number == self.numbers[0]:
+            self.body += [
+                f"if ({self.mine()}) {{",
+                *(f"  {line}" for line in self.before),
+                *(f"  {line}" for line in self.runs(fold, part.total is not None)),
+                "}",
+            ]
 
-    def walk(self, mine: str, begin: str, fold: list[str]) -> list[str]:
+    def walk(self, total: Total, sources: Sources) -> None:
         """What the items of a block of a GPU do for the totals of a part."""
-        number = self.number
-        return [
-            f"if ({mine} && rows{number} >= 0) {{",
-            *(f"  {line}" for line in self.before),
-            f"  const ga_int n = n{number}, group = (ga_int)GID_0 - {begin};",
-            "  const ga_int column = group * lanes + across;",
-            *(f"  {line}" for line in fold),
-            "}",
-        ]
+        outer, numbers = self.before, self.numbers
+        self.before, self.numbers = [], self.alike[total, sources]
+        fold = self.total(total, sources)
+        if self.number == self.numbers[0]:
+            self.walks += [
+                f"if (rows >= 0 && ({self.mine()})) {{",
+                *(f"  {line}" for line in self.before),
+                *(f"  {line}" for line in fold),
+                "}",
+            ]
+        self.before, self.numbers = outer, numbers
+
+    def mine(self) -> str:
+        """Whether a block is of the parts whose text is written."""
+        return " || ".join(f"number == {number}" for number in self.numbers)
 
     def block(self) -> list[str]:
-        """What comes before the parts: totals on a GPU, where a block folds one kind.
+        """What comes before the parts: which elements a block has, and of which part.
 
-        So what all parts do alike is there once, and is compiled once.
+        Totals on a GPU, too, where a block folds one kind. So what all parts do alike
+        is there once, and is compiled once.
         """
+        ends = {number: f"end{number}" for number in self.rows}
+        begins = {number: ends.get(number - 1, "0") for number in ends}
+        *others, last = ends
+        number = "".join(f"block < {ends[n]} ? {n} : " for n in others)
+        sizes = chosen({number: f"n{number}" for number in ends})
+        lines = [
+            f"const ga_int block = (ga_int)GID_0, number = {number}{last};",
+            f"const ga_int n = {sizes}, per = {chosen(self.per)};",
+            f"const ga_int from = (block - {chosen(begins)}) * per;",
+            "const ga_int to = n - from < per ? n : from + per;",
+        ]
+        if set(self.rows.values()) != {"-1"}:
+            lines.append(f"const ga_int rows = {chosen(self.rows)};")
         if not self.trees:
-            return []
+            return lines
         return [
             *self.shared.values(),
-            f"const ga_int item = (ga_int)LID_0, items = {self.threads};",
-            f"const ga_int lanes = {''.join(self.lanes)}1;",
-            "const ga_int across = item & (lanes - 1);",
-            "const ga_int down = (ga_uint)item / (ga_uint)lanes;",
-            f"const ga_int step = {self.threads}u / (ga_uint)lanes;",
-            "ga_int base = 0, kind = -1;",
+            *lines,
+            "const ga_uint item = (ga_uint)LID_0, lanes = (ga_uint)per;",
+            f"const ga_uint step = {self.threads} / lanes;",
+            f"const ga_uint down = item * step / {self.threads};",
+            "const ga_int column = from + (ga_int)(item & (lanes - 1));",
+            "ga_int kind = -1;",
             *self.walks,
             *(line for tree in self.trees.values() for line in tree),
         ]
 
-    def runs(self, fold: list[str], is_total: bool) -> list[str]:
+    def runs(self, fold: list[str], has_total: bool) -> list[str]:
         """The loops over a block's elements; ``fold`` computes their totals before.
 
         Of those that have totals a block of a GPU has no more than items.
         """
+        if has_total and not self.is_cpu:
+            return [
+                "const ga_int p = from + (ga_int)item;",
+                "if (p < to) {",
+                *(f"  {line}" for line in self.each),
+                "}",
+            ]
         elements = [
-            f"#pragma unroll {4 if self.is_cpu or not is_total else 1}",
+            "#pragma unroll 4",
             "for (ga_int p = first + (ga_int)LID_0; p < last; p += (ga_int)LDIM_0) {",
             *(f"  {line}" for line in self.each),
             "}",
         ]
-        if not fold or not self.is_cpu:
-            return ["const ga_int first = from, last = to;", *fold, *elements]
+        if not fold:
+            return ["const ga_int first = from, last = to;", *elements]
         strip = f"n < {STRIP} ? n : {STRIP}"
         return [
-            f"const ga_int span = rows{self.number} < 0 ? to - from : {strip};",
+            f"const ga_int span = rows < 0 ? to - from : {strip};",
             "for (ga_int first = from; first < to; first += span) {",
             "  const ga_int last = to - first < span ? to : first + span;",
             *(f"  {line}" for line in (*fold, *elements)),
@@ -237,8 +285,9 @@ class Writer:
             nothing = identity_text(SCALARS[total.monoid], accumulator)
             ctype = work_ctype(accumulator)
             return self.fold_strip(ctype, nothing, lines, call, value)
-        walk = self.read_ahead if total.is_product else self.fold_rows
-        return self.fold_block(total, walk(lines, call, value), call)
+        ahead = AHEAD_OF_PRODUCT if total.is_product else AHEAD
+        walk = self.read_ahead(lines, f"{call}(a, {value})", ahead)
+        return self.fold_block(total, walk, call)
 
     def place(self, total: Total, index: int) -> str:
         """Where the element of an input lies that goes with the one at ``q``."""
@@ -261,31 +310,20 @@ class Writer:
         self.supports.update({support: None} if support else {})
         return name
 
-    def fold_rows(self, lines: list[str], call: str, value: str) -> list[str]:
-        """The loop of an item along its rows."""
-        return [
-            "#pragma unroll 4",
-            f"for (ga_int row = down; row < rows{self.number}; row += step) {{",
-            "  const ga_int q = row * n + column;",
-            *(f"  {line}" for line in lines),
-            f"  a = {call}(a, {value});",
-            "}",
-        ]
+    def read_ahead(self, lines: list[str], both: str, ahead: int) -> list[str]:
+        """The loop of an item along its rows, by steps of some rows.
 
-    def read_ahead(self, lines: list[str], call: str, value: str) -> list[str]:
-        """The same by steps of some rows; beyond the last one is read again.
-
-        So nothing is asked before it is read, and there is one wait for all of them.
+        Beyond the last one is read again. So nothing is asked before it is read, and
+        there is one wait for all of them.
         """
-        rows, steps = f"rows{self.number}", f"{AHEAD} * step"
         return [
-            f"for (ga_int next = down; next < {rows}; next += {steps}) {{",
+            f"for (ga_int next = down; next < rows; next += {ahead} * step) {{",
             "#pragma unroll",
-            f"  for (int j = 0; j < {AHEAD}; j++) {{",
-            f"    const ga_int at = next + j * step, row = at < {rows} ? at : next;",
+            f"  for (int j = 0; j < {ahead}; j++) {{",
+            "    const ga_int at = next + j * step, row = at < rows ? at : next;",
             "    const ga_int q = row * n + column;",
             *(f"    {line}" for line in lines),
-            f"    a = at < {rows} ? {call}(a, {value}) : a;",
+            f"    a = at < rows ? {both} : a;",
             "  }",
             "}",
         ]
@@ -297,10 +335,8 @@ class Writer:
         ctype = work_ctype(accumulator)
         nothing = identity_text(SCALARS[total.monoid], accumulator)
         shared = f"shared_{ctype}"
-        self.shared[ctype] = f"LOCAL_MEM {ctype} {shared}[{self.threads + WARP}];"
-        tree = fold_shared(shared, call)
-        if accumulator.kind != "c":
-            tree = fold_warps(shared, nothing, call, tree)
+        self.shared[ctype] = f"LOCAL_MEM {ctype} {shared}[{self.threads}];"
+        tree = fold_shared(shared, call, self.threads, accumulator.kind != "c")
         own = f"a{kind}"
         self.shared[own] = f"{ctype} {own} = {nothing};"
         self.trees[call] = [
@@ -322,7 +358,6 @@ class Writer:
         self, ctype: str, nothing: str, lines: list[str], call: str, value: str
     ) -> list[str]:
         """Neighbours in a row, or in several rows that are narrow, side by side."""
-        number = self.number
 
         def folded(held: str, width: str) -> list[str]:
             return [
@@ -336,8 +371,8 @@ class Writer:
         # Of whole strips the compiler keeps `b` in registers, which has no other index.
         return [
             f"{ctype} a[{STRIP}];",
-            f"if (rows{number} >= 0) {{",
-            f"  const ga_int size = rows{number} * n, narrow = n < {STRIP};",
+            "if (rows >= 0) {",
+            f"  const ga_int size = rows * n, narrow = n < {STRIP};",
             f"  const ga_int width = narrow ? {STRIP} / n * n : last - first;",
             "  const ga_int step = narrow ? width : n;",
             "  ga_int at = first;",
@@ -362,17 +397,15 @@ class Writer:
 
     def folded(self, total: Total) -> None:
         """The total of the element at ``p``."""
-        number, dtype = self.number, np.dtype(total.dtype)
+        dtype = np.dtype(total.dtype)
         accumulator = work_dtype(np.dtype(total.acc_dtype))
         made = "a[p - first]"
         if not self.is_cpu:
-            made = f"shared_{work_ctype(accumulator)}[base + p - first]"
+            made = f"shared_{work_ctype(accumulator)}[item]"
         made = convert(made, accumulator, dtype)
         self.pointer("x0", total.dtype)
         given = loaded("x0[p]", dtype)
-        self.each.append(
-            f"const {work_ctype(dtype)} i0 = rows{number} < 0 ? {given} : {made};"
-        )
+        self.each.append(f"const {work_ctype(dtype)} i0 = rows < 0 ? {given} : {made};")
 
     # ---- elements ----
 
@@ -403,13 +436,18 @@ class Writer:
     def pointer(self, name: str, dtype: str, kind: Any = INPUT) -> None:
         """A parameter that is an array, as a pointer to its elements."""
         ctype = dtype_to_ctype(np.dtype(dtype))
-        given = f"{name}_{self.number}"
-        self.parameters += [f"GLOBAL_MEM {ctype} *{given}", f"ga_size {given}_off"]
+        own = f"{name}_{self.number}"
+        self.parameters += [f"GLOBAL_MEM {ctype} *{own}", f"ga_size {own}_off"]
         self.types += [kind, OFFSET]
+        begin, offset = self.given(name), self.given(name, "_off")
         self.before.append(
             f"GLOBAL_MEM {ctype} *{name} = (GLOBAL_MEM {ctype} *)"
-            f"((GLOBAL_MEM char *){given} + {given}_off);"
+            f"((GLOBAL_MEM char *){begin} + {offset});"
         )
+
+    def given(self, name: str, more: str = "") -> str:
+        """What a part is given by the name, of the parts whose text is written."""
+        return chosen({number: f"{name}_{number}{more}" for number in self.numbers})
 
     def load(
         self, names: tuple[str, str, str], source: str, dtype: str, lines: list[str]
@@ -420,10 +458,9 @@ class Writer:
         """
         name, array, place = names
         if source == "int":
-            given = f"{name}_{self.number}"
-            self.parameters.append(f"ga_long {given}")
+            self.parameters.append(f"ga_long {name}_{self.number}")
             self.types.append(np.int64)
-            self.before.append(f"const ga_long {name} = {given};")
+            self.before.append(f"const ga_long {name} = {self.given(name)};")
         elif source == "array":
             kind = np.dtype(dtype)
             self.pointer(array, dtype)
@@ -431,45 +468,36 @@ class Writer:
             lines.append(f"const {work_ctype(kind)} {name} = {text};")
 
 
-def fold_shared(shared: str, call: str) -> list[str]:
-    """What folds the ``a`` of a block's items, of those that are ``lanes`` apart."""
+def fold_shared(shared: str, call: str, threads: int, has_lanes: bool) -> list[str]:
+    """What folds the ``a`` of a block's items, of those that are ``lanes`` apart.
+
+    Where warps can, each first folds its own, as far as there are so few columns; what
+    is left to one warp needs no others to wait for. An item reads what it has made.
+    """
+    whole = [f"{shared}[item] = a;", f"ga_uint s = {threads // 2};"]
+    if has_lanes and threads >= WARP:
+        lane, other = f"item % {WARP}", f"{call}_of(a, (item ^ s) % {WARP})"
+        whole = [
+            "#ifdef GA_HAS_SHUFFLES",
+            "ga_uint s;",
+            f"for (s = {WARP // 2}; s >= lanes; s /= 2) a = {call}(a, {other});",
+            f"const ga_uint few = lanes < {WARP} ? lanes : {WARP};",
+            f"if ({lane} < few) {shared}[item / {WARP} * few + {lane}] = a;",
+            f"s = {threads // WARP} * few / 2;",
+            "#else",
+            *whole,
+            "#endif",
+        ]
     both = f"{call}({shared}[item], {shared}[item + s])"
     return [
-        f"{shared}[item] = a;",
+        *whole,
         "local_barrier();",
         "#pragma unroll 1",
-        "for (ga_int s = items / 2; s >= lanes; s /= 2) {",
+        "for (; s >= lanes; s /= 2) {",
         f"  if (item < s) {shared}[item] = {both};",
-        "  local_barrier();",
-        "}",
-    ]
-
-
-def fold_warps(shared: str, nothing: str, call: str, tree: list[str]) -> list[str]:
-    """The same of few columns with one wait: each warp its own, then one each column.
-
-    ``tree`` is what others do.
-    """
-    both = f"a = {call}(a, {call}_of(a, (item ^ s) % {WARP}));"
-    return [
         "#ifdef GA_HAS_SHUFFLES",
-        f"if (lanes < {WARP} && items >= {WARP}) {{",
-        f"  const ga_int warps = items / {WARP}, at = item % {WARP};",
-        "#pragma unroll 1",
-        f"  for (ga_int s = {WARP // 2}; s >= lanes; s /= 2) {both}",
-        f"  if (at < lanes) {shared}[item / {WARP} * lanes + at] = a;",
-        "  local_barrier();",
-        "  base = items;",
-        f"  for (ga_int c = item / {WARP}; c < lanes; c += warps) {{",
-        f"    a = at < warps ? {shared}[at * lanes + c] : {nothing};",
-        "#pragma unroll 1",
-        f"    for (ga_int s = {WARP // 2}; s > 0; s /= 2) {both}",
-        f"    if (at == 0) {shared}[base + c] = a;",
-        "  }",
-        "  local_barrier();",
-        "} else",
+        f"  if (s <= {WARP}) ga_warp_barrier(); else",
         "#endif",
-        "{",
-        *(f"  {line}" for line in tree),
+        "  local_barrier();",
         "}",
     ]
