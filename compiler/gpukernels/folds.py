@@ -43,7 +43,8 @@ def row_tree(folds: Sequence[int], is_alone: bool = True) -> list[str]:
 
     By ``$name_fold<fold>``: in warps with ``$name_of<fold>``, or else in local memory,
     ``shared<fold>``. All items get the same bits. Without ``is_alone`` the block folds
-    others, so waits for all of its items, before it folds these again.
+    others, so waits for all of its items, before it folds these again. As ``lanes`` is
+    a power of 2 no place takes a division.
     """
 
     def folded(text: str) -> list[str]:
@@ -54,22 +55,22 @@ def row_tree(folds: Sequence[int], is_alone: bool = True) -> list[str]:
     return [
         "if (lanes > 1) {",
         "#ifdef GA_HAS_SHUFFLES",
-        "  for (ga_int s = lanes < 32 ? lanes / 2 : 16; s > 0; s /= 2) {",
+        "  const ga_uint wide = (ga_uint)lanes, parts = wide / 32;",
+        "  for (ga_uint s = parts > 0 ? 16 : wide / 2; s > 0; s /= 2) {",
         *folded(f"    {both}"),
         "  }",
-        "  if (lanes > 32) {",
-        "    const ga_int parts = lanes / 32;",
+        "  if (parts > 1) {",
         "    if (item % 32 == 0) {",
         *folded("      shared@[item / 32] = a@;"),
         "    }",
         "    local_barrier();",
-        *folded("    a@ = shared@[(item - lane) / 32 + lane % parts];"),
-        "    for (ga_int s = parts / 2; s > 0; s /= 2) {",
+        *folded("    a@ = shared@[(item / 32 & -parts) + (item & (parts - 1))];"),
+        "    for (ga_uint s = parts / 2; s > 0; s /= 2) {",
         *folded(f"      {both}"),
         "    }",
         *(["    local_barrier();"] if is_alone else []),
         "  }",
-        *folded("  a@ = $name_of@(a@, lanes < 32 ? (item - lane) % 32 : 0);"),
+        *folded("  a@ = $name_of@(a@, (item & -wide) % 32);"),
         "#else",
         *folded("  shared@[item] = a@;"),
         "  local_barrier();",

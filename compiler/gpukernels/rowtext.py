@@ -432,9 +432,15 @@ class Writer:
         return ()
 
     def stores(self, body: list[str]) -> list[str]:
-        """The elements' part of what is stored."""
+        """The elements' part of what is stored.
+
+        Nothing is read before what is stored sooner if that may be the same: then there
+        is one element in flight, however many copies of the statements.
+        """
         head = f"for ({self.index()} p = lane; p < length; p += lanes) {{"
         unroll = self.unroll(self.program.wanted)
+        if self.form.taken:
+            unroll = "#pragma unroll 1"
         return [unroll, head, *(f"  {line}" for line in body), "}"]
 
     def unroll(self, wanted: Iterable[int]) -> str:
@@ -497,7 +503,7 @@ class Writer:
             *shared,
             f"  const {index} lane = ({index})LID_0, lanes = {self.lanes};",
             f"  const ga_ssize slots = {self.slots}, slot = {self.slot};",
-            "  const ga_int item = (ga_int)(slot * lanes + lane);",
+            "  const ga_uint item = (ga_uint)(slot * lanes + lane);",
         ]
         lines = [
             *self.supports,
