@@ -175,6 +175,8 @@ class Writer:
         by = self.divisors.get(value)
         if by is not None:
             return f"ga_ratio({self.operand(made.operands[0])[0]}, d{by})"
+        if is_share(self.program, value):
+            return f"ga_inverse({self.operand(made.operands[0])[0]})"
         text, support = expression(made, [self.operand(v) for v in made.operands])
         if support:
             self.supports[support] = None
@@ -537,6 +539,20 @@ def divisors(program: Program) -> dict[int, int]:
         if is_single and kinds[value] == CELL and kinds[by] == ROW:
             found[value] = by
     return found
+
+
+def is_share(program: Program, value: int) -> bool:
+    """Whether a value is one divided by a whole number, as for a mean."""
+    dtypes = [program.dtypes[value]]
+    for op in ("reciprocal", "cast"):
+        at = value - len(program.inputs)
+        step = program.steps[at] if at >= 0 else None
+        if not isinstance(step, Step) or step.op != op:
+            return False
+        (value,) = step.operands
+        dtypes.append(program.dtypes[value])
+    *singles, whole = dtypes
+    return {*singles} == {"float32"} and np.dtype(whole).kind in "iu"
 
 
 def reports(program: Program) -> bool:

@@ -249,6 +249,21 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 #define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)
 #define GA_HAS_SHUFFLES 1
 
+/* 1 / s of s from 1 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1: what the
+ * compiler makes of a division, without its detour for what has fewer digits. */
+GA_INLINE ga_float ga_inverse(ga_float s) {
+  ga_float near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(s));
+  const ga_float rest = fmaf(-near, s, 1.0f);
+  return fabsf(rest) < 1.0f ? fmaf(near, rest, near) : near;
+}
+GA_INLINE ga_float ga_part(ga_float x, ga_float s) {
+  const ga_float inverse = ga_inverse(s), near = x * inverse;
+  const ga_float q = fmaf(fmaf(-near, s, x), inverse, near);
+  return fmaf(fmaf(-q, s, x), inverse, q);
+}
+GA_INLINE ga_double ga_part(ga_double x, ga_double s) { return x / s; }
+
 /* Many x / s, with the digits of a division where those are above 1e-30, else one less.
  * With r the nearest float to 1 / s they take three operations (Markstein; Brisebarre,
  * Muller and Raina 2004), once s is between 1/2 and 1; they give x r where they have no
@@ -258,16 +273,11 @@ typedef struct ga_divisor {
 } ga_divisor;
 GA_INLINE ga_divisor ga_divide_by(ga_float s) {
   ga_divisor d;
-  ga_float near;
   int exponent = (__float_as_int(s) >> 23 & 255) - 126;
   exponent = exponent < -126 ? -126 : exponent > 126 ? 126 : exponent;
   d.scale = __int_as_float((127 - exponent) << 23);
   d.by = s * d.scale;
-  /* 1 / d.by, rounded so for all that has digits: what the compiler makes of it, without
-   * its detour for what has none. */
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(d.by));
-  const ga_float rest = fmaf(-near, d.by, 1.0f);
-  d.inverse = fabsf(rest) < 1.0f ? fmaf(near, rest, near) : near;
+  d.inverse = ga_inverse(d.by);
   return d;
 }
 GA_INLINE ga_float ga_ratio(ga_float x, ga_divisor d) {

@@ -13,7 +13,7 @@ from gpuarray.scalars.table import scalar
 SIGMOID = """
 GA_INLINE {t} ga_sigmoid({t} x) {
   const {t} e = exp(-fabs(x));
-  return (x >= 0 ? ({t})1 : e) / (1 + e);
+  return ga_part(x >= 0 ? ({t})1 : e, 1 + e);
 }
 """
 
