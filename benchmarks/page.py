@@ -40,8 +40,8 @@ rounds, with the lowest and the highest. `ours` are compiled functions, `ours, a
 operations called one by one. The limit is what must be read and written, at the rate
 of the fastest copy of such a size by any library in the same run, or the arithmetic,
 at the rate of the fastest matrix product, whichever takes longer. Where no spread is
-shown, the figure is the best of five rounds of each library by itself. Where compiling is
-timed, the caches of all libraries are empty; kernels of products came with ours, as
+shown, the figure is the best of five rounds of each library by itself. Where compiling
+is timed, the caches of all libraries are empty; kernels of products came with ours, as
 cuBLAS's did with the others (`GPUARRAY_CUDA_KERNELS`).
 
 In the plots a dot is a library, right of the line in the middle where it is faster than
