@@ -160,7 +160,7 @@ const char ga__blas_outer_begin[] =
     "      BL_LOAD(kept[p][v], b[p * bk + j * bj], 1)\n"
     "  }\n"
     "  if ((ai < ak) != (ai < -ak)) { /* |ai| < |ak| */\n"
-    "    for (int i = (int)item; i < count; i += BL_ITEMS)\n"
+    "    BL_ROLL for (int i = (int)item; i < count; i += BL_ITEMS)\n"
     "      BL_UNROLL for (int p = 0; p < BL_SIDE; p++)\n"
     "        BL_LOAD(shared[i * BL_SIDE + p], a[i * ai + p * ak], 1)\n"
     "  } else\n"
