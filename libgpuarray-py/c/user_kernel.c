@@ -392,16 +392,15 @@ int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls) {
     return ga__fail_null(__func__, "place for the answer");
   const ga_device_info *info = &k->k->context->info;
   size_t warp = info->warp > 0 ? info->warp : 1;
-  size_t most_threads = smaller(k->k->threads, info->max_block[0]);
   size_t most_blocks = info->max_grid[0];
   n = n > 0 ? n : 1;
   if (*ls == 0) {
     size_t blocks = *gs ? *gs : most_blocks, needed = divide_up(n, blocks);
     size_t wanted = *gs ? 1 : DEFAULT_THREADS;
     wanted = needed > wanted ? needed : wanted;
-    if (wanted < most_threads)
-      wanted = smaller(divide_up(wanted, warp) * warp, most_threads);
-    *ls = smaller(wanted, most_threads);
+    wanted = smaller(divide_up(wanted, warp) * warp, info->max_block[0]);
+    *ls = ga__kernel_takes(k->k, wanted) ? wanted
+                                         : smaller(wanted, ga__kernel_threads(k->k));
   }
   if (*gs == 0)
     *gs = smaller(divide_up(n, *ls), most_blocks);

@@ -1,9 +1,12 @@
 /* Kernels compiled ahead on the mock of CUDA, whose compiler takes its time. */
 #include "mock_context.h"
 
+#include <gpuarray/kernel.h>
 #include <gpuarray/plan.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "c/kernel.h"
 
 static gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
 
@@ -59,6 +62,39 @@ static void test_a_call_waits_for_its_kernels(void) {
   check_given_back();
 }
 
+/* The geometry of a user's kernel that a thread still compiles for a plan. */
+static void test_a_kernel_that_is_not_there_yet(void) {
+  static const char *text = "KERNEL void f(ga_size n) {}";
+  const int type = GA_SIZE;
+  const size_t counts[] = {1, 1000, 1 << 20};
+  gpucontext *ctx = open_cuda("cuda0");
+  GpuPlan *p = NULL;
+  GpuKernel k;
+  mock->compile_time = 200000;
+  CHECK_OK(GpuPlan_new(&p, ctx, "needs a kernel"));
+  CHECK_OK(GpuPlan_needs_kernel(p, text, "f"));
+  CHECK_OK(GpuPlan_prepare_ahead(p));
+  CHECK_OK(GpuKernel_init(&k, ctx, 1, &text, NULL, "f", 1, &type, 0, NULL));
+  CHECK(!atomic_load(&k.k->is_open));
+  for (int i = 0; i < 3; i++) {
+    size_t groups = 0, items = 0, later = 0, many = 0;
+    CHECK_OK(GpuKernel_sched(&k, counts[i], &groups, &items));
+    CHECK(items > 0 && items <= MOCK_KERNEL_THREADS && groups * items >= counts[i]);
+    CHECK(i > 0 || !atomic_load(&k.k->is_open)); /* nobody has waited for that */
+    CHECK_OK(ga__kernel_ready(k.k));
+    CHECK_OK(GpuKernel_sched(&k, counts[i], &later, &many));
+    CHECK(later == groups && many == items);
+  }
+  size_t groups = 2, items = 0;
+  CHECK_OK(GpuKernel_sched(&k, 4000, &groups, &items));
+  CHECK(items == MOCK_KERNEL_THREADS);
+  GpuKernel_clear(&k);
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  mock->compile_time = 0;
+  check_given_back();
+}
+
 /* Threads that have ended are left to the end of the process, on purpose. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
@@ -88,5 +124,6 @@ int main(void) {
   open_mock();
   CHECK(status_of_end() == 0); /* before this process has threads */
   test_a_call_waits_for_its_kernels();
+  test_a_kernel_that_is_not_there_yet();
   return check_result("cuda ahead");
 }
