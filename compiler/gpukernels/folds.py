@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from gpuarray.codegen import convert, scalar_expression
-from gpuarray.dtypes import work_ctype
+from gpuarray.dtypes import work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
+
+
+class Folding(Protocol):
+    """What is folded, in a dtype of its own."""
+
+    @property
+    def acc_dtype(self) -> str:
+        """The dtype's name."""
+        ...
+
+
+def accumulator(folding: Folding) -> np.dtype[np.generic]:
+    """The dtype that a fold or a total is computed in, and that blocks store."""
+    return work_dtype(np.dtype(folding.acc_dtype))
 
 
 def fold_function(

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 from gpuarray.codegen import rounded
+from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
@@ -19,7 +20,6 @@ from gpuarray.compiler.ops.rowwise import (
     Fold,
     Program,
     Taken,
-    Total,
 )
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
@@ -39,11 +39,6 @@ OTHERS = 38
 """Those that an item needs beside what it has from walk to walk and row to row."""
 FORGETFUL = {"ga_float": "f", "ga_double": "d"}
 """The letters of registers, by the types that `GA_FORGET` takes."""
-
-
-def accumulator(total: Total) -> np.dtype[np.generic]:
-    """The dtype that a total is computed in, and that blocks store."""
-    return work_dtype(np.dtype(total.acc_dtype))
 
 
 def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:

@@ -17,7 +17,12 @@ from gpuarray.codegen import (
     loaded,
     rounded,
 )
-from gpuarray.compiler.gpukernels.folds import fold_function, lane_function, row_tree
+from gpuarray.compiler.gpukernels.folds import (
+    accumulator,
+    fold_function,
+    lane_function,
+    row_tree,
+)
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
@@ -37,7 +42,7 @@ from gpuarray.compiler.ops.rowwise import (
     Within,
     operands_of,
 )
-from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
+from gpuarray.dtypes import dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 
 BLOCK = 256
@@ -118,7 +123,7 @@ class Writer:
 
     def accumulator(self, value: int) -> np.dtype[np.generic]:
         """The dtype that a fold is computed in."""
-        return work_dtype(np.dtype(self.fold(value).acc_dtype))
+        return accumulator(self.fold(value))
 
     def index(self) -> str:
         """The type of places in a row."""

@@ -16,12 +16,11 @@ from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.codegen import convert, identity_text
 from gpuarray.compiler.gpukernels.argmax import taken
-from gpuarray.compiler.gpukernels.folds import fold_function, row_tree
+from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, row_tree
 from gpuarray.compiler.gpukernels.rowkept import (
     FORGETFUL,
     PACKETS,
     Kept,
-    accumulator,
     blocks_at_once,
     kept_values,
     sure_elements,
@@ -58,8 +57,8 @@ def own_elements(program: Program, form: Form, length: int, memory: int) -> int:
     They are those without room in local memory, beside what the block's folds need.
     """
     folds = (step for step in program.steps if isinstance(step, Fold))
-    sizes = [work_dtype(np.dtype(fold.acc_dtype)).itemsize for fold in folds]
-    free = max(0, memory - _OWN - form.lanes * sum(sizes))
+    folding = form.lanes * sum(accumulator(fold).itemsize for fold in folds)
+    free = max(0, memory - _OWN - folding)
     left = max(0, length - free // place_bytes(program))
     own = -(-left // (form.lanes * form.pack)) * form.pack
     return own if own <= sure_elements(form) else form.kept

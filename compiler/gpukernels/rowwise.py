@@ -17,10 +17,11 @@ from gpuarray.codegen import literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
+from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowkept import accumulator, kept_block
+from gpuarray.compiler.gpukernels.rowkept import kept_block
 from gpuarray.compiler.gpukernels.rowlaunch import (
     Given,
     kernel_of,

@@ -21,11 +21,11 @@ from gpuarray.codegen import (
     loaded,
     rounded,
 )
-from gpuarray.compiler.gpukernels.folds import fold_function, lane_function
+from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.together import Part, Total
 from gpuarray.context import Context
-from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype, work_dtype
+from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 
 THREADS = 256
@@ -277,13 +277,13 @@ class Writer:
         code = statements(total.map, named, mapped)
         self.supports.update({code.support: None} if code.support else {})
         ((text, dtype),) = code.results
-        accumulator = work_dtype(np.dtype(total.acc_dtype))
-        call = self.fold(total.monoid, accumulator)
-        value = convert(text, np.dtype(dtype), accumulator)
+        acc = accumulator(total)
+        call = self.fold(total.monoid, acc)
+        value = convert(text, np.dtype(dtype), acc)
         lines = [*self.mapped, *code.text.splitlines()]
         if self.is_cpu:
-            nothing = identity_text(SCALARS[total.monoid], accumulator)
-            ctype = work_ctype(accumulator)
+            nothing = identity_text(SCALARS[total.monoid], acc)
+            ctype = work_ctype(acc)
             return self.fold_strip(ctype, nothing, lines, call, value)
         ahead = AHEAD_OF_PRODUCT if total.is_product else AHEAD
         walk = self.read_ahead(lines, f"{call}(a, {value})", ahead)
@@ -297,15 +297,15 @@ class Writer:
             return "q"
         return "q / n" if self.is_cpu else "row"
 
-    def fold(self, monoid: str, accumulator: np.dtype[Any]) -> str:
+    def fold(self, monoid: str, acc: np.dtype[Any]) -> str:
         """The device function that folds two accumulators."""
-        key = monoid, str(accumulator)
+        key = monoid, str(acc)
         name = f"{self.name}_fold{len(self.folds)}"
         if key in self.folds:
             name = f"{self.name}_fold{list(self.folds).index(key)}"
-        text, support = fold_function(name, monoid, accumulator)
-        if accumulator.kind != "c":
-            text += f"\n{lane_function(f'{name}_of', accumulator)}"
+        text, support = fold_function(name, monoid, acc)
+        if acc.kind != "c":
+            text += f"\n{lane_function(f'{name}_of', acc)}"
         self.folds[key] = text
         self.supports.update({support: None} if support else {})
         return name
@@ -330,13 +330,13 @@ class Writer:
 
     def fold_block(self, total: Total, loop: list[str], call: str) -> list[str]:
         """As many items as columns go side by side, the others take other rows."""
-        accumulator = work_dtype(np.dtype(total.acc_dtype))
-        kind = list(self.folds).index((total.monoid, str(accumulator)))
-        ctype = work_ctype(accumulator)
-        nothing = identity_text(SCALARS[total.monoid], accumulator)
+        acc = accumulator(total)
+        kind = list(self.folds).index((total.monoid, str(acc)))
+        ctype = work_ctype(acc)
+        nothing = identity_text(SCALARS[total.monoid], acc)
         shared = f"shared_{ctype}"
         self.shared[ctype] = f"LOCAL_MEM {ctype} {shared}[{self.threads}];"
-        tree = fold_shared(shared, call, self.threads, accumulator.kind != "c")
+        tree = fold_shared(shared, call, self.threads, acc.kind != "c")
         own = f"a{kind}"
         self.shared[own] = f"{ctype} {own} = {nothing};"
         self.trees[call] = [
@@ -398,11 +398,11 @@ class Writer:
     def folded(self, total: Total) -> None:
         """The total of the element at ``p``."""
         dtype = np.dtype(total.dtype)
-        accumulator = work_dtype(np.dtype(total.acc_dtype))
+        acc = accumulator(total)
         made = "a[p - first]"
         if not self.is_cpu:
-            made = f"shared_{work_ctype(accumulator)}[item]"
-        made = convert(made, accumulator, dtype)
+            made = f"shared_{work_ctype(acc)}[item]"
+        made = convert(made, acc, dtype)
         self.pointer("x0", total.dtype)
         given = loaded("x0[p]", dtype)
         self.each.append(f"const {work_ctype(dtype)} i0 = rows < 0 ? {given} : {made};")
