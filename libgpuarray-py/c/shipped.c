@@ -12,7 +12,9 @@
 
 #define FOLDER "gpuarray-kernels"
 
-char *ga__shipped_folder(void) {
+/* What GPUARRAY_SHIPPED_KERNELS names, else FOLDER where the library's file is; NULL
+ * where it is not there, or the variable is empty. For the caller to free. */
+static char *find_folder(void) {
   const char *chosen = getenv("GPUARRAY_SHIPPED_KERNELS");
   ga_strbuf path = {0};
   struct stat is;
@@ -79,7 +81,7 @@ static void *read_for(size_t *size, const char *folder, const char *backend,
 void *ga__shipped_program(size_t *size, const char *backend, const char *arch,
                           const char *source) {
   char family[32];
-  char *folder = ga__shipped_folder();
+  char *folder = find_folder();
   if (folder == NULL)
     return NULL;
   void *bytes = read_for(size, folder, backend, arch, source);

@@ -6,11 +6,6 @@
 
 #include "c/strbuf.h"
 
-/* The folder: what GPUARRAY_SHIPPED_KERNELS names, else "gpuarray-kernels" where the
- * library's file is; NULL where it is not there, or the variable is empty. For the
- * caller to free with ga__free. */
-char *ga__shipped_folder(void);
-
 /* Stores a program in such a folder; false if that cannot be done. */
 bool ga__ship(const char *folder, const char *backend, const char *arch,
               const char *source, const void *bytes, size_t size);

@@ -249,7 +249,7 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 #define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)
 #define GA_HAS_SHUFFLES 1
 
-/* 1 / s of s from 1 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1: what the
+/* 1 / s of s from 1/2 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1: what the
  * compiler makes of a division, without its detour for what has fewer digits. */
 GA_INLINE ga_float ga_inverse(ga_float s) {
   ga_float near;

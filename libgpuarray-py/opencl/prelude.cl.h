@@ -346,7 +346,7 @@ GA_INLINE void ga_write_once(GLOBAL_MEM ga_uint4 *place, ga_uint4 v) {
 #define GA_WRITE_PACK_ONCE(place, value) ((place) = (value))
 #endif
 
-/* 1 / s of s from 1 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1. */
+/* 1 / s of s from 1/2 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1. */
 #define ga_inverse(s) (1 / (s))
 #define ga_part(x, s) ((x) / (s))
 
