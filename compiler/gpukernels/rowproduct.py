@@ -26,8 +26,10 @@ from gpuarray.compiler.ops.rowwise import (
 )
 from gpuarray.context import Context
 
-AHEAD = 8
+AHEAD = 4
 """Elements of a row that an item reads before it folds them."""
+PER_ITEM = 8
+"""Elements of a row that an item folds, where a block has enough items."""
 LARGE = 1 << 24
 """Elements of a matrix beyond which its products are left to the BLAS."""
 SHORT = 2048
@@ -130,11 +132,10 @@ def suits_rows(matrix: Array) -> bool:
 def product_block(length: int, rows: int, context: Context) -> tuple[int, int]:
     """How many items walk along a row, and how many rows a block has.
 
-    An item reads what it has of a row at once. All items of a row compute what is read
-    of its result, so they are few.
+    All items of a row compute what is read of its result, so they are few.
     """
     block = min(BLOCK, 1 << (context.max_threads.bit_length() - 1))
-    lanes = min(block, 1 << max(0, -(-length // AHEAD) - 1).bit_length())
+    lanes = min(block, 1 << max(0, -(-length // PER_ITEM) - 1).bit_length())
     slots = block // lanes
     while slots > 1 and lanes * slots > SMALL and rows < slots * context.processors:
         slots //= 2

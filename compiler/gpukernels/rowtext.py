@@ -379,6 +379,7 @@ class Writer:
         kept = [f"b{f} = at < length ? {self.with_element(f)} : b{f};" for f in folds]
         body = self.cells(self.fold(fold).operand for fold in folds)
         return [
+            "#pragma unroll 1",
             f"for ({index} next = lane; next < length; next += {ahead} * lanes) {{",
             *(
                 f"  {work_ctype(self.accumulator(f))} b{f} = {nothing[f]};"

@@ -36,8 +36,6 @@ PER_BLOCK = 1024
 PER_BLOCK_CPU = 16384
 AHEAD = 4
 """Rows that an item of a GPU reads before it folds them."""
-AHEAD_OF_PRODUCT = 8
-"""The same of the matrix of a product, where it has more rows to read."""
 STRIP = 16
 """Elements that an item of a processor folds side by side."""
 
@@ -285,8 +283,7 @@ class Writer:
             nothing = identity_text(SCALARS[total.monoid], acc)
             ctype = work_ctype(acc)
             return self.fold_strip(ctype, nothing, lines, call, value)
-        ahead = AHEAD_OF_PRODUCT if total.is_product else AHEAD
-        walk = self.read_ahead(lines, f"{call}(a, {value})", ahead)
+        walk = self.read_ahead(lines, f"{call}(a, {value})")
         return self.fold_block(total, walk, call)
 
     def place(self, total: Total, index: int) -> str:
@@ -310,16 +307,16 @@ class Writer:
         self.supports.update({support: None} if support else {})
         return name
 
-    def read_ahead(self, lines: list[str], both: str, ahead: int) -> list[str]:
+    def read_ahead(self, lines: list[str], both: str) -> list[str]:
         """The loop of an item along its rows, by steps of some rows.
 
         Beyond the last one is read again. So nothing is asked before it is read, and
         there is one wait for all of them.
         """
         return [
-            f"for (ga_int next = down; next < rows; next += {ahead} * step) {{",
+            f"for (ga_int next = down; next < rows; next += {AHEAD} * step) {{",
             "#pragma unroll",
-            f"  for (int j = 0; j < {ahead}; j++) {{",
+            f"  for (int j = 0; j < {AHEAD}; j++) {{",
             "    const ga_int at = next + j * step, row = at < rows ? at : next;",
             "    const ga_int q = row * n + column;",
             *(f"    {line}" for line in lines),
