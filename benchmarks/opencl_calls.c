@@ -76,7 +76,9 @@ void *dlsym(void *library, const char *name) {
 }
 
 /* What is queued from now on is taken down. */
-void calls_begin(void) { n_calls = 0; }
+void calls_begin(void) {
+  n_calls = 0;
+}
 
 static int n_taken;
 
