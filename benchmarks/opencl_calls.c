@@ -92,8 +92,8 @@ int calls_end(void) {
   return n_taken < MOST ? launches : -1;
 }
 
-/* Queues all of it `times` times and waits: seconds. `small`: a work-group of each. */
-double calls_again(int times, int small) {
+/* Queues all of it `times` times and waits: seconds. */
+double calls_again(int times) {
   struct timespec from, to;
   void *queue = NULL;
   clock_gettime(CLOCK_MONOTONIC, &from);
@@ -103,8 +103,8 @@ double calls_again(int times, int small) {
       if (c->queue == NULL)
         set_argument(c->kernel, c->index, c->size, c->value);
       else
-        enqueue(queue = c->queue, c->kernel, c->nd, NULL, small ? c->local : c->global,
-                c->local, 0, NULL, NULL);
+        enqueue(queue = c->queue, c->kernel, c->nd, NULL, c->global, c->local, 0, NULL,
+                NULL);
     }
   if (queue != NULL)
     finish(queue);

@@ -34,7 +34,6 @@ SECONDS = 0.05
 """Of a round."""
 SOURCE = Path(__file__).with_name("opencl_calls.c")
 DRIVER = "the driver's calls alone"
-SMALL = "the same of one work-group each"
 FEW = 100e-6
 """Seconds of a call through CUDA up to which the driver's calls are timed alone."""
 
@@ -55,18 +54,15 @@ def calls_of(prepared: Any) -> Turn:
     return turn
 
 
-def driver_turns(prepared: Any) -> tuple[int, dict[str, Turn]]:
-    """How many kernels a call queues, and turns of the driver's calls for them."""
+def driver_turn(prepared: Any) -> tuple[int, Turn]:
+    """How many kernels a call queues, and a turn of the driver's calls for them."""
     taken = ctypes.CDLL(os.environ["LD_PRELOAD"])
     taken.calls_again.restype = ctypes.c_double
     taken.calls_begin()
     prepared.call()
     prepared.wait()
     launches = taken.calls_end()
-    return launches, {
-        DRIVER: lambda times: float(taken.calls_again(times, 0)),
-        SMALL: lambda times: float(taken.calls_again(times, 1)),
-    }
+    return launches, lambda times: float(taken.calls_again(times))
 
 
 def measured(row: Row, cuda: str, opencl: str) -> tuple[str, dict[str, Any]]:
@@ -90,8 +86,7 @@ def measured(row: Row, cuda: str, opencl: str) -> tuple[str, dict[str, Any]]:
     said = ""
     turns["ours"](2)
     if turns["ours"](10) / 10 < FEW:
-        launches, more = driver_turns(prepared[opencl])
-        turns |= more
+        launches, turns[DRIVER] = driver_turn(prepared[opencl])
         said = f", {launches} launches"
     found: dict[str, list[float]] = {name: [] for name in turns}
     for number in range(ROUNDS + 1):
