@@ -307,7 +307,7 @@ class Read(Step):
         return "waits"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Inputs, steps and outputs of a function; values are numbers.
 
@@ -366,6 +366,8 @@ class Plan:
         lines += [_step_line(step, self.values) for step in self.steps]
         lines.append("  return    " + ", ".join(f"%{i}" for i in self.outputs))
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def _condition(condition: tuple[int, bool]) -> str:

@@ -30,6 +30,11 @@ def test_a_plan_is_listed_as_before(request, name):
     assert listing == path.read_text(), "pytest --update-golden accepts the change"
 
 
+def test_a_plan_shows_its_listing_at_the_prompt():
+    plan = programs.compiled("exp").plan
+    assert repr(plan) == str(plan)
+
+
 def test_every_listing_is_of_a_program():
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(programs.PROGRAMS)
 
