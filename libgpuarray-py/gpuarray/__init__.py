@@ -73,7 +73,11 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"gpuarray.{name}")
     if name == "bfloat16":
         return _dtypes.bfloat16()
-    raise AttributeError(f"module 'gpuarray' has no attribute {name!r}")
+    raise AttributeError(
+        f"module 'gpuarray' has no attribute {name!r}",
+        name=name,
+        obj=_sys.modules[__name__],  # Python suggests a name
+    )
 
 
 def __dir__() -> list[str]:

@@ -30,16 +30,17 @@ _NONE, _TRANS, _CONJ = lib.cb_no_trans, lib.cb_trans, lib.cb_conj_trans
 
 def check_operands(operation: str, *operands: Any) -> None:
     """BadType or BadValue unless all are arrays of one context."""
-    first = operands[0]
+    contexts = [x.context for x in operands if isinstance(x, BaseArray)]
     for x in operands:
         if not isinstance(x, BaseArray):
+            where = f", context={contexts[0].name!r}" if contexts else ""
             raise BadType(
                 f"{operation}: got {type(x).__name__}, expected a gpuarray array; use "
-                "gpuarray.asarray(x)"
+                f"gpuarray.asarray(x{where})"
             )
-        if x.context is not first.context:
+        if x.context is not contexts[0]:
             raise BadValue(
-                f"{operation}: the operands are on {first.context.name} and "
+                f"{operation}: the operands are on {contexts[0].name} and "
                 f"{x.context.name}; use b.transfer(a.context)"
             )
 

@@ -110,16 +110,19 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
     try:
         found = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
     except TypeError as error:
-        raise BadType(f"{operation}: {error}") from None
+        raise BadType(f"{operation}: {error}; dtypes are: {_names()}") from None
     if found is None:
         found = _ROW_OF_DTYPE.get(dtype.newbyteorder("="))
     if found is None:
-        names = ", ".join(str(row.dtype) for row in TYPES)
         raise BadType(
-            f"{operation}: dtype {dtype} is not offered; these are: {names}. "
+            f"{operation}: dtype {dtype} is not offered; these are: {_names()}. "
             "Convert on the host first: numpy.asarray(x).astype(...)"
         )
     return found.dtype
+
+
+def _names() -> str:
+    return ", ".join(str(row.dtype) for row in TYPES)
 
 
 def bfloat16() -> Any:

@@ -37,8 +37,11 @@ def test_each_name_has_one_place():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="gpuarray' has no attribute 'exq'"):
+    with pytest.raises(AttributeError, match="has no attribute 'exq'") as told:
         gpuarray.exq  # noqa: B018
+    # By these Python suggests a name.
+    assert (told.value.name, told.value.obj) == ("exq", gpuarray)
+    assert "exp" in dir(gpuarray)
     assert not hasattr(gpuarray, "np")
 
 
