@@ -160,12 +160,13 @@ static int check_place(const ga_address *a, const char *name) {
   unsigned int platforms = 0, devices = 0;
   GA_TRY(a->backend->platform_count(&platforms));
   if (a->platform >= platforms)
-    return GA_FAIL(GA_NODEV_ERROR, "\"%s\": there are %u platforms of %s", name,
-                   platforms, a->backend->name);
+    return GA_FAIL(GA_NODEV_ERROR, "\"%s\": %s has no platform %u (platforms: %u)",
+                   name, a->backend->name, a->platform, platforms);
   GA_TRY(a->backend->device_count(&devices, a->platform));
   if (a->index >= devices)
-    return GA_FAIL(GA_NODEV_ERROR, "\"%s\": platform %u of %s has %u devices", name,
-                   a->platform, a->backend->name, devices);
+    return GA_FAIL(GA_NODEV_ERROR,
+                   "\"%s\": platform %u of %s has no device %u (devices: %u)", name,
+                   a->platform, a->backend->name, a->index, devices);
   return GA_NO_ERROR;
 }
 
@@ -218,8 +219,8 @@ int gpu_get_device_count(const char *name, unsigned int platform,
     return ga__fail_null(__func__, "place for the count");
   int status = backend->platform_count(&platforms);
   if (status == GA_NO_ERROR && platform >= platforms)
-    status = GA_FAIL(GA_NODEV_ERROR, "there are %u platforms of %s, so none is %u",
-                     platforms, name, platform);
+    status = GA_FAIL(GA_NODEV_ERROR, "%s has no platform %u (platforms: %u)", name,
+                     platform, platforms);
   if (status == GA_NO_ERROR)
     status = backend->device_count(devcount, platform);
   return ga__backend_advise(status);

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gpuarray._native import check, extension, ffi, lib, library_text, prepare, text
 from gpuarray.config import settings
 from gpuarray.errors import (
+    BadArgument,
     BadType,
     BadValue,
     ContextClosed,
@@ -518,7 +519,7 @@ def _fail_to_open(status: int) -> None:
     """Raise what the library says; on a machine with devices with their names."""
     try:
         check(status)
-    except (DeviceNotFound, LibraryMissing) as error:
+    except (BadArgument, DeviceNotFound, LibraryMissing) as error:
         found = [name for kind in _KINDS for name in device_names(kind)[0]]
         if not found:
             raise

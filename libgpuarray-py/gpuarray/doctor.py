@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -91,8 +92,13 @@ def _default() -> Iterator[str]:
         yield f"default context: none ({reason}): {error}"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Print the report; 1 if no device can be used."""
+    parser = argparse.ArgumentParser(
+        "python -m gpuarray.doctor",
+        description="Which devices there are, and what is missing for others.",
+    )
+    parser.parse_args(arguments)
     for line in report():
         print(line)
     try:
@@ -103,4 +109,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -14,11 +14,12 @@ static int find_device(const ga_opencl_platform **out, unsigned int platform,
   unsigned int n;
   GA_TRY(ga__opencl_platforms(&list, &n));
   if (platform >= n)
-    return GA_FAIL(GA_NODEV_ERROR, "there are %u OpenCL platforms, so none is %u", n,
-                   platform);
+    return GA_FAIL(GA_NODEV_ERROR, "OpenCL has no platform %u (platforms: %u)",
+                   platform, n);
   if (index >= list[platform].n_devices)
-    return GA_FAIL(GA_NODEV_ERROR, "OpenCL platform %u (%s) has %u devices", platform,
-                   list[platform].name, list[platform].n_devices);
+    return GA_FAIL(GA_NODEV_ERROR,
+                   "OpenCL platform %u (%s) has no device %u (devices: %u)", platform,
+                   list[platform].name, index, list[platform].n_devices);
   *out = &list[platform];
   return GA_NO_ERROR;
 }

@@ -587,9 +587,9 @@ static void test_as_gpu(void) {
 static void test_wrong_places(void) {
   ga_device_info info;
   CHECK_STATUS(GA_NODEV_ERROR, ga__opencl_backend.probe(&info, 999, 0));
-  CHECK_TEXT("so none is 999");
+  CHECK_TEXT("no platform 999");
   CHECK_STATUS(GA_NODEV_ERROR, ga__opencl_backend.probe(&info, 0, 999));
-  CHECK_TEXT("devices");
+  CHECK_TEXT("no device 999");
 }
 
 /* What NVIDIA's compiler says: it counts the lines before the body too. */

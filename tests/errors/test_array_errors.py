@@ -7,6 +7,7 @@ import sys
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray import doctor
 from gpuarray._native import check, lib
 from gpuarray.config import Config
 from gpuarray.errors import OF_STATUS, GpuArrayError
@@ -384,6 +385,14 @@ def test_the_doctor_reports_without_any_device(tmp_path):
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize(("argument", "status"), [("--help", 0), ("--no-such", 2)])
+def test_the_doctor_says_what_it_is_for(capsys, argument, status):
+    with pytest.raises(SystemExit) as ended:
+        doctor.main([argument])
+    assert ended.value.code == status
+    assert "python -m gpuarray.doctor" in "".join(capsys.readouterr())
+
+
 def test_the_doctor_reports_a_setting_that_names_nothing():
     code, said = in_a_process(
         "import runpy; runpy.run_module('gpuarray.doctor', run_name='__main__')",
@@ -506,7 +515,7 @@ def test_only_the_null_device_runs_dry(context):
 # ---- devices that are not there ----
 
 
-@pytest.mark.parametrize("name", ["cuda77", "opencl77:0", "opencl0:77"])
+@pytest.mark.parametrize("name", ["cuda77", "opencl77:0", "opencl0:77", "gpu"])
 def test_a_wrong_name_says_which_devices_there_are(first_context, name):
     with pytest.raises(GpuArrayError) as caught:
         gpuarray.context(name)
