@@ -25,6 +25,7 @@ from stress import resident
 
 ROUND = 50  # calls from a start; what they compute is compared at their end
 GROWTH = 4 << 20  # bytes that a process may grow by
+SETTLING = 2.0  # seconds in which CUDA's compiler does what first calls leave to it
 SLOWER = 1.5  # the fastest rounds at the end against those at the start
 
 
@@ -107,6 +108,8 @@ def check(program: Program, context: Any, calls: int, timed: bool) -> list[str]:
     first, _ = one_round(program)
     for _ in range(5):  # which settle where memory lies, and record graphs on that
         one_round(program)
+    if context.kind == "cuda":
+        time.sleep(SETTLING)
     context.sync()
     live, process = context.memory_info().live, resident()
     seconds = []
