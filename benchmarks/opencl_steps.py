@@ -33,7 +33,7 @@ ROUNDS = 7
 SECONDS = 0.05
 """Of a round."""
 SOURCE = Path(__file__).with_name("opencl_calls.c")
-DRIVER = "the driver's calls alone"
+DRIVER = "ours, the driver's part"
 FEW = 100e-6
 """Seconds of a call through CUDA up to which the driver's calls are timed alone."""
 
@@ -62,6 +62,7 @@ def driver_turn(prepared: Any) -> tuple[int, Turn]:
     prepared.call()
     prepared.wait()
     launches = taken.calls_end()
+    assert launches > 0, "a call queues nothing, or more than can be taken down"
     return launches, lambda times: float(taken.calls_again(times))
 
 
