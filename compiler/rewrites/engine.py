@@ -12,6 +12,7 @@ import functools
 import inspect
 import re
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,10 @@ _EXAMPLE = re.compile(
 
 class RewriteError(CompilerError):
     """A rule broke its contract, or the rules of a phase do not come to rest."""
+
+
+class RestlessError(RewriteError):
+    """Rules fire again and again; the graph computes what it shall at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +322,7 @@ class Fixpoint:
             fired = ", ".join(
                 f"{name} {n}x" for name, n in self.log.fired.most_common(6)
             )
-            raise RewriteError(
+            raise RestlessError(
                 f"rewriting does not come to rest; the rules that fired: {fired}"
             )
         clients = self.fgraph.clients
@@ -403,7 +408,11 @@ def run_phase(
             for each in passes
         ]
     while True:
-        is_changed = bool(rules) and Fixpoint(fgraph, rules, log, known).run()
+        try:
+            is_changed = bool(rules) and Fixpoint(fgraph, rules, log, known).run()
+        except RestlessError as error:
+            warnings.warn(f"{error}; it goes on with what there is", stacklevel=2)
+            is_changed, rules, chosen = True, [], []
         is_changed_again = any([found.run(fgraph, log) for found in passes])
         if not is_changed_again:
             return chosen if is_changed else [*rested, *chosen]

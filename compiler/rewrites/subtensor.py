@@ -75,6 +75,20 @@ def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
     return len(fgraph.clients[variable]) == 1
 
 
+def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Whether all that is done with a node's result is to compute and to index it."""
+    while True:
+        readers = fgraph.clients[node.outputs[0]]
+        reader = next(iter(readers))[0] if len(readers) == 1 else None
+        if not isinstance(reader, Apply) or len(reader.outputs) > 1:
+            return False
+        if isinstance(reader.op, Subtensor):
+            return reader.inputs[0] is node.outputs[0]
+        if not isinstance(reader.op, Elemwise) or reader.op.destroy_map:
+            return False
+        node = reader
+
+
 def typed(made: Variable, node: Apply) -> Variable | None:
     """The result of a rule, if it has the type of what it is for."""
     return made if made.type == node.outputs[0].type else None
@@ -288,6 +302,8 @@ def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | Non
         return None
     if not only_reader(fgraph, whole) or owner.op.destroy_map:
         return None
+    if indexed_later(fgraph, node):
+        return None  # that index comes here, and both go on as one
     parts = parts_of(node)
     inputs = [
         view(

@@ -416,6 +416,22 @@ def test_rules_that_do_not_come_to_rest_are_named():
         ).run()
 
 
+@pytest.mark.usefixtures("no_new_rules")
+def test_a_graph_whose_rules_do_not_come_to_rest_is_compiled_with_a_warning():
+    @engine.rewrite(phase="simplify", ops=["exp"])
+    def turn_about(node):
+        """exp(x) -> exp(--x)"""
+        return T.exp(-(-node.inputs[0]))
+
+    x = T.dvector("x")
+    fgraph = FunctionGraph([x], [T.exp(x) * 2])
+    with pytest.warns(UserWarning, match="turn_about .*goes on with what there is"):
+        rewrites.optimize(fgraph)
+    np.testing.assert_allclose(
+        run_graph(fgraph, {x: np.ones(2)})[0], 2 * np.exp(np.ones(2))
+    )
+
+
 @pytest.mark.parametrize(
     ("setting", "phases"),
     [

@@ -3,7 +3,9 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function
+from gpuarray.compiler import config, function, rewrites
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from run_graph import run_graph
 
 PROGRAMS = {
     "slices": lambda x, y, b: T.exp(x[:, ::2]) + b[::2],
@@ -53,3 +55,23 @@ def test_what_is_read_as_it_was_is_computed_once():
     with config.use(device="null"):
         f = function([x, y], [e.T + y, e * 2])
     assert sum("exp" in step.label for step in f.plan.steps) == 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda np, x: np.tanh(x)[::-1],
+        lambda np, x: (np.tanh(x) + 1)[1:],
+        lambda np, x: np.tanh(x)[1:-1] * 2,
+    ],
+)
+def test_indices_between_many_steps_move_once_each(step):
+    count, x = 150, T.dvector("x")
+    value = given = np.linspace(-1, 1, 2 * count + 5)
+    z = x
+    for _ in range(count):
+        z, value = step(T, z), step(np, value)
+    fgraph = FunctionGraph([x], [z])
+    log = rewrites.optimize(fgraph)
+    assert log.fired["index_before_computing"] <= 3 * count
+    np.testing.assert_allclose(run_graph(fgraph, {x: given})[0], value)
