@@ -420,8 +420,8 @@ def test_rules_that_do_not_come_to_rest_are_named():
 def test_a_graph_whose_rules_do_not_come_to_rest_is_compiled_with_a_warning():
     @engine.rewrite(phase="simplify", ops=["exp"])
     def turn_about(node):
-        """exp(x) -> exp(--x)"""
-        return T.exp(-(-node.inputs[0]))
+        """exp(x) -> exp(neg(neg(x)))"""
+        return T.exp(T.neg(T.neg(node.inputs[0])))
 
     x = T.dvector("x")
     fgraph = FunctionGraph([x], [T.exp(x) * 2])
