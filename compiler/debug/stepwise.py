@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
 from typing import Any
 
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.debug.failing import failure_text, late_text
+from gpuarray.compiler.debug.failing import failure_text, is_long, late_text
 from gpuarray.compiler.encoder import call
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.parts import Part, pauses, single, taken_over
@@ -26,7 +26,8 @@ from gpuarray.compiler.vm import (
     read,
 )
 from gpuarray.context import Context
-from gpuarray.creation import asarray
+from gpuarray.context import context as find_context
+from gpuarray.creation import asarray, empty
 from gpuarray.errors import OutOfMemory
 
 Values = dict[int, Any]
@@ -151,12 +152,17 @@ def overwrites(step: p.Step) -> bool:
 
 
 def explainer(
-    lowered: Callable[[], Lowered] | None, whole: p.Plan, context: Context
+    lowered: Callable[[], Lowered] | None,
+    whole: p.Plan,
+    context: Context,
+    written: Callable[[], Lowered] | None = None,
 ) -> Explain:
     """What tells of failed steps of a function's plan, ``whole``.
 
     ``lowered`` gives the plan with the nodes that it was made from; without it errors
-    name steps only.
+    name steps only. ``written`` gives the plan of the graph before rewriting: of inputs
+    whose shapes do not fit it has the operation that minds, which may be one of many in
+    a step.
     """
 
     def explain(
@@ -166,6 +172,11 @@ def explainer(
         late = "" if context.launch_blocking else late_text(whole, error)
         if late or number < 0:
             return late
+        if written is not None and plan is whole and isinstance(error, ValueError):
+            minded = minded_by(written, values, context)
+            if minded is not None:
+                error.args = minded.args
+                return "\n".join(minded.__notes__)
         known = {**dict(enumerate(values)), **dict(plan.constants)}
         if not isinstance(error, OutOfMemory):
             with suppress(Exception):  # what fails again tells nothing new
@@ -178,6 +189,44 @@ def explainer(
         return failure_text(plan, number, node, names, known)
 
     return explain
+
+
+def minded_by(
+    written: Callable[[], Lowered], values: Sequence[Any], context: Context
+) -> ValueError | None:
+    """What the first operation raises that cannot be done with inputs of such shapes.
+
+    They are tried on a device that computes nothing, but where texts have values.
+    Nothing is told where shapes depend on what is computed.
+    """
+    with suppress(Exception), nullcontext(context) if is_long() else dry() as there:
+        lowered = written()  # what fails here tells nothing: the step that failed does
+        if any(
+            isinstance(s, p.Read) or s.place is not None for s in lowered.plan.steps
+        ):
+            return None
+        given = [
+            empty(v.shape, v.dtype, context=there)
+            if isinstance(v, Array) and there is not context
+            else v
+            for v in values
+        ]
+        try:
+            Stepwise(lowered, there).run(given)
+        except ValueError as error:
+            return error if hasattr(error, "__notes__") else None
+    return None
+
+
+@contextmanager
+def dry() -> Iterator[Context]:
+    """The null device, while its launches compute nothing."""
+    null = find_context("null")
+    before, null.runs_dry = null.runs_dry, True
+    try:
+        yield null
+    finally:
+        null.runs_dry = before
 
 
 def names_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -90,6 +90,11 @@ class Task:
         places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
         return lowered(placed.fgraph, self.name, self.home, places)
 
+    def as_written(self) -> Lowered:
+        """The plan of the graph without any rewrite: a step for each operation."""
+        plain = replace(self, selection=rewrites.Selection(()))
+        return plain.lowered(plain.placed())
+
     @property
     def source(self) -> Source:
         """The graph as it was before rewriting."""
@@ -102,7 +107,7 @@ class Maker:
     """How a function was made: its graph as placed, the log of rewrites, the mode.
 
     A plan that was found on disk needs no graph: ``made`` gives it when it is asked
-    for.
+    for, and ``written`` the plan of the graph before rewriting.
     """
 
     def __init__(
@@ -111,11 +116,13 @@ class Maker:
         mode: Mode,
         source: Source | None = None,
         home: str | None = None,
+        written: Callable[[], Lowered] | None = None,
     ) -> None:
         self._made = made
         self.mode = mode
         self.source = source
         self.home = home
+        self.written = written
 
     @cached_property
     def _placed(self) -> Placed:
@@ -152,7 +159,7 @@ class Maker:
         runner = self.mode.load(found, self.source, context)
         if runner is not None:
             return runner
-        return make(plan, context, explainer(found, plan, context))
+        return make(plan, context, explainer(found, plan, context, self.written))
 
     def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
         """What makes a copy of a function, which ``is_profiled``, with a profile."""

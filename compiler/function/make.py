@@ -142,7 +142,7 @@ def function(
         )
         plan = finished.plan
         source = task.source if chosen.needs_source else None
-        maker = Maker(made, chosen, source, used.home)
+        maker = Maker(made, chosen, source, used.home, task.as_written)
         if stats is None:
             function = Function(interface, maker, plan, context, made_by)
             if key is not None:

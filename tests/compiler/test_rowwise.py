@@ -1,5 +1,7 @@
 """Programs of rows: few launches, and the values of the graph they are made of."""
 
+import pickle
+
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -214,8 +216,12 @@ def test_the_greatest_of_no_elements_is_an_error_and_their_sum_is_not(first_cont
 
 def test_shapes_that_differ_are_told(first_context):
     one = compiled("softmax", "float32", first_context)
-    with pytest.raises(ValueError, match="mis-match"):
-        one(np.zeros((3, 4), "float32"), np.zeros(5, "float32"), np.zeros(4, "float32"))
+    for each, text in (
+        (one, "do not broadcast"),
+        (pickle.loads(pickle.dumps(one)), "mis-match"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            each(*(np.zeros(shape, "float32") for shape in ((3, 4), 5, 4)))
 
 
 def made_so_far(context):

@@ -1,5 +1,6 @@
 """Sums over the first axes in the launch that computes what they are for."""
 
+import pickle
 from types import SimpleNamespace
 
 import gpuarray
@@ -165,8 +166,12 @@ def test_shapes_that_differ_are_told(first_context):
         f = function([x, y, b, c], [b + (x * y).sum(0), T.exp(c)])
         assert f.plan.launches() == 1
         for shapes in (((3, 4), (3, 4), (5,)), ((3, 4), (2, 4), (4,))):
-            with pytest.raises(ValueError, match="mis-match"):
-                f(*(np.zeros(shape, "f4") for shape in (*shapes, (3,))))
+            for each, text in (
+                (f, "do not broadcast"),
+                (pickle.loads(pickle.dumps(f)), "mis-match"),
+            ):
+                with pytest.raises(ValueError, match=text):
+                    each(*(np.zeros(shape, "f4") for shape in (*shapes, (3,))))
 
 
 def test_large_totals_compile_nothing_that_was_not_prepared(first_context, monkeypatch):
