@@ -27,7 +27,7 @@ from gpuarray.compiler.parts import (
 from gpuarray.compiler.shared import Container
 from gpuarray.context import Context
 from gpuarray.creation import asarray
-from gpuarray.errors import GpuArrayError, KernelError
+from gpuarray.errors import GpuArrayError, KernelError, OutOfMemory
 from gpuarray.scalars import SCALARS
 
 RUNNER = runner_class(Array, Container)
@@ -222,7 +222,7 @@ class Native:
             check(status)
         except Exception as error:
             # Host integers and constants are steps for both, so the numbers agree.
-            if step >= 0:
+            if step >= 0 and not isinstance(error, OutOfMemory):
                 values = [self._there(i, value) for i, value in enumerate(values)]
             text = self.explain(error, self.plan, step, self.first, values)
             if text and isinstance(error, GpuArrayError):

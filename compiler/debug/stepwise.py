@@ -171,7 +171,7 @@ def explainer(
         # What fails late was queued before; the step that was queued last is not it.
         late = "" if context.launch_blocking else late_text(whole, error)
         if late or number < 0:
-            return late
+            return late or before_text(whole, error, context)
         if written is not None and plan is whole and isinstance(error, ValueError):
             minded = minded_by(written, values, context)
             if minded is not None:
@@ -189,6 +189,13 @@ def explainer(
         return failure_text(plan, number, node, names, known)
 
     return explain
+
+
+def before_text(plan: p.Plan, error: Exception, context: Context) -> str:
+    """The text about what failed before the first step of a plan."""
+    if not isinstance(error, OutOfMemory):
+        return ""
+    return f"  in {plan.name}: its inputs are brought to {context.name}"
 
 
 def minded_by(

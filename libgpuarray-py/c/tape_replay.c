@@ -122,13 +122,37 @@ void ga__tape_give_up(const ga_tape *tape, const ga_binding *bindings) {
     gpudata_release(bindings[tape->kept[i]].buffer);
 }
 
+/* The step whose result a slot is for. */
+static unsigned int made_by(const ga_tape *tape, const slot *s) {
+  return s->born < tape->n_commands ? tape->commands[s->born].step : 0;
+}
+
+/* The step whose result is the largest in a block of the workspace. */
+static unsigned int largest_in(const ga_tape *tape, unsigned int number) {
+  const slot *largest = NULL;
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *s = tape->slots[i];
+    if (!s->input && !s->kept && s->block == number &&
+        (largest == NULL || s->buffer.size > largest->buffer.size))
+      largest = s;
+  }
+  return largest == NULL ? 0 : made_by(tape, largest);
+}
+
+static int allocate_block(ga_tape *tape, unsigned int i) {
+  int status = ga__buffer_new(&tape->workspace[i], tape->context, tape->blocks[i].size);
+  if (status != GA_NO_ERROR)
+    tape->failed = largest_in(tape, i);
+  return status;
+}
+
 /* Puts memory for every block and kept slot into the bindings. */
 static int allocate(ga_tape *tape, ga_binding *bindings) {
   for (unsigned int i = 0; i < tape->n_kept; i++)
     bindings[tape->kept[i]] = (ga_binding){NULL, 0};
   for (unsigned int i = 0; i < tape->n_blocks && !tape->is_placed; i++)
     if (tape->workspace[i] == NULL)
-      GA_TRY(ga__buffer_new(&tape->workspace[i], tape->context, tape->blocks[i].size));
+      GA_TRY(allocate_block(tape, i));
   for (unsigned int i = 0; i < tape->n_slots && !tape->is_placed; i++) {
     const slot *s = tape->slots[i];
     if (!s->input && !s->kept)
@@ -137,8 +161,11 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
   tape->is_placed = true;
   for (unsigned int i = 0; i < tape->n_kept; i++) {
     unsigned int number = tape->kept[i];
-    GA_TRY(kept_buffer(&bindings[number].buffer, tape, tape->slots[number]));
+    slot *s = tape->slots[number];
+    tape->failed = made_by(tape, s); /* if it fails */
+    GA_TRY(kept_buffer(&bindings[number].buffer, tape, s));
   }
+  tape->failed = 0;
   return GA_NO_ERROR;
 }
 

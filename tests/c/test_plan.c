@@ -184,6 +184,7 @@ static void test_running_out_of_memory_keeps_the_inputs(gpucontext *ctx) {
   GpuArray x = {0}, y = {0}, first = {0}, second = {0};
   gpucontext_memory info;
   unsigned int vx, vy, a, b;
+  int failed = -1;
   CHECK_OK(GpuPlan_new(&p, ctx, "update"));
   CHECK_OK(GpuPlan_input(p, &vx, GA_FLOAT, 2, 0));
   CHECK_OK(GpuPlan_input(p, &vy, GA_FLOAT, 2, 0));
@@ -197,7 +198,8 @@ static void test_running_out_of_memory_keeps_the_inputs(gpucontext *ctx) {
   CHECK_OK(gpucontext_memory_info(ctx, &info));
   CHECK_OK(gpucontext_set_limit(ctx, info.live + 1));
   CHECK_STATUS(GA_MEMORY_ERROR, GpuPlan_run(p, (GpuArray *[]){&first, &second},
-                                            (const GpuArray *[]){&x, &y}, NULL));
+                                            (const GpuArray *[]){&x, &y}, &failed));
+  CHECK(failed == 1); /* the step whose result it was for */
   CHECK(references(&x) == 1 && references(&y) == 1);
   CHECK_OK(gpucontext_set_limit(ctx, 0));
   CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&first, &second}, (const GpuArray *[]){&x, &y},

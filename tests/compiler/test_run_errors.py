@@ -271,3 +271,27 @@ def test_host_ops_can_be_refused():
             theano.function([x], doubled(x))  # the line
     assert isinstance(caught.value, AssertionError)
     assert "# the line" in str(caught.value)
+
+
+def test_out_of_memory_names_the_operation_whose_result_finds_no_room(context):
+    given = np.ones((100, 100))
+    h = T.dot(m, m)
+    middle = T.tanh(h)  # the line
+    f = theano.function([m], T.dot(middle, h).sum(0), name="big")
+    array, limit = gpuarray.asarray(given), context.limit
+    texts = []
+    try:
+        for room in (0, 100_000, 200_000):
+            context.sync()
+            context.limit = context.memory_info().live + room
+            texts.append(told(f, array))
+            context.limit = context.memory_info().live
+            texts.append(told(f, given))
+    finally:
+        context.limit = limit
+    for text in texts[::2]:
+        assert re.search(r"in big: Gpu\w+", text) and "made at" in text, text
+    for text in texts[1::2]:
+        assert f"in big: its inputs are brought to {context.name}" in text, text
+    assert "# the line" in "".join(texts)
+    np.testing.assert_allclose(f(given), np.full(100, 1e6))
