@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import configparser
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -105,6 +105,16 @@ _PROGRAM = Program(load(os.environ))
 _BLOCK: ContextVar[Config | None] = ContextVar("gpuarray.compiler", default=None)
 
 
+FOLLOWERS: list[Callable[[], None]] = []
+"""What is called when the settings in force have changed."""
+
+
+def follow() -> None:
+    """Tell the followers that the settings have changed."""
+    for each in FOLLOWERS:
+        each()
+
+
 class Settings:
     """Reads as the Config in force, or as one of its sections; prints every setting."""
 
@@ -130,6 +140,7 @@ class Settings:
             _PROGRAM.config = config
         else:
             _BLOCK.set(config)
+        follow()
 
     def __dir__(self) -> list[str]:
         names = (
@@ -166,10 +177,12 @@ class Settings:
         ('float32', 5)
         """
         token = _BLOCK.set(changed(self.current(), changes))
+        follow()
         try:
             yield self.current()
         finally:
             _BLOCK.reset(token)
+            follow()
 
     change_flags = use
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpuarray.compiler.config import config, context_map
+from weakref import WeakSet
+
+from gpuarray.compiler.config import FOLLOWERS, config, context_map
 from gpuarray.compiler.errors import (
     ContextNotDefined,
     GraphTypeError,
@@ -15,6 +17,10 @@ from gpuarray.doctor import devices
 from gpuarray.errors import GpuArrayError
 
 _REGISTERED: dict[str, Context] = {}
+_FOUND: WeakSet[Context] = WeakSet()
+"""The contexts of functions, on which launches wait where the setting says so."""
+_WAITING: WeakSet[Context] = WeakSet()
+"""Those on which they do for the setting, and not because the program asked for it."""
 
 
 def reg_context(name: str, context: Context) -> None:
@@ -77,8 +83,8 @@ def get_context(name: str | None = None) -> Context:
     """The open context of a name; None is the configured device, else the default one.
 
     A name that was registered, or that the setting ``contexts`` maps to a device,
-    stands for that. With the setting ``launch_blocking`` each launch on it waits from
-    now on. Raises ContextNotDefined, a ValueError, for a name that stands for nothing.
+    stands for that. While the setting ``launch_blocking`` is on, each launch on it
+    waits. Raises ContextNotDefined, a ValueError, for a name that stands for nothing.
 
     >>> get_context("null")
     <context 'null': null (host memory, runs no kernel)>
@@ -89,9 +95,26 @@ def get_context(name: str | None = None) -> Context:
     else:
         chosen = context_map(config.contexts).get(name or "", name or config.device)
         found = processor() if chosen == "cpu" else context(chosen or None)
-    if config.launch_blocking:
-        found.launch_blocking = True
+    if found not in _FOUND:
+        _FOUND.add(found)
+        follow_blocking()
     return found
+
+
+def follow_blocking() -> None:
+    """Let launches on the contexts of functions wait while the setting is on."""
+    wait = config.launch_blocking
+    for each in list(_FOUND if wait else _WAITING):
+        if each.closed or each.launch_blocking == wait:
+            continue
+        each.launch_blocking = wait
+        if wait:
+            _WAITING.add(each)
+    if not wait:
+        _WAITING.clear()
+
+
+FOLLOWERS.append(follow_blocking)
 
 
 def context_or_default(name: str) -> Context:

@@ -107,7 +107,7 @@ class Config:
     )
     bindings: int = flag(64, "signatures that a function keeps bound, at least one")
     launch_blocking: bool = flag(
-        False, "wait for each step of a call, so that errors name the one that failed"
+        False, "while on, each step of a call waits, so that errors name the failed one"
     )
     assert_no_cpu_op: Reaction = flag(
         "ignore", "where a function holds an operation that runs on the host"

@@ -90,6 +90,13 @@ def test_the_setting_makes_launches_wait():
         assert f.context.launch_blocking
         with pytest.raises(IndexError):
             f(*args)
+    assert not f.context.launch_blocking
+    with theano.config.use(launch_blocking=True), pytest.raises(IndexError):
+        f(*args)  # made before
+    f.context.launch_blocking = True  # the program's own wish stays
+    with theano.config.use(launch_blocking=True):
+        pass
+    assert f.context.launch_blocking
 
 
 def test_memory_that_runs_out_in_a_call_leaves_all_shared_variables_as_they_were():
