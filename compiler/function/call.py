@@ -514,7 +514,9 @@ class Function(Straight):
         run it without Python. It has the plan, the values of shared variables as they
         are, and the kernels for this device, those too that calls so far needed. With
         ``graph`` it has the graph, for printing and for steps of the array package
-        with shapes that the function was not called with.
+        with shapes that the function was not called with: without the compiler those
+        (``call`` in the plan's listing) run with the shapes of calls so far, on this
+        device. UserWarning for no graph and no call.
 
         A function whose plan pauses in Python (its result's shape depends on values, an
         op is computed on the host) is written as a pickle, which only Python reads.

@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import pickle
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,9 +233,11 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     """Write a compiled function to a file, which appears whole or not at all.
 
     The file has the plan, the values of shared variables as they are, and the kernels
-    compiled for this device. `load` reads it, as do C, Ruby and R programs. With
-    ``graph`` it has the graph, too, for printing and for compiling with inputs that
-    recorded steps do not know.
+    compiled for this device. `load` reads it, as do C, Ruby and R programs: these run
+    steps of the array package (``call`` in the plan's listing) on this device with the
+    shapes and layouts of calls before. With ``graph`` it has the graph, too, for
+    printing and for compiling with inputs that recorded steps do not know; without it a
+    UserWarning says that there was no call.
 
     A function whose plan pauses in Python is written as a pickle, which only Python
     reads.
@@ -246,8 +249,23 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     kept = kept_values(function)
     interface = interface_of(function)
     note = saved.packed(interface, _pickled(function, kept) if graph else b"")
-    native = _described(_handle(function), kept, interface, note)
+    plan = _handle(function)
+    if not graph:
+        _tell_of_shapes(function, plan)
+    native = _described(plan, kept, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
+
+
+def _tell_of_shapes(function: Function, plan: Native) -> None:
+    """Warn where a file without the graph would run nowhere."""
+    labels = [each.label for each in function.plan.steps if isinstance(each, p.Call)]
+    if labels and plan.info()["n_bindings"] == 0:
+        warnings.warn(
+            f"save: {function.name} was not called yet: without the graph its step "
+            f"{labels[0]} runs with shapes only that it was called with before it is "
+            "saved",
+            stacklevel=4,
+        )
 
 
 def _write_pickle(function: Function, path: File, reason: str) -> None:

@@ -137,9 +137,10 @@ static int absent_function(void *data, GpuArray *const *outs,
                            const GpuArray *const *ins, const long long *ints) {
   (void)data, (void)outs, (void)ins, (void)ints;
   return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                 "this step is a function of the program that saved the plan: on "
-                 "another device, and with shapes or layouts that the plan was not "
-                 "run with before it was saved, only that program can run it");
+                 "this step is a function of the program that saved the plan: without "
+                 "it the step runs on the same device and with the shapes and layouts "
+                 "that the plan was run with before it was saved; run it there with "
+                 "these, and save it again");
 }
 
 static int read_function(GpuPlan *p, ga_reader *r, step_data *d) {
