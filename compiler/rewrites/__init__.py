@@ -48,6 +48,7 @@ from gpuarray.compiler.rewrites.engine import (
     run_phase,
 )
 from gpuarray.compiler.rewrites.inplace import orderings
+from gpuarray.compiler.rewrites.merging import merge_constants
 
 __all__ = [
     "PHASES",
@@ -191,6 +192,8 @@ def optimize(
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
     with traced_as(None), quiet:
+        if names:
+            merge_constants(fgraph)
         for phase in without_prefixes(
             [phase for phase in PHASES if phase.name in names]
         ):

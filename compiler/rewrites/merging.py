@@ -14,6 +14,13 @@ from gpuarray.scalars import Scalar
 _HASHED_BYTES = 4096
 
 
+def merge_constants(fgraph: FunctionGraph) -> None:
+    """Let one constant stand for all that are equal: nodes that read them are, too."""
+    interner = Interner(fgraph)
+    for each in [v for v in fgraph.clients if isinstance(v, Constant)]:
+        fgraph.replace(each, interner.constant(each), reason="merge_equal_constants")
+
+
 class Interner:
     """One node for each meaning: equal ops on the same inputs, equal constants."""
 

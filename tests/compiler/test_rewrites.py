@@ -519,3 +519,13 @@ def test_an_inverse_that_others_read_is_not_solved_again():
     inverse = T.nlinalg.matrix_inverse(A)
     fgraph = optimized([A, B], [inverse, T.dot(inverse, B)])
     assert not any("Solve" in str(node.op) for node in fgraph.toposort())
+
+
+def test_expressions_of_equal_scalar_constants_are_one():
+    c, x = T.dscalar("c"), T.dvector("x")
+    fgraph = optimized([c, x], [ifelse(c > 0, T.exp(x), x), ifelse(c > 0, T.sin(x), x)])
+    assert [str(node.op) for node in fgraph.toposort()].count(
+        "Elemwise{gt,no_inplace}"
+    ) == 1
+    constants = [v for v in fgraph.clients if isinstance(v, Constant)]
+    assert len(constants) == 1
