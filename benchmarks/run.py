@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import fnmatch
 import json
 import os
@@ -167,7 +168,12 @@ def found_context(name: str) -> gpuarray.Context:
 
 
 def wanted(names: list[str], patterns: list[str]) -> list[str]:
-    """The names that a pattern fits."""
+    """The names that a pattern fits; ValueError for a pattern that fits none."""
+    for each in patterns:
+        if not fnmatch.filter(names, each):
+            near = difflib.get_close_matches(each, names, 3, 0.4)
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise ValueError(f"--rows: no row fits {each!r}; --list has them. {hint}")
     return [n for n in names if any(fnmatch.fnmatch(n, each) for each in patterns)]
 
 
@@ -177,7 +183,10 @@ def main(arguments: list[str] | None = None) -> None:
     ctx = found_context(given.context)
     size = given.size or ("small" if ctx.is_cpu else "large")
     table = rows(size)
-    names = wanted([*table, *PACKAGES, LAUNCH], given.rows)
+    try:
+        names = wanted([*table, *PACKAGES, LAUNCH], given.rows)
+    except ValueError as error:
+        sys.exit(str(error))
     if ctx.name == "null":
         names = [name for name in names if name != LAUNCH]
     if given.list:

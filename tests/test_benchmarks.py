@@ -167,6 +167,8 @@ def test_a_report_is_read_as_it_was_written(tmp_path):
 def test_patterns_pick_rows():
     assert run.wanted(["sum axis 0", "sum", "a + b"], ["sum*"]) == ["sum axis 0", "sum"]
     assert run.wanted(["a", "b"], ["*"]) == ["a", "b"]
+    with pytest.raises(ValueError, match=r"no row fits 'sofmax'.* mean 'softmax'"):
+        run.wanted(["softmax", "sum"], ["sofmax"])
 
 
 def test_the_page_and_its_plots_are_current():
