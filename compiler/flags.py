@@ -137,6 +137,10 @@ class Config:
                 "cuda0, opencl0:0, or nothing for the default"
             )
         context_map(self.contexts)
+        if self.bindings < 1:
+            raise ConfigError(
+                f"config: bindings={self.bindings}; a function keeps at least one"
+            )
 
 
 class Flag(NamedTuple):

@@ -93,7 +93,7 @@ class Native:
         self._prepare()
         names = [plan.array(number).dtype for number in plan.outputs]
         self._kinds = [(np.dtype(n), dtypes.dtype_to_typecode(n)) for n in names]
-        check(lib.GpuPlan_keep(self._native, max(config.bindings, 1)))
+        check(lib.GpuPlan_keep(self._native, config.bindings))
         check(lib.GpuPlan_hold(self._native, not config.allow_gc))
         self._run = self.runner(len(self._kinds))
 

@@ -84,6 +84,15 @@ def test_each_part_is_seen_by_kernels_that_do_more(context):
     assert f.info()["n_binds"] == 1
 
 
+@pytest.mark.parametrize("number", [0, -3])
+def test_a_function_keeps_a_binding_at_least(number):
+    with (
+        pytest.raises(theano.errors.ConfigError, match=f"bindings={number}; .* one"),
+        theano.config.use(bindings=number),
+    ):
+        pass
+
+
 def test_how_many_bindings_are_kept(context):
     x = T.fvector("x")
     with theano.config.use(bindings=2):
