@@ -269,7 +269,13 @@ def _tell_of_shapes(function: Function, plan: Native) -> None:
 
 
 def _write_pickle(function: Function, path: File, reason: str) -> None:
-    data = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+    try:
+        data = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise GraphValueError(
+            f"save: {function.name}: {reason}, and it cannot be pickled: {error}; "
+            "define what it calls in a module, under the name that it has"
+        ) from error
     said = reason.encode() + b"\n"
     other = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -70,6 +72,26 @@ class FromFunctionOp(Op):
 
     def __str__(self) -> str:
         return f"FromFunctionOp{{{self.function.__name__}}}"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By the function's name where the op has it, as a decorated one's has."""
+        module, name = self.function.__module__, self.function.__qualname__
+        found = getattr(sys.modules.get(module), name, None)
+        if found == self:
+            return _named, (module, name)
+        return FromFunctionOp, tuple(getattr(self, each) for each in self.__props__)
+
+    def __copy__(self) -> FromFunctionOp:
+        """Another one, not that of the function's name."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+
+def _named(module: str, name: str) -> FromFunctionOp:
+    found = getattr(importlib.import_module(module), name)
+    assert isinstance(found, FromFunctionOp)
+    return found
 
 
 def types_of(what: str, given: Any) -> tuple[Type, ...]:

@@ -10,6 +10,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import In, Out, config, function, grad, load, printing, shared
+from gpuarray.compiler.compile import as_op
 
 LOADS = """
 import json, sys
@@ -293,3 +294,24 @@ def test_files_that_cannot_be_had(on_first, tmp_path):
         gpuarray.load_function(tmp_path, on_first)
     f.save(tmp_path / "f")
     assert [each.name for each in tmp_path.iterdir()] == ["f"]  # nothing temporary
+
+
+@as_op(itypes=[T.fvector], otypes=[T.fvector])
+def doubled(a):
+    return a * 2
+
+
+@pytest.mark.filterwarnings("ignore::gpuarray.errors.HostNotice")
+def test_an_op_in_python_is_saved_by_the_name_that_it_has(on_first, tmp_path):
+    x = T.fvector("x")
+    function([x], doubled(x) + 1).save(tmp_path / "f")
+    np.testing.assert_array_equal(load(tmp_path / "f")(np.ones(3, "f4")), [3, 3, 3])
+
+    @as_op(itypes=[T.fvector], otypes=[T.fvector])
+    def tripled(a):
+        return a * 3
+
+    nowhere = function([x], tripled(x))
+    with pytest.raises(ValueError, match=r"cannot be pickled: .*tripled.* in a module"):
+        nowhere.save(tmp_path / "g")
+    assert not (tmp_path / "g").exists()
