@@ -204,13 +204,12 @@ def minded_by(
     """What the first operation raises that cannot be done with inputs of such shapes.
 
     They are tried on a device that computes nothing, but where texts have values.
-    Nothing is told where shapes depend on what is computed.
+    Nothing is told where shapes depend on what is computed, or code of the program
+    would run.
     """
     with suppress(Exception), nullcontext(context) if is_long() else dry() as there:
         lowered = written()  # what fails here tells nothing: the step that failed does
-        if any(
-            isinstance(s, p.Read) or s.place is not None for s in lowered.plan.steps
-        ):
+        if any(pauses(each) or each.place is not None for each in lowered.plan.steps):
             return None
         given = [
             empty(v.shape, v.dtype, context=there)
