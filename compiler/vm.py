@@ -201,7 +201,7 @@ class Native:
         In the places of host integers stand integers.
         """
         results: list[Array] = self._run(*values)
-        if results is NotImplemented:
+        if results is NotImplemented and self.context.pointer:  # else ContextClosed
             kinds = ", ".join(type(each).__name__ for each in values)
             raise TypeError(f"{self.plan.name}: cannot run on {kinds}")
         return results

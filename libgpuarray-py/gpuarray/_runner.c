@@ -11,6 +11,18 @@ static PyObject **slot_of(PyObject *object, Py_ssize_t offset) {
   return (PyObject **)(void *)((char *)object + offset);
 }
 
+/* Where a class keeps a slot; -1 with an error if it has none of the name. */
+static Py_ssize_t offset_of(PyObject *type, const char *name) {
+  PyObject *found = PyObject_GetAttrString(type, name);
+  Py_ssize_t offset = -1;
+  if (found != NULL && Py_TYPE(found) == &PyMemberDescr_Type)
+    offset = ((PyMemberDescrObject *)found)->d_member->offset;
+  else if (found != NULL)
+    PyErr_Format(PyExc_TypeError, "%s is no slot", name);
+  Py_XDECREF(found);
+  return offset;
+}
+
 /* What is known of arrays, the same for all runners. */
 static struct {
   PyTypeObject *type;
@@ -52,6 +64,7 @@ typedef struct runner {
   argument *arguments;
   int *typecodes; /* of those that are arrays, in order */
   Py_ssize_t n_args, n_integers, n_containers, n_results, n_kept;
+  Py_ssize_t pointer_at; /* where the context keeps its pointer: None once closed */
   bool is_single;
 } runner;
 
@@ -449,7 +462,8 @@ static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags
   f.read = f.made + n_args;
   f.places = (void **)f.read + n_results;
   f.integers = (long long *)(f.places + n_results);
-  PyObject *result = take_arguments(&f, r, args) && take_values(&f, r)
+  bool is_open = *slot_of(r->context, r->pointer_at) != Py_None;
+  PyObject *result = is_open && take_arguments(&f, r, args) && take_values(&f, r)
                          ? run(&f, r, args)
                          : Py_NewRef(Py_NotImplemented);
   drop_values(&f, r);
@@ -573,6 +587,7 @@ static PyObject *runner_new(PyTypeObject *type, PyObject *args, PyObject *names)
   r->device = (gpucontext *)(uintptr_t)device;
   r->whole = Py_NewRef(whole);
   r->context = Py_NewRef(context);
+  r->pointer_at = offset_of((PyObject *)Py_TYPE(context), "_pointer");
   r->fail = Py_NewRef(fail);
   r->containers = Py_NewRef(containers);
   r->kinds = Py_NewRef(kinds);
@@ -583,7 +598,7 @@ static PyObject *runner_new(PyTypeObject *type, PyObject *args, PyObject *names)
   r->n_results = PyTuple_GET_SIZE(kinds);
   r->n_kept = kept;
   r->is_single = single != 0;
-  if (!read_arguments(r, arguments) || !check_lists(r))
+  if (r->pointer_at < 0 || !read_arguments(r, arguments) || !check_lists(r))
     Py_CLEAR(r);
   return (PyObject *)r;
 }
@@ -605,18 +620,6 @@ static PyType_Spec runner_spec = {.name = "gpuarray._gpuarray.Runner",
                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                            Py_TPFLAGS_HAVE_VECTORCALL,
                                   .slots = runner_slots};
-
-/* Where a class keeps a slot; -1 with an error if it has none of the name. */
-static Py_ssize_t offset_of(PyObject *type, const char *name) {
-  PyObject *found = PyObject_GetAttrString(type, name);
-  Py_ssize_t offset = -1;
-  if (found != NULL && Py_TYPE(found) == &PyMemberDescr_Type)
-    offset = ((PyMemberDescrObject *)found)->d_member->offset;
-  else if (found != NULL)
-    PyErr_Format(PyExc_TypeError, "%s is no slot", name);
-  Py_XDECREF(found);
-  return offset;
-}
 
 /* The class of runners, for arrays of this class and containers of that; NULL with an
  * error. `pointer` is the type of GpuArray * as cffi knows it, `hosts` NumPy's class of

@@ -1,11 +1,13 @@
 """Names of contexts: settings, and what they open."""
 
 import gpuarray
+import gpuarray.compiler.tensor as T
 import pytest
-from gpuarray.compiler import config
+from gpuarray.compiler import Out, config, function
 from gpuarray.compiler.config import context_map
 from gpuarray.compiler.contexts import get_context
 from gpuarray.doctor import devices
+from gpuarray.errors import ContextClosed
 
 
 def test_a_program_s_names_stand_for_devices(null):
@@ -35,3 +37,17 @@ def test_the_device_cpu_is_a_processor():
         else:
             with pytest.raises(NotImplementedError, match="pip install"):
                 get_context()
+
+
+def test_a_function_does_not_run_on_a_closed_context():
+    null = gpuarray.context("null")
+    null.runs_dry = True
+    x = T.dvector("x")
+    with config.use(device="null"):
+        f = function([x], Out(x * 2, on_device=True))
+    given = gpuarray.zeros(3, context=null)
+    f(given)
+    null.close()
+    for _ in range(2):
+        with pytest.raises(ContextClosed, match="context 'null' is closed"):
+            f(given)
