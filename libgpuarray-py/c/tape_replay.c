@@ -162,10 +162,12 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
   for (unsigned int i = 0; i < tape->n_kept; i++) {
     unsigned int number = tape->kept[i];
     slot *s = tape->slots[number];
-    tape->failed = made_by(tape, s); /* if it fails */
-    GA_TRY(kept_buffer(&bindings[number].buffer, tape, s));
+    int status = kept_buffer(&bindings[number].buffer, tape, s);
+    if (status != GA_NO_ERROR) {
+      tape->failed = made_by(tape, s);
+      return status;
+    }
   }
-  tape->failed = 0;
   return GA_NO_ERROR;
 }
 
