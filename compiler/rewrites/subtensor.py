@@ -78,12 +78,14 @@ def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
 def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:
     """Whether all that is done with a node's result is to compute and to index it."""
     while True:
-        readers = fgraph.clients[node.outputs[0]]
-        reader = next(iter(readers))[0] if len(readers) == 1 else None
+        (result,) = node.outputs
+        if not only_reader(fgraph, result):
+            return False
+        ((reader, _),) = fgraph.clients[result]
         if not isinstance(reader, Apply) or len(reader.outputs) > 1:
             return False
         if isinstance(reader.op, Subtensor):
-            return reader.inputs[0] is node.outputs[0]
+            return reader.inputs[0] is result
         if not isinstance(reader.op, Elemwise) or reader.op.destroy_map:
             return False
         node = reader
