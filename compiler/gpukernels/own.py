@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math as numbers
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -34,6 +32,7 @@ from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.types import TensorType, promoted
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.decorated import another, found
 from gpuarray.compiler.ops.transfer import gpu_contiguous
 from gpuarray.dtypes import INPUT, OFFSET, as_dtype, dtype_to_ctype, kind_of
 
@@ -270,24 +269,11 @@ class KernelOp(GpuKernelBase):
         return f"{self.name}({', '.join(texts)})"
 
     def __copy__(self) -> KernelOp:
-        copied: KernelOp = object.__new__(type(self))
-        vars(copied).update(vars(self))
-        return copied
+        return another(self)
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
-        return _found, (self.gradient.__module__, self.gradient.__qualname__)
-
-
-def _found(module: str, name: str) -> Any:
-    """The op that a module has by this name: a pickle holds nothing else of it."""
-    __import__(module)
-    try:
-        return reduce(getattr, name.split("."), sys.modules[module])
-    except AttributeError:
-        raise GraphValueError(
-            f"kernel_op: {module} has no {name}; a pickled op is found by the name it "
-            "was decorated under, so define it at the top of a module"
-        ) from None
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str, str]]:
+        made = self.gradient
+        return found, ("kernel_op", made.__module__, made.__qualname__)
 
 
 def _smaller(a: Any, b: Any) -> Variable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import Type
 from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.decorated import another, found
 
 
 class FromFunctionOp(Op):
@@ -76,22 +76,13 @@ class FromFunctionOp(Op):
     def __reduce__(self) -> str | tuple[Any, ...]:
         """By the function's name where the op has it, as a decorated one's has."""
         module, name = self.function.__module__, self.function.__qualname__
-        found = getattr(sys.modules.get(module), name, None)
-        if found == self:
-            return _named, (module, name)
+        if getattr(sys.modules.get(module), name, None) == self:
+            return found, ("as_op", module, name)
         return FromFunctionOp, tuple(getattr(self, each) for each in self.__props__)
 
     def __copy__(self) -> FromFunctionOp:
         """Another one, not that of the function's name."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        return other
-
-
-def _named(module: str, name: str) -> FromFunctionOp:
-    found = getattr(importlib.import_module(module), name)
-    assert isinstance(found, FromFunctionOp)
-    return found
+        return another(self)
 
 
 def types_of(what: str, given: Any) -> tuple[Type, ...]:
