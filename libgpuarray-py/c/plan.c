@@ -52,6 +52,7 @@ void GpuPlan_free(GpuPlan *p) {
   if (p == NULL)
     return;
   ga__bound_clear(p);
+  ga__stages_clear(p);
   for (unsigned int i = 0; i < p->n_steps; i++)
     ga__plan_clear_step(&p->steps[i]);
   for (unsigned int i = 0; i < p->n_values; i++)
@@ -232,11 +233,24 @@ int GpuPlan_output(GpuPlan *p, unsigned int value) {
   return GA_NO_ERROR;
 }
 
+/* What a plan did that reads: the sum over its stages. */
+static void add_stages(gpuplan_info *res, const GpuPlan *p) {
+  unsigned int i = 0;
+  for (const GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
+    res->n_bindings += stage->info.n_bindings;
+    res->n_binds += stage->info.n_binds;
+    res->n_launches += stage->info.n_launches;
+    res->n_allocs += stage->info.n_allocs;
+    res->workspace += stage->info.workspace;
+  }
+}
+
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
   if (p == NULL || res == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan info: needs a plan and a place; got NULL");
   pthread_mutex_lock(&p->lock);
   *res = p->info;
+  add_stages(res, p);
   res->n_inputs = p->n_inputs;
   res->n_outputs = p->n_outputs;
   res->n_steps = p->n_steps;

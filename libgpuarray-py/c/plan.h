@@ -18,9 +18,11 @@ enum ga_step_kind {
   GA_STEP_RESHAPE,
   GA_STEP_BROADCAST,
   GA_STEP_COPY,
-  GA_STEP_CHOOSE,  /* one of two arrays */
-  GA_STEP_INDEX,   /* a view by integers and slices */
-  GA_STEP_FUNCTION /* the caller's own */
+  GA_STEP_CHOOSE,   /* one of two arrays */
+  GA_STEP_INDEX,    /* a view by integers and slices */
+  GA_STEP_FUNCTION, /* the caller's own */
+  GA_STEP_READ,     /* host integers that the device computed */
+  GA_STEP_KINDS
 };
 
 typedef struct ga_value {
@@ -112,6 +114,7 @@ struct _GpuPlan {
   /* The first n_sure of them are launched whatever the sizes are, most likely. */
   unsigned int n_sure, n_needs, needs_capacity;
   bool holds;
+  struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */
 };
@@ -170,6 +173,13 @@ void ga__plan_clear_step(ga_step *s);
 /* Settles, once all steps are there, what signatures hold and which inputs are written.
  */
 int ga__plan_settle(GpuPlan *p);
+/* Whether one of the first `n` steps may write into the memory of input `i`. */
+bool ga__plan_writes(const GpuPlan *p, unsigned int i, unsigned int n);
+/* The binding of a settled plan without reads for such inputs, and a run by it. */
+int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step);
+int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step);
 
 /* The sources of the kernels that the steps may launch. */
 int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p);
@@ -203,6 +213,24 @@ int ga__branch_settle(GpuPlan *p);
 int ga__branch_sign(uint64_t **words, GpuPlan *p, const GpuArray *const *ins,
                     const long long *ints, int *failed_step);
 void ga__branch_clear(GpuPlan *p);
+
+/* Whether a step computes a host integer from what the host knows. */
+static inline bool ga__step_is_integer(const ga_step *s) {
+  return s->kind == GA_STEP_INT || s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
+}
+
+/* Plans that read (plan_stages.c). Cuts such a plan into stages, if that was not done;
+ * nothing to do for another. */
+int ga__stages_settle(GpuPlan *p);
+void ga__stages_clear(GpuPlan *p);
+/* The plan of a stage, from number *i on, which becomes the number after it; NULL at
+ * the end, and for a plan that does not read. It is of its owner's lock. */
+GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i);
+/* As the functions for plans without reads (plan_stages_run.c); a binding is of the
+ * first stage. */
+int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                   const long long *ints, int *failed_step);
+int ga__stages_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 
 /* Views (plan_view.c). */
 int ga__step_index(ga_frame *f, const ga_step *s);

@@ -277,9 +277,8 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
   return status;
 }
 
-int ga__bindings_get(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
+static int get_bindings(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
   unsigned int n = ga__get_uint(r, UINT32_MAX);
-  GA_TRY(ga__plan_settle(p));
   for (unsigned int i = 0; i < n; i++) {
     ga_bound *bound = NULL;
     ga_reader one = ga__get_bytes(r);
@@ -288,6 +287,20 @@ int ga__bindings_get(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) 
     GA_TRY(get_bound(&bound, p, kernels, &one));
     if (bound != NULL)
       GA_TRY(ga__bound_add(p, bound));
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__bindings_get(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
+  GA_TRY(ga__plan_settle(p));
+  if (p->stages == NULL)
+    return get_bindings(p, kernels, r);
+  unsigned int i = 0;
+  for (GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
+    ga_reader one = ga__get_bytes(r);
+    if (r->failed)
+      return ga__plan_malformed();
+    GA_TRY(get_bindings(stage, kernels, &one));
   }
   return GA_NO_ERROR;
 }

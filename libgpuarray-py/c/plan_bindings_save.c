@@ -201,8 +201,8 @@ static const ga_bound *savable(const ga_bound *b) {
 }
 
 /* The latest used comes last, as ga__bound_add wants it. */
-int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels,
-                     const GpuPlan *p) {
+static int put_bindings(ga_strbuf *out, const ga_saved_kernels *kernels,
+                        const GpuPlan *p) {
   unsigned int n = 0;
   for (const ga_bound *b = savable(p->oldest); b; b = savable(b->previous))
     n++;
@@ -210,6 +210,22 @@ int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels,
   for (const ga_bound *b = savable(p->oldest); b; b = savable(b->previous)) {
     ga_strbuf one = {0};
     int status = put_bound(&one, p, kernels, b);
+    if (status == GA_NO_ERROR)
+      ga__put_bytes(out, one.text, one.length);
+    ga__strbuf_clear(&one);
+    GA_TRY(status);
+  }
+  return ga__strbuf_status(out);
+}
+
+int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels,
+                     const GpuPlan *p) {
+  if (p->stages == NULL)
+    return put_bindings(out, kernels, p);
+  unsigned int i = 0;
+  for (const GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
+    ga_strbuf one = {0};
+    int status = put_bindings(&one, kernels, stage);
     if (status == GA_NO_ERROR)
       ga__put_bytes(out, one.text, one.length);
     ga__strbuf_clear(&one);

@@ -121,15 +121,11 @@ int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value) {
 
 /* ---- signatures ---- */
 
-static bool is_integer_step(const ga_step *s) {
-  return s->kind == GA_STEP_INT || s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
-}
-
 /* Whether the integers a call gives, and where its inputs lie, tell what `s` gives. */
 static bool is_early(const GpuPlan *p, const ga_step *s, const bool *early,
                      bool views) {
   bool is_view = s->kind == GA_STEP_INDEX || s->kind == GA_STEP_DIMSHUFFLE;
-  if (!is_integer_step(s) && !(views && is_view))
+  if (!ga__step_is_integer(s) && !(views && is_view))
     return false;
   for (unsigned int i = 0; i < s->n_when; i++)
     if (!early[s->when[i].value])
@@ -148,7 +144,7 @@ static bool is_early(const GpuPlan *p, const ga_step *s, const bool *early,
 static void note_readers(const GpuPlan *p, const ga_step *s, const bool *early,
                          bool *settles, bool *asked) {
   bool is_view = s->kind == GA_STEP_INDEX && early[s->outs[0]];
-  bool passes_on = is_view || (is_integer_step(s) && !settles[s->outs[0]]);
+  bool passes_on = is_view || (ga__step_is_integer(s) && !settles[s->outs[0]]);
   for (unsigned int i = 0; i < s->n_in; i++)
     if (p->values[s->ins[i]].integer) {
       bool is_truth = s->kind == GA_STEP_CHOOSE && early[s->ins[i]];

@@ -8,7 +8,9 @@
  *
  * Sections: the compiled kernels, which are of use on the device and driver that they
  * were compiled for; the bindings, which name those kernels; what a GpuFunction has
- * besides its plan. */
+ * besides its plan. A plan with GA_STEP_READ, which there is since format 4, has the
+ * bindings of each of its stages as bytes, one after another: how a plan is cut into
+ * stages, and how their values are numbered, is of the format. */
 #ifndef GA_C_PLAN_FILE_H
 #define GA_C_PLAN_FILE_H
 
@@ -18,7 +20,7 @@
 #define GA_PLAN_MARK "gpuplan\n"
 /* A file of Python's that no plan can be read from; a line tells why. */
 #define GA_PLAN_PICKLE "gpufunc\n"
-#define GA_PLAN_FORMAT 3 /* of the body; a reader takes its own and older ones */
+#define GA_PLAN_FORMAT 4 /* of the body; a reader takes its own and older ones */
 
 enum ga_plan_part {
   GA_PLAN_INPUT = 1,

@@ -130,7 +130,13 @@ void ga__bound_clear(GpuPlan *p) {
 
 /* ---- settings ---- */
 
+static void set_most(GpuPlan *p, unsigned int n) {
+  p->most_bindings = n;
+  drop_surplus(p);
+}
+
 int GpuPlan_keep(GpuPlan *p, unsigned int n) {
+  GpuPlan *stage;
   if (p == NULL)
     return ga__fail_null("plan keep", "plan");
   if (n == 0)
@@ -138,17 +144,21 @@ int GpuPlan_keep(GpuPlan *p, unsigned int n) {
                    "plan %s, keep: 0 signatures; a plan keeps at least the one it ran",
                    p->name);
   pthread_mutex_lock(&p->lock);
-  p->most_bindings = n;
-  drop_surplus(p);
+  set_most(p, n);
+  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
+    set_most(stage, n);
   pthread_mutex_unlock(&p->lock);
   return GA_NO_ERROR;
 }
 
 int GpuPlan_hold(GpuPlan *p, int on) {
+  GpuPlan *stage;
   if (p == NULL)
     return ga__fail_null("plan hold", "plan");
   pthread_mutex_lock(&p->lock);
   p->holds = on != 0;
+  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
+    stage->holds = p->holds;
   pthread_mutex_unlock(&p->lock);
   return GA_NO_ERROR;
 }

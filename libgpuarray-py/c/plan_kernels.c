@@ -24,6 +24,15 @@ int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *k) {
   return GA_NO_ERROR;
 }
 
+/* Those that the plan's bindings launch. */
+static int collect_bound(ga_saved_kernels *kernels, const GpuPlan *p) {
+  for (const ga_bound *b = p->bound; b != NULL; b = b->next)
+    for (size_t i = 0; i < b->tape->n_commands; i++)
+      if (b->tape->commands[i].kind == LAUNCH)
+        GA_TRY(ga__kernels_add(kernels, b->tape->commands[i].kernel));
+  return GA_NO_ERROR;
+}
+
 int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
   ga_source *sources;
   unsigned int n;
@@ -35,10 +44,11 @@ int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
       status = ga__kernels_add(kernels, k);
   }
   ga__plan_free_sources(sources, n);
-  for (const ga_bound *b = p->bound; status == GA_NO_ERROR && b; b = b->next)
-    for (size_t i = 0; status == GA_NO_ERROR && i < b->tape->n_commands; i++)
-      if (b->tape->commands[i].kind == LAUNCH)
-        status = ga__kernels_add(kernels, b->tape->commands[i].kernel);
+  if (status == GA_NO_ERROR)
+    status = collect_bound(kernels, p);
+  unsigned int i = 0;
+  for (const GpuPlan *stage; status == GA_NO_ERROR && (stage = ga__stages_next(p, &i));)
+    status = collect_bound(kernels, stage);
   return status;
 }
 

@@ -194,6 +194,10 @@ static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
     return GpuPlan_choose(p, out, d->label, d->ins[0], d->ins[1], d->ins[2]);
   case GA_STEP_FUNCTION:
     return read_function(p, r, d);
+  case GA_STEP_READ:
+    return GpuPlan_read(p, out, d->label, d->ins[0], d->n_out);
+  case GA_STEP_KINDS:
+    break;
   }
   return ga__plan_malformed();
 }
@@ -214,7 +218,7 @@ static int read_step(GpuPlan *p, ga_reader *r) {
   ga_texts owned = {0};
   if (d == NULL)
     return GA_MEMORY_ERROR;
-  d->kind = (enum ga_step_kind)ga__get_uint(r, GA_STEP_FUNCTION);
+  d->kind = (enum ga_step_kind)ga__get_uint(r, GA_STEP_KINDS - 1);
   d->label = ga__get_text(r, &owned);
   d->n_in = ga__get_uint(r, GA_PLAN_MOST);
   get_uints(r, d->ins, d->n_in);

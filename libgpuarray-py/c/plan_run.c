@@ -78,8 +78,8 @@ static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
 }
 
 /* The binding for everything that a bound plan depends on. */
-static int get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
-                     const long long *ints, int *failed_step) {
+int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step) {
   uint64_t *layouts = p->signature;
   GA_TRY(ga__branch_sign(&layouts, p, ins, ints, failed_step));
   write_layouts(layouts, p, ins);
@@ -140,9 +140,8 @@ unsigned int ga__plan_root(const GpuPlan *p, unsigned int value) {
   return value;
 }
 
-/* Whether some step may write into the memory of input `i`. */
-static bool is_destroyed(const GpuPlan *p, unsigned int i) {
-  for (unsigned int k = 0; k < p->n_steps; k++) {
+bool ga__plan_writes(const GpuPlan *p, unsigned int i, unsigned int n) {
+  for (unsigned int k = 0; k < n; k++) {
     const ga_step *s = &p->steps[k];
     for (unsigned int o = 0; s->inplace != NULL && o < s->n_out; o++)
       if (s->inplace[o] >= 0 && ga__plan_root(p, s->ins[s->inplace[o]]) == p->inputs[i])
@@ -155,7 +154,8 @@ static bool is_destroyed(const GpuPlan *p, unsigned int i) {
 int ga__plan_settle(GpuPlan *p) {
   if (p->signature != NULL)
     return GA_NO_ERROR;
-  if (p->settles == NULL)
+  GA_TRY(ga__stages_settle(p));
+  if (p->stages == NULL && p->settles == NULL)
     GA_TRY(ga__branch_settle(p));
   p->signature = ga__alloc(p->signature_length + 1, sizeof *p->signature);
   p->destroyed = ga__alloc(p->n_inputs + 1, sizeof *p->destroyed);
@@ -170,7 +170,7 @@ int ga__plan_settle(GpuPlan *p) {
     return GA_MEMORY_ERROR;
   }
   for (unsigned int i = 0; i < p->n_inputs; i++)
-    p->destroyed[i] = is_destroyed(p, i);
+    p->destroyed[i] = ga__plan_writes(p, i, p->n_steps);
   for (unsigned int i = 0; i < p->n_outputs; i++)
     p->values[p->outputs[i]].last_use = p->n_steps;
   return GA_NO_ERROR;
@@ -186,10 +186,10 @@ static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *
   return false;
 }
 
-static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
-                      const long long *ints, int *failed_step) {
+int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step) {
   ga_bound *bound = NULL;
-  int status = get_bound(&bound, p, ins, ints, failed_step);
+  int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
   if (status == GA_NO_ERROR)
     status = replay(outs, bound, p, ins);
   if (status != GA_NO_ERROR && bound != NULL && ga__tape_failed(bound->tape) > 0)
@@ -199,6 +199,12 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
                   &p->info.workspace);
   return GA_NO_ERROR;
+}
+
+static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                      const long long *ints, int *failed_step) {
+  return p->stages ? ga__stages_run(p, outs, ins, ints, failed_step)
+                   : ga__plan_run_bound(p, outs, ins, ints, failed_step);
 }
 
 /* Replaces inputs that overlap an overwritten one by copies, and runs. */
@@ -289,7 +295,8 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   pthread_mutex_lock(&p->lock);
   int status = ready(p, ins, NULL);
   if (status == GA_NO_ERROR)
-    status = get_bound(&bound, p, ins, NULL, failed_step);
+    status = p->stages ? ga__stages_bind(p, ins, failed_step)
+                       : ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
   pthread_mutex_unlock(&p->lock);
   return status;
 }

@@ -120,6 +120,8 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   case GA_STEP_BROADCAST:
   case GA_STEP_COPY:
   case GA_STEP_CHOOSE:
+  case GA_STEP_READ:
+  case GA_STEP_KINDS:
     break;
   }
 }
@@ -209,7 +211,9 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   ga__put_text(out, p->name);
   pthread_mutex_lock(&p->lock);
   ga__plan_prepare_rest(p);
-  int status = put_values(out, p);
+  int status = ga__stages_settle(p);
+  if (status == GA_NO_ERROR)
+    status = put_values(out, p);
   if (status == GA_NO_ERROR) {
     ga__put_int(out, GA_PLAN_END);
     ga__put_int(out, p->n_outputs);

@@ -284,6 +284,9 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return ga__step_index(f, s);
   case GA_STEP_FUNCTION:
     return run_function(f, s);
+  case GA_STEP_READ: /* of no stage, and so of nothing that is recorded */
+  case GA_STEP_KINDS:
+    break;
   }
   return GA_NO_ERROR;
 }

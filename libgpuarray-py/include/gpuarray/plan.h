@@ -5,10 +5,10 @@
  * alignment) binds the plan: every size, launch and reuse of memory is settled and
  * kept; later runs only replay it. Binding compiles no kernel that GpuPlan_prepare has
  * compiled. Ownership: the plan owns what it was given copies of; a run gives new
- * arrays to the caller. Waiting: a run queues work and does not wait; binding and
- * GpuPlan_prepare compile. Failure: a status, with outputs untouched and the plan as it
- * was; a step's failure names its label. Threads: runs of one plan are serialised;
- * different plans run at once. */
+ * arrays to the caller. Waiting: a run queues work and waits only at GpuPlan_read;
+ * binding and GpuPlan_prepare compile. Failure: a status, with outputs untouched and
+ * the plan as it was; a step's failure names its label. Threads: runs of one plan are
+ * serialised; different plans run at once. */
 #ifndef GPUARRAY_PLAN_H
 #define GPUARRAY_PLAN_H
 
@@ -167,6 +167,16 @@ int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
 int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
                    unsigned int condition, unsigned int a, unsigned int b);
 
+/* The n elements of an array of integers or bool as host integers: what shapes and
+ * conditions may depend on that the device computes. The only step at which a run
+ * waits; such steps one after another share a wait. The steps between two waits are
+ * bound and replayed by themselves. A run fails with GA_VALUE_ERROR where the array has
+ * another number of elements. Where the step's conditions do not hold nothing is read,
+ * and the integers are 0. An input that is overwritten before the last such step is
+ * copied first, so that a run which fails leaves it as it was. */
+int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int array,
+                 unsigned int n);
+
 /* The next result of the plan. A value may be returned more than once. */
 int GpuPlan_output(GpuPlan *p, unsigned int value);
 
@@ -215,7 +225,8 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                  const long long *ints, int *failed_step);
 
 /* Binds the plan to the shapes, strides and alignment of `ins`, so that the first run
- * with such inputs only replays. Nothing is queued; fails as GpuPlan_run does, and with
+ * with such inputs only replays: up to the first step that waits, for what comes after
+ * depends on what is read. Nothing is queued; fails as GpuPlan_run does, and with
  * GA_VALUE_ERROR for a plan with integer inputs. */
 int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 

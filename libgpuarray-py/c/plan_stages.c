@@ -1,0 +1,425 @@
+/* Plans that wait for integers, cut into stages.
+ *
+ * What lies between two waits is a plan of its own, with its own bindings: its steps
+ * are those of the whole plan under other numbers, and share what these own. It is
+ * given the arrays and integers of earlier stages that it reads, and gives the arrays
+ * that others read. Constant integers are copied into each stage, for signatures are to
+ * hold none of them. */
+#include "c/plan_stages.h"
+
+#include <string.h>
+
+#include "c/dtype.h"
+#include "c/label.h"
+
+int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int array,
+                 unsigned int n) {
+  GA_TRY(ga__plan_check_given(p, label, outs, outs));
+  GA_TRY(ga__plan_check_value(p, label, array, false));
+  const int typecode = p->values[array].typecode;
+  const char kind = ga__dtype_kind(typecode);
+  if (kind != 'b' && kind != 'i' && kind != 'u')
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "plan %s, %s: reads value %u as integers, but it is %s; cast it",
+                   p->name, ga__plan_label(label), array, ga__dtype_name(typecode));
+  ga_value *results = ga__alloc((size_t)n + 1, sizeof *results);
+  if (results == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n; i++)
+    results[i] = (ga_value){.integer = true, .typecode = GA_LONG, .input = -1};
+  int status = ga__plan_add_step(p, (ga_step){.kind = GA_STEP_READ}, label, 1, &array,
+                                 n, results, outs);
+  ga__free(results);
+  return status;
+}
+
+/* ---- where the plan is cut ---- */
+
+/* What is known while a plan is cut. */
+typedef struct cutter {
+  GpuPlan *p;
+  ga_stages *stages;
+  unsigned int *stage_of; /* for each step */
+  /* For each value: its number in the stage that is made, and 1, or 0; one more than
+   * the last stage outside of whose plan it is read, or 0; whether such an integer is
+   * wanted there. */
+  unsigned int *numbers, *last;
+  bool *wanted;
+  unsigned int *ins; /* scratch: of a step */
+} cutter;
+
+/* Whether one of the steps from `first` on makes an integer that `s` depends on. */
+static bool depends_on(const GpuPlan *p, const ga_step *s, unsigned int first) {
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if (p->values[s->when[i].value].maker > first)
+      return true;
+  return false;
+}
+
+/* Numbers the stages: each ends with reads that do not depend on one another. */
+static unsigned int number_stages(cutter *c) {
+  const GpuPlan *p = c->p;
+  unsigned int stage = 0, first = 0;
+  bool reads = false;
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    const ga_step *s = &p->steps[i];
+    const bool is_read = s->kind == GA_STEP_READ;
+    if (reads && (!is_read || depends_on(p, s, first))) {
+      stage++;
+      reads = false;
+    }
+    if (is_read && !reads)
+      first = i;
+    reads |= is_read;
+    c->stage_of[i] = stage;
+  }
+  return stage + 1;
+}
+
+/* ---- what is read where ---- */
+
+/* Whether the value is there before the stage. */
+static bool is_earlier(const cutter *c, unsigned int value, unsigned int stage) {
+  const unsigned int maker = c->p->values[value].maker;
+  return maker == 0 || c->stage_of[maker - 1] < stage;
+}
+
+/* Whether a stage makes the integer for itself instead of being given it. */
+static bool is_copied(const cutter *c, unsigned int value) {
+  const unsigned int maker = c->p->values[value].maker;
+  return maker > 0 && c->p->steps[maker - 1].kind == GA_STEP_INT;
+}
+
+static void note_read(cutter *c, unsigned int value, unsigned int stage,
+                      bool is_outside) {
+  if (!is_outside && !is_earlier(c, value, stage))
+    return;
+  if (c->p->values[value].integer)
+    c->wanted[value] |= is_outside || !is_copied(c, value);
+  else if (c->last[value] < stage + 1)
+    c->last[value] = stage + 1;
+}
+
+/* From the last step on, so that what an integer is made of is wanted where it is. */
+static void note_reads(cutter *c) {
+  const GpuPlan *p = c->p;
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    c->last[p->outputs[i]] = c->stages->n + 1;
+  for (unsigned int i = p->n_steps; i-- > 0;) {
+    const ga_step *s = &p->steps[i];
+    const bool is_outside =
+        s->kind == GA_STEP_READ || (ga__step_is_integer(s) && c->wanted[s->outs[0]]);
+    for (unsigned int k = 0; k < s->n_in; k++)
+      note_read(c, s->ins[k], c->stage_of[i], is_outside);
+    for (unsigned int k = 0; k < s->n_when; k++)
+      note_read(c, s->when[k].value, c->stage_of[i], is_outside);
+  }
+}
+
+/* ---- the plan of a stage ---- */
+
+/* Puts a value of the whole plan that is not the stage's own into its plan. */
+static int take_value(cutter *c, ga_stage *stage, unsigned int value) {
+  const ga_value *v = &c->p->values[value];
+  GpuPlan *made = stage->plan;
+  unsigned int *number = &c->numbers[value];
+  if (v->integer && is_copied(c, value)) {
+    stage->steps[made->n_steps] = v->maker - 1;
+    GA_TRY(GpuPlan_int(made, number, c->p->steps[v->maker - 1].integer));
+  } else if (v->integer) {
+    stage->ints[made->n_int_inputs] = value;
+    GA_TRY(GpuPlan_int_input(made, number));
+  } else if (v->constant.data != NULL) {
+    GA_TRY(GpuPlan_constant(made, number, &v->constant));
+  } else {
+    stage->ins[made->n_inputs] = value;
+    GA_TRY(GpuPlan_input(made, number, v->typecode, v->nd, 0));
+  }
+  ++*number;
+  return GA_NO_ERROR;
+}
+
+static int take_values(cutter *c, ga_stage *stage, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (c->numbers[s->ins[i]] == 0)
+      GA_TRY(take_value(c, stage, s->ins[i]));
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if (c->numbers[s->when[i].value] == 0)
+      GA_TRY(take_value(c, stage, s->when[i].value));
+  return GA_NO_ERROR;
+}
+
+static int set_conditions(const cutter *c, ga_stage *stage, const ga_step *s) {
+  unsigned int *values = ga__alloc((size_t)s->n_when + 1, sizeof *values);
+  int *wanted = ga__alloc((size_t)s->n_when + 1, sizeof *wanted);
+  int status = values && wanted ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_when; i++) {
+    values[i] = c->numbers[s->when[i].value] - 1;
+    wanted[i] = s->when[i].wanted;
+  }
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_when(stage->plan, s->n_when, values, wanted);
+  ga__free(values);
+  ga__free(wanted);
+  return status;
+}
+
+/* The step without what the whole plan owns, which it gets when it is there. */
+static ga_step without_parts(const ga_step *s) {
+  ga_step bare = *s;
+  bare.elemwise = NULL;
+  bare.reduction = NULL;
+  bare.stretch = NULL;
+  bare.inplace = NULL;
+  bare.when = NULL;
+  bare.n_when = 0;
+  return bare;
+}
+
+static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
+  const ga_step *s = &c->p->steps[number];
+  GpuPlan *made = stage->plan;
+  ga_value *results = ga__alloc((size_t)s->n_out + 1, sizeof *results);
+  unsigned int *outs = ga__alloc((size_t)s->n_out + 1, sizeof *outs);
+  int status = results && outs ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++) {
+    results[i] = c->p->values[s->outs[i]];
+    results[i].last_use = results[i].maker = 0;
+  }
+  for (unsigned int i = 0; i < s->n_in; i++)
+    c->ins[i] = c->numbers[s->ins[i]] - 1;
+  if (status == GA_NO_ERROR)
+    status = ga__plan_add_step(made, without_parts(s), s->label, s->n_in, c->ins,
+                               s->n_out, results, outs);
+  if (status == GA_NO_ERROR) {
+    ga_step *copy = &made->steps[made->n_steps - 1];
+    copy->elemwise = s->elemwise;
+    copy->reduction = s->reduction;
+    copy->stretch = s->stretch;
+    copy->inplace = s->inplace;
+    stage->steps[made->n_steps - 1] = number;
+    for (unsigned int i = 0; i < s->n_out; i++)
+      c->numbers[s->outs[i]] = outs[i] + 1;
+  }
+  ga__free(results);
+  ga__free(outs);
+  return status;
+}
+
+/* The step with what it reads, under its conditions. */
+static int add_step(cutter *c, ga_stage *stage, unsigned int number) {
+  const ga_step *s = &c->p->steps[number];
+  GA_TRY(GpuPlan_when(stage->plan, 0, NULL, NULL));
+  GA_TRY(take_values(c, stage, s));
+  GA_TRY(set_conditions(c, stage, s));
+  return copy_step(c, stage, number);
+}
+
+/* What the step makes that is read after its stage. */
+static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_out; i++) {
+    const unsigned int value = s->outs[i];
+    if (c->p->values[value].integer || c->last[value] == 0)
+      continue;
+    stage->outs[stage->plan->n_outputs] = value;
+    GA_TRY(GpuPlan_output(stage->plan, c->numbers[value] - 1));
+  }
+  return GA_NO_ERROR;
+}
+
+/* The steps of a stage, up to its reads, begin at `first` and end before `end`. */
+static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned int end) {
+  const GpuPlan *p = c->p;
+  GA_TRY(GpuPlan_new(&stage->plan, p->context, p->name));
+  stage->plan->most_bindings = p->most_bindings;
+  stage->plan->holds = p->holds;
+  memset(c->numbers, 0, p->n_values * sizeof *c->numbers);
+  for (unsigned int i = first; i < end; i++)
+    GA_TRY(add_step(c, stage, i));
+  for (unsigned int i = first; i < end; i++)
+    GA_TRY(add_outputs(c, stage, &p->steps[i]));
+  return ga__plan_settle(stage->plan);
+}
+
+/* ---- stages ---- */
+
+static int allocate_stage(ga_stage *stage, const GpuPlan *p) {
+  const size_t n = (size_t)p->n_values + 1;
+  stage->steps = ga__alloc((size_t)p->n_steps + 1, sizeof *stage->steps);
+  stage->integers = ga__alloc((size_t)p->n_steps + 1, sizeof *stage->integers);
+  stage->ins = ga__alloc(n, sizeof *stage->ins);
+  stage->ints = ga__alloc(n, sizeof *stage->ints);
+  stage->outs = ga__alloc(n, sizeof *stage->outs);
+  stage->dead = ga__alloc(n, sizeof *stage->dead);
+  return stage->steps && stage->integers && stage->ins && stage->ints && stage->outs &&
+                 stage->dead
+             ? GA_NO_ERROR
+             : GA_MEMORY_ERROR;
+}
+
+/* Stage `k`, whose steps begin at *step, which moves to the next one's. */
+static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
+  const GpuPlan *p = c->p;
+  ga_stage *stage = &c->stages->list[k];
+  const unsigned int first = *step;
+  bool computes = false;
+  GA_TRY(allocate_stage(stage, p));
+  for (; *step < p->n_steps && c->stage_of[*step] == k; ++*step) {
+    const ga_step *s = &p->steps[*step];
+    if (s->kind == GA_STEP_READ) {
+      stage->n_reads++;
+      continue;
+    }
+    computes |= !ga__step_is_integer(s);
+    if (ga__step_is_integer(s) && c->wanted[s->outs[0]])
+      stage->integers[stage->n_integers++] = *step;
+  }
+  stage->first_read = *step - stage->n_reads;
+  if (stage->n_reads > 0) {
+    stage->label = ga__intern(p->steps[stage->first_read].label);
+    if (stage->label == NULL)
+      return GA_MEMORY_ERROR;
+  }
+  for (unsigned int v = 0; v < p->n_values; v++)
+    if (c->last[v] == k + 1)
+      stage->dead[stage->n_dead++] = v;
+  return computes ? make_plan(c, stage, first, stage->first_read) : GA_NO_ERROR;
+}
+
+/* Inputs that are written before the last read. */
+static void note_copied(cutter *c) {
+  const GpuPlan *p = c->p;
+  unsigned int last = p->n_steps;
+  while (last > 0 && p->steps[last - 1].kind != GA_STEP_READ)
+    last--;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    c->stages->copied[i] = ga__plan_writes(p, i, last);
+}
+
+static int allocate_scratch(ga_stages *s, const GpuPlan *p) {
+  const size_t n = (size_t)p->n_values + 1, n_steps = (size_t)p->n_steps + 1;
+  s->copied = ga__alloc((size_t)p->n_inputs + 1, sizeof *s->copied);
+  s->arrays = ga__alloc(n, sizeof *s->arrays);
+  s->at = ga__alloc(n, sizeof(GpuArray *));
+  s->integers = ga__alloc(n, sizeof *s->integers);
+  s->ins = ga__alloc(n, sizeof(GpuArray *));
+  s->outs = ga__alloc(n, sizeof(GpuArray *));
+  s->ints = ga__alloc(n, sizeof *s->ints);
+  s->from = ga__alloc(n_steps, sizeof(GpuArray *));
+  s->copies = ga__alloc(n_steps, sizeof *s->copies);
+  s->places = ga__alloc(n_steps, sizeof(void *));
+  s->words = ga__alloc(n, sizeof *s->words);
+  return s->copied && s->arrays && s->at && s->integers && s->ins && s->outs &&
+                 s->ints && s->from && s->copies && s->places && s->words
+             ? GA_NO_ERROR
+             : GA_MEMORY_ERROR;
+}
+
+static int cut(cutter *c) {
+  const GpuPlan *p = c->p;
+  ga_stages *s = c->stages;
+  unsigned int step = 0, n = number_stages(c);
+  GA_TRY(allocate_scratch(s, p));
+  s->list = ga__alloc(n, sizeof *s->list);
+  if (s->list == NULL)
+    return GA_MEMORY_ERROR;
+  s->n = n;
+  note_reads(c);
+  note_copied(c);
+  for (unsigned int v = 0; v < p->n_values; v++)
+    s->at[v] = p->values[v].constant.data ? &p->values[v].constant : &s->arrays[v];
+  for (unsigned int k = 0; k < n; k++)
+    GA_TRY(make_stage(c, k, &step));
+  return GA_NO_ERROR;
+}
+
+static unsigned int most_inputs(const GpuPlan *p) {
+  unsigned int most = 0;
+  for (unsigned int i = 0; i < p->n_steps; i++)
+    most = p->steps[i].n_in > most ? p->steps[i].n_in : most;
+  return most;
+}
+
+static bool does_read(const GpuPlan *p) {
+  for (unsigned int i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == GA_STEP_READ)
+      return true;
+  return false;
+}
+
+int ga__stages_settle(GpuPlan *p) {
+  if (p->stages != NULL || !does_read(p))
+    return GA_NO_ERROR;
+  const size_t n = (size_t)p->n_values + 1;
+  cutter c = {.p = p,
+              .stages = ga__alloc(1, sizeof *c.stages),
+              .stage_of = ga__alloc((size_t)p->n_steps + 1, sizeof *c.stage_of),
+              .numbers = ga__alloc(n, sizeof *c.numbers),
+              .last = ga__alloc(n, sizeof *c.last),
+              .wanted = ga__alloc(n, sizeof *c.wanted),
+              .ins = ga__alloc((size_t)most_inputs(p) + 1, sizeof *c.ins)};
+  p->stages = c.stages;
+  bool ready = c.stages && c.stage_of && c.numbers && c.last && c.wanted && c.ins;
+  int status = ready ? cut(&c) : GA_MEMORY_ERROR;
+  if (status != GA_NO_ERROR)
+    ga__stages_clear(p);
+  ga__free(c.stage_of);
+  ga__free(c.numbers);
+  ga__free(c.last);
+  ga__free(c.wanted);
+  ga__free(c.ins);
+  return status;
+}
+
+/* ---- the end ---- */
+
+/* Frees a stage's plan but for what its steps have of the whole plan. */
+static void free_plan(GpuPlan *p) {
+  for (unsigned int i = 0; p != NULL && i < p->n_steps; i++) {
+    ga_step bare = without_parts(&p->steps[i]);
+    bare.when = p->steps[i].when;
+    p->steps[i] = bare;
+  }
+  GpuPlan_free(p);
+}
+
+static void clear_stage(const ga_stage *stage) {
+  free_plan(stage->plan);
+  ga__free(stage->steps);
+  ga__free(stage->ins);
+  ga__free(stage->ints);
+  ga__free(stage->outs);
+  ga__free(stage->integers);
+  ga__free(stage->dead);
+}
+
+void ga__stages_clear(GpuPlan *p) {
+  ga_stages *s = p->stages;
+  if (s == NULL)
+    return;
+  for (unsigned int k = 0; k < s->n; k++)
+    clear_stage(&s->list[k]);
+  ga__free(s->list);
+  ga__free(s->copied);
+  ga__free(s->arrays);
+  ga__free((void *)s->at);
+  ga__free(s->integers);
+  ga__free((void *)s->ins);
+  ga__free((void *)s->outs);
+  ga__free(s->ints);
+  ga__free((void *)s->from);
+  ga__free(s->copies);
+  ga__free((void *)s->places);
+  ga__free(s->words);
+  ga__free(s);
+  p->stages = NULL;
+}
+
+GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i) {
+  while (p->stages != NULL && *i < p->stages->n) {
+    GpuPlan *stage = p->stages->list[(*i)++].plan;
+    if (stage != NULL)
+      return stage;
+  }
+  return NULL;
+}

@@ -1,0 +1,42 @@
+/* The stages of a plan that reads, between the file that cuts it and the one that runs
+ * them. */
+#ifndef GA_C_PLAN_STAGES_H
+#define GA_C_PLAN_STAGES_H
+
+#include "c/plan.h"
+
+/* Steps without a wait, and what is read after them. */
+typedef struct ga_stage {
+  GpuPlan *plan;            /* of the steps; NULL where they compute integers only */
+  unsigned int *steps;      /* for each of its steps, the whole plan's */
+  unsigned int *ins, *ints; /* values of the whole plan that it is given */
+  unsigned int *outs;       /* and that it gives */
+  unsigned int *integers;   /* steps whose integers others need than its plan */
+  unsigned int n_integers;
+  unsigned int *dead; /* arrays that nothing reads after it */
+  unsigned int n_dead;
+  unsigned int first_read, n_reads; /* steps */
+  const char *label;                /* of the reads, interned */
+} ga_stage;
+
+typedef struct ga_stages {
+  ga_stage *list;
+  unsigned int n;
+  bool *copied; /* inputs that are written although the run may still fail */
+  /* Scratch of a run, for each value of the whole plan: arrays that were made, where
+   * all arrays are, integers. */
+  GpuArray *arrays;
+  const GpuArray **at;
+  long long *integers;
+  /* Of a stage: what its plan is given and gives. */
+  const GpuArray **ins;
+  GpuArray **outs;
+  long long *ints;
+  /* Of its reads: arrays, those that had to be made contiguous, places of bytes. */
+  const GpuArray **from;
+  GpuArray *copies;
+  void **places;
+  long long *words; /* room for the elements */
+} ga_stages;
+
+#endif

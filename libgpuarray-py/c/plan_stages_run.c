@@ -1,0 +1,215 @@
+/* A run of a plan that waits for integers: its stages one after another, and reads
+ * between. */
+#include "c/plan_stages.h"
+
+#include <string.h>
+
+#include "c/array.h"
+#include "c/label.h"
+
+/* Puts the inputs and the caller's integers in their places. */
+static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
+  ga_stages *s = p->stages;
+  memset(s->integers, 0, p->n_values * sizeof *s->integers);
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    s->integers[p->int_inputs[i]] = ints[i];
+  for (unsigned int i = 0; i < p->n_inputs; i++) {
+    const unsigned int v = p->inputs[i];
+    s->at[v] = s->copied[i] ? &s->arrays[v] : ins[i];
+    if (s->copied[i])
+      GA_TRY(GpuArray_copy(&s->arrays[v], ins[i], GA_C_ORDER));
+  }
+  return GA_NO_ERROR;
+}
+
+/* Arrays that are not there cost nothing: a plan has many values. */
+static void drop(GpuArray *a) {
+  if (a->data != NULL)
+    GpuArray_clear(a);
+}
+
+static void end(const GpuPlan *p) {
+  for (unsigned int v = 0; v < p->n_values; v++)
+    drop(&p->stages->arrays[v]);
+}
+
+/* What the stage's plan is given. */
+static void gather(const ga_stages *s, const ga_stage *stage) {
+  for (unsigned int i = 0; i < stage->plan->n_inputs; i++)
+    s->ins[i] = s->at[stage->ins[i]];
+  for (unsigned int i = 0; i < stage->plan->n_int_inputs; i++)
+    s->ints[i] = s->integers[stage->ints[i]];
+  for (unsigned int i = 0; i < stage->plan->n_outputs; i++)
+    s->outs[i] = &s->arrays[stage->outs[i]];
+}
+
+/* The whole plan's number of a step of the stage's plan. */
+static int whole_step(const ga_stage *stage, int step) {
+  return step < 0 ? step : (int)stage->steps[step];
+}
+
+static int run_steps(const ga_stages *s, const ga_stage *stage, int *failed_step) {
+  int failed = -1;
+  if (stage->plan == NULL)
+    return GA_NO_ERROR;
+  gather(s, stage);
+  int status = ga__plan_run_bound(stage->plan, s->outs, s->ins, s->ints, &failed);
+  *failed_step = whole_step(stage, failed);
+  return status;
+}
+
+/* Computes the integers that later stages and reads need. */
+static int compute_integers(const GpuPlan *p, const ga_stage *stage, int *failed_step) {
+  const ga_stages *s = p->stages;
+  ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
+  for (unsigned int i = 0; i < stage->n_integers; i++) {
+    const ga_step *step = &p->steps[stage->integers[i]];
+    if (!ga__branch_taken(&f, step))
+      continue;
+    if (step->kind == GA_STEP_DIM) {
+      s->integers[step->outs[0]] = (long long)s->at[step->ins[0]]->dimensions[step->op];
+      continue;
+    }
+    int status = ga__step_run(&f, step);
+    if (status != GA_NO_ERROR) {
+      *failed_step = (int)stage->integers[i];
+      return ga__fail_within(status, "%s", step->label);
+    }
+  }
+  return GA_NO_ERROR;
+}
+
+/* ---- reads ---- */
+
+/* Element `i` of an array that was read. */
+static long long element(const void *bytes, unsigned int i, int typecode) {
+  switch (typecode) {
+  case GA_BOOL:
+    return ((const uint8_t *)bytes)[i] != 0;
+  case GA_BYTE:
+    return ((const int8_t *)bytes)[i];
+  case GA_UBYTE:
+    return ((const uint8_t *)bytes)[i];
+  case GA_SHORT:
+    return ((const int16_t *)bytes)[i];
+  case GA_USHORT:
+    return ((const uint16_t *)bytes)[i];
+  case GA_INT:
+    return ((const int32_t *)bytes)[i];
+  case GA_UINT:
+    return ((const uint32_t *)bytes)[i];
+  default:
+    return ((const long long *)bytes)[i];
+  }
+}
+
+/* Makes entry `i` of what is read: the array of a step, as one block. */
+static int prepare_read(const ga_stages *s, unsigned int i, const ga_step *step) {
+  const GpuArray *a = s->at[step->ins[0]];
+  const size_t count = ga__array_count(a);
+  if (count != step->n_out)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: the shape holds %zu lengths, expected %u",
+                   step->label, count, step->n_out);
+  s->from[i] = a;
+  if (GpuArray_IS_C_CONTIGUOUS(a))
+    return GA_NO_ERROR;
+  s->from[i] = &s->copies[i];
+  return GpuArray_copy(&s->copies[i], a, GA_C_ORDER);
+}
+
+/* Waits once for the elements of the first `n` entries, under the label of the step. */
+static int wait_for(const ga_stages *s, unsigned int n, const char *label) {
+  const char *own = ga__label_swap(label);
+  int status = GpuArray_read_all(n, s->places, s->from);
+  ga__label_swap(own);
+  return status;
+}
+
+/* Lists what is to be read, and reads it. */
+static int read_arrays(const GpuPlan *p, const ga_stage *stage, unsigned int *n,
+                       int *failed_step) {
+  const ga_stages *s = p->stages;
+  const ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
+  long long *place = s->words;
+  for (unsigned int i = 0; i < stage->n_reads; i++) {
+    const ga_step *step = &p->steps[stage->first_read + i];
+    if (!ga__branch_taken(&f, step))
+      continue;
+    *failed_step = (int)(stage->first_read + i);
+    GA_TRY(prepare_read(s, *n, step));
+    s->places[(*n)++] = place;
+    place += step->n_out;
+  }
+  return wait_for(s, *n, stage->label);
+}
+
+/* Gives what was read to the steps that wanted it. No step's condition is read by
+ * another one of the stage, so the same steps run. */
+static void take_integers(const GpuPlan *p, const ga_stage *stage) {
+  const ga_stages *s = p->stages;
+  const ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < stage->n_reads; i++) {
+    const ga_step *step = &p->steps[stage->first_read + i];
+    if (!ga__branch_taken(&f, step))
+      continue;
+    for (unsigned int k = 0; k < step->n_out; k++)
+      s->integers[step->outs[k]] = element(s->places[n], k, s->from[n]->typecode);
+    n++;
+  }
+}
+
+static int run_reads(const GpuPlan *p, const ga_stage *stage, int *failed_step) {
+  unsigned int n = 0;
+  if (stage->n_reads == 0)
+    return GA_NO_ERROR;
+  int status = read_arrays(p, stage, &n, failed_step);
+  if (status == GA_NO_ERROR) {
+    take_integers(p, stage);
+    *failed_step = -1;
+  }
+  for (unsigned int i = 0; i < stage->n_reads; i++)
+    drop(&p->stages->copies[i]);
+  return status;
+}
+
+/* ---- runs ---- */
+
+static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
+  GA_TRY(run_steps(p->stages, stage, failed_step));
+  ga__plan_prepare_rest(p);
+  GA_TRY(compute_integers(p, stage, failed_step));
+  GA_TRY(run_reads(p, stage, failed_step));
+  for (unsigned int i = 0; i < stage->n_dead; i++)
+    drop(&p->stages->arrays[stage->dead[i]]);
+  return GA_NO_ERROR;
+}
+
+int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                   const long long *ints, int *failed_step) {
+  const ga_stages *s = p->stages;
+  int status = begin(p, ins, ints);
+  for (unsigned int k = 0; status == GA_NO_ERROR && k < s->n; k++)
+    status = run_stage(p, &s->list[k], failed_step);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_outputs; i++) {
+    *outs[i] = *s->at[p->outputs[i]];
+    gpudata_retain(outs[i]->data);
+  }
+  end(p);
+  return status;
+}
+
+int ga__stages_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
+  const ga_stages *s = p->stages;
+  const ga_stage *first = &s->list[0];
+  ga_bound *bound;
+  int failed = -1;
+  if (first->plan == NULL)
+    return GA_NO_ERROR;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    s->at[p->inputs[i]] = ins[i];
+  gather(s, first);
+  int status = ga__plan_get_bound(&bound, first->plan, s->ins, s->ints, &failed);
+  *failed_step = whole_step(first, failed);
+  return status;
+}
