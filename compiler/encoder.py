@@ -333,6 +333,15 @@ def _(step: p.Choose, e: Encoder) -> None:
 
 
 @encode.register
+def _(step: p.Read, e: Encoder) -> None:
+    outs = ffi.new("unsigned int[]", max(len(step.outs), 1))
+    label, array = _text(step.marked), e.numbers[step.ins[0]]
+    check(lib.GpuPlan_read(e.native, outs, label, array, len(step.outs)))
+    for number, value in zip(step.outs, outs, strict=False):
+        e.numbers[number] = value
+
+
+@encode.register
 def _(step: p.Call, e: Encoder) -> None:
     recorder = Recorder(step, e.plan, e.context)
     e.recorders.append(recorder)

@@ -1,7 +1,9 @@
-"""A plan in parts: what runs without a pause, and the steps between.
+"""A plan in parts: what runs in one go, and the steps between.
 
-A plan pauses where the host must read integers that the device computed, and where a
-step's function cannot be recorded. What lies between is a plan of its own.
+The executor runs a plan of one context whose functions are all recorded as it is. Any
+other one pauses where a step's function is called, where another context goes on, and
+where the host reads integers that the device computed. What lies between is a plan of
+its own.
 """
 
 from __future__ import annotations
@@ -35,9 +37,14 @@ class Stage:
     dead: tuple[int, ...]
 
 
+def is_called(step: p.Step) -> bool:
+    """Whether Python calls the step's function at each run."""
+    return isinstance(step, p.Call) and not step.recorded
+
+
 def pauses(step: p.Step) -> bool:
-    """Whether the plan cannot run through the step."""
-    return isinstance(step, p.Read) or (isinstance(step, p.Call) and not step.recorded)
+    """Whether the host has to do with the step at each run: no part has it."""
+    return isinstance(step, p.Read) or is_called(step)
 
 
 def taken_over(step: p.Step) -> list[int]:
@@ -66,9 +73,9 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
 
 
 def is_whole(plan: p.Plan) -> bool:
-    """Whether all of the plan is one part, on its own context."""
+    """Whether the executor runs all of the plan, on its own context."""
     return not any(
-        pauses(step) or (step.place is not None and not _is_anywhere(step))
+        is_called(step) or (step.place is not None and not _is_anywhere(step))
         for step in plan.steps
     )
 

@@ -12,7 +12,7 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import failure_text, is_long, late_text
 from gpuarray.compiler.encoder import call
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.parts import Part, pauses, single, taken_over
+from gpuarray.compiler.parts import Part, is_called, pauses, single, taken_over
 from gpuarray.compiler.schedule import Lowered
 from gpuarray.compiler.vm import (
     Absent,
@@ -98,7 +98,7 @@ class Stepwise:
             return read(step, given[0])
         if isinstance(step, p.Choose):
             return [given[1] if given[0] else given[2]]
-        if isinstance(step, p.Call) and pauses(step):
+        if isinstance(step, p.Call) and is_called(step):
             place = self._contexts[step.place]
             return call(step, [brought(v, step, place) for v in given], place)
         if number not in self._loaded:

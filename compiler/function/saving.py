@@ -21,6 +21,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.parts import is_called
 from gpuarray.compiler.shared import Container
 from gpuarray.compiler.vm import Executable, Native
 from gpuarray.context import Context
@@ -132,9 +133,7 @@ def interface_of(function: Function) -> saved.Interface:
 def only_in_python(function: Function) -> str:
     """Why the function's plan needs Python at each call; empty if it does not."""
     for step in function.plan.steps:
-        if isinstance(step, p.Read):
-            return "it waits for integers that the device computes"
-        if isinstance(step, p.Call) and not step.recorded:
+        if is_called(step):
             return f"its step {step.label} is computed in Python"
     for i, given in enumerate(function._interface.inputs):
         is_int = isinstance(function.plan.values[i], p.IntValue)
