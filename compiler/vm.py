@@ -1,4 +1,4 @@
-"""Runs plans: what lies between pauses in C, the pauses in Python."""
+"""Runs plans in C, and in Python what they pause for."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def line_of(
 
 
 class Native:
-    """A plan without pauses, loaded on a context; running it is one call into C.
+    """A plan that the executor runs, loaded on a context, by one call into C.
 
     It has state because the executor has: its bindings. ``first`` is how many steps of
     the function's plan come before this plan's.
@@ -196,9 +196,10 @@ class Native:
         return runner
 
     def run(self, values: Sequence[Any]) -> list[Array]:
-        """Run the plan on arrays of its context and give its results, without waiting.
+        """Run the plan on arrays of its context and give its results.
 
-        In the places of host integers stand integers.
+        It waits only where the plan reads. In the places of host integers stand
+        integers.
         """
         results: list[Array] = self._run(*values)
         if results is NotImplemented and self.context.pointer:  # else ContextClosed
@@ -274,7 +275,7 @@ class Executable:
         self.context = context
         self.explain = explain
         self.contexts = contexts_of(plan, context)
-        # Of a plan without pauses nothing needs to be done around its one part.
+        # Around a plan that the executor runs nothing needs to be done.
         whole = is_whole(plan)
         self._stages = [] if whole else stages(plan)
         plans = (
@@ -294,7 +295,7 @@ class Executable:
         )
         """Runs the plan on its inputs, as `Native.run`; it waits where it must read."""
         self.whole = self._natives[0] if whole else None
-        """What runs the whole plan in one go; None where it pauses."""
+        """What runs the whole plan in one go; None where it pauses in Python."""
         if not whole:
             self._constants = {
                 n: asarray(c, context=context) for n, c in plan.constants

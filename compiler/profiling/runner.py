@@ -96,12 +96,13 @@ class Measured:
         self._shapes: set[tuple[Any, ...]] = set()
         self._executable = _Executable(plan, context, self.note_pause, explain)
         stats.add_graph(fgraph)
-        self._counted = self._places(lambda step: not step.when)
+        # A read is of the node that wants the integer, which may be in a branch.
+        self._counted = self._places(
+            lambda step: not step.when and not isinstance(step, p.Read)
+        )
         self._in_branches = self._places(lambda step: bool(step.when)) - self._counted
-        for step in plan.steps:
-            place = place_of(step.mark)
-            if place is not None and pauses(step):
-                stats.on_host.add(self.nodes[place])
+        if self._executable.whole is None:  # else nothing returns to Python
+            stats.on_host |= {self.nodes[place] for place in self._places(pauses)}
 
     def _places(self, is_wanted: Callable[[p.Step], bool]) -> set[int]:
         """The places in the graph of the nodes that have such steps."""

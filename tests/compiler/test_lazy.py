@@ -15,6 +15,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.gradient import verify_grad
 from gpuarray.compiler.ifelse import IfElse, ifelse
 from gpuarray.compiler.plan import Launch
+from gpuarray.compiler.vm import Native
 from gpuarray.profiling import profile
 
 X = np.arange(6.0).reshape(2, 3)
@@ -118,7 +119,63 @@ def test_the_condition_waits_only_where_the_device_computes_it():
     known(1, X, Y)
     assert known.context.waits == before
     assert close(computed(0.5, X, Y), X + 1)
-    assert close(computed(1.5, X, Y), Y + 1)
+    before = known.context.waits
+    result = computed(1.5, X, Y)
+    assert known.context.waits == before + 1
+    assert close(result, Y + 1)
+
+
+CONDITIONS = {
+    "float": lambda x: T.gt(x.sum(), 7),
+    "int": lambda x: T.cast(x.sum() > 7, "int64") * 5,
+    "shared": lambda x: theano.shared(np.int8(1)) * (x.sum() > 7),
+}
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+def test_a_condition_of_the_device_costs_no_return_to_python(kind):
+    x = T.dmatrix("x")
+    f = theano.function(
+        [x], ifelse(CONDITIONS[kind](x), T.exp(x), T.tanh(x)), on_device=True
+    )
+    assert isinstance(f._executable.whole, Native)
+    assert sum(isinstance(step, p.Read) for step in f.plan.steps) == 1
+    for given, right in [(X, np.exp(X)), (-X, np.tanh(-X)), (X, np.exp(X))]:
+        assert close(f(given), right)
+    assert "exp" in labels(f, X) and "tanh" not in labels(f, X)
+    assert "tanh" in labels(f, -X) and "exp" not in labels(f, -X)
+    assert f.info()["n_binds"] == 3  # before the wait, and each side after it
+
+
+def test_updates_by_a_condition_of_the_device():
+    x = T.dmatrix("x")
+    w = theano.shared(np.ones((2, 3)), name="w")
+    n = theano.shared(0, name="n")
+    large = T.gt((w * x).sum(), 0)
+    f = theano.function(
+        [x], w.sum(), updates={w: ifelse(large, w + x, w * 2), n: n + large}
+    )
+    assert isinstance(f._executable.whole, Native)
+    right, count = np.ones((2, 3)), 0
+    for given in (X, -X, X, X, -X):
+        taken = (right * given).sum() > 0
+        assert close(f(given), right.sum())
+        right = right + given if taken else right * 2
+        count += taken
+        assert close(w.get_value(), right) and n.get_value() == count
+
+
+def test_what_was_updated_before_the_condition_stays_where_a_branch_fails():
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    w = theano.shared(np.ones((2, 3)), name="w")
+    new = w + x
+    chosen = ifelse(new.sum() > 0, T.dot(new, y), new)
+    f = theano.function([x, y], chosen.sum(), updates={w: new})
+    assert close(f(X, X.T), ((1 + X) @ X.T).sum()) and close(w.get_value(), 1 + X)
+    with pytest.raises(ValueError, match=r"dot|gemm|inner"):
+        f(X, X)
+    assert close(w.get_value(), 1 + X)
+    assert close(f(-9 * X, X), (1 - 8 * X).sum()) and close(w.get_value(), 1 - 8 * X)
 
 
 def test_several_results():
@@ -282,6 +339,17 @@ def test_a_profile_counts_what_was_computed():
     assert counts["GpuElemwise{exp,no_inplace}"] == 2
     assert counts["GpuElemwise{tanh,no_inplace}"] == 1
     assert counts["if{}"] == 3
+
+
+def test_a_profile_of_a_condition_of_the_device():
+    x = T.dmatrix("x")
+    f = theano.function([x], ifelse(x.sum() > 7, T.exp(x), T.tanh(x)), profile=True)
+    for given in (X, X, -X):
+        f(given)
+    counts = {str(a.op): c for a, c in f.profile.apply_callcount.items()}
+    assert counts["GpuElemwise{exp,no_inplace}"] == 2
+    assert counts["GpuElemwise{tanh,no_inplace}"] == 1
+    assert not f.profile.on_host  # nothing is computed there
 
 
 def test_an_error_in_a_branch_names_the_line_and_the_other_branch_works():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import In, Out, config, function, grad, load, printing, shared
 from gpuarray.compiler.compile import as_op
+from gpuarray.compiler.ifelse import ifelse
 
 LOADS = """
 import json, sys
@@ -100,6 +101,48 @@ def test_another_process_runs_it_without_compiling(on_context, tmp_path):
     assert said["w"] == f["w"].tolist()
     assert said["counts"]["compiled"] == said["counts"]["disk_hits"] == 0
     assert not said["compiler"] and not (tmp_path / "cache").exists()
+
+
+CHOOSES = """
+import json, sys
+import numpy as np
+import gpuarray
+context = gpuarray.context(sys.argv[1])
+f = gpuarray.load_function(sys.argv[2], context)
+x = np.arange(6, dtype="float32")
+print(json.dumps({
+    "found": [f(sign * x, [2, 3]).tolist() for sign in (1, -1, 1)],
+    "w": float(f["w"]),
+    "compiled": context.cache_info().compiled + context.cache_info().disk_hits,
+    "compiler": "gpuarray.compiler" in sys.modules,
+}))
+"""
+
+
+@pytest.mark.every_case
+def test_another_process_reads_what_the_device_computes(on_context, tmp_path):
+    """A branch and lengths that the device knows, from bindings of each stage."""
+    x, lengths = T.vector("x"), T.lvector("lengths")
+    w = shared(np.float32(1), name="w")
+    side = ifelse(x.sum() > 0, T.exp(x) * w, T.cumsum(x))
+    f = function([x, lengths], side.reshape(lengths, ndim=2), updates={w: w + 1})
+    given = np.arange(6, dtype="float32")
+    for sign in (1, -1):
+        f(sign * given, [2, 3])
+    w.set_value(np.float32(1))
+    f.save(tmp_path / "f")
+    done = subprocess.run(
+        [sys.executable, "-c", CHOOSES, on_context.name, str(tmp_path / "f")],
+        env={**os.environ, "GPUARRAY_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    for sign, found in zip((1, -1, 1), said["found"], strict=True):
+        assert found == f(sign * given, [2, 3]).tolist()
+    assert said["w"] == 4 and said["compiled"] == 0 and not said["compiler"]
 
 
 COMPILES = """
