@@ -243,14 +243,22 @@ static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned in
 
 /* ---- stages ---- */
 
-static int allocate_stage(ga_stage *stage, const GpuPlan *p) {
-  const size_t n = (size_t)p->n_values + 1;
-  stage->steps = ga__alloc((size_t)p->n_steps + 1, sizeof *stage->steps);
-  stage->integers = ga__alloc((size_t)p->n_steps + 1, sizeof *stage->integers);
+/* Makes the lists of stage `k`, whose steps begin at `first`, with room for all that
+ * these read and make. */
+static int allocate_stage(ga_stage *stage, const cutter *c, unsigned int k,
+                          unsigned int first) {
+  const GpuPlan *p = c->p;
+  size_t n = 1, n_dead = 1;
+  for (unsigned int i = first; i < p->n_steps && c->stage_of[i] == k; i++)
+    n += 1 + (size_t)p->steps[i].n_in + p->steps[i].n_out + p->steps[i].n_when;
+  for (unsigned int v = 0; v < p->n_values; v++)
+    n_dead += c->last[v] == k + 1;
+  stage->steps = ga__alloc(n, sizeof *stage->steps);
+  stage->integers = ga__alloc(n, sizeof *stage->integers);
   stage->ins = ga__alloc(n, sizeof *stage->ins);
   stage->ints = ga__alloc(n, sizeof *stage->ints);
   stage->outs = ga__alloc(n, sizeof *stage->outs);
-  stage->dead = ga__alloc(n, sizeof *stage->dead);
+  stage->dead = ga__alloc(n_dead, sizeof *stage->dead);
   return stage->steps && stage->integers && stage->ins && stage->ints && stage->outs &&
                  stage->dead
              ? GA_NO_ERROR
@@ -263,7 +271,7 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   ga_stage *stage = &c->stages->list[k];
   const unsigned int first = *step;
   bool computes = false;
-  GA_TRY(allocate_stage(stage, p));
+  GA_TRY(allocate_stage(stage, c, k, first));
   for (; *step < p->n_steps && c->stage_of[*step] == k; ++*step) {
     const ga_step *s = &p->steps[*step];
     if (s->kind == GA_STEP_READ) {

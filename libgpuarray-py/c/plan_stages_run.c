@@ -22,15 +22,21 @@ static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *
   return GA_NO_ERROR;
 }
 
-/* Arrays that are not there cost nothing: a plan has many values. */
+/* Most are dropped already: clearing them again would cost more than to look. */
 static void drop(GpuArray *a) {
   if (a->data != NULL)
     GpuArray_clear(a);
 }
 
+/* Drops what is left: results, which have their own references, and after a failure. */
 static void end(const GpuPlan *p) {
-  for (unsigned int v = 0; v < p->n_values; v++)
-    drop(&p->stages->arrays[v]);
+  const ga_stages *s = p->stages;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    if (s->copied[i])
+      drop(&s->arrays[p->inputs[i]]);
+  for (const ga_stage *stage = s->list; stage < s->list + s->n; stage++)
+    for (unsigned int i = 0; stage->plan != NULL && i < stage->plan->n_outputs; i++)
+      drop(&s->arrays[stage->outs[i]]);
 }
 
 /* What the stage's plan is given. */

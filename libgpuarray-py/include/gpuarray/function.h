@@ -12,8 +12,9 @@
  * are code: load files that you trust.
  *
  * Ownership: names and values are copied; what a function returns is borrowed unless it
- * says so. Waiting: a call queues work and does not wait; saving waits for the values;
- * loading compiles what the file has not. Failure: a status, with outputs untouched and
+ * says so. Waiting: a call queues work and waits only where its plan reads integers of
+ * the device (GpuPlan_read); saving waits for the values; loading compiles what the
+ * file has not. Failure: a status, with outputs untouched and
  * the kept values as they were. Threads: calls of one function are serialised. */
 #ifndef GPUARRAY_FUNCTION_H
 #define GPUARRAY_FUNCTION_H
