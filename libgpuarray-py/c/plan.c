@@ -38,13 +38,15 @@ int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
 }
 
 void ga__plan_clear_step(ga_step *s) {
-  GpuElemwise_free(s->elemwise);
-  GpuReduction_free(s->reduction);
+  if (!s->is_copy) {
+    GpuElemwise_free(s->elemwise);
+    GpuReduction_free(s->reduction);
+    ga__free(s->stretch);
+    ga__free(s->inplace);
+  }
   ga__free(s->label);
   ga__free(s->ins);
   ga__free(s->outs);
-  ga__free(s->stretch);
-  ga__free(s->inplace);
   ga__free(s->when);
 }
 

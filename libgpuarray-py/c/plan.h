@@ -62,6 +62,8 @@ typedef struct ga_step {
   void *data;         /* the function's */
   ga_condition *when; /* all must hold, or the step is passed over */
   unsigned int n_when;
+  bool is_copy; /* of another plan's step, which owns all but lists of values and label
+                 */
 } ga_step;
 
 /* The plan bound to one signature: what a run only has to replay. */

@@ -164,21 +164,13 @@ static int set_conditions(const cutter *c, ga_stage *stage, const ga_step *s) {
   return status;
 }
 
-/* The step without what the whole plan owns, which it gets when it is there. */
-static ga_step without_parts(const ga_step *s) {
-  ga_step bare = *s;
-  bare.elemwise = NULL;
-  bare.reduction = NULL;
-  bare.stretch = NULL;
-  bare.inplace = NULL;
-  bare.when = NULL;
-  bare.n_when = 0;
-  return bare;
-}
-
 static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   const ga_step *s = &c->p->steps[number];
   GpuPlan *made = stage->plan;
+  ga_step copy = *s;
+  copy.is_copy = true;
+  copy.when = NULL; /* it gets those that are set */
+  copy.n_when = 0;
   ga_value *results = ga__alloc((size_t)s->n_out + 1, sizeof *results);
   unsigned int *outs = ga__alloc((size_t)s->n_out + 1, sizeof *outs);
   int status = results && outs ? GA_NO_ERROR : GA_MEMORY_ERROR;
@@ -189,14 +181,9 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   for (unsigned int i = 0; i < s->n_in; i++)
     c->ins[i] = c->numbers[s->ins[i]] - 1;
   if (status == GA_NO_ERROR)
-    status = ga__plan_add_step(made, without_parts(s), s->label, s->n_in, c->ins,
-                               s->n_out, results, outs);
+    status = ga__plan_add_step(made, copy, s->label, s->n_in, c->ins, s->n_out, results,
+                               outs);
   if (status == GA_NO_ERROR) {
-    ga_step *copy = &made->steps[made->n_steps - 1];
-    copy->elemwise = s->elemwise;
-    copy->reduction = s->reduction;
-    copy->stretch = s->stretch;
-    copy->inplace = s->inplace;
     stage->steps[made->n_steps - 1] = number;
     for (unsigned int i = 0; i < s->n_out; i++)
       c->numbers[s->outs[i]] = outs[i] + 1;
@@ -381,18 +368,8 @@ int ga__stages_settle(GpuPlan *p) {
 
 /* ---- the end ---- */
 
-/* Frees a stage's plan but for what its steps have of the whole plan. */
-static void free_plan(GpuPlan *p) {
-  for (unsigned int i = 0; p != NULL && i < p->n_steps; i++) {
-    ga_step bare = without_parts(&p->steps[i]);
-    bare.when = p->steps[i].when;
-    p->steps[i] = bare;
-  }
-  GpuPlan_free(p);
-}
-
 static void clear_stage(const ga_stage *stage) {
-  free_plan(stage->plan);
+  GpuPlan_free(stage->plan);
   ga__free(stage->steps);
   ga__free(stage->ins);
   ga__free(stage->ints);

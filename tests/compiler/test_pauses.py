@@ -91,8 +91,24 @@ def test_a_reshape_to_a_vector_of_lengths(context):
     with gpuarray.context(context):
         f = function([x, v], (x * 2).reshape(v, ndim=2).T)
         np.testing.assert_array_equal(f(X, [5, 2]), (X * 2).reshape(5, 2).T)
-        with pytest.raises(ValueError, match="holds 3 lengths, expected 2"):
+        with pytest.raises(ValueError, match="holds 3 lengths, expected 2") as caught:
             f(X, [5, 2, 1])
+        assert "in function: Reshape{2}" in caught.value.__notes__[-1]
+        np.testing.assert_array_equal(f(X, [2, 5]), (X * 2).reshape(2, 5).T)
+
+
+def test_a_read_tells_of_wrong_indices_before_it(context):
+    x, places = T.dvector("x"), T.lvector("places")
+    w = shared(np.ones(3), name="w")
+    with gpuarray.context(context):
+        picked = x[places].sum()  # the line
+        f = function([x, places], First()(x, T.cast(picked, "int64")), updates={w: -w})
+        assert len(f(X, [1, 2])) == 3
+        with pytest.raises(IndexError, match="index 22 is out of bounds") as caught:
+            f(X, [1, 22])
+        assert "# the line" in caught.value.__notes__[-1]
+        np.testing.assert_array_equal(w.get_value(), [-1, -1, -1])
+        assert len(f(X, [1, 2])) == 3
 
 
 def test_lengths_cross_a_pause(context):
