@@ -518,8 +518,8 @@ class Function(Straight):
         (``call`` in the plan's listing) run with the shapes of calls so far, on this
         device. UserWarning for no graph and no call.
 
-        A function whose plan pauses in Python (how many elements a step gives depends on
-        values, as with `nonzero`; an op is computed on the host; there are several
+        A function whose plan pauses in Python (how many elements a step gives depends
+        on values, as with `nonzero`; an op is computed on the host; there are several
         contexts) is written as a pickle, which only Python reads.
         """
         save(self, path, graph)
