@@ -139,6 +139,16 @@ static int own_step(void *data, GpuArray *const *outs, const GpuArray *const *in
   return GA_NO_ERROR;
 }
 
+static void test_reading(GpuPlan *p) {
+  unsigned int value = 7, integers = 0;
+  const size_t one = 1;
+  GpuArray a = {0};
+  CHECK_OK(GpuArray_zeros(&a, ctx, GA_INT, 1, &one, GA_C_ORDER));
+  CHECK_OK(GpuPlan_constant(p, &integers, &a));
+  REFUSES(GpuPlan_read(P(p), P(&value), "read", integers, 1));
+  GpuArray_clear(&a);
+}
+
 static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   unsigned int value = 7, dim = 0, dims[2];
   const int order[2] = {1, 0};
@@ -158,6 +168,7 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_dim(P(p), P(&value), in, 0));
   REFUSES(GpuPlan_int_op(P(p), P(&value), GP_INT_ADD, dim, dim));
   REFUSES(GpuPlan_choose(P(p), P(&value), "if", dim, in, in));
+  test_reading(p);
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(NULL, 1, &dim, order));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(p, 1, NULL, order));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(p, 1, &dim, NULL));
