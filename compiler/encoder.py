@@ -333,6 +333,12 @@ def _(step: p.Choose, e: Encoder) -> None:
 
 
 @encode.register
+def _(step: p.Reports, e: Encoder) -> None:
+    check(lib.GpuPlan_reports(e.native, e.out, _text(step.marked)))
+    e.result(step.outs[0])
+
+
+@encode.register
 def _(step: p.Read, e: Encoder) -> None:
     outs = ffi.new("unsigned int[]", max(len(step.outs), 1))
     label, array = _text(step.marked), e.numbers[step.ins[0]]

@@ -299,6 +299,11 @@ class Call(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Reports(Step):
+    """How many wrong indices nobody was told of yet, as the device counts them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Read(Step):
     """The elements of an array of integers as host integers: the plan waits for it."""
 
@@ -312,7 +317,8 @@ class Plan:
     """Inputs, steps and outputs of a function; values are numbers.
 
     The first values are the inputs. ``constants`` gives the data of constant arrays by
-    value.
+    value. A plan that ``confirms`` waits before it gives its results, and fails where
+    its steps reported something.
     """
 
     name: str
@@ -321,6 +327,7 @@ class Plan:
     constants: tuple[tuple[int, np.ndarray[Any, Any]], ...]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
+    confirms: bool = False
 
     def array(self, number: int) -> ArrayValue:
         """The description of a value that is an array."""
@@ -341,6 +348,7 @@ class Plan:
             constants,
             self.steps,
             self.outputs,
+            self.confirms,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -364,6 +372,8 @@ class Plan:
             for value, data in self.constants
         ]
         lines += [_step_line(step, self.values) for step in self.steps]
+        if self.confirms:
+            lines.append("  confirm   # waits: nothing is stored after a wrong index")
         lines.append("  return    " + ", ".join(f"%{i}" for i in self.outputs))
         return "\n".join(lines)
 

@@ -43,12 +43,13 @@ def lowered(
     name: str,
     home: str | None = None,
     become: Mapping[int, int] | None = None,
+    confirms: bool = False,
 ) -> Lowered:
     """The plan of `lower`, and which node each of its steps comes from.
 
     ``home`` is the name of the plan's own context where the graph has several.
     ``become`` maps an output to the number of the input that it is the next value of,
-    whose memory it may lie in where it is the same.
+    whose memory it may lie in where it is the same. ``confirms`` is the plan's.
     """
     names = context_names(fgraph)
     several = len(names) > 1
@@ -82,6 +83,7 @@ def lowered(
         constants=tuple(lowerer.constants),
         steps=tuple(lowerer.steps),
         outputs=outputs,
+        confirms=confirms,
     )
     return Lowered(plan, tuple(nodes), lowerer.numbers)
 

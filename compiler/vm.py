@@ -117,6 +117,8 @@ class Native:
             encode(step, e)
         for number in self.plan.outputs:
             check(lib.GpuPlan_output(e.native, e.numbers[number]))
+        if self.plan.confirms:
+            check(lib.GpuPlan_confirm(e.native))
         return e.recorders
 
     def _prepare(self) -> None:

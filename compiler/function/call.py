@@ -32,7 +32,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.shared import Container, SharedVariable, has_dtype
-from gpuarray.compiler.vm import Straight, Takes
+from gpuarray.compiler.vm import Straight, Takes, contexts_of
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import GpuArrayError
@@ -217,6 +217,7 @@ class Function(Straight):
             values[i] = values[i].copy()
         try:
             results = executable.run(values)
+            self._confirm()
         except GpuArrayError:
             self._check_arrays(arrays)  # says more than the executor where it can
             raise
@@ -225,6 +226,12 @@ class Function(Straight):
         del results[self._n_outputs :]
         self._bring_back(results)
         return results[0] if self._single else results
+
+    def _confirm(self) -> None:
+        """Wait where the plan asks for it, before anything is stored."""
+        if self.plan.confirms:
+            for context in contexts_of(self.plan, self.context).values():
+                context.sync()
 
     def _bring_back(self, results: list[Any]) -> None:
         """Read those of the results that go to the host."""

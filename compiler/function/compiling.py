@@ -22,6 +22,7 @@ from gpuarray.compiler.placement import place
 from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import CompileTimes
 from gpuarray.compiler.profiling.report import profile_of
+from gpuarray.compiler.rewrites.keeping import is_unkept
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import SharedVariable
 from gpuarray.compiler.vm import Executable, Explain
@@ -30,10 +31,14 @@ from gpuarray.context import Context
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A graph as rewritten and placed, and the log of the rewrites."""
+    """A graph as rewritten and placed, the log of the rewrites.
+
+    It ``confirms`` where an update could be stored although an index is wrong.
+    """
 
     fgraph: FunctionGraph
     log: tuple[Any, ...] = ()
+    confirms: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +79,7 @@ class Task:
         times = times or CompileTimes()
         with config.fixed(self.settings):
             fgraph = FunctionGraph(self.leaves, self.expressions)
+            fgraph.several_contexts = self.names is not None
             times.lap("graph")
             log = rewrites.optimize(fgraph, self.selection, destroyable=self.new_values)
             times.note(log)
@@ -82,13 +88,15 @@ class Task:
                 fgraph, self.home, self.shared, self.stay, self.names, self.become
             )
             times.lap("placing")
-        return Placed(found, tuple(fgraph.log))
+        return Placed(found, tuple(fgraph.log), is_unkept(fgraph, self.become))
 
     def lowered(self, placed: Placed) -> Lowered:
         """The plan, with the nodes that it is made of."""
         place_of = {each: index for index, each in enumerate(self.leaves)}
         places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
-        return lowered(placed.fgraph, self.name, self.home, places)
+        return lowered(
+            placed.fgraph, self.name, self.home, places, placed.confirms
+        )
 
     def as_written(self) -> Lowered:
         """The plan of the graph without any rewrite: a step for each operation."""

@@ -10,6 +10,7 @@ from gpuarray.compiler.gpukernels import (
     fft,
     fp16_help,
     joining,
+    keeping,
     linalg,
     maprows,
     marks,

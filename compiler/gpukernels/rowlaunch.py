@@ -19,7 +19,7 @@ from gpuarray.compiler.gpukernels.rowkept import (
     kept_blocks,
 )
 from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer, reports
+from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer
 from gpuarray.compiler.gpukernels.rowtotals import Summed, local_bytes, own_elements
 from gpuarray.compiler.ops.rowwise import (
     CELL,
@@ -107,7 +107,7 @@ class Given:
                 counts = value.shape[:1] if kind == TABLE else ()
                 strides = () if kind == ONE else (*counts, *strides)
                 found += [value, value.offset, *strides]
-        if reports(program):
+        if program.reports:
             found += index_report(operation(program), context)
         return [*found, self.rows, self.length]
 
@@ -285,7 +285,7 @@ def types_of(program: Program, form: Form) -> list[Any]:
             found.append(np.int64)
         elif source == "array":
             found += [INPUT, OFFSET] + [np.int64] * len(NUMBERS.get(kind, ""))
-    if reports(program):
+    if program.reports:
         found += REPORT_TYPES
     place = np.int64 if form.is_wide else np.int32
     found += [np.int64, place]

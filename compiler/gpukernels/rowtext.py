@@ -101,7 +101,7 @@ class Writer:
         self.form = form
         self.count = len(program.inputs)
         self.given = program.kinds[: self.count]
-        self.reports = reports(program)
+        self.reports = program.reports
         self.kinds, self.levels = program.kinds, program.levels
         self.folds = [
             self.count + number
@@ -559,11 +559,6 @@ def is_share(program: Program, value: int) -> bool:
         dtypes.append(program.dtypes[value])
     *singles, whole = dtypes
     return {*singles} == {"float32"} and np.dtype(whole).kind in "iu"
-
-
-def reports(program: Program) -> bool:
-    """Whether a program may find a place that is in no row."""
-    return any(isinstance(step, Within | Line) for step in program.steps)
 
 
 def reached(

@@ -363,6 +363,12 @@ class Op:
     fails_late: bool = False
     """Whether it may fail in the middle of a run, when other steps have written."""
 
+    reports: bool = False
+    """Whether its kernels may find an index out of bounds, or a matrix singular."""
+
+    follows_reports: bool = False
+    """Whether it comes after all that reports."""
+
     is_holomorphic: bool = True
     """Whether the gradient, written as for real numbers, holds for complex ones."""
     _test_values: ClassVar[list[Callable[[Apply], None]]] = []

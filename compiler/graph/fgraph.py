@@ -38,7 +38,8 @@ class FunctionGraph:
     gets a fresh leaf. ``memo`` maps the user's variables to those of this graph.
     ``clients[variable]`` has ``(node, index)`` for each use, or ``("output", index)``,
     in the order in which they came. ``log`` lists the changes, and each function of
-    ``listeners`` is called with a change after it was made.
+    ``listeners`` is called with a change after it was made. ``kept`` are new values of
+    shared variables that are the old ones where an index was wrong.
 
     Raises MissingInputError if a leaf is neither an input nor a constant.
     """
@@ -57,6 +58,8 @@ class FunctionGraph:
         self._order: list[Apply] | None = None  # until something changes
         self.log: list[Change] = []
         self.listeners: list[Callable[[Change], Any]] = []
+        self.several_contexts = False
+        self.kept: set[Variable] = set()
         for index, output in enumerate(self.outputs):
             self._import(output)
             self.clients[output][("output", index)] = None
@@ -118,9 +121,24 @@ class FunctionGraph:
         self._inherit_trace(old, self._import(new))
         for client, index in users:
             self._change_input(client, index, new)
-        change = Change(reason, old, new)
+        if old in self.kept:
+            self.kept.add(new)
+        self._note(Change(reason, old, new))
+
+    def redirect(
+        self, client: Apply | str, index: int, new: Variable, reason: str = ""
+    ) -> None:
+        """Let one user of a variable, a node or ``"output"``, use ``new``."""
+        read = client.inputs if isinstance(client, Apply) else self.outputs
+        old = read[index]
+        self._order = None
+        self._inherit_trace(old, self._import(new))
+        self._change_input(client, index, new)
+        self._note(Change(reason, old, new))
+
+    def _note(self, change: Change) -> None:
         self.log.append(change)
-        self._prune([old, new])
+        self._prune([change.before, change.after])
         for listener in self.listeners:
             listener(change)
 
@@ -193,7 +211,25 @@ class FunctionGraph:
                     before.setdefault(node, []).extend(
                         reader for reader in readers if reader is not node
                     )
+        for node, others in self.reporters().items():
+            before.setdefault(node, []).extend(others)
         return before
+
+    def reporters(self) -> dict[Apply, list[Apply]]:
+        """For each node that follows what reports, what that is.
+
+        What needs the node is left out.
+        """
+        late = {node for node in self.apply_nodes if node.op.follows_reports}
+        if not late:
+            return {}
+        order = toposort(self.outputs)
+        needs: set[Apply] = set(late)
+        for node in order:
+            if any(each.owner in needs for each in node.inputs):
+                needs.add(node)
+        early = [node for node in order if node.op.reports and node not in needs]
+        return {node: early for node in late}
 
     def view_root(self, variable: Variable) -> Variable:
         """The variable whose memory ``variable`` is a view of, itself if it is none."""

@@ -53,6 +53,8 @@ class Picks(Entries, Op):
     integer, the form of a slice, `ARRAY`, or `MASK` for as many axes as the mask has.
     """
 
+    reports = True
+
     def make_node(self, x: Any, *index: Any) -> Apply:
         """A node over the array and the parts of the index, in order."""
         array = as_tensor_variable(x)
@@ -261,6 +263,8 @@ class AdvancedSubtensor1(Picks):
 
 class AdvancedChange(Change):
     """What the ops share that change what arrays lead to."""
+
+    reports = True
 
     def change(self, x: Any, key: Any, y: Any) -> None:
         """Set, or add once for each time that a place is named."""

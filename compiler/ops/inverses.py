@@ -34,6 +34,8 @@ class MatrixPinv(Op):
     Singular values up to ``rcond`` times the largest count as 0; None: NumPy's choice.
     """
 
+    reports = True
+
     __props__ = ("rcond",)
 
     is_holomorphic = False
@@ -84,6 +86,8 @@ class Lstsq(Op):
     times the largest count as 0; None: NumPy's choice. The solution has a gradient,
     where the rank stays the same.
     """
+
+    reports = True
 
     __props__ = ("rcond",)
 

@@ -49,6 +49,8 @@ def _known_where_given(gradients: Gradients, outputs: Sequence[Variable]) -> Any
 class Det(Op):
     """The determinants of square matrices."""
 
+    reports = True
+
     __props__ = ()
 
     def make_node(self, x: Any) -> Apply:

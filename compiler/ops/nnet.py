@@ -144,6 +144,8 @@ class Pick(Op):
     ``y`` holds integers, negative ones counted from the end, for each row one.
     """
 
+    reports = True
+
     __props__ = ()
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -181,6 +183,8 @@ class Spread(Op):
 
     ``n`` is an integer scalar. The derivative of `Pick`.
     """
+
+    reports = True
 
     __props__ = ()
 
@@ -220,6 +224,8 @@ class Within(Op):
     ``y`` holds integers, negative ones counted from the end. What is in no row is told
     as an index out of bounds.
     """
+
+    reports = True
 
     __props__ = ()
 

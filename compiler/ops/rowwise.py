@@ -155,6 +155,11 @@ class Program:
     outputs: tuple[int, ...]
     totals: tuple[Total, ...] = ()
 
+    @property
+    def reports(self) -> bool:
+        """Whether it may find a place that is in no row."""
+        return any(isinstance(step, Within | Line) for step in self.steps)
+
     def __post_init__(self) -> None:
         for number, step in enumerate(self.steps):
             known = len(self.inputs) + number
@@ -420,6 +425,7 @@ class Rowwise(Op):
         self, program: Program, inplace_pattern: Mapping[int, int] | None = None
     ) -> None:
         self.program = program
+        self.reports = program.reports
         self.inplace_pattern = dict(inplace_pattern or {})
         self.destroy_map = {o: [i] for o, i in self.inplace_pattern.items()}
 

@@ -33,6 +33,8 @@ class Cholesky(Op):
     says what a matrix that is not positive definite gives: "raise" or "nan".
     """
 
+    reports = True
+
     __props__ = ("lower", "on_error")
 
     is_holomorphic = False
@@ -160,6 +162,8 @@ def exponential(
 
 class Expm(Op):
     """The exponentials of square matrices."""
+
+    reports = True
 
     __props__ = ()
 

@@ -83,6 +83,8 @@ class Solve(Op):
     "lower_triangular" or "upper_triangular": of these only the triangle is read.
     """
 
+    reports = True
+
     __props__ = ("A_structure",)
 
     STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
@@ -191,6 +193,8 @@ def solve_symmetric(A: Any, b: Any) -> Variable:
 
 class MatrixInverse(Op):
     """The inverses of square matrices."""
+
+    reports = True
 
     __props__ = ()
 

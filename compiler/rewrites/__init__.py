@@ -28,6 +28,7 @@ from gpuarray.compiler.rewrites import (  # noqa: F401  (importing registers the
     fusion,
     inplace,
     joining,
+    keeping,
     linalg,
     marks,
     nnet,

@@ -20,6 +20,7 @@ from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape
 from gpuarray.compiler.ops.subtensor import Change, Subtensor
 from gpuarray.compiler.ops.together import Together
+from gpuarray.compiler.rewrites import keeping  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 
@@ -44,7 +45,9 @@ class Memory:
         self.destroyed: set[Variable] = set()
         self.after: dict[Apply, set[Apply]] = {}
         self.guards = fgraph.guards()
-        self.fails_late = any(node.op.fails_late for node in fgraph.toposort())
+        order = fgraph.toposort()
+        self.fails_late = any(node.op.fails_late for node in order)
+        self.reports = any(node.op.reports for node in order)
         for node, readers in orderings(fgraph).items():
             for indices in node.op.destroy_map.values():
                 self.destroyed.update(fgraph.view_root(node.inputs[i]) for i in indices)
@@ -78,9 +81,12 @@ class Memory:
         """Whether an input of the graph may go for this result: it is its new value.
 
         Or a view of the result is, as of a number computed with axes. Where a run may
-        fail in its middle the old values must be there afterwards.
+        fail in its middle the old values must be there afterwards; where an index may
+        be wrong, unless the result sees to that itself.
         """
         if self.fails_late or root not in self.destroyable:
+            return False
+        if self.reports and out not in self.fgraph.kept:
             return False
         index = self.new_value.get(root)
         results = self.kept if index is None else {self.fgraph.outputs[index]}

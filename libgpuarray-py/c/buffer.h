@@ -7,6 +7,8 @@
 
 #define GA_BUFFER_WORD                                                                 \
   0x10000 /* a flag of our own: report.c's, on every queue at once */
+/* Another: its memory is read by kernels, which wait for those that report. */
+#define GA_BUFFER_COUNT 0x20000
 
 struct _gpudata {
   void *memory; /* CUdeviceptr or cl_mem */

@@ -22,6 +22,7 @@ enum ga_step_kind {
   GA_STEP_INDEX,    /* a view by integers and slices */
   GA_STEP_FUNCTION, /* the caller's own */
   GA_STEP_READ,     /* host integers that the device computed */
+  GA_STEP_REPORTS,  /* how many wrong indices nobody was told of yet */
   GA_STEP_KINDS
 };
 
@@ -115,7 +116,7 @@ struct _GpuPlan {
   bool is_ahead;    /* what a later signature may need is not compiled yet */
   /* The first n_sure of them are launched whatever the sizes are, most likely. */
   unsigned int n_sure, n_needs, needs_capacity;
-  bool holds;
+  bool holds, confirms;
   struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */

@@ -225,6 +225,19 @@ int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int 
                            out);
 }
 
+int GpuPlan_reports(GpuPlan *p, unsigned int *out, const char *label) {
+  GA_TRY(ga__plan_check_given(p, label, out, out));
+  ga_value result = ga__plan_array(GA_UINT, 0);
+  return ga__plan_add_step(p, (ga_step){.kind = GA_STEP_REPORTS}, label, 0, NULL, 1,
+                           &result, out);
+}
+
+int GpuPlan_confirm(GpuPlan *p) {
+  GA_TRY(ga__plan_check_given(p, "confirm", p, p));
+  p->confirms = true;
+  return GA_NO_ERROR;
+}
+
 int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                      gpuplan_function function, void *data, unsigned int n_in,
                      const unsigned int *ins, unsigned int n_out,

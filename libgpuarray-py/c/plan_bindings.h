@@ -11,7 +11,15 @@
 #include "c/tape_state.h"
 
 /* What a buffer in a file is; a number follows. */
-enum buffer_kind { NO_BUFFER, OF_SLOT, OF_CONSTANT, OF_REPORTS, OF_FILE, BUFFER_KINDS };
+enum buffer_kind {
+  NO_BUFFER,
+  OF_SLOT,
+  OF_CONSTANT,
+  OF_REPORTS,
+  OF_FILE,
+  OF_COUNT,
+  BUFFER_KINDS
+};
 
 /* Buffers that are none of these: the file has their bytes. */
 typedef struct extras {

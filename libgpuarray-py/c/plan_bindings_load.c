@@ -29,7 +29,9 @@ static gpudata *get_buffer(binding_reader *b) {
     found = b->more.list[number];
   else if (kind == OF_REPORTS)
     b->unusable |= ga__report_site(&found, &site, p->context, "", "") != GA_NO_ERROR;
-  if (kind != NO_BUFFER && kind != OF_REPORTS && found == NULL)
+  else if (kind == OF_COUNT)
+    b->unusable |= ga__report_count(&found, p->context) != GA_NO_ERROR;
+  if (kind != NO_BUFFER && kind != OF_REPORTS && kind != OF_COUNT && found == NULL)
     b->r->failed = true;
   return found;
 }

@@ -4,7 +4,7 @@
 #include "c/report.h"
 
 static bool is_word(const gpudata *buffer) {
-  return (buffer->flags & GA_BUFFER_WORD) != 0;
+  return (buffer->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
 }
 
 /* The constant that lies in a buffer, or n_values. */
@@ -22,7 +22,7 @@ static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
     kind = OF_SLOT;
     number = ga__tape_slot(buffer);
   } else if (buffer != NULL && is_word(buffer)) {
-    kind = OF_REPORTS;
+    kind = buffer->flags & GA_BUFFER_COUNT ? OF_COUNT : OF_REPORTS;
   } else if (buffer != NULL) {
     number = find_constant(p, buffer);
     kind = number < p->n_values ? OF_CONSTANT : OF_FILE;

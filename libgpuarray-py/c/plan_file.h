@@ -28,7 +28,8 @@ enum ga_plan_part {
   GA_PLAN_STEP,
   GA_PLAN_END,
   GA_PLAN_INT_INPUT, /* since format 2 */
-  GA_PLAN_WHEN       /* since format 3: the conditions of the steps that follow */
+  GA_PLAN_WHEN,      /* since format 3: the conditions of the steps that follow */
+  GA_PLAN_CONFIRM    /* since format 4: GpuPlan_confirm */
 };
 
 enum ga_plan_section {

@@ -157,10 +157,18 @@ static int read_function(GpuPlan *p, ga_reader *r, step_data *d) {
 
 /* How many inputs a step of this kind has at least. */
 static unsigned int least_inputs(enum ga_step_kind kind) {
-  return kind == GA_STEP_INT || kind == GA_STEP_FUNCTION ? 0
-         : kind == GA_STEP_INT_OP                        ? 2
-         : kind == GA_STEP_CHOOSE                        ? 3
-                                                         : 1;
+  switch (kind) {
+  case GA_STEP_INT:
+  case GA_STEP_FUNCTION:
+  case GA_STEP_REPORTS:
+    return 0;
+  case GA_STEP_INT_OP:
+    return 2;
+  case GA_STEP_CHOOSE:
+    return 3;
+  default:
+    return 1;
+  }
 }
 
 static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
@@ -196,6 +204,8 @@ static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
     return read_function(p, r, d);
   case GA_STEP_READ:
     return GpuPlan_read(p, out, d->label, d->ins[0], d->n_out);
+  case GA_STEP_REPORTS:
+    return GpuPlan_reports(p, out, d->label);
   case GA_STEP_KINDS:
     break;
   }
@@ -269,7 +279,7 @@ static int read_outputs(GpuPlan *p, ga_reader *r) {
 
 static int read_values(GpuPlan *p, ga_reader *r) {
   for (;;) {
-    unsigned int value, what = ga__get_uint(r, GA_PLAN_WHEN);
+    unsigned int value, what = ga__get_uint(r, GA_PLAN_CONFIRM);
     if (r->failed)
       return ga__plan_malformed();
     if (what == GA_PLAN_END)
@@ -280,6 +290,8 @@ static int read_values(GpuPlan *p, ga_reader *r) {
       GA_TRY(read_constant(p, r));
     else if (what == GA_PLAN_WHEN)
       GA_TRY(read_when(p, r));
+    else if (what == GA_PLAN_CONFIRM)
+      GA_TRY(GpuPlan_confirm(p));
     else if (what == GA_PLAN_INT_INPUT)
       GA_TRY(GpuPlan_int_input(p, &value));
     else {

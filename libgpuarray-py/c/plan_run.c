@@ -3,6 +3,8 @@
 
 #include "c/array.h"
 #include "c/plan.h"
+#include "c/queue.h"
+#include "c/report.h"
 
 static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   const ga_value *v = &p->values[p->inputs[i]];
@@ -207,6 +209,17 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
                    : ga__plan_run_bound(p, outs, ins, ints, failed_step);
 }
 
+/* Waits for what a run has queued, and takes its results back where that failed. */
+static int confirm(const GpuPlan *p, GpuArray *const *outs) {
+  gpuqueue *q = ga__queue_current(p->context);
+  int status = ga__context_waited(p->context, ga__queue_wait(q));
+  if (status == GA_NO_ERROR)
+    status = ga__report_check(q);
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_outputs; i++)
+    GpuArray_clear(outs[i]);
+  return status;
+}
+
 /* Replaces inputs that overlap an overwritten one by copies, and runs. */
 static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
                            const GpuArray *const *ins, const long long *ints,
@@ -280,6 +293,8 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   if (status == GA_NO_ERROR)
     status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, ints, failed_step)
                                  : run_locked(p, outs, ins, ints, failed_step);
+  if (status == GA_NO_ERROR && p->confirms)
+    status = confirm(p, outs);
   pthread_mutex_unlock(&p->lock);
   return status;
 }

@@ -121,6 +121,7 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   case GA_STEP_COPY:
   case GA_STEP_CHOOSE:
   case GA_STEP_READ:
+  case GA_STEP_REPORTS:
   case GA_STEP_KINDS:
     break;
   }
@@ -215,6 +216,8 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   if (status == GA_NO_ERROR)
     status = put_values(out, p);
   if (status == GA_NO_ERROR) {
+    if (p->confirms)
+      ga__put_int(out, GA_PLAN_CONFIRM);
     ga__put_int(out, GA_PLAN_END);
     ga__put_int(out, p->n_outputs);
     ga__put_uints(out, p->outputs, p->n_outputs);

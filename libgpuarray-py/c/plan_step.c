@@ -3,6 +3,7 @@
 
 #include "c/array.h"
 #include "c/plan.h"
+#include "c/report.h"
 
 static long long floor_divide(long long a, long long b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
@@ -253,6 +254,12 @@ static int run_function(ga_frame *f, const ga_step *s) {
   return status;
 }
 
+static int run_reports(ga_frame *f, const ga_step *s) {
+  gpudata *count;
+  GA_TRY(ga__report_count(&count, f->plan->context));
+  return GpuArray_fromdata(&f->arrays[s->outs[0]], count, 0, GA_UINT, 0, NULL, NULL, 0);
+}
+
 int ga__step_run(ga_frame *f, const ga_step *s) {
   switch (s->kind) {
   case GA_STEP_INT:
@@ -284,6 +291,8 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return ga__step_index(f, s);
   case GA_STEP_FUNCTION:
     return run_function(f, s);
+  case GA_STEP_REPORTS:
+    return run_reports(f, s);
   case GA_STEP_READ: /* of no stage, and so of nothing that is recorded */
   case GA_STEP_KINDS:
     break;

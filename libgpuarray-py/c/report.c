@@ -1,5 +1,5 @@
 /* Wrong indices and failed factorizations that kernels report: a word on the device,
- * looked at by the next wait. */
+ * looked at by the next wait, and by kernels that change nothing while it is set. */
 #include "c/report.h"
 
 #include <stdio.h>
@@ -17,6 +17,7 @@ enum { COUNT, SITE, INDEX, LENGTH = INDEX + 2, N_WORDS = LENGTH + 2 };
 
 struct ga_reports {
   gpudata word;
+  gpudata count;        /* its first part, as kernels read it */
   gpudata user;         /* of GA_CTX_PROP_ERRBUF; memory NULL until asked for */
   pthread_mutex_t lock; /* of the sites, and of reading the word */
   site sites[N_SITES];
@@ -26,7 +27,17 @@ struct ga_reports {
 
 #define USER_SIZE 32 /* bytes */
 
-/* A buffer that lives as long as the context, and does not keep it alive. */
+/* A buffer on memory that lives as long as the context; it does not keep it alive. */
+static void put_buffer(gpudata *out, gpucontext *ctx, void *memory, size_t size,
+                       int flags) {
+  atomic_init(&out->references, 1);
+  out->memory = memory;
+  out->context = ctx;
+  out->size = size;
+  out->flags = flags;
+}
+
+/* The same on memory of its own. */
 static int open_buffer(gpudata *out, gpucontext *ctx, size_t size, int flags) {
   void *memory;
   GA_TRY(ctx->backend->alloc(&memory, ctx->device, size));
@@ -37,11 +48,7 @@ static int open_buffer(gpudata *out, gpucontext *ctx, size_t size, int flags) {
     ctx->backend->free(ctx->device, memory);
     return status;
   }
-  atomic_init(&out->references, 1);
-  out->memory = memory;
-  out->context = ctx;
-  out->size = size;
-  out->flags = flags;
+  put_buffer(out, ctx, memory, size, flags);
   return GA_NO_ERROR;
 }
 
@@ -54,6 +61,7 @@ static int open_reports(gpucontext *ctx) {
     ga__free(r);
     return status;
   }
+  put_buffer(&r->count, ctx, r->word.memory, sizeof(uint32_t), GA_BUFFER_COUNT);
   pthread_mutex_init(&r->lock, NULL);
   atomic_store(&ctx->reports, r);
   return GA_NO_ERROR;
@@ -94,6 +102,13 @@ int ga__report_user_buffer(gpudata **out, gpucontext *ctx) {
   pthread_mutex_unlock(&r->lock);
   GA_TRY(ga__context_status(ctx, status));
   *out = &r->user;
+  return GA_NO_ERROR;
+}
+
+int ga__report_count(gpudata **count, gpucontext *ctx) {
+  ga_reports *r;
+  GA_TRY(get_reports(&r, ctx));
+  *count = &r->count;
   return GA_NO_ERROR;
 }
 

@@ -20,6 +20,9 @@ int ga__report_check_all(gpucontext *ctx);
  * this label. */
 int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
                     const char *operation, const char *label);
+/* How many were reported and not told of yet, a ga_uint, for kernels to read: borrowed.
+ */
+int ga__report_count(gpudata **count, gpucontext *ctx);
 /* What a number that ga__report_site gave stands for; both interned. */
 void ga__report_names(const char **operation, const char **label, gpucontext *ctx,
                       unsigned int number);

@@ -11,6 +11,7 @@
 typedef struct span {
   uintptr_t from, to;
   bool writes;
+  bool is_word; /* report.c's: those who report do not wait for one another */
 } span;
 
 /* What is known while the order is made. `before` has a row of bits for each command:
@@ -35,12 +36,13 @@ static size_t count_spans(const command *c) {
 }
 
 static void add_span(search *s, size_t *n, const gpudata *buffer, bool writes) {
-  if (buffer == NULL || (buffer->flags & GA_BUFFER_WORD))
+  if (buffer == NULL)
     return;
   if (buffer->tape != NULL)
     buffer = s->bindings[ga__tape_slot(buffer)].buffer;
   const uintptr_t from = (uintptr_t)buffer->memory;
-  s->spans[(*n)++] = (span){from, from + buffer->size, writes};
+  const bool is_word = (buffer->flags & GA_BUFFER_WORD) != 0;
+  s->spans[(*n)++] = (span){from, from + buffer->size, writes, is_word};
 }
 
 static void add_spans(search *s, size_t *n, const command *c) {
@@ -62,6 +64,8 @@ static bool clash(const search *s, size_t i, size_t j) {
   for (size_t p = s->first_span[i]; p < s->first_span[i + 1]; p++)
     for (size_t q = s->first_span[j]; q < s->first_span[j + 1]; q++) {
       const span *a = &s->spans[p], *b = &s->spans[q];
+      if (a->is_word && b->is_word)
+        continue;
       if ((a->writes || b->writes) && a->from < b->to && b->from < a->to)
         return true;
     }

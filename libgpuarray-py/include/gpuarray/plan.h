@@ -5,10 +5,10 @@
  * alignment) binds the plan: every size, launch and reuse of memory is settled and
  * kept; later runs only replay it. Binding compiles no kernel that GpuPlan_prepare has
  * compiled. Ownership: the plan owns what it was given copies of; a run gives new
- * arrays to the caller. Waiting: a run queues work and waits only at GpuPlan_read;
- * binding and GpuPlan_prepare compile. Failure: a status, with outputs untouched and
- * the plan as it was; a step's failure names its label. Threads: runs of one plan are
- * serialised; different plans run at once. */
+ * arrays to the caller. Waiting: a run queues work and waits only at GpuPlan_read,
+ * and at its end after GpuPlan_confirm; binding and GpuPlan_prepare compile. Failure: a
+ * status, with outputs untouched and the plan as it was; a step's failure names its
+ * label. Threads: runs of one plan are serialised; different plans run at once. */
 #ifndef GPUARRAY_PLAN_H
 #define GPUARRAY_PLAN_H
 
@@ -176,6 +176,15 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
  * copied first, so that a run which fails leaves it as it was. */
 int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int array,
                  unsigned int n);
+
+/* How many wrong indices and failed factorizations kernels of the context, those of the
+ * steps before too, reported that no wait has told of yet: uint32 without axes, on the
+ * device. A step that reads it can leave memory as it is where it is not 0. */
+int GpuPlan_reports(GpuPlan *p, unsigned int *out, const char *label);
+/* Every run waits at its end, and fails for what its steps reported: nobody gets
+ * results that are not to be relied on. For plans whose results replace values that are
+ * to stay as they are then, where no step sees to that. */
+int GpuPlan_confirm(GpuPlan *p);
 
 /* The next result of the plan. A value may be returned more than once. */
 int GpuPlan_output(GpuPlan *p, unsigned int value);

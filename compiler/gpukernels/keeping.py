@@ -1,0 +1,14 @@
+"""The word that kernels report wrong indices to."""
+
+from __future__ import annotations
+
+from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.keeping import Reports
+
+
+@lowers(Reports)
+def reports(op: Reports, node: Apply, k: Lowerer) -> None:
+    """A view: nothing is launched."""
+    k.add(plan.Reports("reports", k.origin(node), k.outputs(node), ()))
