@@ -94,9 +94,7 @@ class Task:
         """The plan, with the nodes that it is made of."""
         place_of = {each: index for index, each in enumerate(self.leaves)}
         places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
-        return lowered(
-            placed.fgraph, self.name, self.home, places, placed.confirms
-        )
+        return lowered(placed.fgraph, self.name, self.home, places, placed.confirms)
 
     def as_written(self) -> Lowered:
         """The plan of the graph without any rewrite: a step for each operation."""

@@ -79,6 +79,7 @@ __all__ = [
     "infer_context_name",
     "is_integer_arithmetic",
     "joining",
+    "keeping",
     "kernel_op",
     "linalg",
     "lower_node",

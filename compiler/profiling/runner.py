@@ -162,7 +162,7 @@ class Measured:
         stats.vm_call_time += end - start
         stats.lost += found.lost
         stats.workspace = max(stats.workspace, self.info().get("workspace", 0))
-        launched = {place_of(span.label) for span in found.spans}
+        launched = {place_of(span.label) for span in found.spans if span.kind != "read"}
         for place in self._counted | (self._in_branches & launched):
             stats.apply_callcount[self.nodes[place]] += 1
         for span in found.spans:

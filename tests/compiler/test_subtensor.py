@@ -213,7 +213,8 @@ def test_a_shared_array_is_changed_where_it_is(context):
         }.items():
             table.set_value(f64(5, 3))
             f = function([i, k, y], [], updates={table: new}, on_unused_input="ignore")
-            (node,) = [n for n in f.maker.fgraph.apply_nodes if n.op.destroy_map]
+            nodes = f.maker.fgraph.apply_nodes
+            (node,) = [n for n in nodes if isinstance(n.op, Change)]
             assert node.op.destroy_map == {0: [0]}
             wanted = f64(5, 3)
             for _ in range(2):
