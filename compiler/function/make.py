@@ -69,8 +69,10 @@ def function(
     ``updates``, a mapping or pairs, gives shared variables new values after each call,
     all of which are computed before any is stored; a shared variable's own
     ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
-    A call that raises stores none, save for an index out of bounds: that the device
-    finds, and it is told of when the call's updates are stored.
+    A call that raises stores none. An index out of bounds that the device finds is told
+    of when somebody waits; updates of its call, and of later ones until then, leave the
+    values as they are. Where nothing in the plan can see to that (a new value of another
+    shape, several contexts) the call itself waits and raises.
     ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by what has
     their types.
 

@@ -49,8 +49,6 @@ def _known_where_given(gradients: Gradients, outputs: Sequence[Variable]) -> Any
 class Det(Op):
     """The determinants of square matrices."""
 
-    reports = True
-
     __props__ = ()
 
     def make_node(self, x: Any) -> Apply:
@@ -79,6 +77,8 @@ class Eigh(Op):
 
     One triangle is read: the lower one, or the upper with ``UPLO="U"``.
     """
+
+    reports = True
 
     __props__ = ("UPLO",)
 
@@ -136,6 +136,8 @@ def _column(x: Variable) -> Variable:
 class Eigvalsh(Op):
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
 
+    reports = True
+
     __props__ = ("UPLO",)
 
     is_holomorphic = False
@@ -176,6 +178,8 @@ def _triangle_name(name: str, uplo: Any) -> str:
 
 class Eig(Op):
     """Eigenvalues and eigenvectors of square matrices, complex; without a gradient."""
+
+    reports = True
 
     __props__ = ()
 
@@ -285,6 +289,8 @@ class SVD(Op):
     U and Vh are square with ``full_matrices``; without ``compute_uv`` there is S alone.
     The singular values always have a gradient; U and Vh without ``full_matrices``.
     """
+
+    reports = True
 
     __props__ = ("full_matrices", "compute_uv")
 

@@ -1,7 +1,9 @@
-/* Launches of users' kernels that read the same array: in a graph they wait for each
- * other unless the kernel says that it only reads (GA_INPUT). */
+/* What launches of a graph wait for. Users' kernels that read the same array wait for
+ * each other unless they say that they only read (GA_INPUT); what reads the count of
+ * wrong indices waits for those that may report one. */
 #include "mock_context.h"
 
+#include <gpuarray/index.h>
 #include <gpuarray/kernel.h>
 #include <gpuarray/plan.h>
 
@@ -63,12 +65,68 @@ static long branches(gpucontext *ctx, int in) {
   return mock->branches;
 }
 
+static int taken(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                 const long long *ints) {
+  (void)data, (void)ints;
+  return GpuArray_take(outs[0], ins[0], 1, &ins[1], 0, GA_INDEX_RAISE);
+}
+
+/* x at an index, and x + 1, which may read the count. */
+static void build_taking(GpuPlan **out, gpucontext *ctx, bool reads) {
+  unsigned int ins[2], at, picked, next;
+  const gpuplan_type type = {GA_FLOAT, 1};
+  const gpuelemwise_arg args[2] = {{"x", GA_FLOAT, GE_READ}, {"n", GA_UINT, GE_READ}};
+  const gpuelemwise_arg y = {"y", GA_FLOAT, GE_WRITE};
+  const unsigned int stretch[2] = {0, 1};
+  CHECK_OK(GpuPlan_new(out, ctx, "taking"));
+  CHECK_OK(GpuPlan_input(*out, &ins[0], GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(*out, &at, GA_LONG, 1, 0));
+  CHECK_OK(GpuPlan_function(*out, &picked, "take", taken, NULL, 2,
+                            (unsigned int[]){ins[0], at}, 1, &type, NULL));
+  CHECK_OK(GpuPlan_reports(*out, &ins[1], "reports"));
+  const gpuplan_elemwise step = {.size = sizeof step,
+                                 .label = "next",
+                                 .expr = reads ? "y = n ? x : x + 1" : "y = x + 1",
+                                 .n_out = 1,
+                                 .out_args = &y,
+                                 .n_in = reads ? 2 : 1,
+                                 .in_args = args,
+                                 .ins = ins,
+                                 .stretch = stretch};
+  CHECK_OK(GpuPlan_elemwise(*out, &next, &step));
+  CHECK_OK(GpuPlan_output(*out, picked));
+  CHECK_OK(GpuPlan_output(*out, next));
+}
+
+static long branches_of_taking(gpucontext *ctx, bool reads) {
+  const size_t n = N;
+  GpuPlan *p = NULL;
+  GpuArray x = {0}, at = {0}, outs[2] = {{0}};
+  mock->graph_launches = mock->branches = 0;
+  build_taking(&p, ctx, reads);
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&at, ctx, GA_LONG, 1, &n, GA_C_ORDER));
+  for (int run = 0; run < 8; run++) {
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
+                         (const GpuArray *[]){&x, &at}, NULL));
+    GpuArray_clear(&outs[0]);
+    GpuArray_clear(&outs[1]);
+  }
+  CHECK(mock->graph_launches > 0);
+  GpuArray_clear(&x);
+  GpuArray_clear(&at);
+  GpuPlan_free(p);
+  return mock->branches;
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   open_mock();
   gpucontext *ctx = open_cuda("cuda0");
   CHECK(branches(ctx, GA_BUFFER) == 0);
   CHECK(branches(ctx, GA_INPUT) > 0);
+  CHECK(branches_of_taking(ctx, true) == 0);
+  CHECK(branches_of_taking(ctx, false) > 0);
   gpucontext_deref(ctx);
   check_given_back();
   return check_result(argv[0]);

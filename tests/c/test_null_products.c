@@ -182,6 +182,8 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_reshape(P(p), P(&value), "r", in, 2, P(dims)));
   REFUSES(GpuPlan_broadcast(P(p), P(&value), "b", in, 2, P(dims)));
   REFUSES(GpuPlan_copy(P(p), P(&value), "c", in));
+  REFUSES(GpuPlan_reports(P(p), P(&value), "n"));
+  REFUSES(GpuPlan_confirm(P(p)));
   const int form[1] = {GP_INDEX_AT};
   REFUSES(GpuPlan_index(P(p), P(&value), "i", in, 1, P(form), P(&dim)));
   const gpuplan_type type = {GA_FLOAT, 2};
