@@ -71,8 +71,9 @@ def function(
     ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
     A call that raises stores none. An index out of bounds that the device finds is told
     of when somebody waits; updates of its call, and of later ones until then, leave the
-    values as they are. Where nothing in the plan can see to that (a new value of another
-    shape, several contexts) the call itself waits and raises.
+    values as they are. Where no step can see to that (a new value of another shape,
+    several contexts) the call itself waits and raises.
+
     ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by what has
     their types.
 
