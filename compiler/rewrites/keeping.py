@@ -18,15 +18,16 @@ from gpuarray.compiler.ops.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
 from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.ops.keeping import Reports
-from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
+from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.nnet import Within
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.subtensor import Change, Slice
 from gpuarray.compiler.ops.together import Part, Together
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.fusion import compose, fused
+from gpuarray.compiler.rewrites.fusion import compose
 from gpuarray.compiler.rewrites.patterns import call, number
 from gpuarray.compiler.rewrites.rows import with_scalar
+from gpuarray.compiler.rewrites.together import opened
 
 RULE = "keep_values"
 
@@ -244,26 +245,6 @@ def choosing(scalar: Composite, output: int, old: int) -> Composite:
     steps.append(Step("where", (count, old, outputs[output]), dtype))
     outputs[output] = count + len(steps)
     return Composite((*scalar.inputs, "uint32"), tuple(steps), tuple(outputs))
-
-
-def opened(node: Apply) -> Apply:
-    """A product that is added to an array, as an elementwise node that reads it."""
-    op, (y, a, b) = node.op, node.inputs
-    assert isinstance(op, Blas)
-    if isinstance(op, MatrixProduct):
-        axes = range(a.type.ndim)
-        turned = [*axes[:-2], axes[-1], axes[-2]]
-        left = dimshuffle(a, *turned) if op.transpose_a else a
-        right = dimshuffle(b, *turned) if op.transpose_b else b
-        product = op.product(left, right)
-    else:
-        assert isinstance(op, Gemv)
-        product = Dot()(dimshuffle(a, 1, 0) if op.transpose else a, b)
-    alpha, beta = (number(each, y) for each in (op.alpha, op.beta))
-    terms = [call("mul", beta, y), call("mul", alpha, product)]
-    total = call("add", *terms)
-    nodes = [each.owner for each in (*terms, total) if each.owner is not None]
-    return fused(nodes, [product, y, alpha, beta], [total])
 
 
 def has_shape(value: Variable, old: Variable) -> bool:

@@ -14,11 +14,11 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
-from gpuarray.compiler.ops.linalg import Dot, Gemv
+from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
+from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
@@ -38,7 +38,9 @@ def fuse_results(fgraph: FunctionGraph, log: Log) -> bool:
     """Compute results of the function that nothing else reads in one launch."""
     found = list(bunches(fgraph))
     for nodes in found:
-        replace_nodes(fgraph, [opened(fgraph, node, log) for node in nodes], log)
+        replace_nodes(
+            fgraph, [without_product(fgraph, node, log) for node in nodes], log
+        )
     return bool(found)
 
 
@@ -121,20 +123,32 @@ def is_update(node: Apply) -> bool:
     return not isinstance(y, Constant) and suits(matrix, vector)
 
 
-def opened(fgraph: FunctionGraph, node: Apply, log: Log) -> Apply:
-    """A product that is added to an array, as an elementwise node that reads it."""
+def without_product(fgraph: FunctionGraph, node: Apply, log: Log) -> Apply:
+    """The node; one that adds a product is replaced by one that reads the product."""
     if not isinstance(node.op, Gemv):
         return node
-    y, matrix, vector = node.inputs
-    alpha, beta = (number(each, y) for each in (node.op.alpha, node.op.beta))
-    product = Dot()(vector, matrix)
-    terms = [call("mul", beta, y), call("mul", alpha, product)]
-    total = call("add", *terms)
-    nodes = [each.owner for each in (*terms, total) if each.owner is not None]
-    made = fused(nodes, [product, y, alpha, beta], [total])
+    made = opened(node)
     log.note("fuse_results", node.outputs[0], made.outputs[0])
     fgraph.replace(node.outputs[0], made.outputs[0], reason="fuse_results")
     return made
+
+
+def opened(node: Apply) -> Apply:
+    """A product that is added to an array, as an elementwise node that reads it."""
+    op, (y, a, b) = node.op, node.inputs
+    assert isinstance(op, Blas)
+    if isinstance(op, MatrixProduct):
+        left = swapaxes(a, -2, -1) if op.transpose_a else a
+        right = swapaxes(b, -2, -1) if op.transpose_b else b
+        product = op.product(left, right)
+    else:
+        assert isinstance(op, Gemv)
+        product = Dot()(swapaxes(a, 0, 1) if op.transpose else a, b)
+    alpha, beta = (number(each, y) for each in (op.alpha, op.beta))
+    terms = [call("mul", beta, y), call("mul", alpha, product)]
+    total = call("add", *terms)
+    nodes = [each.owner for each in (*terms, total) if each.owner is not None]
+    return fused(nodes, [product, y, alpha, beta], [total])
 
 
 def multiplied(node: Apply) -> tuple[Variable, Variable] | None:
