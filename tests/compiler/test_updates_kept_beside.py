@@ -6,7 +6,9 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import function, shared
+from gpuarray.compiler.function.call import sync_all
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.errors import BadIndex
 
 i, c = T.lvector("i"), T.iscalar("c")
 TABLE = np.arange(12, dtype="float32").reshape(6, 2)
@@ -75,3 +77,16 @@ def test_negative_zeros(dtype):
     table = shared(-np.zeros((3, 2)).astype(dtype), name="table")
     f = function([i], [], updates={table: T.inc_subtensor(table[i], 1)})
     assert keeps(f, [table], np.array([0, 9]), good=[np.array([1])])
+
+
+def test_all_contexts_are_waited_for_where_one_fails():
+    waited = []
+
+    class Waiting:
+        def sync(self):
+            waited.append(self)
+            raise BadIndex(f"{len(waited)}")
+
+    with pytest.raises(BadIndex, match="2"):
+        sync_all([Waiting(), Waiting()])
+    assert len(waited) == 2
