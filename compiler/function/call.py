@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from typing import Any, SupportsIndex
@@ -230,8 +231,7 @@ class Function(Straight):
     def _confirm(self) -> None:
         """Wait where the plan asks for it, before anything is stored."""
         if self.plan.confirms:
-            for context in contexts_of(self.plan, self.context).values():
-                context.sync()
+            sync_all(contexts_of(self.plan, self.context).values())
 
     def _bring_back(self, results: list[Any]) -> None:
         """Read those of the results that go to the host."""
@@ -493,8 +493,7 @@ class Function(Straight):
             if step.place is not None
         }
         try:
-            for each in contexts:
-                each.sync()
+            sync_all(contexts)
         except GpuArrayError as error:
             late.is_of(error, self.plan)
             raise
@@ -563,6 +562,13 @@ class Function(Straight):
         place = self._place
         where = place.name if isinstance(place, Context) else place
         return f"<function {self.name}({inputs}) on {where}>"
+
+
+def sync_all(contexts: Iterable[Context]) -> None:
+    """Wait for each, also where another has told of something."""
+    with ExitStack() as waits:
+        for each in contexts:
+            waits.callback(each.sync)
 
 
 def swapped(

@@ -70,9 +70,9 @@ def function(
     all of which are computed before any is stored; a shared variable's own
     ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
     A call that raises stores none. An index out of bounds that the device finds is told
-    of when somebody waits; updates of its call, and of later ones until then, leave the
-    values as they are. Where no step can see to that (a new value of another shape,
-    several contexts) the call itself waits and raises.
+    of when somebody waits; updates of its call, and of later ones with such indices,
+    leave the values as they are until then. Where no step can see to that (a new value
+    of another shape, several contexts) the call itself waits and raises.
 
     ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by what has
     their types.
@@ -113,6 +113,8 @@ def function(
     needed = (each for each in given if each.update is None)
     check_used(needed, expressions, on_unused_input or config.on_unused_input)
     shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
+    if any(v.owner is not None and v.owner.op.reports for v in ancestors(expressions)):
+        shared += [v for v in updated if v not in shared]  # they may have to stay
     names = context_names([*variables, *updated, *ancestors(expressions)])
     times.lap("graph")
     used = UsedContexts(names, context_name(expressions))

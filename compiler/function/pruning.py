@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpuarray.compiler.plan import Plan
+from gpuarray.compiler.plan import Plan, Reports
 
 
 def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
     """The plan with the outputs of these indices only, and the steps that they need.
 
-    It takes the same inputs.
+    It takes the same inputs. What runs before a count of reports may add to it, and
+    stays where that is needed.
     """
     outputs = tuple(plan.outputs[i] for i in chosen)
     needed = set(outputs)
     steps = []
+    counts = False
     for step in reversed(plan.steps):
-        if not needed.isdisjoint(step.outs):
+        if counts or not needed.isdisjoint(step.outs):
+            counts |= isinstance(step, Reports)
             steps.append(step)
             needed.update(step.reads)
     constants = tuple(each for each in plan.constants if each[0] in needed)

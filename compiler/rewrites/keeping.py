@@ -2,17 +2,20 @@
 
 It is told of when somebody waits, and by then the updates of the call are stored. So in
 a graph with nodes that may report, what gives a shared variable its next value chooses
-between that and the value before, by the count of what was reported: no update is made
-from the wrong index on until somebody was told of it. Which results do so is in
-``fgraph.kept``; where one does not, the call waits before it stores any.
+between that and the value before, by the count of what was reported: functions with
+such nodes make no update from the wrong index on until somebody was told of it. Which
+results do so is in ``fgraph.kept``; where one does not, the call waits before it stores
+any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
@@ -79,11 +82,14 @@ class Keeper:
         value = read[index]
         if value is old or value in self.fgraph.kept:
             return True
-        if type(value.type) is not TensorType or self.is_reported_after(value):
+        if type(value.type) is not TensorType:
             return False
-        if value.owner is not None and isinstance(value.owner.op, IfElse):
-            return self.keep_sides(old, value)
-        found = self.kept_by_its_node(old, value)
+        node = value.owner
+        found = None
+        if node is not None and not self.is_reported_after(node):
+            if isinstance(node.op, IfElse):
+                return self.keep_sides(old, value)
+            found = self.kept_by_its_node(old, value)
         if found is None and has_shape(value, old):
             condition = self.padded(value.type.ndim)
             found = call("where", condition, old, value)
@@ -105,9 +111,11 @@ class Keeper:
             replace_node(self.fgraph, value, found)
         self.fgraph.kept.add(found)
 
-    def is_reported_after(self, value: Variable) -> bool:
-        """Whether what may report needs the value, and so runs too late to keep it."""
-        stack, seen = [value], {value}
+    def is_reported_after(self, node: Apply) -> bool:
+        """Whether what may report waits for the node: it needs a result, or runs under
+        a condition that does. Then the node runs too early to read the count.
+        """
+        stack, seen = list(node.outputs), set(node.outputs)
         while stack:
             for client, _ in self.fgraph.clients[stack.pop()]:
                 if isinstance(client, str):
@@ -116,7 +124,10 @@ class Keeper:
                     return True
                 stack += [out for out in client.outputs if out not in seen]
                 seen.update(client.outputs)
-        return False
+        return any(
+            each.op.reports and any(condition in seen for condition, _ in guard)
+            for each, guard in self.fgraph.guards().items()
+        )
 
     def padded(self, ndim: int) -> Variable:
         """The count, with axes that broadcast."""
@@ -198,7 +209,7 @@ class Keeper:
             current = op.getter()(old, *index)
             neutral = current
         else:
-            neutral = number(-0.0 if is_float(values) else 0, values)
+            neutral = number(unchanging(values), values)
         chosen = call("where", self.count, neutral, values)
         made: Variable = op.make_node(old, chosen, *index).outputs[0]
         return made
@@ -207,8 +218,11 @@ class Keeper:
         """The index of a change, of places that were looked at before it is made."""
         op, (old, _, *index) = node.op, node.inputs
         assert isinstance(op, AdvancedChange)
+        guards = self.fgraph.guards()
         is_known = any(
-            client.op == op.getter() and client.inputs[1:] == index
+            client.op == op.getter()
+            and client.inputs[1:] == index
+            and guards.get(client, ALWAYS) <= guards.get(node, ALWAYS)
             for client, place in self.fgraph.clients[old]
             if isinstance(client, Apply) and place == 0
         )
@@ -245,6 +259,13 @@ def choosing(scalar: Composite, output: int, old: int) -> Composite:
     steps.append(Step("where", (count, old, outputs[output]), dtype))
     outputs[output] = count + len(steps)
     return Composite((*scalar.inputs, "uint32"), tuple(steps), tuple(outputs))
+
+
+def unchanging(values: Variable) -> complex:
+    """What added to any number, a negative zero too, leaves it as it is."""
+    if np.dtype(values.type.dtype).kind == "c":
+        return complex(-0.0, -0.0)
+    return -0.0 if is_float(values) else 0
 
 
 def has_shape(value: Variable, old: Variable) -> bool:

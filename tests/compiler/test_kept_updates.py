@@ -131,6 +131,14 @@ def test_a_new_value_that_a_wrong_index_is_found_in(context):
         np.testing.assert_array_equal(w.get_value(), f64(3) + 1)
 
 
+def test_a_variable_that_nothing_reads(context):
+    with gpuarray.context(context):
+        i, w, last = T.lvector("i"), shared(f64(3), name="w"), shared(0.0, name="last")
+        f = function([i], [], updates=[(w, w + 1), (last, w[i].sum())])
+        check_kept(context, f, [w, last])
+        assert not f.plan.confirms
+
+
 def test_under_conditions(context):
     with gpuarray.context(context):
         i, c, x = T.lvector("i"), T.lscalar("c"), T.dvector("x")
