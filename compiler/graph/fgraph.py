@@ -11,6 +11,7 @@ from gpuarray.compiler.graph.lazy import (
     ALWAYS,
     Guard,
     any_lazy,
+    excludes,
     guards,
     leaves_alone,
 )
@@ -207,9 +208,12 @@ class FunctionGraph:
             for indices in node.op.destroy_map.values():
                 for index in indices:
                     root = self.view_root(node.inputs[index])
-                    readers = self.readers(root, guarded.get(node, ALWAYS))
+                    guard = guarded.get(node, ALWAYS)
                     before.setdefault(node, []).extend(
-                        reader for reader in readers if reader is not node
+                        reader
+                        for reader in self.readers(root, guard)
+                        if reader is not node
+                        and not excludes(guarded.get(reader, ALWAYS), guard)
                     )
         for node, others in self.reporters().items():
             before.setdefault(node, []).extend(others)

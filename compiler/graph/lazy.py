@@ -34,6 +34,11 @@ def use(node: Apply, index: int, guard: Guard) -> Guard:
     return guard if side is None else guard | {(node.inputs[0], side)}
 
 
+def excludes(a: Guard, b: Guard) -> bool:
+    """Whether conditions cannot hold where others do."""
+    return any((condition, not side) in b for condition, side in a)
+
+
 def leaves_alone(node: Apply, index: int, guard: Guard) -> bool:
     """Whether a node does not look at an input wherever a guard holds."""
     side = node.op.lazy_inputs(node).get(index)

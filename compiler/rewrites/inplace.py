@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.graph.lazy import ALWAYS, Guard
+from gpuarray.compiler.graph.lazy import ALWAYS, Guard, excludes
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.ops.linalg import Blas
@@ -42,7 +42,7 @@ class Memory:
         self.new_value = dict(given) if isinstance(given, Mapping) else {}
         self.destroyable: set[Variable] = set(given)
         self.kept = set(fgraph.outputs)
-        self.destroyed: set[Variable] = set()
+        self.destroyed: dict[Variable, list[Guard]] = {}
         self.after: dict[Apply, set[Apply]] = {}
         self.guards = fgraph.guards()
         order = fgraph.toposort()
@@ -50,7 +50,8 @@ class Memory:
         self.reports = any(node.op.reports for node in order)
         for node, readers in orderings(fgraph).items():
             for indices in node.op.destroy_map.values():
-                self.destroyed.update(fgraph.view_root(node.inputs[i]) for i in indices)
+                for index in indices:
+                    self.note_destroyed(node, index)
             for reader in readers:
                 self.after.setdefault(reader, set()).add(node)
 
@@ -58,15 +59,15 @@ class Memory:
         """Whether `out` may take over an input's memory, all others having read it."""
         given = node.inputs[index]
         root = self.fgraph.view_root(given)
+        guard = self.guards.get(node, ALWAYS)
         if (
             isinstance(root, Constant)
-            or root in self.destroyed
+            or not all(excludes(guard, each) for each in self.destroyed.get(root, ()))
             or not is_plain_view(given)
         ):
             return False
         if root.owner is None and not self.may_take_input(root, out):
             return False
-        guard = self.guards.get(node, ALWAYS)
         views = self.fgraph.views_of(root, guard)
         if any(view in self.kept for view in views):
             return False
@@ -76,6 +77,11 @@ class Memory:
         if any(view in others for view in views if view is not given):
             return False
         return not self.reaches(node, set(self.readers(root, node, guard)))
+
+    def note_destroyed(self, node: Apply, index: int) -> None:
+        """Take note under which conditions an input's memory is overwritten."""
+        root = self.fgraph.view_root(node.inputs[index])
+        self.destroyed.setdefault(root, []).append(self.guards.get(node, ALWAYS))
 
     def may_take_input(self, root: Variable, out: Variable) -> bool:
         """Whether an input of the graph may go for this result: it is its new value.
@@ -95,7 +101,8 @@ class Memory:
     def readers(self, root: Variable, but: Apply, guard: Guard) -> Iterator[Apply]:
         """The nodes other than one that read the memory where it runs."""
         for client in self.fgraph.readers(root, guard):
-            if client is not but:
+            is_apart = excludes(self.guards.get(client, ALWAYS), guard)
+            if client is not but and not is_apart:
                 yield client
 
     def reaches(self, node: Apply, targets: set[Apply]) -> bool:
@@ -133,7 +140,7 @@ class Memory:
         self.guards[new] = guard
         for index in [i for indices in new.op.destroy_map.values() for i in indices]:
             root = self.fgraph.view_root(new.inputs[index])
-            self.destroyed.add(root)
+            self.note_destroyed(new, index)
             for reader in self.readers(root, new, guard):
                 self.after.setdefault(reader, set()).add(new)
 

@@ -56,6 +56,37 @@ def test_values_and_memory_stay(state, first_context):
         assert (memory(w), memory(v)) == places
 
 
+def test_each_side_overwrites_where_it_runs(state, first_context):
+    n, x, w, _ = state
+    inner = ifelse(T.eq(n, 1), w * 2, w + x)
+    updates = [(w, ifelse(n, inner, w * w - 3))]
+    f = compiled(first_context.name, [n, x], w.sum(), updates)
+    assert str(f.plan).count("in place of") == 3
+    f(1, STEP)
+    place, wanted = memory(w), np.arange(4, dtype="f4") * 2
+    for number, step in [(1, STEP), (0, STEP), (2, -STEP), (1, STEP), (2, STEP)]:
+        assert float(f(number, step)) == wanted.sum()
+        other = wanted * 2 if number == 1 else wanted + step
+        wanted = other if number else wanted * wanted - 3
+        np.testing.assert_array_equal(w.get_value(), wanted)
+        assert memory(w) == place
+
+
+def test_each_side_that_the_device_chooses_overwrites(state, first_context):
+    _, x, w, _ = state
+    f = compiled(
+        first_context.name, [x], [], [(w, ifelse(x.sum() > 0, w + x, w - 2 * x))]
+    )
+    assert str(f.plan).count("in place of") == 2
+    f(STEP)
+    place, wanted = memory(w), np.arange(4, dtype="f4") + STEP
+    for step in (STEP, -STEP, -STEP, STEP):
+        f(step)
+        wanted = wanted + (STEP if step[0] > 0 else 2 * STEP)
+        np.testing.assert_array_equal(w.get_value(), wanted)
+        assert memory(w) == place
+
+
 def test_what_the_device_computes_settles_it_too(state, first_context):
     _, x, w, _ = state
     f = compiled(first_context.name, [x], [], [(w, ifelse(x.sum() > 0, w - x, w))])
