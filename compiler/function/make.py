@@ -113,9 +113,10 @@ def function(
     needed = (each for each in given if each.update is None)
     check_used(needed, expressions, on_unused_input or config.on_unused_input)
     shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
-    if any(v.owner is not None and v.owner.op.reports for v in ancestors(expressions)):
+    computed = list(ancestors(expressions))
+    if any(v.owner is not None and v.owner.op.reports for v in computed):
         shared += [v for v in updated if v not in shared]  # they may have to stay
-    names = context_names([*variables, *updated, *ancestors(expressions)])
+    names = context_names([*variables, *updated, *computed])
     times.lap("graph")
     used = UsedContexts(names, context_name(expressions))
     context = used.context

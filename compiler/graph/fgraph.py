@@ -219,6 +219,10 @@ class FunctionGraph:
             before.setdefault(node, []).extend(others)
         return before
 
+    def may_report(self) -> bool:
+        """Whether some node may find an index out of bounds, or a matrix singular."""
+        return any(node.op.reports for node in self.apply_nodes)
+
     def reporters(self) -> dict[Apply, list[Apply]]:
         """For each node that follows what reports, what that is.
 

@@ -45,9 +45,8 @@ class Memory:
         self.destroyed: dict[Variable, list[Guard]] = {}
         self.after: dict[Apply, set[Apply]] = {}
         self.guards = fgraph.guards()
-        order = fgraph.toposort()
-        self.fails_late = any(node.op.fails_late for node in order)
-        self.reports = any(node.op.reports for node in order)
+        self.fails_late = any(node.op.fails_late for node in fgraph.toposort())
+        self.reports = fgraph.may_report()
         for node, readers in orderings(fgraph).items():
             for indices in node.op.destroy_map.values():
                 for index in indices:

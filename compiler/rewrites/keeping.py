@@ -42,7 +42,7 @@ def keep_values(fgraph: FunctionGraph, log: Log) -> bool:
     is_done = any(isinstance(node.op, Reports) for node in fgraph.apply_nodes)
     if is_done or fgraph.several_contexts or not isinstance(given, Mapping):
         return False
-    if not given or not any(node.op.reports for node in fgraph.apply_nodes):
+    if not given or not fgraph.may_report():
         return False
     keeper = Keeper(fgraph, log)
     for variable, index in given.items():
@@ -55,9 +55,7 @@ def is_unkept(fgraph: FunctionGraph, updates: Mapping[int, Variable]) -> bool:
 
     ``updates`` maps outputs to what they are the next values of.
     """
-    if not any(node.op.reports for node in fgraph.apply_nodes):
-        return False
-    return any(
+    return fgraph.may_report() and any(
         fgraph.outputs[index] is not variable
         and fgraph.outputs[index] not in fgraph.kept
         for index, variable in updates.items()
@@ -205,11 +203,11 @@ class Keeper:
         old, values, *index = node.inputs
         if isinstance(op, AdvancedChange):
             index = list(self.checked(node))
-        if op.set_instead_of_inc:
-            current = op.getter()(old, *index)
-            neutral = current
-        else:
-            neutral = number(unchanging(values), values)
+        neutral = (
+            op.getter()(old, *index)
+            if op.set_instead_of_inc
+            else number(unchanging(values), values)
+        )
         chosen = call("where", self.count, neutral, values)
         made: Variable = op.make_node(old, chosen, *index).outputs[0]
         return made

@@ -3,7 +3,8 @@
 #include "c/plan_bindings.h"
 #include "c/report.h"
 
-static bool is_word(const gpudata *buffer) {
+/* Whether it is the word of reports, or its count. */
+static bool is_of_reports(const gpudata *buffer) {
   return (buffer->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
 }
 
@@ -21,7 +22,7 @@ static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
   if (buffer != NULL && buffer->tape != NULL) {
     kind = OF_SLOT;
     number = ga__tape_slot(buffer);
-  } else if (buffer != NULL && is_word(buffer)) {
+  } else if (buffer != NULL && is_of_reports(buffer)) {
     kind = buffer->flags & GA_BUFFER_COUNT ? OF_COUNT : OF_REPORTS;
   } else if (buffer != NULL) {
     number = find_constant(p, buffer);
@@ -42,7 +43,7 @@ static int put_extras(ga_strbuf *out, extras *more, const GpuPlan *p,
     return GA_MEMORY_ERROR;
   for (size_t i = 0; i < tape->n_held; i++) {
     gpudata *buffer = tape->held[i];
-    bool known = is_word(buffer) || find_constant(p, buffer) < p->n_values;
+    bool known = is_of_reports(buffer) || find_constant(p, buffer) < p->n_values;
     for (unsigned int k = 0; k < more->n; k++)
       known |= more->list[k] == buffer;
     if (!known)

@@ -13,6 +13,21 @@ from gpuarray.compiler import In, Out, config, function, grad, load, printing, s
 from gpuarray.compiler.compile import as_op
 from gpuarray.compiler.ifelse import ifelse
 
+
+def printed(program, context, folder, *names):
+    """What a program prints that is given files of a folder, in its own process."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, context.name]
+        + [str(folder / name) for name in names],
+        env={**os.environ, "GPUARRAY_CACHE_DIR": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 LOADS = """
 import json, sys
 import numpy as np
@@ -87,16 +102,7 @@ def test_another_process_runs_it_without_compiling(on_context, tmp_path):
     f(x, y)
     f.save(tmp_path / "f")
     np.savez(tmp_path / "arguments.npz", x=x, y=y)
-    done = subprocess.run(
-        [sys.executable, "-c", LOADS, on_context.name]
-        + [str(tmp_path / name) for name in ("f", "arguments.npz")],
-        env={**os.environ, "GPUARRAY_CACHE_DIR": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = json.loads(printed(LOADS, on_context, tmp_path, "f", "arguments.npz"))
     assert said["cost"] == [float(f(x, y)) for _ in range(3)]
     assert said["w"] == f["w"].tolist()
     assert said["counts"]["compiled"] == said["counts"]["disk_hits"] == 0
@@ -131,15 +137,7 @@ def test_another_process_reads_what_the_device_computes(on_context, tmp_path):
         f(sign * given, [2, 3])
     w.set_value(np.float32(1))
     f.save(tmp_path / "f")
-    done = subprocess.run(
-        [sys.executable, "-c", CHOOSES, on_context.name, str(tmp_path / "f")],
-        env={**os.environ, "GPUARRAY_CACHE_DIR": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = json.loads(printed(CHOOSES, on_context, tmp_path, "f"))
     for sign, found in zip((1, -1, 1), said["found"], strict=True):
         assert found == f(sign * given, [2, 3]).tolist()
     assert said["w"] == 4 and said["compiled"] == 0 and not said["compiler"]
@@ -163,15 +161,7 @@ def test_a_file_has_the_kernels_of_calls_that_were_not_made(on_context, tmp_path
     x = T.matrix("x")
     f = function([x], [T.nnet.softmax(x), x.sum()])
     f.save(tmp_path / "f")
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILES, on_context.name, str(tmp_path / "f")],
-        env={**os.environ, "GPUARRAY_CACHE_DIR": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "0\n"
+    assert printed(COMPILES, on_context, tmp_path, "f") == "0\n"
 
 
 @pytest.mark.every_case
