@@ -363,6 +363,14 @@ typedef struct ga_backend {
   int (*graph_end)(void **graph, void *device);
   int (*graph_launch)(void *device, void *graph);
   void (*graph_free)(void *device, void *graph);
+  /* (optional, all or none) What is recorded between graph_if and graph_else, without
+   * lanes, runs where one of `size` bytes is not 0 by then, what is recorded between
+   * graph_else and graph_end_if where all are. They nest. graph_chooses: whether this
+   * device does so; else the others are not called. */
+  bool (*graph_chooses)(void *device);
+  int (*graph_if)(void *device, void *memory, size_t offset, size_t size);
+  int (*graph_else)(void *device);
+  int (*graph_end_if)(void *device);
 
   /* (optional) Prepares the BLAS library; `blas` is used only after it succeeded. Where
    * either is NULL, or it fails with GA_LOAD_ERROR, the library uses its own kernels.

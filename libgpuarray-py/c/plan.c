@@ -66,6 +66,7 @@ void GpuPlan_free(GpuPlan *p) {
   ga__free(p->int_inputs);
   ga__free(p->outputs);
   ga__free(p->destroyed);
+  ga__free(p->chosen);
   ga__free(p->fixed);
   ga__free(p->signature);
   ga__branch_clear(p);
@@ -235,12 +236,17 @@ int GpuPlan_output(GpuPlan *p, unsigned int value) {
   return GA_NO_ERROR;
 }
 
-/* What a plan did that reads: the sum over its stages. */
+/* What a plan did that reads: the sum over its stages, where its latest run had such.
+ */
 static void add_stages(gpuplan_info *res, const GpuPlan *p) {
   unsigned int i = 0;
+  if (p->stages != NULL && !p->is_whole)
+    res->n_launches = res->n_allocs = res->workspace = 0;
   for (const GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
     res->n_bindings += stage->info.n_bindings;
     res->n_binds += stage->info.n_binds;
+    if (p->is_whole)
+      continue;
     res->n_launches += stage->info.n_launches;
     res->n_allocs += stage->info.n_allocs;
     res->workspace += stage->info.workspace;

@@ -118,6 +118,11 @@ struct _GpuPlan {
   unsigned int n_sure, n_needs, needs_capacity;
   bool holds, confirms;
   struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
+  /* Of a plan with stages that is tried as one recording, for the device chooses: for
+   * each value, whether it is a condition that is read. NULL for all others. */
+  bool *chosen;
+  unsigned int n_refusals; /* recordings that could not be made so */
+  bool is_whole;           /* the latest run was one recording */
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */
 };
@@ -206,7 +211,7 @@ typedef struct ga_frame {
  * nothing that other conditions keep from being computed. */
 int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
                      const unsigned int *ins);
-/* Whether the frame's integers let the step run. */
+/* Whether the frame's integers let the step run, or may, where the device chooses. */
 bool ga__branch_taken(const ga_frame *f, const ga_step *s);
 int ga__branch_choose(ga_frame *f, const ga_step *s);
 /* What stands for a result that was not computed: an array of one element. */
@@ -234,6 +239,17 @@ GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i);
 int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                    const long long *ints, int *failed_step);
 int ga__stages_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
+
+/* Plans whose conditions the device looks at by itself (plan_choice.c). Settles, after
+ * the stages, whether the plan is one. */
+int ga__choice_settle(GpuPlan *p);
+/* Told that a recording could not be made: that call is for the stages, and all are
+ * after a few. */
+void ga__choice_refuse(GpuPlan *p);
+/* While it is recorded: a read, what a step is under, and what is chosen. */
+int ga__choice_read(ga_frame *f, const ga_step *s);
+void ga__choice_enter(const ga_frame *f, const ga_step *s);
+int ga__choice_join(ga_frame *f, const ga_step *s);
 
 /* Views (plan_view.c). */
 int ga__step_index(ga_frame *f, const ga_step *s);

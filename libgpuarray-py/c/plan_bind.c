@@ -86,6 +86,7 @@ static int record_step(ga_frame *f, ga_bound *bound, unsigned int i) {
     return GA_MEMORY_ERROR;
   const char *own = ga__label_swap(label);
   ga__tape_set_step(bound->tape, i + 1);
+  ga__choice_enter(f, &p->steps[i]);
   int status = ga__step_mapped(&reader, f, i);
   if (status == GA_NO_ERROR && reader > 0)
     f->done[reader] = true;
@@ -112,6 +113,8 @@ static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
     }
     drop_dead(f, i);
   }
+  if (p->chosen != NULL && ga__tape_defers(bound->tape))
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "a function that each run calls");
   for (unsigned int i = 0; i < p->n_outputs; i++) {
     GpuArray *a = &f->arrays[p->outputs[i]];
     if (a->data == NULL)

@@ -156,7 +156,11 @@ static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
     ga__put_int(out, t->size);
     ga__put_int(out, t->byte);
     return;
-  case CALL: /* of no binding that is written */
+  case CALL: /* of no binding that is written, as the others */
+  case FIND:
+  case IF:
+  case ELSE:
+  case END:
     return;
   }
 }

@@ -95,18 +95,19 @@ int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned i
 
 /* ---- binding ---- */
 
-static bool holds(const long long *integers, const ga_step *s) {
-  for (unsigned int i = 0; i < s->n_when; i++)
-    if ((integers[s->when[i].value] != 0) != s->when[i].wanted)
+bool ga__branch_taken(const ga_frame *f, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_when; i++) {
+    const ga_condition c = s->when[i];
+    const bool is_known = f->plan->chosen == NULL || !f->plan->chosen[c.value];
+    if (is_known && (f->integers[c.value] != 0) != c.wanted)
       return false;
+  }
   return true;
 }
 
-bool ga__branch_taken(const ga_frame *f, const ga_step *s) {
-  return holds(f->integers, s);
-}
-
 int ga__branch_choose(ga_frame *f, const ga_step *s) {
+  if (f->plan->chosen != NULL && f->plan->chosen[s->ins[0]])
+    return ga__choice_join(f, s);
   unsigned int chosen = f->integers[s->ins[0]] != 0 ? s->ins[1] : s->ins[2];
   return GpuArray_view(&f->arrays[s->outs[0]], &f->arrays[chosen]);
 }
@@ -213,7 +214,7 @@ static int compute_early(GpuPlan *p, const GpuArray *const *ins, const long long
   for (unsigned int i = 0; i < p->n_early; i++) {
     const ga_step *s = &p->steps[p->early[i]];
     int status = GA_NO_ERROR;
-    if (!holds(p->integers, s))
+    if (!ga__branch_taken(&f, s))
       continue;
     if (s->kind == GA_STEP_DIM && p->values[s->ins[0]].input >= 0)
       p->integers[s->outs[0]] =

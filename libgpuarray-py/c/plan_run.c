@@ -157,7 +157,8 @@ int ga__plan_settle(GpuPlan *p) {
   if (p->signature != NULL)
     return GA_NO_ERROR;
   GA_TRY(ga__stages_settle(p));
-  if (p->stages == NULL && p->settles == NULL)
+  GA_TRY(ga__choice_settle(p));
+  if ((p->stages == NULL || p->chosen != NULL) && p->settles == NULL)
     GA_TRY(ga__branch_settle(p));
   p->signature = ga__alloc(p->signature_length + 1, sizeof *p->signature);
   p->destroyed = ga__alloc(p->n_inputs + 1, sizeof *p->destroyed);
@@ -197,6 +198,8 @@ int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const 
   if (status != GA_NO_ERROR && bound != NULL && ga__tape_failed(bound->tape) > 0)
     *failed_step = (int)ga__tape_failed(bound->tape) - 1;
   ga__views_end(p);
+  if (bound == NULL)
+    ga__choice_refuse(p);
   GA_TRY(status);
   ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
                   &p->info.workspace);
@@ -205,8 +208,16 @@ int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const 
 
 static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                       const long long *ints, int *failed_step) {
-  return p->stages ? ga__stages_run(p, outs, ins, ints, failed_step)
-                   : ga__plan_run_bound(p, outs, ins, ints, failed_step);
+  const unsigned int refusals = p->n_refusals;
+  p->is_whole = p->stages == NULL || p->chosen != NULL;
+  if (p->is_whole) {
+    int status = ga__plan_run_bound(p, outs, ins, ints, failed_step);
+    p->is_whole = p->n_refusals == refusals;
+    if (p->is_whole)
+      return status;
+  }
+  *failed_step = -1;
+  return ga__stages_run(p, outs, ins, ints, failed_step);
 }
 
 /* Waits for what a run has queued, and takes its results back where that failed. */
@@ -310,8 +321,9 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   pthread_mutex_lock(&p->lock);
   int status = ready(p, ins, NULL);
   if (status == GA_NO_ERROR)
-    status = p->stages ? ga__stages_bind(p, ins, failed_step)
-                       : ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
+    status = p->stages && p->chosen == NULL
+                 ? ga__stages_bind(p, ins, failed_step)
+                 : ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
   pthread_mutex_unlock(&p->lock);
   return status;
 }

@@ -293,7 +293,8 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return run_function(f, s);
   case GA_STEP_REPORTS:
     return run_reports(f, s);
-  case GA_STEP_READ: /* of no stage, and so of nothing that is recorded */
+  case GA_STEP_READ: /* recorded only where the device chooses */
+    return ga__choice_read(f, s);
   case GA_STEP_KINDS:
     break;
   }

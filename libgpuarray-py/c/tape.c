@@ -62,6 +62,7 @@ void ga__tape_free(ga_tape *tape) {
   for (unsigned int i = 0; i < tape->n_slots; i++)
     let_go(tape->slots[i]);
   ga__free(tape->commands);
+  ga__free(tape->conditions);
   ga__free(tape->slots);
   ga__free(tape->held);
   ga__free(tape->blocks);
@@ -72,8 +73,7 @@ void ga__tape_free(ga_tape *tape) {
   ga__free(tape);
 }
 
-/* Makes room for one more element of a list. */
-static int grow(void **list, size_t *capacity, size_t count, size_t size) {
+int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size) {
   if (count < *capacity)
     return GA_NO_ERROR;
   size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
@@ -87,7 +87,8 @@ static int grow(void **list, size_t *capacity, size_t count, size_t size) {
 
 static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
   size_t capacity = tape->slot_capacity;
-  GA_TRY(grow((void **)&tape->slots, &capacity, tape->n_slots, sizeof *tape->slots));
+  GA_TRY(ga__tape_grow((void **)&tape->slots, &capacity, tape->n_slots,
+                       sizeof *tape->slots));
   tape->slot_capacity = (unsigned int)capacity;
   slot *s = ga__alloc(1, sizeof *s);
   if (s == NULL)
@@ -98,6 +99,7 @@ static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
   s->buffer.tape = tape;
   s->number = tape->n_slots;
   s->input = input;
+  s->under = tape->under;
   s->born = tape->n_commands;
   s->died = SIZE_MAX;
   tape->slots[tape->n_slots++] = s;
@@ -134,32 +136,37 @@ bool ga__tape_kept(const ga_tape *tape, unsigned int number) {
   return tape->slots[number]->kept;
 }
 
-/* Keeps a real buffer that a command refers to. */
-static int hold(ga_tape *tape, gpudata *buffer) {
+int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
   if (buffer == NULL || buffer->tape != NULL)
     return GA_NO_ERROR;
-  GA_TRY(grow((void **)&tape->held, &tape->held_capacity, tape->n_held,
-              sizeof *tape->held));
+  GA_TRY(ga__tape_grow((void **)&tape->held, &tape->held_capacity, tape->n_held,
+                       sizeof *tape->held));
   gpudata_retain(buffer);
   tape->held[tape->n_held++] = buffer;
   return GA_NO_ERROR;
 }
 
-static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
+int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind) {
   if (tape->is_over)
     return GA_FAIL(
         GA_INVALID_ERROR,
         "an array without memory, which a plan's step was recorded with, was "
         "kept and used after the recording; a step's function may keep none");
-  GA_TRY(grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
-              sizeof *tape->commands));
+  GA_TRY(ga__tape_grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
+                       sizeof *tape->commands));
   command *c = &tape->commands[tape->n_commands];
   memset(c, 0, sizeof *c);
   c->kind = kind;
   c->label = ga__label();
   c->step = tape->step;
-  *out = c; /* counted by the caller once it is complete */
+  *out = c;
   return GA_NO_ERROR;
+}
+
+/* A command of work, behind what opens the choices that it is under. */
+static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
+  GA_TRY(ga__tape_follow(tape));
+  return ga__tape_command(out, tape, kind);
 }
 
 bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
@@ -192,7 +199,7 @@ int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
   command *c = NULL;
   for (unsigned int i = 0; i < launch->n_args; i++)
     if (launch->args[i].kind == GA_ARG_MEMORY) {
-      GA_TRY(hold(tape, launch->args[i].buffer));
+      GA_TRY(ga__tape_keep(tape, launch->args[i].buffer));
       tape->reports |= (launch->args[i].buffer->flags & GA_BUFFER_WORD) != 0;
     }
   GA_TRY(new_command(&c, tape, LAUNCH));
@@ -218,8 +225,8 @@ int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
 int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
                   size_t from_offset, size_t size) {
   command *c = NULL;
-  GA_TRY(hold(tape, to));
-  GA_TRY(hold(tape, from));
+  GA_TRY(ga__tape_keep(tape, to));
+  GA_TRY(ga__tape_keep(tape, from));
   GA_TRY(new_command(&c, tape, COPY));
   c->u.move = (transfer){to, from, to_offset, from_offset, size, 0};
   tape->n_commands++;
@@ -229,7 +236,7 @@ int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
 int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char byte,
                   size_t size) {
   command *c = NULL;
-  GA_TRY(hold(tape, buffer));
+  GA_TRY(ga__tape_keep(tape, buffer));
   GA_TRY(new_command(&c, tape, FILL));
   c->u.move = (transfer){buffer, NULL, offset, 0, size, byte};
   tape->n_commands++;
@@ -238,10 +245,10 @@ int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char b
 
 int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
   command *c = NULL;
-  GA_TRY(hold(tape, call->a.buffer));
-  GA_TRY(hold(tape, call->b.buffer));
-  GA_TRY(hold(tape, call->c.buffer));
-  GA_TRY(hold(tape, call->bias.buffer));
+  GA_TRY(ga__tape_keep(tape, call->a.buffer));
+  GA_TRY(ga__tape_keep(tape, call->b.buffer));
+  GA_TRY(ga__tape_keep(tape, call->c.buffer));
+  GA_TRY(ga__tape_keep(tape, call->bias.buffer));
   GA_TRY(new_command(&c, tape, PRODUCT));
   c->u.product = *call;
   tape->multiplies = true;
@@ -253,7 +260,7 @@ int ga__tape_defer(ga_tape *tape, ga_deferred *call) {
   command *c = NULL;
   int status = GA_NO_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < call->n_out + call->n_in; i++)
-    status = hold(tape, call->recorded[i].data);
+    status = ga__tape_keep(tape, call->recorded[i].data);
   if (status == GA_NO_ERROR)
     status = new_command(&c, tape, CALL);
   if (status != GA_NO_ERROR) {
@@ -325,6 +332,7 @@ static int wait_for_kernels(ga_tape *tape) {
 
 int ga__tape_finish(ga_tape *tape, const bool *kept) {
   size_t count = tape->n_slots > 0 ? tape->n_slots : 1;
+  GA_TRY(ga__tape_end_choices(tape));
   tape->is_over = true;
   GA_TRY(wait_for_kernels(tape));
   tape->blocks = ga__alloc(count, sizeof *tape->blocks);
@@ -336,6 +344,8 @@ int ga__tape_finish(ga_tape *tape, const bool *kept) {
     return GA_MEMORY_ERROR;
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     slot *s = tape->slots[i];
+    if (s->number != i)
+      continue;
     s->kept = kept[i] && !s->input;
     if (s->input || s->kept)
       tape->moves[tape->n_moves++] = i;

@@ -57,9 +57,36 @@ void ga__tape_set_current(ga_tape *tape);
 void ga__tape_set_step(ga_tape *tape, unsigned int step);
 /* That of the command at which the latest replay failed; 0 if it was none of them. */
 unsigned int ga__tape_failed(const ga_tape *tape);
+/* Conditions, which the device finds while the tape is replayed (tape_choice.c): one of
+ * `size` bytes, 8 at most, is not 0. What is recorded from now on knows the condition
+ * by *number; the bytes stay as they are until the last command that does. */
+#define GA_CONDITION_BYTES 8
+int ga__tape_condition(unsigned int *number, ga_tape *tape, gpudata *buffer,
+                       size_t offset, size_t size);
+/* A condition that must hold, or not. */
+typedef struct ga_choice {
+  unsigned int condition;
+  bool wanted;
+} ga_choice;
+#define GA_CHOICES 6 /* the most that a command is under */
+/* What is recorded from now on runs where all of these hold. Each was found under those
+ * before it. */
+void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path);
+/* Whether only what is under `choice` uses the stand-in's memory as yet. */
+bool ga__tape_is_under(const gpudata *stand_in, ga_choice choice);
+/* Whether graphs of the context's device choose by themselves; else the host waits for
+ * each condition. */
+bool ga__tape_chooses(const gpucontext *ctx);
+/* Lets two stand-ins have the same memory, if none of what uses one of them runs where
+ * something runs that uses the other. */
+bool ga__tape_unite(ga_tape *tape, gpudata *a, gpudata *b);
+/* Lets what runs where the next commands do use the memory, too; false where it is
+ * shared already. */
+bool ga__tape_widen(ga_tape *tape, gpudata *stand_in);
+
 /* A stand-in for an input; slots are numbered in the order they are made. */
 int ga__tape_input(gpudata **out, ga_tape *tape);
-/* The number of a stand-in's slot. */
+/* The number of a stand-in's slot; two that were united have the same. */
 unsigned int ga__tape_slot(const gpudata *stand_in);
 unsigned int ga__tape_slots(const ga_tape *tape);
 

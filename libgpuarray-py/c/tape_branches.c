@@ -51,7 +51,7 @@ static void add_spans(search *s, size_t *n, const command *c) {
     add_span(s, n, c->u.product.b.buffer, false);
     add_span(s, n, c->u.product.bias.buffer, false);
     add_span(s, n, c->u.product.c.buffer, true);
-  } else if (c->kind != LAUNCH) {
+  } else if (c->kind == COPY || c->kind == FILL) {
     add_span(s, n, c->u.move.from, false);
     add_span(s, n, c->u.move.to, true);
   }

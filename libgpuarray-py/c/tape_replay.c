@@ -71,8 +71,48 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
     return replay_product(tape, c, bindings);
   case CALL:
     return replay_call(c->u.call, bindings);
+  case FIND: /* marks, which queue_commands looks at */
+  case IF:
+  case ELSE:
+  case END:
+    break;
   }
   return GA_NO_ERROR;
+}
+
+/* Has the host look at a condition, and go on where the commands are that run. */
+static int pass_mark(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+  const command *c = &tape->commands[*at];
+  condition *found = &tape->conditions[c->u.choice.condition];
+  if (c->kind == FIND) {
+    char bytes[GA_CONDITION_BYTES] = {0};
+    const ga_binding real = resolve(bindings, found->buffer);
+    GA_TRY(gpudata_read(bytes, real.buffer, found->offset + real.base, found->size));
+    found->holds = memcmp(bytes, (char[GA_CONDITION_BYTES]){0}, sizeof bytes) != 0;
+  }
+  if (c->kind == ELSE || (c->kind == IF && !found->holds))
+    *at = c->u.choice.end; /* past the ELSE, or to the END */
+  return GA_NO_ERROR;
+}
+
+/* Tells the backend, which records, what runs where. */
+static int record_mark(const ga_tape *tape, const command *c,
+                       const ga_binding *bindings) {
+  const ga_backend *backend = tape->context->backend;
+  void *device = ga__queue_device(tape->context);
+  const condition *asked = &tape->conditions[c->u.choice.condition];
+  const ga_binding real = resolve(bindings, asked->buffer);
+  switch (c->kind) {
+  case IF:
+    return backend->graph_if(device, real.buffer->memory, asked->offset + real.base,
+                             asked->size);
+  case ELSE:
+    return backend->graph_else(device);
+  case END:
+    return backend->graph_end_if(device);
+  default:
+    return GA_NO_ERROR;
+  }
 }
 
 /* ---- memory ---- */
@@ -132,7 +172,7 @@ static unsigned int largest_in(const ga_tape *tape, unsigned int number) {
   const slot *largest = NULL;
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     const slot *s = tape->slots[i];
-    if (!s->input && !s->kept && s->block == number &&
+    if (s->number == i && !s->input && !s->kept && s->block == number &&
         (largest == NULL || s->buffer.size > largest->buffer.size))
       largest = s;
   }
@@ -155,7 +195,7 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
       GA_TRY(allocate_block(tape, i));
   for (unsigned int i = 0; i < tape->n_slots && !tape->is_placed; i++) {
     const slot *s = tape->slots[i];
-    if (!s->input && !s->kept)
+    if (s->number == i && !s->input && !s->kept)
       bindings[i] = (ga_binding){tape->workspace[s->block], 0};
   }
   tape->is_placed = true;
@@ -171,8 +211,22 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
   return GA_NO_ERROR;
 }
 
-/* Each command has the label of the step it was recorded for. In a recording that
- * branches it waits for those that `branches` lists only. */
+static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
+                         const ga_branches *branches) {
+  command *c = &tape->commands[*at];
+  if (c->kind >= FIND)
+    return branches != NULL ? record_mark(tape, c, bindings)
+                            : pass_mark(tape, at, bindings);
+  if (branches != NULL && branches->lanes > 0)
+    GA_TRY(tape->context->backend->graph_next(
+        ga__queue_device(tape->context),
+        branches->first[*at + 1] - branches->first[*at],
+        branches->after + branches->first[*at], branches->lane[*at]));
+  return replay_command(tape, c, bindings);
+}
+
+/* Each command has the label of the step it was recorded for. While a graph is recorded
+ * there are `branches`; with lanes, a command waits for those only that they list. */
 static int queue_commands(ga_tape *tape, const ga_binding *bindings,
                           const ga_branches *branches) {
   const char *own = ga__label();
@@ -180,12 +234,7 @@ static int queue_commands(ga_tape *tape, const ga_binding *bindings,
   for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR; i++) {
     command *c = &tape->commands[i];
     ga__label_swap(*c->label ? c->label : own);
-    if (branches != NULL && branches->lanes > 0)
-      status = tape->context->backend->graph_next(
-          ga__queue_device(tape->context), branches->first[i + 1] - branches->first[i],
-          branches->after + branches->first[i], branches->lane[i]);
-    if (status == GA_NO_ERROR)
-      status = replay_command(tape, c, bindings);
+    status = queue_command(tape, &i, bindings, branches);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;
   }
   ga__label_swap(own);
@@ -213,7 +262,7 @@ static void note_uses(ga_tape *tape) {
   for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
     if (c->kind == PRODUCT)
       mark_written(tape, c->u.product.c.buffer);
-    else if (c->kind != LAUNCH)
+    else if (c->kind == COPY || c->kind == FILL)
       mark_written(tape, c->u.move.to);
     for (unsigned int i = 0; c->kind == LAUNCH && i < c->launch.n_args; i++)
       if (c->recorded[i].kind == GA_ARG_MEMORY && !c->recorded[i].is_read_only)
@@ -225,6 +274,8 @@ static void note_uses(ga_tape *tape) {
  * a copy alone, which the driver does faster by itself. */
 static bool gains_by_graphs(const ga_tape *tape) {
   const gpucontext *ctx = tape->context;
+  if (tape->n_conditions > 0 && !ga__tape_chooses(ctx))
+    return false;
   return ctx->backend->graph_begin != NULL && !ctx->is_blocking && !tape->defers &&
          (tape->n_commands > 1 ||
           (tape->n_commands == 1 && tape->commands->kind == LAUNCH));
@@ -308,7 +359,8 @@ static bool comes_back(ga_tape *tape, uint64_t hash) {
 static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
                        const ga_binding *bindings) {
   const ga_backend *backend = tape->context->backend;
-  ga__tape_branches(branches, tape, bindings, backend->graph_lanes);
+  const unsigned int lanes = tape->n_conditions > 0 ? 0 : backend->graph_lanes;
+  ga__tape_branches(branches, tape, bindings, lanes);
   if (branches->lanes > 0 &&
       backend->graph_begin(device, branches->lanes) == GA_NO_ERROR)
     return GA_NO_ERROR;
@@ -321,6 +373,8 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
   const ga_backend *backend = tape->context->backend;
   void *device = ga__queue_device(tape->context);
   ga_branches branches;
+  if (tape->n_conditions > 0 && tape->multiplies) /* no product may have run here */
+    GA_TRY(backend->blas_open(device));
   int queued = begin_graph(&branches, device, tape, bindings);
   if (queued != GA_NO_ERROR)
     return queued;
@@ -428,7 +482,7 @@ int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {
 
 void ga__tape_counts(const ga_tape *tape, size_t *commands, size_t *allocations,
                      size_t *workspace) {
-  *commands = tape->n_commands;
+  *commands = tape->n_commands - tape->n_marks;
   *allocations = (size_t)tape->n_blocks + tape->n_kept;
   *workspace = tape->workspace_size;
 }

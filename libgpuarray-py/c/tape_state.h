@@ -6,12 +6,21 @@
 
 #include "c/tape.h"
 
-enum command_kind { LAUNCH, COPY, FILL, PRODUCT, CALL };
+/* FIND looks at a condition; what lies between IF and ELSE, or IF and END, runs where
+ * it holds, and between ELSE and END where it does not. */
+enum command_kind { LAUNCH, COPY, FILL, PRODUCT, CALL, FIND, IF, ELSE, END };
+
+/* The conditions that a command is under, outermost first. */
+typedef struct choice_path {
+  ga_choice list[GA_CHOICES];
+  unsigned int n;
+} choice_path;
 
 /* A stand-in, and where in the tape it lives. */
 typedef struct slot {
-  gpudata buffer; /* first, so that a gpudata * is a slot * */
-  unsigned int number;
+  gpudata buffer;      /* first, so that a gpudata * is a slot * */
+  unsigned int number; /* its place in the list, or that of the one it is united with */
+  choice_path under;
   bool input, kept, fixed;
   bool written;       /* by some command */
   size_t born, died;  /* the commands between which it holds a value */
@@ -37,8 +46,19 @@ typedef struct command {
     transfer move;
     ga_blas_call product;
     ga_deferred *call;
+    struct {
+      unsigned int condition;
+      size_t end; /* of IF its ELSE or END, of ELSE its END */
+    } choice;
   } u;
 } command;
+
+/* Bytes of a condition, and what they were when a replay looked. */
+typedef struct condition {
+  gpudata *buffer;
+  size_t offset, size;
+  bool holds;
+} condition;
 
 typedef struct block {
   size_t size, free_at;
@@ -81,6 +101,11 @@ struct ga_tape {
   uint64_t *seen; /* hashes of the keys of the last replays that no graph served */
   unsigned int n_seen;
   unsigned int step, failed; /* of what is recorded now; of what failed last */
+  condition *conditions;
+  size_t n_conditions, condition_capacity;
+  choice_path under, open;   /* of what is recorded now, and of the latest command */
+  size_t opened[GA_CHOICES]; /* the latest IF or ELSE of each that is open */
+  size_t n_marks;            /* commands that only say which others run */
   bool is_over;              /* nothing more is recorded */
   bool without_graphs;       /* the backend has none, or refused */
   bool defers;               /* some command is a call */
@@ -90,6 +115,17 @@ struct ga_tape {
   ga_named_launch *names; /* of a graph's launches */
   unsigned int n_names;
 };
+
+/* A new command, which its maker counts once it is complete. */
+int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind);
+/* Keeps a real buffer that a command refers to. */
+int ga__tape_keep(ga_tape *tape, gpudata *buffer);
+/* Makes room for one more element of a list. */
+int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size);
+/* Opens and ends what lies between the latest command and one recorded now. */
+int ga__tape_follow(ga_tape *tape);
+/* Ends all that is open, and puts together what united stand-ins need. */
+int ga__tape_end_choices(ga_tape *tape);
 
 /* A graph pays where it saves launches, and is only for memory that does not move.
  * Makes the tape, whose commands are complete, ready for it. */

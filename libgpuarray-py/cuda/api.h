@@ -20,6 +20,17 @@ typedef struct ga_cuda_function_ *CUfunction;
 typedef struct ga_cuda_graph_ *CUgraph;
 typedef struct ga_cuda_graph_node_ *CUgraphNode;
 typedef struct ga_cuda_graph_exec_ *CUgraphExec;
+typedef unsigned long long CUgraphConditionalHandle;
+/* CUgraphNodeParams of a conditional node, with what other kinds have as padding. */
+typedef struct ga_cuda_choice_node {
+  int type, reserved0[3];
+  CUgraphConditionalHandle handle;
+  int kind;
+  unsigned int size;
+  CUgraph *bodies; /* filled in; the driver's */
+  CUcontext context;
+  long long padding[25], reserved2;
+} ga_cuda_choice_node;
 typedef struct ga_cuda_ipc_handle {
   char bytes[64];
 } ga_cuda_ipc_handle;

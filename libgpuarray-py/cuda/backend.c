@@ -1,5 +1,6 @@
 /* CUDA's table of functions: what the library knows of this folder. */
 #include "cuda/blas.h"
+#include "cuda/choice.h"
 #include "cuda/device.h"
 #include "cuda/extension.h"
 #include "cuda/fft.h"
@@ -65,6 +66,10 @@ const ga_backend ga__cuda_backend = {
     .graph_end = ga__cuda_graph_end,
     .graph_launch = ga__cuda_graph_launch,
     .graph_free = ga__cuda_graph_free,
+    .graph_chooses = ga__cuda_graph_chooses,
+    .graph_if = ga__cuda_graph_if,
+    .graph_else = ga__cuda_graph_else,
+    .graph_end_if = ga__cuda_graph_end_if,
 
     .blas_open = ga__cuda_blas_open,
     .blas = &ga__cuda_blas,

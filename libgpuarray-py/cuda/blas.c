@@ -85,6 +85,11 @@ int ga__cuda_blas_move(ga_cuda_device *d, CUstream stream) {
   return result == 0 ? GA_NO_ERROR : ga__cuda_blas_fail(result, "cublasSetStream");
 }
 
+size_t ga__cuda_blas_workspace_size(const ga_cuda_device *d) {
+  const int mib = d->capability >= 120 ? 12 : d->capability >= 90 ? 32 : 4;
+  return (size_t)mib << 20;
+}
+
 int ga__cuda_blas_workspace(ga_cuda_device *d, CUdeviceptr workspace, size_t size) {
   cublasStatus result =
       d->blas ? ga__cuda.cublasSetWorkspace(d->blas, (void *)(uintptr_t)workspace, size)

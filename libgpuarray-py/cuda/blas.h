@@ -17,6 +17,8 @@ int ga__cuda_blas_move(ga_cuda_device *device, CUstream stream);
 void ga__cuda_blas_let_go(ga_cuda_device *device);
 /* For the same thread: products take this workspace until the next move. */
 int ga__cuda_blas_workspace(ga_cuda_device *device, CUdeviceptr workspace, size_t size);
+/* As large as cuBLAS's own, so that it chooses the same algorithms. */
+size_t ga__cuda_blas_workspace_size(const ga_cuda_device *device);
 
 /* The status of a failed call of cuBLAS or cuBLASLt, with its text. */
 int ga__cuda_blas_fail(cublasStatus result, const char *call);

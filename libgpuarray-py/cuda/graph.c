@@ -7,6 +7,7 @@
 #include "cuda/graph.h"
 
 #include "cuda/blas.h"
+#include "cuda/choice.h"
 
 enum { NON_BLOCKING = 1, CAPTURE_THREAD_LOCAL = 1, SET_DEPENDENCIES = 1 };
 
@@ -31,12 +32,6 @@ CUstream ga__cuda_stream(const ga_cuda_device *device) {
 
 /* ---- workspace ---- */
 
-/* As large as cuBLAS's own, so that it chooses the same algorithms. */
-static size_t workspace_size(const ga_cuda_device *d) {
-  const int mib = d->capability >= 120 ? 12 : d->capability >= 90 ? 32 : 4;
-  return (size_t)mib << 20;
-}
-
 /* Has products take the workspace of a lane; the first lane's is cuBLAS's own, which a
  * change of streams brings back. */
 static int use_lane(ga_cuda_device *d, unsigned int lane) {
@@ -46,7 +41,7 @@ static int use_lane(ga_cuda_device *d, unsigned int lane) {
   if (lane == 0)
     return ga__cuda_blas_move(d, d->capture);
   return ga__cuda_blas_workspace(d, d->recording->workspace[lane - 1],
-                                 workspace_size(d));
+                                 ga__cuda_blas_workspace_size(d));
 }
 
 /* Gets ready for branches, with a workspace for each lane but the first. */
@@ -65,12 +60,13 @@ static int prepare(ga_cuda_device *d, unsigned int lanes) {
   r->has_begun = false;
   for (unsigned int i = 0; i + 1 < lanes; i++)
     if (r->workspace[i] == 0)
-      CUDA_TRY(cuMemAlloc, &r->workspace[i], workspace_size(d));
+      CUDA_TRY(cuMemAlloc, &r->workspace[i], ga__cuda_blas_workspace_size(d));
   return GA_NO_ERROR;
 }
 
 void ga__cuda_graph_close(ga_cuda_device *d) {
   struct ga_cuda_recording *r = d->recording;
+  ga__cuda_choice_close(d);
   if (d->capture)
     ga__cuda.cuStreamDestroy(d->capture);
   for (unsigned int i = 0; r != NULL && i + 1 < GA_CUDA_LANES; i++)
@@ -182,34 +178,66 @@ int ga__cuda_graph_begin(void *device, unsigned int lanes) {
   return status;
 }
 
-static int finish(CUgraphExec *exec, const ga_cuda_device *d) {
-  CUgraph graph = NULL;
-  CUDA_TRY(cuStreamEndCapture, d->capture, &graph);
-  CUresult result = ga__cuda.cuGraphInstantiateWithFlags(exec, graph, 0);
-  ga__cuda.cuGraphDestroy(graph);
-  return result == CUDA_SUCCESS ? GA_NO_ERROR
-                                : ga__cuda_fail(result, "cuGraphInstantiateWithFlags");
+/* A graph that runs; with what it was made from where choices are parts of that. */
+typedef struct ga_cuda_graph {
+  CUgraphExec exec;
+  CUgraph graph;
+} ga_cuda_graph;
+
+static void destroy(const ga_cuda_graph *g) {
+  if (g->exec)
+    ga__cuda.cuGraphExecDestroy(g->exec);
+  if (g->graph)
+    ga__cuda.cuGraphDestroy(g->graph);
+}
+
+static int instantiate(ga_cuda_graph *made, ga_cuda_device *d) {
+  bool chooses;
+  int status = ga__cuda_choice_end(&chooses, d);
+  CUDA_TRY(cuStreamEndCapture, d->capture, &made->graph);
+  GA_TRY(status);
+  CUDA_TRY(cuGraphInstantiateWithFlags, &made->exec, made->graph, 0);
+  if (!chooses) {
+    ga__cuda.cuGraphDestroy(made->graph);
+    made->graph = NULL;
+  }
+  return GA_NO_ERROR;
+}
+
+/* Ends the recording, whatever comes of it. */
+static int finish(void **graph, ga_cuda_device *d) {
+  ga_cuda_graph made = {0}, *kept = NULL;
+  int status = instantiate(&made, d);
+  if (status == GA_NO_ERROR) {
+    kept = ga__alloc(1, sizeof *kept);
+    status = kept ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  }
+  if (status != GA_NO_ERROR) {
+    destroy(&made);
+    return status;
+  }
+  *kept = made;
+  *graph = kept;
+  return GA_NO_ERROR;
 }
 
 int ga__cuda_graph_end(void **graph, void *device) {
   ga_cuda_device *d = device;
-  CUgraphExec exec = NULL;
   CUcontext previous;
   recording = NULL;
   int status = ga__cuda_enter(&previous, d);
   if (status == GA_NO_ERROR) {
-    status = finish(&exec, d);
+    status = finish(graph, d);
     ga__cuda_leave(d, previous);
   }
   ga__cuda_blas_let_go(d);
-  if (status == GA_NO_ERROR)
-    *graph = exec;
   return status;
 }
 
 int ga__cuda_graph_launch(void *device, void *graph) {
   const ga_cuda_device *d = device;
-  CUDA_RETURN(d, cuGraphLaunch, graph, d->stream);
+  const ga_cuda_graph *g = graph;
+  CUDA_RETURN(d, cuGraphLaunch, g->exec, d->stream);
 }
 
 void ga__cuda_graph_free(void *device, void *graph) {
@@ -217,6 +245,7 @@ void ga__cuda_graph_free(void *device, void *graph) {
   CUcontext previous;
   if (graph == NULL || ga__cuda_enter(&previous, d) != GA_NO_ERROR)
     return;
-  ga__cuda.cuGraphExecDestroy(graph);
+  destroy(graph);
+  ga__free(graph);
   ga__cuda_leave(d, previous);
 }

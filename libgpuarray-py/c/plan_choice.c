@@ -1,0 +1,215 @@
+/* Plans that read conditions which the device looks at by itself.
+ *
+ * Where a plan reads integers only to know which steps run, and the device's graphs can
+ * choose, nothing has to wait: the plan is recorded whole, not in stages, each step
+ * under the conditions that it has. What is chosen between two arrays is one array:
+ * both are computed in the same memory where that can be, else that of the side that
+ * runs is copied. A recording that cannot be made so, for the two differ in shape or a
+ * step of a side that would not run fails, leaves the call to the stages. */
+#include "c/plan.h"
+#include "c/plan_stages.h"
+
+#include <string.h>
+
+#include "c/array.h"
+
+/* Bytes that are copied at most for what is chosen; to wait costs less than more. */
+#define MOST_COPIED ((size_t)4 << 20)
+/* Recordings that failed before no more are tried. */
+#define MOST_REFUSALS 8
+
+/* ---- which plans ---- */
+
+static bool is_read(const GpuPlan *p, unsigned int value) {
+  const unsigned int maker = p->values[value].maker;
+  return maker > 0 && p->steps[maker - 1].kind == GA_STEP_READ;
+}
+
+/* Whether the step uses integers that were read as conditions only. */
+static bool asks_only(const GpuPlan *p, const ga_step *s) {
+  if (s->kind == GA_STEP_READ && s->n_out != 1)
+    return false;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (is_read(p, s->ins[i]) && (s->kind != GA_STEP_CHOOSE || i > 0))
+      return false;
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < s->n_when; i++)
+    n += is_read(p, s->when[i].value);
+  return n < GA_CHOICES; /* a choice is under one more */
+}
+
+/* Whether the value is there wherever the plan ends. */
+static bool is_given_out(const GpuPlan *p, unsigned int value) {
+  const unsigned int maker = p->values[value].maker;
+  const ga_step *s = maker > 0 ? &p->steps[maker - 1] : NULL;
+  for (unsigned int i = 0; s != NULL && i < s->n_when; i++)
+    if (is_read(p, s->when[i].value))
+      return false;
+  return true;
+}
+
+/* Inputs that are written before the last read would stay so if that failed. */
+static bool may_choose(const GpuPlan *p) {
+  if (p->stages == NULL || !ga__tape_chooses(p->context))
+    return false;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    if (p->stages->copied[i])
+      return false;
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    if (!is_given_out(p, p->outputs[i]))
+      return false;
+  for (unsigned int i = 0; i < p->n_steps; i++)
+    if (!asks_only(p, &p->steps[i]))
+      return false;
+  return true;
+}
+
+int ga__choice_settle(GpuPlan *p) {
+  if (p->chosen != NULL || !may_choose(p))
+    return GA_NO_ERROR;
+  p->chosen = ga__alloc((size_t)p->n_values + 1, sizeof *p->chosen);
+  if (p->chosen == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    const ga_step *s = &p->steps[i];
+    if (s->kind != GA_STEP_READ)
+      continue;
+    p->chosen[s->outs[0]] = true;
+    p->values[s->outs[0]].last_use = p->n_steps; /* its bytes are looked at again */
+  }
+  return GA_NO_ERROR;
+}
+
+void ga__choice_refuse(GpuPlan *p) {
+  if (p->chosen == NULL || ++p->n_refusals < MOST_REFUSALS)
+    return;
+  ga__free(p->chosen);
+  p->chosen = NULL;
+}
+
+/* ---- recording ---- */
+
+/* Whether a step after number `first` writes to the memory of the value. */
+static bool is_overwritten(const GpuPlan *p, unsigned int value, unsigned int first) {
+  const unsigned int root = ga__plan_root(p, value);
+  for (unsigned int i = first; i < p->n_steps; i++) {
+    const ga_step *s = &p->steps[i];
+    for (unsigned int o = 0; s->inplace != NULL && o < s->n_out; o++)
+      if (s->inplace[o] >= 0 && ga__plan_root(p, s->ins[s->inplace[o]]) == root)
+        return true;
+  }
+  return false;
+}
+
+/* The array that is read takes the place that the integer's has in a frame, and the
+ * condition's number that of the integer. */
+int ga__choice_read(ga_frame *f, const ga_step *s) {
+  const GpuPlan *p = f->plan;
+  const GpuArray *a = &f->arrays[s->ins[0]];
+  GpuArray *kept = &f->arrays[s->outs[0]];
+  unsigned int number;
+  if (ga__array_count(a) != 1)
+    return GA_FAIL(GA_VALUE_ERROR, "a condition of %zu elements, expected one",
+                   ga__array_count(a));
+  if (is_overwritten(p, s->ins[0], p->values[s->outs[0]].maker))
+    GA_TRY(GpuArray_copy(kept, a, GA_C_ORDER));
+  else
+    GA_TRY(GpuArray_view(kept, a));
+  GA_TRY(ga__tape_condition(&number, ga__tape_current(p->context), kept->data,
+                            kept->offset, gpuarray_get_elsize(kept->typecode)));
+  f->integers[s->outs[0]] = number;
+  return GA_NO_ERROR;
+}
+
+/* The choices of a step, in the order in which they are read; gives their number. */
+static unsigned int list_choices(ga_choice *list, const ga_frame *f, const ga_step *s) {
+  const GpuPlan *p = f->plan;
+  unsigned int n = 0;
+  for (unsigned int i = 0; p->chosen != NULL && i < s->n_when; i++) {
+    const ga_condition c = s->when[i];
+    if (!p->chosen[c.value])
+      continue;
+    const ga_choice choice = {(unsigned int)f->integers[c.value], c.wanted};
+    unsigned int place = n++;
+    for (; place > 0 && list[place - 1].condition > choice.condition; place--)
+      list[place] = list[place - 1];
+    list[place] = choice;
+  }
+  return n;
+}
+
+void ga__choice_enter(const ga_frame *f, const ga_step *s) {
+  ga_choice list[GA_CHOICES];
+  const unsigned int n = list_choices(list, f, s);
+  ga__tape_under(ga__tape_current(f->plan->context), n, list);
+}
+
+/* ---- one of two arrays ---- */
+
+static bool same_layout(const GpuArray *a, const GpuArray *b) {
+  return memcmp(a->dimensions, b->dimensions, a->nd * sizeof *a->dimensions) == 0 &&
+         memcmp(a->strides, b->strides, a->nd * sizeof *a->strides) == 0 &&
+         a->offset == b->offset && a->flags == b->flags;
+}
+
+static bool is_same(const GpuArray *a, const GpuArray *b) {
+  const bool on_tape = a->data->tape != NULL && b->data->tape != NULL;
+  const bool one =
+      on_tape ? ga__tape_slot(a->data) == ga__tape_slot(b->data) : a->data == b->data;
+  return one && same_layout(a, b);
+}
+
+/* Copies an array where only one side runs. */
+static int copy_under(ga_tape *tape, GpuArray *to, const GpuArray *from, unsigned int n,
+                      ga_choice *list, bool wanted) {
+  list[n].wanted = wanted;
+  ga__tape_under(tape, n + 1, list);
+  int status = GpuArray_move(to, from);
+  ga__tape_under(tape, n, list);
+  return status;
+}
+
+/* Whether the memory of a side can be the result's, into which the other is copied. */
+static bool can_take(ga_tape *tape, const GpuArray *a, ga_choice side) {
+  return a->data->tape != NULL && GpuArray_ISWRITEABLE(a) &&
+         ga__tape_is_under(a->data, side) && ga__tape_widen(tape, a->data);
+}
+
+/* `list` holds the n choices of the step, and then the condition. */
+static int join(ga_tape *tape, GpuArray *out, const GpuArray *const sides[2],
+                unsigned int n, ga_choice *list) {
+  const GpuArray *a = sides[0], *b = sides[1];
+  const ga_choice is = {list[n].condition, true}, is_not = {list[n].condition, false};
+  if (is_same(a, b) ||
+      (a->data->tape && b->data->tape && same_layout(a, b) &&
+       ga__tape_is_under(a->data, is) && ga__tape_is_under(b->data, is_not) &&
+       ga__tape_unite(tape, a->data, b->data)))
+    return GpuArray_view(out, a);
+  if (ga__array_count(a) * gpuarray_get_elsize(a->typecode) > MOST_COPIED)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "what is chosen would be copied");
+  if (can_take(tape, a, is)) {
+    GA_TRY(GpuArray_view(out, a));
+    return copy_under(tape, out, b, n, list, false);
+  }
+  if (can_take(tape, b, is_not)) {
+    GA_TRY(GpuArray_view(out, b));
+    return copy_under(tape, out, a, n, list, true);
+  }
+  GA_TRY(GpuArray_empty(out, a->data->context, a->typecode, a->nd, a->dimensions,
+                        GA_C_ORDER));
+  GA_TRY(copy_under(tape, out, a, n, list, true));
+  return copy_under(tape, out, b, n, list, false);
+}
+
+int ga__choice_join(ga_frame *f, const ga_step *s) {
+  const GpuArray *const sides[2] = {&f->arrays[s->ins[1]], &f->arrays[s->ins[2]]};
+  ga_choice list[GA_CHOICES + 1];
+  if (sides[0]->data == NULL || sides[1]->data == NULL ||
+      memcmp(sides[0]->dimensions, sides[1]->dimensions,
+             sides[0]->nd * sizeof *sides[0]->dimensions) != 0)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "what is chosen has two shapes");
+  const unsigned int n = list_choices(list, f, s);
+  list[n].condition = (unsigned int)f->integers[s->ins[0]];
+  return join(ga__tape_current(f->plan->context), &f->arrays[s->outs[0]], sides, n,
+              list);
+}

@@ -1,0 +1,165 @@
+/* Commands that run or not by what the device finds.
+ *
+ * Each command is under choices: a path of conditions that must hold, or not. Where the
+ * path of a command is another one than that of the command before it, marks are
+ * recorded that end what is open and open what is not. So a tape stays a list, and its
+ * slots live between two commands of it, whichever of these run. */
+#include "c/tape_state.h"
+
+#include <string.h>
+
+bool ga__tape_chooses(const gpucontext *ctx) {
+  return ctx->backend->graph_chooses != NULL &&
+         ctx->backend->graph_chooses(ctx->device);
+}
+
+/* ---- what is recorded ---- */
+
+static int add_mark(ga_tape *tape, enum command_kind kind, unsigned int asked) {
+  command *c = NULL;
+  GA_TRY(ga__tape_command(&c, tape, kind));
+  c->u.choice.condition = asked;
+  tape->n_commands++;
+  tape->n_marks++;
+  return GA_NO_ERROR;
+}
+
+int ga__tape_condition(unsigned int *number, ga_tape *tape, gpudata *buffer,
+                       size_t offset, size_t size) {
+  GA_TRY(ga__tape_keep(tape, buffer));
+  GA_TRY(ga__tape_grow((void **)&tape->conditions, &tape->condition_capacity,
+                       tape->n_conditions, sizeof *tape->conditions));
+  *number = (unsigned int)tape->n_conditions;
+  GA_TRY(ga__tape_follow(tape));
+  GA_TRY(add_mark(tape, FIND, *number));
+  tape->conditions[tape->n_conditions++] = (condition){buffer, offset, size, false};
+  return GA_NO_ERROR;
+}
+
+void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path) {
+  tape->under.n = n;
+  for (unsigned int i = 0; i < n; i++)
+    tape->under.list[i] = path[i];
+}
+
+/* The latest mark of the innermost choice that is open ends at the next command. */
+static void end_mark(ga_tape *tape) {
+  command *c = &tape->commands[tape->opened[tape->open.n - 1]];
+  c->u.choice.end = tape->n_commands;
+}
+
+static int end_choice(ga_tape *tape) {
+  end_mark(tape);
+  GA_TRY(add_mark(tape, END, tape->open.list[tape->open.n - 1].condition));
+  tape->open.n--;
+  return GA_NO_ERROR;
+}
+
+static int go_to_else(ga_tape *tape) {
+  ga_choice *last = &tape->open.list[tape->open.n - 1];
+  end_mark(tape);
+  tape->opened[tape->open.n - 1] = tape->n_commands;
+  last->wanted = false;
+  return add_mark(tape, ELSE, last->condition);
+}
+
+static int open_choice(ga_tape *tape, ga_choice choice) {
+  tape->opened[tape->open.n] = tape->n_commands;
+  GA_TRY(add_mark(tape, IF, choice.condition));
+  tape->open.list[tape->open.n++] = (ga_choice){choice.condition, true};
+  return choice.wanted ? GA_NO_ERROR : go_to_else(tape);
+}
+
+static bool are_same(ga_choice a, ga_choice b) {
+  return a.condition == b.condition && a.wanted == b.wanted;
+}
+
+int ga__tape_follow(ga_tape *tape) {
+  const choice_path *to = &tape->under;
+  choice_path *open = &tape->open;
+  unsigned int common = 0;
+  while (common < open->n && common < to->n &&
+         are_same(open->list[common], to->list[common]))
+    common++;
+  const bool turns = common < open->n && common < to->n && open->list[common].wanted &&
+                     open->list[common].condition == to->list[common].condition;
+  while (open->n > common + turns)
+    GA_TRY(end_choice(tape));
+  if (turns)
+    GA_TRY(go_to_else(tape));
+  while (open->n < to->n)
+    GA_TRY(open_choice(tape, to->list[open->n]));
+  return GA_NO_ERROR;
+}
+
+/* ---- memory ---- */
+
+static bool is_under(const choice_path *p, ga_choice choice) {
+  for (unsigned int i = 0; i < p->n; i++)
+    if (are_same(p->list[i], choice))
+      return true;
+  return false;
+}
+
+bool ga__tape_is_under(const gpudata *stand_in, ga_choice choice) {
+  const slot *s = (const slot *)stand_in;
+  return !s->input && is_under(&s->under, choice);
+}
+
+/* Whether never both run. */
+static bool exclude(const choice_path *a, const choice_path *b) {
+  for (unsigned int i = 0; i < a->n; i++)
+    if (is_under(b, (ga_choice){a->list[i].condition, !a->list[i].wanted}))
+      return true;
+  return false;
+}
+
+bool ga__tape_unite(ga_tape *tape, gpudata *a, gpudata *b) {
+  const unsigned int one = ga__tape_slot(a), other = ga__tape_slot(b);
+  slot **slots = tape->slots;
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    for (unsigned int k = 0; k < tape->n_slots && slots[i]->number == one; k++)
+      if (slots[k]->number == other && !exclude(&slots[i]->under, &slots[k]->under))
+        return false;
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    if (slots[i]->number == other)
+      slots[i]->number = one;
+  return true;
+}
+
+bool ga__tape_widen(ga_tape *tape, gpudata *stand_in) {
+  const unsigned int number = ga__tape_slot(stand_in);
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    n += tape->slots[i]->number == number;
+  if (n != 1)
+    return false;
+  choice_path *under = &tape->slots[number]->under;
+  const choice_path before = *under;
+  under->n = 0;
+  for (unsigned int i = 0; i < before.n; i++)
+    if (is_under(&tape->under, before.list[i]))
+      under->list[under->n++] = before.list[i];
+  return true;
+}
+
+/* A slot that others are united with lives as long as all of them. */
+static void join_lives(ga_tape *tape) {
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *s = tape->slots[i];
+    slot *whole = tape->slots[s->number];
+    if (s->born < whole->born)
+      whole->born = s->born;
+    if (s->died > whole->died)
+      whole->died = s->died;
+    if (s->buffer.size > whole->buffer.size)
+      whole->buffer.size = s->buffer.size;
+  }
+}
+
+int ga__tape_end_choices(ga_tape *tape) {
+  tape->under.n = 0;
+  GA_TRY(ga__tape_follow(tape));
+  join_lives(tape);
+  return GA_NO_ERROR;
+}

@@ -1,0 +1,279 @@
+/* Choices in graphs: conditional nodes.
+ *
+ * A kernel of one thread looks at the bytes and tells the node, whose two bodies are
+ * graphs of their own. Each is recorded on a stream apart, which takes the place of the
+ * one that the graph around it is recorded on. What is recorded may never have run, so
+ * that libraries make ready what they need meanwhile: the thread may allocate. */
+#include "cuda/choice.h"
+
+#include <string.h>
+
+#include "cuda/blas.h"
+
+enum {
+  NON_BLOCKING = 1,
+  CAPTURE_THREAD_LOCAL = 1,
+  CAPTURE_RELAXED = 2,
+  SET_DEPENDENCIES = 1,
+  ASSIGN_DEFAULT = 1,
+  NODE_IS_CONDITIONAL = 13,
+  KIND_IS_IF = 0,
+  SINCE_DRIVER = 12080,
+  SINCE_CAPABILITY = 75
+};
+#define DEEPEST 8 /* choices within one another */
+
+/* The one kernel that we write for the driver and not for NVRTC: only the driver knows
+ * the function that it calls. */
+static const char tell_text[] =
+    ".version 6.3\n"
+    ".target sm_75\n"
+    ".address_size 64\n"
+    ".extern .func cudaGraphSetConditional\n"
+    "(.param .b64 handle, .param .b32 value);\n"
+    ".visible .entry tell(.param .u64 p_handle,\n"
+    "  .param .u64 p_bytes, .param .u32 p_size) {\n"
+    "  .reg .pred %p;\n"
+    "  .reg .b32 %left, %all, %one;\n"
+    "  .reg .b64 %handle, %at;\n"
+    "  ld.param.u64 %handle, [p_handle];\n"
+    "  ld.param.u64 %at, [p_bytes];\n"
+    "  ld.param.u32 %left, [p_size];\n"
+    "  cvta.to.global.u64 %at, %at;\n"
+    "  mov.u32 %all, 0;\n"
+    "next:\n"
+    "  ld.global.u8 %one, [%at];\n"
+    "  or.b32 %all, %all, %one;\n"
+    "  add.u64 %at, %at, 1;\n"
+    "  sub.u32 %left, %left, 1;\n"
+    "  setp.ne.u32 %p, %left, 0;\n"
+    "  @%p bra next;\n"
+    "  setp.ne.u32 %p, %all, 0;\n"
+    "  selp.u32 %all, 1, 0, %p;\n"
+    "  .param .b64 a_handle;\n"
+    "  .param .b32 a_value;\n"
+    "  st.param.b64 [a_handle], %handle;\n"
+    "  st.param.b32 [a_value], %all;\n"
+    "  call.uni cudaGraphSetConditional, (a_handle, a_value);\n"
+    "  ret;\n"
+    "}\n";
+
+struct ga_cuda_choices {
+  CUmodule module;
+  CUfunction tell;
+  CUstream streams[DEEPEST]; /* of bodies; NULL until first needed */
+  /* What is open: the stream around it, and the bodies. */
+  CUstream around[DEEPEST];
+  CUgraph bodies[DEEPEST][2];
+  unsigned int depth;
+  /* Since the recording began: whether there were choices, whether one of them is not
+   * whole; how the thread was to record before. */
+  bool has_chosen, has_failed;
+  int mode;
+  CUdeviceptr workspace; /* of products in bodies; 0 until first needed */
+};
+
+/* ---- whether the device does it ---- */
+
+static bool is_known(const ga_cuda_device *d) {
+  int version = 0;
+  return ga__cuda.cuGraphConditionalHandleCreate != NULL &&
+         ga__cuda.cuGraphAddNode != NULL &&
+         ga__cuda.cuStreamBeginCaptureToGraph != NULL &&
+         ga__cuda.cuThreadExchangeStreamCaptureMode != NULL &&
+         ga__cuda.cuStreamGetCaptureInfo != NULL &&
+         ga__cuda.cuStreamUpdateCaptureDependencies != NULL &&
+         ga__cuda.cuDriverGetVersion(&version) == CUDA_SUCCESS &&
+         version >= SINCE_DRIVER && d->capability >= SINCE_CAPABILITY;
+}
+
+static int load(struct ga_cuda_choices *c) {
+  CUDA_TRY(cuModuleLoadData, &c->module, tell_text);
+  CUDA_TRY(cuModuleGetFunction, &c->tell, c->module, "tell");
+  return GA_NO_ERROR;
+}
+
+/* With the device current and its lock held. Without a kernel it cannot be done. */
+static int prepare(ga_cuda_device *d) {
+  if (d->choices == NULL) {
+    d->choices = ga__alloc(1, sizeof *d->choices);
+    if (d->choices == NULL)
+      return GA_MEMORY_ERROR;
+    if (is_known(d) && load(d->choices) != GA_NO_ERROR)
+      d->choices->tell = NULL;
+  }
+  return d->choices->tell != NULL
+             ? GA_NO_ERROR
+             : GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no choices in graphs");
+}
+
+bool ga__cuda_graph_chooses(void *device) {
+  ga_cuda_device *d = device;
+  CUcontext previous;
+  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
+    return false;
+  ga__cuda_blas_hold(d);
+  int status = prepare(d);
+  pthread_mutex_unlock(&d->blas_lock);
+  ga__cuda_leave(d, previous);
+  return status == GA_NO_ERROR;
+}
+
+/* ---- recording ---- */
+
+/* Adds the kernel and the node behind what the stream has recorded; the stream goes on
+ * behind the node. */
+static int add_node(const ga_cuda_device *d, CUgraph bodies[2], CUdeviceptr at,
+                    unsigned int size) {
+  ga_cuda_choice_node node = {.type = NODE_IS_CONDITIONAL,
+                              .kind = KIND_IS_IF,
+                              .size = 2,
+                              .context = d->context};
+  CUgraph graph = NULL;
+  CUgraphNode added;
+  const CUgraphNode *ends = NULL;
+  size_t n = 0;
+  int state = 0;
+  void *arguments[] = {&node.handle, &at, &size};
+  CUDA_TRY(cuStreamGetCaptureInfo, d->capture, &state, NULL, &graph, &ends, &n);
+  CUDA_TRY(cuGraphConditionalHandleCreate, &node.handle, graph, d->context, 0,
+           ASSIGN_DEFAULT);
+  CUDA_TRY(cuLaunchKernel, d->choices->tell, 1, 1, 1, 1, 1, 1, 0, d->capture, arguments,
+           NULL);
+  CUDA_TRY(cuStreamGetCaptureInfo, d->capture, &state, NULL, &graph, &ends, &n);
+  CUDA_TRY(cuGraphAddNode, &added, graph, ends, NULL, n, &node);
+  CUDA_TRY(cuStreamUpdateCaptureDependencies, d->capture, &added, 1, SET_DEPENDENCIES);
+  bodies[0] = node.bodies[0];
+  bodies[1] = node.bodies[1];
+  return GA_NO_ERROR;
+}
+
+/* Products in a body get workspace that is there: a body allocates none. */
+static int use_workspace(ga_cuda_device *d) {
+  struct ga_cuda_choices *c = d->choices;
+  if (d->blas == NULL || ga__cuda.cublasSetWorkspace == NULL)
+    return GA_NO_ERROR;
+  if (c->workspace == 0)
+    CUDA_TRY(cuMemAlloc, &c->workspace, ga__cuda_blas_workspace_size(d));
+  return ga__cuda_blas_workspace(d, c->workspace, ga__cuda_blas_workspace_size(d));
+}
+
+/* Goes on recording in a body, on the stream of its depth. */
+static int begin_body(ga_cuda_device *d, CUgraph body) {
+  struct ga_cuda_choices *c = d->choices;
+  CUstream *stream = &c->streams[c->depth - 1];
+  if (*stream == NULL)
+    CUDA_TRY(cuStreamCreate, stream, NON_BLOCKING);
+  CUDA_TRY(cuStreamBeginCaptureToGraph, *stream, body, NULL, NULL, 0,
+           CAPTURE_THREAD_LOCAL);
+  d->capture = *stream;
+  GA_TRY(ga__cuda_blas_move(d, d->capture));
+  return use_workspace(d);
+}
+
+/* Back to the stream around, if the body's was begun. */
+static int end_body(ga_cuda_device *d) {
+  struct ga_cuda_choices *c = d->choices;
+  CUgraph body = NULL;
+  CUstream stream = d->capture;
+  if (stream == c->around[c->depth - 1])
+    return GA_NO_ERROR;
+  d->capture = c->around[c->depth - 1];
+  CUDA_TRY(cuStreamEndCapture, stream, &body);
+  return GA_NO_ERROR;
+}
+
+static int relax(struct ga_cuda_choices *c) {
+  c->mode = CAPTURE_RELAXED;
+  CUDA_TRY(cuThreadExchangeStreamCaptureMode, &c->mode);
+  c->has_chosen = true;
+  return GA_NO_ERROR;
+}
+
+static int open_choice(ga_cuda_device *d, CUdeviceptr at, unsigned int size) {
+  GA_TRY(prepare(d));
+  struct ga_cuda_choices *c = d->choices;
+  if (c->depth == DEEPEST)
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: more than %d choices within one another",
+                   DEEPEST);
+  if (!c->has_chosen)
+    GA_TRY(relax(c));
+  GA_TRY(add_node(d, c->bodies[c->depth], at, size));
+  c->around[c->depth] = d->capture;
+  c->depth++;
+  return begin_body(d, c->bodies[c->depth - 1][0]);
+}
+
+static int go_to_else(ga_cuda_device *d) {
+  GA_TRY(end_body(d));
+  return begin_body(d, d->choices->bodies[d->choices->depth - 1][1]);
+}
+
+static int end_choice(ga_cuda_device *d) {
+  GA_TRY(end_body(d));
+  d->choices->depth--;
+  GA_TRY(ga__cuda_blas_move(d, d->capture));
+  return d->choices->depth > 0 ? use_workspace(d) : GA_NO_ERROR;
+}
+
+/* Ends an entry of the table. */
+static int leave(ga_cuda_device *d, CUcontext previous, int status) {
+  if (status != GA_NO_ERROR && d->choices != NULL)
+    d->choices->has_failed = true;
+  ga__cuda_leave(d, previous);
+  return status;
+}
+
+int ga__cuda_graph_if(void *device, void *memory, size_t offset, size_t size) {
+  ga_cuda_device *d = device;
+  const CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory + offset;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  return leave(d, previous, open_choice(d, at, (unsigned int)size));
+}
+
+int ga__cuda_graph_else(void *device) {
+  ga_cuda_device *d = device;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  return leave(d, previous, go_to_else(d));
+}
+
+int ga__cuda_graph_end_if(void *device) {
+  ga_cuda_device *d = device;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  return leave(d, previous, end_choice(d));
+}
+
+/* ---- the end ---- */
+
+int ga__cuda_choice_end(bool *chose, ga_cuda_device *d) {
+  struct ga_cuda_choices *c = d->choices;
+  *chose = c != NULL && c->has_chosen;
+  if (!*chose)
+    return GA_NO_ERROR;
+  const bool is_whole = c->depth == 0 && !c->has_failed;
+  for (; c->depth > 0; c->depth--)
+    end_body(d);
+  ga__cuda.cuThreadExchangeStreamCaptureMode(&c->mode);
+  c->has_chosen = c->has_failed = false;
+  return is_whole
+             ? GA_NO_ERROR
+             : GA_FAIL(GA_IMPL_ERROR, "cuda: a choice was not recorded to its end");
+}
+
+void ga__cuda_choice_close(ga_cuda_device *d) {
+  struct ga_cuda_choices *c = d->choices;
+  if (c == NULL)
+    return;
+  for (unsigned int i = 0; i < DEEPEST; i++)
+    if (c->streams[i] != NULL)
+      ga__cuda.cuStreamDestroy(c->streams[i]);
+  if (c->workspace != 0)
+    ga__cuda.cuMemFree(c->workspace);
+  if (c->module != NULL)
+    ga__cuda.cuModuleUnload(c->module);
+  ga__free(c);
+  d->choices = NULL;
+}
