@@ -235,7 +235,7 @@ int ga__branch_sign(uint64_t **words, GpuPlan *p, const GpuArray *const *ins,
     *(*words)++ = p->settles[p->int_inputs[i]] ? (uint64_t)ints[i] : 0;
   if (p->n_conditions == 0 && p->n_views == 0)
     return GA_NO_ERROR;
-  if (p->n_views > 0)
+  if (p->arrays != NULL) /* some views are early, if only such as nothing reads */
     ga__views_begin(p, ins);
   GA_TRY(compute_early(p, ins, ints, failed_step));
   for (unsigned int i = 0; i < p->n_conditions; i++)

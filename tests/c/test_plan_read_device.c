@@ -2,6 +2,8 @@
 #include "device_context.h"
 #include "float_sum.h"
 
+#include "c/tape.h"
+
 #include <gpuarray/index.h>
 #include <gpuarray/plan.h>
 #include <stdint.h>
@@ -174,8 +176,10 @@ static void test_the_wait_tells_of_wrong_indices(gpucontext *ctx) {
 int main(int argc, char **argv) {
   (void)argc;
   gpucontext *ctx = open_device();
-  test_both_sides(ctx);
-  test_a_file_has_what_is_bound(ctx);
+  if (!ga__tape_chooses(ctx)) { /* else they are no stages: test_plan_choice_device.c */
+    test_both_sides(ctx);
+    test_a_file_has_what_is_bound(ctx);
+  }
   test_lengths_of_any_layout(ctx);
   test_the_wait_tells_of_wrong_indices(ctx);
   gpucontext_deref(ctx);

@@ -5,10 +5,11 @@
  * alignment) binds the plan: every size, launch and reuse of memory is settled and
  * kept; later runs only replay it. Binding compiles no kernel that GpuPlan_prepare has
  * compiled. Ownership: the plan owns what it was given copies of; a run gives new
- * arrays to the caller. Waiting: a run queues work and waits only at GpuPlan_read,
- * and at its end after GpuPlan_confirm; binding and GpuPlan_prepare compile. Failure: a
- * status, with outputs untouched and the plan as it was; a step's failure names its
- * label. Threads: runs of one plan are serialised; different plans run at once. */
+ * arrays to the caller. Waiting: a run queues work and waits only at GpuPlan_read, if
+ * at all, and at its end after GpuPlan_confirm; binding and GpuPlan_prepare compile.
+ * Failure: a status, with outputs untouched and the plan as it was; a step's failure
+ * names its label. Threads: runs of one plan are serialised; different plans run at
+ * once. */
 #ifndef GPUARRAY_PLAN_H
 #define GPUARRAY_PLAN_H
 
@@ -172,8 +173,10 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
  * waits; such steps one after another share a wait. The steps between two waits are
  * bound and replayed by themselves. A run fails with GA_VALUE_ERROR where the array has
  * another number of elements. Where the step's conditions do not hold nothing is read,
- * and the integers are 0. An input that is overwritten before the last such step is
- * copied first, so that a run which fails leaves it as it was. */
+ * and the integers are 0. Integers that are conditions only are not waited for where
+ * the device's graphs choose (CUDA from 12.8 on), once a graph is made. An input that
+ * is overwritten before the last such step is copied first, so that a run which fails
+ * leaves it as it was. */
 int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int array,
                  unsigned int n);
 
@@ -268,7 +271,8 @@ typedef struct _gpuplan_info {
   size_t n_steps;
   size_t n_bindings; /* signatures kept */
   size_t n_binds;    /* signatures bound so far */
-  size_t n_launches; /* kernels and library calls of the latest run */
+  size_t n_launches; /* kernels and library calls of the latest run, or of
+                        all its sides, where the device chooses among them */
   size_t n_allocs;   /* buffers of the latest run */
   size_t workspace;  /* bytes of intermediates of the latest run */
 } gpuplan_info;

@@ -1,0 +1,361 @@
+/* Plans that are recorded whole, as where graphs choose, on a device: they give what
+ * the same plans give in stages. The backend is told that its graphs do, and the
+ * commands run one by one, each side as its condition says. */
+#include "device_context.h"
+#include "float_sum.h"
+
+#include "c/backend.h"
+#include "c/context.h"
+#include "c/tape.h"
+
+#include <gpuarray/plan.h>
+#include <string.h>
+
+#define LENGTH 5
+
+static bool chooses(void *device) {
+  (void)device;
+  return true;
+}
+
+static ga_backend choosing;
+static const ga_backend *plain;
+
+static void choose(gpucontext *ctx, bool on) {
+  choosing = *plain;
+  choosing.graph_chooses = chooses;
+  ctx->backend = on ? &choosing : plain;
+}
+
+/* An elementwise step of one input. */
+static unsigned int apply(GpuPlan *p, const char *expr, unsigned int x, int result,
+                          int over) {
+  unsigned int out = 0;
+  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ}, y = {"y", result, GE_WRITE};
+  const gpuplan_elemwise step = {.size = sizeof step,
+                                 .label = expr,
+                                 .expr = expr,
+                                 .n_out = 1,
+                                 .out_args = &y,
+                                 .inplace = &over,
+                                 .n_in = 1,
+                                 .in_args = &in,
+                                 .ins = &x};
+  CHECK_OK(GpuPlan_elemwise(p, &out, &step));
+  return out;
+}
+
+/* A condition of the device: whether the sum of x is positive. */
+static unsigned int is_positive(GpuPlan *p, unsigned int x) {
+  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ};
+  const gpureduction_spec spec = float_sum(&in);
+  const unsigned int none = 0;
+  unsigned int sum, c;
+  CHECK_OK(GpuPlan_reduce(p, &sum, "sum", &spec, &x, &none, 1));
+  CHECK_OK(GpuPlan_read(p, &c, "read", apply(p, "y = x > 0", sum, GA_BOOL, -1), 1));
+  return c;
+}
+
+/* ---- random plans ---- */
+
+#define DEEPEST 4
+#define MOST 600
+
+/* The conditions that steps are added under. */
+typedef struct path {
+  unsigned int n, conditions[DEEPEST];
+  int wanted[DEEPEST];
+} path;
+
+/* A value or a condition, with the path under which it is computed. */
+typedef struct made {
+  unsigned int number;
+  path under;
+} made;
+
+typedef struct builder {
+  GpuPlan *p;
+  unsigned long state;
+  made values[MOST], conditions[MOST];
+  unsigned int n_values, n_conditions;
+  path now;
+} builder;
+
+static unsigned int draw(builder *b, unsigned int n) {
+  b->state = b->state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned int)(b->state >> 33) % n;
+}
+
+static bool holds(const path *p, unsigned int condition, int wanted) {
+  for (unsigned int i = 0; i < p->n; i++)
+    if (p->conditions[i] == condition && p->wanted[i] == wanted)
+      return true;
+  return false;
+}
+
+/* Whether it is computed wherever steps are added now. */
+static bool is_there(const builder *b, const made *m) {
+  for (unsigned int i = 0; i < m->under.n; i++)
+    if (!holds(&b->now, m->under.conditions[i], m->under.wanted[i]))
+      return false;
+  return true;
+}
+
+static unsigned int any_value(builder *b) {
+  const made *m;
+  do
+    m = &b->values[draw(b, b->n_values)];
+  while (!is_there(b, m));
+  return m->number;
+}
+
+static unsigned int keep_value(builder *b, unsigned int number) {
+  CHECK(b->n_values < MOST);
+  b->values[b->n_values++] = (made){number, b->now};
+  return number;
+}
+
+/* A new condition, or one that there is. */
+static unsigned int any_condition(builder *b) {
+  const made *m = b->n_conditions ? &b->conditions[draw(b, b->n_conditions)] : NULL;
+  if (m != NULL && draw(b, 2) && is_there(b, m) && !holds(&b->now, m->number, 1) &&
+      !holds(&b->now, m->number, 0))
+    return m->number;
+  const unsigned int c = is_positive(b->p, any_value(b));
+  CHECK(b->n_conditions < MOST);
+  b->conditions[b->n_conditions++] = (made){c, b->now};
+  return c;
+}
+
+static void under(const builder *b) {
+  CHECK_OK(GpuPlan_when(b->p, b->now.n, b->now.conditions, b->now.wanted));
+}
+
+static unsigned int add_value(builder *b);
+
+/* One side of a choice: its value, which may be one from outside. */
+static unsigned int add_side(builder *b, unsigned int condition, int wanted) {
+  b->now.conditions[b->now.n] = condition;
+  b->now.wanted[b->now.n++] = wanted;
+  under(b);
+  unsigned int value = any_value(b);
+  for (unsigned int i = draw(b, 3); i > 0; i--)
+    value = add_value(b);
+  b->now.n--;
+  under(b);
+  return value;
+}
+
+static unsigned int add_choice(builder *b) {
+  unsigned int out;
+  const unsigned int c = any_condition(b);
+  const unsigned int then = add_side(b, c, 1), other = add_side(b, c, 0);
+  CHECK_OK(GpuPlan_choose(b->p, &out, "if", c, then, other));
+  return out;
+}
+
+static unsigned int add_value(builder *b) {
+  static const char *const expressions[] = {"y = x + 1", "y = -x", "y = x / 2 - 1"};
+  const unsigned int kind = draw(b, 6);
+  const int form = GP_INDEX_SLICE + GP_INDEX_STEP;
+  unsigned int out = 0, minus;
+  if (kind < 3 && b->now.n < 3)
+    return keep_value(b, add_choice(b));
+  if (kind == 3) {
+    CHECK_OK(GpuPlan_int(b->p, &minus, -1));
+    CHECK_OK(GpuPlan_index(b->p, &out, "backwards", any_value(b), 1, &form, &minus));
+    return keep_value(b, out);
+  }
+  return keep_value(b,
+                    apply(b->p, expressions[draw(b, 3)], any_value(b), GA_FLOAT, -1));
+}
+
+static GpuPlan *build(gpucontext *ctx, unsigned long seed) {
+  builder b = {.state = seed};
+  unsigned int x, y, last[2] = {0};
+  CHECK_OK(GpuPlan_new(&b.p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(b.p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(b.p, &y, GA_FLOAT, 1, 0));
+  keep_value(&b, x);
+  keep_value(&b, y);
+  for (unsigned int i = 0; i < 8; i++)
+    last[i % 2] = add_value(&b);
+  CHECK_OK(GpuPlan_output(b.p, last[0]));
+  CHECK_OK(GpuPlan_output(b.p, last[1]));
+  return b.p;
+}
+
+static void run(float found[2][LENGTH], GpuPlan *p, const GpuArray *const ins[2]) {
+  GpuArray outs[2] = {{0}}, whole = {0};
+  CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]}, ins, NULL));
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(GpuArray_copy(&whole, &outs[i], GA_C_ORDER));
+    CHECK_OK(GpuArray_read(found[i], sizeof found[i], &whole));
+    GpuArray_clear(&whole);
+    GpuArray_clear(&outs[i]);
+  }
+}
+
+static void test_random_plans(gpucontext *ctx) {
+  const size_t n = LENGTH;
+  unsigned int whole = 0;
+  for (unsigned long seed = 1; seed <= 300; seed++) {
+    gpuplan_info info;
+    choose(ctx, false);
+    GpuPlan *in_stages = build(ctx, seed), *at_once = build(ctx, seed);
+    for (int call = 0; call < 4; call++) {
+      GpuArray a = {0}, b = {0};
+      float x[LENGTH], y[LENGTH], right[2][LENGTH], found[2][LENGTH];
+      for (int i = 0; i < LENGTH; i++) {
+        x[i] = (float)((call * 7 + i * 3) % 5) - 2.25f;
+        y[i] = (float)((call * 5 + i) % 7) - 3.5f;
+      }
+      CHECK_OK(GpuArray_copy_from_host(&a, ctx, x, GA_FLOAT, 1, &n, NULL));
+      CHECK_OK(GpuArray_copy_from_host(&b, ctx, y, GA_FLOAT, 1, &n, NULL));
+      const GpuArray *const ins[2] = {&a, &b};
+      choose(ctx, false);
+      run(right, in_stages, ins);
+      choose(ctx, true);
+      run(found, at_once, ins);
+      CHECK(memcmp(right, found, sizeof right) == 0);
+      GpuArray_clear(&a);
+      GpuArray_clear(&b);
+    }
+    CHECK_OK(GpuPlan_info(at_once, &info));
+    whole += info.n_binds == 1;
+    GpuPlan_free(in_stages);
+    GpuPlan_free(at_once);
+  }
+  choose(ctx, false);
+  CHECK(whole > 100);
+}
+
+/* v = x + 1 where the sum of x is positive is a side of a choice under another
+ * condition, and is read once more after the other side of that: where both hold, v is
+ * still there. */
+static GpuPlan *build_two_conditions(gpucontext *ctx) {
+  unsigned int x, y, c, d, v, inner, w, u, outs[2];
+  const int yes = 1, no = 0;
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &y, GA_FLOAT, 1, 0));
+  c = is_positive(p, x);
+  d = is_positive(p, y);
+  CHECK_OK(GpuPlan_when(p, 1, &c, &yes));
+  v = apply(p, "y = x + 1", x, GA_FLOAT, -1);
+  CHECK_OK(GpuPlan_when(p, 1, &d, &no));
+  CHECK_OK(GpuPlan_choose(p, &inner, "inner", c, v, x));
+  CHECK_OK(GpuPlan_when(p, 1, &d, &yes));
+  w = apply(p, "y = 2 * x", y, GA_FLOAT, -1);
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &outs[0], "outer", d, w, inner));
+  CHECK_OK(GpuPlan_when(p, 1, &c, &yes));
+  u = apply(p, "y = 3 * x", v, GA_FLOAT, -1);
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &outs[1], "last", c, u, x));
+  CHECK_OK(GpuPlan_output(p, outs[0]));
+  CHECK_OK(GpuPlan_output(p, outs[1]));
+  return p;
+}
+
+static void test_memory_of_two_conditions(gpucontext *ctx) {
+  const size_t n = LENGTH;
+  gpuplan_info info;
+  choose(ctx, true);
+  GpuPlan *p = build_two_conditions(ctx);
+  for (int call = 0; call < 4; call++) {
+    const float s = call & 1 ? 1 : -1, t = call & 2 ? 1 : -1;
+    float x[LENGTH], y[LENGTH], found[2][LENGTH];
+    GpuArray a = {0}, b = {0};
+    for (int i = 0; i < LENGTH; i++) {
+      x[i] = s * (float)(i + 1);
+      y[i] = t * (float)(i + 7);
+    }
+    CHECK_OK(GpuArray_copy_from_host(&a, ctx, x, GA_FLOAT, 1, &n, NULL));
+    CHECK_OK(GpuArray_copy_from_host(&b, ctx, y, GA_FLOAT, 1, &n, NULL));
+    run(found, p, (const GpuArray *const[]){&a, &b});
+    for (int i = 0; i < LENGTH; i++) {
+      CHECK(found[0][i] == (t > 0 ? 2 * y[i] : s > 0 ? x[i] + 1 : x[i]));
+      CHECK(found[1][i] == (s > 0 ? 3 * (x[i] + 1) : x[i]));
+    }
+    GpuArray_clear(&a);
+    GpuArray_clear(&b);
+  }
+  CHECK_OK(GpuPlan_info(p, &info));
+  CHECK(info.n_binds == 1);
+  choose(ctx, false);
+  GpuPlan_free(p);
+}
+
+/* ---- what is recorded in stages all the same ---- */
+
+/* x (n,), y (m,): one or the other, by the sum of x. */
+static GpuPlan *build_one_of_two(gpucontext *ctx, const char *expr, int over) {
+  unsigned int x, y, c, then, out;
+  const int yes = 1;
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &y, GA_FLOAT, 1, 0));
+  c = is_positive(p, x);
+  CHECK_OK(GpuPlan_when(p, 1, &c, &yes));
+  then = apply(p, expr, x, GA_FLOAT, over);
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &out, "if", c, then, y));
+  CHECK_OK(GpuPlan_output(p, out));
+  return p;
+}
+
+static float run_one_of_two(GpuPlan *p, gpucontext *ctx, float first, size_t m) {
+  const float values[2] = {first, 1};
+  const size_t two = 2;
+  float found[3] = {0};
+  GpuArray x = {0}, y = {0}, out = {0};
+  CHECK_OK(GpuArray_copy_from_host(&x, ctx, values, GA_FLOAT, 1, &two, NULL));
+  CHECK_OK(GpuArray_zeros(&y, ctx, GA_FLOAT, 1, &m, GA_C_ORDER));
+  CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&out}, (const GpuArray *[]){&x, &y}, NULL));
+  CHECK(out.dimensions[0] == (first > 0 ? 2 : m));
+  CHECK_OK(GpuArray_read(found, out.dimensions[0] * sizeof *found, &out));
+  GpuArray_clear(&x);
+  GpuArray_clear(&y);
+  GpuArray_clear(&out);
+  return found[0];
+}
+
+static void test_two_shapes(gpucontext *ctx) {
+  gpuplan_info info;
+  choose(ctx, true);
+  GpuPlan *p = build_one_of_two(ctx, "y = x + 1", -1);
+  CHECK(run_one_of_two(p, ctx, 4, 2) == 5 && run_one_of_two(p, ctx, -4, 2) == 0);
+  CHECK_OK(GpuPlan_info(p, &info));
+  CHECK(info.n_binds == 1); /* at once */
+  for (int i = 0; i < 12; i++)
+    CHECK(run_one_of_two(p, ctx, i % 2 ? 4 : -4, 3) == (i % 2 ? 5 : 0));
+  CHECK(run_one_of_two(p, ctx, 4, 2) == 5);
+  CHECK_OK(GpuPlan_info(p, &info));
+  CHECK(info.n_binds > 3); /* in stages, from some call on */
+  choose(ctx, false);
+  GpuPlan_free(p);
+}
+
+static void test_memory_that_one_side_overwrites(gpucontext *ctx) {
+  choose(ctx, true);
+  GpuPlan *p = build_one_of_two(ctx, "y = x * 3", 0);
+  for (int i = 0; i < 6; i++)
+    CHECK(run_one_of_two(p, ctx, i % 2 ? 4 : -4, 2) == (i % 2 ? 12 : 0));
+  choose(ctx, false);
+  GpuPlan_free(p);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  gpucontext *ctx = open_device();
+  plain = ctx->backend;
+  test_random_plans(ctx);
+  test_memory_of_two_conditions(ctx);
+  test_two_shapes(ctx);
+  test_memory_that_one_side_overwrites(ctx);
+  gpucontext_deref(ctx);
+  return check_result(argv[0]);
+}
