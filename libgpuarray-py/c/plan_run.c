@@ -310,9 +310,21 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   return status;
 }
 
+/* As run_locked: what cannot be bound whole is bound up to its first wait. */
+static int bind_locked(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
+  ga_bound *bound = NULL;
+  if (p->stages == NULL || p->chosen != NULL) {
+    int status = ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
+    if (status == GA_NO_ERROR || p->stages == NULL)
+      return status;
+    ga__choice_refuse(p);
+  }
+  *failed_step = -1;
+  return ga__stages_bind(p, ins, failed_step);
+}
+
 int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   int ignored;
-  ga_bound *bound;
   if (p == NULL)
     return ga__fail_null("plan bind", "plan");
   if (failed_step == NULL)
@@ -321,9 +333,7 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   pthread_mutex_lock(&p->lock);
   int status = ready(p, ins, NULL);
   if (status == GA_NO_ERROR)
-    status = p->stages && p->chosen == NULL
-                 ? ga__stages_bind(p, ins, failed_step)
-                 : ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
+    status = bind_locked(p, ins, failed_step);
   pthread_mutex_unlock(&p->lock);
   return status;
 }

@@ -373,6 +373,9 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
   const ga_backend *backend = tape->context->backend;
   void *device = ga__queue_device(tape->context);
   ga_branches branches;
+  /* A queue of its own makes ready here what it cannot while it records. */
+  if (tape->n_conditions > 0 && !backend->graph_chooses(device))
+    return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no choices in graphs");
   if (tape->n_conditions > 0 && tape->multiplies) /* no product may have run here */
     GA_TRY(backend->blas_open(device));
   int queued = begin_graph(&branches, device, tape, bindings);

@@ -216,10 +216,10 @@ static int end_choice(ga_cuda_device *d) {
   return d->choices->depth > 0 ? use_workspace(d) : GA_NO_ERROR;
 }
 
-/* Ends an entry of the table. */
+/* Ends an entry of the table. What failed before the first choice left none behind. */
 static int leave(ga_cuda_device *d, CUcontext previous, int status) {
   if (status != GA_NO_ERROR && d->choices != NULL)
-    d->choices->has_failed = true;
+    d->choices->has_failed = d->choices->has_chosen;
   ga__cuda_leave(d, previous);
   return status;
 }

@@ -53,6 +53,8 @@ typedef struct command {
   product product;
   struct mock_meeting *meeting; /* of a collective */
   const void *workspace;        /* of a product by cuBLAS; NULL: none */
+  CUgraphConditionalHandle handle;
+  CUgraph bodies[2]; /* of a node that chooses; the graph's own */
 } command;
 
 typedef struct command_list {
@@ -84,11 +86,25 @@ struct ga_cuda_graph_ {
   uint64_t before[MOCK_NODES];
   CUgraphNode waited[MOCK_NODES]; /* what the next node waits for */
   size_t n_waited;
+  bool is_body; /* of a node that chooses */
+  bool is_open; /* its recording was begun, and not ended well */
 };
 
 void mock_append(command_list *list, const command *c);
 /* Makes the command a graph's next node. */
 void mock_record(CUgraph graph, const command *c);
+/* Makes it a node behind some others, which the next one need not wait for. */
+CUgraphNode mock_add_node(CUgraph graph, const command *c, size_t n_after,
+                          const CUgraphNode *after);
+/* Adds a graph's commands to a list in an order in which they may run. */
+void mock_flatten(command_list *list, CUgraph graph);
+/* The same of one node that chooses, and what sets its handle as a launch does. */
+void mock_flatten_choice(command_list *list, const command *c);
+void mock_flatten_default(command_list *list, const command *c);
+/* What a kernel tells a handle. */
+void mock_tell(CUgraphConditionalHandle handle, bool holds);
+/* One recording of the thread more or less; gives how many there are. */
+int mock_count_recordings(int change);
 /* Runs the stream's commands up to a place, as far as there are any. */
 void mock_run_until(CUstream stream, size_t place);
 
@@ -96,6 +112,7 @@ void mock_run_until(CUstream stream, size_t place);
 
 extern mock_cuda mock_state;
 extern _Thread_local CUcontext mock_current;
+/* Whether the thread records, and may do nothing else meanwhile. */
 extern _Thread_local bool mock_is_recording;
 
 void mock_lock(void);
