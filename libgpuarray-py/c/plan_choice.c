@@ -89,16 +89,55 @@ void ga__choice_refuse(GpuPlan *p) {
 
 /* ---- recording ---- */
 
-/* Whether a step after number `first` writes to the memory of the value. */
-static bool is_overwritten(const GpuPlan *p, unsigned int value, unsigned int first) {
-  const unsigned int root = ga__plan_root(p, value);
-  for (unsigned int i = first; i < p->n_steps; i++) {
-    const ga_step *s = &p->steps[i];
-    for (unsigned int o = 0; s->inplace != NULL && o < s->n_out; o++)
-      if (s->inplace[o] >= 0 && ga__plan_root(p, s->ins[s->inplace[o]]) == root)
-        return true;
+/* Input `i` of a step, if it may lie in the same memory as output `o`. */
+static bool may_share(const ga_step *s, unsigned int o, unsigned int i) {
+  switch (s->kind) {
+  case GA_STEP_INDEX:
+  case GA_STEP_DIMSHUFFLE:
+  case GA_STEP_RESHAPE:
+  case GA_STEP_BROADCAST:
+    return i == 0;
+  case GA_STEP_CHOOSE:
+    return i > 0;
+  case GA_STEP_FUNCTION: /* it may give a view */
+    return true;
+  default:
+    return s->inplace != NULL && s->inplace[o] == (int)i;
   }
-  return false;
+}
+
+/* Marks what lies, or may lie, where marked arrays do: from one end of the step to the
+ * other. */
+static void spread(bool *marked, const ga_step *s, bool is_forward) {
+  for (unsigned int o = 0; o < s->n_out; o++)
+    for (unsigned int i = 0; i < s->n_in; i++) {
+      if (!may_share(s, o, i))
+        continue;
+      if (is_forward)
+        marked[s->outs[o]] |= marked[s->ins[i]];
+      else
+        marked[s->ins[i]] |= marked[s->outs[o]];
+    }
+}
+
+/* Whether a step from number `first` on may write where the value lies. */
+static int is_overwritten(bool *res, const GpuPlan *p, unsigned int value,
+                          unsigned int first) {
+  bool *marked = ga__alloc((size_t)p->n_values + 1, sizeof *marked);
+  if (marked == NULL)
+    return GA_MEMORY_ERROR;
+  *res = false;
+  marked[value] = true;
+  for (unsigned int i = first; i-- > 0;)
+    spread(marked, &p->steps[i], false);
+  for (unsigned int i = 0; i < p->n_steps; i++) {
+    const ga_step *s = &p->steps[i];
+    spread(marked, s, true);
+    for (unsigned int o = 0; i >= first && s->inplace != NULL && o < s->n_out; o++)
+      *res |= s->inplace[o] >= 0 && marked[s->ins[s->inplace[o]]];
+  }
+  ga__free(marked);
+  return GA_NO_ERROR;
 }
 
 /* The array that is read takes the place that the integer's has in a frame, and the
@@ -108,10 +147,12 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
   const GpuArray *a = &f->arrays[s->ins[0]];
   GpuArray *kept = &f->arrays[s->outs[0]];
   unsigned int number;
+  bool changes;
   if (ga__array_count(a) != 1)
     return GA_FAIL(GA_VALUE_ERROR, "a condition of %zu elements, expected one",
                    ga__array_count(a));
-  if (is_overwritten(p, s->ins[0], p->values[s->outs[0]].maker))
+  GA_TRY(is_overwritten(&changes, p, s->ins[0], p->values[s->outs[0]].maker));
+  if (changes)
     GA_TRY(GpuArray_copy(kept, a, GA_C_ORDER));
   else
     GA_TRY(GpuArray_view(kept, a));

@@ -104,6 +104,7 @@ static int forget(void *data, GpuArray *const *outs, const GpuArray *const *ins,
  * NESTED     2 x, or x - 1 unless x[1] > 0, or -x
  * SHORTER    2 x, or the first half of x, less 1
  * SPENT      as COMPUTED, after the condition's array was overwritten
+ * ALIASED    the same, where that was chosen before, and so overwritten by another name
  * SHARED     as COMPUTED; 2 x is then chosen a second time, against -x
  * LATE       2 (-2 x), or 1 - x of what was chosen before, and is done with since */
 enum kind {
@@ -116,6 +117,7 @@ enum kind {
   NESTED,
   SHORTER,
   SPENT,
+  ALIASED,
   SHARED,
   LATE
 };
@@ -152,6 +154,12 @@ static unsigned int apply(rig *r, int kernel, unsigned int x, bool is_over) {
   return out;
 }
 
+static unsigned int choose(rig *r, unsigned int c, unsigned int a, unsigned int b) {
+  unsigned int out = 0;
+  STEP(GpuPlan_choose(r->p, &out, "if", c, a, b));
+  return out;
+}
+
 static unsigned int condition(rig *r, int kernel, unsigned int x) {
   const gpuplan_type type = {GA_INT, 1};
   const int over = 0;
@@ -159,7 +167,9 @@ static unsigned int condition(rig *r, int kernel, unsigned int x) {
   STEP(GpuPlan_function(r->p, &out, names[kernel], ask, &r->kernels[kernel], 1, &x, 1,
                         &type, NULL));
   STEP(GpuPlan_read(r->p, &read, "read", out, 1));
-  if (r->kind == SPENT)
+  if (r->kind == ALIASED)
+    out = choose(r, read, out, out);
+  if (r->kind == SPENT || r->kind == ALIASED)
     STEP(GpuPlan_function(r->p, &gone, "forget", forget, NULL, 1, &out, 1, &type,
                           &over));
   return read;
@@ -168,12 +178,6 @@ static unsigned int condition(rig *r, int kernel, unsigned int x) {
 static void when(rig *r, unsigned int n, const unsigned int *conditions, int last) {
   const int wanted[2] = {n == 1 ? last : 1, last};
   STEP(GpuPlan_when(r->p, n, conditions, wanted));
-}
-
-static unsigned int choose(rig *r, unsigned int c, unsigned int a, unsigned int b) {
-  unsigned int out = 0;
-  STEP(GpuPlan_choose(r->p, &out, "if", c, a, b));
-  return out;
 }
 
 static unsigned int build_then(rig *r, unsigned int x, unsigned int c) {
@@ -437,8 +441,8 @@ static void test_what_is_chosen_is_one_array(void) {
 
 /* What two sides share is good for all that uses it. */
 static void test_memory_that_sides_share(void) {
-  const enum kind kinds[] = {SPENT, SHARED, LATE};
-  for (int k = 0; k < 3; k++) {
+  const enum kind kinds[] = {SPENT, ALIASED, SHARED, LATE};
+  for (int k = 0; k < 4; k++) {
     rig r;
     seen s;
     CHECK_OK(open_rig(&r, kinds[k]));

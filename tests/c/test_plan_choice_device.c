@@ -45,14 +45,20 @@ static unsigned int apply(GpuPlan *p, const char *expr, unsigned int x, int resu
   return out;
 }
 
-/* A condition of the device: whether the sum of x is positive. */
-static unsigned int is_positive(GpuPlan *p, unsigned int x) {
+/* Whether the sum of x is positive, on the device. */
+static unsigned int positive(GpuPlan *p, unsigned int x) {
   const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ};
   const gpureduction_spec spec = float_sum(&in);
   const unsigned int none = 0;
-  unsigned int sum, c;
+  unsigned int sum;
   CHECK_OK(GpuPlan_reduce(p, &sum, "sum", &spec, &x, &none, 1));
-  CHECK_OK(GpuPlan_read(p, &c, "read", apply(p, "y = x > 0", sum, GA_BOOL, -1), 1));
+  return apply(p, "y = x > 0", sum, GA_BOOL, -1);
+}
+
+/* The same as a condition. */
+static unsigned int is_positive(GpuPlan *p, unsigned int x) {
+  unsigned int c;
+  CHECK_OK(GpuPlan_read(p, &c, "read", positive(p, x), 1));
   return c;
 }
 
@@ -288,6 +294,70 @@ static void test_memory_of_two_conditions(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* A condition, d, is a side of what another chooses, which is overwritten before a step
+ * asks for d. */
+static GpuPlan *build_overwritten(gpucontext *ctx) {
+  unsigned int x, y, c, d, asked, other, chosen, v, inner, outs[2];
+  const int yes[2] = {1, 1}, no = 0, over = 0;
+  const gpuelemwise_arg in = {"x", GA_BOOL, GE_READ}, out = {"y", GA_BOOL, GE_WRITE};
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &y, GA_FLOAT, 1, 0));
+  c = is_positive(p, x);
+  CHECK_OK(GpuPlan_when(p, 1, &c, yes));
+  asked = positive(p, y);
+  CHECK_OK(GpuPlan_read(p, &d, "read", asked, 1));
+  CHECK_OK(GpuPlan_when(p, 1, &c, &no));
+  other = positive(p, y);
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &chosen, "either", c, asked, other));
+  const gpuplan_elemwise negate = {.size = sizeof negate,
+                                   .label = "not",
+                                   .expr = "y = !x",
+                                   .n_out = 1,
+                                   .out_args = &out,
+                                   .inplace = &over,
+                                   .n_in = 1,
+                                   .in_args = &in,
+                                   .ins = &chosen};
+  CHECK_OK(GpuPlan_elemwise(p, &outs[1], &negate));
+  CHECK_OK(GpuPlan_when(p, 2, (unsigned int[]){c, d}, yes));
+  v = apply(p, "y = x + 1", x, GA_FLOAT, -1);
+  CHECK_OK(GpuPlan_when(p, 1, &c, yes));
+  CHECK_OK(GpuPlan_choose(p, &inner, "inner", d, v, y));
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &outs[0], "outer", c, inner, x));
+  CHECK_OK(GpuPlan_output(p, outs[0]));
+  CHECK_OK(GpuPlan_output(p, outs[1]));
+  return p;
+}
+
+static void test_a_condition_that_is_overwritten(gpucontext *ctx) {
+  const size_t one = 1;
+  choose(ctx, true);
+  GpuPlan *p = build_overwritten(ctx);
+  for (int call = 0; call < 8; call++) {
+    const float x = call & 1 ? 3 : -3, y = call & 2 ? 5 : -5;
+    float found;
+    bool negated;
+    GpuArray a = {0}, b = {0}, outs[2] = {{0}};
+    CHECK_OK(GpuArray_copy_from_host(&a, ctx, &x, GA_FLOAT, 1, &one, NULL));
+    CHECK_OK(GpuArray_copy_from_host(&b, ctx, &y, GA_FLOAT, 1, &one, NULL));
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
+                         (const GpuArray *[]){&a, &b}, NULL));
+    CHECK_OK(GpuArray_read(&found, sizeof found, &outs[0]));
+    CHECK_OK(GpuArray_read(&negated, sizeof negated, &outs[1]));
+    CHECK(found == (x > 0 ? (y > 0 ? x + 1 : y) : x) && negated == !(y > 0));
+    GpuArray_clear(&a);
+    GpuArray_clear(&b);
+    GpuArray_clear(&outs[0]);
+    GpuArray_clear(&outs[1]);
+  }
+  choose(ctx, false);
+  GpuPlan_free(p);
+}
+
 /* ---- what is recorded in stages all the same ---- */
 
 /* x (n,), y (m,): one or the other, by the sum of x. */
@@ -354,6 +424,7 @@ int main(int argc, char **argv) {
   plain = ctx->backend;
   test_random_plans(ctx);
   test_memory_of_two_conditions(ctx);
+  test_a_condition_that_is_overwritten(ctx);
   test_two_shapes(ctx);
   test_memory_that_one_side_overwrites(ctx);
   gpucontext_deref(ctx);
