@@ -121,8 +121,8 @@ struct _GpuPlan {
   /* Of a plan with stages that is tried as one recording, for the device chooses: for
    * each value, whether it is a condition that is read. NULL for all others. */
   bool *chosen;
-  unsigned int n_refusals; /* recordings that could not be made so */
-  bool is_whole;           /* the latest run was one recording */
+  unsigned int n_refusals; /* calls that could not be recorded so */
+  bool is_whole;           /* of a plan with stages: its latest run was one recording */
   gpuplan_info info;
   pthread_mutex_t lock; /* of everything a run changes */
 };
@@ -204,7 +204,8 @@ typedef struct ga_frame {
   const GpuPlan *plan;
   GpuArray *arrays;
   long long *integers;
-  bool *done; /* steps that were done with an earlier one */
+  bool *done;         /* steps that were done with an earlier one */
+  const bool *chosen; /* of a plan that is recorded whole: as there; else NULL */
 } ga_frame;
 
 /* Steps under conditions (plan_branch.c). The guard of a new step, checked to read
@@ -243,8 +244,8 @@ int ga__stages_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 /* Plans whose conditions the device looks at by itself (plan_choice.c). Settles, after
  * the stages, whether the plan is one. */
 int ga__choice_settle(GpuPlan *p);
-/* Told that a recording could not be made: that call is for the stages, and all are
- * after a few. */
+/* Told that a call could not be recorded so, but has run in stages: all do after a few.
+ */
 void ga__choice_refuse(GpuPlan *p);
 /* While it is recorded: a read, what a step is under, and what is chosen. */
 int ga__choice_read(ga_frame *f, const ga_step *s);

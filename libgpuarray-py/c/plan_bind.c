@@ -152,6 +152,7 @@ static int finish(ga_bound *bound, const GpuPlan *p, int *failed_step) {
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step) {
   ga_frame f = {.plan = p,
+                .chosen = p->chosen,
                 .arrays = ga__alloc(p->n_values + 1, sizeof *f.arrays),
                 .integers = ga__alloc(p->n_values + 1, sizeof *f.integers),
                 .done = ga__alloc(p->n_steps + 1, sizeof *f.done)};

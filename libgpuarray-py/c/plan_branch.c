@@ -98,7 +98,7 @@ int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned i
 bool ga__branch_taken(const ga_frame *f, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_when; i++) {
     const ga_condition c = s->when[i];
-    const bool is_known = f->plan->chosen == NULL || !f->plan->chosen[c.value];
+    const bool is_known = f->chosen == NULL || !f->chosen[c.value];
     if (is_known && (f->integers[c.value] != 0) != c.wanted)
       return false;
   }
@@ -106,7 +106,7 @@ bool ga__branch_taken(const ga_frame *f, const ga_step *s) {
 }
 
 int ga__branch_choose(ga_frame *f, const ga_step *s) {
-  if (f->plan->chosen != NULL && f->plan->chosen[s->ins[0]])
+  if (f->chosen != NULL && f->chosen[s->ins[0]])
     return ga__choice_join(f, s);
   unsigned int chosen = f->integers[s->ins[0]] != 0 ? s->ins[1] : s->ins[2];
   return GpuArray_view(&f->arrays[s->outs[0]], &f->arrays[chosen]);
@@ -122,15 +122,18 @@ int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value) {
 
 /* ---- signatures ---- */
 
-/* Whether the integers a call gives, and where its inputs lie, tell what `s` gives. */
+/* Whether the integers a call gives, and where its inputs lie, tell what `s` gives,
+ * where it runs if the device chooses that. */
 static bool is_early(const GpuPlan *p, const ga_step *s, const bool *early,
                      bool views) {
   bool is_view = s->kind == GA_STEP_INDEX || s->kind == GA_STEP_DIMSHUFFLE;
   if (!ga__step_is_integer(s) && !(views && is_view))
     return false;
-  for (unsigned int i = 0; i < s->n_when; i++)
-    if (!early[s->when[i].value])
+  for (unsigned int i = 0; i < s->n_when; i++) {
+    const unsigned int c = s->when[i].value;
+    if (!early[c] && (p->chosen == NULL || !p->chosen[c]))
       return false;
+  }
   for (unsigned int i = 0; i < s->n_in; i++) {
     const ga_value *v = &p->values[s->ins[i]];
     bool is_given = v->input >= 0 || (views && v->constant.data != NULL);
@@ -207,7 +210,8 @@ int ga__branch_settle(GpuPlan *p) {
 /* Computes the integers that conditions may need, and the views. */
 static int compute_early(GpuPlan *p, const GpuArray *const *ins, const long long *ints,
                          int *failed_step) {
-  ga_frame f = {.plan = p, .arrays = p->arrays, .integers = p->integers};
+  ga_frame f = {
+      .plan = p, .arrays = p->arrays, .integers = p->integers, .chosen = p->chosen};
   memset(p->integers, 0, p->n_values * sizeof *p->integers);
   for (unsigned int i = 0; i < p->n_int_inputs; i++)
     p->integers[p->int_inputs[i]] = ints[i];

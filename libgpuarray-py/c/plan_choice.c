@@ -81,10 +81,12 @@ int ga__choice_settle(GpuPlan *p) {
 }
 
 void ga__choice_refuse(GpuPlan *p) {
-  if (p->chosen == NULL || ++p->n_refusals < MOST_REFUSALS)
+  if (++p->n_refusals < MOST_REFUSALS)
     return;
   ga__free(p->chosen);
   p->chosen = NULL;
+  ga__bound_clear(p);
+  p->info.n_bindings = 0;
 }
 
 /* ---- recording ---- */
@@ -152,6 +154,8 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
     return GA_FAIL(GA_VALUE_ERROR, "a condition of %zu elements, expected one",
                    ga__array_count(a));
   GA_TRY(is_overwritten(&changes, p, s->ins[0], p->values[s->outs[0]].maker));
+  /* Kernels write to what counts reports, and no step says so. */
+  changes |= (a->data->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
   if (changes)
     GA_TRY(GpuArray_copy(kept, a, GA_C_ORDER));
   else
@@ -164,11 +168,10 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
 
 /* The choices of a step, in the order in which they are read; gives their number. */
 static unsigned int list_choices(ga_choice *list, const ga_frame *f, const ga_step *s) {
-  const GpuPlan *p = f->plan;
   unsigned int n = 0;
-  for (unsigned int i = 0; p->chosen != NULL && i < s->n_when; i++) {
+  for (unsigned int i = 0; f->chosen != NULL && i < s->n_when; i++) {
     const ga_condition c = s->when[i];
-    if (!p->chosen[c.value])
+    if (!f->chosen[c.value])
       continue;
     const ga_choice choice = {(unsigned int)f->integers[c.value], c.wanted};
     unsigned int place = n++;
@@ -244,7 +247,7 @@ static int join(ga_tape *tape, GpuArray *out, const GpuArray *const sides[2],
 
 int ga__choice_join(ga_frame *f, const ga_step *s) {
   const GpuArray *const sides[2] = {&f->arrays[s->ins[1]], &f->arrays[s->ins[2]]};
-  ga_choice list[GA_CHOICES + 1];
+  ga_choice list[GA_CHOICES]; /* of which a step under all that may be has none left */
   if (sides[0]->data == NULL || sides[1]->data == NULL ||
       memcmp(sides[0]->dimensions, sides[1]->dimensions,
              sides[0]->nd * sizeof *sides[0]->dimensions) != 0)

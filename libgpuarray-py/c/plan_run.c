@@ -189,35 +189,54 @@ static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *
   return false;
 }
 
-int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
-                       const long long *ints, int *failed_step) {
-  ga_bound *bound = NULL;
-  int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
-  if (status == GA_NO_ERROR)
-    status = replay(outs, bound, p, ins);
-  if (status != GA_NO_ERROR && bound != NULL && ga__tape_failed(bound->tape) > 0)
+/* Replays a binding, and ends what was begun to find it. */
+static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
+                       const GpuArray *const *ins, int *failed_step) {
+  int status = replay(outs, bound, p, ins);
+  if (status != GA_NO_ERROR && ga__tape_failed(bound->tape) > 0)
     *failed_step = (int)ga__tape_failed(bound->tape) - 1;
   ga__views_end(p);
-  if (bound == NULL)
-    ga__choice_refuse(p);
   GA_TRY(status);
   ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
                   &p->info.workspace);
   return GA_NO_ERROR;
 }
 
+int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step) {
+  ga_bound *bound;
+  int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
+  if (status == GA_NO_ERROR)
+    return run_binding(outs, bound, p, ins, failed_step);
+  ga__views_end(p);
+  return status;
+}
+
+/* The binding of a plan with stages as one recording, where the device chooses; false
+ * where there is none, and the stages are to run. */
+static bool get_whole(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                      const long long *ints, int *failed_step) {
+  if (p->chosen == NULL)
+    return false;
+  if (ga__plan_get_bound(out, p, ins, ints, failed_step) == GA_NO_ERROR)
+    return true;
+  ga__views_end(p);
+  *failed_step = -1;
+  return false;
+}
+
 static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                       const long long *ints, int *failed_step) {
-  const unsigned int refusals = p->n_refusals;
-  p->is_whole = p->stages == NULL || p->chosen != NULL;
-  if (p->is_whole) {
-    int status = ga__plan_run_bound(p, outs, ins, ints, failed_step);
-    p->is_whole = p->n_refusals == refusals;
-    if (p->is_whole)
-      return status;
-  }
-  *failed_step = -1;
-  return ga__stages_run(p, outs, ins, ints, failed_step);
+  ga_bound *bound;
+  if (p->stages == NULL)
+    return ga__plan_run_bound(p, outs, ins, ints, failed_step);
+  p->is_whole = get_whole(&bound, p, ins, ints, failed_step);
+  if (p->is_whole)
+    return run_binding(outs, bound, p, ins, failed_step);
+  GA_TRY(ga__stages_run(p, outs, ins, ints, failed_step));
+  if (p->chosen != NULL)
+    ga__choice_refuse(p);
+  return GA_NO_ERROR;
 }
 
 /* Waits for what a run has queued, and takes its results back where that failed. */
@@ -312,14 +331,11 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
 
 /* As run_locked: what cannot be bound whole is bound up to its first wait. */
 static int bind_locked(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
-  ga_bound *bound = NULL;
-  if (p->stages == NULL || p->chosen != NULL) {
-    int status = ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
-    if (status == GA_NO_ERROR || p->stages == NULL)
-      return status;
-    ga__choice_refuse(p);
-  }
-  *failed_step = -1;
+  ga_bound *bound;
+  if (p->stages == NULL)
+    return ga__plan_get_bound(&bound, p, ins, NULL, failed_step);
+  if (get_whole(&bound, p, ins, NULL, failed_step))
+    return GA_NO_ERROR;
   return ga__stages_bind(p, ins, failed_step);
 }
 

@@ -69,10 +69,10 @@ typedef struct ga_choice {
   bool wanted;
 } ga_choice;
 #define GA_CHOICES 6 /* the most that a command is under */
-/* What is recorded from now on runs where all of these hold. Each was found under those
- * before it. */
+/* What is recorded from now on runs where all of these hold. What one of them is found
+ * under comes before it. */
 void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path);
-/* Whether only what is under `choice` uses the stand-in's memory as yet. */
+/* Whether the stand-in was made under `choice`. */
 bool ga__tape_is_under(const gpudata *stand_in, ga_choice choice);
 /* Whether graphs of the context's device choose by themselves; else the host waits for
  * each condition. */

@@ -114,16 +114,28 @@ static bool exclude(const choice_path *a, const choice_path *b) {
   return false;
 }
 
+/* Whether none of what has the number `one` runs where something of `other` does. */
+static bool exclude_all(const ga_tape *tape, unsigned int one, unsigned int other) {
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *a = tape->slots[i];
+    if (a->number != one)
+      continue;
+    for (unsigned int k = 0; k < tape->n_slots; k++) {
+      const slot *b = tape->slots[k];
+      if (b->number == other && !exclude(&a->under, &b->under))
+        return false;
+    }
+  }
+  return true;
+}
+
 bool ga__tape_unite(ga_tape *tape, gpudata *a, gpudata *b) {
   const unsigned int one = ga__tape_slot(a), other = ga__tape_slot(b);
-  slot **slots = tape->slots;
+  if (!exclude_all(tape, one, other))
+    return false;
   for (unsigned int i = 0; i < tape->n_slots; i++)
-    for (unsigned int k = 0; k < tape->n_slots && slots[i]->number == one; k++)
-      if (slots[k]->number == other && !exclude(&slots[i]->under, &slots[k]->under))
-        return false;
-  for (unsigned int i = 0; i < tape->n_slots; i++)
-    if (slots[i]->number == other)
-      slots[i]->number = one;
+    if (tape->slots[i]->number == other)
+      tape->slots[i]->number = one;
   return true;
 }
 

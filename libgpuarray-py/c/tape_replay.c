@@ -71,7 +71,7 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
     return replay_product(tape, c, bindings);
   case CALL:
     return replay_call(c->u.call, bindings);
-  case FIND: /* marks, which queue_commands looks at */
+  case FIND: /* marks, which queue_command looks at */
   case IF:
   case ELSE:
   case END:
@@ -214,7 +214,7 @@ static int allocate(ga_tape *tape, ga_binding *bindings) {
 static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
                          const ga_branches *branches) {
   command *c = &tape->commands[*at];
-  if (c->kind >= FIND)
+  if (is_mark(c))
     return branches != NULL ? record_mark(tape, c, bindings)
                             : pass_mark(tape, at, bindings);
   if (branches != NULL && branches->lanes > 0)

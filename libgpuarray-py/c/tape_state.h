@@ -53,6 +53,11 @@ typedef struct command {
   } u;
 } command;
 
+/* Whether it only says which others run. */
+static inline bool is_mark(const command *c) {
+  return c->kind == FIND || c->kind == IF || c->kind == ELSE || c->kind == END;
+}
+
 /* Bytes of a condition, and what they were when a replay looked. */
 typedef struct condition {
   gpudata *buffer;

@@ -59,6 +59,9 @@ static const char tell_text[] =
     "}\n";
 
 struct ga_cuda_choices {
+  /* Of the device, for all its queues: graphs outlive the queue that they were made on.
+   * A queue has the function only. */
+  bool is_tried;
   CUmodule module;
   CUfunction tell;
   CUstream streams[DEEPEST]; /* of bodies; NULL until first needed */
@@ -93,30 +96,43 @@ static int load(struct ga_cuda_choices *c) {
   return GA_NO_ERROR;
 }
 
-/* With the device current and its lock held. Without a kernel it cannot be done. */
-static int prepare(ga_cuda_device *d) {
-  if (d->choices == NULL) {
+static struct ga_cuda_choices *choices_of(ga_cuda_device *d) {
+  if (d->choices == NULL)
     d->choices = ga__alloc(1, sizeof *d->choices);
-    if (d->choices == NULL)
-      return GA_MEMORY_ERROR;
-    if (is_known(d) && load(d->choices) != GA_NO_ERROR)
-      d->choices->tell = NULL;
+  return d->choices;
+}
+
+/* The kernel; NULL where it cannot be done. With the device current. */
+static CUfunction load_once(ga_cuda_device *owner) {
+  CUfunction tell = NULL;
+  pthread_mutex_lock(&owner->blas_lock);
+  struct ga_cuda_choices *c = choices_of(owner);
+  if (c != NULL && !c->is_tried) {
+    c->is_tried = true;
+    if (is_known(owner) && load(c) != GA_NO_ERROR)
+      c->tell = NULL;
   }
-  return d->choices->tell != NULL
-             ? GA_NO_ERROR
-             : GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no choices in graphs");
+  if (c != NULL)
+    tell = c->tell;
+  pthread_mutex_unlock(&owner->blas_lock);
+  return tell;
 }
 
 bool ga__cuda_graph_chooses(void *device) {
-  ga_cuda_device *d = device;
+  ga_cuda_device *d = device, *owner = d->owner != NULL ? d->owner : d;
   CUcontext previous;
   if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
     return false;
-  ga__cuda_blas_hold(d);
-  int status = prepare(d);
-  pthread_mutex_unlock(&d->blas_lock);
+  CUfunction tell = load_once(owner);
   ga__cuda_leave(d, previous);
-  return status == GA_NO_ERROR;
+  if (d == owner)
+    return tell != NULL;
+  pthread_mutex_lock(&d->blas_lock);
+  struct ga_cuda_choices *c = choices_of(d);
+  if (c != NULL)
+    c->tell = tell;
+  pthread_mutex_unlock(&d->blas_lock);
+  return c != NULL && tell != NULL;
 }
 
 /* ---- recording ---- */
@@ -191,8 +207,9 @@ static int relax(struct ga_cuda_choices *c) {
 }
 
 static int open_choice(ga_cuda_device *d, CUdeviceptr at, unsigned int size) {
-  GA_TRY(prepare(d));
   struct ga_cuda_choices *c = d->choices;
+  if (c == NULL || c->tell == NULL)
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no choices in graphs");
   if (c->depth == DEEPEST)
     return GA_FAIL(GA_DEVSUP_ERROR, "cuda: more than %d choices within one another",
                    DEEPEST);

@@ -162,7 +162,7 @@ static void close_device(ga_cuda_device *d) {
       ga__cuda.cuMemFreeHost(atomic_load(&d->progress));
     ga__cuda_leave(d, previous);
   }
-  if (d->context && !d->is_queue && !d->is_borrowed)
+  if (d->context && d->owner == NULL && !d->is_borrowed)
     release_context(d);
   pthread_mutex_destroy(&d->writes.lock);
   pthread_mutex_destroy(&d->reads.lock);
@@ -248,13 +248,13 @@ void ga__cuda_close(void *device) {
 }
 
 int ga__cuda_queue_new(void **queue, void *device) {
-  const ga_cuda_device *d = device;
+  ga_cuda_device *d = device;
   ga_cuda_device *q = new_device(d->device);
   if (q == NULL)
     return GA_MEMORY_ERROR;
   q->capability = d->capability;
   q->context = d->context;
-  q->is_queue = true;
+  q->owner = d;
   int status = open_stream(q);
   if (status != GA_NO_ERROR) {
     close_device(q);

@@ -24,7 +24,8 @@ typedef struct ga_cuda_device {
   /* The device's primary context, the one that other libraries of the process use, or
    * the one that was adopted. */
   CUcontext context;
-  bool is_queue;    /* another queue of a device, which owns the context */
+  /* Of another queue: the device, which owns the context; else NULL. */
+  struct ga_cuda_device *owner;
   bool is_borrowed; /* an application made the context, and frees it */
   /* Ordered with the legacy default stream: what another library runs there sees our
    * results with no event, and the other way round. */
@@ -36,7 +37,7 @@ typedef struct ga_cuda_device {
   struct ga_cuda_lt *lt;         /* cuBLASLt's, blaslt.c's; NULL until first needed */
   struct ga_cuda_solver *solver; /* cuSOLVER's, solver.c's; likewise */
   struct ga_cuda_plans *plans;   /* cuFFT's, fft.c's; likewise */
-  pthread_mutex_t blas_lock;     /* of the handles and their stream */
+  pthread_mutex_t blas_lock;     /* of the handles, their stream, and choices */
   CUstream capture; /* what a graph is recorded on; NULL until first needed */
   struct ga_cuda_recording *recording; /* graph.c's; likewise */
   struct ga_cuda_choices *choices;     /* choice.c's; likewise */

@@ -229,6 +229,9 @@ int ga__cuda_graph_end(void **graph, void *device) {
   if (status == GA_NO_ERROR) {
     status = finish(graph, d);
     ga__cuda_leave(d, previous);
+  } else {
+    bool chose; /* the thread is to record as before all the same */
+    ga__cuda_choice_end(&chose, d);
   }
   ga__cuda_blas_let_go(d);
   return status;

@@ -542,6 +542,8 @@ static void run_tell(command *c, CUstream stream) {
   const unsigned char *bytes = host(args[1]);
   bool holds = false;
   (void)stream;
+  if (!c->function->tells) /* of a module that is gone */
+    abort();
   for (uint64_t i = 0; i < args[2]; i++)
     holds = holds || bytes[i] != 0;
   mock_tell(args[0], holds);

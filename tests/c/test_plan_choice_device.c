@@ -409,6 +409,116 @@ static void test_two_shapes(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* c = read(a); where it holds: d of x, or of a again after k = 6 // len(x); where both
+ * do: a + 1, in k parts in the second case. Else a. */
+static GpuPlan *build_refused(gpucontext *ctx, bool divides) {
+  unsigned int a, x, c, d, length, six, k = 0, v, inner, out;
+  const int yes[2] = {1, 1}, over = -1;
+  const gpuelemwise_arg in = {"x", GA_INT, GE_READ}, y = {"y", GA_INT, GE_WRITE};
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(p, &a, GA_INT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &x, GA_INT, 1, 0));
+  CHECK_OK(GpuPlan_read(p, &c, "read a", a, 1));
+  CHECK_OK(GpuPlan_when(p, 1, &c, yes));
+  if (divides) {
+    CHECK_OK(GpuPlan_dim(p, &length, x, 0));
+    CHECK_OK(GpuPlan_int(p, &six, 6));
+    CHECK_OK(GpuPlan_int_op(p, &k, GP_INT_FLOORDIV, six, length));
+  }
+  CHECK_OK(GpuPlan_read(p, &d, "read", divides ? a : x, 1));
+  CHECK_OK(GpuPlan_when(p, 2, (unsigned int[]){c, d}, yes));
+  const gpuplan_elemwise step = {.size = sizeof step,
+                                 .label = "a + 1",
+                                 .expr = "y = x + 1",
+                                 .n_out = 1,
+                                 .out_args = &y,
+                                 .inplace = &over,
+                                 .n_in = 1,
+                                 .in_args = &in,
+                                 .ins = &a};
+  CHECK_OK(GpuPlan_elemwise(p, &v, &step));
+  if (divides)
+    CHECK_OK(GpuPlan_reshape(p, &v, "parts", v, 1, &k));
+  CHECK_OK(GpuPlan_when(p, 1, &c, yes));
+  CHECK_OK(GpuPlan_choose(p, &inner, "inner", d, v, a));
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &out, "outer", c, inner, a));
+  CHECK_OK(GpuPlan_output(p, out));
+  return p;
+}
+
+/* What cannot be recorded whole, for the step of a side does not fit, runs in stages,
+ * where that side does not. */
+static void test_a_side_that_does_not_fit(gpucontext *ctx) {
+  for (int divides = 0; divides < 2; divides++) {
+    const size_t one = 1, length = divides ? 0 : 2;
+    choose(ctx, true);
+    GpuPlan *p = build_refused(ctx, divides);
+    for (int call = 0; call < 12; call++) {
+      const int zero = 0;
+      int found = -1;
+      GpuArray a = {0}, x = {0}, out = {0};
+      CHECK_OK(GpuArray_copy_from_host(&a, ctx, &zero, GA_INT, 1, &one, NULL));
+      CHECK_OK(GpuArray_zeros(&x, ctx, GA_INT, 1, &length, GA_C_ORDER));
+      CHECK_OK(
+          GpuPlan_run(p, (GpuArray *[]){&out}, (const GpuArray *[]){&a, &x}, NULL));
+      CHECK_OK(GpuArray_read(&found, sizeof found, &out));
+      CHECK(found == 0);
+      GpuArray_clear(&a);
+      GpuArray_clear(&x);
+      GpuArray_clear(&out);
+    }
+    choose(ctx, false);
+    GpuPlan_free(p);
+  }
+}
+
+/* Two elements of x from number k on, where the sum of y is positive, else y. */
+static void test_a_part_on_one_side_by_an_integer(gpucontext *ctx) {
+  unsigned int x, y, k, two, stop, c, part, out;
+  const int yes = 1, form = GP_INDEX_SLICE + GP_INDEX_START + GP_INDEX_STOP;
+  const size_t n = 40, m = 2;
+  float x_values[40], found[2];
+  gpuplan_info info;
+  GpuPlan *p = NULL;
+  choose(ctx, true);
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &y, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_int_input(p, &k));
+  c = is_positive(p, y);
+  CHECK_OK(GpuPlan_when(p, 1, &c, &yes));
+  CHECK_OK(GpuPlan_int(p, &two, 2));
+  CHECK_OK(GpuPlan_int_op(p, &stop, GP_INT_ADD, k, two));
+  CHECK_OK(GpuPlan_index(p, &part, "part", x, 1, &form, (unsigned int[]){k, stop}));
+  CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
+  CHECK_OK(GpuPlan_choose(p, &out, "if", c, part, y));
+  CHECK_OK(GpuPlan_output(p, out));
+  for (int i = 0; i < 40; i++)
+    x_values[i] = (float)i;
+  for (long long i = 0; i < 20; i++) {
+    const float y_values[2] = {i % 3 ? 70 : -70, 1};
+    GpuArray a = {0}, b = {0}, whole = {0}, copy = {0};
+    CHECK_OK(GpuArray_copy_from_host(&a, ctx, x_values, GA_FLOAT, 1, &n, NULL));
+    CHECK_OK(GpuArray_copy_from_host(&b, ctx, y_values, GA_FLOAT, 1, &m, NULL));
+    CHECK_OK(GpuPlan_call(p, (GpuArray *[]){&whole}, (const GpuArray *[]){&a, &b}, &i,
+                          NULL));
+    CHECK_OK(GpuArray_copy(&copy, &whole, GA_C_ORDER));
+    CHECK_OK(GpuArray_read(found, sizeof found, &copy));
+    CHECK(found[0] == (i % 3 ? (float)i : -70) &&
+          found[1] == (i % 3 ? (float)i + 1 : 1));
+    GpuArray_clear(&a);
+    GpuArray_clear(&b);
+    GpuArray_clear(&whole);
+    GpuArray_clear(&copy);
+  }
+  CHECK_OK(GpuPlan_info(p, &info));
+  CHECK(info.n_binds <= 4); /* by where the part begins in 16 bytes */
+  choose(ctx, false);
+  GpuPlan_free(p);
+}
+
 static void test_memory_that_one_side_overwrites(gpucontext *ctx) {
   choose(ctx, true);
   GpuPlan *p = build_one_of_two(ctx, "y = x * 3", 0);
@@ -426,6 +536,8 @@ int main(int argc, char **argv) {
   test_memory_of_two_conditions(ctx);
   test_a_condition_that_is_overwritten(ctx);
   test_two_shapes(ctx);
+  test_a_side_that_does_not_fit(ctx);
+  test_a_part_on_one_side_by_an_integer(ctx);
   test_memory_that_one_side_overwrites(ctx);
   gpucontext_deref(ctx);
   return check_result(argv[0]);
