@@ -39,8 +39,8 @@ class FunctionGraph:
     gets a fresh leaf. ``memo`` maps the user's variables to those of this graph.
     ``clients[variable]`` has ``(node, index)`` for each use, or ``("output", index)``,
     in the order in which they came. ``log`` lists the changes, and each function of
-    ``listeners`` is called with a change after it was made. ``kept`` are new values of
-    shared variables that are the old ones where an index was wrong.
+    ``listeners`` is called with a change after it was made. ``kept`` maps new
+    values of shared variables that are old ones, where an index was wrong, to these.
 
     Raises MissingInputError if a leaf is neither an input nor a constant.
     """
@@ -60,7 +60,7 @@ class FunctionGraph:
         self.log: list[Change] = []
         self.listeners: list[Callable[[Change], Any]] = []
         self.several_contexts = False
-        self.kept: set[Variable] = set()
+        self.kept: dict[Variable, Variable] = {}
         for index, output in enumerate(self.outputs):
             self._import(output)
             self.clients[output][("output", index)] = None
@@ -123,7 +123,7 @@ class FunctionGraph:
         for client, index in users:
             self._change_input(client, index, new)
         if old in self.kept:
-            self.kept.add(new)
+            self.kept[new] = self.kept[old]
         self._note(Change(reason, old, new))
 
     def redirect(

@@ -91,7 +91,7 @@ class Memory:
         """
         if self.fails_late or root not in self.destroyable:
             return False
-        if self.reports and out not in self.fgraph.kept:
+        if self.reports and self.fgraph.kept.get(out) is not root:
             return False
         index = self.new_value.get(root)
         results = self.kept if index is None else {self.fgraph.outputs[index]}

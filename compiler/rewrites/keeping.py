@@ -4,8 +4,8 @@ It is told of when somebody waits, and by then the updates of the call are store
 a graph with nodes that may report, what gives a shared variable its next value chooses
 between that and the value before, by the count of what was reported: functions with
 such nodes make no update from the wrong index on until somebody was told of it. Which
-results do so is in ``fgraph.kept``; where one does not, the call waits before it stores
-any.
+results do so, and for which variable, is in ``fgraph.kept``; where one does not, the
+call waits before it stores any.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def is_unkept(fgraph: FunctionGraph, updates: Mapping[int, Variable]) -> bool:
     """
     return fgraph.may_report() and any(
         fgraph.outputs[index] is not variable
-        and fgraph.outputs[index] not in fgraph.kept
+        and fgraph.kept.get(fgraph.outputs[index]) is not variable
         for index, variable in updates.items()
     )
 
@@ -78,13 +78,14 @@ class Keeper:
         """Let what a client reads be ``old`` where something was reported."""
         read = self.fgraph.outputs if isinstance(client, str) else client.inputs
         value = read[index]
-        if value is old or value in self.fgraph.kept:
+        if value is old or self.fgraph.kept.get(value) is old:
             return True
         if type(value.type) is not TensorType:
             return False
         node = value.owner
         found = None
-        if node is not None and not self.is_reported_after(node):
+        is_others = value in self.fgraph.kept  # it stays for what else it is a value of
+        if node is not None and not is_others and not self.is_reported_after(node):
             if isinstance(node.op, IfElse):
                 return self.keep_sides(old, value)
             found = self.kept_by_its_node(old, value)
@@ -93,13 +94,18 @@ class Keeper:
             found = call("where", condition, old, value)
         if found is None or found.type != value.type:
             return False
-        self.put(value, found, client, index)
+        self.put(value, found, old, client, index)
         return True
 
     def put(
-        self, value: Variable, found: Variable, client: Apply | str, index: int
+        self,
+        value: Variable,
+        found: Variable,
+        old: Variable,
+        client: Apply | str,
+        index: int,
     ) -> None:
-        """Let the client read what was found in place of a value."""
+        """Let the client read what was found, which keeps ``old``, for a value."""
         self.is_changed = True
         self.log.note(RULE, value, found)
         reads_value = found.owner is not None and value in found.owner.inputs
@@ -107,7 +113,7 @@ class Keeper:
             self.fgraph.redirect(client, index, found, RULE)
         else:
             replace_node(self.fgraph, value, found)
-        self.fgraph.kept.add(found)
+        self.fgraph.kept[found] = old
 
     def is_reported_after(self, node: Apply) -> bool:
         """Whether what may report waits for the node: it needs a result, or runs under
@@ -137,7 +143,7 @@ class Keeper:
         assert node is not None and isinstance(node.op, IfElse)
         places = node.op.places(value.index or 0)
         if all([self.keep(old, node, place) for place in places]):
-            self.fgraph.kept.add(value)
+            self.fgraph.kept[value] = old
             return True
         return False
 

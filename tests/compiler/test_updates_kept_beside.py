@@ -90,3 +90,52 @@ def test_all_contexts_are_waited_for_where_one_fails():
     with pytest.raises(BadIndex, match="2"):
         sync_all([Waiting(), Waiting()])
     assert len(waited) == 2
+
+
+@pytest.mark.parametrize("kind", ["plain", "choice", "sides", "both"])
+def test_one_new_value_of_two_variables(kind):
+    table = shared(TABLE, name="table")
+    s, t = (shared(TABLE + each, name=name) for each, name in [(1, "s"), (7, "t")])
+    new = s * 2 + t
+    other = {
+        "plain": new,
+        "choice": ifelse(c > 0, T.tanh(new), new),
+        "sides": ifelse(c > 0, new, s),
+        "both": ifelse(c > 0, new, new),
+    }[kind]
+    f = function(
+        [i, c], table[i].sum(), updates=[(s, new), (t, other)], on_unused_input="ignore"
+    )
+    for condition in (0, 1):
+        before = bits(s), bits(t)
+        with pytest.raises(BadIndex):
+            f(WRONG, condition)
+            f.sync()
+        assert (bits(s), bits(t)) == before
+        f(GOOD, condition)
+        f.sync()
+        assert bits(s) != before[0]
+    right_s, right_t = TABLE + 1, TABLE + 7
+    s.set_value(right_s)
+    t.set_value(right_t)
+    for condition in (1, 0, 1):
+        f(GOOD, condition)
+        value = right_s * 2 + right_t
+        chosen = {
+            "plain": value,
+            "choice": np.tanh(value) if condition else value,
+            "sides": value if condition else right_s,
+            "both": value,
+        }[kind]
+        right_s, right_t = value, chosen
+        np.testing.assert_allclose(s.get_value(), right_s, rtol=1e-5)
+        np.testing.assert_allclose(t.get_value(), right_t, rtol=1e-5)
+
+
+def test_a_neighbours_choice_has_a_value_of_its_own():
+    table = shared(TABLE, name="table")
+    s, t = (shared(TABLE + each, name=name) for each, name in [(1, "s"), (7, "t")])
+    chosen = ifelse(c > 0, s + t, s * t)
+    f = function([i, c], table[i].sum(), updates=[(s, chosen), (t, chosen)])
+    for condition in (0, 1, 0):
+        assert keeps(f, [s, t], WRONG, condition, good=[GOOD, condition])
