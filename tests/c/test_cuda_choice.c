@@ -479,8 +479,8 @@ static void test_a_plan_is_freed_before_its_graph_has_run(void) {
   }
 }
 
-/* A queue of its own has its own streams; what was recorded there runs elsewhere when it
- * is gone. */
+/* A queue of its own has its own streams; what was recorded there runs elsewhere when
+ * it is gone. */
 static void test_another_queue(void) {
   rig r;
   seen s;
