@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.broadcast import patternbroadcast
-from gpuarray.compiler.ops.shape import Shape_i, shape_i
+from gpuarray.compiler.ops.lengths import is_free, settled
 from gpuarray.compiler.ops.transfer import host_from_gpu, like
 from gpuarray.dtypes import kind_of, result_type
 
@@ -115,7 +115,7 @@ class IfElse(Op):
         """The lengths that both branches have, or that are known without computing."""
         return [
             tuple(
-                _length(node.inputs[0], a, b)
+                _length(node.inputs[0], settled(a), settled(b))
                 for a, b in zip(*(input_shapes[i] for i in self.places(o)), strict=True)
             )
             for o in range(self.n_outs)
@@ -235,51 +235,12 @@ def only_where(
     return result
 
 
-def _length(condition: Variable, a: Any, b: Any) -> Any:
+def _length(condition: Variable, a: Variable, b: Variable) -> Variable | None:
     """The length that is chosen; None where telling it would compute a branch."""
-    a, b = _resolved(a), _resolved(b)
-    if a is None or b is None:
-        return None
     if same_graph(a, b):
         return a
-    if not all(_is_free(each) for each in (condition, a, b)):
+    if not all(map(is_free, (condition, a, b))):
         return None
     truth = math.cast(math.FUNCTIONS["neq"](condition, 0), "int64")
-    return b + truth * (a - b)
-
-
-def _resolved(length: Any) -> Variable | None:
-    """A length said by those of inputs; None where that would compute an array."""
-    if length is None or isinstance(length, int):
-        return None if length is None else constant(length, "int64")
-    found: Variable = length
-    owner = found.owner
-    if owner is None or not isinstance(owner.op, Shape_i):
-        return found
-    (array,) = owner.inputs
-    if array.owner is None:
-        return found
-    shapes: list[Any] = [
-        tuple(shape_i(each, axis) for axis in range(each.type.ndim))
-        for each in array.owner.inputs
-    ]
-    known = array.owner.op.output_shapes(array.owner, shapes)
-    return _resolved(known[array.index or 0][owner.op.i])
-
-
-def _is_free(variable: Any) -> bool:
-    """Whether a number is known from inputs' lengths and integers without computing."""
-    stack = [variable]
-    while stack:
-        each = stack.pop()
-        if isinstance(each, int | Constant):
-            continue
-        if each.type.ndim != 0 or kind_of(each.type.numpy_dtype) not in "biu":
-            return False
-        if each.owner is None:
-            continue
-        if not isinstance(each.owner.op, Shape_i):
-            stack += each.owner.inputs
-        elif each.owner.inputs[0].owner is not None:
-            return False
-    return True
+    chosen: Variable = b + truth * (a - b)
+    return chosen

@@ -1,0 +1,86 @@
+"""What the lengths of a computed array are, said by those of the leaves of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gpuarray.compiler.graph.core import Constant, Variable, constant
+from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.ops.shape import Shape_i, shape_i
+from gpuarray.dtypes import kind_of
+
+Lengths = tuple[Variable, ...]
+
+# Those that the graph's leaves tell: what may be behind an array does not change them.
+_TOLD: MutableMapping[Variable, Lengths] = WeakKeyDictionary()
+
+
+def settled(length: Any) -> Variable:
+    """A length, said by those of leaves where it is one of a computed array."""
+    asked = _as_variable(length)
+    if asked.owner is None or not isinstance(asked.owner.op, Shape_i):
+        return asked
+    return lengths_of(asked.owner.inputs[0])[asked.owner.op.i]
+
+
+def lengths_of(x: Variable) -> Lengths:
+    """The length of each axis; that of an op which does not tell is asked of its array.
+
+    Each array behind ``x`` is asked once, however many ways lead to it.
+    """
+    found: dict[Variable, Lengths] = {}
+    for node in toposort([x], blockers=_TOLD):
+        given = [_known(each, found) for each in node.inputs]
+        said = node.op.output_shapes(node, given)
+        for output, lengths in zip(node.outputs, said, strict=True):
+            if hasattr(output.type, "ndim"):
+                found[output] = _complete(output, lengths)
+                if all(map(is_free, found[output])):
+                    _TOLD[output] = found[output]
+    return _known(x, found) or ()
+
+
+def _known(x: Variable, found: dict[Variable, Lengths]) -> Lengths | None:
+    """The lengths of a leaf, or of what was asked before; None for what has no axes."""
+    if x in found:
+        return found[x]
+    if x.owner is not None and x in _TOLD:
+        return _TOLD[x]
+    ndim = getattr(x.type, "ndim", None)
+    return None if ndim is None else tuple(shape_i(x, axis) for axis in range(ndim))
+
+
+def _complete(x: Variable, lengths: Any) -> Lengths:
+    """What an op says of its result, and for the rest the lengths of that."""
+    asked = [shape_i(x, axis) for axis in range(x.type.ndim)]
+    if lengths is None:
+        return tuple(asked)
+    return tuple(
+        mine if said is None or isinstance(mine, Constant) else _as_variable(said)
+        for mine, said in zip(asked, lengths, strict=True)
+    )
+
+
+def _as_variable(length: Any) -> Variable:
+    return length if isinstance(length, Variable) else constant(length, "int64")
+
+
+def is_free(length: Variable) -> bool:
+    """Whether a number is known from leaves' lengths and integers without computing."""
+    stack, seen = [length], set[Variable]()
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Constant) or each in seen:
+            continue
+        seen.add(each)
+        if each.type.ndim != 0 or kind_of(each.type.numpy_dtype) not in "biu":
+            return False
+        if each.owner is None:
+            continue
+        if not isinstance(each.owner.op, Shape_i):
+            stack += each.owner.inputs
+        elif each.owner.inputs[0].owner is not None:
+            return False
+    return True
