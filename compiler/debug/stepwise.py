@@ -220,6 +220,8 @@ def minded_by(
         try:
             Stepwise(lowered, there).run(given)
         except ValueError as error:
+            here = str(error).replace(f" on {there.name}:", f" on {context.name}:")
+            error.args = (here,)
             return error if hasattr(error, "__notes__") else None
     return None
 
