@@ -14,6 +14,7 @@ from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import (
     DimShuffle,
     Reshape,
+    Shape_i,
     dimshuffle,
     elements,
     reshape,
@@ -22,6 +23,7 @@ from gpuarray.compiler.ops.shape import (
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.joining import typed
 from gpuarray.compiler.rewrites.patterns import call, cast, constant_of, match, same
+from gpuarray.compiler.rewrites.rows import row_of_op
 
 
 def length_of(x: Variable, axis: int) -> Variable:
@@ -155,6 +157,8 @@ def sum_repeated_number(node: Apply) -> Variable | None:
 
     sum(broadcast_to(a, (3, 4))) -> cast(constant(12), "float64") * a
     sum(broadcast_to(a, (3, 4)), 1) -> sum(broadcast_to(a, (3, 4)), 1)
+
+    Lengths that may be negative stay where they are refused.
     """
     op, (x,) = node.op, node.inputs
     owner, out = x.owner, node.outputs[0].type
@@ -169,12 +173,32 @@ def sum_repeated_number(node: Apply) -> Variable | None:
     is_finite = number is not None and bool(np.isfinite(number))
     if not is_finite and (len(counts) < len(asked) or 0 in counts):
         return None
+    if not all(map(is_never_negative, asked)):
+        return None
     dtype = out.dtype if op.acc_dtype is None else op.acc_dtype
     size = fold(lambda a, b: call("mul", a, b), asked)
     if len(counts) == len(asked):
         size = Constant(asked[0].type, np.prod(counts, dtype="int64"))
     total = call("mul", cast(size, dtype), cast(dimshuffle(value), dtype))
     return typed(cast(total, out.dtype), node)
+
+
+def is_never_negative(length: Variable) -> bool:
+    """Whether a number is a length of an array, or is made of such."""
+    stack, seen = [length], set[Variable]()
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Constant):
+            if each.data < 0:
+                return False
+        elif each.owner is None:
+            return False
+        elif not isinstance(each.owner.op, Shape_i) and each not in seen:
+            if row_of_op(each.owner.op) not in ("add", "mul", "minimum"):
+                return False
+            seen.add(each)
+            stack += each.owner.inputs
+    return True
 
 
 # ---- new shapes ----

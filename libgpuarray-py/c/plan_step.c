@@ -183,20 +183,21 @@ static int run_product(ga_frame *f, const ga_step *s) {
   return GpuArray_rgemm(s->ta, s->tb, s->alpha, a, b, s->beta, out, 0);
 }
 
-/* The new shape of a reshape or broadcast; one -1 is what is left of `count` elements.
- */
+/* The new shape of a reshape or broadcast. One -1 of a reshape is what is left of
+ * `count` elements. */
 static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
                         size_t count) {
   size_t known = 1;
   int open = -1;
   for (unsigned int i = 0; i < s->nd; i++) {
     long long n = f->integers[s->ins[i + 1]];
-    if (n == -1 && open < 0) {
+    if (n == -1 && open < 0 && s->kind == GA_STEP_RESHAPE) {
       open = (int)i;
       continue;
     }
     if (n < 0)
-      return GA_FAIL(GA_VALUE_ERROR, "axis %u of the new shape is %lld", i, n);
+      return GA_FAIL(GA_VALUE_ERROR, "axis %u of the new shape is %lld, a length is >= 0",
+                     i, n);
     dims[i] = (size_t)n;
     known *= dims[i];
   }

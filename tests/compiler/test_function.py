@@ -154,6 +154,37 @@ def test_sums_and_maxima_of_vectors_of_all_sizes(shape):
             largest(data)
 
 
+def test_what_has_no_elements_is_told_with_the_context(on_context):
+    x = T.dmatrix("x")
+    for result in (T.argmax(x, axis=0), T.nnet.softmax(x, axis=0)):
+        with pytest.raises(ValueError, match=f" on {on_context.name}: .*no elements"):
+            function([x], result)(np.zeros((0, 4)))
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda i: T.zeros((i,)),
+        lambda i: T.ones((i, 1)) * 2,
+        lambda i: T.ones((i, 2)).sum(),
+        lambda i: T.alloc(T.exp(T.cast(i, "float64")), i),
+        lambda i: T.broadcast_to(T.arange(3), (i, 3)),
+    ],
+)
+def test_a_length_that_comes_out_negative_is_refused(made, mode):
+    i = T.lscalar("i")
+    kept = shared(np.arange(3.0))
+    f = function([i], made(i), updates={kept: T.zeros((i + 1,), "float64")}, mode=mode)
+    f(1)
+    for length in (-1, -2):
+        with pytest.raises(
+            ValueError, match=f"new shape is {length}, a length is >= 0"
+        ):
+            f(length)
+        assert kept.get_value().tolist() == [0, 0]
+
+
 def test_reductions_over_any_axes():
     x = T.tensor3("x")
     data = np.random.RandomState(0).rand(3, 4, 5).astype("float32")
