@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
@@ -235,6 +236,62 @@ class Partition:
             return True
         variables = {v for side in sides for v in side if not isinstance(v, Constant)}
         return len(variables) <= _MOST_OPERANDS
+
+
+class Around:
+    """What stands after a growing group and before it, found as far as it is asked for.
+
+    Going up from the group once tells of each candidate what `Partition.between` would
+    have to go up again for.
+    """
+
+    def __init__(self, partition: Partition, group: int) -> None:
+        self.partition = partition
+        self.after: set[int] = set()
+        self.before: set[int] = set()
+        self._ahead: list[tuple[int, int]] = []
+        self._behind: list[tuple[int, int]] = []
+        self._add(partition.users(group), partition.needs(group))
+
+    def join(self, group: int, other: int) -> int | None:
+        """What `Partition.join` makes of this group and another."""
+        if self.keeps_apart(other):
+            return None
+        users = self.partition.users(other) - {group}
+        needs = self.partition.needs(other) - {group}
+        joined = self.partition.join(group, other)
+        if joined is not None:
+            self._add(users, needs)
+            self.after -= {group, other}
+            self.before -= {group, other}
+        return joined
+
+    def keeps_apart(self, other: int) -> bool:
+        """Whether a third group is known to stand between the group and another."""
+        rank = self.partition.rank[other]
+        while self._ahead and self._ahead[0][0] < rank:
+            _, each = heappop(self._ahead)
+            if each in self.after:
+                self._add(self.partition.users(each), ())
+        while self._behind and -self._behind[0][0] > rank:
+            _, each = heappop(self._behind)
+            if each in self.before:
+                self._add((), self.partition.needs(each))
+        return not (
+            self.partition.needs(other).isdisjoint(self.after)
+            and self.partition.users(other).isdisjoint(self.before)
+        )
+
+    def _add(self, users: Iterable[int], needs: Iterable[int]) -> None:
+        rank = self.partition.rank
+        for each in users:
+            if each not in self.after:
+                self.after.add(each)
+                heappush(self._ahead, (rank[each], each))
+        for each in needs:
+            if each not in self.before:
+                self.before.add(each)
+                heappush(self._behind, (-rank[each], each))
 
 
 def _sides(node: Apply) -> dict[Variable, None]:

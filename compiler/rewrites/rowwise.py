@@ -29,7 +29,7 @@ from gpuarray.compiler.ops.shape import DimShuffle
 from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.rewrites import transposes  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.partition import Partition, is_fusible
+from gpuarray.compiler.rewrites.partition import Around, Partition, is_fusible
 from gpuarray.compiler.rewrites.rowprogram import (
     Composer,
     Domain,
@@ -55,6 +55,7 @@ class Rows:
         cells = seed.outputs[0] if isinstance(seed.op, Picks) else seed.inputs[0]
         self.domain = Domain(cells.type.broadcastable[:-1])
         self.number = partition.of(seed)
+        self.around = Around(partition, self.number)
         self.is_product = isinstance(seed.op, Dot)
         self.known: set[Variable] = set()
         self.note(seed)
@@ -66,18 +67,23 @@ class Rows:
 
     def grow(self, seed: Apply) -> None:
         """Take in neighbours until none fits."""
-        stack, waiting = [seed], list[Apply]()
+        stack, waiting = [seed], dict[Apply, None]()
         while stack:
             for node in self.neighbours(stack.pop()):
-                if self.partition.of(node) == self.number or not self.may_join(node):
+                group = self.partition.of(node)
+                if group == self.number:
+                    continue
+                if node in waiting and self.around.keeps_apart(group):
+                    continue
+                if not self.may_join(node):
                     continue
                 if self.join(node):
                     stack.append(node)
                 else:
-                    waiting.append(node)
+                    waiting[node] = None
             if not stack:  # what stood between may have joined meanwhile
-                stack = [node for node in dict.fromkeys(waiting) if self.retry(node)]
-                waiting = []
+                stack = [node for node in waiting if self.retry(node)]
+                waiting = {}
 
     def retry(self, node: Apply) -> bool:
         """Join a node that could not before."""
@@ -170,7 +176,7 @@ class Rows:
             return False
         if isinstance(node.op, Reduce) and self.folds() >= _MOST_FOLDS:
             return False
-        joined = partition.join(a, b)
+        joined = self.around.join(a, b)
         if joined is None:
             return False
         self.number = joined
