@@ -34,6 +34,8 @@ class Memory:
     """Which variables share memory in a graph, who reads it, who overwrites it.
 
     It has state because each overwriting adds an order that the next one must respect.
+    ``rank`` puts each node behind those that it waits for, so that what stands between
+    two is looked for there only.
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
@@ -44,6 +46,8 @@ class Memory:
         self.kept = set(fgraph.outputs)
         self.destroyed: dict[Variable, list[Guard]] = {}
         self.after: dict[Apply, set[Apply]] = {}
+        self.before: dict[Apply, set[Apply]] = {}
+        self.rank = {node: place for place, node in enumerate(fgraph.toposort())}
         self.guards = fgraph.guards()
         self.fails_late = any(node.op.fails_late for node in fgraph.toposort())
         self.reports = fgraph.may_report()
@@ -52,7 +56,7 @@ class Memory:
                 for index in indices:
                     self.note_destroyed(node, index)
             for reader in readers:
-                self.after.setdefault(reader, set()).add(node)
+                self.note_order(reader, node)
 
     def may_destroy(self, node: Apply, index: int, out: Variable) -> bool:
         """Whether `out` may take over an input's memory, all others having read it."""
@@ -105,16 +109,43 @@ class Memory:
                 yield client
 
     def reaches(self, node: Apply, targets: set[Apply]) -> bool:
-        """Whether some target must run after the node."""
-        stack, seen = [node] if targets else [], {node}
-        while stack:
-            for later in self.later(stack.pop()):
-                if later in targets:
+        """Whether some target must run after the node.
+
+        The search goes from both ends in turn, and is over as soon as either has come
+        to its end.
+        """
+        if not targets:
+            return False
+        last = max(self.rank[each] for each in targets)
+        first = self.rank[node]
+        forth, behind = [node], {node}
+        back, ahead = list(targets), set(targets)
+        while forth and back:
+            for each in self.later(forth.pop()):
+                if each in ahead:
                     return True
-                if later not in seen:
-                    seen.add(later)
-                    stack.append(later)
+                if each not in behind and self.rank[each] < last:
+                    behind.add(each)
+                    forth.append(each)
+            for each in self.earlier(back.pop()):
+                if each in behind:
+                    return True
+                if each not in ahead and self.rank[each] > first:
+                    ahead.add(each)
+                    back.append(each)
         return False
+
+    def closure(
+        self, node: Apply, beside: Callable[[Apply], set[Apply]], ranks: range
+    ) -> set[Apply]:
+        """What is led to from a node, itself left out, within some ranks."""
+        stack, seen = [node], set[Apply]()
+        while stack:
+            for each in beside(stack.pop()):
+                if each not in seen and self.rank[each] in ranks:
+                    seen.add(each)
+                    stack.append(each)
+        return seen
 
     def later(self, node: Apply) -> set[Apply]:
         """The nodes that wait for a node: they use it, or overwrite what it reads."""
@@ -126,22 +157,43 @@ class Memory:
         }
         return users | self.after.get(node, set())
 
+    def earlier(self, node: Apply) -> set[Apply]:
+        """The nodes that a node waits for."""
+        makers = {each.owner for each in node.inputs if each.owner is not None}
+        return makers | self.before.get(node, set())
+
+    def note_order(self, first: Apply, last: Apply) -> None:
+        """Let a node wait for another, and those between them change places."""
+        self.after.setdefault(first, set()).add(last)
+        self.before.setdefault(last, set()).add(first)
+        low, high = self.rank[last], self.rank[first]
+        if high < low:
+            return
+        sides = (
+            {first} | self.closure(first, self.earlier, range(low, high)),
+            {last} | self.closure(last, self.later, range(low, high)),
+        )
+        nodes = [node for side in sides for node in sorted(side, key=self.rank.get)]
+        ranks = sorted(self.rank[node] for node in nodes)
+        self.rank.update(zip(nodes, ranks, strict=True))
+
     def replaced(self, old: Apply, new: Apply) -> None:
         """Take note that the old node became one that overwrites inputs."""
         self.kept = set(self.fgraph.outputs)
-        for waiting in self.after.values():
-            if old in waiting:
-                waiting.discard(old)
-                waiting.add(new)
-        if old in self.after:
-            self.after[new] = self.after.pop(old)
+        self.rank[new] = self.rank.pop(old)
+        for there, back in ((self.after, self.before), (self.before, self.after)):
+            others = there.pop(old, set())
+            for each in others:
+                back[each].remove(old)
+                back[each].add(new)
+            there[new] = others
         guard = self.guards.pop(old, ALWAYS)
         self.guards[new] = guard
         for index in [i for indices in new.op.destroy_map.values() for i in indices]:
             root = self.fgraph.view_root(new.inputs[index])
             self.note_destroyed(new, index)
             for reader in self.readers(root, new, guard):
-                self.after.setdefault(reader, set()).add(new)
+                self.note_order(reader, new)
 
 
 def becomes(variable: Variable, result: Variable) -> bool:
