@@ -196,8 +196,8 @@ static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
       continue;
     }
     if (n < 0)
-      return GA_FAIL(GA_VALUE_ERROR, "axis %u of the new shape is %lld, a length is >= 0",
-                     i, n);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "axis %u of the new shape is %lld, a length is >= 0", i, n);
     dims[i] = (size_t)n;
     known *= dims[i];
   }
