@@ -6,6 +6,8 @@ here changes a value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
@@ -160,15 +162,18 @@ def _is_shape_of(lengths: Variable, x: Variable) -> bool:
 
 def _same_lengths(given: Variable, x: Variable) -> bool:
     """Whether `x` has the lengths of `given`: it is that, or made of it by element."""
-    while given is not x:
-        owner = x.owner
-        if owner is None or not isinstance(owner.op, Elemwise):
-            return False
-        wide = [v for v in owner.inputs if v.type.broadcastable == x.type.broadcastable]
-        if not wide:
-            return False
-        x = wide[0]
-    return True
+    return given is x or any(given is each for each in _sources(x))
+
+
+def _sources(x: Variable) -> Iterator[Variable]:
+    """What ``x`` is made of element by element, as far back as its axes go."""
+    while x.owner is not None and isinstance(x.owner.op, Elemwise):
+        pattern = x.type.broadcastable
+        alike = [v for v in x.owner.inputs if v.type.broadcastable == pattern]
+        if not alike:
+            break
+        x = alike[0]
+        yield x
 
 
 @rewrite(phase="canonicalize", ops=[Reduce])
@@ -198,14 +203,10 @@ def take_shape_from_input(node: Apply) -> Variable | None:
     out = node.outputs[0].type
     if value.type == out:
         return value
-    owner = shape.owner
-    if owner is None or not isinstance(owner.op, Elemwise):
+    *_, source = shape, *_sources(shape)
+    if source is shape:
         return None
-    pattern = shape.type.broadcastable
-    given = [v for v in owner.inputs if v.type.broadcastable == pattern]
-    if not given:
-        return None
-    result = call("second", given[0], value)
+    result = call("second", source, value)
     return result if result.type == out else None
 
 

@@ -275,7 +275,7 @@ class Fixpoint:
             if result is None:
                 continue
             results = [result] if isinstance(result, Variable) else list(result)
-            if self.replace(rule.name, node, results):
+            if self.replace(rule, node, results):
                 return True
         self.asked[node] = at
         return False
@@ -294,11 +294,11 @@ class Fixpoint:
         known[node] = latest
         return latest
 
-    def replace(self, rule: str, node: Apply, results: list[Variable]) -> bool:
+    def replace(self, rule: Rule, node: Apply, results: list[Variable]) -> bool:
         """Put a rule's results in place of the node's outputs; whether they differ."""
         if len(results) != len(node.outputs):
             raise RewriteError(
-                f"{rule}: {len(results)} results for {len(node.outputs)} outputs"
+                f"{rule.name}: {len(results)} results for {len(node.outputs)} outputs"
             )
         new: list[Apply] = []
         results = [self.interner.intern(result, new) for result in results]
@@ -306,11 +306,13 @@ class Fixpoint:
         for old, result in pairs:
             if result.type != old.type:
                 raise RewriteError(
-                    f"{rule}: put {result.type} in place of {old.type}: {node}"
+                    f"{rule.name}: put {result.type} in place of {old.type}: {node}"
                 )
         if all(old is result for old, result in pairs):
             return False
-        self.put(rule, node, results, new)
+        if not rule.wants_graph:
+            self.interner.means(node, results)
+        self.put(rule.name, node, results, new)
         return True
 
     def put(
@@ -325,6 +327,7 @@ class Fixpoint:
             raise RestlessError(
                 f"rewriting does not come to rest; the rules that fired: {fired}"
             )
+        self.interner.replaced(node, results)
         clients = self.fgraph.clients
         users = [
             client

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.scalars import Scalar
 
@@ -30,6 +31,13 @@ class Interner:
         self.constants: dict[Any, Constant] = {}
         self.numbers: dict[Op, int] = {}
         self.numbered: dict[int, tuple[Op, tuple[int, bool]]] = {}
+        self.became: dict[Any, tuple[list[Variable], list[Variable]]] = {}
+        """What rules that look only behind a node put in its place, by its meaning.
+
+        With its inputs, so that no others can have their identities.
+        """
+        self.moved: dict[Variable, Variable] = {}
+        """What each variable was replaced by."""
 
     def key(self, node: Apply, inputs: Sequence[Variable]) -> Any:
         """What two nodes share if and only if they compute the same."""
@@ -74,20 +82,60 @@ class Interner:
         return node in self.fgraph.apply_nodes and self.key(node, node.inputs) == key
 
     def intern(self, variable: Variable, new: list[Apply]) -> Variable:
-        """The variable on nodes of the graph where they exist; `new` gets others."""
-        node = variable.owner
-        if variable in self.fgraph.clients:
-            return variable
-        if node is None:
-            return (
-                self.constant(variable) if isinstance(variable, Constant) else variable
-            )
-        inputs = [self.intern(given, new) for given in node.inputs]
+        """The variable on nodes of the graph where they exist; `new` gets others.
+
+        A node that was replaced already is what it was replaced by.
+        """
+        made: dict[Variable, Variable] = {}
+        for node in toposort([variable], blockers=self.fgraph.clients):
+            inputs = [self._placed(given, made) for given in node.inputs]
+            made.update(zip(node.outputs, self._node(node, inputs, new), strict=True))
+        return self._placed(variable, made)
+
+    def _placed(self, variable: Variable, made: dict[Variable, Variable]) -> Variable:
+        """What stands for a variable: a part of the graph, a leaf, a new result."""
+        if variable not in self.fgraph.clients and isinstance(variable, Constant):
+            return self.constant(variable)
+        return made.get(variable, variable)
+
+    def _node(
+        self, node: Apply, inputs: list[Variable], new: list[Apply]
+    ) -> list[Variable]:
+        """The outputs of a node of that meaning."""
         key = self.key(node, inputs)
         other = None if node.op.destroy_map else self.nodes.get(key)
-        if other is None or not self.is_live(other, key):
-            changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
-            other = node.clone_with(inputs) if changed else node
-            self.nodes[key] = other
-            new.append(other)
-        return other.outputs[variable.index or 0]
+        if other is not None and self.is_live(other, key):
+            return other.outputs
+        known = self._became(key)
+        if known is not None:
+            return known
+        changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
+        other = node.clone_with(inputs) if changed else node
+        self.nodes[key] = other
+        new.append(other)
+        return other.outputs
+
+    def replaced(self, node: Apply, results: Sequence[Variable]) -> None:
+        """Remember what is put in place of a node that is still there."""
+        for old, result in zip(node.outputs, results, strict=True):
+            self.moved[old] = result
+            self.moved.pop(result, None)
+
+    def means(self, node: Apply, results: Sequence[Variable]) -> None:
+        """Remember that every node which computes the same may be replaced so."""
+        if not node.op.destroy_map:
+            key = self.key(node, node.inputs)
+            self.became[key] = list(node.inputs), list(results)
+
+    def _became(self, key: Any) -> list[Variable] | None:
+        """The parts of the graph that such a node was replaced by; None if by none."""
+        if key not in self.became:
+            return None
+        found = []
+        for result in self.became[key][1]:
+            while result not in self.fgraph.clients and result in self.moved:
+                result = self.moved[result]
+            if result not in self.fgraph.clients:
+                return None
+            found.append(result)
+        return found
