@@ -30,15 +30,16 @@ from gpuarray.compiler.function.values import (
     starting_value,
 )
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.plan import IntValue, Plan
-from gpuarray.compiler.shared import Container, SharedVariable, has_dtype
+from gpuarray.compiler.shared import Container, SharedVariable
 from gpuarray.compiler.vm import Straight, Takes, contexts_of
 from gpuarray.context import Context
 from gpuarray.creation import asarray
-from gpuarray.errors import GpuArrayError
+from gpuarray.errors import BadType, BadValue, GpuArrayError
+from gpuarray.fitting import check_array, check_strict
 
 _SIGNATURE = signature(lambda *args, **named: None)
+_OF_COMPILER = {BadType: GraphTypeError, BadValue: GraphValueError}
 
 
 class Function(Straight):
@@ -274,45 +275,32 @@ class Function(Straight):
         if downcast is None:
             downcast = self._interface.allow_downcast
         try:
-            if given.strict and not has_dtype(value, host):
-                raise GraphTypeError(
-                    f"given a {type(value).__name__}, expected an array of "
-                    f"{host.dtype}: the input is strict"
-                )
+            if given.strict:
+                check_strict(value, host.numpy_dtype)
             return host.filter(value, downcast)
-        except CompilerError as error:
+        except (CompilerError, BadType) as error:
             raise self._input_error(index, error) from None
 
-    def _input_error(self, index: int, error: CompilerError) -> CompilerError:
+    def _input_error(self, index: int, error: Exception) -> Exception:
         """The error with the input that it is about, and the line that made that."""
         given = self._interface.inputs[index]
         message = f"{self.name}: input {index} ({given}): {error}"
-        return type(error)(made_at(message, given.variable.tag.trace))
+        kind = _OF_COMPILER.get(type(error), type(error))
+        return kind(made_at(message, given.variable.tag.trace))
 
     def _check_arrays(self, args: Sequence[Any]) -> None:
-        """Raise TypeError or ValueError for a device array that does not fit."""
-        for index, (given, arg) in enumerate(
-            zip(self._interface.inputs, args, strict=True)
-        ):
-            if isinstance(arg, Array):
-                try:
-                    self._check_array(given.variable.type, arg, index)
-                except CompilerError as error:
-                    raise self._input_error(index, error) from None
+        """Raise TypeError or ValueError for an array that does not fit its input."""
+        for index, arg in enumerate(args):
+            if isinstance(arg, Array | np.ndarray):
+                self._check_array(index, arg)
 
-    def _check_array(self, kind: ArrayType, array: Array, index: int) -> None:
+    def _check_array(self, index: int, array: Array | np.ndarray[Any, Any]) -> None:
+        kind = self._interface.inputs[index].variable.type
         place = self._context_of(index)
-        if array.context is not place:
-            raise GraphValueError(
-                f"the array lives on {array.context.name}, the function on "
-                f"{place.name}; move it with gpuarray.asarray(numpy.asarray(x), "
-                f"context={place.name!r})"
-            )
-        if array.dtype != kind.numpy_dtype or array.ndim != kind.ndim:
-            raise GraphTypeError(
-                f"given {array.dtype} of {array.ndim} axes, expected {kind}; convert "
-                f"it with .astype({kind.dtype!r}) or .reshape(...)"
-            )
+        try:
+            check_array(array, place, kind.numpy_dtype, kind.broadcastable, kind)
+        except GpuArrayError as error:
+            raise self._input_error(index, error) from None
 
     def _by_name(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments in order, defaults for those left out.

@@ -19,8 +19,10 @@ from gpuarray import saved
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.parts import is_called
 from gpuarray.compiler.shared import Container
 from gpuarray.compiler.vm import Executable, Native
@@ -108,19 +110,24 @@ def interface_of(function: Function) -> saved.Interface:
         value, container = plan.values[i], function._defaults[i]
         is_int = isinstance(value, p.IntValue)
         hidden = bool(given.implicit) and container is not None
+        kind = host_type(given.variable.type)
         if not hidden:
             inputs.append(
                 saved.Input(
                     name=given.called,
                     place=integers if is_int else arrays,
-                    dtype=None if is_int else plan.array(i).dtype,
-                    ndim=0 if is_int else plan.array(i).ndim,
+                    dtype=kind.dtype,
+                    ndim=kind.ndim,
                     optional=container is not None and not is_int,
                     value=int(container.host_value()) if is_int and container else None,
                     strict=given.strict,
                     downcast=given.allow_downcast
                     if given.allow_downcast is not None
                     else interface.allow_downcast,
+                    integer=is_int,
+                    broadcastable=kind.broadcastable,
+                    rounds=kind.dtype == config.floatX,
+                    kind=str(kind),
                 )
             )
         integers += is_int
@@ -208,11 +215,11 @@ def _described(
             each.optional,
         )
     hidden = {each.place for each in kept if not each.optional}
-    names = {e.place: e.name for e in interface.inputs if e.dtype is not None}
+    names = {e.place: e.name for e in interface.inputs if not e.integer}
     shown = iter(range(len(names)))
     n_arrays = len(_places(plan.plan))
     inputs = [None if i in hidden else names[next(shown)] for i in range(n_arrays)]
-    integers = [each.name for each in interface.inputs if each.dtype is None]
+    integers = [each.name for each in interface.inputs if each.integer]
     keys = interface.form if isinstance(interface.form, tuple) else ()
     outputs = [*keys, *[None] * (len(plan.plan.outputs) - len(keys))]
     spec = ffi.new("gpufunction_spec *")

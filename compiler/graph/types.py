@@ -13,7 +13,9 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.context import Context
-from gpuarray.dtypes import as_dtype, dtype_to_typecode, kind_of, result_type
+from gpuarray.dtypes import as_dtype, dtype_to_typecode, result_type
+from gpuarray.errors import BadType
+from gpuarray.fitting import check_shape, fitted
 
 if TYPE_CHECKING:
     from gpuarray.compiler.graph.core import Variable
@@ -166,18 +168,10 @@ class ArrayType(Type):
             object.__setattr__(self, "broadcastable", pattern)
 
     def _check_shape(self, given: Callable[[], str], shape: tuple[int, ...]) -> None:
-        if len(shape) != self.ndim:
-            raise GraphTypeError(
-                f"{given()} has {len(shape)} axes, expected {self.ndim}: {self}"
-            )
-        for axis, (length, flag) in enumerate(
-            zip(shape, self.broadcastable, strict=True)
-        ):
-            if flag and length != 1:
-                raise GraphTypeError(
-                    f"{given()} has length {length} on axis {axis}, expected 1: {self} "
-                    "broadcasts this axis"
-                )
+        try:
+            check_shape(given, shape, self.broadcastable, self)
+        except BadType as error:
+            raise GraphTypeError(str(error)) from None
 
 
 def _mind_float64(kind: ArrayType, reaction: str) -> None:
@@ -232,56 +226,18 @@ class TensorType(ArrayType):
                 f"expected a value for {self}, given the symbolic {value}; a value is "
                 "a number or an array"
             )
+        rounds = type(value) is float and self.dtype == config.floatX
         try:
-            array = np.asarray(value)
-        except ValueError as error:
-            raise GraphTypeError(
-                f"given a {type(value).__name__} that is no array ({error}), expected "
-                f"{self}"
-            ) from None
-        if kind_of(array.dtype) not in "biufc":
-            raise GraphTypeError(
-                f"given {type(value).__name__} of dtype {array.dtype}, expected {self}"
+            return fitted(
+                value,
+                self.numpy_dtype,
+                self.broadcastable,
+                self,
+                allow_downcast,
+                rounds,
             )
-        self._check_shape(
-            lambda: f"an array of {array.dtype}, shape {array.shape},", array.shape
-        )
-        wanted = self.numpy_dtype
-        if array.dtype == wanted:
-            return array if array.dtype.isnative else array.astype(wanted)
-        if allow_downcast or result_type(array.dtype, wanted) == wanted:
-            return converted(array, wanted)
-        return self._narrow(value, array, allow_downcast)
-
-    def _narrow(
-        self, value: Any, array: np.ndarray[Any, Any], allow_downcast: bool | None
-    ) -> np.ndarray[Any, Any]:
-        narrow = converted(array, self.numpy_dtype)
-        is_plain = not hasattr(value, "dtype")
-        to_float_x = type(value) is float and self.dtype == config.floatX
-        if is_plain and (
-            (to_float_x and allow_downcast is None) or np.array_equal(narrow, array)
-        ):
-            return narrow
-        call = "numpy.asarray(value, {})" if is_plain else ".astype({})"
-        raise GraphTypeError(
-            f"given {type(value).__name__} of dtype {array.dtype}, expected {self}: "
-            f"{array.dtype} does not fit {self.dtype}; convert it with "
-            f"{call.format(repr(self.dtype))}, or allow it with "
-            "allow_input_downcast=True (allow_downcast of shared and In)"
-        )
-
-
-def converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The array of another dtype, silently.
-
-    Of a complex number it is the real part, and bool is whether the number is not 0.
-    """
-    keeps_parts = kind_of(array.dtype) != "c" or kind_of(to) in "cb"
-    real = array if keeps_parts else array.real
-    with np.errstate(all="ignore"):
-        found: np.ndarray[Any, Any] = real.astype(to)
-    return found
+        except BadType as error:
+            raise GraphTypeError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from gpuarray.codegen import resolve
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.graph.types import TensorType, converted, dtype_name
+from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import shape_padleft
+from gpuarray.fitting import converted
 from gpuarray.scalars import SCALARS, Scalar
 
 Array = np.ndarray[Any, Any]

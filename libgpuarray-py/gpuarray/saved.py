@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.creation import asarray
 from gpuarray.errors import BadType, GpuArrayError, Unsupported
+from gpuarray.fitting import check_array, check_strict
+from gpuarray.fitting import fitted as fit
 
+INTEGER = "int64"
+"""The dtype of an integer of a call in C."""
 _SHOWN = 8
 """Inputs that a message lists."""
 
@@ -26,21 +31,37 @@ _SHOWN = 8
 class Input:
     """An input of a saved function: the ``place``-th array or integer of a call in C.
 
-    ``dtype`` is None for an integer. ``value`` is that of an integer that has one; an
-    array that is ``optional`` has one, too, which the function keeps.
+    ``value`` is that of an ``integer`` that has one; an array that is ``optional`` has
+    one, too, which the function keeps. ``kind`` is its type as messages call it.
+    ``strict``, ``downcast`` and whether a Python float ``rounds`` say which values it
+    takes, as `fitting` has it.
     """
 
     name: str | None
     place: int
-    dtype: str | None
+    dtype: str
     ndim: int = 0
     optional: bool = False
     value: int | None = None
     strict: bool = False
     downcast: bool | None = None
+    integer: bool = False
+    broadcastable: tuple[bool, ...] = ()
+    rounds: bool = False
+    kind: str = ""
+
+    @property
+    def pattern(self) -> tuple[bool, ...]:
+        """For each axis whether it is of length 1."""
+        return self.broadcastable or (False,) * self.ndim
+
+    @property
+    def described(self) -> str:
+        """Its type, in words if it has none."""
+        return self.kind or f"{self.dtype} of {self.ndim} axes"
 
     def __str__(self) -> str:
-        return self.name or ("an array" if self.dtype else "an integer")
+        return self.name or ("an integer" if self.integer else "an array")
 
 
 @dataclass(frozen=True)
@@ -68,11 +89,26 @@ def unpacked(note: bytes) -> tuple[Interface, bytes]:
     """What `packed` was given."""
     start = 8 + int.from_bytes(note[:8], "little")
     fields = json.loads(note[8:start])
-    fields["inputs"] = tuple(Input(**each) for each in fields["inputs"])
+    fields["inputs"] = tuple(map(_input, fields["inputs"]))
     fields["to_host"] = tuple(fields["to_host"])
     if isinstance(fields["form"], list):
         fields["form"] = tuple(fields["form"])
     return Interface(**fields), note[start:]
+
+
+def _input(fields: dict[str, Any]) -> Input:
+    """An input of a file; in older ones integers are those without a dtype."""
+    dtype = fields["dtype"]
+    if "integer" not in fields:
+        fields["integer"] = dtype is None
+        fields["dtype"] = dtype or INTEGER
+        fields["rounds"] = _is_float(fields["dtype"])
+    fields["broadcastable"] = tuple(fields.get("broadcastable", ()))
+    return Input(**fields)
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
 
 
 class Native:
@@ -149,28 +185,14 @@ class Native:
 
 
 def fitted(value: Any, kind: Input) -> np.ndarray[Any, Any]:
-    """A host value in the dtype of an input. Raises TypeError where digits are lost.
+    """A host value in the dtype of an input. Raises TypeError for one that is no such.
 
-    As where functions are compiled, numbers and lists narrow where nothing is lost.
+    It is what the function takes that was saved.
     """
-    array = np.asarray(value)
-    wanted = dtypes.as_dtype(kind.dtype)
-    if array.dtype == wanted:
-        return array
-    is_plain = not hasattr(value, "dtype") and not kind.strict
-    known = dtypes.kind_of(array.dtype) in "biufc"
-    if known and not kind.strict:
-        if kind.downcast or dtypes.result_type(array.dtype, wanted) == wanted:
-            return array.astype(wanted)
-        if is_plain:
-            narrow = array.astype(wanted)
-            is_float = type(value) is float and dtypes.kind_of(wanted) == "f"
-            if (is_float and kind.downcast is None) or np.array_equal(narrow, array):
-                return narrow
-    raise BadType(
-        f"input {kind}: given {array.dtype}, expected {wanted}: convert it with "
-        f"numpy.asarray(value, {wanted.name!r})"
-    )
+    dtype = dtypes.as_dtype(kind.dtype)
+    if kind.strict:
+        check_strict(value, dtype)
+    return fit(value, dtype, kind.pattern, kind.described, kind.downcast, kind.rounds)
 
 
 class LoadedFunction:
@@ -207,14 +229,19 @@ class LoadedFunction:
         """Run on ``args``; inputs that have names may be given by name."""
         arrays: list[Array | None] = [None] * len(self._native.inputs)
         integers = [0] * len(self._native.integers)
-        for each, value in self._by_name(args, named):
-            if each.dtype is None:
-                integers[each.place] = _integer(each, value)
-            else:
-                arrays[each.place] = self._array(each, value)
+        for index, value in self._by_name(args, named):
+            each = self.interface.inputs[index]
+            try:
+                if each.integer:
+                    integers[each.place] = int(fitted(on_host(value), each))
+                else:
+                    arrays[each.place] = self._array(each, value)
+            except GpuArrayError as error:
+                raise self._input_error(index, error) from None
         try:
             results = self._run(arrays, integers)
         except (GpuArrayError, ValueError, TypeError) as error:
+            self._check_arrays(arrays)  # says more where it can
             error.add_note(self._given(arrays))
             raise
         for i, is_read in enumerate(self.interface.to_host):
@@ -227,12 +254,29 @@ class LoadedFunction:
             return dict(zip(form, results, strict=True))
         return results
 
+    def _input_error(self, index: int, error: GpuArrayError) -> GpuArrayError:
+        """The error with the input that it is about."""
+        given = self.interface.inputs[index]
+        return type(error)(f"{self.name}: input {index} ({given}): {error}")
+
+    def _check_arrays(self, arrays: Sequence[Array | None]) -> None:
+        """Raise TypeError or ValueError for an array that does not fit its input."""
+        for index, each in enumerate(self.interface.inputs):
+            array = None if each.integer else arrays[each.place]
+            if array is None:
+                continue
+            dtype = dtypes.as_dtype(each.dtype)
+            try:
+                check_array(array, self.context, dtype, each.pattern, each.described)
+            except GpuArrayError as error:
+                raise self._input_error(index, error) from None
+
     def _given(self, arrays: Sequence[Array | None]) -> str:
         """The arrays of a call, for a message."""
         lines = [
             f"  input {each}: {array.dtype} of shape {array.shape}"
             for each in self.interface.inputs
-            if each.dtype is not None and (array := arrays[each.place]) is not None
+            if not each.integer and (array := arrays[each.place]) is not None
         ]
         more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
         return "\n".join([f"  in function {self.name}", *lines[:_SHOWN], *more])
@@ -248,8 +292,8 @@ class LoadedFunction:
 
     def _by_name(
         self, args: Sequence[Any], named: Mapping[str, Any]
-    ) -> list[tuple[Input, Any]]:
-        """The inputs that are given, with their values. Raises TypeError."""
+    ) -> list[tuple[int, Any]]:
+        """Which inputs are given, with their values. Raises TypeError."""
         inputs = self.interface.inputs
         places = {each.name: i for i, each in enumerate(inputs) if each.name}
         found: dict[int, Any] = dict(enumerate(args))
@@ -269,19 +313,14 @@ class LoadedFunction:
             )
         for i, each in enumerate(inputs):
             if each.value is not None:
-                found.setdefault(i, each.value)
-        return [(inputs[i], value) for i, value in sorted(found.items())]
+                found.setdefault(i, np.array(each.value, each.dtype))
+        return sorted(found.items(), key=itemgetter(0))
 
     def _array(self, kind: Input, value: Any) -> Array:
-        """An input on the context; the library looks at its rank and axes."""
+        """An input on the context; the library looks at arrays that are on one."""
         if isinstance(value, Array):
             return value
-        array = fitted(value, kind)
-        if array.ndim != kind.ndim:
-            raise BadType(
-                f"{self.name}: input {kind} has {array.ndim} axes, expected {kind.ndim}"
-            )
-        return asarray(array, context=self.context)
+        return asarray(fitted(value, kind), context=self.context)
 
     def get_value(self, name: str) -> np.ndarray[Any, Any]:
         """The value that is kept under a name, as a NumPy array; KeyError for none.
@@ -307,8 +346,13 @@ class LoadedFunction:
         7.0
         """
         _, code, ndim, _ = self._native.values[self._known(name)]
-        kind = Input(name, 0, dtypes.OF_TYPECODE[code].name, ndim)
-        self._native.set(name, self._array(kind, value))
+        dtype = dtypes.OF_TYPECODE[code].name
+        kind = Input(name, 0, dtype, ndim, rounds=_is_float(dtype))
+        try:
+            array = self._array(kind, value)
+        except BadType as error:
+            raise BadType(f"{self.name}: the value of {name}: {error}") from None
+        self._native.set(name, array)
 
     def _known(self, name: str) -> str:
         if name in self._native.values:
@@ -358,19 +402,20 @@ class LoadedFunction:
 
 def _plain(native: Native) -> Interface:
     """The interface of a function that a program in another language saved."""
-    inputs = [
-        Input(name, i, dtypes.OF_TYPECODE[code].name, ndim, optional)
-        for i, (name, code, ndim, optional) in enumerate(native.inputs)
+    inputs = []
+    for i, (name, code, ndim, optional) in enumerate(native.inputs):
+        dtype = dtypes.OF_TYPECODE[code].name
+        inputs.append(Input(name, i, dtype, ndim, optional, rounds=_is_float(dtype)))
+    inputs += [
+        Input(item[0], i, INTEGER, integer=True)
+        for i, item in enumerate(native.integers)
     ]
-    inputs += [Input(item[0], i, None) for i, item in enumerate(native.integers)]
     return Interface("function", tuple(inputs), (True,) * len(native.outputs), "list")
 
 
-def _integer(kind: Input, value: Any) -> int:
-    array = np.asarray(value)
-    if array.ndim == 0 and (array.dtype.kind in "iub" or float(array).is_integer()):
-        return int(array)
-    raise BadType(f"input {kind}: given {value!r}, expected an integer")
+def on_host(value: Any) -> Any:
+    """An array of a device as NumPy's; another value as it is."""
+    return np.asarray(value) if isinstance(value, Array) else value
 
 
 def read_function(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import Out, function, shared
 from gpuarray.compiler.debug import stepwise
-from gpuarray.errors import OutOfMemory
+from gpuarray.errors import ContextClosed, OutOfMemory
 from gpuarray.profiling import profile
 
 X = np.arange(6.0).reshape(2, 3)
@@ -150,6 +150,39 @@ def test_an_array_of_another_context_is_refused(null):
     with pytest.raises(ValueError, match="lives on null"):
         f(other)
     assert np.all(w.get_value() == 0)
+
+
+@pytest.mark.parametrize("name", [None, "f"])
+def test_an_axis_that_broadcasts_is_told_with_the_input(first_context, name):
+    r = T.drow("r")  # the input
+    f = function([r], r * 2, name=name)
+    wrong = X, X.tolist(), gpuarray.asarray(X, context=first_context)
+    texts = set()
+    for each in wrong:
+        with pytest.raises(TypeError) as caught:
+            f(each)
+        texts.add(str(caught.value))
+    (text,) = texts
+    assert f"{f.name}: input 0 (r): an array of float64, shape (2, 3), has" in text
+    assert "length 2 on axis 0, expected 1" in text and "# the input" in text
+
+
+@pytest.mark.parametrize("of_a_function", [False, True])
+def test_an_array_of_a_closed_context_is_told_so(null, of_a_function):
+    v = T.dvector("v")  # the input
+    a = gpuarray.zeros(3, "float64", context=null)
+    with theano.config.use(device="null"):
+        if of_a_function:
+            null.runs_dry = True
+            a = function([v], Out(v + 1, on_device=True))(a)
+        null.close()
+        f = function([v], v * 2, name="f")  # on the context that is open now
+    for place in (f, function([v], v * 2, name="f")):
+        with pytest.raises(ContextClosed) as caught:
+            place(a)
+        text = str(caught.value)
+        assert "f: input 0 (v): the array's context 'null' is closed; move" in text
+        assert f"context={place.context.name!r})" in text and "# the input" in text
 
 
 def test_a_read_only_value_is_not_written():
