@@ -27,7 +27,7 @@ from gpuarray.compiler.parts import (
 from gpuarray.compiler.shared import Container
 from gpuarray.context import Context
 from gpuarray.creation import asarray
-from gpuarray.errors import GpuArrayError, KernelError, OutOfMemory
+from gpuarray.errors import BadValue, GpuArrayError, KernelError, OutOfMemory
 from gpuarray.scalars import SCALARS
 
 RUNNER = runner_class(Array, Container)
@@ -406,9 +406,15 @@ class Absent:
         return self._made[number]
 
 
+_GREATEST = 2**63 - 1
+
+
 def read(step: p.Read, array: Array) -> list[int]:
-    """The elements of an array of integers. Raises ValueError for another number."""
-    found = [int(each) for each in np.asarray(array).ravel()]
+    """The elements of an array of integers. Raises ValueError for another number.
+
+    What no int64 holds is the greatest of it.
+    """
+    found = [min(int(each), _GREATEST) for each in np.asarray(array).ravel()]
     if len(found) != len(step.outs):
         raise ValueError(
             f"{step.label}: the shape holds {len(found)} lengths, expected "
@@ -429,6 +435,9 @@ _OF_PYTHON: dict[str, Callable[[int, int], int]] = {
 }
 
 
+_DIVISIONS = {"floor_divide": "//", "mod": "%"}
+
+
 def integer(step: p.Step, values: Sequence[Any]) -> int:
     """What a step on host integers gives, as the executor computes it."""
     if isinstance(step, p.HostInt):
@@ -441,4 +450,6 @@ def integer(step: p.Step, values: Sequence[Any]) -> int:
     if step.label == "cast":
         dtype = dtypes.OF_TYPECODE[b]
         return int(np.array(a, dtype="int64").astype(dtype))
+    if b == 0 and step.label in _DIVISIONS:
+        raise BadValue(f"integer: {a} {_DIVISIONS[step.label]} 0 in a shape")
     return int(SCALARS[step.label].reference(a, b))

@@ -59,7 +59,7 @@ def integer_row(name: str, operands: Sequence[int], dtype: str, k: Lowerer) -> i
 def integer_step(k: Lowerer, name: str, a: int, b: int) -> int:
     """A step of the executor on two host integers."""
     number = k.new_value(plan.IntValue())
-    k.add(plan.IntOp(name, "", (number,), (a, b)))
+    k.add(plan.IntOp(name, k.line, (number,), (a, b)))
     return number
 
 

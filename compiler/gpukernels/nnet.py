@@ -88,7 +88,7 @@ def lower_within(op: Within, node: Apply, k: Lowerer) -> None:
 
     Places that are not in the row are reported by the next wait for the context.
     """
-    k.call(node, "within", node.inputs)
+    k.call(node, "within", node.inputs, label=op.called)
 
 
 @step_function("first_rows")

@@ -61,7 +61,7 @@ class Lowerer:
     It has state because lowering walks the graph once, in order, and each node adds to
     what the earlier ones made. ``results`` are the graph's outputs, ``guards`` the
     conditions that nodes are needed under. ``home`` names the plan's own context where
-    there are others.
+    there are others, and ``line`` is the user's that made the node at hand.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Lowerer:
         home: str | None = None,
     ) -> None:
         self.home = home
+        self.line = ""
         self._place: str | None = None
         self.results = frozenset(results)
         self.guards = guards or {}
@@ -321,5 +322,6 @@ def lower_node(node: Apply, k: Lowerer) -> None:
     lowering = lowering_of(node.op)
     if lowering is None:
         raise AssertionError(f"{node.op} was placed without a lowering")
+    k.line = k.origin(node)
     with k.at(*node.outputs, *node.inputs), k.under(k.guard(node)):
         lowering(node.op, node, k)

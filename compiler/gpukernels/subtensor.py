@@ -78,7 +78,14 @@ def inc_subtensor(
 @lowers(IncSubtensor)
 def lower_inc_subtensor(op: IncSubtensor, node: Apply, k: Lowerer) -> None:
     """A copy, unless in place, and one launch."""
-    k.call(node, "inc_subtensor", node.inputs, options_of(op, node), inplace=over(op))
+    k.call(
+        node,
+        "inc_subtensor",
+        node.inputs,
+        options_of(op, node),
+        inplace=over(op),
+        label=op.operation,
+    )
 
 
 def options_of(op: Change, node: Apply) -> dict[str, Any]:
@@ -162,6 +169,7 @@ def lower_advanced_change(op: AdvancedChange, node: Apply, k: Lowerer) -> None:
         options,
         recorded=MASK not in op.idx_list,
         inplace=over(op),
+        label=op.operation,
     )
 
 

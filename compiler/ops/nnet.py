@@ -222,12 +222,15 @@ class Within(Op):
     """Places in rows of ``n`` elements, counted from the left: those in ``y``, int64.
 
     ``y`` holds integers, negative ones counted from the end. What is in no row is told
-    as an index out of bounds.
+    as an index out of bounds, of the operation ``called`` so.
     """
 
     reports = True
 
-    __props__ = ()
+    __props__ = ("called",)
+
+    def __init__(self, called: str = "within") -> None:
+        self.called = called
 
     def make_node(self, y: Any, n: Any) -> Apply:
         """A node over places and the length."""

@@ -237,7 +237,8 @@ class Keeper:
             elif entry == ARRAY and not is_known:
                 part = next(rest)
                 is_constant = isinstance(part, Constant)
-                yield part if is_constant else Within()(part, shape_i(old, axis))
+                places = Within(op.operation)
+                yield part if is_constant else places(part, shape_i(old, axis))
             else:
                 yield next(rest)
 

@@ -88,6 +88,23 @@ def test_an_index_that_only_the_change_has(context, set_or_inc):
         assert not f.plan.confirms
 
 
+@pytest.mark.parametrize("name", ["set_subtensor", "inc_subtensor"])
+def test_a_wrong_index_is_told_by_the_name_of_the_change(context, name):
+    with gpuarray.context(context):
+        i, a = T.lvector("i"), shared(f64(5, 3), name="a")
+        change = getattr(T, name)
+        calls = [
+            function([i], [], updates={a: change(a[i], 1.0)}),  # the line
+            function([i], change(a[i], 1.0)),  # the line
+        ]
+        for f in calls:
+            with pytest.raises(IndexError) as caught:
+                f([7])
+                f.sync()
+            assert str(caught.value).endswith(f"({name})")
+            assert "# the line" in caught.value.__notes__[0]
+
+
 def test_a_product_added_to_a_matrix(context):
     with gpuarray.context(context):
         i, x = T.lvector("i"), T.fmatrix("x")

@@ -105,6 +105,20 @@ def test_integers_are_told_as_they_are():
     assert "index 7 is out of bounds" in text and "input 1, i: 7" in text
 
 
+@pytest.mark.parametrize("mode", [None, "FAST_COMPILE"])
+@pytest.mark.parametrize("pauses", [False, True])
+def test_a_length_that_is_divided_by_zero_is_told_with_its_line(pauses, mode, recwarn):
+    i = T.lscalar("i")
+    for length, text in (10 % i, "10 % 0"), (10 // i, "10 // 0"):  # the line
+        given = T.unique(x) if pauses else x
+        f = theano.function([x, i], given[:length], mode=mode)
+        assert np.array_equal(f([1, 2, 3], 4), [1, 2])
+        said = told(f, [1, 2, 3], 0)
+        assert f"{text} in a shape" in said and "input 1, i: 0" in said
+        assert "# the line" in said
+    assert not [each for each in recwarn if each.category is RuntimeWarning]
+
+
 def test_long_errors_show_stack_graph_values_and_memory():
     def layer(x, y):
         return T.exp(x) + y
