@@ -2,6 +2,7 @@
  * between. */
 #include "c/plan_stages.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "c/array.h"
@@ -87,7 +88,7 @@ static int compute_integers(const GpuPlan *p, const ga_stage *stage, int *failed
 
 /* ---- reads ---- */
 
-/* Element `i` of an array that was read. */
+/* Element `i` of an array that was read; the greatest integer in place of one above. */
 static long long element(const void *bytes, unsigned int i, int typecode) {
   switch (typecode) {
   case GA_BOOL:
@@ -104,6 +105,10 @@ static long long element(const void *bytes, unsigned int i, int typecode) {
     return ((const int32_t *)bytes)[i];
   case GA_UINT:
     return ((const uint32_t *)bytes)[i];
+  case GA_ULONG: {
+    const uint64_t value = ((const uint64_t *)bytes)[i];
+    return value > LLONG_MAX ? LLONG_MAX : (long long)value;
+  }
   default:
     return ((const long long *)bytes)[i];
   }

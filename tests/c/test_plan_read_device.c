@@ -129,6 +129,32 @@ static void test_lengths_of_any_layout(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* x[:end] where no signed integer holds the end. */
+static void test_a_bound_over_all_integers(gpucontext *ctx) {
+  unsigned int x, v, end, part;
+  const int form = GP_INDEX_SLICE + GP_INDEX_STOP;
+  const uint64_t ends[3] = {2, (uint64_t)INT64_MAX + 5, UINT64_MAX};
+  const size_t six = 6, lengths[3] = {2, 6, 6};
+  GpuPlan *p = NULL;
+  GpuArray a = {0}, b = {0}, out = {0};
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &v, GA_ULONG, 0, 0));
+  CHECK_OK(GpuPlan_read(p, &end, "read", v, 1));
+  CHECK_OK(GpuPlan_index(p, &part, "part", x, 1, &form, &end));
+  CHECK_OK(GpuPlan_output(p, part));
+  CHECK_OK(GpuArray_zeros(&a, ctx, GA_FLOAT, 1, &six, GA_C_ORDER));
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(GpuArray_copy_from_host(&b, ctx, &ends[i], GA_ULONG, 0, NULL, NULL));
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&out}, (const GpuArray *[]){&a, &b}, NULL));
+    CHECK(out.dimensions[0] == lengths[i]);
+    GpuArray_clear(&out);
+    GpuArray_clear(&b);
+  }
+  GpuArray_clear(&a);
+  GpuPlan_free(p);
+}
+
 static int taken(void *data, GpuArray *const *outs, const GpuArray *const *ins,
                  const long long *ints) {
   (void)data, (void)ints;
@@ -181,6 +207,7 @@ int main(int argc, char **argv) {
     test_a_file_has_what_is_bound(ctx);
   }
   test_lengths_of_any_layout(ctx);
+  test_a_bound_over_all_integers(ctx);
   test_the_wait_tells_of_wrong_indices(ctx);
   gpucontext_deref(ctx);
   return check_result(argv[0]);

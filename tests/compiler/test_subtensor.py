@@ -303,6 +303,21 @@ def test_an_index_that_the_device_computes(context):
         np.testing.assert_array_equal(part, f64(4, 5)[:3, 1:])
 
 
+@pytest.mark.parametrize("pauses", [False, True])
+def test_a_bound_that_no_signed_integer_holds_is_clipped(context, pauses):
+    x, u = T.dvector("x"), T.tensor("uint64", (), "u")
+    with gpuarray.context(context):
+        y = T.unique(x) if pauses else x
+        f = function([x, u], [y[:u], y[u:], y[::u], y[u::-1], y[1:u]])
+        a = np.arange(4.0)
+        for n in (np.uint64(n) for n in (1, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1)):
+            wanted = [a[:n], a[n:], a[::n], a[n::-1], a[1:n]]
+            for value, right in zip(f(a, n), wanted, strict=True):
+                np.testing.assert_array_equal(value, right)
+        with pytest.raises(IndexError, match="is out of bounds"):
+            function([x, u], y[u])(a, 2**64 - 1)
+
+
 # ---- random indices ----
 
 

@@ -172,7 +172,8 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
  * conditions may depend on that the device computes. The only step at which a run
  * waits; such steps one after another share a wait. The steps between two waits are
  * bound and replayed by themselves. A run fails with GA_VALUE_ERROR where the array has
- * another number of elements. Where the step's conditions do not hold nothing is read,
+ * another number of elements. Of uint64 what is over INT64_MAX is read as that, as an
+ * end of a slice is clipped. Where the step's conditions do not hold nothing is read,
  * and the integers are 0. Integers that are conditions only are not waited for where
  * the device's graphs choose (CUDA from 12.8 on), once a graph is made. An input that
  * is overwritten before the last such step is copied first, so that a run which fails
@@ -244,15 +245,17 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 
 /* Writes the plan to a file that GpuPlan_load reads on any machine and any device:
  * values, steps, the texts of kernels and the constants' elements; and for the device
- * it is on, the kernels that were compiled and what is bound. Of a step of
- * GpuPlan_function a file has what was recorded for the signatures bound. Waits for the
+ * it is on, the kernels that were compiled and what is bound. It runs wherever it is
+ * read, but for steps of GpuPlan_function: of these a file has what was recorded for
+ * the signatures bound, which is of use on this device and driver only. Waits for the
  * constants. The file appears whole or not at all. GA_SYS_ERROR if it cannot be
  * written, GA_UNSUPPORTED_ERROR for a step of more than 256 inputs or results. */
 int GpuPlan_save(GpuPlan *p, const char *path);
 /* A plan from a file, on `ctx`; the caller owns *res. On the device and driver that the
  * file is from the context gets its compiled kernels, and the plan its bindings: these
  * run without compiling, though not before GpuPlan_prepare for other signatures. A step
- * that was a function fails with GA_UNSUPPORTED_ERROR when another signature is bound.
+ * that was a function fails with GA_UNSUPPORTED_ERROR when another signature is bound,
+ * which on another device or driver every one is.
  * Compiled kernels are code: load files that you trust. GA_SYS_ERROR if the file cannot
  * be read, GA_VALUE_ERROR if it is no plan, is damaged or was written by a newer
  * library. */
