@@ -22,7 +22,12 @@ static ga_bound **bucket_of(const GpuPlan *p, uint64_t hash) {
 
 /* ---- the order of use ---- */
 
+/* Memory that a plan holds is that of one binding, the last used. */
 static void put_first(GpuPlan *p, ga_bound *bound) {
+  if (p->holds && p->bound != NULL)
+    ga__tape_hold(p->bound->tape, false);
+  if (p->holds)
+    ga__tape_hold(bound->tape, true);
   bound->previous = NULL;
   bound->next = p->bound;
   if (p->bound != NULL)
@@ -91,8 +96,6 @@ int ga__bound_add(GpuPlan *p, ga_bound *bound) {
   }
   bound->hash = hash_of(bound->signature, p->signature_length);
   ga__bound_note_fixed(p, bound);
-  if (p->holds)
-    ga__tape_hold(bound->tape, true);
   chain(p, bound);
   put_first(p, bound);
   p->info.n_bindings++;

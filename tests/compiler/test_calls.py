@@ -185,6 +185,19 @@ def test_what_allow_gc_keeps(context):
     assert context.memory_info().live <= before
 
 
+def test_what_is_kept_is_of_the_last_signature(context):
+    x = T.fmatrix("x")
+    with theano.config.use(allow_gc=False):
+        f = theano.function([x], T.dot(T.dot(x, x.T) + 1, x).sum(), on_device=True)
+    given = {n: gpuarray.ones((n, n), "float32", context=context) for n in (300, 200)}
+    gc.collect()
+    before = context.memory_info().live
+    for n in (300, 200, 300, 200):
+        np.testing.assert_allclose(float(f(given[n])), n**4 + n**3, rtol=1e-5)
+        held = context.memory_info().live - before
+        assert n * n * 4 <= held < 1.6 * n * n * 4
+
+
 def regression():
     x, y = T.fmatrix("x"), T.fvector("y")
     w, b = theano.shared(np.zeros(12, "f4")), theano.shared(np.float32(0))

@@ -221,9 +221,10 @@ int GpuPlan_prepare_ahead(GpuPlan *p);
 /* How many signatures the plan keeps bound, those last used; 64 at first.
  * GA_VALUE_ERROR for 0. */
 int GpuPlan_keep(GpuPlan *p, unsigned int n);
-/* Whether the memory of intermediate results stays with the plan between runs, so that
- * no run asks the pool for it; memory of results too that the caller has given up. At
- * first this is so where both need at most 64 KiB. It holds for what is bound later. */
+/* Whether the memory of intermediate results stays with the plan between runs of one
+ * signature, so that none asks the pool for it; memory of results too that the caller
+ * has given up. That of the signature that ran last is kept. Without this it is so
+ * where both need at most 64 KiB. It holds for what is bound later. */
 int GpuPlan_hold(GpuPlan *p, int on);
 
 /* Runs the plan. ins[i] are arrays on the plan's context; outs[i] are overwritten with
