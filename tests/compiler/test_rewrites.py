@@ -401,6 +401,25 @@ def test_a_result_of_another_type_is_an_error():
 def test_rules_that_do_not_come_to_rest_are_named():
     @engine.rewrite(phase="simplify", ops=["exp"])
     def turn_to_sine(node):
+        """exp(x) -> sin(-x)"""
+        return T.sin(-node.inputs[0])
+
+    @engine.rewrite(phase="simplify", ops=["sin"])
+    def turn_to_exponential(node):
+        """sin(x) -> exp(-x)"""
+        return T.exp(-node.inputs[0])
+
+    x = T.dvector("x")
+    with pytest.raises(RewriteError, match=r"turn_to_\w+ \d+x, turn_to_\w+ \d+x"):
+        Fixpoint(
+            FunctionGraph([x], [T.exp(x)]), [turn_to_sine, turn_to_exponential], Log()
+        ).run()
+
+
+@pytest.mark.usefixtures("no_new_rules")
+def test_rules_that_undo_each_other_come_to_rest():
+    @engine.rewrite(phase="simplify", ops=["exp"])
+    def turn_to_sine(node):
         """exp(x) -> sin(x)"""
         return T.sin(*node.inputs)
 
@@ -409,11 +428,11 @@ def test_rules_that_do_not_come_to_rest_are_named():
         """sin(x) -> exp(x)"""
         return T.exp(*node.inputs)
 
-    x = T.dvector("x")
-    with pytest.raises(RewriteError, match=r"turn_to_\w+ \d+x, turn_to_\w+ \d+x"):
-        Fixpoint(
-            FunctionGraph([x], [T.exp(x)]), [turn_to_sine, turn_to_exponential], Log()
-        ).run()
+    x, log = T.dvector("x"), Log()
+    fgraph = FunctionGraph([x], [T.exp(x)])
+    Fixpoint(fgraph, [turn_to_sine, turn_to_exponential], log).run()
+    fgraph.check()
+    assert sum(log.fired.values()) < 4
 
 
 @pytest.mark.usefixtures("no_new_rules")
@@ -472,6 +491,28 @@ def test_work_grows_with_the_graph_not_with_its_square():
 
     work(2)
     assert work(32) < 5 * work(8)
+
+
+CHAINS = {
+    "lengths of inputs": lambda z, k: T.tanh(z) if k % 2 else T.sort(z, axis=0),
+    "lengths of parts": lambda z, k: T.concatenate([z[1:], z[:1]], axis=0),
+    "lengths of branches": lambda z, k: ifelse(T.gt(z.sum(), k), T.tanh(z), z * 2),
+    "rows of one array": lambda z, k: z - z.sum(axis=1, keepdims=True),
+    "a quotient": lambda z, k: z / (z + k),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_work_grows_with_the_length_of_a_chain(name):
+    def work(length):
+        z = x = T.dmatrix("x")
+        for k in range(length):
+            z = CHAINS[name](z, k)
+        fgraph = FunctionGraph([x], [T.grad(z.sum(), x)])
+        return calls_of(lambda: rewrites.optimize(fgraph))
+
+    work(2)
+    assert work(80) < 8 * work(20)
 
 
 @pytest.mark.parametrize("seed", range(30))
