@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import linecache
 import sys
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -223,7 +224,7 @@ class Apply:
     ``depth`` is the number of nodes on the longest way from a leaf, when it was made.
     """
 
-    __slots__ = ("__weakref__", "depth", "inputs", "op", "outputs")
+    __slots__ = ("__weakref__", "_written", "depth", "inputs", "op", "outputs")
 
     def __init__(
         self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]
@@ -243,6 +244,7 @@ class Apply:
             if owner is not None and owner.depth > depth:
                 depth = owner.depth
         self.depth: int = depth + 1
+        self._written: weakref.ref[Order] | None = None
         for index, output in enumerate(self.outputs):
             if output.owner is not None:
                 raise GraphTypeError(
@@ -265,11 +267,25 @@ class Apply:
         return trace
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """What a pickle holds: first nodes deep below, so that it need not recurse."""
-        return _steps_below(self), self.depth, self.op, self.inputs, self.outputs
+        """What a pickle holds: first the nodes below, so that it need not recurse.
+
+        But not if it is this node's turn in such an order: then they are written.
+        """
+        order = self._living_order()
+        if order is not None and order.turn is self:
+            order.turn = below = None
+        else:
+            below = Order(nodes_below(self, all_of_them=order is not None))
+            self._written = weakref.ref(below)
+        return below, self.depth, self.op, self.inputs, self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, self.depth, self.op, self.inputs, self.outputs = state
+        self._written = None
+
+    def _living_order(self) -> Order | None:
+        """The order in which a pickle has the node, while there is that pickle."""
+        return None if self._written is None else self._written()
 
     def clone_with(self, inputs: Sequence[Variable]) -> Apply:
         """The same operation on other inputs, with the tags and names of this node.
@@ -292,43 +308,68 @@ class Apply:
     __repr__ = __str__
 
 
-PICKLE_STEP = 32
+class Order:
+    """The nodes below one, in the order in which a pickle writes them.
 
-
-def _level(node: Apply) -> int:
-    """How wide a band of depths ends between the node and an input: 0 is none."""
-    owners = [each.owner for each in node.inputs if each.owner is not None]
-    low = min((owner.depth for owner in owners), default=0)
-    level, width = 0, PICKLE_STEP
-    while node.depth // width > low // width:
-        level, width = level + 1, width * PICKLE_STEP
-    return level
-
-
-def _steps_below(node: Apply) -> Sequence[Apply]:
-    """Nodes to be pickled before a node at the end of a band, in order.
-
-    They end bands as wide within the next wider one; so each step down is short, and
-    all steps together visit a node a few times only.
+    A pickler keeps all that it has seen, and so does `copy.deepcopy`. So an order lives
+    as long as one knows the nodes that refer to it, which they do weakly.
     """
-    level = _level(node)
-    if level == 0:
-        return ()
+
+    __slots__ = ("__weakref__", "nodes", "turn")
+
+    def __init__(self, nodes: Sequence[Apply]) -> None:
+        self.nodes = nodes
+        self.turn: Apply | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A list of the nodes, each of which learns when its turn comes."""
+        return list, ([Step(self, node) for node in self.nodes],)
+
+
+class Step:
+    """A node in an order. A pickle reduces it right before it writes the node."""
+
+    __slots__ = ("node", "order")
+
+    def __init__(self, order: Order, node: Apply) -> None:
+        self.order = order
+        self.node = node
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The node, whose turn it is."""
+        self.order.turn = self.node
+        self.node._written = weakref.ref(self.order)
+        return _itself, (self.node,)
+
+
+def _itself(node: Apply) -> Apply:
+    return node
+
+
+def nodes_below(node: Apply, all_of_them: bool = False) -> list[Apply]:
+    """The nodes that a node needs, each after those that it needs itself.
+
+    Without those that a living pickle has, and what is below them: it is taken for the
+    one that asks. That was wrong if it has the node, too, for a pickle asks once; then
+    give ``all_of_them``.
+    """
     found: list[Apply] = []
-    seen = {node}
-    stack = [node]
+    met = {node}
+    stack = [(node, iter(node.inputs))]
     while stack:
-        for variable in stack.pop().inputs:
+        current, rest = stack[-1]
+        for variable in rest:
             owner = variable.owner
-            if owner is None or owner in seen:
+            if owner is None or owner in met:
                 continue
-            seen.add(owner)
-            its = _level(owner)
-            if its >= level:
-                found.append(owner)
-            if its <= level:
-                stack.append(owner)
-    return sorted(found, key=lambda each: each.depth)
+            met.add(owner)
+            if all_of_them or owner._living_order() is None:
+                stack.append((owner, iter(owner.inputs)))
+                break
+        else:
+            found.append(current)
+            stack.pop()
+    return found[:-1]
 
 
 class Op:
