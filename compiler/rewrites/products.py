@@ -20,9 +20,11 @@ from gpuarray.compiler.rewrites.patterns import (
     same,
     with_constant,
 )
+from gpuarray.compiler.rewrites.rows import row_of_op
 
 _POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 _LONGEST = 24
+_MOST_TERMS = 256
 
 
 class Product(NamedTuple):
@@ -37,51 +39,78 @@ def product_of(variable: Variable) -> Product | None:
     """The factors of a float through products, signs and quotients, if not too many."""
     if not is_float(variable):
         return None
-    found = _factors(variable, variable.type.dtype)
-    short = len(found.above) + len(found.below) <= _LONGEST
-    return found if short and isfinite(found.number) and found.number != 0 else None
+    found = _factors(variable)
+    is_usual = found is not None and isfinite(found.number) and found.number != 0
+    return found if is_usual else None
 
 
-def _factors(variable: Variable, dtype: str) -> Product:
-    if variable.type.dtype == dtype:
-        value = constant_of(variable)
-        if value is not None and isfinite(value) and value != 0:
-            return Product(float(value), (), ())
-        args = match(variable, "mul")
-        if args is not None:
-            return _times(_factors(args[0], dtype), _factors(args[1], dtype))
-        args = match(variable, "true_div")
-        if args is not None:
-            return _times(_factors(args[0], dtype), _inverse(_factors(args[1], dtype)))
-        inner = argument(variable, "neg")
-        if inner is not None:
-            return _times(Product(-1.0, (), ()), _factors(inner, dtype))
-        inner = argument(variable, "reciprocal")
-        if inner is not None:
-            return _inverse(_factors(inner, dtype))
-    return Product(1.0, (variable,), ())
+def _factors(variable: Variable) -> Product | None:
+    """The factors from left to right; None as soon as there are too many of them."""
+    dtype, scale = variable.type.dtype, 1.0
+    above: list[Variable] = []
+    below: list[Variable] = []
+    waiting = [(_opened(variable, dtype), False)]
+    n_factors = 1  # at least, also of what waits: all but numbers have some
+    while waiting and n_factors <= _LONGEST:
+        current, is_below = waiting.pop()
+        if isinstance(current, float):
+            scale *= 1.0 / current if is_below else current
+        elif isinstance(current, Variable):
+            (below if is_below else above).append(current)
+        else:
+            parts = [(_opened(each, dtype), turn != is_below) for each, turn in current]
+            n_factors += sum(not isinstance(each, float) for each, _ in parts) - 1
+            waiting += reversed(parts)
+    return None if waiting else Product(scale, tuple(above), tuple(below))
+
+
+def _opened(
+    part: Variable | float, dtype: str
+) -> Variable | float | Sequence[tuple[Variable | float, bool]]:
+    """A number, or a product's inputs and whether each divides, or a factor itself."""
+    if isinstance(part, float) or part.type.dtype != dtype:
+        return part
+    value = constant_of(part)
+    if value is not None and isfinite(value) and value != 0:
+        return float(value)
+    args = match(part, "mul")
+    if args is not None:
+        return [(args[0], False), (args[1], False)]
+    args = match(part, "true_div")
+    if args is not None:
+        return [(args[0], False), (args[1], True)]
+    inner = argument(part, "neg")
+    if inner is not None:
+        return [(-1.0, False), (inner, False)]
+    inner = argument(part, "reciprocal")
+    return part if inner is None else [(inner, True)]
 
 
 def _times(a: Product, b: Product) -> Product:
     return Product(a.number * b.number, a.above + b.above, a.below + b.below)
 
 
-def _inverse(a: Product) -> Product:
-    return Product(1.0 / a.number, a.below, a.above)
-
-
 def is_positive(variable: Variable) -> bool:
     """Whether the variable is above zero by construction (it may underflow to it)."""
+    met = {variable}
+    waiting = [variable]
+    while waiting:
+        current = waiting.pop()
+        terms = match(current, "add")
+        if terms is None and not _is_positive_itself(current):
+            return False
+        new = [each for each in terms or () if each not in met]
+        met.update(new)
+        waiting += reversed(new)
+    return True
+
+
+def _is_positive_itself(variable: Variable) -> bool:
     owner = variable.owner
     if owner is None:
         value = constant_of(variable)
         return value is not None and bool(value > 0)
-    if isinstance(owner.op, Softmax):
-        return True
-    if any(match(variable, row) is not None for row in _POSITIVE):
-        return True
-    args = match(variable, "add")
-    return args is not None and all(is_positive(arg) for arg in args)
+    return isinstance(owner.op, Softmax) or row_of_op(owner.op) in _POSITIVE
 
 
 def pair_exponentials(product: Product) -> Product:
@@ -126,9 +155,8 @@ def cancel_factors(product: Product) -> Product:
     """
     above, below = list(product.above), []
     for factor in product.below:
-        can_go = factor.owner is not None and is_positive(factor)
-        found = _find(factor, above) if can_go else None
-        if found is None:
+        found = _find(factor, above) if factor.owner is not None else None
+        if found is None or not is_positive(factor):
             below.append(factor)
         else:
             del above[found]
@@ -145,7 +173,7 @@ def distribute(product: Product, like: Variable) -> Variable | None:
     """The product with its factors put into a sum whose denominators they cancel."""
     for i, factor in enumerate(product.above):
         others = product.above[:i] + product.above[i + 1 :]
-        terms = _terms(factor, 1.0) if others else []
+        terms = _terms(factor) if others else []
         if len(terms) < 2:
             continue
         products = [_times(term, Product(1.0, others, ())) for term in terms]
@@ -160,17 +188,28 @@ def _scaled(term: Product, outer: Product) -> Product:
     return Product(term.number * outer.number, term.above, outer.below)
 
 
-def _terms(variable: Variable, sign: float) -> list[Product]:
-    """The terms of a sum as products, with their signs."""
-    for row, second in (("add", sign), ("sub", -sign)):
+def _terms(variable: Variable) -> list[Product]:
+    """The terms of a sum as products, with their signs; none if there are too many."""
+    found: list[Product] = []
+    waiting = [(variable, 1.0)]
+    while waiting and len(found) <= _MOST_TERMS:
+        current, sign = waiting.pop()
+        parts = _signed_parts(current)
+        waiting += [(each, sign * its) for each, its in reversed(parts)]
+        if not parts:
+            term = product_of(current) or Product(1.0, (current,), ())
+            found.append(term._replace(number=sign * term.number))
+    return found if len(found) <= _MOST_TERMS else []
+
+
+def _signed_parts(variable: Variable) -> Sequence[tuple[Variable, float]]:
+    """What a variable is the sum of, with signs; nothing of a term."""
+    for row, second in (("add", 1.0), ("sub", -1.0)):
         args = match(variable, row)
         if args is not None and all(a.type.dtype == variable.type.dtype for a in args):
-            return _terms(args[0], sign) + _terms(args[1], second)
+            return [(args[0], 1.0), (args[1], second)]
     inner = argument(variable, "neg")
-    if inner is not None:
-        return _terms(inner, -sign)
-    found = product_of(variable) or Product(1.0, (variable,), ())
-    return [found._replace(number=sign * found.number)]
+    return () if inner is None else [(inner, -1.0)]
 
 
 def _sum(terms: Sequence[Product], like: Variable) -> Variable:
