@@ -39,7 +39,10 @@ from gpuarray.errors import BadType, BadValue, GpuArrayError
 from gpuarray.fitting import check_array, check_strict
 
 _SIGNATURE = signature(lambda *args, **named: None)
-_OF_COMPILER = {BadType: GraphTypeError, BadValue: GraphValueError}
+_OF_COMPILER: dict[type[Exception], type[Exception]] = {
+    BadType: GraphTypeError,
+    BadValue: GraphValueError,
+}
 
 
 class Function(Straight):

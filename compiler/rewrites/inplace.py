@@ -173,7 +173,7 @@ class Memory:
             {first} | self.closure(first, self.earlier, range(low, high)),
             {last} | self.closure(last, self.later, range(low, high)),
         )
-        nodes = [node for side in sides for node in sorted(side, key=self.rank.get)]
+        nodes = [each for s in sides for each in sorted(s, key=self.rank.__getitem__)]
         ranks = sorted(self.rank[node] for node in nodes)
         self.rank.update(zip(nodes, ranks, strict=True))
 
