@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -48,6 +48,11 @@ def _known(x: Variable, found: dict[Variable, Lengths]) -> Lengths | None:
         return found[x]
     if x.owner is not None and x in _TOLD:
         return _TOLD[x]
+    return own_lengths(x)
+
+
+def own_lengths(x: Variable) -> Lengths | None:
+    """The lengths asked of an array itself; None for what has no axes."""
     ndim = getattr(x.type, "ndim", None)
     return None if ndim is None else tuple(shape_i(x, axis) for axis in range(ndim))
 
@@ -69,18 +74,27 @@ def _as_variable(length: Any) -> Variable:
 
 def is_free(length: Variable) -> bool:
     """Whether a number is known from leaves' lengths and integers without computing."""
+    return all(map(_is_free_part, parts_of(length)))
+
+
+def _is_free_part(part: Variable) -> bool:
+    if isinstance(part, Constant):
+        return True
+    if part.type.ndim != 0 or kind_of(part.type.numpy_dtype) not in "biu":
+        return False
+    owner = part.owner
+    is_length = owner is not None and isinstance(owner.op, Shape_i)
+    return owner is None or not is_length or owner.inputs[0].owner is None
+
+
+def parts_of(length: Variable) -> Iterator[Variable]:
+    """What a number is computed from, itself first, as far as lengths of arrays."""
     stack, seen = [length], set[Variable]()
     while stack:
         each = stack.pop()
-        if isinstance(each, Constant) or each in seen:
+        if each in seen:
             continue
         seen.add(each)
-        if each.type.ndim != 0 or kind_of(each.type.numpy_dtype) not in "biu":
-            return False
-        if each.owner is None:
-            continue
-        if not isinstance(each.owner.op, Shape_i):
+        yield each
+        if each.owner is not None and not isinstance(each.owner.op, Shape_i):
             stack += each.owner.inputs
-        elif each.owner.inputs[0].owner is not None:
-            return False
-    return True

@@ -10,6 +10,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.basic import is_constant
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.lengths import parts_of
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import (
     DimShuffle,
@@ -185,20 +186,16 @@ def sum_repeated_number(node: Apply) -> Variable | None:
 
 def is_never_negative(length: Variable) -> bool:
     """Whether a number is a length of an array, or is made of such."""
-    stack, seen = [length], set[Variable]()
-    while stack:
-        each = stack.pop()
-        if isinstance(each, Constant):
-            if each.data < 0:
-                return False
-        elif each.owner is None:
-            return False
-        elif not isinstance(each.owner.op, Shape_i) and each not in seen:
-            if row_of_op(each.owner.op) not in ("add", "mul", "minimum"):
-                return False
-            seen.add(each)
-            stack += each.owner.inputs
-    return True
+    return all(map(_is_part_of_length, parts_of(length)))
+
+
+def _is_part_of_length(part: Variable) -> bool:
+    if isinstance(part, Constant):
+        return bool(part.data >= 0)
+    if part.owner is None:
+        return False
+    op = part.owner.op
+    return isinstance(op, Shape_i) or row_of_op(op) in ("add", "mul", "minimum")
 
 
 # ---- new shapes ----

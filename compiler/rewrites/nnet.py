@@ -21,6 +21,7 @@ from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange, counted, zeros
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.indexing import inc_subtensor
+from gpuarray.compiler.ops.lengths import settled
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,
@@ -35,7 +36,7 @@ from gpuarray.compiler.ops.nnet import (
     spread,
 )
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.shape import DimShuffle, Shape_i, dimshuffle, shape_i
+from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, shape_i
 from gpuarray.compiler.rewrites.changes import is_zeros
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (
@@ -47,7 +48,6 @@ from gpuarray.compiler.rewrites.patterns import (
     number,
     same,
 )
-from gpuarray.compiler.rewrites.shapes import take_length_from_inputs
 
 _INCREASING = ("exp", "tanh", "sigmoid", "softplus")
 
@@ -201,7 +201,7 @@ def choose_first_rows(node: Apply) -> Variable | None:
     x, count, total = node.inputs
     owner = x.owner
     if owner is not None and isinstance(owner.op, BroadcastTo):
-        is_all = same(_settled(shape_i(x, 0)), _settled(count))
+        is_all = same(settled(shape_i(x, 0)), settled(count))
         given = owner.inputs[0]
         x = given if is_all and given.type.ndim <= 1 else x
     is_told = x.type.dtype == "bool" and is_constant(x, 1)
@@ -221,18 +221,7 @@ def _is_of_each_row(node: Apply) -> bool:
     pair = match(length, "maximum")
     if pair is not None and is_constant(pair[1], 0):
         length = pair[0]  # the end of a range that may be empty
-    return same(_settled(length), _settled(shape_i(node.inputs[-1], 0)))
-
-
-def _settled(length: Variable) -> Variable:
-    """A length, said by the inputs of what has it as far as they tell."""
-    while length.owner is not None and isinstance(length.owner.op, Shape_i):
-        known = take_length_from_inputs.transform(length.owner)
-        if known is None:
-            break
-        assert isinstance(known, Variable)
-        length = known
-    return length
+    return same(settled(length), settled(shape_i(node.inputs[-1], 0)))
 
 
 def _first_rows(node: Apply) -> Variable | None:

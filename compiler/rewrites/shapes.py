@@ -7,6 +7,7 @@ from typing import Any
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.lengths import own_lengths
 from gpuarray.compiler.ops.shape import Shape, Shape_i, shape_i
 from gpuarray.compiler.rewrites.engine import rewrite
 
@@ -42,14 +43,9 @@ def take_length_from_inputs(node: Apply) -> Variable | None:
     owner = x.owner
     if owner is None:
         return None
-    shapes: list[Any] = [_shape_of(given) for given in owner.inputs]
+    shapes: list[Any] = [own_lengths(given) for given in owner.inputs]
     length = owner.op.output_shapes(owner, shapes)[x.index or 0][op.i]
     return None if length is None else _as_length(length)
-
-
-def _shape_of(variable: Variable) -> tuple[Variable, ...] | None:
-    ndim = getattr(variable.type, "ndim", None)
-    return None if ndim is None else tuple(shape_i(variable, i) for i in range(ndim))
 
 
 def _as_length(length: Any) -> Variable | None:
