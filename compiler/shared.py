@@ -9,7 +9,8 @@ import numpy as np
 from gpuarray import Array, asarray
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
+from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.fitting import has_dtype
 
 Value = Any  # np.ndarray | Array
 
@@ -43,11 +44,6 @@ class Container:
 
     def __reduce__(self) -> tuple[type[Container], tuple[Any, str | None]]:
         return Container, (self.host_value(), self.context_name)
-
-
-def has_dtype(value: Any, kind: ArrayType) -> bool:
-    """Whether a value is an array, or a number of NumPy's, of the type's dtype."""
-    return hasattr(value, "dtype") and value.dtype == kind.numpy_dtype
 
 
 class SharedVariable(Variable):
@@ -98,7 +94,7 @@ class SharedVariable(Variable):
             self._check_device_value(new_value)
             self.container.value = new_value if borrow else new_value.copy()
             return
-        if self.strict and not has_dtype(new_value, self.type):
+        if self.strict and not has_dtype(new_value, self.type.numpy_dtype):
             raise GraphTypeError(
                 f"set_value: {self} is strict: given a {type(new_value).__name__}, "
                 f"expected an array of {self.type.dtype}"

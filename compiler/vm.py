@@ -406,15 +406,12 @@ class Absent:
         return self._made[number]
 
 
-_GREATEST = 2**63 - 1
-
-
 def read(step: p.Read, array: Array) -> list[int]:
     """The elements of an array of integers. Raises ValueError for another number.
 
     What no int64 holds is the greatest of it.
     """
-    found = [min(int(each), _GREATEST) for each in np.asarray(array).ravel()]
+    found = [min(int(each), ANY[1]) for each in np.asarray(array).ravel()]
     if len(found) != len(step.outs):
         raise ValueError(
             f"{step.label}: the shape holds {len(found)} lengths, expected "

@@ -226,7 +226,7 @@ class TensorType(ArrayType):
                 f"expected a value for {self}, given the symbolic {value}; a value is "
                 "a number or an array"
             )
-        rounds = type(value) is float and self.dtype == config.floatX
+        rounds = self.dtype == config.floatX
         try:
             return fitted(
                 value,

@@ -98,9 +98,14 @@ def check_shape(
             )
 
 
+def has_dtype(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a value is an array, or a number of NumPy's, of this dtype."""
+    return hasattr(value, "dtype") and value.dtype == dtype
+
+
 def check_strict(value: Any, dtype: np.dtype[Any]) -> None:
     """Raise BadType unless the value is an array, or NumPy's number, of this dtype."""
-    if not hasattr(value, "dtype") or value.dtype != dtype:
+    if not has_dtype(value, dtype):
         raise BadType(
             f"given a {type(value).__name__}, expected an array of {dtype.name}: the "
             "input is strict"

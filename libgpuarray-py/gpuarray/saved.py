@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -314,7 +313,7 @@ class LoadedFunction:
         for i, each in enumerate(inputs):
             if each.value is not None:
                 found.setdefault(i, np.array(each.value, each.dtype))
-        return sorted(found.items(), key=itemgetter(0))
+        return sorted(found.items())
 
     def _array(self, kind: Input, value: Any) -> Array:
         """An input on the context; the library looks at arrays that are on one."""
