@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
 from gpuarray.compiler.derivatives.branches import Branches
@@ -24,8 +24,8 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.graph.absent import disconnected_type
-from gpuarray.compiler.graph.core import Apply, Variable, constant, is_float
-from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant, is_float
+from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 
@@ -163,24 +163,33 @@ def Lop(
     )
 
 
-def known_gradients(
-    outputs: Sequence[Variable],
+def gradients_within(
+    graph: Callable[[Sequence[Variable]], Sequence[Variable]],
     gradients: Sequence[Variable | None],
-    wrt: Sequence[Variable],
+    inputs: Sequence[Variable],
 ) -> list[Variable | None]:
-    """What flows to ``wrt``, and not past it, from outputs of known gradients.
+    """What flows to each input of a graph from its outputs, None for nothing.
 
-    None stands for nothing.
+    One variable may be given for several inputs, or be computed from another: so each
+    input is a variable of its own until its gradient is known. But integers that are
+    constants, which no gradient reaches, stay as they are.
     """
+    places = [
+        each if isinstance(each, Constant) and not carries(each) else each.type()
+        for each in inputs
+    ]
     seeds: Gradients = {}
-    for output, gradient in zip(outputs, gradients, strict=True):
+    for output, gradient in zip(graph(places), gradients, strict=True):
         if gradient is not None:
             seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
-    found = flow(seeds, wrt, wrt)
-    return [found.get(variable) for variable in wrt]
+    found = flow(seeds, places, places)
+    given = dict(zip(places, inputs, strict=True))
+    filled = clone_replace(list(found.values()), given)
+    gradient_of = dict(zip(found, filled, strict=True))
+    return [gradient_of.get(each) for each in places]
 
 
-M.known_gradients = known_gradients
+M.gradients_within = gradients_within
 
 
 def subgraph_grad(

@@ -555,7 +555,7 @@ class Op:
         """What flows to each input, by whichever way the op defines its gradient."""
         unfold: Callable[..., Any] | None = getattr(self, "unfold", None)
         if unfold is not None:
-            return list(m.known_gradients(unfold(inputs), output_gradients, inputs))
+            return list(m.gradients_within(unfold, output_gradients, inputs))
         given = [disconnected_type() if g is None else g for g in output_gradients]
         l_op: Callable[..., Any] | None = getattr(self, "L_op", None)
         if l_op is not None:

@@ -344,8 +344,8 @@ class Elemwise(Op):
     ) -> list[Variable | None]:
         """What the rows' gradients say, before what was broadcast is summed."""
         if isinstance(self.scalar, Composite):
-            unfolded = self.scalar.unfold(inputs)
-            return list(m.known_gradients(unfolded, output_gradients, inputs))
+            graph = self.scalar.unfold
+            return list(m.gradients_within(graph, output_gradients, inputs))
         (g,) = output_gradients
         if isinstance(self.scalar, Cast):
             return [g]

@@ -145,7 +145,7 @@ class OpFromGraph(Op):
         given = _overridden(overrides, arguments, count)
         if "default" not in given:
             return [*given, *(None for _ in self.captured)]
-        found = m.known_gradients(self.expand(inputs), output_gradients, inputs)
+        found = m.gradients_within(self.expand, output_gradients, inputs)
         return [
             default if i >= count or given[i] == "default" else given[i]
             for i, default in enumerate(found)

@@ -63,6 +63,61 @@ def test_it_is_its_graph_in_a_function(context):
         assert not [each for each in ops if "FromGraph" in each]
 
 
+def test_each_place_of_an_input_has_a_gradient_of_its_own():
+    op = OpFromGraph([x, y], [x * T.exp(y)])
+    u = VALUES[a]
+    nested = OpFromGraph([x, y], [op(x, y) * op(y, x)])
+    slopes = [
+        (op(a, a), np.exp(u) * (1 + u)),
+        (op(a, T.sin(a)), np.exp(np.sin(u)) * (1 + u * np.cos(u))),
+        (op(T.sin(a), a), np.exp(u) * (np.cos(u) + np.sin(u))),
+        (nested(a, a), np.exp(2 * u) * (2 * u + 2 * u**2)),
+    ]
+    for value, expected in slopes:
+        np.testing.assert_allclose(evaluate(grad(value.sum(), a), VALUES), expected)
+    second = grad(grad(op(a, a).sum(), a).sum(), a)
+    np.testing.assert_allclose(evaluate(second, VALUES), np.exp(u) * (2 + u))
+    moved = Rop(op(a, a), a, b)
+    np.testing.assert_allclose(evaluate(moved, VALUES), np.exp(u) * (1 + u) * VALUES[b])
+    rows = jacobian(op(a, a), a)
+    np.testing.assert_allclose(
+        evaluate(rows, VALUES), np.diag(np.exp(u) * (1 + u)), atol=1e-12
+    )
+
+
+def test_attention_of_one_array_to_itself_is_differentiated():
+    Q, K, V = (T.dmatrix(each) for each in "QKV")
+
+    def attend(q, k, v):
+        return T.dot(T.nnet.softmax(T.dot(q, k.T)), v)
+
+    op, X = OpFromGraph([Q, K, V], [attend(Q, K, V)]), T.dmatrix("X")
+    values = {X: f64(3, 2)}
+    found = evaluate(grad((op(X, X, X) ** 2).sum(), X), values)
+    expected = evaluate(grad((attend(X, X, X) ** 2).sum(), X), values)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_a_shared_variable_that_is_captured_may_be_given_too(context):
+    with config.use(floatX="float64", device=context.name):
+        w = shared(np.array([1.0, 2.0, 3.0]), name="w")
+        op = OpFromGraph([x], [x * w])
+        f = function([], [op(w), grad(op(w).sum(), w), grad(op(w * w).sum(), w)])
+        value, slope, other = f()
+        np.testing.assert_allclose(value, [1, 4, 9])
+        np.testing.assert_allclose(slope, [2, 4, 6])
+        np.testing.assert_allclose(other, [3, 12, 27])
+
+
+def test_an_override_of_one_place_leaves_the_other_its_own():
+    mixed = product(grad_overrides=["default", lambda ins, gs: gs[0] * 5])
+    found = evaluate(grad(mixed(a, a)[0].sum(), a), VALUES)
+    np.testing.assert_allclose(found, VALUES[a] + 5)
+    mixed = product(lop_overrides=["default", lambda ins, outs, gs: gs[0] * 5])
+    found = evaluate(grad(mixed(a, a * a)[0].sum(), a), VALUES)
+    np.testing.assert_allclose(found, VALUES[a] ** 2 + 10 * VALUES[a])
+
+
 def test_gradients_can_be_overridden():
     for op in (
         product(lop_overrides=lambda ins, outs, gs: [gs[0] * 7, outs[0]]),

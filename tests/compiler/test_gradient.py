@@ -341,3 +341,14 @@ def test_a_gradient_comes_home_from_a_context():
     gradient = grad(y, x)
     assert gradient.type == x.type
     np.testing.assert_array_equal(evaluate(gradient, {x: f64(3)}), [2, 2, 2])
+
+
+def test_a_repeated_input_of_a_fused_expression_counts_once_for_each_place():
+    steps = (Step("exp", (1,), "float64"), Step("mul", (0, 2), "float64"))
+    fused = Elemwise(Composite(("float64", "float64"), steps, (3,)))
+    a, values = T.dvector("a"), np.arange(3.0)
+    found = evaluate(grad(fused(a, a).sum(), a), {a: values})
+    np.testing.assert_allclose(found, np.exp(values) * (1 + values))
+    found = evaluate(grad(fused(a, T.sin(a)).sum(), a), {a: values})
+    expected = np.exp(np.sin(values)) * (1 + values * np.cos(values))
+    np.testing.assert_allclose(found, expected)
