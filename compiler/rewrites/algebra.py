@@ -323,8 +323,11 @@ def expand_constant_power(node: Apply) -> Variable | None:
         return call("second", base, number(1, out))
     if exponent == 0.5 and is_float(out):
         return call("sqrt", base)
-    if not abs(exponent) <= _LARGEST_POWER or exponent != int(exponent.real):
+    # Both ends, for the least integer of a dtype is its own absolute value.
+    if not -_LARGEST_POWER <= exponent.real <= _LARGEST_POWER:
         return None  # nan, too
+    if exponent != int(exponent.real):
+        return None
     exponent = int(exponent.real)
     if exponent < 0 and not is_float(out):
         return None

@@ -80,7 +80,7 @@ GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
 """
 FLOOR_DIVIDE_FLOAT = """
 GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
-  if (b == 0 || fabs(a) == INFINITY || fabs(b) == INFINITY)
+  if (b == 0)
     return a / b;
   {t} m = fmod(a, b);
   {t} q = (a - m) / b;
@@ -112,21 +112,11 @@ GA_INLINE {t} ga_mod({t} a, {t} b) {
 """
 
 
-def _floor_divide(a, b):
-    """NumPy's, but for infinite operands, where the array API standard divides."""
-    result = np.floor_divide(a, b)
-    if result.dtype.kind != "f":
-        return result
-    quotient = np.true_divide(a, b, dtype=result.dtype)
-    return np.where(np.isinf(a) | np.isinf(b), quotient, result)
-
-
 @scalar(
     "ga_floor_divide({0}, {1})",
-    _floor_divide,
+    np.floor_divide,
     kinds={"u": "{1} == 0 ? ({t})0 : ({t})({0} / {1})"},
     support={"i": FLOOR_DIVIDE, "f": FLOOR_DIVIDE_FLOAT},
-    typed_as=np.floor_divide,
     operator="floordiv",
     example=([7, -7], 2),
 )
@@ -265,9 +255,20 @@ GA_INLINE {t} ga_power({t} a, {t} b) {
 """
 
 
+def _power(a, b):
+    """NumPy's, and of negative integer exponents, which it refuses, as above."""
+    a, b = np.asarray(a), np.asarray(b)
+    if b.dtype.kind != "i" or a.dtype.kind not in "biu" or not (b < 0).any():
+        return np.power(a, b)
+    of_one = np.power(a, np.where(b < 0, b & 1, b))
+    is_zero = (b < 0) & (np.abs(a) != 1)
+    return np.where(is_zero, 0, of_one).astype(of_one.dtype)
+
+
 @scalar(
     "pow({0}, {1})",
-    np.power,
+    _power,
+    typed_as=np.power,
     kinds={"i|u": "ga_power({0}, {1})", "c": "ga_cpow({0}, {1})"},
     support={"i": POWER, "u": POWER_UNSIGNED},
     operator="pow",

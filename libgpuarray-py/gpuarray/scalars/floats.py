@@ -11,11 +11,12 @@ from gpuarray.scalars.table import scalar
 
 # ---- neighbours of floats ----
 
-# Of the narrow types {bits} is the mantissa's, and {low} the smallest normal exponent.
+# Of the narrow types {bits} is the mantissa's, and {low} the smallest normal exponent;
+# {same} is what comes of equal zeros: NumPy's halves keep their sign, others change it.
 NEXT_NARROW = """
 GA_INLINE {t} ga_next_{name}({t} x, {t} to) {
   if (x != x || to != to || x == to)
-    return x != x ? x : to;
+    return x != x ? x : to != to ? to : {same};
   if (x == 0)
     return copysign(ldexp(({t})1, {low} - {bits}), to);
   if (fabs(x) == INFINITY)
@@ -25,13 +26,13 @@ GA_INLINE {t} ga_next_{name}({t} x, {t} to) {
   const int inward = frexp(fabs(x), &e) == ({t})0.5 && !outward;
   e -= 1 + inward;
   const {t} step = ldexp(({t})1, (e < {low} ? {low} : e) - {bits});
-  return x < to ? x + step : x - step;
+  return copysign(x < to ? x + step : x - step, x);
 }
 """
 
 
-def _next(name, bits, low):
-    words = {"{name}": name, "{bits}": str(bits), "{low}": f"({low})"}
+def _next(name, bits, low, same):
+    words = {"{name}": name, "{bits}": str(bits), "{low}": f"({low})", "{same}": same}
     text = NEXT_NARROW
     for word, meaning in words.items():
         text = text.replace(word, meaning)
@@ -43,8 +44,8 @@ def _next(name, bits, low):
     np.nextafter,
     kinds={"f16": "ga_next_half({0}, {1})", "bf16": "ga_next_bfloat16({0}, {1})"},
     support={
-        "f16": _next("half", 10, -14),
-        "bf16": _next("bfloat16", 7, -126),
+        "f16": _next("half", 10, -14, "x"),
+        "bf16": _next("bfloat16", 7, -126, "to"),
     },
     result="float",
     example=([0.0], 1.0),
