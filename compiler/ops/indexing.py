@@ -348,6 +348,19 @@ def _moved_back(name: str, x: Variable, op: DimShuffle, y: Variable) -> Variable
     )
 
 
+def known_length(x: Variable) -> int | None:
+    """The length of the first axis, where the graph tells. Raises TypeError."""
+    if x.type.ndim == 0:
+        raise GraphTypeError(f"len: {x} is a scalar")
+    if x.type.broadcastable[0]:
+        return 1
+    known = elements(x) if x.type.ndim == 1 else None
+    if known is not None:
+        return len(known)
+    length = shape_i(x, 0)
+    return int(length.data) if isinstance(length, Constant) else None
+
+
 def elements_of(x: Variable) -> Iterator[Variable]:
     """``x[0], x[1], ...`` of a variable whose first length is known."""
     if x.type.ndim == 0:
@@ -355,10 +368,11 @@ def elements_of(x: Variable) -> Iterator[Variable]:
     known = elements(x) if x.type.ndim == 1 else None
     if known is not None:
         return iter(known)
-    length = shape_i(x, 0)
-    if not isinstance(length, Constant):
+    length = known_length(x)
+    if length is None:
         raise GraphTypeError(
             f"iteration: the length of {x} is not known before the program runs; "
-            f"take elements by their index, such as {x}[0]"
+            f"take elements by their index, such as {x}[0], or fold with T.sum, T.max "
+            "and their kin"
         )
-    return (index(x, place) for place in range(int(length.data)))
+    return (index(x, place) for place in range(length))

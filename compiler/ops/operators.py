@@ -16,6 +16,7 @@ from gpuarray.compiler.ops import (
     axes,
     conversions,
     diagonals,
+    dispatch,
     extra_ops,
     indexing,
     linalg,
@@ -31,7 +32,7 @@ from gpuarray.compiler.ops import (
     special,
     transfer,
 )
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.dispatch import unknown as _unknown
 from gpuarray.scalars import SCALARS, Scalar
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class Operators:
     """The attributes and methods of every variable."""
 
     __array_priority__ = 1000
-    __array_ufunc__ = None  # so that `numpy_array + variable` asks the variable
 
     type: Any
+    tag: Any
 
     if TYPE_CHECKING:
 
@@ -143,15 +144,64 @@ class Operators:
         return products.matmul(other, self)
 
     def __bool__(self) -> bool:
-        owner = core.as_variable(self).owner
-        if owner is not None and (
-            isinstance(owner.op, Elemwise) and owner.outputs[0].type.dtype == "bool"
-        ):
-            raise GraphTypeError(
-                f"bool: {self} is symbolic, its value is not known yet; choose between "
-                "values with T.switch(condition, a, b)"
+        truth = getattr(self.tag, "truth", None)
+        if truth is None:
+            raise _unknown(
+                self,
+                "bool",
+                "choose between values with T.switch(condition, a, b) or "
+                "ifelse(condition, a, b), join conditions with & and |, and ask for a "
+                "variable's presence with `is not None`",
             )
-        return True
+        return bool(truth)
+
+    def __int__(self) -> int:
+        raise _unknown(self, "int", 'for another dtype use T.cast(x, "int64")')
+
+    def __float__(self) -> float:
+        raise _unknown(
+            self,
+            "float",
+            'for another dtype use T.cast(x, "float64"); functions of variables are '
+            "T's (T.exp, T.sqrt), those of math are for numbers",
+        )
+
+    def __complex__(self) -> complex:
+        raise _unknown(self, "complex", 'for another dtype use T.cast(x, "complex128")')
+
+    def __index__(self) -> int:
+        raise _unknown(
+            self,
+            "index",
+            "T.arange takes symbolic lengths, T.zeros symbolic shapes, and "
+            "T.as_tensor_variable(array)[i] symbolic places",
+        )
+
+    def __len__(self) -> int:
+        length = indexing.known_length(core.as_variable(self))
+        if length is None:
+            raise _unknown(self, "len", "use x.shape[0]")
+        return length
+
+    def __contains__(self, value: Any) -> bool:
+        raise _unknown(
+            self, "in", "use T.any(T.eq(x, value)); among variables put them in a list"
+        )
+
+    def __round__(self, digits: int | None = None) -> Variable:
+        return dispatch.rounded(self, digits or 0)
+
+    __array__ = dispatch.as_array
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        return dispatch.array_ufunc(self, ufunc, method, *inputs, **options)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: Any, kwargs: Any
+    ) -> Any:
+        return dispatch.array_function(self, function, types, args, kwargs)
 
     def __getitem__(self, key: Any) -> Variable:
         return indexing.index(self, key)

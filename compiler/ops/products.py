@@ -18,11 +18,13 @@ from gpuarray.compiler.ops.linalg import (
     dot,
     merged_length,
     paired_axes,
+    tensordot,
     wide,
 )
 from gpuarray.compiler.ops.reduce import sum as add_up
 from gpuarray.compiler.ops.shape import (
     dimshuffle,
+    flatten,
     reshape,
     shape_i,
     shape_padleft,
@@ -187,6 +189,23 @@ def kron(a: Any, b: Any) -> Variable:
         own = [shape_i(each, axis) for each in given or [left]]
         lengths.append(own[0] if len(own) == 1 else own[0] * own[1])
     return reshape(coarse * fine, lengths) if ndim else math.mul(x, y)
+
+
+def inner(a: Any, b: Any) -> Variable:
+    """The sums of products over the last axes of both, as NumPy's; of scalars ``a*b``.
+
+    Raises TypeError or ValueError as ``tensordot`` does.
+    """
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if x.type.ndim == 0 or y.type.ndim == 0:
+        return math.mul(x, y)
+    return tensordot(x, y, [[x.type.ndim - 1], [y.type.ndim - 1]])
+
+
+def vdot(a: Any, b: Any) -> Variable:
+    """The product of all elements as two vectors, the first conjugated: a scalar."""
+    x, y = flatten(as_tensor_variable(a)), flatten(as_tensor_variable(b))
+    return dot(math.conjugate(x) if x.type.is_complex else x, y)
 
 
 class Ger(Blas):

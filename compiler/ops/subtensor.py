@@ -83,12 +83,16 @@ def form_of(parts: Sequence[Any]) -> tuple[list[Entry], list[Variable]]:
     variables: list[Variable] = []
     for part in parts:
         if isinstance(part, tuple):
-            form.append(Slice(*(each and each.type.dtype for each in part)))
+            form.append(Slice(*map(_dtype_of, part)))
             variables += [each for each in part if each is not None]
         else:
             form.append(part.type.dtype)
             variables.append(part)
     return form, variables
+
+
+def _dtype_of(part: Variable | None) -> str | None:
+    return None if part is None else part.type.dtype
 
 
 def check_form(operation: str, idx_list: Sequence[Entry], inputs: Any) -> None:

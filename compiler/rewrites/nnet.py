@@ -83,7 +83,7 @@ def argmax_of_increasing(node: Apply) -> Variable | None:
     if owner is not None and isinstance(owner.op, (Softmax, LogSoftmax)):
         inner = owner.inputs[0] if op.axes == (owner.op.axis,) else None
     for row in _INCREASING:
-        inner = inner or argument(x, row)
+        inner = argument(x, row) if inner is None else inner
     if inner is None:
         return None
     result: Variable = op(inner)

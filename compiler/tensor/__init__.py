@@ -9,6 +9,7 @@ TensorType(float32, matrix)
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from gpuarray.compiler.derivatives.reverse import Lop, grad
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops import dispatch, math
 from gpuarray.compiler.ops.advanced import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -150,8 +151,10 @@ from gpuarray.compiler.ops.products import (
     BatchedDot,
     batched_dot,
     batched_tensordot,
+    inner,
     kron,
     matmul,
+    vdot,
 )
 from gpuarray.compiler.ops.reduce import (
     Reduce,
@@ -414,6 +417,7 @@ __all__ = [
     "identity",
     "identity_like",
     "inc_subtensor",
+    "inner",
     "inverse_permutation",
     "iround",
     "is_flat",
@@ -493,7 +497,22 @@ __all__ = [
     "unique",
     "unravel_index",
     "var",
+    "vdot",
     "vertical_stack",
     "zeros",
     "zeros_like",
 ]
+
+
+def _offered(path: Sequence[str]) -> Any:
+    """The function at a path in NumPy's namespace; None if there is none such."""
+    *folders, name = path
+    places = {(): [sys.modules[__name__]], ("linalg",): [nlinalg, slinalg]}
+    for module in places.get(tuple(folders), ()):
+        if name in module.__all__:
+            return getattr(module, name)
+    return None
+
+
+# What NumPy's own functions lead to, when they are called with variables.
+dispatch.offer(_offered)

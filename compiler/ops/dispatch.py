@@ -1,0 +1,417 @@
+"""NumPy's protocols: its functions called with variables lead to ours of that name.
+
+``numpy.exp(x)`` is ``T.exp(x)``, ``numpy.add.reduce(x)`` is a sum, and
+``numpy.sum(x, axis=0)`` is ``T.sum(x, axis=0)``. The table of scalars says which ufunc
+a row is; functions are found by their names, and their arguments are handed on by name.
+What there is no function for raises TypeError, and so do options that ours has not.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from gpuarray.base import BaseArray
+from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops import axes, diagonals, joining, math, picking
+from gpuarray.compiler.ops import reduce as reducing
+from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.indexing import index
+from gpuarray.compiler.ops.scanning import FUNCTIONS as RUNNING
+from gpuarray.compiler.ops.scanning import CumOp
+from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i, size
+from gpuarray.scalars import PAIRS, SCALARS, Scalar
+
+Function = Callable[..., Any]
+Find = Callable[[Sequence[str]], Any]
+_finders: list[Find] = []
+
+HERE = "T (gpuarray.compiler.tensor)"
+
+
+def offer(find: Find) -> None:
+    """Say how a function is found by NumPy's path to it; None: there is none."""
+    _finders[:] = [find]
+
+
+def _ours(path: Sequence[str]) -> Any:
+    return next((find(path) for find in _finders), None)
+
+
+def _missing(name: str, instead: str = "") -> GraphTypeError:
+    hint = instead or (
+        f"write it with functions of {HERE}, or make NumPy's function an op with "
+        "compile.ops.as_op"
+    )
+    return GraphTypeError(
+        f"numpy.{name}: not offered for a symbolic variable, whose value is not known "
+        f"yet; {hint}"
+    )
+
+
+# ---- ufuncs ----
+
+
+def _rows() -> dict[np.ufunc, Scalar]:
+    """The row of each ufunc that has one result."""
+    found = ((row.ufunc, row) for row in SCALARS.values())
+    return {ufunc: row for ufunc, row in found if ufunc is not None and ufunc.nout == 1}
+
+
+ROW_OF = _rows()
+PAIR_OF = {pair.reference: pair.rows for pair in PAIRS}
+
+# What says nothing that is not so anyhow.
+_PLAIN: dict[str, Any] = {
+    "casting": "same_kind",
+    "dtype": None,
+    "order": "K",
+    "out": None,
+    "subok": True,
+    "where": True,
+}
+
+
+def _is_known(operand: Any) -> bool:
+    """Whether an operand is one that our functions take, or refuse with a reason."""
+    kinds = Variable, BaseArray, np.ndarray, np.generic, bool, int, float, complex
+    return isinstance(operand, (*kinds, list, tuple))
+
+
+def array_ufunc(
+    variable: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+) -> Any:
+    """``__array_ufunc__``: the function of the row that the ufunc is."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if not all(map(_is_known, inputs)):
+        return NotImplemented
+    if options.get("out") is not None:
+        raise _missing(name, f"out= is written; {HERE} gives a new variable instead")
+    given = {
+        option: value
+        for option, value in options.items()
+        if not _is_default(value, _PLAIN.get(option, np._NoValue))
+    }
+    if method != "__call__":
+        return _by_method(name, ufunc, method, inputs, given)
+    if given:
+        raise _missing(
+            name, f"{', '.join(given)}= cannot be given; use T.cast or T.where"
+        )
+    row = ROW_OF.get(ufunc)
+    if row is not None:
+        return _compared(row, inputs, math.FUNCTIONS[row.name](*inputs))
+    if ufunc in PAIR_OF:
+        return tuple(math.FUNCTIONS[each.name](*inputs) for each in PAIR_OF[ufunc])
+    composed = _ours([name])
+    if composed is None:
+        raise _missing(name)
+    return composed(*inputs)
+
+
+def _compared(row: Scalar, inputs: Sequence[Any], result: Variable) -> Variable:
+    """``array == x`` has the truth of ``x == array``: an array is no variable.
+
+    So that variables are still found in lists that have arrays, too.
+    """
+    if row.operator in ("eq", "ne") and not isinstance(inputs[0], Variable):
+        result.tag.truth = row.operator == "ne"
+    return result
+
+
+def _by_method(
+    name: str,
+    ufunc: np.ufunc,
+    method: str,
+    inputs: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Variable:
+    """``ufunc.reduce``, ``accumulate`` and ``outer``."""
+    row = ROW_OF.get(ufunc)
+    if method == "outer" and row is not None and not options:
+        a, b = map(as_tensor_variable, inputs)
+        spread = dimshuffle(a, *range(a.type.ndim), *("x",) * b.type.ndim)
+        return math.FUNCTIONS[row.name](spread, b)
+    if method == "reduce" and row is not None and row.name in reducing.NAMES:
+        return _reduced(name, row, *inputs, **options)
+    if method == "accumulate" and row is not None and row.name in RUNNING:
+        return _accumulated(name, row, *inputs, **options)
+    instead = "T.inc_subtensor(x[places], values)" if method == "at" else ""
+    raise _missing(name, instead and f"use {instead}")
+
+
+def _reduced(
+    name: str,
+    row: Scalar,
+    x: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    **rest: Any,
+) -> Variable:
+    if rest:
+        raise _missing(name, f"{', '.join(rest)}= cannot be given")
+    return reducing.reduced(row.name, x, axis, keepdims, dtype)
+
+
+def _accumulated(
+    name: str, row: Scalar, x: Any, axis: int = 0, dtype: Any = None
+) -> Variable:
+    made: Variable = CumOp(axis, row.name)(x if dtype is None else math.cast(x, dtype))
+    return made
+
+
+# ---- functions ----
+
+
+def array_function(
+    variable: Any,
+    function: Function,
+    types: Sequence[type],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """``__array_function__``: the function of the same name, or one of `OWN`."""
+    if not all(issubclass(each, (Variable, BaseArray, np.ndarray)) for each in types):
+        return NotImplemented
+    path = [*function.__module__.split(".")[1:], function.__name__]
+    name = ".".join(path)
+    if name in WRITES:
+        raise _missing(name, f"a variable stays as it is; use new = {WRITES[name]}")
+    own = OWN.get(name)
+    if own is not None:
+        return _handed_on(name, function, own, args, kwargs)
+    ours = _ours([*path[:-1], SYNONYMS.get(name, path[-1])])
+    if ours is None:
+        near = _ours(path[-1:]) if path[0] == "linalg" else None
+        if near is None:
+            raise _missing(name, ELSEWHERE.get(path[0], ""))
+        ours = near
+    return _handed_on(name, function, ours, args, kwargs)
+
+
+@cache
+def _signature(function: Function) -> inspect.Signature | None:
+    """A function's signature; None of one in C that does not tell."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
+def _handed_on(
+    name: str,
+    function: Function,
+    ours: Function,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """``ours`` called with what NumPy's function was given.
+
+    NumPy's parameters without a default are handed on by their places, the others by
+    their names, where they are not the default. Raises TypeError for those that ours
+    has not.
+    """
+    theirs, own = _signature(function), _signature(ours)
+    if theirs is None or own is None:
+        return ours(*args, **kwargs)
+    bound, mine = theirs.bind(*args, **kwargs), own.parameters
+    places: list[Any] = []
+    names: dict[str, Any] = {}
+    for key, value in bound.arguments.items():
+        parameter = theirs.parameters[key]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            places += value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            names |= value
+        elif parameter.default is parameter.empty:
+            places.append(value)
+        elif not _is_default(value, parameter.default):
+            if key not in mine:
+                taken = ", ".join(mine)
+                raise _missing(
+                    name, f"{key}={value!r} cannot be given; ours takes ({taken})"
+                )
+            names[key] = value
+    return ours(*places, **names)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    plain = bool, int, float, str
+    return (
+        isinstance(value, plain) and type(value) is type(default) and value == default
+    )
+
+
+# ---- functions of NumPy's that are not found by their names ----
+
+
+def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None and y is None:
+        return picking.nonzero(condition)
+    return math.FUNCTIONS["where"](condition, x, y)
+
+
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None
+) -> Variable:
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    if low is not None and high is not None:
+        return math.FUNCTIONS["clip"](a, low, high)
+    if low is not None:
+        return math.FUNCTIONS["maximum"](a, low)
+    return as_tensor_variable(a) if high is None else math.FUNCTIONS["minimum"](a, high)
+
+
+def _angle(z: Any, deg: bool = False) -> Variable:
+    angle = math.FUNCTIONS["angle"](z)
+    return math.FUNCTIONS["rad2deg"](angle) if deg else angle
+
+
+def rounded(a: Any, decimals: int = 0) -> Variable:
+    """``a`` rounded to so many decimals, half to even; integers stay integers."""
+    variable = as_tensor_variable(a)
+    dtype = variable.type.dtype
+    if dtype[0] in "iu" and decimals >= 0:
+        return variable
+    scale = 10.0 ** abs(decimals)
+    up, down = ("mul", "true_div") if decimals > 0 else ("true_div", "mul")
+    if decimals == 0:
+        return math.FUNCTIONS["rint"](variable)
+    near = math.FUNCTIONS["rint"](math.FUNCTIONS[up](variable, scale))
+    return math.cast(math.FUNCTIONS[down](near, scale), dtype)
+
+
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
+    x = as_tensor_variable(ary)
+    along = normalise_axis("numpy.split", axis, x.type.ndim)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        count = int(indices_or_sections)
+        part = math.FUNCTIONS["floor_divide"](shape_i(x, along), count)
+        made = joining.split(x, [part] * count, count, along)
+        return made if isinstance(made, list) else [made]
+    cuts = [None, *indices_or_sections, None]
+    before = (slice(None),) * along
+    return [index(x, (*before, slice(*ends))) for ends in pairwise(cuts)]
+
+
+def _flipped(m: Any, axis: Any = None) -> Variable:
+    x = as_tensor_variable(m)
+    over = reducing.axes_of("flip", axis, x.type.ndim)
+    back = [slice(None, None, -1 if i in over else None) for i in range(x.type.ndim)]
+    return index(x, tuple(back)) if over else x
+
+
+def _stacked(axis: int, ndim: int) -> Function:
+    """``hstack`` and ``vstack``: joined along ``axis``, with ``ndim`` axes at least."""
+
+    def join(tup: Sequence[Any]) -> Variable:
+        arrays = [axes.atleast_nd(as_tensor_variable(each), ndim) for each in tup]
+        return joining.concatenate(arrays, min(axis, arrays[0].type.ndim - 1))
+
+    return join
+
+
+def _count(a: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    return reducing.sum(math.FUNCTIONS["ne"](a, 0), axis, keepdims=keepdims)
+
+
+def _size(a: Any, axis: Any = None) -> Variable:
+    variable = as_tensor_variable(a)
+    if axis is None:
+        return size(variable)
+    return reducing.count(variable, reducing.axes_of("size", axis, variable.type.ndim))
+
+
+def _dtyped(function: Function) -> Function:
+    """A function of dtypes, given those of variables."""
+
+    def of_dtypes(*given: Any, **options: Any) -> Any:
+        kinds = [x.type.numpy_dtype if isinstance(x, Variable) else x for x in given]
+        return function(*kinds, **options)
+
+    return of_dtypes
+
+
+def _matrix_trace(x: Any, offset: int = 0) -> Variable:
+    return diagonals.trace(x, offset, -2, -1)
+
+
+def _matrix_diagonal(x: Any, offset: int = 0) -> Variable:
+    return diagonals.diagonal(x, offset, -2, -1)
+
+
+OWN: dict[str, Function] = {
+    "angle": _angle,
+    "around": rounded,
+    "can_cast": _dtyped(np.can_cast),
+    "clip": _clip,
+    "count_nonzero": _count,
+    "flip": _flipped,
+    "fliplr": lambda m: _flipped(m, 1),
+    "flipud": lambda m: _flipped(m, 0),
+    "hstack": _stacked(1, 1),
+    "iscomplexobj": lambda x: x.type.dtype.startswith("complex"),
+    "isrealobj": lambda x: not x.type.dtype.startswith("complex"),
+    "linalg.diagonal": _matrix_diagonal,
+    "linalg.trace": _matrix_trace,
+    "ndim": lambda a: as_tensor_variable(a).type.ndim,
+    "ravel": lambda a: flatten(as_tensor_variable(a)),
+    "result_type": _dtyped(np.result_type),
+    "round": rounded,
+    "size": _size,
+    "split": _split,
+    "vstack": _stacked(0, 2),
+    "where": _where,
+}
+"""Functions whose arguments mean something else to ours, or that are composed here."""
+
+SYNONYMS = {
+    "amax": "max",
+    "amin": "min",
+    "concat": "concatenate",
+    "copy": "tensor_copy",
+    "permute_dims": "transpose",
+}
+"""NumPy's second names of functions that are offered by the first."""
+
+WRITES = {
+    "copyto": "T.where(mask, values, x)",
+    "fill_diagonal": "T.fill_diagonal(x, value)",
+    "place": "T.set_subtensor(x[mask], values)",
+    "put": "T.set_subtensor(x[places], values)",
+    "put_along_axis": "T.put_along_axis(x, places, values, axis)",
+    "putmask": "T.where(mask, values, x)",
+}
+"""Functions that write to their argument, and what gives a new variable."""
+
+ELSEWHERE = {"fft": "T.fft.rfft and T.fft.irfft are offered, whose results are real"}
+"""What is offered beside a submodule whose functions are not."""
+
+
+# ---- values ----
+
+
+def as_array(variable: Variable, *_: Any, **__: Any) -> Any:
+    """``__array__``: raises TypeError, for only running the program gives values."""
+    raise unknown(
+        variable,
+        "array",
+        "compute it with x.eval() or a function; T.as_tensor_variable([x, y]) stacks "
+        "variables",
+    )
+
+
+def unknown(variable: Any, asked: str, instead: str) -> GraphTypeError:
+    """The error of what asks a variable for its value."""
+    return GraphTypeError(
+        f"{asked}: {variable} is symbolic, its value is not known yet; {instead}"
+    )
