@@ -100,7 +100,7 @@ class SharedVariable(Variable):
                 f"expected an array of {self.type.dtype}"
             )
         try:
-            array = self.type.filter(new_value, self.allow_downcast)
+            array = self.type.filter(new_value, allow_downcast=self.allow_downcast)
         except CompilerError as error:
             raise type(error)(f"set_value: {self}: {error}") from None
         is_own = borrow or array is not new_value

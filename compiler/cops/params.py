@@ -45,9 +45,11 @@ class Scalar(Type):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
         """``value``, which the dtype must hold. Raises TypeError otherwise."""
-        return TensorType(self.dtype, ()).filter(value, allow_downcast).item()
+        return TensorType(self.dtype, ()).filter(value, strict, allow_downcast).item()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ class Enum(Type):
             raise GraphKeyError(f"enumeration: {alias!r} is none of {known}")
         return values[name]
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
         """The number for a value, a name or an alias. Raises ValueError otherwise."""
         found = self.fromalias(value) if isinstance(value, str) else value
         if found not in dict(self.members).values():
@@ -112,7 +116,9 @@ class CEnum(Type):
             raise GraphKeyError(f"enumeration: {alias!r} is none of {known}")
         return name
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> str:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> str:
         """The constant's name for a name or an alias. Raises KeyError otherwise."""
         return self.fromalias(value)
 
@@ -128,7 +134,9 @@ class Generic(Type):
     {'any': 'object'}
     """
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
         """``value`` itself."""
         return value
 
@@ -220,7 +228,9 @@ class ParamsType(Type):
     def __repr__(self) -> str:
         return f"ParamsType({', '.join(f'{n}={kind!r}' for n, kind in self.fields)})"
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Params:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Params:
         """The values as their types hold them."""
         return Params(
             **{name: kind.filter(getattr(value, name)) for name, kind in self.fields}

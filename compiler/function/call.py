@@ -280,7 +280,7 @@ class Function(Straight):
         try:
             if given.strict:
                 check_strict(value, host.numpy_dtype)
-            return host.filter(value, downcast)
+            return host.filter(value, allow_downcast=downcast)
         except (CompilerError, BadType) as error:
             raise self._input_error(index, error) from None
 

@@ -28,7 +28,7 @@ def starting_value(given: In) -> Container | None:
         return given.value
     kind = host_type(given.variable.type)
     try:
-        value = kind.filter(given.value, given.allow_downcast)
+        value = kind.filter(given.value, allow_downcast=given.allow_downcast)
     except CompilerError as error:
         message = f"function: the value of the input {given}: {error}"
         raise type(error)(made_at(message, given.variable.tag.trace)) from None

@@ -28,7 +28,9 @@ class DisconnectedType(Type):
     ndim: ClassVar[int] = 0
     dtype: ClassVar[str] = "disconnected"
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
         """Raise TypeError: there is no value of this type."""
         raise GraphTypeError(f"{self}: there is no value of a gradient that is absent")
 
@@ -43,7 +45,9 @@ class NullType(Type):
 
     why_null: str = "the gradient is not defined"
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
         """Raise TypeError: there is no value of this type."""
         raise GraphTypeError(f"NullType: there is no value: {self.why_null}")
 

@@ -711,3 +711,4 @@ def is_float(variable: Variable) -> bool:
 
 
 Type.variable_class = Variable
+Type.constant_class = Constant

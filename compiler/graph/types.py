@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from gpuarray import Array, asarray
+from gpuarray import Array, asarray, zeros
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.context import Context
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, result_type
 from gpuarray.errors import BadType
-from gpuarray.fitting import check_shape, fitted
+from gpuarray.fitting import check_shape, check_strict, fitted
 
 if TYPE_CHECKING:
-    from gpuarray.compiler.graph.core import Variable
+    from gpuarray.compiler.graph.core import Constant, Variable
 
 Pattern = tuple[bool, ...]
 
@@ -113,14 +113,39 @@ class Type:
     __slots__ = ()
 
     variable_class: ClassVar[type[Any]]
+    constant_class: ClassVar[type[Any]]
 
     def __call__(self, name: str | None = None) -> Variable:
         """A fresh variable of this type."""
+        if name is not None and not isinstance(name, str):
+            raise GraphTypeError(f"{self}: the name is {name!r}, expected a string")
         variable: Variable = self.variable_class(self, name=name)
         return variable
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
-        """``value`` as this type holds it. Raises TypeError if it cannot be held."""
+    def make_variable(self, name: str | None = None) -> Variable:
+        """A fresh variable of this type, as calling the type makes it."""
+        return self(name)
+
+    def make_constant(self, value: Any, name: str | None = None) -> Constant:
+        """A constant of this type. Raises TypeError if it cannot hold the value."""
+        made: Constant = self.constant_class(self, value, name)
+        return made
+
+    def is_valid_value(self, value: Any) -> bool:
+        """Whether the type holds the value as it is."""
+        try:
+            self.filter(value, strict=True)
+        except CompilerError:
+            return False
+        return True
+
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
+        """``value`` as this type holds it. Raises TypeError if it cannot be held.
+
+        If ``strict``, it must be of this type already.
+        """
         raise NotImplementedError(f"{type(self).__name__}.filter")
 
 
@@ -156,8 +181,7 @@ class ArrayType(Type):
         """A fresh variable of this type; ``config.warn_float64`` minds float64."""
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             _mind_float64(self, config.warn_float64)
-        variable: Variable = self.variable_class(self, name=name)
-        return variable
+        return super().__call__(name)
 
     def _normalise(self) -> None:
         if type(self.dtype) is not str or self.dtype not in _NAMES:
@@ -186,7 +210,7 @@ def _mind_float64(kind: ArrayType, reaction: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TensorType(ArrayType):
-    """An array in host memory.
+    """An array in host memory. Called with a name, or none, it makes a variable.
 
     >>> TensorType("float32", (False,))
     TensorType(float32, vector)
@@ -213,13 +237,13 @@ class TensorType(ArrayType):
         )
 
     def filter(
-        self, value: Any, allow_downcast: bool | None = None
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> np.ndarray[Any, Any]:
         """``value`` as an array of exactly this type; the same object where it is one.
 
         Values widen silently, and narrow only where nothing is lost from a Python
         number or list, where a Python float meets floatX, or where ``allow_downcast``
-        is true.
+        is true. If ``strict``, only arrays of the dtype are taken.
         """
         if isinstance(value, Type) or hasattr(value, "owner"):
             raise GraphTypeError(
@@ -228,6 +252,8 @@ class TensorType(ArrayType):
             )
         rounds = self.dtype == config.floatX
         try:
+            if strict:
+                check_strict(value, self.numpy_dtype)
             return fitted(
                 value,
                 self.numpy_dtype,
@@ -238,6 +264,10 @@ class TensorType(ArrayType):
             )
         except BadType as error:
             raise GraphTypeError(str(error)) from None
+
+    def value_zeros(self, shape: Sequence[int]) -> np.ndarray[Any, Any]:
+        """An array of zeros of this type."""
+        return np.zeros(tuple(shape), self.numpy_dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +305,12 @@ class GpuArrayType(ArrayType):
             self.context_name,
         )
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Any:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
         """``value``: a device array as it is if it fits, else a checked host array."""
         if not hasattr(value, "context"):
-            return self.host.filter(value, allow_downcast)
+            return self.host.filter(value, strict, allow_downcast)
         self._check_shape(lambda: f"an array of {value.dtype}", tuple(value.shape))
         if value.dtype != self.numpy_dtype:
             raise GraphTypeError(
@@ -286,6 +318,10 @@ class GpuArrayType(ArrayType):
                 f"with .astype({self.dtype!r})"
             )
         return value
+
+    def value_zeros(self, shape: Sequence[int]) -> Array:
+        """An array of zeros of this type."""
+        return zeros(tuple(shape), self.numpy_dtype, context=self.context)
 
     @property
     def host(self) -> TensorType:
@@ -318,7 +354,9 @@ class GpuContextType(Type):
     <context 'null': null (host memory, runs no kernel)>
     """
 
-    def filter(self, value: Any, allow_downcast: bool | None = None) -> Context:
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Context:
         """``value``, which must be a context. Raises TypeError otherwise."""
         if not isinstance(value, Context):
             raise GraphTypeError(

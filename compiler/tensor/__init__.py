@@ -17,7 +17,6 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.forward import Rop
 from gpuarray.compiler.derivatives.jacobians import hessian, jacobian
 from gpuarray.compiler.derivatives.reverse import Lop, grad
-from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops import dispatch, math
@@ -217,7 +216,7 @@ from gpuarray.compiler.tensor import (
     subtensor,
 )
 
-Constructor = Callable[..., Variable]
+Constructor = Callable[..., Any]
 
 as_tensor = as_tensor_variable
 
@@ -257,24 +256,18 @@ def tensor(
     return TensorType(dtype_name(dtype), tuple(broadcastable))(name)
 
 
-def _constructor(
-    kind: str, pattern: tuple[bool, ...], fixed: str | None = None
-) -> Constructor:
+def _constructor(kind: str, pattern: tuple[bool, ...]) -> Constructor:
+    """A function that makes variables of a dtype known when it is called."""
+
     def make(name: str | None = None, dtype: Any = None) -> Variable:
-        if name is not None and not isinstance(name, str):
-            raise GraphTypeError(f"{kind}: the name is {name!r}, expected a string")
-        return TensorType(fixed or dtype_name(dtype or config.floatX), pattern)(name)
+        return TensorType(dtype_name(dtype or config.floatX), pattern)(name)
 
-    def make_fixed(name: str | None = None) -> Variable:
-        return make(name)
-
-    chosen: Constructor = make if fixed is None else make_fixed
-    chosen.__name__ = chosen.__qualname__ = kind
-    chosen.__doc__ = f"A variable: a {kind} of dtype {fixed or 'floatX, or another'}."
-    return chosen
+    make.__name__ = make.__qualname__ = kind
+    make.__doc__ = f"A variable: a {kind} of dtype floatX, or another."
+    return make
 
 
-def _several(make: Constructor) -> Callable[..., list[Variable]]:
+def _several(kind: str, make: Constructor) -> Callable[..., list[Variable]]:
     def make_several(*names: str | int) -> list[Variable]:
         listed: Sequence[str | int | None] = names
         if len(names) == 1 and isinstance(names[0], int):
@@ -284,20 +277,26 @@ def _several(make: Constructor) -> Callable[..., list[Variable]]:
         return [make(name) for name in listed]
 
     make_several.__doc__ = (
-        f"Variables made by `{make.__name__}`: one a name, one a letter of a single "
+        f"Variables made by `{kind}`: one a name, one a letter of a single "
         "string, or as many as a number says."
     )
     return make_several
 
 
-def _constructors() -> dict[str, Callable[..., Any]]:
-    made: dict[str, Callable[..., Any]] = {}
+def _constructors() -> dict[str, Constructor]:
+    """A type for each dtype and pattern, a function where floatX is the dtype."""
+    made: dict[str, Constructor] = {}
     for shape_name, pattern in PATTERNS.items():
         plural = "matrices" if shape_name == "matrix" else f"{shape_name}s"
         for prefix, dtype in {"": None, **PREFIXES}.items():
-            make = _constructor(prefix + shape_name, pattern, dtype)
-            made[prefix + shape_name] = make
-            made[prefix + plural] = _several(make)
+            kind = prefix + shape_name
+            make = (
+                _constructor(kind, pattern)
+                if dtype is None
+                else TensorType(dtype, pattern)
+            )
+            made[kind] = make
+            made[prefix + plural] = _several(kind, make)
     return made
 
 

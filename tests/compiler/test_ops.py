@@ -229,6 +229,56 @@ def test_constructors_make_variables_of_every_dtype_and_pattern():
         assert T.matrix().dtype == "float32"
 
 
+def test_constructors_of_a_fixed_dtype_are_types():
+    for prefix, dtype in T.PREFIXES.items():
+        for kind, pattern in T.PATTERNS.items():
+            made = getattr(T, prefix + kind)
+            assert isinstance(made, T.TensorType)
+            assert made == T.TensorType(dtype, pattern)
+            assert pickle.loads(pickle.dumps(made)) == made
+    x = T.dvector("x")
+    assert x.type == T.dvector
+    assert x.type != T.fvector
+    assert hash(x.type) == hash(T.dvector)
+    assert repr(T.dvector) == "TensorType(float64, vector)"
+    assert T.dvector().name is None
+    assert T.dvector(name="y").name == "y"
+    assert T.TensorType("float64", (False,))("x").type == T.dvector
+    assert (T.drow.ndim, T.drow.dtype, T.drow.broadcastable) == (
+        *(2, "float64"),
+        (True, False),
+    )
+
+
+@pytest.mark.parametrize("make", [T.dvector, T.vector, T.TensorType("int8", ())])
+def test_the_name_of_a_variable_is_a_string(make):
+    with pytest.raises(TypeError, match="the name is 3, expected a string"):
+        make(3)
+
+
+def test_a_type_makes_variables_constants_and_zeros():
+    assert T.dvector.make_variable("x").name == "x"
+    one = T.dvector.make_constant([1, 2], name="one")
+    assert (one.type, one.name, list(one.data)) == (T.dvector, "one", [1.0, 2.0])
+    zeros = T.fmatrix.value_zeros((2, 3))
+    assert (zeros.dtype, zeros.shape, zeros.any()) == (np.float32, (2, 3), False)
+    assert T.fscalar.is_valid_value(np.float32(1))
+    assert not T.fscalar.is_valid_value(1.0)
+    assert not T.fvector.is_valid_value(np.float32(1))
+
+
+def test_a_type_filters_values_as_theanos_does():
+    value = np.zeros(3, np.float32)
+    assert T.fvector.filter(value) is value
+    assert T.fvector.filter(value, True) is value
+    assert T.fvector.filter([1, 2], strict=False).dtype == np.float32
+    with pytest.raises(TypeError, match="strict"):
+        T.fvector.filter(np.zeros(3), strict=True)
+    with pytest.raises(TypeError, match="float64"):
+        T.fvector.filter(np.zeros(3))
+    assert T.fvector.filter(np.zeros(3), allow_downcast=True).dtype == np.float32
+
+
 def test_a_composite_checks_what_it_reads():
     with pytest.raises(GraphValueError, match="reads"):
         Composite(("float32",), (Step("exp", (1,), "float32"),), (1,))
