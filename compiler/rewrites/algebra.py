@@ -199,7 +199,8 @@ def drop_sign_under_even(node: Apply) -> Variable | None:
     (inner,) = node.inputs
     if not is_float(inner):
         return None
-    found = argument(inner, "neg") or argument(inner, "abs")
+    found = argument(inner, "neg")
+    found = argument(inner, "abs") if found is None else found
     return None if found is None else call(row_of_op(node.op) or "", found)
 
 

@@ -161,7 +161,7 @@ def multiplied(node: Apply) -> tuple[Variable, Variable] | None:
         return None
     left, right = node.inputs
     if left.type.ndim == 1:
-        matrix, vector = (None if turned(right) else right), left
+        matrix, vector = (right if turned(right) is None else None), left
     else:
         matrix, vector = turned(left), right
     if matrix is None or not suits(matrix, vector):
