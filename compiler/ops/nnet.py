@@ -89,6 +89,9 @@ class LogSoftmax(Normalised):
 def softmax(x: Any, axis: int = -1) -> Variable:
     """Exponentials divided by their sum along ``axis``, each row's by default.
 
+    The result has the shape of ``x``: of a vector it is a vector, of which Theano makes
+    a row; ``softmax(x.dimshuffle("x", 0))`` is a row in both.
+
     Values of any size, of a floating dtype. The gradient is exact for all of them.
     """
     return _normalised(Softmax, "softmax", x, axis)
@@ -108,6 +111,13 @@ def _normalised(op: type[Normalised], name: str, x: Any, axis: int) -> Variable:
         )
     result: Variable = op(normalise_axis(name, axis, variable.type.ndim))(variable)
     return result
+
+
+def softmax_graph(c: Any) -> Variable:
+    """``softmax(c)`` written out, which the rewrites make stable: ``exp(c) / sum``."""
+    powers = math.exp(c)
+    shares: Variable = powers / reduce.sum(powers, axis=-1, keepdims=True)
+    return shares
 
 
 def softmax_with_bias(x: Any, b: Any) -> Variable:

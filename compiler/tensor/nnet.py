@@ -32,6 +32,7 @@ from gpuarray.compiler.ops.nnet import (
     Softmax,
     logsoftmax,
     softmax,
+    softmax_graph,
     softmax_with_bias,
 )
 
@@ -62,6 +63,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_binary_crossentropy",
     "softmax",
+    "softmax_graph",
     "softmax_with_bias",
     "softplus",
     "softsign",

@@ -192,3 +192,45 @@ def test_equal_ops_merge_over_stacks_of_matrices(context):
         found = f(*values)
     x, y, z = values
     np.testing.assert_allclose(found, z - 2 * x @ y.swapaxes(1, 2), rtol=2e-5)
+
+
+SOFTMAX_OF_ANY_SHAPE = {
+    "softmax": (T.nnet.softmax, softmax),
+    "softmax_graph": (T.nnet.softmax_graph, softmax),
+    "softmax_with_bias": (lambda x: T.nnet.softmax_with_bias(x, 1.0), softmax),
+    "logsoftmax": (T.nnet.logsoftmax, lambda x: np.log(softmax(x))),
+}
+
+
+@pytest.mark.parametrize("name", SOFTMAX_OF_ANY_SHAPE)
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (3, 4), (2, 3, 4)])
+def test_softmax_keeps_the_shape_and_so_do_its_kin(name, shape, on_null):
+    ours, judge = SOFTMAX_OF_ANY_SHAPE[name]
+    value = np.linspace(-2, 3, int(np.prod(shape))).reshape(shape)
+    x = T.TensorType("float64", (False,) * len(shape))("x")
+    made = ours(x)
+    assert made.type == x.type
+    expected = judge(value.reshape(-1, 4)).reshape(shape)
+    found = evaluate([made, grad(T.sqr(made).sum(), x)], {x: value})
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+    assert found[1].shape == shape
+
+
+def test_softmax_of_a_vector_as_one_row():
+    v = T.dvector("v")
+    made = T.nnet.softmax(v.dimshuffle("x", 0))
+    assert made.type == T.drow
+    value = np.array([1.0, 2.0, 0.5])
+    np.testing.assert_allclose(evaluate(made[0], {v: value}), softmax(value[None])[0])
+
+
+def test_the_cost_of_one_vector_is_a_scalar():
+    v, label = T.dvector("v"), T.lscalar("label")
+    value = np.array([1.0, 2.0, 0.5])
+    expected = exact_cost(value[None], [1])[0]
+    nll, shares, best = T.nnet.crossentropy_softmax_argmax_1hot_with_bias(
+        v, T.zeros_like(v), label
+    )
+    costs = [nll, T.nnet.categorical_crossentropy(shares, label)]
+    found = evaluate([*costs, best], {v: value, label: 1})
+    np.testing.assert_allclose(found, [expected, expected, 1])
