@@ -12,7 +12,7 @@ from gpuarray.codegen import resolve
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import shape_padleft
 from gpuarray.fitting import converted
@@ -166,9 +166,10 @@ def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:
 def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
     """The dtypes that a row computes in: one for each operand, and the result's.
 
-    They are NumPy's for arrays of the inputs' dtypes. Under the cast policy
-    ``numpy+floatX`` with floatX=float32, what NumPy widens to float64 without need is
-    float32.
+    They are NumPy's for arrays of the inputs' dtypes, but that a float which integers
+    become is Theano's: float32 where they have 16 bits or less, else float64, and no
+    float16. Under the cast policy ``numpy+floatX`` with floatX=float32, what NumPy
+    widens to float64 without need is float32.
     """
     dtypes = _numpy_loop(row, tuple(inputs))
     widened = "float64" in dtypes and "float64" not in inputs
@@ -179,13 +180,19 @@ def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
+    given = tuple(np.dtype(each) for each in inputs)
+    if row.floats_integers and all(is_integer_name(each) for each in inputs):
+        given = tuple(resolve(SCALARS["exp"], (each,)).result for each in given)
     try:
-        loop = resolve(row, tuple(np.dtype(each) for each in inputs))
+        loop = resolve(row, given)
     except TypeError as error:
         raise GraphTypeError(
             f"{row.name}: not offered for {' and '.join(inputs)}; cast an operand first"
         ) from error
-    return tuple(map(_name, (*loop.operands, loop.result)))
+    dtypes = tuple(map(_name, (*loop.operands, loop.result)))
+    if "float16" in inputs:
+        return dtypes
+    return tuple("float32" if each == "float16" else each for each in dtypes)
 
 
 def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:

@@ -383,12 +383,13 @@ GA_INLINE {t} ga_creciprocal({t} z) {
         "c": "ga_creciprocal({0})",
     },
     support={"c": RECIPROCAL_COMPLEX},
+    floats_integers=True,
     undone_by="reciprocal",
     domain=(0, np.inf),
     example=([2.0, 4.0],),
 )
 def reciprocal(m, g, y, x):
-    """One over the element; of integers rounded towards 0."""
+    """One over the element; of an array's integers rounded towards 0."""
     return -g * y * y
 
 

@@ -115,10 +115,13 @@ GA_INLINE {t} ga_clip({t} x, {t} low, {t} high) {
     example=([1, 5, 9], 2, 6),
 )
 def clip(m, g, y, x, low, high):
-    """The element limited to an interval."""
-    below, above = m.lt(x, low), m.gt(x, high)
-    inside = m.logical_not(m.logical_or(below, above))
-    return m.where(inside, g, 0), m.where(below, g, 0), m.where(above, g, 0)
+    """The element limited to an interval: ``min(max(x, low), high)``."""
+    # Where low is above high, the value is high, and so all of the gradient is.
+    above = m.gt(m.maximum(x, low), high)
+    within = m.where(above, 0, g)
+    below = m.lt(x, low)
+    to_x, to_low = m.where(below, 0, within), m.where(below, within, 0)
+    return to_x, to_low, m.where(above, g, 0)
 
 
 @scalar("copysign({0}, {1})", np.copysign, result="float", example=([1.0, -2.0], -0.0))
