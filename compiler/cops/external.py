@@ -17,7 +17,7 @@ from gpuarray.compiler.cops.sections import (
     read_kernels,
     read_sections,
 )
-from gpuarray.compiler.cops.source import FAIL, NODE_NAME
+from gpuarray.compiler.cops.source import FAIL
 from gpuarray.compiler.errors import CFileError
 from gpuarray.compiler.gpukernels.kernel import Kernel
 from gpuarray.compiler.graph.core import Apply
@@ -155,7 +155,8 @@ class CGpuKernelBase(ExternalCOp, GpuKernelBaseCOp):
     ``#kernel name : params : flags`` comes before each kernel: ``params`` are ``*`` for
     a pointer, ``size``, ``ssize`` or dtypes, with commas between; ``flags`` as
     GA_USE_DOUBLE, with ``|`` between, or none. In kernels ``DTYPE_INPUT_0`` and the
-    like are the device's types.
+    like are the device's types. The C code calls the kernel ``k_<name>``, a GpuKernel,
+    or ``APPLY_SPECIFIC(k_<name>)``.
 
     >>> class Eye(CGpuKernelBase):
     ...     pass
@@ -176,4 +177,12 @@ class CGpuKernelBase(ExternalCOp, GpuKernelBaseCOp):
             if isinstance(each.type, GpuArrayType) or each.type.ndim == 0
         ]
         pieces = self.sections.get(KERNELS, ())
-        return read_kernels(pieces, name or NODE_NAME, "".join(lines))
+        return read_kernels(pieces, "".join(lines))
+
+    def c_support_code_apply(self, node: Apply, name: str) -> str:
+        """The section of this name, after the macros and the kernels' other names."""
+        aliases = [
+            f"#define {kernel.objvar}_{name} {kernel.objvar}"
+            for kernel in self.gpu_kernels(node, name)
+        ]
+        return "\n".join([*aliases, super().c_support_code_apply(node, name)])

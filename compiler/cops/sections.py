@@ -108,15 +108,15 @@ def joined(pieces: Iterable[Piece]) -> str:
 # ---- kernels ----
 
 
-def read_kernels(pieces: Iterable[Piece], node_name: str, prefix: str) -> list[Kernel]:
+def read_kernels(pieces: Iterable[Piece], prefix: str) -> list[Kernel]:
     """The kernels of ``kernels`` sections; ``prefix`` comes before each one's text.
 
     Raises CFileError for text before the first ``#kernel`` line, and for a bad one.
     """
-    return [kernel for piece in pieces for kernel in _kernels(piece, node_name, prefix)]
+    return [kernel for piece in pieces for kernel in _kernels(piece, prefix)]
 
 
-def _kernels(piece: Piece, node_name: str, prefix: str) -> Iterable[Kernel]:
+def _kernels(piece: Piece, prefix: str) -> Iterable[Kernel]:
     marks = list(_KERNEL.finditer(piece.text))
     first = marks[0].start() if marks else len(piece.text)
     if not marks or _BLANK.fullmatch(piece.text[:first]) is None:
@@ -128,13 +128,13 @@ def _kernels(piece: Piece, node_name: str, prefix: str) -> Iterable[Kernel]:
     for mark, end in zip(marks, ends, strict=True):
         line = piece.line + piece.text.count("\n", 0, mark.start())
         try:
-            yield _kernel(mark[1], piece.text[mark.end() + 1 : end], node_name, prefix)
+            yield _kernel(mark[1], piece.text[mark.end() + 1 : end], prefix)
         except (ValueError, TypeError) as error:
             message = f"{piece.file}:{line}: #kernel{mark[1].rstrip()}: {error}"
             raise CFileError(message) from None
 
 
-def _kernel(head: str, text: str, node_name: str, prefix: str) -> Kernel:
+def _kernel(head: str, text: str, prefix: str) -> Kernel:
     parts = [part.strip() for part in head.split(":")]
     if not 2 <= len(parts) <= 3 or not parts[0].isidentifier():
         raise ValueError(
@@ -150,5 +150,4 @@ def _kernel(head: str, text: str, node_name: str, prefix: str) -> Kernel:
         params=[param.strip() for param in params.split(",")] if params else [],
         name=name,
         flags={have: True for flag in said for have in FLAGS[flag]},
-        objvar=f"k_{name}_{node_name}",
     )

@@ -138,12 +138,19 @@ def test_a_kernel_called_with_too_few_arguments_does_not_compile(file):
     assert f"{path}:" in str(error.value)  # the line of the file
 
 
+@pytest.mark.usefixtures("on_context")
+@pytest.mark.parametrize("spelling", ["k_fill", "APPLY_SPECIFIC(k_fill)"])
+def test_a_kernel_has_its_own_name_and_that_of_the_node(file, spelling):
+    path = file(FILE.replace("APPLY_SPECIFIC(k_fill)", spelling))
+    np.testing.assert_array_equal(run(Steps(path)), run(Steps(file(FILE))))
+
+
 def test_flags_of_c_are_what_the_kernels_need(file):
     node = Steps(file(FILE, "float32"))(
         gpuarray.compiler.GpuArrayType("int8", (False,))("x")
     )
     kernels = node.owner.op.gpu_kernels(node.owner, "n")
-    assert [kernel.objvar for kernel in kernels] == ["k_fill_n", "k_add_one_n"]
+    assert [kernel.objvar for kernel in kernels] == ["k_fill", "k_add_one"]
     assert kernels[0].flags == {"have_small": True, "have_double": True}
     assert kernels[1].flags == {}
 

@@ -23,7 +23,10 @@ class TstGpuEye(CGpuKernelBase, _NoPythonOp):
     def __init__(self, dtype=None, context_name=None):
         self.dtype = config.floatX if dtype is None else dtype
         self.context_name = context_name
-        super().__init__(["tstgpueye.c"], "APPLY_SPECIFIC(tstgpueye)")
+        CGpuKernelBase.__init__(self, ["tstgpueye.c"], "APPLY_SPECIFIC(tstgpueye)")
+
+    def c_headers(self):
+        return ["<gpuarray/types.h>", "<gpuarray/kernel.h>"]
 
     def get_params(self, node):
         return self.params_type.get_params(

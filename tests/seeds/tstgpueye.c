@@ -1,6 +1,7 @@
 #section kernels
 
 #kernel eye : *, size, size, size, ssize :
+#include <cluda.h>
 
 KERNEL void eye(GLOBAL_MEM DTYPE_OUTPUT_0 *a, ga_size a_off, ga_size n, ga_size m,
                 ga_ssize k) {
@@ -32,7 +33,7 @@ int APPLY_SPECIFIC(tstgpueye)(PyArrayObject *n, PyArrayObject *m, PyArrayObject 
                      diagonal);
   if (err != GA_NO_ERROR) {
     PyErr_Format(PyExc_RuntimeError, "gpuarray error: eye: %s",
-                 GpuKernel_error(&APPLY_SPECIFIC(k_eye), err));
+                 GpuKernel_error(&k_eye, err));
     return 1;
   }
   return 0;
