@@ -174,15 +174,17 @@ def verify_grad(
 ) -> None:
     """Check the gradient of ``fun`` at the arrays ``pt`` against finite differences.
 
-    ``fun`` takes a variable for each array and gives one variable, of any shape: an op,
-    or a function that builds a graph. Its result is weighted by random numbers from
-    ``rng`` (``numpy.random.default_rng(0)`` if none is given) and summed to a cost,
-    ``n_tests`` times. Functions are compiled in ``mode``. With ``cast_to_output_type``
-    the arguments become the result's dtype first; ``no_debug_ref`` changes nothing.
+    ``fun`` takes a variable for each array, whose axes of length 1 broadcast, and gives
+    one variable, of any shape: an op, or a function that builds a graph. Its result is
+    weighted by random numbers from ``rng`` (``numpy.random.default_rng(0)`` if none is
+    given) and summed to a cost, ``n_tests`` times. Functions are compiled in ``mode``.
+    With ``cast_to_output_type`` the arguments become the result's dtype first;
+    ``no_debug_ref`` changes nothing.
 
-    Raises GradientError where both the absolute and the relative error of an element
-    are greater than allowed; by default 1e-4 for float64 and 1e-2 for float32.
-    Raises TypeError for arrays of other numbers than floats.
+    Raises GradientError, also called ``verify_grad.E_grad``, where both the absolute
+    and the relative error of an element are greater than allowed; by default 1e-4 for
+    float64 and 1e-2 for float32. Raises TypeError for arrays of other numbers than
+    floats.
 
     >>> from gpuarray.compiler import tensor as T
     >>> verify_grad(T.tanh, [np.array([0.5, -1.0])])
@@ -196,7 +198,7 @@ def verify_grad(
                 "differences need real numbers"
             )
     variables = [
-        TensorType(each.dtype.name, (False,) * each.ndim)(f"input {i}")
+        TensorType(each.dtype.name, tuple(n == 1 for n in each.shape))(f"input {i}")
         for i, each in enumerate(points)
     ]
     output = _only_output(fun, variables)
@@ -225,6 +227,8 @@ def verify_grad(
         )
         _compare(numeric, slope_of(*points, chosen), points, allowed)
 
+
+verify_grad.E_grad = GradientError  # type: ignore[attr-defined]
 
 QUIET: Any = {"on_unused_input": "ignore"}
 

@@ -14,7 +14,7 @@ from gpuarray.compiler.derivatives.node import carries, fitted, is_null, pulled_
 from gpuarray.compiler.derivatives.reverse import (
     ReturnDisconnected,
     absent,
-    check_choice,
+    choice,
     flow,
     listed,
     shaped_as,
@@ -57,8 +57,10 @@ def Rop(
     DisconnectedInputError, and NotImplementedError where an operation on the way has no
     gradient.
     """
-    check_choice("Rop: disconnected_outputs", disconnected_outputs, DisconnectedOutputs)
-    check_choice("Rop: return_disconnected", return_disconnected, ReturnDisconnected)
+    policy = choice(
+        "Rop: disconnected_outputs", disconnected_outputs, DisconnectedOutputs
+    )
+    form = choice("Rop: return_disconnected", return_disconnected, ReturnDisconnected)
     outputs = listed(f, "Rop: f")
     directions = pushed(outputs, _directions(wrt, eval_points))
     results: list[Any] = []
@@ -66,7 +68,7 @@ def Rop(
         if output in directions:
             results.append(_defined(output, directions[output]))
             continue
-        if disconnected_outputs == "raise":
+        if policy == "raise":
             raise DisconnectedInputError(
                 made_at(
                     f"Rop: {output} depends on none of the variables, or not through "
@@ -75,7 +77,7 @@ def Rop(
                     getattr(output.tag, "trace", None),
                 )
             )
-        results.append(absent(output, return_disconnected))
+        results.append(absent(output, form))
     return shaped_as(f, results)
 
 

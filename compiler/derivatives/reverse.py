@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
+from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.branches import Branches
 from gpuarray.compiler.derivatives.node import (
     M,
@@ -24,7 +25,7 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.graph.absent import disconnected_type
-from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant, is_float
+from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
@@ -69,8 +70,9 @@ def grad(
     """The gradient of ``cost``, a scalar, with respect to each variable of ``wrt``.
 
     ``wrt`` is a variable, or a list or tuple of them; so is the result. Each gradient
-    has its variable's type, that of integers is real. By a complex variable it is the
-    derivative by the real part plus i times that by the imaginary part.
+    has its variable's type, that of integers is real. Nothing flows back through
+    integers: a cost of integers has the gradient 1.0 by itself. By a complex variable
+    it is the derivative by the real part plus i times that by the imaginary part.
 
     Nothing flows through ``consider_constant``. ``known_grads`` gives gradients of
     further variables (then ``cost`` may be None). A variable that the cost does not
@@ -80,18 +82,18 @@ def grad(
     variable of ``NullType``, not an error. ``add_names`` calls the gradient of ``c`` by
     ``x`` ``(dc/dx)`` where both have names.
 
-    Raises TypeError for a cost that is no scalar of real numbers,
-    DisconnectedInputError, NullTypeGradError, and NotImplementedError where an
-    operation on the way has no gradient.
+    Raises TypeError for a cost that is no scalar or complex, DisconnectedInputError,
+    NullTypeGradError, and NotImplementedError where an operation on the way has no
+    gradient.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x = T.dscalar("x")
     >>> print(grad(x ** 3, x).type)
     TensorType(float64, scalar)
     """
-    check_choice("grad: disconnected_inputs", disconnected_inputs, Disconnected)
-    check_choice("grad: return_disconnected", return_disconnected, ReturnDisconnected)
-    check_choice("grad: null_gradients", null_gradients, Literal["raise", "return"])
+    policy = choice("grad: disconnected_inputs", disconnected_inputs, Disconnected)
+    form = choice("grad: return_disconnected", return_disconnected, ReturnDisconnected)
+    nulls = choice("grad: null_gradients", null_gradients, Literal["raise", "return"])
     variables = listed(wrt, "grad: wrt")
     seeds = _seeds(cost, known_grads or {})
     found = flow(seeds, variables, listed(consider_constant or (), "grad: constants"))
@@ -99,10 +101,10 @@ def grad(
     for variable in variables:
         gradient = found.get(variable)
         if gradient is None:
-            _complain(cost, variable, disconnected_inputs)
-            results.append(absent(variable, return_disconnected))
+            _complain(cost, variable, policy)
+            results.append(absent(variable, form))
             continue
-        if null_gradients == "raise":
+        if nulls == "raise":
             _check_not_null(gradient, variable)
         if add_names:
             _name(gradient, cost, variable, seeds)
@@ -110,11 +112,16 @@ def grad(
     return shaped_as(wrt, results)
 
 
-def check_choice(name: str, given: str, choices: Any) -> None:
-    """Raise ValueError unless an option is one of the texts of a Literal."""
-    if given not in get_args(choices):
-        texts = " or ".join(map(repr, get_args(choices)))
-        raise GraphValueError(f"{name}={given!r}; it takes {texts}")
+def choice(name: str, given: Any, choices: Any) -> Any:
+    """The text of a Literal that an option is, in capitals or not; ``"none"``: None.
+
+    Raises ValueError for another.
+    """
+    texts = {each.lower(): each for each in get_args(choices)}
+    if str(given).lower() not in texts:
+        listed = " or ".join(map(repr, texts.values()))
+        raise GraphValueError(f"{name}={given!r}; it takes {listed}")
+    return texts[str(given).lower()]
 
 
 def listed(given: Any, what: str) -> list[Variable]:
@@ -248,7 +255,7 @@ def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> Gradients:
                 f"grad: cost is a {type(cost).__name__}, expected a variable"
             )
         _check_cost(cost)
-        seeds[cost] = constant(1, cost.type.dtype)
+        seeds[cost] = constant(1, cost.type.dtype if carries(cost) else config.floatX)
     elif not known:
         raise GraphValueError("grad: cost is None; give a cost, or known_grads")
     for variable, gradient in known.items():
@@ -279,16 +286,11 @@ def _check_cost(cost: Variable) -> None:
                 trace,
             )
         )
-    if not is_float(cost):
-        why = (
-            "take the real part, or the absolute value"
-            if is_complex(cost)
-            else "integers have no gradient"
-        )
+    if is_complex(cost):
         raise GraphTypeError(
             made_at(
                 f"grad: cost must be of real numbers, given {cost} of {cost.type}; "
-                f"{why}",
+                "take the real part, or the absolute value",
                 trace,
             )
         )
@@ -357,7 +359,9 @@ def flow(
     reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
     found = {each: gradient for each, gradient in seeds.items() if each in reached}
     for node in reversed(order):
-        gradients = [found.get(output) for output in node.outputs]
+        gradients = [
+            found.get(each) if carries(each) else None for each in node.outputs
+        ]
         wanted = [each in reached for each in node.inputs]
         if any(wanted) and any(gradient is not None for gradient in gradients):
             terms = branches.pulled_back(node, gradients, wanted)

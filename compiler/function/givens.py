@@ -105,7 +105,8 @@ def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
 def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
     """What stands for each given variable, with the others in it replaced, too.
 
-    Raises ValueError where variables are given in a circle.
+    A variable in its own expression is the variable itself: ``{a: a + 10}``. Raises
+    ValueError where variables are given in a circle.
     """
     given = {v: replacement(v, e, strict) for v, e in variable_pairs(pairs, "givens")}
     final: Replacements = {}
@@ -119,7 +120,7 @@ def _resolve(variable: Variable, given: Replacements, final: Replacements) -> No
     stack = [variable]
     while stack:
         current = stack[-1]
-        needed = _needed(given[current], given)
+        needed = _needed(current, given)
         waiting = [each for each in needed if each not in final]
         if not waiting:
             known = {each: final[each] for each in needed}
@@ -137,9 +138,10 @@ def _resolve(variable: Variable, given: Replacements, final: Replacements) -> No
         stack.append(waiting[0])
 
 
-def _needed(expression: Variable, given: Replacements) -> list[Variable]:
-    """The given variables that an expression needs, in order."""
-    return [each for each in ancestors([expression], blockers=given) if each in given]
+def _needed(variable: Variable, given: Replacements) -> list[Variable]:
+    """The other given variables that a variable's expression needs, in order."""
+    behind = ancestors([given[variable]], blockers=given)
+    return [each for each in behind if each in given and each is not variable]
 
 
 def replaced(outputs: Sequence[Variable], known: Replacements) -> list[Variable]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -212,17 +212,24 @@ def _mind_float64(kind: ArrayType, reaction: str) -> None:
 class TensorType(ArrayType):
     """An array in host memory. Called with a name, or none, it makes a variable.
 
+    Types of one ``dtype`` and one pattern are equal; ``name`` is what one prints as.
+    ``sparse_grad`` is taken so that programs of Theano run.
+
     >>> TensorType("float32", (False,))
     TensorType(float32, vector)
     """
 
     dtype: str
     broadcastable: Pattern
+    name: str | None = field(default=None, compare=False)
+    sparse_grad: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, sparse_grad: bool) -> None:
         self._normalise()
 
     def __repr__(self) -> str:
+        if self.name is not None:
+            return self.name
         return f"TensorType({self.dtype}, {pattern_name(self.broadcastable)})"
 
     __str__ = __repr__

@@ -10,6 +10,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.basic import (
     as_tensor_variable,
+    axis_list,
     is_constant,
     normalise_axis,
 )
@@ -29,7 +30,7 @@ Axes = int | Sequence[int]
 
 def listed_axes(name: str, axis: Any, ndim: int) -> list[int]:
     """One axis or several, counted from the left, none of them twice."""
-    given = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    given = axis_list(axis)
     axes = [normalise_axis(name, each, ndim) for each in given]
     if len(set(axes)) < len(axes):
         raise GraphValueError(f"{name}: an axis stands twice in {given}")
@@ -68,7 +69,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Variable:
 def expand_dims(a: Any, axis: Axes) -> Variable:
     """``a`` with new axes that broadcast at the places ``axis`` of the result."""
     variable = core.as_variable(a, "expand_dims")
-    count = len(axis) if isinstance(axis, (list, tuple)) else 1
+    count = len(axis_list(axis))
     places = listed_axes("expand_dims", axis, variable.type.ndim + count)
     rest = iter(range(variable.type.ndim))
     total = variable.type.ndim + count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,19 @@ from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
 from gpuarray.compiler.ops.transfer import host_from_gpu
 
 
-def as_tensor_variable(value: Any, name: str | None = None) -> Variable:
+def as_tensor_variable(
+    value: Any, name: str | None = None, ndim: int | None = None
+) -> Variable:
     """``value`` as a variable of the host.
 
     A variable stays as it is, one on a context is read from it; a number or an array
-    becomes a constant; a list with a variable among its elements is stacked.
+    becomes a constant; a list with a variable among its elements is stacked. With
+    ``ndim`` the result has so many axes: axes that broadcast are added on the left, or
+    those on the left that broadcast are dropped. Raises ValueError where that does not
+    do.
     """
+    if ndim is not None:
+        return _of_axes(as_tensor_variable(value, name), ndim)
     if name is None and isinstance(value, Variable):
         if isinstance(value.type, TensorType):
             return value
@@ -35,6 +43,27 @@ def as_tensor_variable(value: Any, name: str | None = None) -> Variable:
     if name is not None and isinstance(variable, Constant):
         return variable.clone(name)
     return host_from_gpu(variable)
+
+
+def _of_axes(variable: Variable, ndim: int) -> Variable:
+    """The variable with axes that broadcast put on its left, or dropped there."""
+    from gpuarray.compiler.ops.shape import dimshuffle  # which builds on this
+
+    extra = variable.type.ndim - ndim
+    if extra == 0:
+        return variable
+    if not all(variable.type.broadcastable[: max(extra, 0)]):
+        raise GraphValueError(
+            f"as_tensor_variable: given {variable} of {variable.type}, which has more "
+            f"than ndim={ndim} axes; reshape it"
+        )
+    if isinstance(variable, Constant):
+        shape = (1,) * -extra + variable.data.shape[max(extra, 0) :]
+        return core.constant(
+            variable.data.reshape(shape), variable.type.dtype, variable.name
+        )
+    added = ("x",) * -extra
+    return dimshuffle(variable, *added, *range(max(extra, 0), variable.type.ndim))
 
 
 def holds_variable(value: Any) -> bool:
@@ -66,17 +95,41 @@ def is_constant(variable: Variable, value: float | None = None) -> bool:
     return value is None or (variable.data.size == 1 and variable.data.item() == value)
 
 
-def normalise_axis(name: str, axis: Any, ndim: int) -> int:
-    """``axis`` counted from the left; errors name the operation."""
+def known_integer(name: str, what: str, value: Any) -> int:
+    """``value``, a number or a constant, as an int; errors name the operation."""
+    if isinstance(value, Constant) and value.type.ndim == 0:
+        value = value.data.item()
+    if isinstance(value, Variable):
+        raise GraphTypeError(
+            f"{name}: {what} is {value}, known only when the program runs; expected an "
+            "integer"
+        )
     try:
-        index = operator.index(axis)
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
     except TypeError:
         raise GraphTypeError(
-            f"{name}: axis {axis!r} is a {type(axis).__name__}, expected an integer"
+            f"{name}: {what} is {value!r}, a {type(value).__name__}; expected an "
+            "integer"
         ) from None
+
+
+def normalise_axis(name: str, axis: Any, ndim: int) -> int:
+    """``axis``, also a constant, counted from the left; errors name the operation."""
+    index = known_integer(name, "axis", axis)
     if not -ndim <= index < ndim:
         raise GraphValueError(f"{name}: axis {index} is not among {ndim} axes")
     return index % ndim
+
+
+def axis_list(axis: Any) -> list[Any]:
+    """One axis or several, as a list, a tuple or an array of numbers has them."""
+    if isinstance(axis, Constant):
+        axis = axis.data
+    if isinstance(axis, np.ndarray) and axis.ndim:
+        return list(axis)
+    return list(axis) if isinstance(axis, Sequence) else [axis]
 
 
 class MakeVector(Op):

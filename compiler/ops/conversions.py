@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, NotScalarConstantError
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.errors import (
+    GraphIndexError,
+    GraphTypeError,
+    NotScalarConstantError,
+)
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.basic import MakeVector, as_tensor_variable
+from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
-from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i
+from gpuarray.compiler.ops.joining import Join
+from gpuarray.compiler.ops.math import cast
+from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i, elements
 from gpuarray.compiler.ops.subtensor import Subtensor
 
 _DEPTH = 10
@@ -24,9 +30,10 @@ def get_scalar_constant_value(
 ) -> Any:
     """The number that every element of ``v`` is, as an array without axes.
 
-    Seen through copies, casts, new axes, repetition, elements of vectors made of
-    scalars and, with ``elemwise``, arithmetic of numbers; only constants count with
-    ``only_process_constants``. Raises NotScalarConstantError for anything else.
+    Seen through copies, casts, new axes, repetition, indices by constants, vectors made
+    of scalars or of such vectors, and, with ``elemwise``, arithmetic of numbers; only
+    constants count with ``only_process_constants``. Raises NotScalarConstantError for
+    anything else.
     """
     variable = as_tensor_variable(v)
     depth = 0 if only_process_constants else _DEPTH
@@ -63,17 +70,41 @@ def _number(variable: Variable, elemwise: bool, depth: int) -> Any:
 
 
 def _element(node: Apply, elemwise: bool, depth: int) -> Any:
-    """An element of a vector that is made of scalars or constant."""
-    op, (x, *index) = node.op, node.inputs
-    if len(index) != 1 or not isinstance(index[0], Constant) or node.out.type.ndim:
+    """A part of an array that is one number, of a constant, or of a known vector."""
+    op, (x, *places) = node.op, node.inputs
+    everywhere = _number(x, elemwise, depth)
+    if everywhere is not None:
+        return everywhere
+    if not all(isinstance(each, Constant) for each in places):
         return None
-    place = int(index[0].data)
-    if isinstance(x, Constant) and x.type.ndim == 1:
-        return op.reference(x.data, place)
-    if x.owner is None or not isinstance(x.owner.op, MakeVector):
+    numbers = [each.data.item() for each in places if isinstance(each, Constant)]
+    if isinstance(x, Constant):
+        return _number(constant(op.reference(x.data, *numbers)), elemwise, depth)
+    scalars = _scalars(x)
+    if scalars is None or node.out.type.ndim:
         return None
-    found = _number(x.owner.inputs[place], elemwise, depth)
+    if not -len(scalars) <= numbers[0] < len(scalars):
+        raise GraphIndexError(
+            f"index {numbers[0]} is out of bounds for axis 0 with size {len(scalars)}"
+        )
+    found = _number(scalars[numbers[0]], elemwise, depth)
     return None if found is None else found.astype(x.type.dtype)
+
+
+def _scalars(vector: Variable) -> list[Variable] | None:
+    """The scalars that a vector, or the vectors that it joins, are made of."""
+    if vector.type.ndim != 1:
+        return None
+    node = vector.owner
+    if node is not None and isinstance(node.op, Elemwise):
+        inner = _scalars(node.inputs[0]) if isinstance(node.op.scalar, Cast) else None
+        return inner and [cast(each, vector.type.dtype) for each in inner]
+    if node is None or not isinstance(node.op, Join):
+        return elements(vector)
+    parts = [_scalars(each) for each in node.inputs]
+    if any(each is None for each in parts):
+        return None
+    return [scalar for part in parts for scalar in part or ()]
 
 
 def _computed(node: Apply, elemwise: bool, depth: int) -> Any:

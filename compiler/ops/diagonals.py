@@ -13,10 +13,11 @@ from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.basic import (
     as_tensor_variable,
     is_constant,
+    known_integer,
     normalise_axis,
 )
 from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.joining import as_length, known_integer
+from gpuarray.compiler.ops.joining import as_length
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 
 

@@ -11,11 +11,15 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import linalg, math, reduce
-from gpuarray.compiler.ops.axes import squeeze
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.axes import specify_shape, squeeze
+from gpuarray.compiler.ops.basic import (
+    as_tensor_variable,
+    known_integer,
+    normalise_axis,
+)
 from gpuarray.compiler.ops.creation import counted, zeros
-from gpuarray.compiler.ops.indexing import inc_subtensor, index
-from gpuarray.compiler.ops.joining import as_length, join, known_integer
+from gpuarray.compiler.ops.indexing import elements_of, inc_subtensor, index
+from gpuarray.compiler.ops.joining import as_length, join
 from gpuarray.compiler.ops.shape import (
     as_shape,
     dimshuffle,
@@ -238,15 +242,38 @@ def unique(
 # ---- places of raveled arrays ----
 
 
-def _lengths(name: str, dims: Any) -> list[Variable]:
-    known = elements(as_shape(name, dims))
-    if known is None:
+def _lengths(name: str, dims: Any, count: int | None) -> list[Variable]:
+    """The lengths of the axes; ``count`` says how many, or None if ``dims`` does.
+
+    That a vector has as many elements is checked when the program runs.
+    """
+    vector = as_shape(name, dims)
+    known = elements(vector)
+    if known is None and count is None:
         raise GraphValueError(
-            f"{name}: the number of lengths in {dims} is not known; give a list of them"
+            f"{name}: the number of lengths in {dims} is not known; give a list of "
+            "them, or ndim"
         )
+    if known is None:
+        vector = specify_shape(vector, (count,))
+        known = [index(vector, place) for place in range(count or 0)]
     if not known:
         raise GraphValueError(f"{name}: dims are empty, expected a length at least")
+    if count is not None and len(known) != count:
+        raise GraphValueError(
+            f"{name}: given {len(known)} lengths in dims, expected {count}"
+        )
     return known
+
+
+def _index_arrays(name: str, given: Any, dims: Any) -> list[Any]:
+    """The arrays of a multi-index: listed, or along the first axis of a variable."""
+    if not isinstance(given, Variable):
+        return list(given)
+    known = elements(as_shape(name, dims))
+    if known is None:
+        return list(elements_of(given))
+    return [index(given, i) for i in range(len(known))]
 
 
 def _integers(name: str, given: Any) -> Variable:
@@ -275,16 +302,17 @@ def ravel_multi_index(
     """The places in a raveled array that places along each of its axes stand for.
 
     ``multi_index`` is a sequence of arrays of integers that broadcast, ``dims`` the
-    lengths. ``mode``, one or one for each axis, says what becomes of a place out of
-    bounds: ``'raise'`` an error when the program runs, ``'wrap'`` counts round and
-    round, ``'clip'`` stops at the ends.
+    lengths, which may be a vector known only when the program runs. ``mode``, one or
+    one for each axis, says what becomes of a place out of bounds: ``'raise'`` an error
+    when the program runs, ``'wrap'`` counts round and round, ``'clip'`` stops at the
+    ends.
     """
     name = "ravel_multi_index"
-    lengths = _lengths(name, dims)
     _check_order(name, order)
-    if isinstance(multi_index, Variable):
-        multi_index = [index(multi_index, i) for i in range(len(lengths))]
-    given = [_integers(name, each) for each in multi_index]
+    arrays = _index_arrays(name, multi_index, dims)
+    given = [_integers(name, each) for each in arrays]
+    known = elements(as_shape(name, dims))
+    lengths = _lengths(name, dims, len(given)) if known is None else known
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     if len(given) != len(lengths) or len(modes) != len(lengths):
         raise GraphValueError(
@@ -310,13 +338,17 @@ def ravel_multi_index(
     return result
 
 
-def unravel_index(indices: Any, dims: Any, order: str = "C") -> list[Variable]:
+def unravel_index(
+    indices: Any, dims: Any, order: str = "C", ndim: int | None = None
+) -> list[Variable]:
     """For each axis of ``dims`` the places that places in the raveled array stand for.
 
-    A place out of bounds is an error when the program runs.
+    ``ndim`` is how many axes there are, where ``dims`` is a vector whose length is
+    known only when the program runs. A place out of bounds is then an error.
     """
     name = "unravel_index"
-    lengths = _lengths(name, dims)
+    count = None if ndim is None else known_integer(name, "ndim", ndim)
+    lengths = _lengths(name, dims, count)
     _check_order(name, order)
     total: Any = lengths[0]
     for length in lengths[1:]:

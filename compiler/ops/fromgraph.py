@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError, MissingInputError
+from gpuarray.compiler.errors import (
+    GraphTypeError,
+    GraphValueError,
+    MissingInputError,
+    UnusedInputError,
+)
+from gpuarray.compiler.flags import Reaction
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, as_variable
-from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
+from gpuarray.compiler.graph.traverse import (
+    ancestors,
+    clone_replace,
+    inputs_of,
+    toposort,
+)
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.ops import math
 
@@ -25,7 +37,8 @@ class OpFromGraph(Op):
     same without the outputs, ``rop_overrides(inputs, eval_points)`` the directions of
     the outputs. Each is a function or an `OpFromGraph` of these variables in a row, or
     a list with for each input (output) a function of the same, ``"default"``, None, or
-    a variable such as ``DisconnectedType()()``.
+    a variable such as ``DisconnectedType()()``. An input that no output needs is
+    ignored unless ``on_unused_input`` is ``"warn"`` or ``"raise"``.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x, y = T.dscalar("x"), T.dscalar("y")
@@ -44,9 +57,11 @@ class OpFromGraph(Op):
         rop_overrides: Overrides = "default",
         connection_pattern: Sequence[Sequence[bool]] | None = None,
         name: str | None = None,
+        on_unused_input: Reaction = "ignore",
     ) -> None:
         self.inner_inputs, self.inner_outputs = list(inputs), list(outputs)
         self._check()
+        self._mind_unused(on_unused_input)
         self.inline = inline
         if lop_overrides != "default" and grad_overrides != "default":
             raise GraphValueError(
@@ -78,6 +93,21 @@ class OpFromGraph(Op):
                 )
         if len(set(self.inner_inputs)) < len(self.inner_inputs):
             raise GraphValueError("OpFromGraph: a variable is an input twice")
+
+    def _mind_unused(self, reaction: Reaction) -> None:
+        """Raise, warn or be silent about an input that no output needs."""
+        if reaction == "ignore":
+            return
+        needed = set(ancestors(self.inner_outputs, blockers=self.inner_inputs))
+        for each in self.inner_inputs:
+            if each not in needed:
+                message = (
+                    f"OpFromGraph: the input {each} is not used; leave it out, or pass "
+                    "on_unused_input='ignore'"
+                )
+                if reaction == "raise":
+                    raise UnusedInputError(message)
+                warnings.warn(message, stacklevel=3)
 
     def make_node(self, *inputs: Any) -> Apply:
         """A node over inputs of the types of the graph's inputs."""

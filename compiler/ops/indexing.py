@@ -60,11 +60,25 @@ def index(x: Any, key: Any) -> Variable:
     when the function runs.
     """
     variable = core.as_variable(x, "indexing")
-    entries = [as_entry(each) for each in (key if isinstance(key, tuple) else (key,))]
+    entries = [as_entry(each) for each in entries_of(key)]
     if any(map(_is_array, entries)):
         return _by_arrays(as_tensor_variable(variable), entries)
     known = _known_part(variable, entries)
     return _by_view(variable, entries) if known is None else known
+
+
+def entries_of(key: Any) -> Sequence[Any]:
+    """The parts of an index: a tuple's, or a list's that can be no array.
+
+    A list with a slice, an Ellipsis or None in it is read as a tuple, as programs for
+    Theano and for older NumPy write it.
+    """
+    if isinstance(key, tuple):
+        return key
+    is_index = isinstance(key, list) and any(
+        each is None or each is Ellipsis or isinstance(each, slice) for each in key
+    )
+    return key if is_index else (key,)
 
 
 def as_entry(given: Any) -> Plain:

@@ -12,10 +12,12 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.anyaxis import for_axis
 from gpuarray.compiler.ops.basic import (
     MakeVector,
     as_tensor_variable,
     is_constant,
+    known_integer,
     normalise_axis,
 )
 from gpuarray.compiler.ops.broadcast import patternbroadcast
@@ -40,20 +42,6 @@ def common_dtype(variables: Sequence[Variable]) -> str:
     if widened and config.cast_policy == "numpy+floatX" and config.floatX == "float32":
         return "float32"
     return joint
-
-
-def known_integer(name: str, what: str, value: Any) -> int:
-    """``value``, a number or a constant, as an int; errors name the operation."""
-    if isinstance(value, Constant) and value.type.ndim == 0:
-        value = value.data.item()
-    if isinstance(value, Variable):
-        raise GraphTypeError(
-            f"{name}: {what} is {value}, known only when the program runs; expected an "
-            "integer"
-        )
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise GraphTypeError(f"{name}: {what} is {value!r}, expected an integer")
-    return int(value)
 
 
 def as_length(name: str, value: Any, what: str = "a length") -> Variable:
@@ -93,13 +81,7 @@ class Join(Op):
         given = [as_tensor_variable(array) for array in arrays]
         if not given:
             raise GraphValueError("join: given no arrays, expected one or more")
-        ndim = given[0].type.ndim
-        if ndim == 0 or any(each.type.ndim != ndim for each in given):
-            types = ", ".join(str(each.type) for each in given)
-            raise GraphTypeError(
-                f"join: given {types}; expected arrays of as many axes each, at least "
-                "one: add axes with dimshuffle, or use stack"
-            )
+        ndim = _joint_ndim(given)
         op = Join(normalise_axis("join", self.axis, ndim))
         dtype = common_dtype(given)
         inputs = [math.cast(each, dtype) for each in given]
@@ -145,16 +127,34 @@ def join(axis: Any, *tensors: Any) -> Variable:
 
     They have as many axes each and the same lengths but on ``axis``; the dtype is the
     one that holds all. One array is itself. Raises TypeError for other ranks.
+    ``axis`` may be a scalar variable of integers: then no length is known before the
+    program runs, which waits for the axis.
     """
     if not tensors:
         raise GraphValueError("join: given no arrays, expected one or more")
-    along = known_integer("join", "axis", axis)
     given = [as_tensor_variable(each) for each in tensors]
+    ndim = _joint_ndim(given)
+    joined: Variable = for_axis("join", axis, ndim, lambda k: _joined(k, given))
+    return joined
+
+
+def _joint_ndim(given: Sequence[Variable]) -> int:
+    """How many axes each of the arrays has. Raises TypeError where they differ."""
+    ndim = given[0].type.ndim
+    if ndim == 0 or any(each.type.ndim != ndim for each in given):
+        types = ", ".join(str(each.type) for each in given)
+        raise GraphTypeError(
+            f"join: given {types}; expected arrays of as many axes each, at least "
+            "one: add axes with dimshuffle, or use stack"
+        )
+    return int(ndim)
+
+
+def _joined(axis: int, given: list[Variable]) -> Variable:
     if len(given) == 1:
-        normalise_axis("join", along, given[0].type.ndim)
         return given[0]
-    lengths = _known_lengths(given) if along in (0, -1) else None
-    result: Variable = Join(along)(*given) if lengths is None else lengths
+    lengths = None if axis else _known_lengths(given)
+    result: Variable = Join(axis)(*given) if lengths is None else lengths
     return result
 
 
@@ -325,7 +325,8 @@ def split(
     """``x`` cut into ``n_splits`` parts along ``axis``, of the lengths given.
 
     The lengths are a vector of integers or a list of scalars and sum up to the length
-    of the axis; of a list ``n_splits`` may be left out. The parts are views.
+    of the axis; of a list ``n_splits`` may be left out. The parts are views. ``axis``
+    may be a variable, as of `join`.
     """
     vector = as_shape("split", splits_size)
     known = elements(vector)
@@ -337,8 +338,16 @@ def split(
     op = Split(known_integer("split", "n_splits", count), 0)
     if op.n_splits < 1:
         raise GraphValueError(f"split: n_splits is {op.n_splits}, expected 1 or more")
-    op.axis = known_integer("split", "axis", axis)
-    return list(op.make_node(x, vector).outputs)
+    variable = as_tensor_variable(x)
+    parts: list[Variable] = for_axis(
+        "split",
+        axis,
+        variable.type.ndim,
+        lambda along: list(
+            Split(op.n_splits, along).make_node(variable, vector).outputs
+        ),
+    )
+    return parts
 
 
 def part(x: Variable, axis: int, start: Any, length: Any) -> Variable:

@@ -11,7 +11,12 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.basic import (
+    as_tensor_variable,
+    axis_list,
+    known_integer,
+    normalise_axis,
+)
 from gpuarray.compiler.ops.shape import (
     dimshuffle,
     flatten,
@@ -115,18 +120,19 @@ def paired_axes(
     name: str, axes: Any, ndim: int, other: int, first: int = 0
 ) -> tuple[list[int], list[int]]:
     """The axes of two operands to sum over; those before ``first`` may not be."""
-    if isinstance(axes, (int, np.integer)):
-        if not 0 <= axes <= min(ndim, other) - first:
+    given = axis_list(axes)
+    if len(given) == 1 and not isinstance(axes, (list, tuple, str)):
+        count = known_integer(name, "axes", given[0])
+        if not 0 <= count <= min(ndim, other) - first:
             raise GraphValueError(
-                f"{name}: axes={axes} for operands of {ndim} and {other} axes"
+                f"{name}: axes={count} for operands of {ndim} and {other} axes"
             )
-        count = int(axes)
         return [*range(ndim - count, ndim)], [*range(first, first + count)]
-    if not isinstance(axes, (list, tuple)) or len(axes) != 2:
+    if len(given) != 2 or isinstance(axes, str):
         raise GraphTypeError(
             f"{name}: axes is {axes!r}, expected a number or a pair of lists of axes"
         )
-    lists = [list(each) if isinstance(each, (list, tuple)) else [each] for each in axes]
+    lists = [axis_list(each) for each in given]
     left = [normalise_axis(name, axis, ndim) for axis in lists[0]]
     right = [normalise_axis(name, axis, other) for axis in lists[1]]
     if len(left) != len(right):

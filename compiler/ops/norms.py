@@ -12,7 +12,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import math, reduce
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.basic import as_tensor_variable, axis_list, normalise_axis
 from gpuarray.compiler.ops.nlinalg import svd
 from gpuarray.compiler.ops.shape import dimshuffle
 
@@ -25,18 +25,17 @@ def norm(
     """NumPy's norm: of vectors along one axis, of matrices in two, else of all.
 
     ``ord`` of vectors is any number, also 0 (how many are not 0), inf and -inf; of
-    matrices 1, -1, 2, -2, inf, -inf, "fro" or "nuc". Without an ``axis`` and an ``ord``
-    it is that of all elements as one vector.
+    matrices 1, -1, 2, -2, inf, -inf, "fro" or "nuc"; "inf" and "-inf" are inf and -inf.
+    Without an ``axis`` and an ``ord`` it is that of all elements as one vector.
     """
-    variable = _floats(x)
+    variable, ord = _floats(x), _order(ord)
     ndim = variable.type.ndim
     if axis is None:
         if ord is None or (ord == 2 and ndim == 1):
             return _of_vectors(variable, 2, tuple(range(ndim)), keepdims)
         axes = tuple(range(ndim))
     else:
-        listed = axis if isinstance(axis, (list, tuple)) else [axis]
-        axes = tuple(normalise_axis("norm", each, ndim) for each in listed)
+        axes = tuple(normalise_axis("norm", each, ndim) for each in axis_list(axis))
     if len(axes) == 1:
         return _of_vectors(variable, 2 if ord is None else ord, axes, keepdims)
     if len(axes) == 2 and axes[0] != axes[1]:
@@ -49,10 +48,15 @@ def norm(
 def norm_of_all(
     x: Any, L: Any, axis: reduce.Axis = None, keepdims: bool = False
 ) -> Variable:
-    """The norm of order ``L``, a number, over ``axis``, as of one vector."""
+    """The norm of order ``L``, as of one vector, over ``axis``; as `norm` has it."""
     variable = _floats(x)
     axes = reduce.axes_of("norm", axis, variable.type.ndim)
-    return _of_vectors(variable, L, axes, keepdims)
+    return _of_vectors(variable, _order(L), axes, keepdims)
+
+
+def _order(given: Any) -> Any:
+    """The order of a norm: an infinite one may be given as a text."""
+    return float(given) if given in ("inf", "-inf") else given
 
 
 def _floats(x: Any) -> Variable:

@@ -277,9 +277,9 @@ class Operators:
         """The elements in another shape: a tuple, numbers, or a vector and ``ndim``."""
         return shape.reshape(self, lengths[0] if len(lengths) == 1 else lengths, ndim)
 
-    def flatten(self, ndim: int = 1) -> Variable:
-        """The last axes merged into one, so that there are ``ndim``."""
-        return shape.flatten(self, ndim)
+    def flatten(self, ndim: int | None = None, outdim: int | None = None) -> Variable:
+        """The last axes merged into one, so that there are ``ndim``, as `T.flatten`."""
+        return shape.flatten(self, ndim, outdim)
 
     def ravel(self) -> Variable:
         """All axes merged into one."""

@@ -15,7 +15,11 @@ from gpuarray.compiler.graph.types import (
     is_integer_name,
 )
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.basic import (
+    as_tensor_variable,
+    axis_list,
+    normalise_axis,
+)
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS
 
@@ -156,7 +160,7 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes to reduce, counted from the left: all where ``axis`` is None."""
     if axis is None:
         return tuple(range(ndim))
-    listed = list(axis) if isinstance(axis, Sequence) else [axis]
+    listed = axis_list(axis)
     axes = tuple(sorted(normalise_axis(name, each, ndim) for each in listed))
     if len(set(axes)) < len(axes):
         raise GraphValueError(f"{name}: an axis stands twice in {listed}")

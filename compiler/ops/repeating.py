@@ -13,7 +13,9 @@ from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.axes import moveaxis
 from gpuarray.compiler.ops.basic import (
     as_tensor_variable,
+    axis_list,
     is_constant,
+    known_integer,
     normalise_axis,
 )
 from gpuarray.compiler.ops.broadcast import broadcast_to, unbroadcast
@@ -23,7 +25,6 @@ from gpuarray.compiler.ops.indexing import inc_subtensor, index
 from gpuarray.compiler.ops.joining import (
     as_length,
     join,
-    known_integer,
     part,
     product,
     split,
@@ -206,7 +207,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
             return roll(variable, shift, 0)
         flat = roll(flatten(variable), shift, 0)
         return reshape(flat, shape(variable), ndim=variable.type.ndim)
-    axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    axes = axis_list(axis)
     shifts = list(shift) if isinstance(shift, (list, tuple)) else [shift] * len(axes)
     if len(axes) == 1 and len(shifts) > 1:
         axes = axes * len(shifts)

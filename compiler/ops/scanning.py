@@ -8,9 +8,12 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.basic import (
+    as_tensor_variable,
+    known_integer,
+    normalise_axis,
+)
 from gpuarray.compiler.ops.indexing import index
-from gpuarray.compiler.ops.joining import known_integer
 from gpuarray.compiler.ops.shape import flatten
 
 FUNCTIONS = {"add": "cumsum", "mul": "cumprod"}

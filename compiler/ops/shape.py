@@ -428,9 +428,15 @@ def reshape(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
     return result
 
 
-def flatten(x: Any, ndim: int = 1) -> Variable:
-    """``x`` with its last axes merged into one, so that it has ``ndim`` axes."""
+def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Variable:
+    """``x`` with its last axes merged into one, so that it has ``ndim`` axes.
+
+    Without ``ndim`` it is a vector; ``outdim`` is an older name of it.
+    """
     variable = core.as_variable(x, "flatten")
+    if None not in (ndim, outdim):
+        raise GraphTypeError("flatten: given ndim and outdim, its older name")
+    ndim = next((each for each in (ndim, outdim) if each is not None), 1)
     if not 1 <= ndim <= max(variable.type.ndim, 1):
         raise GraphValueError(
             f"flatten: ndim={ndim} is not between 1 and {variable.type.ndim}"

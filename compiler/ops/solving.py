@@ -81,6 +81,9 @@ class Solve(Op):
 
     ``A_structure`` is "general", "symmetric" (which is not checked),
     "lower_triangular" or "upper_triangular": of these only the triangle is read.
+    ``lower``, ``overwrite_A`` and ``overwrite_b`` are taken so that programs of
+    Theano run: the structure says which triangle, and functions decide themselves what
+    they overwrite.
     """
 
     reports = True
@@ -89,7 +92,13 @@ class Solve(Op):
 
     STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
 
-    def __init__(self, A_structure: str = "general") -> None:
+    def __init__(
+        self,
+        A_structure: str = "general",
+        lower: bool = False,
+        overwrite_A: bool = False,
+        overwrite_b: bool = False,
+    ) -> None:
         if A_structure not in self.STRUCTURES:
             raise GraphValueError(
                 f"Solve: A_structure is {A_structure!r}, expected one of "

@@ -11,14 +11,16 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.anyaxis import for_axis
 from gpuarray.compiler.ops.basic import (
     as_tensor_variable,
     is_constant,
+    known_integer,
     normalise_axis,
 )
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.indexing import index, set_subtensor
-from gpuarray.compiler.ops.joining import as_length, known_integer
+from gpuarray.compiler.ops.joining import as_length
 from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i
 
 KINDS = ("quicksort", "mergesort", "heapsort", "stable", None)
@@ -76,7 +78,10 @@ class ArgSort(Sort):
         """Nothing: places are integers."""
 
 
-def _to_sort(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, int]:
+def _sorted(
+    name: str, op: type[Sort], a: Any, axis: Any, kind: Any, order: Any
+) -> Variable:
+    """The node of the op over ``a``, for an axis, None or a scalar variable."""
     variable = as_tensor_variable(a)
     if kind not in KINDS:
         raise GraphValueError(f"{name}: kind is {kind!r}, expected one of {KINDS}")
@@ -85,9 +90,10 @@ def _to_sort(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, 
             f"{name}: order={order!r} is for dtypes with fields, which are not offered"
         )
     if axis is None:
-        return flatten(variable), 0
-    along = known_integer(name, "axis", axis)
-    return variable, normalise_axis(name, along, variable.type.ndim)
+        variable, axis = flatten(variable), 0
+    ndim = variable.type.ndim
+    result: Variable = for_axis(name, axis, ndim, lambda along: op(along)(variable))
+    return result
 
 
 def sort(
@@ -96,19 +102,16 @@ def sort(
     """The elements in order along ``axis`` (None: of all of them); nan comes last.
 
     ``kind`` is one of NumPy's names; whatever it is, equal elements keep their order.
+    ``axis`` may be a scalar variable of integers, which the program waits for.
     """
-    variable, along = _to_sort("sort", a, axis, kind, order)
-    result: Variable = Sort(along)(variable)
-    return result
+    return _sorted("sort", Sort, a, axis, kind, order)
 
 
 def argsort(
     a: Any, axis: Any = -1, kind: Any = "quicksort", order: Any = None
 ) -> Variable:
     """The places (int64) that sort ``a`` along ``axis`` (None: as a vector)."""
-    variable, along = _to_sort("argsort", a, axis, kind, order)
-    result: Variable = ArgSort(along)(variable)
-    return result
+    return _sorted("argsort", ArgSort, a, axis, kind, order)
 
 
 # ---- the largest elements ----

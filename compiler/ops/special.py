@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.basic import as_tensor_variable
 
@@ -35,20 +34,13 @@ def iround(a: Any, mode: str | None = None) -> Variable:
 
 
 def ceil_intdiv(a: Any, b: Any) -> Variable:
-    """The quotient of integers rounded up, without a detour by floats.
+    """The quotient rounded up, of integers without a detour by floats.
 
-    Of the dtype of ``a // b``. Raises TypeError for what are no integers.
+    Of the dtype of ``a // b``.
     """
-    operands = [as_tensor_variable(a), as_tensor_variable(b)]
-    for each in operands:
-        if not is_integer_name(each.type.dtype):
-            raise GraphTypeError(
-                f"ceil_intdiv: {each} is of dtype {each.type.dtype}, expected an "
-                "integer; cast it first"
-            )
     row = math.FUNCTIONS
-    quotient = row["floor_divide"](*operands)
-    is_more = row["ne"](row["mod"](*operands), 0)
+    quotient = row["floor_divide"](a, b)
+    is_more = row["ne"](row["mod"](a, b), 0)
     return quotient + math.cast(is_more, quotient.type.dtype)
 
 

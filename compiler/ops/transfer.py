@@ -111,11 +111,12 @@ class GpuToGpu(Transfer):
         return f"GpuToGpu<{self.context_name}>"
 
 
-def host_from_gpu(x: Variable) -> Variable:
+def host_from_gpu(x: Any) -> Variable:
     """``x`` on the host; ``x`` itself where it is there."""
-    if isinstance(x.type, TensorType):
-        return x
-    moved: Variable = HostFromGpu()(x)
+    variable = as_variable(x, "host_from_gpu")
+    if isinstance(variable.type, TensorType):
+        return variable
+    moved: Variable = HostFromGpu()(variable)
     return moved
 
 

@@ -271,7 +271,7 @@ def test_a_cost_that_is_no_scalar_is_refused():
         grad(x * 2, x)
     assert __file__ in str(caught.value)
     with pytest.raises(GraphTypeError, match="real numbers"):
-        grad(T.iscalar(), x)
+        grad(T.zscalar(), x)
     with pytest.raises(GraphTypeError, match="expected a variable"):
         grad(3.0, x)
     with pytest.raises(GraphValueError, match="cost is None"):

@@ -12,8 +12,8 @@ i, n, v = T.lscalar("i"), T.lvector("n"), T.lmatrix("v")
 
 MISTAKES = [
     (lambda: T.join(0), ValueError, "join: given no arrays"),
-    (lambda: T.join(i, x, x), TypeError, "join: axis is i, known only when"),
-    (lambda: T.join(0.5, x, x), TypeError, "join: axis is 0.5, expected an integer"),
+    (lambda: T.join(s, x, x), TypeError, "join: axis is s of .*float64"),
+    (lambda: T.join(0.5, x, x), TypeError, r"join: axis is 0\.5, a float"),
     (lambda: T.join(1, x, x), ValueError, "join: axis 1 is not among 1 axes"),
     (lambda: T.join(1, x), ValueError, "join: axis 1 is not among 1 axes"),
     (lambda: T.join(0, x, m), TypeError, "expected arrays of as many axes each"),
@@ -107,7 +107,7 @@ MISTAKES = [
     (lambda: SearchSorted()(x, x, m), TypeError, "the sorter is"),
     (lambda: T.ravel_multi_index((n, x), (2, 3)), TypeError, "indices are x"),
     (lambda: T.ravel_multi_index((n,), (2, 3)), ValueError, "1 index arrays"),
-    (lambda: T.ravel_multi_index((n, n), n), ValueError, "give a list of them"),
+    (lambda: T.ravel_multi_index(v, n), TypeError, "the length of v is not known"),
     (lambda: T.ravel_multi_index((n,), (2,), "bend"), ValueError, "mode is 'bend'"),
     (lambda: T.unravel_index(n, (2,), "K"), ValueError, "order is 'K'"),
     (lambda: T.unravel_index(n, ()), ValueError, "dims are empty"),
