@@ -73,7 +73,7 @@ PAGES = {
     "dtypes": Page("Dtypes and constants", f"info dtypes {CONSTANT}", "dtypes"),
     "errors": Page("Errors", "errors"),
     "libgpuarray": Page(
-        "More names of libgpuarray's package", "basic operations tools"
+        "More names of libgpuarray's package", "gpuarray basic operations tools"
     ),
 }
 
@@ -87,9 +87,13 @@ GIVEN = {
 ELSEWHERE = {
     "gpuarray.Array.as_pycuda": "PyCUDA and a CUDA device",
     "gpuarray.Array.as_pyopencl": "PyOpenCL and an OpenCL device",
+    "gpuarray.Array.get_ipc_handle": "a CUDA device and another process",
     "gpuarray.Array.wrap": "a struct of the library",
     "gpuarray.collectives.GpuComm": "NCCL",
     "gpuarray.collectives.GpuCommCliqueId": "NCCL",
+    "gpuarray.gpuarray.cl_wrap_ctx": "a cl_context of another library",
+    "gpuarray.gpuarray.cuda_wrap_ctx": "a CUcontext of another library",
+    "gpuarray.gpuarray.open_ipc_handle": "a CUDA device and another process",
 }
 
 

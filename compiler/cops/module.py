@@ -36,17 +36,8 @@ LIBRARY = "libgpuarray.so"
 
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[Path, ...]:
-    """Where the headers are: this package's own, and those of the library.
-
-    An installed package has the library's beside it, a checkout in its own folder.
-    """
-    beside = Path(gpuarray.__file__).resolve().parent
-    found = next(
-        each
-        for each in (beside / "include", beside.parent / "include")
-        if (each / "gpuarray" / "array.h").is_file()
-    )
-    return HERE / "include", found
+    """Where the headers are: this package's own, and those of the library."""
+    return HERE / "include", Path(gpuarray.get_include())
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray import blas
+from gpuarray import products
 from gpuarray.array import Array
 from gpuarray.codegen import literal
 from gpuarray.compiler import plan
@@ -192,7 +192,7 @@ def by_blas(
 ) -> tuple[Array, ...]:
     """The product by the BLAS, and the rest of its program after it."""
     matrix, vector = values[product.matrix], values[product.vector]
-    made = blas.matmul(matrix, vector.reshape(shape[-1]))
+    made = products.matmul(matrix, vector.reshape(shape[-1]))
     others = (x for i, x in enumerate(values) if i not in product.operands)
     given = (x for x in others if x is not None)
     rest = product.without(sources, over)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gpuarray import blas
+from gpuarray import products
 from gpuarray._native import check, ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
@@ -345,7 +345,7 @@ def computed(
     """The totals by a launch, or two, of the library's reduction, or by the BLAS."""
     if total.is_product:
         matrix, column = given
-        made: Array = blas.matmul(column.reshape(column.shape[0]), matrix)
+        made: Array = products.matmul(column.reshape(column.shape[0]), matrix)
         return made
     kernel = total_kernel(total, sources, context)
     handle = ffi.new("GpuArray *")

@@ -107,6 +107,19 @@ static unsigned int fastest(unsigned int i, unsigned int nd, ga_order order) {
   return order == GA_F_ORDER ? i : nd - 1 - i;
 }
 
+/* In C order an axis of length 1 has the stride of what lies behind it, if anything
+ * longer does. */
+static void give_ones_numpys_strides(ssize_t *strides, unsigned int nd,
+                                     const size_t *dims) {
+  bool is_before = false;
+  for (unsigned int i = nd; i-- > 0;) {
+    if (dims[i] != 1)
+      is_before = true;
+    else if (is_before)
+      strides[i] = (ssize_t)dims[i + 1] * strides[i + 1];
+  }
+}
+
 /* Groups old and new axes, from the fastest on, into the shortest runs of equal
  * products; the old axes of a run must be walked as one. */
 bool ga__shape_reshape_strides(ssize_t *new_strides, unsigned int nd,
@@ -159,6 +172,8 @@ bool ga__shape_reshape_strides(ssize_t *new_strides, unsigned int nd,
   }
   for (; j < new_nd; j++) /* What is left has length 1. */
     new_strides[fastest(j, new_nd, order)] = stride;
+  if (order != GA_F_ORDER)
+    give_ones_numpys_strides(new_strides, new_nd, new_dims);
   return i == n_old;
 }
 

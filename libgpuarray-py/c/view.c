@@ -60,8 +60,9 @@ static int index_axis(GpuArray *made, const GpuArray *a, unsigned int axis,
   if (length > 0)
     made->offset += (size_t)(start * a->strides[axis]);
   made->dimensions[made->nd] = length;
-  /* An axis of one element is never walked, so a huge step must not overflow. */
-  made->strides[made->nd] = length > 1 ? a->strides[axis] * step : a->strides[axis];
+  /* An axis of one element is never walked, so a huge step may overflow. */
+  if (__builtin_mul_overflow(a->strides[axis], step, &made->strides[made->nd]))
+    made->strides[made->nd] = a->strides[axis];
   made->nd++;
   return GA_NO_ERROR;
 }
@@ -137,7 +138,12 @@ static int reshape_metadata(GpuArray *made, bool *fits, ga_order *order,
   if (nd > 0)
     memcpy(made->dimensions, dims, nd * sizeof *dims);
   *fits = true;
-  if (count > 0)
+  bool is_same = nd == a->nd;
+  for (unsigned int i = 0; i < nd && is_same; i++)
+    is_same = dims[i] == a->dimensions[i];
+  if (is_same)
+    memcpy(made->strides, a->strides, nd * sizeof *made->strides);
+  else if (count > 0)
     *fits = ga__shape_reshape_strides(made->strides, a->nd, a->dimensions, a->strides,
                                       nd, made->dimensions, itemsize, *order);
   else if (*order == GA_F_ORDER)

@@ -12,6 +12,7 @@ from gpuarray import (
     dtypes as dtypes,
     elemwise as elemwise,
     fft as fft,
+    gpuarray as gpuarray,
     linalg as linalg,
     operations as operations,
     random as random,
@@ -32,14 +33,11 @@ from gpuarray.base import (
 )
 from gpuarray.blas import (
     allow_tf32 as allow_tf32,
-    dot as dot,
     gemm as gemm,
     gemmBatch_3d as gemmBatch_3d,
     gemm_bias as gemm_bias,
     gemv as gemv,
     ger as ger,
-    matmul as matmul,
-    vdot as vdot,
 )
 from gpuarray.comparing import (
     allclose as allclose,
@@ -125,6 +123,9 @@ from gpuarray.errors import (
     KernelFailure as KernelFailure,
     LibraryMissing as LibraryMissing,
     NeedsCopy as NeedsCopy,
+    NotConstructible as NotConstructible,
+    NotInPlace as NotInPlace,
+    NotPicklable as NotPicklable,
     OutOfMemory as OutOfMemory,
     ReadOnly as ReadOnly,
     SystemRefusal as SystemRefusal,
@@ -141,6 +142,10 @@ from gpuarray.files import (
 )
 from gpuarray.fusing import (
     fuse as fuse,
+)
+from gpuarray.gpuarray import (
+    get_include as get_include,
+    register_dtype as register_dtype,
 )
 from gpuarray.grids import (
     diag as diag,
@@ -254,7 +259,10 @@ from gpuarray.polynomials import (
     polyval as polyval,
 )
 from gpuarray.products import (
+    dot as dot,
+    matmul as matmul,
     tensordot as tensordot,
+    vdot as vdot,
     vecdot as vecdot,
 )
 from gpuarray.profiling import (

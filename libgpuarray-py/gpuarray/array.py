@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpuarray import (
-    blas,
     dispatch,
     dlpack,
     flat,
@@ -19,6 +18,8 @@ from gpuarray import (
     joining,
     picking,
     pickling,
+    products,
+    pygpu_array,
     reduction,
     scanning,
     searching,
@@ -72,7 +73,7 @@ class Array(BaseArray):
     std = statistics.std
     clip = statistics.clip
     round = statistics.round
-    dot = blas.dot
+    dot = products.dot
     squeeze = shaping.squeeze
     swapaxes = shaping.swapaxes
     diagonal = shaping.diagonal
@@ -97,6 +98,11 @@ class Array(BaseArray):
     as_pycuda = sharing.as_pycuda
     __dlpack__ = dlpack.export
     __dlpack_device__ = dlpack.export_device
+    read = pygpu_array.read
+    write = pygpu_array.write
+    take1 = pygpu_array.take1
+    get_ipc_handle = pygpu_array.get_ipc_handle
+    _empty_like_me = pygpu_array.empty_like_me
     cumsum = scanning.cumsum
     cumprod = scanning.cumprod
     cummax = scanning.cummax
@@ -138,12 +144,12 @@ class Array(BaseArray):
     def __matmul__(self, other: Any) -> Any:
         if not isinstance(other, BaseArray | np.ndarray):
             return NotImplemented
-        return blas.matmul(self, other)
+        return products.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
         if not isinstance(other, np.ndarray):
             return NotImplemented
-        return blas.matmul(other, self)
+        return products.matmul(other, self)
 
     def __pow__(self, other: Any) -> Any:
         # NumPy takes these two exponents out of pow's hands as well.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ from gpuarray.errors import (
     BadType,
     BadValue,
     NeedsCopy,
+    NotConstructible,
+    NotInPlace,
     OutOfMemory,
     Unsupported,
 )
@@ -38,6 +40,7 @@ class Flags:
     """The layout of an array: contiguous or not, aligned, writeable.
 
     Also by NumPy's keys, as in ``a.flags["C_CONTIGUOUS"]``, with ``IS_`` before or not.
+    ``num`` has the bits of the library's GA_C_CONTIGUOUS and so on.
 
     >>> flags = gpuarray.zeros((2, 3)).T.flags
     >>> flags.c_contiguous, flags.f_contiguous, flags["WRITEABLE"]
@@ -45,20 +48,46 @@ class Flags:
     """
 
     __slots__ = ("num",)
-    _bits = (
-        ("C_CONTIGUOUS", "C", lib.GA_C_CONTIGUOUS),
-        ("F_CONTIGUOUS", "F", lib.GA_F_CONTIGUOUS),
-        ("ALIGNED", "A", lib.GA_ALIGNED),
-        ("WRITEABLE", "W", lib.GA_WRITEABLE),
-    )
+
+    # By name: NumPy's letter, and the flags that must all be set.
+    _bits: ClassVar[dict[str, tuple[str, int]]] = {
+        "C_CONTIGUOUS": ("C", lib.GA_C_CONTIGUOUS),
+        "F_CONTIGUOUS": ("F", lib.GA_F_CONTIGUOUS),
+        "OWNDATA": ("O", 0),
+        "WRITEABLE": ("W", lib.GA_WRITEABLE),
+        "ALIGNED": ("A", lib.GA_ALIGNED),
+        "BEHAVED": ("B", lib.GA_BEHAVED),
+        "CARRAY": ("CA", lib.GA_CARRAY),
+    }
+    _same: ClassVar[dict[str, str]] = {
+        **{letter: name for name, (letter, _) in _bits.items()},
+        **{f"IS_{name}": name for name in _bits},
+        "CONTIGUOUS": "C_CONTIGUOUS",
+        "FORTRAN": "F_CONTIGUOUS",
+        "U": "UPDATEIFCOPY",
+        "X": "UPDATEIFCOPY",
+        "WRITEBACKIFCOPY": "UPDATEIFCOPY",
+        "FA": "FARRAY",
+    }
 
     def __init__(self, num: int) -> None:
         self.num = num
 
-    def __getitem__(self, key: str) -> bool:
-        for name, letter, bit in self._bits:
-            if key in (name, letter, f"IS_{name}"):
-                return bool(self.num & bit)
+    def __getitem__(self, key: str | bytes) -> bool:
+        name = key.decode() if isinstance(key, bytes) else key
+        name = self._same.get(name, name)
+        if name in self._bits:
+            mask = self._bits[name][1]
+            return self.num & mask == mask
+        if name == "UPDATEIFCOPY":
+            return False
+        c_order, f_order = self["C"], self["F"]
+        if name == "FORC":
+            return c_order or f_order
+        if name == "FNC":
+            return f_order and not c_order
+        if name == "FARRAY":
+            return f_order and not c_order and self["B"]
         raise KeyError(key)
 
     @property
@@ -66,10 +95,24 @@ class Flags:
         """Whether the elements lie in C order without gaps."""
         return self["C"]
 
+    contiguous = c_contiguous
+
     @property
     def f_contiguous(self) -> bool:
         """Whether the elements lie in Fortran order without gaps."""
         return self["F"]
+
+    fortran = f_contiguous
+
+    @property
+    def forc(self) -> bool:
+        """Whether the elements lie in C or in Fortran order without gaps."""
+        return self["FORC"]
+
+    @property
+    def fnc(self) -> bool:
+        """Whether the elements lie in Fortran order and not in C order."""
+        return self["FNC"]
 
     @property
     def aligned(self) -> bool:
@@ -81,25 +124,78 @@ class Flags:
         """Whether elements may be changed."""
         return self["W"]
 
+    @property
+    def behaved(self) -> bool:
+        """Whether the array is aligned and writeable."""
+        return self["B"]
+
+    @property
+    def carray(self) -> bool:
+        """Whether the array is aligned, writeable and in C order."""
+        return self["CA"]
+
+    @property
+    def farray(self) -> bool:
+        """Whether the array is aligned, writeable and in Fortran order alone."""
+        return self["FA"]
+
+    @property
+    def owndata(self) -> bool:
+        """True: an array holds its buffer, which it may share with others."""
+        return True
+
+    @property
+    def updateifcopy(self) -> bool:
+        """False: no array is a copy that is to be written back."""
+        return False
+
+    writebackifcopy = updateifcopy
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Flags) and self.num == other.num
 
     def __hash__(self) -> int:
         return hash(self.num)
 
+    def __reduce__(self) -> tuple[type[Flags], tuple[int]]:
+        return Flags, (self.num,)
+
     def __repr__(self) -> str:
-        return "\n".join(f"  {name} : {self[name]}" for name, _, _ in self._bits)
+        names = "C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED"
+        return "\n".join(f"  {name} : {self[name]}" for name in names)
 
 
-def order_code(order: str, array: BaseArray | None = None) -> int:
-    """The library's code of ``order``; 'A' and 'K' keep an array's Fortran order."""
-    if order not in ("C", "F", "A", "K"):
+_LETTERS: tuple[Order, ...] = ("C", "F", "A", "K")
+_ORDERS = {text: one for one in _LETTERS for text in (one, one.lower())}
+
+
+def as_order(order: str | None) -> Order:
+    """``order`` as one of 'C', 'F', 'A' and 'K'; None is 'A'.
+
+    >>> as_order("f"), as_order(None)
+    ('F', 'A')
+    """
+    if order is None:
+        return "A"
+    found = _ORDERS.get(order) if isinstance(order, str) else None
+    if found is None:
         raise BadValue(f"order: got {order!r}, expected 'C', 'F', 'A' or 'K'")
-    if order in ("A", "K"):
-        keep = array is not None and array.flags.f_contiguous
-        keep = keep and array is not None and not array.flags.c_contiguous
+    return found
+
+
+def order_code(order: str | None, array: BaseArray | None = None) -> int:
+    """The library's code of ``order``; 'A' and 'K' keep an array's Fortran order."""
+    known = as_order(order)
+    if known in ("A", "K"):
+        keep = array is not None and array.flags.fnc
         return int(lib.GA_F_ORDER if keep else lib.GA_C_ORDER)
-    return int(lib.GA_F_ORDER if order == "F" else lib.GA_C_ORDER)
+    return int(lib.GA_F_ORDER if known == "F" else lib.GA_C_ORDER)
+
+
+def is_in_order(array: BaseArray, order: str | None) -> bool:
+    """Whether an array lies in ``order``; in 'A' and 'K' each one does."""
+    known = as_order(order)
+    return known in ("A", "K") or array.flags[known]
 
 
 def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
@@ -144,8 +240,11 @@ class BaseArray:
     _typecode: int
 
     def __new__(cls) -> Self:
-        """Nothing: BadType says which functions make arrays."""
-        raise BadType("arrays are made by gpuarray.asarray, empty, zeros, full, arange")
+        """Nothing: NotConstructible says which functions make arrays."""
+        raise NotConstructible(
+            "arrays are made by gpuarray.asarray, empty, zeros, full, arange; of a "
+            "class of your own by gpuarray.zeros(shape, cls=YourClass)"
+        )
 
     def __del__(self, free: Any = lib.array_free) -> None:
         free(self._struct)
@@ -221,6 +320,8 @@ class BaseArray:
             ),
             "asarray",
         )
+        if 1 in shape and host.strides == np.empty(shape, dtype, "F").strides:
+            struct.strides[0 : len(shape)] = host.strides
         return cls.wrap(struct, context, dtype, typecode)
 
     def _like(self, struct: Any) -> Self:
@@ -282,10 +383,47 @@ class BaseArray:
             self._shape = tuple(ffi.unpack(struct.dimensions, struct.nd))
             return self._shape
 
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        lengths = _known_shape(self, _spread((shape,)))
+        try:
+            check(
+                lib.GpuArray_reshape_inplace(
+                    self._struct, len(lengths), lengths, lib.GA_C_ORDER
+                ),
+                "shape",
+            )
+        except NeedsCopy as error:
+            raise NotInPlace(f"{error}; use a.reshape({lengths})") from None
+        self._shape = lengths
+
     @property
     def strides(self) -> tuple[int, ...]:
         """The steps from an element to the next along each axis, in bytes."""
         return tuple(ffi.unpack(self._struct.strides, self._struct.nd))
+
+    @strides.setter
+    def strides(self, strides: Sequence[int]) -> None:
+        steps = [operator.index(step) for step in strides]
+        struct, shape = self._struct, self.shape
+        if len(steps) != len(shape):
+            raise BadValue(f"strides: {len(steps)} of them for shape {shape}")
+        reach = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
+        first = struct.offset + sum(one for one in reach if one < 0)
+        last = struct.offset + sum(one for one in reach if one > 0)
+        size = self._buffer_size()
+        if self.size and (first < 0 or last + self.itemsize > size):
+            raise BadValue(
+                f"strides: with {tuple(steps)} the array would reach from byte {first} "
+                f"to {last + self.itemsize} of a buffer of {size}"
+            )
+        struct.strides[0 : len(steps)] = steps
+        lib.GpuArray_fix_flags(struct)
+
+    def _buffer_size(self) -> int:
+        size = ffi.new("size_t *")
+        check(lib.gpudata_property(self._struct.data, lib.GA_BUFFER_PROP_SIZE, size))
+        return int(size[0])
 
     @property
     def offset(self) -> int:
@@ -320,12 +458,11 @@ class BaseArray:
     @property
     def base(self) -> Self | None:
         """None if the array fills its buffer; else all of that, in one axis."""
-        struct, size = self._struct, ffi.new("size_t *")
-        check(lib.gpudata_property(struct.data, lib.GA_BUFFER_PROP_SIZE, size), "base")
-        if size[0] <= max(self.nbytes, 1):
+        struct, size = self._struct, self._buffer_size()
+        if size <= max(self.nbytes, 1):
             return None
         itemsize = self._dtype.itemsize
-        count = (size[0] - struct.offset % itemsize) // itemsize
+        count = (size - struct.offset % itemsize) // itemsize
         first = struct.offset % itemsize - struct.offset
         return self.strided((count,), (itemsize,), first)
 
@@ -341,8 +478,15 @@ class BaseArray:
 
     # ---- views ----
 
-    def view(self, dtype: npt.DTypeLike | None = None) -> Self:
+    def view(
+        self,
+        dtype: npt.DTypeLike | type[BaseArray] | None = None,
+        cls: type[BaseArray] | None = None,
+    ) -> Any:
         """Another array of the same elements, or of their bytes as those of ``dtype``.
+
+        Of the class ``cls``, which may be given in place of ``dtype``, else of the
+        array's own.
 
         Elements of another size make the last axis longer or shorter; BadValue if it
         has gaps then, or bytes that are left over, and where the first element does not
@@ -355,10 +499,13 @@ class BaseArray:
         >>> a.view("int64").tolist(), a.view("uint8").shape
         ([4607182418800017408, 0], (16,))
         """
+        if isinstance(dtype, type) and issubclass(dtype, BaseArray):
+            dtype, cls = None, dtype
+        made = self.__class__ if cls is None else array_class(cls, "view")
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_view(struct, self._struct))
         if dtype is None:
-            return self._like(struct)
+            return made.wrap(struct, self._context, self._dtype, self._typecode)
         other = as_dtype(dtype)
         if other.itemsize != self._dtype.itemsize:
             self._fit_last_axis(struct, other)
@@ -370,7 +517,7 @@ class BaseArray:
                 "view: the elements do not lie at multiples of "
                 f"{other.itemsize} bytes, as {other} needs; copy the array first"
             )
-        return self.wrap(struct, self._context, other, typecode)
+        return made.wrap(struct, self._context, other, typecode)
 
     def _fit_last_axis(self, struct: Any, dtype: DType) -> None:
         """Gives a view as many elements of another size as fill the last axis."""
@@ -395,12 +542,12 @@ class BaseArray:
         struct.dimensions[last], struct.strides[last] = count, dtype.itemsize
 
     def reshape(
-        self, *shape: Any, order: Order = "C", copy: bool | None = None
+        self, *shape: Any, order: Order | None = "C", copy: bool | None = None
     ) -> Self:
         """The elements in another shape: a view where strides permit, else a copy.
 
         One length may be -1. ``copy=True`` always copies; ``copy=False`` raises
-        NeedsCopy rather than copy.
+        NeedsCopy rather than copy. The order may also stand behind the shape.
 
         >>> a = gpuarray.arange(6)
         >>> a.reshape(2, -1).shape
@@ -410,6 +557,9 @@ class BaseArray:
             ...
         gpuarray.errors.BadValue: reshape: int64 (6,) has 6 elements, the new ...
         """
+        if len(shape) == 2 and isinstance(shape[1], str):
+            first, order = shape
+            shape = (first,)
         lengths = _known_shape(self, _spread(shape))
         source = self.copy(order) if copy else self
         struct = ffi.new(ARRAY)
@@ -426,7 +576,7 @@ class BaseArray:
         )
         return self._like(struct)
 
-    def ravel(self, order: Order = "C") -> Self:
+    def ravel(self, order: Order | None = "C") -> Self:
         """The elements in one axis: a view where the strides permit it, else a copy.
 
         >>> print(gpuarray.asarray([[1, 2], [3, 4]]).T.ravel())
@@ -535,7 +685,7 @@ class BaseArray:
 
     # ---- copies and transfers ----
 
-    def copy(self, order: Order = "C") -> Self:
+    def copy(self, order: Order | None = "C") -> Self:
         """A new array of the same elements.
 
         In C order by default; "K" keeps the strides' order, "A" Fortran order.
@@ -558,25 +708,31 @@ class BaseArray:
     def astype(
         self,
         dtype: npt.DTypeLike,
-        order: Order = "K",
-        casting: Casting = "unsafe",
+        order: Order | None = "K",
+        casting: Casting | bool = "unsafe",
         subok: bool = True,
         copy: bool = True,
     ) -> Self:
         """The elements converted as NumPy does; BadType where ``casting`` forbids it.
 
-        The array itself if ``copy`` is false and nothing is to be done.
+        The array itself if ``copy`` is false and nothing is to be done. A bool in
+        place of ``casting`` is ``copy``, which libgpuarray 0.7 has there.
 
         >>> print(gpuarray.asarray([1.7, -1.7]).astype("int32"))
         [ 1 -1]
         """
+        rule: Casting = "unsafe"
+        if isinstance(casting, bool):
+            copy = casting
+        else:
+            rule = casting
         target = as_dtype(dtype, "astype")
-        if casting != "unsafe" and not can_cast(self._dtype, target, casting):
+        if rule != "unsafe" and not can_cast(self._dtype, target, rule):
             raise BadType(
                 f"astype: {self._dtype} is not converted to {target} by the rule "
-                f"{casting!r}"
+                f"{rule!r}"
             )
-        if not copy and target == self._dtype and order in ("A", "K"):
+        if not copy and target == self._dtype and is_in_order(self, order):
             return self
         typecode = dtype_to_typecode(target)
         struct = ffi.new(ARRAY)
@@ -751,6 +907,13 @@ def axes_numbers(axis: Any, ndim: int, operation: str) -> tuple[int, ...]:
     if len(set(numbers)) != len(numbers):
         raise BadValue(f"{operation}: an axis is given twice in {tuple(listed)}")
     return numbers
+
+
+def array_class(cls: Any, operation: str) -> Any:
+    """``cls`` itself; BadType if it is no class of arrays."""
+    if not (isinstance(cls, type) and issubclass(cls, BaseArray)):
+        raise BadType(f"{operation}: cls is {cls!r}, expected a class of arrays")
+    return cls
 
 
 def require(array: Any, operation: str) -> Any:

@@ -20,6 +20,8 @@ from gpuarray.errors import (
     DeviceNotFound,
     GpuArrayError,
     LibraryMissing,
+    NotConstructible,
+    NotPicklable,
 )
 from gpuarray.queues import Event, Queue
 
@@ -61,6 +63,25 @@ class CacheInfo(NamedTuple):
     unwritable: int
 
 
+class Kind(str):
+    """A backend's name; equal to its bytes, too, which libgpuarray 0.7 gives.
+
+    >>> gpuarray.context("null").kind == b"null"
+    True
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        plain = other.decode(errors="replace") if isinstance(other, bytes) else other
+        return str(self) == plain
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
 class Context:
     """An open device. ``gpuarray.context(name)`` gives it; asked twice, the same one.
 
@@ -76,9 +97,9 @@ class Context:
 
     __slots__ = ("__dict__", "__weakref__", "_kernels", "_pointer", "name")
 
-    def __init__(self, pointer: Any) -> None:
+    def __init__(self, pointer: Any = None) -> None:
         if not isinstance(pointer, ffi.CData):
-            raise BadType(
+            raise NotConstructible(
                 f"Context: got {pointer!r}; contexts are opened by gpuarray.context, "
                 "as gpuarray.context('opencl0:0')"
             )
@@ -242,8 +263,8 @@ class Context:
 
     @property
     def kind(self) -> str:
-        """The backend: ``cuda``, ``opencl`` or ``null``."""
-        return self.name.rstrip("0123456789:")
+        """The backend: ``cuda``, ``opencl`` or ``null``; equal to these bytes, too."""
+        return Kind(self.name.rstrip("0123456789:"))
 
     @property
     def total_memory(self) -> int:
@@ -448,7 +469,7 @@ class Context:
         return f"<context {self.name!r}: {self.device_name}>"
 
     def __reduce__(self) -> Any:
-        raise BadType("a context cannot be pickled; pickle its name")
+        raise NotPicklable("a context cannot be pickled; pickle its name")
 
 
 GpuContext = Context  # libgpuarray's name
@@ -552,16 +573,50 @@ def _adopt(given: Any) -> Context:
         found = _adopted.get(key) or _owner(key)
         if found is not None:
             return found
-        prepare()
-        adopt = extension("cl_make_ctx", "gpucontext *(*)(void *, gpucontext_props *)")
-        pointer = adopt(ffi.cast("void *", key), ffi.NULL)
-        if not pointer:
-            raise BadValue(f"context: {library_text()}")
-        made = Context(pointer)
+        made = _made_on("cl_make_ctx", key)
         if native is not given:
             _use_queue(made, given.int_ptr)
         _adopted[key] = made
         return made
+
+
+def _made_on(function: str, key: int) -> Context:
+    """A context on the vendor's own, whose address is ``key``."""
+    prepare()
+    adopt = extension(function, "gpucontext *(*)(void *, gpucontext_props *)")
+    pointer = adopt(ffi.cast("void *", key), ffi.NULL)
+    if not pointer:
+        raise BadValue(f"context: {library_text()}")
+    return Context(pointer)
+
+
+def _wrap(function: str, address: int) -> Context:
+    with _lock:
+        found = _adopted.get(address)
+        if found is None:
+            found = _adopted[address] = _made_on(function, address)
+        return found
+
+
+def cl_wrap_ctx(ptr: int) -> Context:
+    """The context in a ``cl_context``, whose address is given; it is retained.
+
+    ``gpuarray.context`` does this for a context or a queue of PyOpenCL.
+    """
+    return _wrap("cl_make_ctx", ptr)
+
+
+def cuda_wrap_ctx(ptr: int, own: bool = False) -> Context:
+    """The context in a ``CUcontext``, whose address is given and which outlives it.
+
+    BadValue where ``own`` asks to destroy it in the end: that stays the caller's.
+    """
+    if own:
+        raise BadValue(
+            "cuda_wrap_ctx: own is true, but a CUcontext stays its maker's, who "
+            "destroys it after the context was closed; expected own=False"
+        )
+    return _wrap("cuda_make_ctx", ptr)
 
 
 def _owner(key: int) -> Context | None:

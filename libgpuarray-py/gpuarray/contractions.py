@@ -8,8 +8,8 @@ from typing import Any
 
 from gpuarray import planes
 from gpuarray.base import axis_number, require_all
-from gpuarray.blas import matmul
 from gpuarray.errors import BadValue, LinAlgError
+from gpuarray.products import matmul
 from gpuarray.shaping import moveaxis
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuarray import dlpack, sharing
 from gpuarray.array import Array
-from gpuarray.base import BaseArray, Order, as_shape, order_code, require
+from gpuarray.base import (
+    BaseArray,
+    Order,
+    array_class,
+    as_shape,
+    is_in_order,
+    order_code,
+    require,
+)
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype
@@ -19,6 +28,53 @@ from gpuarray.shaping import diagonal
 
 Place = str | Context | None
 Shape = int | Sequence[int]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+# ---- the order of arguments ----
+
+
+def in_either_order(names: str) -> Callable[[F], F]:
+    """Let arguments behind the dtype stand in the order ``names``, too.
+
+    That is NumPy's and libgpuarray 0.7's, which begin with the order or with whether
+    to copy, where ours begin with the context: what stands there tells them apart.
+    """
+    others = names.split()
+
+    def decorate(function: F) -> F:
+        first = function.__code__.co_varnames.index("context")
+
+        @wraps(function)
+        def either(*args: Any, **named: Any) -> Any:
+            if len(args) > first and not _begins_with_context(args[first:]):
+                rest = dict(zip(others, args[first:], strict=False))
+                if len(args) - first > len(others) or not named.keys().isdisjoint(rest):
+                    raise BadType(
+                        f"{function.__name__}: got {len(args)} positional arguments "
+                        f"and {', '.join(named) or 'no others'}, expected behind the "
+                        f"dtype at most: {', '.join(others)}"
+                    )
+                return function(*args[:first], **rest, **named)
+            return function(*args, **named)
+
+        return either  # type: ignore[return-value]
+
+    return decorate
+
+
+def _begins_with_context(given: tuple[Any, ...]) -> bool:
+    """Whether the first is a context; if it is None, whether no other is one."""
+    if given[0] is None:
+        return not any(map(_is_context, given))
+    return _is_context(given[0])
+
+
+def _is_context(given: Any) -> bool:
+    """Whether it may name a context: none of the other arguments' kinds."""
+    if isinstance(given, str):
+        return len(given) != 1  # an order is a letter
+    return not (given is None or isinstance(given, bool | int | type))
 
 
 _SINGLE = {np.dtype(d): np.dtype(s) for d, s in (("f8", "f4"), ("c16", "c8"))}
@@ -62,13 +118,14 @@ def _host_values(
     return host
 
 
+@in_either_order("order context")
 def asarray(
     a: Any,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
     copy: bool | None = None,
     *,
-    order: Order = "K",
+    order: Order | None = "K",
     device: Place = None,
 ) -> Array:
     """``a`` as an array on a context; itself if it is one there already.
@@ -77,7 +134,8 @@ def asarray(
     context. An array of another library on a device (one with ``__dlpack__`` or
     ``__cuda_array_interface__``, or PyOpenCL's) is used where it lies. ``copy=True``
     always copies; ``copy=False`` raises NeedsCopy rather than copy. ``device`` is the
-    array API standard's name of ``context``.
+    array API standard's name of ``context``. An array of a class of your own gives one
+    of ``Array``, on the same memory; ``asanyarray`` keeps the class.
 
     >>> a = gpuarray.asarray([[1, 2], [3, 4]], "float32")
     >>> print(a)
@@ -90,18 +148,52 @@ def asarray(
         ...
     gpuarray.errors.NeedsCopy: asarray: host values cannot be used without a copy
     """
+    found = _as_class(None, a, dtype, context, copy, order, device)
+    return found if found.__class__ is Array else found.view(Array)
+
+
+@in_either_order("order context")
+def asanyarray(
+    a: Any,
+    dtype: npt.DTypeLike | None = None,
+    context: Place = None,
+    copy: bool | None = None,
+    *,
+    order: Order | None = "K",
+    device: Place = None,
+) -> Array:
+    """As ``asarray``; an array of a class of your own keeps its class.
+
+    >>> gpuarray.asanyarray([1, 2]).tolist()
+    [1, 2]
+    """
+    return _as_class(None, a, dtype, context, copy, order, device)
+
+
+def _as_class(
+    cls: type[Array] | None,
+    a: Any,
+    dtype: npt.DTypeLike | None,
+    context: Place,
+    copy: bool | None,
+    order: Order | None,
+    device: Place,
+) -> Array:
+    """``a`` as an array of ``cls``; None: of its own class."""
     context = context if device is None else place_of("asarray", context, device)
     if not isinstance(a, BaseArray | list | tuple | np.ndarray | np.generic) and (
         sharing.is_foreign(a)
     ):
-        a = sharing.take(Array, a)
+        a = sharing.take(cls or Array, a)
     if not isinstance(a, BaseArray):
         if copy is False:
             raise NeedsCopy("asarray: host values cannot be used without a copy")
         place = find_context(context)
-        made = Array.from_host(_host_values(a, dtype, place), place)
-        return made if order in ("K", "A") else _ordered(made, order)
+        made = (cls or Array).from_host(_host_values(a, dtype, place), place)
+        return _ordered(made, order)
     assert isinstance(a, Array)
+    if cls is not None and a.__class__ is not cls:
+        a = a.view(cls)
     target = a.context if context is None else find_context(context)
     wanted = a.dtype if dtype is None else as_dtype(dtype, "asarray")
     if target is a.context and wanted == a.dtype:
@@ -114,15 +206,9 @@ def asarray(
     return _ordered(a.astype(wanted, copy=False).transfer(target), order)
 
 
-asanyarray = asarray
-
-
-def _ordered(array: Array, order: Order) -> Array:
+def _ordered(array: Array, order: Order | None) -> Array:
     """The array in C or Fortran order, if asked for; itself if it is so already."""
-    flags = array.flags
-    if order == "C" and not flags.c_contiguous:
-        return array.copy("C")
-    return array.copy("F") if order == "F" and not flags.f_contiguous else array
+    return array if is_in_order(array, order) else array.copy(order)
 
 
 def from_dlpack(x: Any, *, device: Place = None, copy: bool | None = None) -> Array:
@@ -143,25 +229,33 @@ def from_dlpack(x: Any, *, device: Place = None, copy: bool | None = None) -> Ar
     return dlpack.take(Array, x, device, copy)
 
 
+@in_either_order("copy order ndmin context cls")
 def array(
     object: Any,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
     copy: bool = True,
     *,
-    order: Order = "K",
+    order: Order | None = "K",
     ndmin: int = 0,
     device: Place = None,
+    cls: type[Array] | None = None,
 ) -> Array:
     """A new array of ``object``; with ``copy=False`` as ``asarray``.
 
-    Axes of length 1 are put in front until there are ``ndmin``.
+    Axes of length 1 are put in front until there are ``ndmin``. The array is of
+    ``cls``, a class of your own; if that is None, of the class of ``object``, else of
+    ``Array``.
 
     >>> print(gpuarray.array([1, 2], "float32", ndmin=2))
     [[1. 2.]]
     """
     place = place_of("array", context, device)
-    made = asarray(object, dtype, place, copy=True if copy else None, order=order)
+    kind = None if cls is None else array_class(cls, "array")
+    copied = True if copy else None
+    made = _as_class(kind, object, dtype, place, copied, order, None)
+    if ndmin <= made.ndim:
+        return made
     return made.reshape((1,) * (ndmin - made.ndim) + made.shape)
 
 
@@ -214,34 +308,38 @@ def copy(a: Array, order: Order = "K") -> Array:
 # ---- filled ----
 
 
+@in_either_order("order context cls")
 def empty(
     shape: Shape,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
-    order: Order = "C",
+    order: Order | None = "C",
     *,
     device: Place = None,
+    cls: type[Array] | None = None,
 ) -> Array:
     """A new array with undefined elements, of floats if no dtype is given.
 
     ``shape`` is a length or several; ``dtype`` is by default float64, or float32 on a
-    device without it. BadValue for a negative length, OutOfMemory, BadType for a dtype
-    that no device has.
+    device without it; ``cls`` is a class of your own. BadValue for a negative length,
+    OutOfMemory, BadType for a dtype that no device has.
 
     >>> a = gpuarray.empty((2, 3), "float32")
     >>> a.shape, a.dtype, a.nbytes
     ((2, 3), dtype('float32'), 24)
     """
-    return _new("empty", shape, dtype, context, order, device)
+    return _new("empty", shape, dtype, context, order, device, cls=cls)
 
 
+@in_either_order("order context cls")
 def zeros(
     shape: Shape,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
-    order: Order = "C",
+    order: Order | None = "C",
     *,
     device: Place = None,
+    cls: type[Array] | None = None,
 ) -> Array:
     """A new array of zeros, of floats if no dtype is given.
 
@@ -251,15 +349,16 @@ def zeros(
     [[0. 0.]
      [0. 0.]]
     """
-    return _new("zeros", shape, dtype, context, order, device, zeroed=True)
+    return _new("zeros", shape, dtype, context, order, device, zeroed=True, cls=cls)
 
 
+@in_either_order("order context")
 def full(
     shape: Shape,
     fill_value: Any,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
-    order: Order = "C",
+    order: Order | None = "C",
     *,
     device: Place = None,
 ) -> Array:
@@ -279,11 +378,12 @@ def full(
     return result
 
 
+@in_either_order("order context")
 def ones(
     shape: Shape,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
-    order: Order = "C",
+    order: Order | None = "C",
     *,
     device: Place = None,
 ) -> Array:
@@ -305,15 +405,17 @@ def _new(
     shape: Shape,
     dtype: npt.DTypeLike | None,
     context: Place,
-    order: Order = "C",
+    order: Order | None = "C",
     device: Place = None,
     *,
     zeroed: bool = False,
+    cls: type[Array] | None = None,
 ) -> Array:
     place = place_of(operation, context, device)
     made = _float_dtype(operation, dtype, place)
     lengths = as_shape(shape, operation)
-    return Array.allocate(lengths, made, place, order_code(order), zeroed, operation)
+    kind: type[Array] = Array if cls is None else array_class(cls, operation)
+    return kind.allocate(lengths, made, place, order_code(order), zeroed, operation)
 
 
 # ---- like another ----
@@ -408,13 +510,14 @@ def _like(
 # ---- with ones on a diagonal ----
 
 
+@in_either_order("order context")
 def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
     dtype: npt.DTypeLike | None = None,
     context: Place = None,
-    order: Order = "C",
+    order: Order | None = "C",
     *,
     device: Place = None,
 ) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gpuarray.errors import BadType, BadValue, LibraryMissing
+from gpuarray.errors import BadArgument, BadType, BadValue, LibraryMissing
 
 # What is public; the package itself uses more.
 __all__ = [
@@ -114,7 +114,7 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
     if found is None:
         found = _ROW_OF_DTYPE.get(dtype.newbyteorder("="))
     if found is None:
-        raise BadType(
+        raise BadArgument(
             f"{operation}: dtype {dtype} is not offered; these are: {_names()}. "
             "Convert on the host first: numpy.asarray(x).astype(...)"
         )

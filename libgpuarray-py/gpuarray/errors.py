@@ -110,6 +110,37 @@ class NeedsCopy(BadValue):
     """
 
 
+class NotInPlace(NeedsCopy, AttributeError):
+    """An array cannot take a shape without a copy.
+
+    >>> gpuarray.zeros((2, 3)).T.shape = 6
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.NotInPlace: shape: ...
+    """
+
+
+class NotConstructible(BadType, RuntimeError):
+    """Objects of a class come from functions, not from a call of the class.
+
+    >>> gpuarray.Array()
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.NotConstructible: arrays are made by gpuarray.asarray, ...
+    """
+
+
+class NotPicklable(BadType, RuntimeError):
+    """An object stands for a device or its code, and cannot be pickled.
+
+    >>> import pickle
+    >>> pickle.dumps(gpuarray.get_default_context())
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.NotPicklable: a context cannot be pickled; pickle its name
+    """
+
+
 class BadExchange(GpuArrayError, BufferError):
     """A tensor of DLPack cannot be given or taken as asked."""
 

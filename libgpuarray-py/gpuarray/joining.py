@@ -21,8 +21,10 @@ from gpuarray.base import (
     require,
 )
 from gpuarray.base import require_all as _require_all
+from gpuarray.context import Context
+from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
-from gpuarray.errors import BadIndex, BadType, BadValue
+from gpuarray.errors import BadArgument, BadIndex, BadType, BadValue
 from gpuarray.fancy import INT64, take_at
 from gpuarray.indexing import as_values
 from gpuarray.shaping import (
@@ -34,6 +36,7 @@ from gpuarray.shaping import (
 )
 
 Parts = int | Sequence[int]
+Place = str | Context | None
 
 
 # ---- side by side ----
@@ -46,10 +49,13 @@ def concatenate(
     *,
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
+    context: Place = None,
 ) -> Any:
     """The arrays side by side along ``axis`` (None: as vectors), in their common dtype.
 
-    Raises BadValue unless they have one shape but for ``axis``, and one context.
+    Raises BadValue unless they have one shape but for ``axis``, and one context. With
+    ``context``, which may stand in the place of ``out``, that is theirs, and NumPy's
+    arrays among them are copied there.
 
     >>> a = gpuarray.asarray([[1, 2]])
     >>> print(gpuarray.concatenate((a, a * 10)))
@@ -58,7 +64,9 @@ def concatenate(
     >>> print(gpuarray.concatenate((a, a * 10), axis=1))
     [[ 1  2 10 20]]
     """
-    listed = _listed("concatenate", arrays)
+    if isinstance(out, Context):
+        out, context = None, out
+    listed = _listed("concatenate", arrays, context)
     if axis is None:
         listed, axis = [array.ravel() for array in listed], 0
     first = listed[0]
@@ -82,8 +90,11 @@ def concatenate(
 concat = concatenate
 
 
-def _listed(operation: str, arrays: Any) -> list[Any]:
-    """The arrays of a list or tuple, or along the first axis of one; at least one."""
+def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
+    """The arrays of a list or tuple, or along the first axis of one; at least one.
+
+    All are on ``context``, if it is given; then NumPy's arrays are copied there.
+    """
     if not isinstance(arrays, list | tuple | BaseArray):
         try:
             arrays = list(arrays)
@@ -94,6 +105,19 @@ def _listed(operation: str, arrays: Any) -> list[Any]:
     listed = list(arrays)
     if not listed:
         raise BadValue(f"{operation}: got no array, expected at least one")
+    if context is None:
+        return _require_all(operation, *listed)
+    first = next((one for one in listed if isinstance(one, BaseArray)), None)
+    if first is not None:
+        place = find_context(context)
+        if first.context is not place:
+            raise BadValue(
+                f"{operation}: an array is on {first.context.name}, not on {place.name}"
+            )
+        listed = [
+            first.from_host(one, place) if isinstance(one, np.ndarray) else one
+            for one in listed
+        ]
     return _require_all(operation, *listed)
 
 
@@ -111,7 +135,9 @@ def _cast(operation: str, source: Any, target: Any, casting: str) -> Any:
 
 def _into(out: Any, made: Any, operation: str) -> Any:
     if require(out, operation).shape != made.shape:
-        raise BadValue(f"{operation}: out has shape {out.shape}, expected {made.shape}")
+        raise BadArgument(
+            f"{operation}: out has shape {out.shape}, expected {made.shape}"
+        )
     _cast(operation, made.dtype, out.dtype, "same_kind")
     out[...] = made
     return out
@@ -197,43 +223,49 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
 
 def hstack(
     tup: Sequence[Any],
+    context: Place = None,
     *,
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
     """Side by side along the second axis; vectors along their only one.
 
+    ``context`` as for ``concatenate``.
+
     >>> print(gpuarray.hstack((gpuarray.arange(2), gpuarray.arange(3))))
     [0 1 0 1 2]
     """
-    listed = [atleast_1d(array) for array in _listed("hstack", tup)]
+    listed = [atleast_1d(array) for array in _listed("hstack", tup, context)]
     axis = 0 if listed[0].ndim == 1 else 1
     return concatenate(listed, axis, dtype=dtype, casting=casting)
 
 
 def vstack(
     tup: Sequence[Any],
+    context: Place = None,
     *,
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
     """One below the other along the first axis; a vector is a row.
 
+    ``context`` as for ``concatenate``.
+
     >>> print(gpuarray.vstack((gpuarray.arange(2), gpuarray.asarray([5, 6]))))
     [[0 1]
      [5 6]]
     """
-    listed = [atleast_2d(array) for array in _listed("vstack", tup)]
+    listed = [atleast_2d(array) for array in _listed("vstack", tup, context)]
     return concatenate(listed, 0, dtype=dtype, casting=casting)
 
 
-def dstack(tup: Sequence[Any]) -> Any:
-    """Side by side along the third axis.
+def dstack(tup: Sequence[Any], context: Place = None) -> Any:
+    """Side by side along the third axis; ``context`` as for ``concatenate``.
 
     >>> gpuarray.dstack((gpuarray.zeros((1, 2)), gpuarray.ones((1, 2)))).tolist()
     [[[0.0, 1.0], [0.0, 1.0]]]
     """
-    return concatenate([atleast_3d(a) for a in _listed("dstack", tup)], 2)
+    return concatenate([atleast_3d(a) for a in _listed("dstack", tup, context)], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Any:

@@ -12,7 +12,7 @@ from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import INPUT, OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
-from gpuarray.errors import BadType, BadValue, KernelError
+from gpuarray.errors import BadType, BadValue, KernelError, NotPicklable
 
 _BUFFER = -1
 _POINTERS = (_BUFFER, INPUT)
@@ -68,10 +68,13 @@ class GpuKernel:
         name: str | bytes,
         types: Sequence[Any],
         context: Context | str | None = None,
-        **flags: bool,
+        *flags: bool,
+        **named_flags: bool,
     ) -> None:
-        if not _FLAGS.issuperset(flags):
-            raise BadType(f"GpuKernel: got the options {sorted(flags)}, not all known")
+        if len(flags) > len(_FLAGS) or not _FLAGS.issuperset(named_flags):
+            raise BadType(
+                f"GpuKernel: got the options {[*flags, *named_flags]}, not all known"
+            )
         source = source.decode() if isinstance(source, bytes) else source
         name = name.decode() if isinstance(name, bytes) else name
         self.context = find_context(context)
@@ -105,10 +108,25 @@ class GpuKernel:
     @property
     def max_threads(self) -> int:
         """How many threads a block of it has at most, as the device compiled it."""
+        return self._size(lib.GA_KERNEL_PROP_MAXLSIZE)
+
+    maxlsize = max_threads  # libgpuarray's name
+
+    @property
+    def preflsize(self) -> int:
+        """What a block's number of threads is best a multiple of: a warp, or more."""
+        return self._size(lib.GA_KERNEL_PROP_PREFLSIZE)
+
+    def _size(self, number: int) -> int:
         found = ffi.new("size_t *")
-        pointer = self._handle.k
-        check(lib.gpukernel_property(pointer, lib.GA_KERNEL_PROP_MAXLSIZE, found))
+        check(lib.gpukernel_property(self._handle.k, number, found))
         return int(found[0])
+
+    def __reduce__(self) -> Any:
+        raise NotPicklable(
+            f"kernel {self.name!r} is of one device and cannot be pickled; pickle its "
+            "source, or a RawKernel"
+        )
 
     def __call__(
         self,
@@ -163,10 +181,19 @@ class GpuKernel:
                     "have the same 1 to 3 dimensions"
                 )
             return grid, block
-        grid_size = ffi.new("size_t *", 0 if blocks is None else blocks)
-        block_size = ffi.new("size_t *", 0 if threads is None else threads)
+        grid_size = ffi.new("size_t *", self._one_length("blocks", blocks))
+        block_size = ffi.new("size_t *", self._one_length("threads", threads))
         check(lib.GpuKernel_sched(self._handle, n, grid_size, block_size))
         return [grid_size[0]], [block_size[0]]
+
+    def _one_length(self, what: str, given: Any) -> int:
+        """The length along the only axis of a launch over n work items; 0: any."""
+        listed = [0] if given is None else _lengths(given)
+        if len(listed) != 1:
+            raise BadValue(
+                f"kernel {self.name!r}: {what} {listed} beside n, expected one length"
+            )
+        return listed[0]
 
     def _pointer(self, position: int, code: int, value: Any) -> Any:
         if code in _POINTERS:

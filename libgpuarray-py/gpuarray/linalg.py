@@ -9,17 +9,7 @@ HostNotice says once for each function.
 
 from __future__ import annotations
 
-from gpuarray.blas import (
-    allow_tf32,
-    dot,
-    gemm,
-    gemm_bias,
-    gemmBatch_3d,
-    gemv,
-    ger,
-    matmul,
-    vdot,
-)
+from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
 from gpuarray.contractions import inner, kron, matvec, multi_dot, vecmat
 from gpuarray.contractions import outer_of_vectors as outer
 from gpuarray.decompositions import (
@@ -55,7 +45,7 @@ from gpuarray.norms import (
     vector_norm,
 )
 from gpuarray.planes import cross, diagonal, trace
-from gpuarray.products import tensordot, vecdot
+from gpuarray.products import dot, matmul, tensordot, vdot, vecdot
 from gpuarray.shaping import matrix_transpose
 
 __all__ = [

@@ -23,7 +23,14 @@ from gpuarray.dtypes import (
     dtype_to_typecode,
     work_dtype,
 )
-from gpuarray.errors import BadType, BadValue, ReadOnly, TooLarge, Unsupported
+from gpuarray.errors import (
+    BadArgument,
+    BadType,
+    BadValue,
+    ReadOnly,
+    TooLarge,
+    Unsupported,
+)
 from gpuarray.scalars import SCALARS, Scalar
 
 DType = np.dtype[Any]
@@ -304,7 +311,7 @@ def into(out: Any, result: Any, operation: str) -> Any:
     if out is None:
         return result
     if require(out, f"{operation}: out").shape != result.shape:
-        raise BadValue(
+        raise BadArgument(
             f"{operation}: out has shape {out.shape}, expected {result.shape}"
         )
     if not can_cast(result.dtype, out.dtype, "same_kind"):

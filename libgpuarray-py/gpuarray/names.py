@@ -13,7 +13,7 @@ _PLACES = {
     "applying": "apply_along_axis apply_over_axes",
     "array": "Array GpuArray ndgpuarray",
     "base": "asnumpy may_share_memory",
-    "blas": "allow_tf32 dot gemm gemmBatch_3d gemm_bias gemv ger matmul vdot",
+    "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
     "comparing": """
         allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
         partition select spacing
@@ -32,11 +32,13 @@ _PLACES = {
     "errors": """
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
         ContextLost DeviceNotFound ForkedContext GpuArrayError GpuArrayException
-        HostNotice KernelError KernelFailure LibraryMissing NeedsCopy OutOfMemory
-        ReadOnly SystemRefusal TooLarge Unshared Unsupported UnsupportedException
+        HostNotice KernelError KernelFailure LibraryMissing NeedsCopy
+        NotConstructible NotInPlace NotPicklable OutOfMemory ReadOnly SystemRefusal
+        TooLarge Unshared Unsupported UnsupportedException
     """,
     "files": "load save savez savez_compressed",
     "fusing": "fuse",
+    "gpuarray": "get_include register_dtype",
     "grids": """
         diag diag_indices diag_indices_from diagflat fromfunction indices ix_ meshgrid
         mgrid ogrid tri tril tril_indices tril_indices_from triu triu_indices
@@ -68,7 +70,7 @@ _PLACES = {
         put_along_axis take take_along_axis where
     """,
     "polynomials": "polyfit polyval",
-    "products": "tensordot vecdot",
+    "products": "dot matmul tensordot vdot vecdot",
     "profiling": "Profile profile",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "queues": "Event Queue",
@@ -99,8 +101,8 @@ PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
 """The public names of each module."""
 
 MODULES = (
-    *("basic", "collectives", "dtypes", "elemwise", "fft", "linalg", "operations"),
-    *("random", "tools"),
+    *("basic", "collectives", "dtypes", "elemwise", "fft", "gpuarray", "linalg"),
+    *("operations", "random", "tools"),
 )
 """The modules that are public themselves."""
 

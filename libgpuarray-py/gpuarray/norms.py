@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gpuarray.base import axes_numbers, axis_number, require, require_all
-from gpuarray.blas import matmul
 from gpuarray.decompositions import (
     as_floats,
     as_matrices,
@@ -22,6 +21,7 @@ from gpuarray.decompositions import (
 from gpuarray.dtypes import kind_of, parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
+from gpuarray.products import matmul
 from gpuarray.reduction import sum as add_up
 from gpuarray.shaping import moveaxis
 from gpuarray.solvers import identity, turned, where

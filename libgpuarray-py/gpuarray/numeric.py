@@ -19,12 +19,12 @@ from gpuarray.base import (
     require,
     require_all,
 )
-from gpuarray.blas import matmul
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
 from gpuarray.monoids import Axis
+from gpuarray.products import matmul
 from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of
 from gpuarray.searching import searchsorted

@@ -6,21 +6,23 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.apply import fail, number_of
 from gpuarray.base import BaseArray, require
 from gpuarray.context import Context
-from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
-from gpuarray.errors import BadType, BadValue
-from gpuarray.parameters import Parameter, parse
+from gpuarray.dtypes import (
+    as_dtype,
+    dtype_to_typecode,
+    parse_c_arg_backend,
+    work_dtype,
+)
+from gpuarray.errors import BadArgument, BadType, BadValue
 from gpuarray.reducing import axes_bits, declared, new_reduction
+from gpuarray.tools import Argument, ArrayArg, ScalarArg
 
-DType = np.dtype[Any]
-
-_INDEXED = re.compile(r"\b(\w+)\s*\[\s*i\s*\]")
+INDEX_RE = re.compile(r"\b(\w+)\s*\[\s*i\s*\]")
 
 
 def massage_op(operation: str) -> str:
@@ -29,19 +31,26 @@ def massage_op(operation: str) -> str:
     >>> massage_op("a[i] * b[i]")
     'a * b'
     """
-    return _INDEXED.sub(r"\1", operation)
+    return INDEX_RE.sub(r"\1", operation)
 
 
-def parse_c_args(arguments: str) -> list[Parameter]:
-    """The parameters of a C declaration: ``"float *x, int n"``."""
-    return parse(arguments, "ReductionKernel")
+def parse_c_args(arguments: str) -> tuple[Argument, ...]:
+    """The arguments of a C declaration.
+
+    >>> [(one.name, one.isarray) for one in parse_c_args("float *x, int n")]
+    [('x', True), ('n', False)]
+    """
+    return tuple(
+        parse_c_arg_backend(one, ScalarArg, ArrayArg) for one in arguments.split(",")
+    )
 
 
 class ReductionKernel:
     """A reduction over the axes for which ``redux`` is true; libgpuarray 0.7's class.
 
     ``reduce_expr`` combines ``a`` and ``b``; ``map_expr`` is of elements ``x[i]`` of
-    the ``arguments``, a C declaration. Called with the arguments, and ``out=``.
+    the ``arguments``, a C declaration or a list of ``tools.as_argument``'s. Called with
+    the arguments, and ``out=``.
     """
 
     def __init__(
@@ -52,7 +61,7 @@ class ReductionKernel:
         reduce_expr: str,
         redux: Sequence[bool],
         map_expr: str | None = None,
-        arguments: str | Sequence[Parameter] | None = None,
+        arguments: str | Sequence[Argument] | None = None,
         preamble: str = "",
         init_nd: int | None = None,
     ) -> None:
@@ -62,11 +71,17 @@ class ReductionKernel:
             raise BadValue("ReductionKernel: redux reduces no axis")
         self.dtype_out = as_dtype(dtype_out, "ReductionKernel")
         if arguments is None:
-            arguments = [Parameter("_reduce_input", self.dtype_out, "", True, False)]
+            arguments = [ArrayArg(self.dtype_out, "_reduce_input")]
         elif isinstance(arguments, str):
             arguments = parse_c_args(arguments)
         self.arguments = list(arguments)
-        arrays = [one for one in self.arguments if one.is_array]
+        for one in self.arguments:
+            if not isinstance(one, Argument):
+                raise BadType(
+                    f"ReductionKernel: an argument is {one!r}, expected one that "
+                    "tools.as_argument gives"
+                )
+        arrays = [one for one in self.arguments if one.isarray]
         if not arrays:
             raise BadValue("ReductionKernel: no argument is an array")
         if map_expr is None:
@@ -74,17 +89,15 @@ class ReductionKernel:
                 raise BadValue("ReductionKernel: several arguments need a map_expr")
             map_expr = f"{arrays[0].name}[i]"
         self._numbers = [
-            number_of(None, 0, _known(one))
-            for one in self.arguments
-            if not one.is_array
+            number_of(None, 0, one.dtype) for one in self.arguments if not one.isarray
         ]
         self._handle = self._compile(str(neutral), reduce_expr, map_expr, preamble)
 
     def _compile(self, neutral: str, reduce_expr: str, mapped: str, before: str) -> Any:
         inputs, lines, numbers = [], [], iter(self._numbers)
         for one in self.arguments:
-            if one.is_array:
-                code = dtype_to_typecode(_known(one))
+            if one.isarray:
+                code = dtype_to_typecode(one.dtype)
                 inputs.append((one.name, code, lib.GE_READ))
             else:
                 how = next(numbers)
@@ -112,7 +125,7 @@ class ReductionKernel:
             )
         arrays, listed, numbers = [], [], iter(self._numbers)
         for one, value in zip(self.arguments, args, strict=True):
-            if one.is_array:
+            if one.isarray:
                 arrays.append(require(value, "ReductionKernel"))
                 listed.append(value._struct)
             else:
@@ -135,18 +148,12 @@ class ReductionKernel:
         if out is None:
             return result
         if out.shape != result.shape or out.dtype != result.dtype:
-            raise BadType(
+            raise BadArgument(
                 f"ReductionKernel: out is {out.dtype}{list(out.shape)}, expected "
                 f"{result.dtype}{list(result.shape)}"
             )
         check(lib.GpuArray_move(out._struct, result._struct), "ReductionKernel")
         return out
-
-
-def _known(one: Parameter) -> DType:
-    if one.dtype is None:
-        raise BadValue(f"ReductionKernel: {one.generic!r} is no type of C")
-    return one.dtype
 
 
 def reduce1(
@@ -172,6 +179,6 @@ def reduce1(
         neutral,
         f"a {op} b" if oper is None else oper,
         [bool(mask >> i & 1) for i in range(source.ndim)],
-        arguments=[Parameter("x", source.dtype, "", True, False)],
+        arguments=[ArrayArg(source.dtype, "x")],
     )
     return kernel(source, out=out)

@@ -402,8 +402,11 @@ def ptp(
     return made if out is None else into(out, made, "ptp")
 
 
+_OF_PYGPU = "INDEX_RE", "ReductionKernel", "massage_op", "parse_c_args", "reduce1"
+
+
 def __getattr__(name: str) -> Any:
     """pygpu's names, which are loaded when they are asked for."""
-    if name in ("ReductionKernel", "massage_op", "parse_c_args", "reduce1"):
+    if name in _OF_PYGPU:
         return getattr(import_module("gpuarray.pygpu_reduction"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

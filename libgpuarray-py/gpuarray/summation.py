@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray.base import require_all
-from gpuarray.blas import matmul
 from gpuarray.dtypes import Casting, as_dtype, can_cast, result_type
 from gpuarray.errors import BadType, BadValue
+from gpuarray.products import matmul
 from gpuarray.shaping import diagonal
 
 _DOTS = "."  # of an ellipsis: labels are pairs of it and a place, counted from the last

@@ -211,8 +211,12 @@ def check_args(
 def _collapsed(
     dims: tuple[int, ...], strides: list[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Axes without those of length 1, and neighbours that all walk as one merged."""
+    """Axes without those of length 1, and neighbours that all walk as one merged.
+
+    One axis stays, where there is any.
+    """
     kept = [i for i, length in enumerate(dims) if length != 1]
+    kept = kept or [*range(len(dims))][:1]
     lengths: list[int] = []
     walked: list[list[int]] = [[] for _ in strides]
     for i in kept:

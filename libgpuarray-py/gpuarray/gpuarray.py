@@ -1,0 +1,194 @@
+"""libgpuarray 0.7's core module: contexts, arrays, kernels and their functions.
+
+``from pygpu import gpuarray`` becomes ``from gpuarray import gpuarray``. The names are
+those of the package itself, with what only programs written for libgpuarray 0.7 use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray import dtypes, joining, pygpu_array
+from gpuarray._native import lib
+from gpuarray.array import Array, GpuArray
+from gpuarray.base import Flags, array_class, may_share_memory
+from gpuarray.context import (
+    Context,
+    GpuContext,
+    cl_wrap_ctx,
+    count_devices,
+    count_platforms,
+    cuda_wrap_ctx,
+    get_default_context,
+    init,
+    set_default_context,
+)
+from gpuarray.creation import (
+    array,
+    asarray,
+    ascontiguousarray,
+    asfortranarray,
+    empty,
+    zeros,
+)
+from gpuarray.dtypes import (
+    OF_TYPECODE,
+    SIZE,
+    SSIZE,
+    as_dtype,
+    dtype_to_ctype,
+    dtype_to_typecode,
+)
+from gpuarray.errors import (
+    GpuArrayException,
+    Unsupported,
+    UnsupportedException,
+)
+from gpuarray.kernel import GpuKernel
+from gpuarray.pygpu_array import open_ipc_handle
+
+__all__ = [
+    "SIZE",
+    "SSIZE",
+    "GpuArray",
+    "GpuArrayException",
+    "GpuContext",
+    "GpuKernel",
+    "UnsupportedException",
+    "abi_version",
+    "api_version",
+    "array",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "cl_wrap_ctx",
+    "count_devices",
+    "count_platforms",
+    "cuda_wrap_ctx",
+    "dtype_to_ctype",
+    "dtype_to_typecode",
+    "empty",
+    "flags",
+    "from_gpudata",
+    "get_default_context",
+    "get_include",
+    "init",
+    "may_share_memory",
+    "open_ipc_handle",
+    "register_dtype",
+    "set_default_context",
+    "zeros",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+flags = Flags
+
+
+def api_version() -> tuple[int, int]:
+    """The version of the C interface that programs are written for.
+
+    >>> gpuarray.gpuarray.api_version()[0]
+    2
+    """
+    return int(lib.GPUARRAY_API_VERSION), 0
+
+
+def abi_version() -> tuple[int, int]:
+    """The version of the C library that programs are linked with.
+
+    >>> gpuarray.gpuarray.abi_version()[0] >= 4
+    True
+    """
+    major, minor = divmod(int(lib.GPUARRAY_ABI_VERSION), 1000)
+    return major, minor
+
+
+def get_include() -> str:
+    """The folder of the C headers, for ``#include <gpuarray/array.h>``.
+
+    >>> import os
+    >>> os.path.isfile(os.path.join(gpuarray.get_include(), "gpuarray", "array.h"))
+    True
+    """
+    # An installed package has them beside it, a checkout in its own folder.
+    beside = Path(__file__).resolve().parent
+    folders = beside / "include", beside.parent / "include"
+    found = (each for each in folders if (each / "gpuarray" / "array.h").is_file())
+    return str(next(found))
+
+
+def register_dtype(dtype: npt.DTypeLike, cname: str | bytes) -> None:
+    """Let kernels' declarations of arguments call a dtype by another name of C.
+
+    Unsupported for a dtype that arrays cannot have: a structure of several fields.
+
+    >>> gpuarray.register_dtype("float32", "weight_t")
+    >>> gpuarray.dtypes.NAME_TO_DTYPE["weight_t"]
+    dtype('float32')
+    """
+    given = np.dtype(dtype)
+    if given.kind == "V" and given.fields is not None:
+        raise Unsupported(
+            f"register_dtype: arrays of {given} are not offered; use one array for "
+            "each field, or an array of uint8 with an axis of "
+            f"{given.itemsize} bytes, host.view('uint8')"
+        )
+    name = cname.decode() if isinstance(cname, bytes) else cname
+    dtypes.register_dtype(as_dtype(given, "register_dtype"), [name])
+
+
+def from_gpudata(
+    data: int,
+    offset: int,
+    dtype: npt.DTypeLike,
+    shape: int | Sequence[int],
+    context: Context | str | None = None,
+    strides: Sequence[int] | None = None,
+    writable: bool = True,
+    base: Any = None,
+    cls: type[Array] | None = None,
+) -> Array:
+    """An array on a buffer that is there, a ``gpudata *`` given as an integer.
+
+    ``offset`` and ``strides`` count bytes; without strides it is in C order. The buffer
+    is retained, ``base`` is kept as long as the array. BadValue where the array would
+    reach outside of the buffer, or the buffer is of another context.
+
+    >>> from gpuarray._native import ffi
+    >>> a = gpuarray.arange(6)
+    >>> address = int(ffi.cast("uintptr_t", a.struct.data))
+    >>> print(gpuarray.gpuarray.from_gpudata(address, 8, a.dtype, 2, a.context))
+    [1 2]
+    """
+    made = Array if cls is None else array_class(cls, "from_gpudata")
+    array: Array = pygpu_array.from_gpudata(
+        made, data, offset, dtype, shape, context, strides, writable, base
+    )
+    return array
+
+
+def _split(a: Any, ind: Sequence[int], axis: int) -> list[Any]:
+    """Views of the parts between the places ``ind``."""
+    return list(joining.split(a, list(ind), axis))
+
+
+def _concatenate(
+    al: Sequence[Any],
+    axis: int,
+    restype: int,
+    cls: type[Array] | None = None,
+    context: Context | None = None,
+) -> Any:
+    """The arrays one after another, as ``cls``, in the dtype of a typecode."""
+    dtype = OF_TYPECODE[restype]
+    made = joining.concatenate(al, axis, dtype=dtype, casting="unsafe", context=context)
+    return made.view(Array if cls is None else array_class(cls, "concatenate"))
