@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from gpuarray.compiler.derivatives import choices
 from gpuarray.compiler.derivatives.node import carries, fitted, is_null, pulled_back
 from gpuarray.compiler.derivatives.reverse import (
     ReturnDisconnected,
@@ -155,6 +156,9 @@ def push_forward(
             return _of_op(node, own, directions)
         except NotImplementedError:  # the op leaves it to the general way
             pass
+    moved = choices.pushed(node, directions)
+    if moved is not None:
+        return [_result(moved, node.outputs[0])]
     return by_two_passes(node, directions, wanted)
 
 

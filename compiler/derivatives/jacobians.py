@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpuarray.compiler.derivatives import indexrules, rowrules  # noqa: F401  (rules)
+from gpuarray.compiler.derivatives.choices import chosen
 from gpuarray.compiler.derivatives.node import carries
 from gpuarray.compiler.derivatives.reverse import (
     Disconnected,
@@ -52,7 +53,8 @@ def jacobian(
     if output.type.ndim == 0:
         return grad(output, wrt, consider_constant, disconnected_inputs)
     one = output.type("u")
-    pulled = Lop(output, variables, one, consider_constant, disconnected_inputs)
+    of_one = chosen(one)
+    pulled = Lop(output, variables, of_one, consider_constant, disconnected_inputs)
     rows = over_rows(pulled, {one: _units(output)})
     lengths = [shape_i(output, axis) for axis in range(output.type.ndim)]
     return shaped_as(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
 from gpuarray.compiler.derivatives.node import M, carries, pulled_back
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
@@ -139,7 +140,11 @@ class MapRows(Op):
             for g, output in zip(output_gradients, inner.outputs, strict=True)
         ]
         wanted = [carries(each) for each in inner.inputs]
-        terms = pulled_back(inner, dummies, wanted)
+        given = [
+            chosen(d) if d is not None and g is not None and holds_zeros(g) else d
+            for d, g in zip(dummies, output_gradients, strict=True)
+        ]
+        terms = pulled_back(inner, given, wanted)
         rows = {
             dummy: g
             for dummy, g in zip(dummies, output_gradients, strict=True)

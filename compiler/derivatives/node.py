@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from gpuarray.compiler.derivatives import choices
 from gpuarray.compiler.errors import (
     GraphTypeError,
     GraphValueError,
@@ -29,7 +30,7 @@ from gpuarray.compiler.graph.core import (
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.ops import broadcast, linalg, math, reduce, shape
 from gpuarray.compiler.ops.basic import as_tensor_variable
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.transfer import like
 from gpuarray.scalars import Scalar
 
@@ -45,6 +46,7 @@ def fill_namespace() -> None:
                 setattr(M, name, value)
     for name, function in math.FUNCTIONS.items():
         setattr(M, name, function)
+    M.times, M.over = choices.times, choices.over
 
 
 fill_namespace()
@@ -146,6 +148,14 @@ def _literal(gradients: Sequence[Variable | None]) -> str | None:
 
 
 def _of_op(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
+    """What the op says; through rows, zeros where a choice left them."""
+    op, g = node.op, gradients[0]
+    if not isinstance(op, Elemwise) or isinstance(op.scalar, Composite) or g is None:
+        return _said(node, gradients)
+    return choices.protected(node, g, lambda given: _said(node, [given]))
+
+
+def _said(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
     """What the op says, or of what complex numbers make of it, the conjugate."""
     op = node.op
     if not any(map(is_complex, (*node.inputs, *node.outputs))):
@@ -261,4 +271,5 @@ def total(before: Variable | None, term: Variable, variable: Variable) -> Variab
     if is_null(before):
         return before
     with traced_as(getattr(variable.tag, "trace", None)):
-        return fitted(before + term, variable)
+        together = choices.added(before, term)
+        return fitted(before + term if together is None else together, variable)

@@ -410,6 +410,9 @@ class Op:
     follows_reports: bool = False
     """Whether it comes after all that reports."""
 
+    leaves_zeros: bool = False
+    """Whether results may have zeros where nothing was put."""
+
     is_holomorphic: bool = True
     """Whether the gradient, written as for real numbers, holds for complex ones."""
     _test_values: ClassVar[list[Callable[[Apply], None]]] = []

@@ -93,6 +93,8 @@ class AllocDiag(Op):
     Further inputs are the lengths of the two axes, on which the diagonal must fit.
     """
 
+    leaves_zeros = True
+
     __props__ = ("offset", "axis1", "axis2")
 
     def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:

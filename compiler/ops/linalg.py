@@ -54,7 +54,7 @@ class Dot(Op):
     ) -> tuple[Variable, Variable]:
         """``g`` times the other operand, transposed."""
         if a.type.ndim == 1 and b.type.ndim == 1:
-            return g * b, g * a
+            return m.times(g, b), m.times(g, a)
         if a.type.ndim == 1:
             return dot(b, g), outer(a, g)
         if b.type.ndim == 1:

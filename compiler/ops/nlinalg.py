@@ -63,8 +63,8 @@ class Det(Op):
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable) -> Variable:
         """``g`` times the determinant times the inverse, transposed."""
-        scale = m.shape_padright(g * y, 2)
-        slope: Variable = scale * turned(matrix_inverse(x))
+        scale = m.shape_padright(m.times(g, y), 2)
+        slope: Variable = m.times(scale, turned(matrix_inverse(x)))
         return slope
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:

@@ -66,7 +66,8 @@ class Softmax(Normalised):
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable) -> Variable:
         """``(g - sum(g * y)) * y``."""
-        slope: Variable = (g - m.sum(g * y, axis=self.axis, keepdims=True)) * y
+        mean = m.sum(m.times(g, y), axis=self.axis, keepdims=True)
+        slope: Variable = m.times(g - mean, y)
         return slope
 
 
@@ -82,7 +83,7 @@ class LogSoftmax(Normalised):
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
         """``g - softmax(x) * sum(g)``."""
         total = m.sum(g, axis=self.axis, keepdims=True, dtype=g.type.dtype)
-        slope: Variable = g - Softmax(self.axis)(x) * total
+        slope: Variable = g - m.times(total, Softmax(self.axis)(x))
         return slope
 
 
@@ -196,6 +197,8 @@ class Spread(Op):
 
     reports = True
 
+    leaves_zeros = True
+
     __props__ = ()
 
     def make_node(self, g: Any, y: Any, n: Any) -> Apply:
@@ -270,6 +273,8 @@ class FirstRows(Op):
 
     Where the lengths are those that it has, it is ``x`` itself.
     """
+
+    leaves_zeros = True
 
     __props__ = ()
 

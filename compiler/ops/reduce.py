@@ -129,7 +129,7 @@ class Reduce(Op):
         zeros = self._expand(m.sum(m.cast(is_zero, "int64"), axis=self.axes), x)
         at_zero = m.where(m.eq(zeros, 1), others, m.zeros_like(others))
         elsewhere = m.where(m.eq(zeros, 0), others, m.zeros_like(others)) / without
-        slope: Variable = g * m.where(is_zero, at_zero, elsewhere)
+        slope: Variable = m.times(g, m.where(is_zero, at_zero, elsewhere))
         return slope
 
     def _expand(self, reduced: Variable, x: Variable) -> Variable:

@@ -81,10 +81,10 @@ class CumOp(Op):
         is_first = m.and_(is_zero, m.eq(zeros, 1))
         without = m.where(is_first, m.ones_like(x), x)
         divisor = m.where(is_zero, m.ones_like(x), x)
-        at_first = back(g * self(without))
+        at_first = back(m.times(g, self(without)))
         slope: Variable = m.where(
             m.eq(zeros, 0),
-            back(g * y) / divisor,
+            m.over(back(m.times(g, y)), divisor),
             m.where(is_first, at_first, m.zeros_like(x)),
         )
         return slope

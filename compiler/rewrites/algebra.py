@@ -232,6 +232,28 @@ def choose_by_constant(node: Apply) -> Variable | None:
     return chosen if chosen.type == node.outputs[0].type else None
 
 
+@rewrite(phase="simplify", ops=["where_nonzero"])
+def drop_mask_of_itself(node: Apply) -> Variable | None:
+    """A product under the mask of its only factor, or of a number, needs no mask.
+
+    where_nonzero(x, x) -> x
+    where_nonzero(x, -x) -> -x
+    where_nonzero(x, x * 3) -> x * 3
+    where_nonzero(2.0, x) -> x
+    """
+    gate, product = node.inputs
+    out = node.outputs[0]
+    value = constant_of(gate)
+    opposite = argument(product, "neg")
+    factor = product if opposite is None else opposite
+    parts = match(factor, "mul")
+    scaled = None if parts is None else split_constant(parts)
+    if scaled is not None and np.isfinite(scaled[0]):
+        factor = scaled[1]
+    is_needless = same(factor, gate) if value is None else value != 0
+    return product if is_needless and product.type == out.type else None
+
+
 @rewrite(phase="stabilize", ops=["mul", "true_div"])
 def gather_constants(node: Apply) -> Variable | None:
     """Constant factors of a product become one.

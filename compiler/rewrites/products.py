@@ -28,11 +28,12 @@ _MOST_TERMS = 256
 
 
 class Product(NamedTuple):
-    """``number * above[0] * ... / below[0] / ...``."""
+    """``number * above[0] * ... / below[0] / ...``; 0 where one of ``gates`` is 0."""
 
     number: float
     above: tuple[Variable, ...]
     below: tuple[Variable, ...]
+    gates: tuple[Variable, ...] = ()
 
 
 def product_of(variable: Variable) -> Product | None:
@@ -49,6 +50,7 @@ def _factors(variable: Variable) -> Product | None:
     dtype, scale = variable.type.dtype, 1.0
     above: list[Variable] = []
     below: list[Variable] = []
+    gates: list[Variable] = []
     waiting = [(_opened(variable, dtype), False)]
     n_factors = 1  # at least, also of what waits: all but numbers have some
     while waiting and n_factors <= _LONGEST:
@@ -56,12 +58,19 @@ def _factors(variable: Variable) -> Product | None:
         if isinstance(current, float):
             scale *= 1.0 / current if is_below else current
         elif isinstance(current, Variable):
-            (below if is_below else above).append(current)
+            gated = None if is_below else match(current, "where_nonzero")
+            if gated is None or gated[1].type.dtype != dtype:
+                (below if is_below else above).append(current)
+            else:
+                gates.append(gated[0])
+                waiting.append((_opened(gated[1], dtype), False))
         else:
             parts = [(_opened(each, dtype), turn != is_below) for each, turn in current]
             n_factors += sum(not isinstance(each, float) for each, _ in parts) - 1
             waiting += reversed(parts)
-    return None if waiting else Product(scale, tuple(above), tuple(below))
+    if waiting:
+        return None
+    return Product(scale, tuple(above), tuple(below), tuple(dict.fromkeys(gates)))
 
 
 def _opened(
@@ -87,7 +96,9 @@ def _opened(
 
 
 def _times(a: Product, b: Product) -> Product:
-    return Product(a.number * b.number, a.above + b.above, a.below + b.below)
+    return Product(
+        a.number * b.number, a.above + b.above, a.below + b.below, a.gates + b.gates
+    )
 
 
 def is_positive(variable: Variable) -> bool:
@@ -129,7 +140,7 @@ def pair_exponentials(product: Product) -> Product:
             above.append(call("sigmoid", negated(inner)))
     while _merge_one_pair(above, below):
         pass
-    return Product(product.number, tuple(above), tuple(below))
+    return product._replace(above=tuple(above), below=tuple(below))
 
 
 def _merge_one_pair(above: list[Variable], below: list[Variable]) -> bool:
@@ -176,16 +187,29 @@ def distribute(product: Product, like: Variable) -> Variable | None:
         terms = _terms(factor) if others else []
         if len(terms) < 2:
             continue
+        if any(same(gate, factor) for gate in product.gates):
+            terms = [_gated_by_itself(term, product) for term in terms]
         products = [_times(term, Product(1.0, others, ())) for term in terms]
         cancelled = [cancel_factors(term) for term in products]
         if any(term.below for term in cancelled) or not any(t.below for t in products):
             continue
-        return _sum([_scaled(term, product) for term in cancelled], like)
+        gates = tuple(gate for gate in product.gates if not same(gate, factor))
+        outer = product._replace(gates=gates)
+        return _sum([_scaled(term, outer) for term in cancelled], like)
     return None
 
 
+def _gated_by_itself(term: Product, product: Product) -> Product:
+    """A term of a sum that gates its product: where both terms are 0, so is the sum."""
+    if term.gates or not term.above:
+        return term
+    return term._replace(gates=(rebuild(term, product.gates[0]),))
+
+
 def _scaled(term: Product, outer: Product) -> Product:
-    return Product(term.number * outer.number, term.above, outer.below)
+    return Product(
+        term.number * outer.number, term.above, outer.below, outer.gates + term.gates
+    )
 
 
 def _terms(variable: Variable) -> list[Product]:
@@ -238,7 +262,11 @@ def rebuild(product: Product, like: Variable) -> Variable:
         top = number(1, like)
     bottom = _chain(product.below)
     result = top if bottom is None else call("true_div", top, bottom)
-    return call("neg", result) if product.number == -1 and product.above else result
+    if product.number == -1 and product.above:
+        result = call("neg", result)
+    for gate in product.gates:
+        result = call("where_nonzero", gate, result)
+    return result
 
 
 def _chain(factors: Sequence[Variable]) -> Variable | None:

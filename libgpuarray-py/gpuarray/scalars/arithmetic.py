@@ -277,8 +277,8 @@ def _power(a, b):
 )
 def power(m, g, y, a, b):
     """``a`` to the power ``b``; of integers an integer."""
-    slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
-    return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+    of_a = m.where(m.eq(b, 0), 0, g * (b * m.power(a, b - 1)))
+    return of_a, m.where(m.eq(a, 0), 0, g * (y * m.log(a)))
 
 
 @scalar("{0}", np.positive, kinds={"c": "{0}"}, operator="pos", example=([-1, 2],))
@@ -403,8 +403,8 @@ def reciprocal(m, g, y, x):
 )
 def float_power(m, g, y, a, b):
     """``a`` to the power ``b`` in float64 or complex128."""
-    slope = m.where(m.eq(b, 0), 0, b * m.power(a, b - 1))
-    return g * slope, g * m.where(m.eq(a, 0), 0, y * m.log(a))
+    of_a = m.where(m.eq(b, 0), 0, g * (b * m.power(a, b - 1)))
+    return of_a, m.where(m.eq(a, 0), 0, g * (y * m.log(a)))
 
 
 @scalar(

@@ -150,3 +150,17 @@ def where(m, g, y, condition, a, b):
 def second(m, g, y, a, b):
     """``b``, repeated to the shape of both."""
     return None, g
+
+
+@scalar(
+    "{0} != 0 ? {1} : ({t})0",
+    lambda a, b: np.where(np.asarray(a) != 0, b, np.zeros_like(b)),
+    kinds={"c": "{0} != 0 ? {1} : ga_complex(({p})0, ({p})0)"},
+    joins=(1,),
+    public=False,
+    example=([2.0, 0.0], [3.0, np.inf]),
+)
+def where_nonzero(m, g, y, a, b):
+    """``b`` where ``a`` is not 0, else 0: ``b`` has ``a`` for a factor."""
+    # Where the factor is 0 the product moves with it all the same.
+    return None, g

@@ -187,4 +187,4 @@ def _xlogy0(x, y):
 )
 def xlogy0(m, g, y, a, b):
     """``a * log(b)``, 0 where ``a`` is 0."""
-    return g * m.log(b), g * m.where(m.eq(a, 0), 0, a / b)
+    return g * m.log(b), m.where(m.eq(a, 0), 0, g * (a / b))

@@ -1,0 +1,336 @@
+"""Zeros that a choice leaves in a gradient, which stay zeros behind it.
+
+What a program does not choose - the other side of a `where`, the elements that an index
+leaves out - has a gradient of 0. A derivative further back is multiplied by it, and
+that may be infinite or nan, as of a logarithm at 0: the product would be nan. So where
+a gradient may hold such zeros, products with it are taken under a mask, of the
+condition if the gradient is a choice itself, else of where the gradient is not 0.
+Gradients that no choice has touched are multiplied as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.scalars import SCALARS, Scalar
+
+Mask = Callable[[Variable], Variable]
+Pull = Callable[[Variable], Sequence[Any]]
+
+_CHOICE, _FACTOR = SCALARS["where"], SCALARS["where_nonzero"]
+_SAMPLES = (0.3, -0.7, 2.5)
+_KNOWN: WeakKeyDictionary[Variable, bool] = WeakKeyDictionary()
+
+
+def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
+    """What flows back through an elementwise node, zeros where a choice left them.
+
+    ``pull`` gives what flows to each input, linear in the gradient that it is given.
+    """
+    terms = masked(g, pull)
+    return [
+        _beside_zeros(node, index, term) if _is_array(term) else term
+        for index, term in enumerate(terms)
+    ]
+
+
+def masked(g: Variable, pull: Pull) -> list[Any]:
+    """What ``pull`` makes of a gradient, zeros where a choice left zeros in it."""
+    terms = list(pull(g))
+    waiting = [
+        index
+        for index, term in enumerate(terms)
+        if _is_array(term) and not _is_finite_multiple(term, g)
+    ]
+    if waiting and holds_zeros(g):
+        value, mask = _opened(g)
+        inner = terms if value is g else list(pull(value))
+        for index in waiting:
+            terms[index] = mask(inner[index])
+    return terms
+
+
+def times(g: Variable, slope: Variable) -> Variable:
+    """A gradient times a slope, zero where a choice left zeros in the gradient."""
+    (product,) = masked(g, lambda value: [value * slope])
+    result: Variable = product
+    return result
+
+
+def over(g: Variable, divisor: Variable) -> Variable:
+    """A gradient divided, zero where a choice left zeros in it."""
+    (quotient,) = masked(g, lambda value: [value / divisor])
+    result: Variable = quotient
+    return result
+
+
+def chosen(g: Variable) -> Variable:
+    """``g`` as a gradient that holds zeros: one element of many is asked for."""
+    return _where_nonzero(g, g)
+
+
+def added(a: Variable, b: Variable) -> Variable | None:
+    """The sum of two gradients under one mask; None where they have not the same."""
+    if a.type != b.type:
+        return None
+    for row, name in ((_CHOICE, "where"), (_FACTOR, "where_nonzero")):
+        x, y = _operands(a, row), _operands(b, row)
+        if x is None or y is None or x[0] is not y[0]:
+            continue
+        if row is _FACTOR:
+            return math.FUNCTIONS[name](x[0], x[1] + y[1])
+        for place in (1, 2):
+            if is_zeros(x[place]) and is_zeros(y[place]):
+                sides = [x[0], x[1] + y[1], x[2] + y[2]]
+                sides[place] = x[place]
+                return math.FUNCTIONS[name](*sides)
+    return None
+
+
+def pushed(node: Apply, directions: Sequence[Variable | None]) -> Variable | None:
+    """How a product under a mask moves; None for another node.
+
+    Where neither the masking factor nor its direction is there, nothing moves.
+    """
+    parts = _operands(node.outputs[0], _FACTOR)
+    direction = directions[-1]
+    if parts is None or direction is None:
+        return None
+    at = math.FUNCTIONS["ne"](parts[0], 0)
+    if directions[0] is not None:
+        at = math.FUNCTIONS["logical_or"](at, math.FUNCTIONS["ne"](directions[0], 0))
+    return math.FUNCTIONS["where"](at, direction, 0)
+
+
+def _operands(variable: Variable, row: Scalar) -> Sequence[Variable] | None:
+    """The operands of the row that makes the variable, if it is this one."""
+    owner = variable.owner
+    return owner.inputs if owner is not None and _scalar(owner) is row else None
+
+
+def _scalar(node: Apply) -> Scalar | Cast | Composite | None:
+    """What a node applies to each element; None for one of another kind."""
+    return node.op.scalar if isinstance(node.op, Elemwise) else None
+
+
+def _where_nonzero(factor: Variable, product: Variable) -> Variable:
+    is_complex = str(factor.type.dtype).startswith("complex")
+    at = math.FUNCTIONS["ne"](factor, 0) if is_complex else factor
+    return math.FUNCTIONS["where_nonzero"](at, product)
+
+
+def _opened(g: Variable) -> tuple[Variable, Mask]:
+    """A gradient that holds zeros as a value and the mask that it is under.
+
+    One mask serves a whole chain of products, which so remain products.
+    """
+    sides = _operands(g, _CHOICE)
+    if sides is not None:
+        condition, a, b = sides
+        if is_zeros(b) and not holds_zeros(a):
+            return _as(a, g), lambda term: math.where(condition, term, 0)
+        if is_zeros(a) and not holds_zeros(b):
+            return _as(b, g), lambda term: math.where(condition, 0, term)
+    parts = _operands(g, _FACTOR)
+    if parts is not None and not _is_masked(parts[1]):
+        return _as(parts[1], g), lambda term: _where_nonzero(parts[0], term)
+    return g, lambda term: _where_nonzero(g, term)
+
+
+def _is_masked(variable: Variable) -> bool:
+    """Whether it is under a mask of its own."""
+    return any(_operands(variable, row) is not None for row in (_CHOICE, _FACTOR))
+
+
+def _as(value: Variable, g: Variable) -> Variable:
+    return math.cast(value, g.type.dtype)
+
+
+def _is_finite_multiple(term: Variable, g: Variable) -> bool:
+    """Whether a term is the gradient itself but for signs, numbers and choices."""
+    if term is g:
+        return True
+    if isinstance(term, Constant):
+        return bool(np.all(np.isfinite(term.data)))
+    owner = term.owner
+    if owner is None:
+        return False
+    if isinstance(owner.op, DimShuffle):
+        return _is_finite_multiple(owner.inputs[0], g)
+    if not isinstance(owner.op, Elemwise) or isinstance(owner.op.scalar, Composite):
+        return False
+    values = _values(owner)
+    return all(_is_finite_multiple(each, g) for each in values)
+
+
+def _values(node: Apply) -> Sequence[Variable]:
+    """The operands of an elementwise node whose values the results are made of."""
+    scalar = _scalar(node)
+    if scalar is _CHOICE and (truth := _settled(node.inputs[0])) is not None:
+        return [node.inputs[1 if truth else 2]]
+    if isinstance(scalar, Scalar) and scalar.joins:
+        return [node.inputs[place] for place in scalar.joins]
+    return node.inputs
+
+
+def _settled(condition: Variable) -> bool | None:
+    """What a condition of numbers comes to; None for one that values decide."""
+    number = _number(condition)
+    owner = condition.owner
+    if number is None and owner is not None and isinstance(owner.op, Elemwise):
+        row, numbers = owner.op.scalar, [_number(each) for each in owner.inputs]
+        if isinstance(row, Scalar) and all(each is not None for each in numbers):
+            return bool(row.reference(*numbers))
+    return None if number is None else bool(number)
+
+
+def _beside_zeros(node: Apply, index: int, term: Variable) -> Variable:
+    """A term under the masks of the other operands that make the result 0."""
+    row = _scalar(node)
+    if not isinstance(row, Scalar) or row.arity == 1 or row.joins:
+        return term
+    for place, operand in enumerate(node.inputs):
+        is_number = isinstance(operand, Constant) and operand.data.size == 1
+        if place == index or is_number or not annihilates(row, place):
+            continue
+        if holds_zeros(operand):
+            term = _where_nonzero(operand, term)
+    return term
+
+
+@lru_cache(maxsize=4096)
+def annihilates(row: Scalar, place: int) -> bool:
+    """Whether a row is 0 wherever the operand at a place is, for finite others."""
+    return all(
+        _is_zero(row, [0.0 if i == place else sample for i in range(row.arity)])
+        for sample in _SAMPLES
+    )
+
+
+def _is_zero(row: Scalar, operands: Sequence[Any]) -> bool:
+    """Whether a row gives 0 for numbers."""
+    try:
+        with np.errstate(all="ignore"):
+            value = row.reference(*(np.asarray(each, "float64") for each in operands))
+    except (TypeError, ValueError):  # of integers only
+        return False
+    return bool(np.all(np.asarray(value) == 0))
+
+
+def is_zeros(variable: Variable) -> bool:
+    """Whether every element is 0 by construction: a number, repeated or converted."""
+    while not isinstance(variable, Constant):
+        owner = variable.owner
+        if owner is None:
+            return False
+        if isinstance(owner.op, (DimShuffle, BroadcastTo)):
+            variable = owner.inputs[0]
+        elif isinstance(owner.op, Elemwise) and len(values := _values(owner)) == 1:
+            if not isinstance(owner.op.scalar, Cast) and len(owner.inputs) == 1:
+                return False
+            variable = values[0]
+        else:
+            return False
+    return not np.any(variable.data)
+
+
+def holds_zeros(variable: Variable) -> bool:
+    """Whether elements of a variable may be zeros because something else is chosen.
+
+    It is a choice with 0 on one side, a comparison as a number, what stands among
+    zeros, or made of such in a way that keeps zeros.
+    """
+    waiting = [variable]
+    while waiting:
+        current = waiting[-1]
+        new = [each for each in _asked(current) if each not in _KNOWN]
+        if current in _KNOWN or not new:
+            waiting.pop()
+            _KNOWN.setdefault(current, _holds(current))
+        else:
+            waiting += new
+    return _KNOWN[variable]
+
+
+def _asked(variable: Variable) -> Sequence[Variable]:
+    """The variables that decide whether another holds zeros."""
+    owner = variable.owner
+    if owner is None or _is_truth(variable):
+        return ()
+    if isinstance(owner.op, Elemwise):
+        return _values(owner)
+    if len(owner.inputs) == 1:
+        return owner.inputs
+    return [each for each in owner.inputs if _is_number(each)]
+
+
+def _is_array(term: Any) -> bool:
+    """Whether a term is there, and not one that nobody can tell."""
+    return isinstance(term, Variable) and isinstance(term.type, ArrayType)
+
+
+def _is_truth(variable: Variable) -> bool:
+    return _is_array(variable) and variable.type.dtype == "bool"
+
+
+def _is_number(variable: Variable) -> bool:
+    return _is_array(variable) and variable.type.dtype.startswith(
+        ("float", "bfloat", "complex")
+    )
+
+
+def _holds(variable: Variable) -> bool:
+    """Whether it holds zeros, as its operands are known to or not."""
+    if _is_truth(variable):
+        return True
+    if isinstance(variable, Constant):
+        return not np.all(variable.data)
+    owner = variable.owner
+    if owner is None:
+        return False
+    given = _asked(variable)
+    flags = [_KNOWN[each] for each in given]
+    if not isinstance(owner.op, Elemwise):
+        return owner.op.leaves_zeros or any(flags)
+    row = owner.op.scalar
+    if row is _FACTOR:
+        return True
+    if not isinstance(row, Scalar) or row.joins:
+        return any(flags)
+    return any(
+        flag and annihilates(row, place) for place, flag in enumerate(flags)
+    ) or _keeps_zero(row, given, flags)
+
+
+def _keeps_zero(
+    row: Scalar, operands: Sequence[Variable], flags: Sequence[bool]
+) -> bool:
+    """Whether a row is 0 where all operands but numbers are zeros of choices."""
+    if not any(flags):
+        return False
+    values: list[Any] = []
+    for operand, flag in zip(operands, flags, strict=True):
+        number = _number(operand)
+        if number is None and not flag:
+            return False
+        values.append(0.0 if number is None else number)
+    return _is_zero(row, values)
+
+
+def _number(variable: Variable) -> Any:
+    """The real number that a variable is in every place, or None."""
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
+    if not isinstance(variable, Constant) or np.iscomplexobj(variable.data):
+        return None
+    return variable.data.reshape(-1)[0] if variable.data.size == 1 else None
