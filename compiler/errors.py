@@ -6,6 +6,8 @@ then the user's line that made the node, where there is one.
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class CompilerError(Exception):
     """The base of every error that the compiler raises on purpose."""
@@ -21,6 +23,26 @@ class GraphValueError(CompilerError, ValueError):
 
 class GraphIndexError(GraphValueError, IndexError):
     """An index is out of bounds, or there are more indices than axes."""
+
+
+class GraphArgumentError(GraphTypeError, GraphValueError):
+    """An argument is of a kind, or has a number of axes, that is not taken here."""
+
+
+class GraphIndexKindError(GraphArgumentError, GraphIndexError):
+    """What stands in an index is of a kind that is no index."""
+
+
+class GraphMatrixError(GraphArgumentError, np.linalg.LinAlgError):
+    """No matrix, or not a square one, where linear algebra needs it."""
+
+
+class GraphStepError(GraphValueError, ZeroDivisionError):
+    """A step is zero."""
+
+
+class SpecifiedShapeError(GraphValueError, AssertionError):
+    """An array has not the shape that ``specify_shape`` says it has."""
 
 
 class GraphKeyError(CompilerError, KeyError):

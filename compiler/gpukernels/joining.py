@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpuarray.array import Array
-from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.errors import GraphValueError, SpecifiedShapeError
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -77,7 +77,7 @@ def lower_repeat(op: Repeat, node: Apply, k: Lowerer) -> None:
 def specify_shape(x: Array, lengths: Sequence[int]) -> Array:
     """The array itself."""
     if x.shape != tuple(lengths):
-        raise GraphValueError(
+        raise SpecifiedShapeError(
             f"specify_shape: given shape {x.shape}, expected {tuple(lengths)}"
         )
     view: Array = x[...]

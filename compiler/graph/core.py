@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from gpuarray.compiler.config import config
-from gpuarray.compiler.errors import GraphTypeError, NoGradientError, NotOfferedError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    NoGradientError,
+    NotOfferedError,
+)
 from gpuarray.compiler.graph.absent import disconnected_type
 from gpuarray.compiler.graph.types import (
     ArrayType,
@@ -695,11 +700,11 @@ def constant(
         wanted = from_literal if dtype is None else dtype_name(dtype)
         array = np.array(value, dtype=None if wanted is None else as_dtype(wanted))
     except (TypeError, ValueError, OverflowError) as error:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{asked_by}: {value!r} is no number or array: {error}"
         ) from error
     if kind_of(array.dtype) not in "biufc":
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{asked_by}: given {value!r}, a {type(value).__name__}; expected a "
             "variable, a number or an array of numbers"
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.errors import GraphArgumentError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.ops import math
@@ -28,7 +28,7 @@ def for_axis(name: str, axis: Any, ndim: int, make: Callable[[int], Any]) -> Any
     if not isinstance(axis, Variable) or isinstance(axis, Constant):
         return make(normalise_axis(name, axis, ndim))
     if axis.type.ndim or axis.type.dtype[0] not in "iu":
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: axis is {axis} of {axis.type}, expected an integer"
         )
     place = Subtensor([axis.type.dtype])(core.constant(np.arange(ndim)), axis)

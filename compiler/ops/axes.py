@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphValueError,
+    SpecifiedShapeError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.basic import (
@@ -164,7 +168,7 @@ def broadcast_like(value: Any, template: Any) -> Variable:
     """``value`` repeated to the shape of ``template``."""
     given, model = as_tensor_variable(value), as_tensor_variable(template)
     if given.type.ndim > model.type.ndim:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"broadcast_like: given {given.type}, expected at most the axes of "
             f"{model.type}"
         )
@@ -187,7 +191,7 @@ def get_vector_length(v: Any) -> int:
     """How many elements a vector has, where the graph tells. Raises ValueError."""
     variable = core.as_variable(v, "get_vector_length")
     if variable.type.ndim != 1:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"get_vector_length: given {variable} of {variable.type}, expected a vector"
         )
     if variable.type.broadcastable[0]:
@@ -245,7 +249,7 @@ class SpecifyShape(Op):
         """``x``. Raises ValueError where its shape is another."""
         expected = tuple(int(each) for each in lengths)
         if tuple(x.shape) != expected:
-            raise GraphValueError(
+            raise SpecifiedShapeError(
                 f"specify_shape: given shape {x.shape}, expected {expected}"
             )
         return x
@@ -266,8 +270,8 @@ class SpecifyShape(Op):
 def specify_shape(x: Any, lengths: Any) -> Variable:
     """``x``, which must have these lengths when the program runs.
 
-    Rewrites and shapes computed from it may rely on them. Raises ValueError, when the
-    program runs, for another shape.
+    Rewrites and shapes computed from it may rely on them. Raises ValueError (an
+    AssertionError, too), when the program runs, for another shape.
     """
     result: Variable = SpecifyShape()(x, lengths)
     return result

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphIndexError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
@@ -119,7 +123,7 @@ def normalise_axis(name: str, axis: Any, ndim: int) -> int:
     """``axis``, also a constant, counted from the left; errors name the operation."""
     index = known_integer(name, "axis", axis)
     if not -ndim <= index < ndim:
-        raise GraphValueError(f"{name}: axis {index} is not among {ndim} axes")
+        raise GraphIndexError(f"{name}: axis {index} is not among {ndim} axes")
     return index % ndim
 
 

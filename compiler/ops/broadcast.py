@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import Pattern, pattern_name
@@ -33,7 +33,7 @@ class BroadcastTo(Op):
         vector = as_shape("broadcast_to", lengths)
         pattern = known_ones(vector, self.ndim)
         if len(pattern) != self.ndim or variable.type.ndim > self.ndim:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"broadcast_to: given {variable.type} and {len(pattern)} lengths, "
                 f"expected ndim={self.ndim} lengths and no more axes than that"
             )
@@ -104,7 +104,7 @@ class Rebroadcast(Op):
     def infer(self, x: Any) -> Any:
         """The type of ``x`` with the op's pattern."""
         if x.ndim != len(self.broadcastable):
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"{self}: given {x}, expected {len(self.broadcastable)} axes"
             )
         return x.clone(broadcastable=self.broadcastable)

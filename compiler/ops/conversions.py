@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import (
+    GraphArgumentError,
     GraphIndexError,
     GraphTypeError,
     NotScalarConstantError,
@@ -138,7 +139,7 @@ def extract_constant(
 def _scalar(name: str, given: Any) -> Variable:
     scalar = as_tensor_variable(given)
     if scalar.type.ndim:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: given {scalar} of {scalar.type}, expected a scalar"
         )
     return scalar

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.config import config
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphStepError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
@@ -39,7 +44,7 @@ def alloc(value: Any, *shape: Any) -> Variable:
     if isinstance(vector, Constant) and any(length < 0 for length in vector.data):
         raise GraphValueError(f"alloc: negative lengths in {vector.data.tolist()}")
     if known is not None and len(known) < filled.type.ndim:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"alloc: given {filled.type} and {len(known)} lengths, expected a length "
             "for each axis at least"
         )
@@ -181,9 +186,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     given = [as_tensor_variable(each) for each in (first, last, step)]
     for each in given:
         if each.type.ndim != 0:
-            raise GraphTypeError(f"arange: given {each} of {each.type}, not a scalar")
+            raise GraphArgumentError(
+                f"arange: given {each} of {each.type}, not a scalar"
+            )
     if is_constant(given[2], 0):
-        raise GraphValueError("arange: the step is 0")
+        raise GraphStepError("arange: the step is 0")
     wanted = arange_dtype(given) if dtype is None else dtype_name(dtype)
     begin, _, by = given
     count = _count(*given)
@@ -220,6 +227,14 @@ def _count(start: Variable, stop: Variable, step: Variable) -> Variable:
     return math.maximum(steps, core.constant(0, "int64"))
 
 
+def counts(name: str, given: Any) -> Variable:
+    """A number of elements. Raises ValueError for a constant below 0."""
+    count = as_length(name, given)
+    if isinstance(count, Constant) and int(count.data) < 0:
+        raise GraphValueError(f"{name}: given the length {int(count.data)}, below 0")
+    return count
+
+
 def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
 ) -> Variable:
@@ -230,10 +245,10 @@ def linspace(
     ends = [as_tensor_variable(start), as_tensor_variable(stop)]
     for each in ends:
         if each.type.ndim != 0:
-            raise GraphTypeError(f"linspace: given {each.type}, expected a scalar")
+            raise GraphArgumentError(f"linspace: given {each.type}, expected a scalar")
     work = common_float(str(config.floatX), *ends)
     begin, end = (math.cast(each, work) for each in ends)
-    count = as_length("linspace", num)
+    count = counts("linspace", num)
     parts = count - 1 if endpoint else count
     parts = math.maximum(parts, core.constant(1, "int64"))
     step = (end - begin) / math.cast(parts, work)
@@ -245,8 +260,8 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
 
     All of ``n``, ``m`` and ``k`` are integers or integer scalars.
     """
-    rows = as_length("eye", n)
-    columns = rows if m is None else as_length("eye", m)
+    rows = counts("eye", n)
+    columns = rows if m is None else counts("eye", m)
     down = dimshuffle(counted(rows), 0, "x")
     right = dimshuffle(counted(columns), "x", 0)
     return math.cast(math.eq(down + as_length("eye", k, "k"), right), dtype or "floatX")
@@ -261,7 +276,7 @@ def identity_like(x: Any) -> Variable:
     """The matrix of zeros with ones on the diagonal, in the shape of ``x``."""
     variable = as_tensor_variable(x)
     if variable.type.ndim != 2:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"identity_like: given {variable} of {variable.type}, expected a matrix"
         )
     return eye(shape_i(variable, 0), shape_i(variable, 1), dtype=variable.type.dtype)

@@ -6,7 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import AssertError, GraphTypeError, made_at
+from gpuarray.compiler.errors import (
+    AssertError,
+    GraphArgumentError,
+    GraphTypeError,
+    made_at,
+)
 from gpuarray.compiler.graph.absent import disconnected_type
 from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
 from gpuarray.compiler.ops.basic import as_tensor_variable
@@ -103,7 +108,7 @@ class Assert(Op):
         numbers = [as_tensor_variable(each) for each in conditions]
         for each in numbers:
             if each.type.ndim != 0:
-                raise GraphTypeError(
+                raise GraphArgumentError(
                     made_at(
                         f"Assert: the condition {each} is {each.type}, expected a "
                         "number; write T.all(...) of it",

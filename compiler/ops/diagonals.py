@@ -6,7 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import math, reduce
@@ -23,7 +27,7 @@ from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 
 def _two_axes(name: str, axis1: int, axis2: int, ndim: int) -> tuple[int, int]:
     if ndim < 2:
-        raise GraphTypeError(f"{name}: given {ndim} axes, expected 2 or more")
+        raise GraphArgumentError(f"{name}: given {ndim} axes, expected 2 or more")
     first = normalise_axis(name, axis1, ndim)
     second = normalise_axis(name, axis2, ndim)
     if first == second:
@@ -105,7 +109,7 @@ class AllocDiag(Op):
         """A node over the diagonal and two lengths; a square matrix without them."""
         variable = as_tensor_variable(x)
         if variable.type.ndim < 1:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"AllocDiag: given {variable} of {variable.type}, expected a vector, "
                 "or several along other axes"
             )
@@ -184,7 +188,7 @@ def diag(v: Any, k: Any = 0) -> Variable:
         return alloc_diag(variable, k)
     if variable.type.ndim >= 2:
         return diagonal(variable, k)
-    raise GraphTypeError(
+    raise GraphArgumentError(
         f"diag: given {variable} of {variable.type}, expected a vector or a matrix"
     )
 
@@ -201,7 +205,9 @@ def _scalar_like(name: str, value: Any, a: Variable) -> Variable:
     """``value`` as a scalar of the dtype of ``a``, which must hold it."""
     scalar = as_tensor_variable(value)
     if scalar.type.ndim != 0:
-        raise GraphTypeError(f"{name}: the value is {scalar.type}, expected a scalar")
+        raise GraphArgumentError(
+            f"{name}: the value is {scalar.type}, expected a scalar"
+        )
     if isinstance(scalar, Constant):
         return core.constant(scalar.data, a.type.dtype)
     if np.promote_types(scalar.type.dtype, a.type.dtype) != np.dtype(a.type.dtype):
@@ -221,7 +227,7 @@ def fill_diagonal(a: Any, val: Any) -> Variable:
     variable = as_tensor_variable(a)
     ndim = variable.type.ndim
     if ndim < 2:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"fill_diagonal: given {variable} of {variable.type}, expected 2 axes or "
             "more"
         )
@@ -237,7 +243,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
     """The matrix ``a`` with the scalar ``val`` on the diagonal ``offset``."""
     variable = as_tensor_variable(a)
     if variable.type.ndim != 2:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"fill_diagonal_offset: given {variable} of {variable.type}, expected a "
             "matrix"
         )
@@ -270,7 +276,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
 def _triangle(name: str, m: Any, k: Any, is_upper: bool) -> Variable:
     variable = as_tensor_variable(m)
     if variable.type.ndim < 2:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: given {variable} of {variable.type}, expected a matrix"
         )
     shift = as_length(name, k, "k")

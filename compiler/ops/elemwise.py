@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 from gpuarray.codegen import resolve
 from gpuarray.compiler.config import config
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
@@ -272,7 +276,7 @@ class Elemwise(Op):
         """A node over the inputs, which get as many axes as the one that has most."""
         variables = [as_tensor_variable(value) for value in inputs]
         if len(variables) != self.scalar.arity:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"{self}: given {len(variables)} operands, expected {self.scalar.arity}"
             )
         ranks = [each.type.ndim for each in variables]

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
@@ -17,7 +21,7 @@ from gpuarray.compiler.ops.basic import (
     known_integer,
     normalise_axis,
 )
-from gpuarray.compiler.ops.creation import counted, zeros
+from gpuarray.compiler.ops.creation import counted, counts, zeros
 from gpuarray.compiler.ops.indexing import elements_of, inc_subtensor, index
 from gpuarray.compiler.ops.joining import as_length, join
 from gpuarray.compiler.ops.shape import (
@@ -54,7 +58,7 @@ class SearchSorted(Op):
         """A node over the vector, the values, and the places that sort the vector."""
         inputs = [as_tensor_variable(x), as_tensor_variable(v)]
         if inputs[0].type.ndim != 1:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"searchsorted: given {inputs[0]} of {inputs[0].type}, expected a "
                 "sorted vector"
             )
@@ -63,7 +67,7 @@ class SearchSorted(Op):
         if sorter is not None:
             places = as_tensor_variable(sorter)
             if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
-                raise GraphTypeError(
+                raise GraphArgumentError(
                     f"searchsorted: the sorter is {places.type}, expected a vector of "
                     "integers"
                 )
@@ -111,11 +115,11 @@ def bincount(
     """
     places = as_tensor_variable(x)
     if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"bincount: given {places} of {places.type}, expected a vector of integers"
         )
     places = math.cast(places, "int64")
-    least = 0 if minlength is None else as_length("bincount", minlength, "minlength")
+    least = 0 if minlength is None else counts("bincount: minlength", minlength)
     last = reduce.max(join(0, places, core.constant([-1], "int64")))
     length = math.maximum(last + 1, least)
     if assert_nonneg:  # a place out of bounds raises
@@ -124,7 +128,7 @@ def bincount(
     if weights is not None:
         given = as_tensor_variable(weights)
         if given.type.ndim != 1:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"bincount: weights are {given.type}, expected a vector"
             )
     return inc_subtensor(index(zeros((length,), given.type.dtype), places), given)
@@ -426,7 +430,7 @@ def _observations(given: Any, rowvar: bool) -> Variable:
     """The variables as the rows of a matrix of floats."""
     variable = as_tensor_variable(given)
     if variable.type.ndim > 2:
-        raise GraphTypeError(f"cov: given {variable.type}, expected 2 axes at most")
+        raise GraphArgumentError(f"cov: given {variable.type}, expected 2 axes at most")
     matrix = shape_padleft(variable, 2 - variable.type.ndim)
     if not rowvar and variable.type.ndim == 2:
         matrix = dimshuffle(matrix, 1, 0)
@@ -438,5 +442,5 @@ def _weights(given: Any, dtype: str) -> Variable | None:
         return None
     weights = as_tensor_variable(given)
     if weights.type.ndim != 1:
-        raise GraphTypeError(f"cov: weights are {weights.type}, expected a vector")
+        raise GraphArgumentError(f"cov: weights are {weights.type}, expected a vector")
     return math.cast(weights, dtype)

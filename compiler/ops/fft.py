@@ -6,7 +6,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
@@ -157,7 +161,7 @@ def _checked(name: str, norm: str | None) -> str | None:
 def _floats(name: str, x: Any, least: int) -> Variable:
     variable = as_tensor_variable(x)
     if variable.type.ndim < least or variable.type.dtype not in ("float32", "float64"):
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: given {variable} of {variable.type}, expected floats of "
             f"{least} axes or more, of which the first is the batch"
         )

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import (
+    GraphArgumentError,
     GraphIndexError,
+    GraphIndexKindError,
     GraphTypeError,
     GraphValueError,
 )
@@ -94,7 +96,7 @@ def as_entry(given: Any) -> Plain:
         given = _constant_index(given)
     dtype, ndim = given.type.dtype, given.type.ndim
     if dtype[0] not in "iub" or (dtype == "bool" and ndim == 0):
-        raise GraphIndexError(f"indexing: given {given} of {given.type}; {_KINDS}")
+        raise GraphIndexKindError(f"indexing: given {given} of {given.type}; {_KINDS}")
     return as_tensor_variable(given)
 
 
@@ -113,7 +115,7 @@ def _constant_index(given: Any) -> Variable:
     if array.size == 0 and not isinstance(given, np.ndarray):
         array = array.astype("int64")
     if array.dtype.kind not in "iub":
-        raise GraphIndexError(
+        raise GraphIndexKindError(
             f"indexing: given {given!r}, a {type(given).__name__}; {_KINDS}"
         )
     return core.constant(array)
@@ -347,7 +349,7 @@ def _moved_back(name: str, x: Variable, op: DimShuffle, y: Variable) -> Variable
     """Values for a part whose axes were moved, with their axes where they were."""
     ndim = x.type.ndim
     if y.type.ndim > ndim:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: given values of {y.type.ndim} axes for a part of {ndim} axes"
         )
     y = dimshuffle(y, *("x",) * (ndim - y.type.ndim), *range(y.type.ndim))

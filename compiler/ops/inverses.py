@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError, NoGradientError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphMatrixError,
+    GraphValueError,
+    NoGradientError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
@@ -100,7 +105,7 @@ class Lstsq(Op):
         """A node over both sides; ``rcond``, a number, may be given here too."""
         matrix, right = as_matrices("lstsq", x), as_floats("lstsq", y)
         if matrix.type.ndim != 2 or right.type.ndim not in (1, 2):
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"lstsq: given {matrix.type} and {right.type}, expected a matrix, and "
                 "a vector or a matrix"
             )
@@ -153,7 +158,9 @@ def _number(what: str, value: Any) -> float:
         value = value.data.item()
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return float(value)
-    raise GraphTypeError(f"{what} is {value!r}, expected a number that is known now")
+    raise GraphArgumentError(
+        f"{what} is {value!r}, expected a number that is known now"
+    )
 
 
 def lstsq(x: Any = None, y: Any = None, rcond: Any = None) -> Any:
@@ -168,11 +175,15 @@ def matrix_power(M: Any, n: int) -> Variable:
     """The n-th powers of square matrices, of their inverses if ``n`` is negative."""
     x = as_tensor_variable(M)
     if x.type.ndim < 2:
-        raise GraphTypeError(f"matrix_power: given {x.type}, expected square matrices")
+        raise GraphMatrixError(
+            f"matrix_power: given {x.type}, expected square matrices"
+        )
     try:
         exponent = operator.index(n)
     except TypeError:
-        raise GraphTypeError(f"matrix_power: n is {n!r}, expected an integer") from None
+        raise GraphArgumentError(
+            f"matrix_power: n is {n!r}, expected an integer"
+        ) from None
     if exponent == 0:
         return with_diagonal(math.zeros_like(x), core.constant(1, x.type.dtype))
     if exponent < 0:
@@ -191,7 +202,7 @@ def matrix_power(M: Any, n: int) -> Variable:
 def matrix_dot(*args: Any) -> Variable:
     """The product of several matrices, multiplied from the left."""
     if not args:
-        raise GraphTypeError("matrix_dot: given nothing, expected matrices")
+        raise GraphArgumentError("matrix_dot: given nothing, expected matrices")
     result = as_tensor_variable(args[0])
     for each in args[1:]:
         result = matmul(result, each)
@@ -223,7 +234,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
     x = as_floats("tensorinv", a)
     ndim = x.type.ndim
     if not isinstance(ind, int) or not 0 < ind < ndim:
-        raise GraphValueError(
+        raise GraphMatrixError(
             f"tensorinv: ind is {ind!r} for {ndim} axes, expected a number from 1 to "
             f"{ndim - 1}"
         )

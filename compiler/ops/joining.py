@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.config import config
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
@@ -143,7 +147,7 @@ def _joint_ndim(given: Sequence[Variable]) -> int:
     ndim = given[0].type.ndim
     if ndim == 0 or any(each.type.ndim != ndim for each in given):
         types = ", ".join(str(each.type) for each in given)
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"join: given {types}; expected arrays of as many axes each, at least "
             "one: add axes with dimshuffle, or use stack"
         )
@@ -197,7 +201,7 @@ def stack(*tensors: Any, axis: Any = 0) -> Variable:
     """
     if tensors and isinstance(tensors[0], (list, tuple)):
         if len(tensors) > 2:
-            raise GraphTypeError("stack: expected a list of arrays and an axis")
+            raise GraphArgumentError("stack: expected a list of arrays and an axis")
         if len(tensors) == 2:
             axis = tensors[1]
         tensors = tuple(tensors[0])
@@ -205,7 +209,7 @@ def stack(*tensors: Any, axis: Any = 0) -> Variable:
     ndim = given[0].type.ndim
     if any(each.type.ndim != ndim for each in given):
         types = ", ".join(str(each.type) for each in given)
-        raise GraphTypeError(f"stack: given {types}; expected as many axes each")
+        raise GraphArgumentError(f"stack: given {types}; expected as many axes each")
     along = normalise_axis("stack", known_integer("stack", "axis", axis), ndim + 1)
     if ndim == 0:
         vector: Variable = MakeVector(common_dtype(given))(*given)
@@ -232,7 +236,7 @@ def _matrices(name: str, given: Sequence[Any]) -> list[Variable]:
     matrices = [as_tensor_variable(each) for each in _listed(name, given)]
     for each in matrices:
         if each.type.ndim != 2:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"{name}: given {each} of {each.type}, expected matrices"
             )
     return matrices

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphIndexError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
@@ -37,7 +42,7 @@ class Dot(Op):
         x, y = as_tensor_variable(a), as_tensor_variable(b)
         for given in (x, y):
             if given.type.ndim not in (1, 2):
-                raise GraphTypeError(
+                raise GraphArgumentError(
                     f"dot: given {given} of {given.type}, expected 1 or 2 axes"
                 )
         dtype = common_dtype(x, y)
@@ -124,12 +129,12 @@ def paired_axes(
     if len(given) == 1 and not isinstance(axes, (list, tuple, str)):
         count = known_integer(name, "axes", given[0])
         if not 0 <= count <= min(ndim, other) - first:
-            raise GraphValueError(
+            raise GraphIndexError(
                 f"{name}: axes={count} for operands of {ndim} and {other} axes"
             )
         return [*range(ndim - count, ndim)], [*range(first, first + count)]
     if len(given) != 2 or isinstance(axes, str):
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: axes is {axes!r}, expected a number or a pair of lists of axes"
         )
     lists = [axis_list(each) for each in given]
@@ -190,7 +195,7 @@ class Blas(Op):
         dtypes = {variable.type.dtype for variable in variables}
         if ndims != tuple(self.axes) or len(dtypes) > 1:
             given = ", ".join(str(variable.type) for variable in variables)
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"{self}: given {given}; expected {self.axes} axes and one dtype"
             )
         if not core.is_float(variables[0]):

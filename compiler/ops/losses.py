@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuarray.compiler.errors import GraphTypeError
+from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.argmax import argmax
@@ -96,7 +96,7 @@ def confusion_matrix(actual: Any, pred: Any) -> list[Variable]:
     true, guess = as_tensor_variable(actual), as_tensor_variable(pred)
     for given in (true, guess):
         if given.type.ndim != 1:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"confusion_matrix: given {given} of {given.type}, expected a vector"
             )
     order = unique(concatenate([true, guess]))

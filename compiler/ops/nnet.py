@@ -11,7 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphIndexError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math, reduce
@@ -36,7 +40,7 @@ class Normalised(Op):
     def infer(self, x: Any) -> Any:
         """The type of ``x``."""
         if not 0 <= self.axis < x.ndim or not x.is_float:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"{self}: given {x}, expected floats that have axis {self.axis}"
             )
         return x.clone()
@@ -106,7 +110,7 @@ def logsoftmax(x: Any, axis: int = -1) -> Variable:
 def _normalised(op: type[Normalised], name: str, x: Any, axis: int) -> Variable:
     variable = as_tensor_variable(x)
     if variable.type.ndim == 0 or not is_float(variable):
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: given {variable} of {variable.type}, expected floats of at least "
             "1 axis"
         )
@@ -132,7 +136,7 @@ def softmax_with_bias(x: Any, b: Any) -> Variable:
 def _labels(op: Op, y: Any, ndim: int) -> Variable:
     labels = as_tensor_variable(y)
     if labels.type.ndim != ndim or labels.type.dtype[0] not in "iu":
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{op}: the places are {labels} of {labels.type}, expected integers of "
             f"{ndim} axes"
         )
@@ -163,7 +167,7 @@ class Pick(Op):
         """A node over rows and places."""
         rows = as_tensor_variable(x)
         if rows.type.ndim == 0:
-            raise GraphTypeError(f"{self}: given {rows.type}, expected rows")
+            raise GraphArgumentError(f"{self}: given {rows.type}, expected rows")
         labels = _labels(self, y, rows.type.ndim - 1)
         flags = zip(rows.type.broadcastable, labels.type.broadcastable, strict=False)
         pattern = tuple(mine or its for mine, its in flags)
@@ -285,7 +289,7 @@ class FirstRows(Op):
         vector = as_tensor_variable(x)
         lengths = [as_length("FirstRows", each) for each in (n, total)]
         if vector.type.ndim != 1:
-            raise GraphTypeError(f"{self}: given {vector.type}, expected a vector")
+            raise GraphArgumentError(f"{self}: given {vector.type}, expected a vector")
         flag = is_constant(lengths[1], 1)
         out = TensorType(vector.type.dtype, (flag,))()
         return Apply(self, [vector, *lengths], [out])
@@ -331,7 +335,7 @@ class FirstOf(Op):
         """A node over a vector and how many there are."""
         vector, length = as_tensor_variable(x), as_length("FirstOf", n)
         if vector.type.ndim != 1:
-            raise GraphTypeError(f"{self}: given {vector.type}, expected a vector")
+            raise GraphArgumentError(f"{self}: given {vector.type}, expected a vector")
         flag = bool(vector.type.broadcastable[0])
         out = vector.type.clone(broadcastable=(flag or is_constant(length, 1),))()
         return Apply(self, [vector, length], [out])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import math, reduce
@@ -135,7 +135,7 @@ def _constant(x: Variable, widths: list[Width], values: Any) -> Variable:
 def _scalar_of(what: str, given: Any, dtype: str) -> Variable:
     value = as_tensor_variable(given)
     if value.type.ndim != 0:
-        raise GraphTypeError(f"pad: {what} is {value.type}, expected a scalar")
+        raise GraphArgumentError(f"pad: {what} is {value.type}, expected a scalar")
     return math.cast(value, dtype)
 
 

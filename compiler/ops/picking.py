@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError, NotOfferedError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+    NotOfferedError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import math
@@ -110,7 +115,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Varia
         return _switched(places, [as_tensor_variable(each) for each in choices], mode)
     table = as_tensor_variable(choices)
     if table.type.ndim == 0:
-        raise GraphTypeError("choose: choices is a scalar, expected arrays")
+        raise GraphArgumentError("choose: choices is a scalar, expected arrays")
     chosen = _choosable(places, shape_i(table, 0), mode)
     ndim = max(places.type.ndim, table.type.ndim - 1)
     chosen = shape_padleft(chosen, ndim - places.type.ndim)
@@ -156,7 +161,7 @@ def inverse_permutation(perm: Any) -> Variable:
     places = as_tensor_variable(perm)
     ndim = places.type.ndim
     if ndim == 0 or places.type.dtype[0] not in "iu":
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"inverse_permutation: given {places.type}, expected integers of at least "
             "one axis"
         )
@@ -172,7 +177,7 @@ def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
     """
     array, places = as_tensor_variable(x), as_tensor_variable(y)
     if array.type.ndim == 0 or places.type.ndim == 0:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"permute_row_elements: given {array.type} and {places.type}, expected at "
             "least one axis"
         )

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
@@ -46,7 +50,7 @@ class BatchedDot(Op):
         x, y = as_tensor_variable(a), as_tensor_variable(b)
         ndim = x.type.ndim
         if ndim < 3 or y.type.ndim != ndim:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"BatchedDot: given {x.type} and {y.type}, expected operands of the "
                 "same number of axes, 3 or more"
             )
@@ -102,7 +106,7 @@ def batched_dot(a: Any, b: Any) -> Variable:
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     for given in (x, y):
         if given.type.ndim == 0:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"batched_dot: given {given} of {given.type}, expected an axis of the "
                 "batch"
             )
@@ -158,7 +162,7 @@ def matmul(a: Any, b: Any) -> Variable:
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     for given in (x, y):
         if given.type.ndim == 0:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"matmul: given {given} of {given.type}, a scalar; use a * b"
             )
     if y.type.ndim <= 2:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphIndexError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import (
@@ -82,7 +86,7 @@ class Reduce(Op):
         variable = as_tensor_variable(x)
         ndim = variable.type.ndim
         if not set(self.axes) <= set(range(ndim)):
-            raise GraphValueError(f"{self}: axes {self.axes} are not among {ndim} axes")
+            raise GraphIndexError(f"{self}: axes {self.axes} are not among {ndim} axes")
         dtype = self.dtype or result_dtype(self.monoid, variable.type.dtype)
         acc_dtype = self._accumulator(dtype)
         op = type(self)(self.monoid, self.axes, dtype, acc_dtype, self.of_none)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import math, reduce
@@ -167,7 +167,7 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Variable:
     variable = as_tensor_variable(x)
     counts = as_tensor_variable(repeats)
     if counts.type.dtype[0] not in "iu" or counts.type.ndim > 1:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"repeat: repeats are {counts} of {counts.type}, expected an integer or a "
             "vector of them"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import (
@@ -127,7 +127,7 @@ def diff(x: Any, n: Any = 1, axis: Any = -1) -> Variable:
     if times < 0:
         raise GraphValueError(f"diff: n is {times}, expected 0 or more")
     if variable.type.ndim == 0:
-        raise GraphTypeError(f"diff: given {variable}, a scalar; expected an axis")
+        raise GraphArgumentError(f"diff: given {variable}, a scalar; expected an axis")
     along = known_integer("diff", "axis", axis)
     before = (slice(None),) * normalise_axis("diff", along, variable.type.ndim)
     for _ in range(times):

@@ -7,7 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphIndexError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import Pattern, TensorType
@@ -45,11 +50,11 @@ class DimShuffle(Op):
         kept = [axis for axis in self.new_order if axis != "x"]
         for axis in kept:
             if isinstance(axis, str):
-                raise GraphValueError(
+                raise GraphArgumentError(
                     f"dimshuffle: {axis!r} is no axis; write 'x' for a new one"
                 )
             if not 0 <= axis < ndim:
-                raise GraphValueError(
+                raise GraphIndexError(
                     f"dimshuffle: axis {axis} is not among the {ndim} axes"
                 )
         if len(set(kept)) < len(kept):
@@ -225,7 +230,7 @@ class Shape_i(Op):
     def infer(self, x: Any) -> TensorType:
         """A scalar of int64."""
         if not 0 <= self.i < x.ndim:
-            raise GraphValueError(f"{self}: given {x}, which has no axis {self.i}")
+            raise GraphIndexError(f"{self}: given {x}, which has no axis {self.i}")
         return TensorType("int64", ())
 
     def reference(self, x: Any) -> Any:
@@ -300,7 +305,7 @@ def as_shape(name: str, lengths: Any) -> Variable:
         return _vector_of(name, lengths)
     vector = as_tensor_variable(lengths)
     if vector.type.ndim != 1 or vector.type.dtype[0] not in "iu":
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{name}: the shape is {vector.type}, expected integers or a vector of them"
         )
     return vector
@@ -349,7 +354,7 @@ class Reshape(Op):
         vector = as_shape("reshape", lengths)
         pattern = known_ones(vector, self.ndim)
         if len(pattern) != self.ndim:
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"reshape: the shape has {len(pattern)} lengths, expected "
                 f"ndim={self.ndim}"
             )

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphMatrixError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import Pattern, TensorType, is_integer_name
@@ -44,7 +49,7 @@ def as_matrices(name: str, x: Any) -> Variable:
     """``as_floats`` of at least 2 axes."""
     variable = as_floats(name, x)
     if variable.type.ndim < 2:
-        raise GraphTypeError(
+        raise GraphMatrixError(
             f"{name}: given {variable} of {variable.type}, expected a matrix, or "
             "matrices in the last two axes"
         )
@@ -116,7 +121,7 @@ class Solve(Op):
         """A node over the matrices and the right sides, in their common dtype."""
         matrix, right = as_matrices("solve", A), as_floats("solve", b)
         if right.type.ndim == 0 or (right.type.ndim == 1 and matrix.type.ndim > 2):
-            raise GraphTypeError(
+            raise GraphArgumentError(
                 f"solve: given {matrix.type} and {right.type}; expected a matrix and a "
                 "vector, or matrices on both sides"
             )

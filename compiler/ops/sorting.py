@@ -6,7 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError, NotOfferedError
+from gpuarray.compiler.errors import (
+    GraphIndexKindError,
+    GraphTypeError,
+    GraphValueError,
+    NotOfferedError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
@@ -246,7 +251,7 @@ def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Variable:
     """
     variable, places = as_tensor_variable(x), as_tensor_variable(indices)
     if places.type.dtype[0] not in "iu" or places.type.ndim != variable.type.ndim:
-        raise GraphTypeError(
+        raise GraphIndexKindError(
             f"take_along_axis: indices are {places} of {places.type}, expected "
             f"integers of {variable.type.ndim} axes"
         )

@@ -10,7 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import (
+    GraphArgumentError,
+    GraphIndexError,
+    GraphTypeError,
+    GraphValueError,
+)
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import math
@@ -407,7 +412,7 @@ def fitting(operation: str, y: Variable, target: Variable) -> Variable:
     """
     kind = target.type
     if y.type.ndim > kind.ndim:
-        raise GraphTypeError(
+        raise GraphArgumentError(
             f"{operation}: given values of {y.type.ndim} axes for a part of "
             f"{kind.ndim} axes"
         )
