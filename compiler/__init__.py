@@ -57,6 +57,8 @@ from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.shared import SharedVariable, shared
 from gpuarray.compiler.tensor import dot
 
+change_flags = config.change_flags
+
 __all__ = [
     "Apply",
     "CompilerError",
@@ -80,6 +82,7 @@ __all__ = [
     "TensorType",
     "Type",
     "Variable",
+    "change_flags",
     "clone",
     "clone_replace",
     "compile",

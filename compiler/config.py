@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import configparser
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -26,6 +26,7 @@ from gpuarray.compiler.flags import (
     flags_of,
     known,
     read,
+    sections,
     values_of,
 )
 
@@ -100,7 +101,6 @@ class Program:
         self.config = config
 
 
-_SECTIONS = frozenset(name.partition(".")[0] for name in known() if "." in name)
 _PROGRAM = Program(load(os.environ))
 _BLOCK: ContextVar[Config | None] = ContextVar("gpuarray.compiler", default=None)
 
@@ -122,17 +122,14 @@ class Settings:
         object.__setattr__(self, "_prefix", prefix)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _SECTIONS and not self._prefix:
-            return Settings(f"{name}.")
-        owner: Any = self.current()
-        if self._prefix:
-            owner = getattr(owner, self._prefix[:-1])
-        try:
-            return getattr(owner, name)
-        except AttributeError:
-            if not name.startswith("__"):
-                find(f"{self._prefix}{name}")  # raises, with the near names
-            raise
+        full = f"{self._prefix}{name}"
+        if full in sections():
+            return Settings(f"{full}.")
+        if name.startswith("__"):
+            raise AttributeError(name)
+        config = self.current()
+        assigned = dict(config.others)
+        return assigned[full] if full in assigned else read(config, find(full).name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         config = changed(self.current(), {f"{self._prefix}{name}": value})
@@ -167,16 +164,23 @@ class Settings:
         return _BLOCK.get() or _PROGRAM.config
 
     @contextmanager
-    def use(self, **changes: Any) -> Iterator[Config]:
+    def use(
+        self,
+        changed_to: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+        /,
+        **changes: Any,
+    ) -> Iterator[Config]:
         """Change settings for the block, or for a function that this decorates.
 
-        They come back at its end. A dotted name is given in a dictionary.
+        They come back at its end. A dotted name is given in a dictionary, or a list of
+        pairs.
 
         >>> with config.use(floatX="float32", **{"profiling.n_ops": 5}):
         ...     config.floatX, config.profiling.n_ops
         ('float32', 5)
         """
-        token = _BLOCK.set(changed(self.current(), changes))
+        values = {**dict(changed_to), **changes}
+        token = _BLOCK.set(changed(self.current(), values))
         follow()
         try:
             yield self.current()

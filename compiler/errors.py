@@ -108,6 +108,10 @@ class ConfigError(CompilerError, ValueError):
     """A setting has an unknown name or a value that it cannot take."""
 
 
+class UnknownSettingError(ConfigError, AttributeError):
+    """No setting has this name."""
+
+
 class DebugModeError(CompilerError):
     """DebugMode found an operation or a rewrite that is not what it says it is."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
-from gpuarray.compiler.errors import ConfigError
+from gpuarray.compiler.errors import ConfigError, UnknownSettingError
 
 DEVICE = re.compile(r"|cpu|null|cuda\d*|opencl(\d+:\d+)?")
 
@@ -78,7 +79,8 @@ class Config:
     ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
     first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
     the default context of ``gpuarray``. ``contexts`` maps names of a program to
-    devices: ``dev0->cuda0;dev1->cuda1``.
+    devices: ``dev0->cuda0;dev1->cuda1``. ``others`` is what a program assigned to
+    Theano's further settings, which have no effect.
     """
 
     floatX: Literal["float16", "float32", "float64"] = flag(
@@ -127,6 +129,7 @@ class Config:
     DebugMode: DebugFlags = section(DebugFlags)
     NanGuardMode: NanGuardFlags = section(NanGuardFlags)
     unittests: Unittests = section(Unittests)
+    others: tuple[tuple[str, Any], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for each in flags_of(Config):
@@ -167,6 +170,8 @@ def flags_of(kind: type[Any]) -> tuple[Flag, ...]:
 def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
     hints = get_type_hints(kind)
     for each in fields(kind):
+        if each.name == "others":
+            continue
         hint, name = hints[each.name], prefix + each.name
         if is_dataclass(hint):
             assert isinstance(hint, type)
@@ -193,7 +198,62 @@ def find(name: str) -> Flag:
         if near
         else (f"there are {', '.join(sorted(names))}")
     )
-    raise ConfigError(f"config: no setting is named {name!r}; {hint}")
+    raise UnknownSettingError(f"config: no setting is named {name!r}; {hint}")
+
+
+_THEANOS_TEXT = """
+    base_compiledir blas.check_openmp blas.ldflags cache_optimizations check_input
+    check_stack_trace cmodule.age_thresh_use cmodule.compilation_warning cmodule.debug
+    cmodule.preload_cache cmodule.remove_gxx_opt cmodule.warn_no_version compile.timeout
+    compile.wait compiledir compiledir_format compute_test_value_opt conv.assert_shape
+    ctc.root cuda.include_path cuda.root cxx cycle_detection DebugMode.check_c
+    DebugMode.check_preallocated_output DebugMode.check_preallocated_output_ndim
+    DebugMode.check_py DebugMode.check_strides DebugMode.patience
+    DebugMode.warn_input_not_reused deterministic dnn.base_path dnn.bin_path
+    dnn.conv.algo_bwd dnn.conv.algo_bwd_data dnn.conv.algo_bwd_filter dnn.conv.algo_fwd
+    dnn.conv.precision dnn.enabled dnn.include_path dnn.library_path
+    experimental.local_alloc_elemwise experimental.local_alloc_elemwise_assert
+    experimental.unpickle_gpu_on_cpu force_device gcc.cxxflags gpu.local_elemwise_fusion
+    gpuarray.cache_path gpuarray.preallocate gpuarray.sched gpuarray.single_stream
+    gpuarray.sync gpuelemwise.sync init_gpu_device lib.amdlibm lib.cnmem linker
+    magma.enabled magma.include_path magma.library_path metaopt.optimizer_excluding
+    metaopt.optimizer_including metaopt.verbose nocleanup numpy.seterr_all
+    numpy.seterr_divide numpy.seterr_invalid numpy.seterr_over numpy.seterr_under
+    nvcc.fastmath nvcc.flags on_opt_error on_shape_error openmp openmp_elemwise_minsize
+    optdb.max_use_ratio optdb.position_cutoff optimizer optimizer_requiring
+    optimizer_verbose pickle_test_value print_active_device print_global_stats
+    print_test_value ProfileMode.min_memory_size ProfileMode.n_apply_to_print
+    ProfileMode.n_ops_to_print ProfileMode.profile_memory profiling.ignore_first_call
+    reoptimize_unpickled_function scan.allow_gc scan.allow_output_prealloc scan.debug
+    tensor.cmp_sloppy tensor.insert_inplace_optimizer_validate_nb
+    tensor.local_elemwise_fusion traceback.compile_limit unpickle_function vm.lazy
+    """
+# Theano's settings: of these, those that are none here may be assigned to no effect.
+_THEANOS = frozenset(_THEANOS_TEXT.split())
+
+
+def is_theanos(name: str) -> bool:
+    """Whether a name is that of a setting that only Theano has.
+
+    All of ``warn.*`` are: there each bug of an older version has its own.
+    """
+    return name in _THEANOS - known().keys() or name.startswith("warn.")
+
+
+@cache
+def sections() -> frozenset[str]:
+    """What comes before a dot in the names of settings, also of Theano's."""
+    parts = [name.split(".") for name in {*known(), *_THEANOS, "warn.all"}]
+    return frozenset(".".join(p[:n]) for p in parts for n in range(1, len(p)))
+
+
+def mind_other(name: str) -> None:
+    """Tell that one of Theano's settings has no effect; ``warn.*`` never had one."""
+    if not name.startswith("warn."):
+        warnings.warn(
+            f"config: {name} is a setting of Theano's that has no effect here",
+            stacklevel=4,
+        )
 
 
 def read(config: Config, name: str) -> Any:
@@ -207,7 +267,12 @@ def read(config: Config, name: str) -> Any:
 def changed(config: Config, changes: Mapping[str, Any]) -> Config:
     """The Config with other values, by dotted names."""
     direct: dict[str, Any] = {}
+    others = dict(config.others)
     for name, value in changes.items():
+        if is_theanos(name):
+            mind_other(name)
+            others[name] = value
+            continue
         find(name)
         head, _, tail = name.partition(".")
         if tail:
@@ -215,7 +280,7 @@ def changed(config: Config, changes: Mapping[str, Any]) -> Config:
             direct[head] = replace(section, **{tail: value})
         else:
             direct[name] = value
-    return replace(config, **direct)
+    return replace(config, **direct, others=tuple(others.items()))
 
 
 def check_value(flag: Flag, value: Any) -> None:

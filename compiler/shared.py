@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from gpuarray import Array, asarray
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.graph.types import TensorType, dtype_name, generic
 from gpuarray.fitting import has_dtype
 
 Value = Any  # np.ndarray | Array
@@ -56,7 +57,7 @@ class SharedVariable(Variable):
 
     def __init__(
         self,
-        type: TensorType,
+        type: Any,
         name: str | None,
         container: Container,
         strict: bool = False,
@@ -129,7 +130,7 @@ class SharedVariable(Variable):
 
     def clone(self, name: str | None = None) -> SharedVariable:
         """A variable over the same container."""
-        copy = SharedVariable(
+        copy = type(self)(
             self.type,
             self.name if name is None else name,
             self.container,
@@ -138,6 +139,32 @@ class SharedVariable(Variable):
         )
         copy.tag = SimpleNamespace(**vars(self.tag))
         return copy
+
+
+class SharedObject(SharedVariable):
+    """A shared variable that keeps an object of Python, which no function reads."""
+
+    def get_value(
+        self, borrow: bool = False, return_internal_type: bool = False
+    ) -> Any:
+        """A copy of the object; itself with ``borrow``."""
+        kept = self.container.value
+        return kept if borrow else deepcopy(kept)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Keep a copy of an object instead; itself with ``borrow``."""
+        self.container.value = new_value if borrow else deepcopy(new_value)
+
+    def zero(self, borrow: bool = False) -> None:
+        """Raises TypeError: objects have no elements."""
+        raise GraphTypeError(f"zero: {self} is {self.type}, expected an array")
+
+
+def is_object(value: Any, array: Any) -> bool:
+    """Whether a value that was made an array of is no array, number or list."""
+    if isinstance(value, (np.ndarray, np.generic, list, tuple)):
+        return False
+    return array.dtype.kind in "OUS"
 
 
 def shared(
@@ -157,6 +184,9 @@ def shared(
     ``allow_downcast`` lets them lose digits. The value is copied unless ``borrow``.
     Functions move it to the context ``target`` when they first need it there: None is
     the default context, ``"cpu"`` keeps it on the host.
+
+    Of any other object, such as a text or a dict, it is a variable of the type
+    `Generic`: it keeps the object, and no function computes with it.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(
@@ -164,6 +194,10 @@ def shared(
             "array"
         )
     array = value if isinstance(value, Array) else np.asarray(value)
+    if is_object(value, array) and broadcastable is None and target is None:
+        kept = SharedObject(generic, name, Container(None, "cpu"))
+        kept.set_value(value, borrow)
+        return kept
     try:
         dtype = dtype_name(array.dtype)
     except CompilerError as error:

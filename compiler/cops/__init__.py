@@ -8,12 +8,11 @@ from gpuarray.compiler.cops.params import (
     CEnumType,
     EnumList,
     EnumType,
-    Generic,
     Params,
     ParamsType,
     Scalar,
-    generic,
 )
+from gpuarray.compiler.graph.types import Generic, generic
 
 __all__ = [
     "CEnumType",

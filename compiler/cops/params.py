@@ -21,6 +21,7 @@ from gpuarray.compiler.errors import (
     NotOfferedError,
 )
 from gpuarray.compiler.graph.types import (
+    Generic,
     GpuContextType,
     TensorType,
     Type,
@@ -121,28 +122,6 @@ class CEnum(Type):
     ) -> str:
         """The constant's name for a name or an alias. Raises KeyError otherwise."""
         return self.fromalias(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Generic(Type):
-    """Any object of Python, for the ``perform`` of an op.
-
-    C code of ops has no Python behind it and cannot be given one: an op that has such
-    a param runs by its ``perform``.
-
-    >>> Generic().filter({"any": "object"})
-    {'any': 'object'}
-    """
-
-    def filter(
-        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
-    ) -> Any:
-        """``value`` itself."""
-        return value
-
-
-generic = Generic()
-"""The type of params that are any object of Python."""
 
 
 def _named(name: str) -> str:

@@ -14,7 +14,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.traverse import ancestors, clone_replace
 from gpuarray.compiler.graph.traverse import clone as copy_nodes
-from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
+from gpuarray.compiler.graph.types import ArrayType, Generic, GpuArrayType
 from gpuarray.compiler.ops.basic import as_tensor_variable
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
@@ -46,6 +46,20 @@ def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]
             )
         seen.add(variable)
     return [(variable, expression) for variable, expression in listed]
+
+
+def check_computable(variables: Iterable[Variable]) -> None:
+    """Raise TypeError for a variable that keeps an object of Python."""
+    for each in variables:
+        if isinstance(each.type, Generic):
+            raise GraphTypeError(
+                made_at(
+                    f"function: {each} is of the type Generic, an object of Python; "
+                    "functions compute with arrays: give it to the op when that is "
+                    "made, or make an array of it",
+                    getattr(each.tag, "trace", None),
+                )
+            )
 
 
 def value_for(variable: Variable, value: Any) -> Variable:

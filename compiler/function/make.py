@@ -14,7 +14,12 @@ from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.compiling import Maker, Placed, Task
-from gpuarray.compiler.function.givens import Pairs, replaced, replacements
+from gpuarray.compiler.function.givens import (
+    Pairs,
+    check_computable,
+    replaced,
+    replacements,
+)
 from gpuarray.compiler.function.hosted import tell_of_host_steps
 from gpuarray.compiler.function.interface import (
     In,
@@ -114,6 +119,7 @@ def function(
     check_used(needed, expressions, on_unused_input or config.on_unused_input)
     shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
     computed = list(ancestors(expressions))
+    check_computable(computed)
     if any(v.owner is not None and v.owner.op.reports for v in computed):
         shared += [v for v in updated if v not in shared]  # they may have to stay
     names = context_names([*variables, *updated, *computed])

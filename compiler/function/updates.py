@@ -11,7 +11,13 @@ from gpuarray.compiler.errors import (
     GraphValueError,
     made_at,
 )
-from gpuarray.compiler.function.givens import Pairs, fits, value_for, variable_pairs
+from gpuarray.compiler.function.givens import (
+    Pairs,
+    check_computable,
+    fits,
+    value_for,
+    variable_pairs,
+)
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.traverse import inputs_of
 from gpuarray.compiler.shared import SharedVariable
@@ -108,6 +114,7 @@ def update_pairs(updates: Pairs | None) -> list[tuple[SharedVariable, Variable]]
                 f"function: {variable} is updated but is no shared variable; make it "
                 "with shared(value)"
             )
+        check_computable([variable])
         pairs.append((variable, update_value(variable, value)))
     return pairs
 

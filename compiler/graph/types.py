@@ -376,3 +376,25 @@ class GpuContextType(Type):
 
 gpu_context_type = GpuContextType()
 """The type of params that are a context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generic(Type):
+    """Any object of Python: what a shared variable keeps, or the ``perform`` of an op.
+
+    C code of ops has no Python behind it and cannot be given one: an op that has such
+    a param runs by its ``perform``. No function computes with such a variable.
+
+    >>> Generic().filter({"any": "object"})
+    {'any': 'object'}
+    """
+
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Any:
+        """``value`` itself."""
+        return value
+
+
+generic = Generic()
+"""The type of what is any object of Python."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import time
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -112,7 +113,8 @@ class Selection:
 
     ``including`` and ``excluding`` name single rules, phases, or all of a file
     (``fusion``, ``inplace``, ``blas``); what is excluded is not done. ``phases`` None
-    are those that the settings ask for. Raises ValueError for an unknown name.
+    are those that the settings ask for. An unknown name, as Theano's programs have
+    them, chooses nothing, and a warning says so; an unknown phase is a ValueError.
     """
 
     phases: tuple[str, ...] | None = None
@@ -130,8 +132,10 @@ class Selection:
             if name not in all_tags():
                 near = difflib.get_close_matches(name, all_tags(), 3)
                 hint = f"did you mean {' or '.join(near)}?" if near else "see RULES"
-                raise GraphValueError(
-                    f"optimize: no rewrite is called {name!r}; {hint}"
+                warnings.warn(
+                    f"optimize: no rewrite is called {name!r}, so it chooses nothing; "
+                    f"{hint}",
+                    stacklevel=8,
                 )
 
     def wants(self, rule: Rule | GraphPass, phases: Collection[str]) -> bool:

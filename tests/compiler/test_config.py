@@ -179,3 +179,69 @@ def test_division_of_integers():
         assert (a / b).dtype == "int32"
     with config.use(int_division="raise"), pytest.raises(TypeError, match="//"):
         a / b
+
+
+# ---- names that Theano has ----
+
+
+def test_an_unknown_name_is_no_attribute():
+    assert not hasattr(config, "nothing") and not hasattr(config.profiling, "nothing")
+    assert getattr(config, "floatx", 3) == getattr(config.warn, "any", 3) == 3
+    with pytest.raises(AttributeError, match="did you mean floatX"):
+        _ = config.floatx
+    with pytest.raises(AttributeError, match="no setting is named"):
+        _ = config.dnn.convolve
+
+
+def test_warnings_of_theano_are_settings_without_effect():
+    with config.use():
+        config.warn.sum_div_dimshuffle_bug = False
+        config.warn.ignore_bug_before = "all"
+        assert config.warn.sum_div_dimshuffle_bug is False
+        assert config.warn.ignore_bug_before == "all"
+        with theano.change_flags({"warn.round": False}, floatX="float32"):
+            assert config.warn.round is False and config.floatX == "float32"
+        assert not hasattr(config.warn, "round")
+    assert not hasattr(config.warn, "sum_div_dimshuffle_bug")
+    assert config.current() == Config() and "warn." not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("linker", "py"),
+        ("optimizer", "fast_compile"),
+        ("cxx", ""),
+        ("gcc.cxxflags", "-O3"),
+        ("dnn.conv.algo_fwd", "time_once"),
+        ("DebugMode.check_py", False),
+        ("scan.allow_gc", True),
+    ],
+)
+def test_other_settings_of_theano_are_taken_and_told_of(name, value):
+    owner, _, last = f".{name}".rpartition(".")
+    with config.use():
+        section = config
+        for part in filter(None, owner.split(".")):
+            section = getattr(section, part)
+        with pytest.warns(UserWarning, match=f"{name} is a setting of Theano's"):
+            setattr(section, last, value)
+        assert getattr(section, last) == value
+        assert config.current() == Config()
+    assert not hasattr(section, last)
+    flags = f"{name}={value},floatX=float32"
+    assert settings(flags, strict=False) == settings("floatX=float32")
+    with pytest.raises(ConfigError, match=f"no setting is named '{name}'"):
+        settings(flags)
+
+
+def test_a_misspelt_name_of_theanos_is_an_error():
+    for name in ("linkr", "dnn.conv.algo", "gcc.flags", "warn", "dnn"):
+        with pytest.raises(ConfigError, match=f"no setting is named '{name}'"):
+            config.use({name: 1}).__enter__()
+
+
+def test_change_flags_takes_pairs():
+    with theano.change_flags([("floatX", "float32"), ("profiling.n_ops", 3)]):
+        assert (config.floatX, config.profiling.n_ops) == ("float32", 3)
+    assert theano.change_flags == config.change_flags

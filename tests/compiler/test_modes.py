@@ -70,12 +70,30 @@ def test_settings_choose_rewrites_too():
 def test_unknown_names_are_errors():
     with pytest.raises(GraphValueError, match="did you mean 'FAST_RUN'"):
         theano.function([], [], mode="FASTRUN")
-    with pytest.raises(GraphValueError, match=r"did you mean .*fuse_elementwise"):
-        Mode().excluding("fuse_elemwise")
     with pytest.raises(GraphValueError, match="o4"):
         Mode(optimizer="o9")
     with pytest.raises(GraphValueError, match="cvm"):
         Mode(linker="jit")
+
+
+@pytest.mark.parametrize("chosen", ["excluding", "including", "requiring"])
+def test_names_of_theanos_rewrites_choose_nothing(chosen):
+    x = T.dvector("x")
+    with pytest.warns(UserWarning, match="no rewrite is called 'gpuarray_opt'"):
+        mode = getattr(Mode(), chosen)("gpuarray_opt")
+    with pytest.warns(UserWarning, match="so it chooses nothing"):
+        f = theano.function([x], T.tanh(x) * 2, mode=mode)
+    assert f.plan.launches() == 1
+    np.testing.assert_allclose(f([0, 1]), [0, 2 * np.tanh(1)])
+    with pytest.warns(UserWarning, match=r"did you mean .*fuse_elementwise"):
+        Mode().excluding("fuse_elemwise")
+
+
+def test_names_in_settings_choose_nothing_either():
+    x = T.dvector("x")
+    notice = pytest.warns(UserWarning, match="no rewrite is called 'local_dot'")
+    with notice, config.use(optimizer_excluding="local_dot"):
+        theano.function([x], T.tanh(x) * 0.125)
 
 
 def test_modes_have_names():
