@@ -21,6 +21,7 @@ from gpuarray.codegen import (
     resolve,
     scalar_expression,
 )
+from gpuarray.config import takes_host_arrays
 from gpuarray.context import Context
 from gpuarray.dtypes import (
     DOUBLES,
@@ -282,12 +283,20 @@ def other_context(name: str, a: BaseArray, b: BaseArray) -> BadValue:
     )
 
 
-def host_array(name: str, context: Context, host: Any) -> BadType:
-    """What to raise for an operand on the host."""
-    return BadType(
-        f"{name}: an operand is a NumPy array of shape {np.shape(host)}; put it on "
-        f"the device first: gpuarray.asarray(x, context={context.name!r})"
-    )
+def from_host(name: str, like: BaseArray, host: Any) -> BaseArray:
+    """An operand on the host as an array beside ``like``; BadType unless so chosen."""
+    if not takes_host_arrays():
+        raise BadType(
+            f"{name}: an operand is a NumPy array of shape {np.shape(host)}; put it on "
+            f"the device first: gpuarray.asarray(x, context={like._context.name!r}), "
+            "or let operators do it: gpuarray.set_implicit_conversion(True)"
+        )
+    return like.from_host(host, like._context)
+
+
+def is_host_array(value: Any) -> bool:
+    """Whether it is a NumPy array of at least one axis; one of none is a number."""
+    return isinstance(value, np.ndarray) and value.ndim > 0
 
 
 def fitting_number(row: Scalar, number: Number, value: Any) -> Any:
@@ -331,7 +340,7 @@ def apply_row(
     """
     if len(operands) != row.arity:
         raise BadType(f"{row.name}: {len(operands)} operands, expected {row.arity}")
-    operands = [_unwrapped(x) for x in operands]
+    operands = _beside_arrays(row, operands, out)
     arrays = [x for x in operands if isinstance(x, BaseArray)]
     context = _common_context(row, arrays, out)
     mask = None if where is True else _mask(row, where, arrays[0])
@@ -359,6 +368,20 @@ def apply_row(
     if status:
         fail(status, row.name, context, operands)
     return arrays[0].wrap(struct, context, kernel.dtype, kernel.typecode)
+
+
+def _beside_arrays(
+    row: Scalar, operands: Sequence[Any], out: BaseArray | None
+) -> list[Any]:
+    """The operands as arrays and numbers: none is an array on the host."""
+    found = [_unwrapped(x) for x in operands]
+    if not any(map(is_host_array, found)):
+        return found
+    arrays = (x for x in (*found, out) if isinstance(x, BaseArray))
+    like = next(arrays, None)
+    if like is None:
+        return found  # refused below
+    return [from_host(row.name, like, x) if is_host_array(x) else x for x in found]
 
 
 def _check_shape(name: str, operands: Sequence[BaseArray], out: BaseArray) -> None:
@@ -420,8 +443,8 @@ def _mask(row: Scalar, where: Any, like: BaseArray) -> BaseArray:
         if where._context is not like._context:
             raise other_context(row.name, like, where)
         return where
-    if isinstance(where, np.ndarray):
-        raise host_array(row.name, like._context, where)
+    if is_host_array(where) and where.dtype == _BOOL:
+        return from_host(row.name, like, where)
     given = where.dtype if isinstance(where, BaseArray) else type(where).__name__
     raise BadType(f"{row.name}: where is of {given}, expected a gpuarray array of bool")
 
@@ -454,8 +477,6 @@ def _kernel_for(
 def _operand(row: Scalar, context: Context, value: Any) -> Operand:
     if isinstance(value, BaseArray):
         return value._dtype
-    if isinstance(value, np.ndarray):
-        raise host_array(row.name, context, value)
     operand = number_operand(value)
     if operand is None:
         raise BadType(

@@ -28,6 +28,7 @@ from gpuarray import (
     sorting,
     statistics,
 )
+from gpuarray.apply import from_host, is_host_array
 from gpuarray.base import BaseArray, Order
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
@@ -144,11 +145,15 @@ class Array(BaseArray):
     def __matmul__(self, other: Any) -> Any:
         if not isinstance(other, BaseArray | np.ndarray):
             return NotImplemented
+        if is_host_array(other):
+            other = from_host("matmul", self, other)
         return products.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
         if not isinstance(other, np.ndarray):
             return NotImplemented
+        if is_host_array(other):
+            other = from_host("matmul", self, other)
         return products.matmul(other, self)
 
     def __pow__(self, other: Any) -> Any:

@@ -22,8 +22,11 @@ class Config:
     device: str = ""
     """GPUARRAY_DEVICE: the default context, such as ``cuda0``; empty: the best."""
 
-    implicit_conversion: bool = True
-    """GPUARRAY_IMPLICIT_CONVERSION: 0 forbids ``numpy.asarray(x)``, which copies."""
+    implicit_conversion: bool | None = None
+    """GPUARRAY_IMPLICIT_CONVERSION: 0 forbids ``numpy.asarray(x)``, which copies.
+
+    With 1 operators take NumPy's arrays, too.
+    """
 
     def __post_init__(self) -> None:
         if self.device and not re.fullmatch(DEVICE_NAME, self.device):
@@ -35,12 +38,13 @@ class Config:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Config:
         """The settings that environment variables give."""
-        implicit = environment.get("GPUARRAY_IMPLICIT_CONVERSION", "1")
-        if implicit not in ("0", "1"):
+        implicit = environment.get("GPUARRAY_IMPLICIT_CONVERSION")
+        if implicit not in ("0", "1", None):
             raise BadValue(
                 f"GPUARRAY_IMPLICIT_CONVERSION={implicit!r}: expected 0 or 1"
             )
-        return cls(environment.get("GPUARRAY_DEVICE", ""), implicit == "1")
+        chosen = None if implicit is None else implicit == "1"
+        return cls(environment.get("GPUARRAY_DEVICE", ""), chosen)
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -67,28 +71,42 @@ def settings() -> Config:
     return Config.from_environment(os.environ)
 
 
-# ---- whether numpy.asarray may copy to the host ----
+# ---- whether arrays go between host and device unasked ----
 
-_chosen: dict[str, bool] = {}
+_chosen: dict[str, bool | None] = {}
 _within: ContextVar[bool | None] = ContextVar("implicit_conversion", default=None)
 
 
-def allows_implicit_conversion() -> bool:
-    """Whether ``numpy.asarray(x)`` and what else converts unasked may copy to the host.
+def _implicit_conversion() -> bool | None:
+    """What was chosen; None: nothing was.
 
     What the innermost ``with implicit_conversion(...)`` says, else what
-    ``set_implicit_conversion`` set, else GPUARRAY_IMPLICIT_CONVERSION, else yes.
+    ``set_implicit_conversion`` set, else GPUARRAY_IMPLICIT_CONVERSION.
     """
-    within = _within.get()
-    if within is not None:
-        return within
-    return _chosen.get("implicit", settings().implicit_conversion)
+    found = _within.get()
+    if found is None:
+        found = _chosen.get("implicit")
+    return settings().implicit_conversion if found is None else found
 
 
-def set_implicit_conversion(allowed: bool) -> None:
-    """Allow or forbid ``numpy.asarray(x)`` in the process.
+def allows_implicit_conversion() -> bool:
+    """Whether ``numpy.asarray(x)`` may copy to the host: unless that is forbidden."""
+    return _implicit_conversion() is not False
 
-    Where it is forbidden it raises BadType; ``x.get()`` always copies to the host.
+
+def takes_host_arrays() -> bool:
+    """Whether operators copy NumPy's arrays to the device: only if that is chosen."""
+    return _implicit_conversion() is True
+
+
+def set_implicit_conversion(allowed: bool | None) -> None:
+    """Allow or forbid that arrays go between host and device unasked, in the process.
+
+    Forbidden, ``numpy.asarray(x)`` raises BadType; ``x.get()`` always copies to the
+    host. Allowed, operators and elementwise functions of an array and a NumPy array
+    copy that to the array's context, and give an array there; ``host += x`` stores it
+    back into the NumPy array. None, as at first: ``numpy.asarray(x)`` copies, operators
+    of both raise BadType.
 
     >>> gpuarray.set_implicit_conversion(False)
     >>> np.asarray(gpuarray.zeros(2))
@@ -96,13 +114,18 @@ def set_implicit_conversion(allowed: bool) -> None:
         ...
     gpuarray.errors.BadType: numpy.asarray: copying an array of ...
     >>> gpuarray.set_implicit_conversion(True)
+    >>> print(np.arange(2.0) + gpuarray.ones(2))
+    [1. 2.]
+    >>> gpuarray.set_implicit_conversion(None)
     """
-    _chosen["implicit"] = bool(allowed)
+    _chosen["implicit"] = None if allowed is None else bool(allowed)
 
 
 @contextmanager
 def implicit_conversion(allowed: bool) -> Iterator[None]:
-    """Allow or forbid ``numpy.asarray(x)`` within a ``with`` block of this thread.
+    """Allow or forbid conversions unasked within a ``with`` block of this thread.
+
+    As ``set_implicit_conversion`` does it for the process.
 
     >>> import gpuarray, numpy
     >>> x = gpuarray.asarray(numpy.arange(3), context="null")

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.apply import apply_row
+from gpuarray.apply import apply_row, from_host, is_host_array
 from gpuarray.base import BaseArray, may_share_memory
 from gpuarray.codegen import Casting
+from gpuarray.config import takes_host_arrays
 from gpuarray.elementwise import BY_REFERENCE
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
@@ -56,6 +57,13 @@ def array_ufunc(
     operands = inputs[:1] if method in ("at", "reduceat") else inputs
     if not all(_is_known(x) for x in (*operands, *outs) if x is not None):
         return NotImplemented
+    if method == "__call__":
+        if len(outs) == 1 and isinstance(outs[0], np.ndarray) and takes_host_arrays():
+            return _into_host(array, ufunc, inputs, options)
+        inputs = tuple(
+            from_host(ufunc.__name__, array, x) if is_host_array(x) else x
+            for x in inputs
+        )
     ours = BY_REFERENCE.get(ufunc)
     if ours is not None:
         if method == "__call__":
@@ -68,6 +76,26 @@ def array_ufunc(
     if len(outs) == 1:
         options["out"] = outs[0]
     return composed(*inputs, **options)
+
+
+def _into_host(
+    array: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """The ufunc of arrays on both sides, stored into an array of NumPy's."""
+    (out,) = options["out"]
+    others = {name: value for name, value in options.items() if name != "out"}
+    if others.get("where", True) is not True:
+        raise BadType(
+            f"{ufunc.__name__}: where and a NumPy array as out are not offered "
+            "together; use x.get()"
+        )
+    like = next(x for x in inputs if isinstance(x, BaseArray))
+    beside = [
+        from_host(ufunc.__name__, like, x) if is_host_array(x) else x for x in inputs
+    ]
+    made = ufunc(*beside, **others)
+    np.copyto(out, made.get(), casting="same_kind")
+    return out
 
 
 # ---- functions ----

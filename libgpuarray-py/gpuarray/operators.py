@@ -18,7 +18,7 @@ from gpuarray.apply import (
     apply_row,
     fail,
     fitting_number,
-    host_array,
+    is_host_array,
     make_kernel,
     number_operand,
     other_context,
@@ -130,8 +130,6 @@ def _number_kernel(
 ) -> Kernel | None:
     """The kernel of an array and a number such as ``value``; None for no number."""
     operand = number_operand(value)
-    if isinstance(value, np.ndarray) and value.ndim:
-        raise host_array(row.name, array._context, value)
     if operand is None:
         return None
     both, is_array = [array._dtype, operand], [True, False]
@@ -149,9 +147,7 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
     if kernel is None:
         kernel = _number_kernel(row, array, value, reflected, Manner())
         if kernel is None:
-            if isinstance(value, np.ndarray):
-                return _with_number(row, array, value[()], reflected)
-            return _with_no_number(row, array, value)
+            return _with_no_number(row, array, value, reflected)
         context._kernels[key] = kernel
     (number,) = kernel.numbers
     if number.kind == "f":
@@ -185,8 +181,12 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
     return result
 
 
-def _with_no_number(row: Scalar, array: BaseArray, value: Any) -> Any:
-    """Of == and != an array: no element is equal to what is no number."""
+def _with_no_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:
+    """With a NumPy array; else of == and != an array: none is equal to no number."""
+    if is_host_array(value):
+        return apply_row(row, (value, array) if reflected else (array, value))
+    if isinstance(value, np.ndarray):
+        return _with_number(row, array, value[()], reflected)
     if row.operator not in ("eq", "ne"):
         return NotImplemented
     if isinstance(value, list | tuple):
@@ -209,6 +209,8 @@ def _number_into(row: Scalar, array: BaseArray, value: Any) -> Any:
     if kernel is None:
         kernel = _number_kernel(row, array, value, False, Manner(out=array._dtype))
         if kernel is None:
+            if is_host_array(value):
+                return apply_row(row, (array, value), out=array)
             if isinstance(value, np.ndarray):
                 return _number_into(row, array, value[()])
             return NotImplemented

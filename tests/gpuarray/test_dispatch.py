@@ -136,14 +136,61 @@ def test_a_process_may_forbid_it(null):
         with pytest.raises(BadType):
             np.asarray(x)
     finally:
-        gpuarray.set_implicit_conversion(True)
+        gpuarray.set_implicit_conversion(None)
     np.asarray(x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex64"])
+def test_operators_take_numpys_arrays_where_that_is_chosen(context, dtype):
+    host, row = values(dtype, (3, 4)), values("float32", (4,), 1)
+    device = gpuarray.asarray(host, context=context)
+    mask = values("bool", (3, 4), 2)
+
+    def calls(a, b):
+        yield lambda: a + b
+        yield lambda: b + a
+        yield lambda: a * b
+        yield lambda: a == b
+        yield lambda: b != a
+        yield lambda: np.add(a, b)
+        yield lambda: np.add(b, a)
+        yield lambda: np.multiply(a, b, where=mask, out=np.multiply(a, 0) * row)
+        yield lambda: a @ b
+        yield lambda: b @ a.T
+        yield lambda: np.matmul(a, b)
+
+    for one, theirs in zip(calls(device, row), calls(host, row), strict=True):
+        with pytest.raises(BadType, match="set_implicit_conversion"):
+            one()
+        with gpuarray.implicit_conversion(True):
+            found = one()
+        assert isinstance(found, gpuarray.Array) and found.context is context
+        assert_same(found, theirs(), rtol=1e-5)
+    with gpuarray.implicit_conversion(True):
+        if dtype != "bool":
+            changed = device.copy()
+            before = changed
+            changed *= host
+            assert changed is before
+            assert_same(changed, host * host, rtol=1e-5)
+        stored = kept = host.astype("complex128")
+        stored += device
+        assert stored is kept
+        np.testing.assert_allclose(stored, host.astype("complex128") + host, rtol=1e-6)
+        with pytest.raises(TypeError):
+            whole = np.zeros((3, 4), "int8")
+            whole += gpuarray.asarray(row, context=context)
+        with pytest.raises(ValueError):
+            device + row[:3]
+    with pytest.raises(BadType):
+        stored += device
 
 
 def test_the_environment_may_forbid_it():
     variable = "GPUARRAY_IMPLICIT_CONVERSION"
-    assert not Config.from_environment({variable: "0"}).implicit_conversion
-    assert Config.from_environment({}).implicit_conversion
+    assert Config.from_environment({variable: "0"}).implicit_conversion is False
+    assert Config.from_environment({variable: "1"}).implicit_conversion is True
+    assert Config.from_environment({}).implicit_conversion is None
     with pytest.raises(BadValue, match="expected 0 or 1"):
         Config.from_environment({variable: "no"})
 
