@@ -228,7 +228,7 @@ def _refuses_negative(row: Scalar, position: int, target: DType) -> bool:
     sample: list[Any] = [np.ones(1, target)] * row.arity
     sample[position] = -sample[position]
     try:
-        row.reference(*sample)
+        (row.loops or row.reference)(*sample)
     except ValueError:
         return True
     return False
@@ -431,7 +431,9 @@ def _common_context(
             f"{arrays[0].context.name}"
         )
     if not out.flags.writeable:
-        raise ReadOnly(f"{row.name}: out is read-only, as broadcast views are")
+        raise ReadOnly(
+            f"{row.name}: out is read-only, as broadcast views and elements are"
+        )
     return arrays[0]._context
 
 

@@ -226,6 +226,7 @@ class BaseArray:
 
     __slots__ = (
         "__weakref__",
+        "_age",
         "_context",
         "_dtype",
         "_shape",
@@ -233,6 +234,7 @@ class BaseArray:
         "_typecode",
     )
 
+    _age: int  # of a row: how many stores of rows there were when it was looked up
     _context: Context
     _dtype: DType
     _shape: tuple[int, ...]  # set when first asked for

@@ -108,6 +108,9 @@ class Context:
         # Kernels of operations by what they were made for; emptied when closed.
         self._kernels: dict[Any, Any] = {}
         self._opening: threading.Thread | None = None
+        # Rows stored as other rows of their array; of the last one, where it was.
+        self._row_stores = 0
+        self._last_row_store: tuple[Any, ...] = (0,)
         if self.kind == "null":
             self.runs_dry = False
 

@@ -323,7 +323,9 @@ def at(row: Scalar, array: Any, indices: Any, b: Any) -> None:
     operation = f"{row.name}.at"
     target = require(array, operation)
     if not target.flags.writeable:
-        raise ReadOnly(f"{operation}: the array is read-only, as broadcast views are")
+        raise ReadOnly(
+            f"{operation}: the array is read-only, as broadcast views and elements are"
+        )
     places = _places(target, indices)
     dtype, given = target._dtype, 0 if b is None else b
     values = given if isinstance(given, BaseArray) else as_values_of(target, given)

@@ -1,4 +1,7 @@
-"""Indexing: integers, slices, Ellipsis and None give a view; arrays, masks a copy."""
+"""Indexing: integers, slices, Ellipsis and None give a view; arrays, masks a copy.
+
+An element by itself is a copy as well: a value, as NumPy's scalars are.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._native import check, lib
+from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.base import BaseArray
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
 from gpuarray.fancy import (
@@ -26,14 +29,18 @@ from gpuarray.fancy import (
 def get(array: BaseArray, index: Any) -> Any:
     """``array[index]``: a view, or a new array where the index has arrays or masks.
 
-    An index on a device that is out of bounds raises BadIndex when the context is next
-    waited for.
+    What integers alone single out is a value: a read-only array of no axes, which later
+    stores do not change; ``array[i, ...]`` is a view of it. An index on a device that
+    is out of bounds raises BadIndex when the context is next waited for.
     """
-    if index.__class__ is slice or index.__class__ is int:
+    if index.__class__ is slice:
         return _along_first(array, index)
+    if index.__class__ is int:
+        return _row_or_element(_along_first(array, index))
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
-        return view_of(array, index)
+        view = view_of(array, index)
+        return view if Ellipsis in entries else _row_or_element(view)
     mask = single_mask(array, entries)
     if mask is not None:
         return compress_by(array, mask)
@@ -45,11 +52,15 @@ def get(array: BaseArray, index: Any) -> Any:
 def assign(array: BaseArray, index: Any, value: Any) -> None:
     """``array[index] = value``, with NumPy's broadcasting and conversion."""
     if not array.flags.writeable:
-        raise ReadOnly("setitem: the array is read-only, as broadcast views are")
+        raise ReadOnly(
+            "setitem: the array is read-only, as broadcast views and elements are"
+        )
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
         target = view_of(array, index)
         source = as_values(array, value, "setitem")
+        if source is value:
+            _check_exchange(target, source)
         check(lib.GpuArray_setarray(target._struct, source._struct), "setitem")
         return
     source = as_values(array, value, "setitem")
@@ -60,6 +71,47 @@ def assign(array: BaseArray, index: Any, value: Any) -> None:
     picked = pick(array, entries)
     view, first = gather_axes(picked, view_of(array, tuple(picked.entries)))
     put_at(view, picked.indices, first, source)
+
+
+# ---- rows and elements that are exchanged ----
+
+
+def _row_or_element(view: Any) -> Any:
+    """An element as a value; of a row it is kept when it was looked up."""
+    if view._struct.nd:
+        view._age = view._context._row_stores
+        return view
+    struct = ffi.new(ARRAY)
+    check(lib.GpuArray_copy(struct, view._struct, lib.GA_C_ORDER))
+    element = view.wrap(struct, view._context, view._dtype, view._typecode)
+    element._struct.flags &= ~lib.GA_WRITEABLE
+    return element
+
+
+def _check_exchange(target: BaseArray, row: BaseArray) -> None:
+    """BadValue where ``a[i], a[j] = a[j], a[i]`` stores the second of two rows.
+
+    Rows are views, so that the second one has been overwritten by the first: NumPy
+    duplicates one of them. ``numpy.random.shuffle`` exchanges so what is no array of
+    NumPy's.
+    """
+    looked_up = getattr(row, "_age", None)
+    buffer = target._struct.data
+    if looked_up is None or row._struct.data != buffer:
+        return
+    to, source = target._struct.offset, row._struct.offset
+    if to == source:
+        return
+    context = target._context
+    number, *last = context._last_row_store
+    if looked_up < number and last == [buffer, source, to]:
+        raise BadValue(
+            "setitem: rows are exchanged by way of views, of which the first store has "
+            "overwritten one: a[i] and a[j] are equal now. Write a[[i, j]] = a[[j, i]];"
+            " gpuarray.random.default_rng().shuffle(a) puts rows in a random order"
+        )
+    context._row_stores += 1
+    context._last_row_store = context._row_stores, buffer, to, source
 
 
 def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:

@@ -320,6 +320,8 @@ def into(out: Any, result: Any, operation: str) -> Any:
             "the dtype of out"
         )
     if not out.flags.writeable:
-        raise ReadOnly(f"{operation}: out is read-only, as broadcast views are")
+        raise ReadOnly(
+            f"{operation}: out is read-only, as broadcast views and elements are"
+        )
     check(lib.GpuArray_move(out._struct, result._struct), operation)
     return out

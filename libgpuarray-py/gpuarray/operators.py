@@ -24,7 +24,7 @@ from gpuarray.apply import (
     other_context,
 )
 from gpuarray.base import BaseArray
-from gpuarray.errors import BadType
+from gpuarray.errors import BadType, ReadOnly
 from gpuarray.scalars import SCALARS, Scalar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -105,13 +105,22 @@ def store_operator(row: Scalar) -> Callable[[BaseArray, BaseArray, BaseArray], A
 
 
 def inplace_operator(row: Scalar) -> Callable[[Any, Any], Any]:
-    """A method that stores into the array itself."""
+    """A method that stores into the array itself.
+
+    Of an element, which is read-only, NotImplemented: ``a[0] += 1`` then adds and
+    stores, as with NumPy's scalars.
+    """
     store = store_operator(row)
 
     def method(self: BaseArray, other: Any) -> Any:
-        if isinstance(other, BaseArray):
-            return store(self, other, self)
-        return _number_into(row, self, other)
+        try:
+            if isinstance(other, BaseArray):
+                return store(self, other, self)
+            return _number_into(row, self, other)
+        except ReadOnly:
+            if self.shape:
+                raise
+            return NotImplemented
 
     return _named(method, row, "each pair of elements, stored into the first")
 

@@ -199,7 +199,9 @@ def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) ->
 def _writeable(array: Any, operation: str) -> BaseArray:
     target: BaseArray = require(array, operation)
     if not target.flags.writeable:
-        raise ReadOnly(f"{operation}: the array is read-only, as broadcast views are")
+        raise ReadOnly(
+            f"{operation}: the array is read-only, as broadcast views and elements are"
+        )
     return target
 
 

@@ -392,7 +392,9 @@ class Generator:
                 "gpuarray.asarray(x)"
             )
         if not x.flags.writeable:
-            raise ReadOnly("shuffle: the array is read-only, as broadcast views are")
+            raise ReadOnly(
+                "shuffle: the array is read-only, as broadcast views and elements are"
+            )
         order, at = self._order(x, axis, "shuffle")
         moved = take_at(x, [order], at)
         check(lib.GpuArray_move(x._struct, moved._struct), "shuffle")

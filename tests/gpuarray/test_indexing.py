@@ -1,6 +1,7 @@
 """Indexing by arrays and masks, and the functions that pick; NumPy is the judge."""
 
 import itertools
+import random
 
 import gpuarray
 import numpy as np
@@ -513,3 +514,93 @@ def test_a_slice_is_bounded_as_python_bounds_it(context):
     for bad in (4, -5, 10**30, slice(0, 1, 0), slice("a"), slice(1.5, None)):
         with pytest.raises(IndexError):
             device[bad]
+
+
+# ---- elements are values, rows are views ----
+
+
+def test_an_element_is_a_value_as_in_numpy(context):
+    host = np.arange(6)
+    device = gpuarray.asarray(host, context=context)
+    kept = [device[2], device[np.int64(2)], device.reshape(2, 3)[0, 2], list(device)[2]]
+    kept.append(gpuarray.asarray(2, context=context)[()])
+    view, whole = device[2, ...], gpuarray.asarray(2, context=context)[...]
+    device += 10
+    assert [int(one) for one in kept] == [2] * 5
+    assert int(view) == 12
+    whole += 1
+    assert int(whole) == 3
+    for store in (lambda: kept[0].fill(1), lambda: gpuarray.sum(device, out=kept[0])):
+        with pytest.raises(gpuarray.errors.ReadOnly, match="elements"):
+            store()
+    view[...] = 7
+    assert device[2].item() == 7
+
+
+def test_elements_are_changed_in_place_as_in_numpy(context):
+    host = np.arange(4.0)
+    device = gpuarray.asarray(host, context=context)
+    for array in (host, device):
+        array[1] += 2
+        array[2] -= array[1]
+        array[3] *= 3.0
+        array[0], array[1] = array[1], array[0]
+        kept = array[0]
+        kept += 1
+    assert_same(device, host)
+
+
+SHUFFLES = {
+    "numpy.random": lambda a: np.random.RandomState(0).shuffle(a),
+    "Generator": lambda a: np.random.default_rng(0).shuffle(a),
+    "random": lambda a: random.Random(0).shuffle(a),
+}
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling a:UserWarning")
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_a_shuffle_of_elements_loses_none(context, name):
+    device = gpuarray.arange(20, context=context)
+    SHUFFLES[name](device)
+    assert sorted(device.tolist()) == list(range(20)) != device.tolist()
+    host = list(range(20))
+    SHUFFLES[name](host)
+    assert device.tolist() == host
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling a:UserWarning")
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_a_shuffle_of_rows_says_that_it_cannot(context, name):
+    """Rows are views, of which the first store overwrites one."""
+    device = gpuarray.arange(60, context=context).reshape(20, 3)
+    with pytest.raises(ValueError, match=r"Write a\[\[i, j\]\] = a\[\[j, i\]\]"):
+        SHUFFLES[name](device)
+
+
+def test_rows_may_be_exchanged_by_a_list_and_stored_one_after_another(context):
+    host = np.arange(12).reshape(4, 3)
+    device = gpuarray.asarray(host, context=context)
+    for array in (host, device):
+        array[[0, 2]] = array[[2, 0]]
+        array[1] = array[0]
+        array[0, ...].fill(50)
+        array[0] = array[1]  # what was looked up after the store is as it is
+        row = array[3]
+        array[3] = 8
+        array[2] = row
+        array[2] = array[2]
+    assert_same(device, host)
+    with pytest.raises(ValueError, match="exchanged"):
+        device[0], device[1] = device[1], device[0]
+
+
+def test_other_functions_of_random_numbers_take_an_array(context):
+    device = gpuarray.arange(10, context=context)
+    rng = np.random.default_rng(0)
+    drawn = rng.permutation(device), rng.choice(device, 10, replace=False)
+    assert all(sorted(one.tolist()) == list(range(10)) for one in drawn)
+    assert int(random.Random(0).choice(device)) in range(10)
+    assert sorted(map(int, random.Random(0).sample(list(device), 10))) == list(
+        range(10)
+    )
+    assert [int(one) for one in sorted(-device)] == list(range(-9, 1))
