@@ -81,7 +81,12 @@ class Task:
             fgraph = FunctionGraph(self.leaves, self.expressions)
             fgraph.several_contexts = self.names is not None
             times.lap("graph")
-            log = rewrites.optimize(fgraph, self.selection, destroyable=self.new_values)
+            log = rewrites.optimize(
+                fgraph,
+                self.selection,
+                destroyable=self.new_values,
+                keep_requirements=True,
+            )
             times.note(log)
             times.lap("rewriting")
             found = place(

@@ -11,7 +11,14 @@ import inspect
 import linecache
 import sys
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -27,6 +34,7 @@ from gpuarray.compiler.errors import (
     NotOfferedError,
 )
 from gpuarray.compiler.graph.absent import disconnected_type
+from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.graph.types import (
     ArrayType,
     GpuArrayType,
@@ -593,6 +601,15 @@ class Op:
     ) -> list[tuple[Any, ...]]:
         """The lengths of each output's axes; None where only running tells."""
         return [(None,) * output.type.ndim for output in node.outputs]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """What must hold of lengths for the node to run, by its inputs' lengths.
+
+        A rewrite may drop a node: what it required is then looked at all the same.
+        """
+        return ()
 
     def output_shapes(
         self, node: Apply, input_shapes: Sequence[Any]

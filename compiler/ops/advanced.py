@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
@@ -101,9 +102,32 @@ class Picks(Entries, Op):
             )
         ]
 
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """Integers are within their axes, masks are as long as theirs."""
+        x, *parts = node.inputs
+        layout = Layout(self, x, parts)
+        by_input = dict(zip(parts, input_shapes[1:], strict=True))
+        for axis, part in zip(layout.axes, layout.parts, strict=True):
+            if isinstance(part, tuple):
+                continue
+            if part.type.dtype == "bool":
+                for i, length in enumerate(by_input[part]):
+                    yield from equal(input_shapes[0][axis + i], length)
+            else:
+                yield from _within_axis(part, input_shapes[0][axis])
+
     def pretty(self, *texts: str) -> str:
         """``x[i, :]``."""
         return f"{texts[0]}[{pretty_index(self.idx_list, texts[1:])}]"
+
+
+def _within_axis(part: Variable, length: Any) -> Iterator[Requirement]:
+    """That an integer, or an array of them that is known, is within an axis."""
+    if part.type.ndim == 0:
+        yield from within(part, length)
+    elif isinstance(part, Constant) and part.data.size:
+        for value in {int(part.data.min()), int(part.data.max())}:
+            yield from within(core.constant(value, "int64"), length)
 
 
 def flat(idx_list: Sequence[Entry]) -> Iterator[str]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.basic import as_tensor_variable
-from gpuarray.compiler.ops.reduce import Axis, Reduce, axes_of, keep_dims
+from gpuarray.compiler.ops.reduce import Axis, Reduce, axes_of, has_elements, keep_dims
 
 
 class Argmax(Op):
@@ -59,6 +60,10 @@ class Argmax(Op):
         """The lengths of the axes that stay."""
         (lengths,) = input_shapes
         return [tuple(n for axis, n in enumerate(lengths) if axis not in self.axes)]
+
+    def requirements(self, node: Any, input_shapes: Any) -> list[Requirement]:
+        """There are elements."""
+        return has_elements(input_shapes[0], self.axes)
 
     def __str__(self) -> str:
         kind = type(self).__name__.removesuffix("Argmax")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpuarray.compiler.errors import (
@@ -12,6 +12,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.ops.basic import (
     as_tensor_variable,
     axis_list,
@@ -260,6 +261,12 @@ class SpecifyShape(Op):
         """``g``, said to be of the same lengths."""
         given = m.unbroadcast(g, *range(g.type.ndim)) if g.type.ndim else g
         return m.patternbroadcast(given, x.type.broadcastable), None
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """The lengths are those that are said."""
+        known = elements(node.inputs[1]) or ()
+        for length, said in zip(input_shapes[0], known, strict=False):
+            yield from equal(length, said)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The lengths that are said."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import Pattern, pattern_name
+from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import normalise_axis
 from gpuarray.compiler.ops.shape import as_shape, elements, known_ones
 
@@ -67,6 +69,17 @@ class BroadcastTo(Op):
         """The lengths."""
         return (1,)
 
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """Axes that do not broadcast keep their lengths; none is negative."""
+        x, asked = node.inputs[0], elements(node.inputs[1])
+        extra = self.ndim - x.type.ndim
+        zero = core.constant(0, "int64")
+        for axis, length in enumerate(asked or ()):
+            if axis >= extra and not x.type.broadcastable[axis - extra]:
+                yield from equal(length, input_shapes[0][axis - extra])
+            elif not isinstance(length, core.Constant) or length.data < 0:
+                yield from equal(math.minimum(length, zero), zero)
+
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The lengths asked for."""
         asked = elements(node.inputs[1])
@@ -121,6 +134,14 @@ class Rebroadcast(Op):
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
         """``g`` with the pattern of ``x``."""
         return patternbroadcast(g, x.type.broadcastable)
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """Axes that are said to broadcast have length 1."""
+        one = core.constant(1, "int64")
+        given = node.inputs[0].type.broadcastable
+        for axis, flag in enumerate(self.broadcastable):
+            if flag and not given[axis]:
+                yield from equal(input_shapes[0][axis], one)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of the input, 1 where the axis broadcasts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import shape_padleft
@@ -376,6 +377,20 @@ class Elemwise(Op):
             ]
             lengths.append(candidates[0] if candidates else input_shapes[0][axis])
         return [tuple(lengths) for _ in node.outputs]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """Inputs that do not broadcast have the same length on an axis."""
+        if len(node.inputs) > 1:
+            for axis in range(node.outputs[0].type.ndim):
+                lengths = [
+                    shape[axis]
+                    for shape, each in zip(input_shapes, node.inputs, strict=True)
+                    if not each.type.broadcastable[axis]
+                ]
+                for length in lengths[1:]:
+                    yield from equal(lengths[0], length)
 
     def pretty(self, *texts: str) -> str:
         """The formula of a row; a call of anything else."""

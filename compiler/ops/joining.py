@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.anyaxis import for_axis
@@ -108,6 +109,15 @@ class Join(Op):
             patternbroadcast(part, array.type.broadcastable)
             for part, array in zip(parts, arrays, strict=True)
         ]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """The inputs have the same lengths on the other axes."""
+        for axis, lengths in enumerate(zip(*input_shapes, strict=True)):
+            if axis != self.axis:
+                for length in lengths[1:]:
+                    yield from equal(lengths[0], length)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The lengths of the inputs, summed along the axis."""
@@ -312,6 +322,18 @@ class Split(Op):
         parts = [math.zeros_like(out) if g is None else g for out, g in pairs]
         whole: Variable = join(self.axis, *parts)
         return [whole, None]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """The sizes sum up to the length."""
+        known, length = elements(node.inputs[1]), input_shapes[0][self.axis]
+        if not known:
+            return []
+        total = known[0]
+        for size in known[1:]:
+            total = math.add(total, size)
+        return equal(total, length)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The lengths of the input, those asked for along the axis."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gpuarray.compiler.graph.core import Constant, Variable, constant
+from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.shape import Shape_i, shape_i
 from gpuarray.dtypes import kind_of
@@ -32,17 +32,25 @@ def lengths_of(x: Variable) -> Lengths:
     """
     found: dict[Variable, Lengths] = {}
     for node in toposort([x], blockers=_TOLD):
-        given = [_known(each, found) for each in node.inputs]
-        said = node.op.output_shapes(node, given)
-        for output, lengths in zip(node.outputs, said, strict=True):
-            if hasattr(output.type, "ndim"):
-                found[output] = _complete(output, lengths)
-                if all(map(is_free, found[output])):
-                    _TOLD[output] = found[output]
+        found |= told_of(node, found)
+        for output in node.outputs:
+            if output in found and all(map(is_free, found[output])):
+                _TOLD[output] = found[output]
     return _known(x, found) or ()
 
 
-def _known(x: Variable, found: dict[Variable, Lengths]) -> Lengths | None:
+def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
+    """The lengths of a node's results, by those that were found of its inputs."""
+    given = [_known(each, found) for each in node.inputs]
+    said = node.op.output_shapes(node, given)
+    return {
+        output: _complete(output, lengths)
+        for output, lengths in zip(node.outputs, said, strict=True)
+        if hasattr(output.type, "ndim")
+    }
+
+
+def _known(x: Variable, found: Mapping[Variable, Lengths]) -> Lengths | None:
     """The lengths of a leaf, or of what was asked before; None for what has no axes."""
     if x in found:
         return found[x]
@@ -59,12 +67,11 @@ def own_lengths(x: Variable) -> Lengths | None:
 
 def _complete(x: Variable, lengths: Any) -> Lengths:
     """What an op says of its result, and for the rest the lengths of that."""
-    asked = [shape_i(x, axis) for axis in range(x.type.ndim)]
-    if lengths is None:
-        return tuple(asked)
+    said = (None,) * x.type.ndim if lengths is None else lengths
+    flags = x.type.broadcastable
     return tuple(
-        mine if said is None or isinstance(mine, Constant) else _as_variable(said)
-        for mine, said in zip(asked, lengths, strict=True)
+        shape_i(x, axis) if length is None or flag else _as_variable(length)
+        for axis, (length, flag) in enumerate(zip(said, flags, strict=True))
     )
 
 

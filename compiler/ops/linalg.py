@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import (
@@ -65,6 +66,11 @@ class Dot(Op):
         if b.type.ndim == 1:
             return outer(g, b), dot(transpose(a), g)
         return dot(g, transpose(b)), dot(transpose(a), g)
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """The axes summed over are as long."""
+        a, b = input_shapes
+        return equal(a[-1], b[0])
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """All axes but those summed over."""

@@ -7,7 +7,7 @@ they have made them stable.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.basic import (
@@ -188,6 +189,11 @@ class Pick(Op):
         """``g`` in those places, zeros elsewhere."""
         return spread(g, y, shape_i(x, -1)), None
 
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """There is a place for each row."""
+        for mine, its in zip(*input_shapes, strict=False):
+            yield from equal(mine, its)
+
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of the places."""
         return [tuple(input_shapes[1])]
@@ -229,6 +235,11 @@ class Spread(Op):
     ) -> tuple[Variable, None, None]:
         """The elements of ``g`` in those places."""
         return pick(g, y), None, None
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """There is a place for each element."""
+        for mine, its in zip(*input_shapes[:2], strict=True):
+            yield from equal(mine, its)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of the elements, and the length."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
@@ -83,6 +84,15 @@ class BatchedDot(Op):
     ) -> tuple[Variable, Variable]:
         """``g`` times the other operand, its matrices transposed."""
         return batched(g, swapaxes(b, -2, -1)), batched(swapaxes(a, -2, -1), g)
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """The axes summed over are as long, and those of the batch."""
+        a, b = input_shapes
+        yield from equal(a[-1], b[-2])
+        flags = zip(*(each.type.broadcastable for each in node.inputs), strict=True)
+        for axis, (mine, its) in list(enumerate(flags))[:-2]:
+            if not (mine or its):
+                yield from equal(a[axis], b[axis])
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The batch, the rows of the first and the columns of the second."""

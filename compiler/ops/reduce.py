@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import prod as product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import (
     TensorType,
     dtype_name,
@@ -51,6 +53,14 @@ def result_dtype(monoid: str, dtype: str) -> str:
     if monoid in ("add", "mul") and is_integer_name(dtype):
         return "uint64" if dtype.startswith("uint") else "int64"
     return dtype
+
+
+def has_elements(lengths: Sequence[Any], axes: Sequence[int]) -> list[Requirement]:
+    """That there are elements over the axes for each place in the others, if any."""
+    one: Any = core.constant(1, "int64")
+    kept = (length for axis, length in enumerate(lengths) if axis not in axes)
+    whole = math.minimum(product(lengths, start=one), one)
+    return equal(whole, math.minimum(product(kept, start=one), one))
 
 
 class Reduce(Op):
@@ -143,6 +153,15 @@ class Reduce(Op):
         """The lengths of the axes that stay."""
         (lengths,) = input_shapes
         return [tuple(n for axis, n in enumerate(lengths) if axis not in self.axes)]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """There are elements, where the fold of none is nothing."""
+        ufunc: Any = SCALARS[self.monoid].reference
+        if self.of_none or getattr(ufunc, "identity", None) is not None:
+            return []
+        return has_elements(input_shapes[0], self.axes)
 
     def pretty(self, *texts: str) -> str:
         """``Sum{axes}(x)``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import Pattern, TensorType
 from gpuarray.compiler.ops.basic import MakeVector as MakeVector
 from gpuarray.compiler.ops.basic import (
@@ -375,6 +376,15 @@ class Reshape(Op):
     def host_inputs(self, node: Apply) -> Collection[int]:
         """The lengths."""
         return (1,)
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """The new shape has as many elements."""
+        asked = elements(node.inputs[1])
+        if asked is None or any(length is None for length in input_shapes[0]):
+            return []
+        one: Any = core.constant(1, "int64")
+        wanted = math.prod(_resolve(asked, input_shapes[0]), start=one)
+        return equal(math.prod(input_shapes[0], start=one), wanted)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The lengths asked for; -1 is what the others leave of the elements."""

@@ -6,7 +6,7 @@ The op knows the form of the index, `idx_list`; its integers are inputs of the n
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable, is_constant
 from gpuarray.compiler.ops.broadcast import addbroadcast
@@ -188,6 +189,14 @@ class Subtensor(Entries, Op):
             if isinstance(part, tuple)
         ]
         return [(*kept, *lengths[self.rank :])]
+
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """Each integer is within its axis."""
+        for part, length in zip(
+            self.parts(node.inputs[1:]), input_shapes[0], strict=False
+        ):
+            if not isinstance(part, tuple):
+                yield from within(part, length)
 
     def pretty(self, *texts: str) -> str:
         """``x[0, :n]``."""
@@ -370,6 +379,23 @@ class Change(Entries, Op):
         """The shape of the array."""
         return [tuple(input_shapes[0])]
 
+    def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
+        """The index leads to places, and the values fill them."""
+        x, y, *index = node.inputs
+        getter = self.getter()
+        taken = getter.make_node(x, *index)
+        shapes = [input_shapes[0], *input_shapes[2:]]
+        yield from getter.requirements(taken, shapes)
+        target = self.target_lengths(taken, shapes)
+        for axis in range(1, y.type.ndim + 1):
+            if not y.type.broadcastable[-axis]:
+                yield from equal(target[-axis], input_shapes[1][-axis])
+
+    def target_lengths(self, taken: Apply, input_shapes: Any) -> Sequence[Any]:
+        """The lengths of what is changed, None where they are not known."""
+        lengths: Sequence[Any] = taken.op.infer_shape(taken, input_shapes)[0]
+        return lengths
+
     def pretty(self, *texts: str) -> str:
         """``inc_subtensor(x[0], y)``."""
         index = pretty_index(self.idx_list, texts[2:])
@@ -382,6 +408,17 @@ class IncSubtensor(Change):
     def getter(self) -> Op:
         """The view of what is changed."""
         return Subtensor(self.idx_list)
+
+    def target_lengths(self, taken: Apply, input_shapes: Any) -> Sequence[Any]:
+        """The lengths that slices leave, and those of the other axes."""
+        lengths = input_shapes[0]
+        parts = self.parts(taken.inputs[1:])
+        kept = [
+            length_of_slice(part, length)
+            for part, length in zip(parts, lengths, strict=False)
+            if isinstance(part, tuple)
+        ]
+        return (*kept, *lengths[len(parts) :])
 
     def change(self, x: Any, key: Any, y: Any) -> None:
         """Set or add to the view."""

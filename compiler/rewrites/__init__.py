@@ -51,6 +51,7 @@ from gpuarray.compiler.rewrites.engine import (
 )
 from gpuarray.compiler.rewrites.inplace import orderings
 from gpuarray.compiler.rewrites.merging import merge_constants
+from gpuarray.compiler.rewrites.requirements import Missing
 
 __all__ = [
     "PHASES",
@@ -79,6 +80,8 @@ class Phase:
 
 
 _CLEAN = ("canonicalize", "simplify")
+_COMPUTED = (*_CLEAN, "stabilize", "specialize")
+"""The phases whose rules say anew what is computed; later ones say how."""
 
 PHASES = (
     Phase("canonicalize"),
@@ -167,12 +170,14 @@ def optimize(
     *,
     destroyable: Collection[Variable] | Mapping[Variable, int] | None = None,
     keep_text: bool = False,
+    keep_requirements: bool = False,
 ) -> Log:
     """Rewrite the graph in place, phase by phase; what fired is in the log.
 
     ``phases`` are names, by default those that ``config`` asks for, or a Selection;
     they run in the order of ``PHASES``. ``destroyable`` are the inputs that may be
-    overwritten; a mapping also says which output is the new value of each. Raises
+    overwritten; a mapping also says which output is the new value of each. With
+    ``keep_requirements`` what would have raised for its lengths still does. Raises
     ValueError for a name that is no phase.
     """
     settings = current.current() if config is None else config
@@ -197,11 +202,16 @@ def optimize(
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
     with traced_as(None), quiet:
+        missing = Missing(fgraph) if names and keep_requirements else None
         if names:
             merge_constants(fgraph)
         for phase in without_prefixes(
             [phase for phase in PHASES if phase.name in names]
         ):
+            if missing is not None and phase.name not in _COMPUTED:
+                missing.seen(fgraph)
+            if missing is not None and phase.name == "inplace":
+                missing.restored(fgraph)
             start = time.perf_counter()
             rested = run_phase(
                 fgraph,
@@ -212,6 +222,9 @@ def optimize(
                 rested,
             )
             log.seconds[phase.name] = time.perf_counter() - start
+        if missing is not None:
+            missing.seen(fgraph)
+            missing.restored(fgraph)
     return log
 
 

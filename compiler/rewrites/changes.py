@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.advanced import (
     AdvancedChange,
@@ -62,20 +62,29 @@ def is_distinct(node: Apply) -> bool:
     return isinstance(op, IncSubtensor) or are_distinct(op.idx_list, node.inputs[2:])
 
 
+def is_known(node: Apply) -> bool:
+    """Whether lengths tell that a change's index is within bounds: no device does.
+
+    What lengths tell is looked at where the change is dropped, too.
+    """
+    return not any(
+        each.type.ndim and each.type.dtype != "bool" and not isinstance(each, Constant)
+        for each in node.inputs[2:]
+    )
+
+
 @rewrite(phase="canonicalize", ops=CHANGES)
 def drop_adding_zero(node: Apply) -> Variable | None:
     """Adding 0 changes nothing.
 
     inc_subtensor(X[1:], 0.0) -> X
     inc_subtensor(X[[0, 1]], zeros_like(X[:2])) -> X
+    inc_subtensor(x[k], 0.0) -> inc_subtensor(x[k], 0.0)  # k may be out of bounds
     """
     op = node.op
     assert isinstance(op, Change)
-    return (
-        node.inputs[0]
-        if not op.set_instead_of_inc and is_zeros(node.inputs[1])
-        else None
-    )
+    is_nothing = not op.set_instead_of_inc and is_zeros(node.inputs[1])
+    return node.inputs[0] if is_nothing and is_known(node) else None
 
 
 @rewrite(phase="canonicalize", ops=CHANGES)
@@ -139,7 +148,7 @@ def drop_setting_to_itself(node: Apply) -> Variable | None:
     assert isinstance(op, Change)
     is_same = y.owner is not None and reads_what_changes(y.owner, node)
     is_itself = is_same and y.owner is not None and y.owner.inputs[0] is x
-    return x if op.set_instead_of_inc and is_itself else None
+    return x if op.set_instead_of_inc and is_itself and is_known(node) else None
 
 
 def reads_what_changes(read: Apply, change: Apply) -> bool:

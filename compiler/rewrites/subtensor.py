@@ -330,6 +330,7 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     """One of several arrays side by side is that array; others are indexed first.
 
     join(0, row(x), row(y))[1] -> row(y)[0]
+    join(0, row(x), row(y))[-2] -> row(x)[0]
     join(1, X, Y)[0] -> join(0, X[0], Y[0])
     join(0, X, Y)[:, 1:] -> join(0, X[:, 1:], Y[:, 1:])
     """
@@ -342,7 +343,8 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     if along != FULL:
         place = None if is_slice(along) else integer_of(along)
         ones = all(given.type.broadcastable[axis] for given in owner.inputs)
-        if place is None or not ones or place >= len(owner.inputs):
+        count = len(owner.inputs)
+        if place is None or not ones or not -count <= place < count:
             return None
         parts[axis] = integer(0)
         return typed(view(owner.inputs[place], parts), node)

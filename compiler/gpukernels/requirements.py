@@ -1,0 +1,30 @@
+"""What is required of lengths: views that fail when the plan is bound."""
+
+from __future__ import annotations
+
+import numpy as np
+from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.requirements import Requires
+
+ONE = plan.ArrayValue("int8", (True,))
+SOME = plan.ArrayValue("int8", (False,))
+
+
+@lowers(Requires)
+def requires(op: Requires, node: Apply, k: Lowerer) -> None:
+    """The array itself. A number repeated to one length is indexed, or reshaped."""
+    x, *integers = node.inputs
+    left, right = map(k.integer, integers)
+    number, origin = k.constant(np.zeros(1, "int8"), ONE), k.origin(node)
+    repeated = k.new_value(SOME)
+    length = right if op.relation == "within" else left
+    k.add(plan.Broadcast(op.called, origin, (repeated,), (number, length)))
+    if op.relation == "within":
+        found = k.new_value(plan.ArrayValue("int8", ()))
+        k.add(plan.Index(op.called, origin, (found,), (repeated, left), (None,)))
+    else:
+        found = k.new_value(SOME)
+        k.add(plan.Reshape(op.called, origin, (found,), (repeated, right)))
+    k.bind(node.outputs[0], k.number(x))

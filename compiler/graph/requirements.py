@@ -1,0 +1,29 @@
+"""What must hold of lengths and indices for a node to run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+
+class Requirement(NamedTuple):
+    """A relation of two integers, variables, without which a node raises.
+
+    ``"equal"``: the two are equal, or it is a ValueError. ``"within"``: the first
+    indexes an axis whose length is the second, or it is an IndexError.
+    """
+
+    relation: Literal["equal", "within"]
+    left: Any
+    right: Any
+
+
+def equal(left: Any, right: Any) -> list[Requirement]:
+    """That two lengths are equal; nothing where they are one variable or not known."""
+    if left is right or left is None or right is None:
+        return []
+    return [Requirement("equal", left, right)]
+
+
+def within(index: Any, length: Any) -> list[Requirement]:
+    """That an axis of a length, if it is known, has a place of this index."""
+    return [] if length is None else [Requirement("within", index, length)]

@@ -1,0 +1,70 @@
+"""What a graph required of lengths before rewriting, kept where nothing else asks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement
+from gpuarray.compiler.ops.subtensor import check_range
+
+
+class Requires(Op):
+    """An array, where a relation of two integers holds; else it raises.
+
+    No user writes it: rewriting puts it at an output for what would have raised in the
+    graph as it was written. It is a view; what it requires is settled by lengths, so a
+    call with known lengths does not look again. ``called`` is the operation that would
+    have raised.
+    """
+
+    __props__ = ("relation", "called")
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def __init__(self, relation: str, called: str) -> None:
+        self.relation = relation
+        self.called = called
+
+    def infer(self, x: Any, left: Any, right: Any) -> Any:
+        """The type of the array."""
+        return x
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The integers."""
+        return (1, 2)
+
+    def reference(self, x: Any, left: Any, right: Any) -> Any:
+        """The array. Raises IndexError or ValueError."""
+        if self.relation == "within":
+            check_range(int(left), int(left), 0, int(right))
+        elif int(left) != int(right):
+            raise GraphValueError(
+                f"{self.called}: lengths {int(left)} and {int(right)} do not fit"
+            )
+        return x
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The integers do not reach the output."""
+        return [[True], [False], [False]]
+
+    def grad(
+        self, m: Any, g: Variable, y: Variable, x: Variable, *integers: Variable
+    ) -> tuple[Variable, None, None]:
+        """``g``."""
+        return g, None, None
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """The shape of the array."""
+        return [tuple(input_shapes[0])]
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.relation}}}"
+
+
+def required(x: Variable, wanted: Requirement, called: str) -> Variable:
+    """``x``, where a requirement of the operation ``called`` so holds."""
+    result: Variable = Requires(wanted.relation, called)(x, wanted.left, wanted.right)
+    return result

@@ -1,0 +1,400 @@
+"""What a graph requires of lengths: none of it is lost where rewriting drops a node.
+
+The nodes of the graph as it is written say what they require (`Op.requirements`); those
+of the rewritten graph say what is still looked at. What is missing, and does not follow
+from that, is put at an output (`ops.requirements`). So a rule may drop what would have
+raised. What depends on values, not on lengths, is the rules' own care.
+
+Two integers are taken as one if they agree at many lengths of the leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Constant, Trace, Variable, traced_as
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.requirements import Requirement
+from gpuarray.compiler.ops.basic import MakeVector
+from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.lengths import Lengths, own_lengths, parts_of, told_of
+from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.requirements import required
+from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i, elements
+from gpuarray.compiler.ops.subtensor import Subtensor, integer_of, numbers_of
+from gpuarray.dtypes import kind_of
+
+POINTS = 64
+"""At how many lengths integers are compared."""
+
+Values = np.ndarray[Any, Any]
+
+
+class Found(NamedTuple):
+    """A requirement, the operation that has it, and the user's line of that."""
+
+    wanted: Requirement
+    called: str
+    trace: Trace | None
+
+
+class Required:
+    """The requirements of a graph, and the lengths of its arrays.
+
+    What is needed under a condition only is left out.
+    """
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.lengths: dict[Variable, Lengths] = {}
+        self.found: list[Found] = []
+        self.seen: set[Requirement] = set()
+        guarded = fgraph.guards()
+        for node in fgraph.toposort():
+            self._look_at(node, node not in guarded)
+
+    def _look_at(self, node: Apply, is_needed: bool) -> None:
+        op, lengths = node.op, self.lengths
+        for x in node.inputs:
+            if x not in lengths:
+                lengths[x] = own_lengths(x) or ()
+        lengths |= _told(node, lengths)
+        if not is_needed or isinstance(op, Shape_i | Shape):
+            return
+        for each in op.requirements(node, [lengths[x] for x in node.inputs]):
+            if each not in self.seen:
+                self.seen.add(each)
+                self.found.append(Found(each, str(op), node.trace))
+
+
+def _told(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
+    """The lengths of a node's results; those asked of these where the op fails."""
+    try:
+        return told_of(node, found)
+    except Exception:  # a program's own op, whose error is told where it is needed
+        return {each: own_lengths(each) or () for each in node.outputs}
+
+
+class Missing:
+    """What a graph required before rewriting and does not require any more.
+
+    It is made before, is told of the graph as soon as rules for what is computed have
+    been applied (`seen`), and puts what is missing at an output at last (`restored`).
+    """
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.before = Required(fgraph)
+        self.found: list[Found] = []
+        self.is_seen = False
+
+    def seen(self, fgraph: FunctionGraph) -> None:
+        """Compare with the rewritten graph."""
+        if self.is_seen or not self.before.found:
+            return
+        self.is_seen = True
+        after = Required(fgraph)
+        facts = [each.wanted for each in after.found]
+        points = Points(self.before.lengths | after.lengths, facts)
+        asked = sorted(self.before.found, key=lambda each: not points.is_plain(each[0]))
+        for each in asked:  # what makes two lengths one helps with the rest
+            if not points.implies(each.wanted):
+                self.found += self._kept(each, points, fgraph)
+                points.assume(each.wanted)
+
+    def _kept(
+        self, found: Found, points: Points, fgraph: FunctionGraph
+    ) -> Iterator[Found]:
+        """The requirement by lengths that cost nothing; none where there are none."""
+        left, right = (points.settled(each) for each in found.wanted[1:])
+        if all(is_known(each, fgraph) for each in (left, right)):
+            yield found._replace(wanted=found.wanted._replace(left=left, right=right))
+
+    def restored(self, fgraph: FunctionGraph) -> None:
+        """Put what is missing at an output, one that takes over no memory if it can."""
+        updates = getattr(fgraph, "destroyable", None)
+        taken = updates.values() if isinstance(updates, Mapping) else ()
+        places = range(len(fgraph.outputs))
+        place = next((i for i in places if i not in taken), 0)
+        while self.found:
+            each = self.found.pop()
+            with traced_as(each.trace):
+                new = required(fgraph.outputs[place], each.wanted, each.called)
+            fgraph.redirect("output", place, new, "keep_requirement")
+            new.tag.trace = each.trace
+
+
+def is_known(length: Variable, fgraph: FunctionGraph) -> bool:
+    """Whether an integer is made of what the graph has: nothing else is computed."""
+    return all(_is_known_part(part, fgraph) for part in parts_of(length))
+
+
+def _is_known_part(part: Variable, fgraph: FunctionGraph) -> bool:
+    if isinstance(part, Constant):
+        return True
+    if part.type.ndim or kind_of(part.type.numpy_dtype) not in "biu":
+        return False
+    owner = part.owner
+    if owner is None:
+        return part in fgraph.clients
+    if isinstance(owner.op, Shape_i):
+        return owner.inputs[0] in fgraph.clients
+    return isinstance(owner.op, Elemwise)
+
+
+class Points:
+    """The values that integers have at some lengths of the leaves.
+
+    It has state because each requirement that is assumed makes integers one from then
+    on. ``lengths`` are those of arrays, said by leaves' where that is possible.
+    """
+
+    def __init__(
+        self, lengths: dict[Variable, Lengths], assumed: Iterable[Requirement]
+    ) -> None:
+        self.lengths = lengths
+        self.by_leaves: dict[Variable, Variable] = {}
+        self.assumed: list[Requirement] = []
+        self.is_current = False
+        self.same: dict[Any, Any] = {}  # plain lengths that are one
+        self.equals: dict[Any, Any] = {}  # values at all points that are one
+        self.places: set[tuple[Any, Any]] = set()
+        self.least: dict[Any, int] = {}  # lengths that constant indices ask for
+        self.drawn: dict[Any, Values] = {}
+        self.known: dict[Variable, Values] = {}
+        for each in assumed:
+            self.assume(each)
+
+    # ---- what is assumed, and what follows ----
+
+    def assume(self, wanted: Requirement) -> None:
+        """From now on the requirement holds."""
+        if self.is_plain(wanted):
+            left, right = (self.plain(each) for each in wanted[1:])
+            if joined(self.same, left, right):
+                self.is_current = False
+            return
+        self.assumed.append(wanted)
+        if self.is_current:
+            self._learn(wanted)
+
+    def _update(self) -> None:
+        """Work out anew what follows, with the lengths that are one by now."""
+        if self.is_current:
+            return
+        self.is_current = True
+        for each in (self.equals, self.places, self.least, self.known):
+            each.clear()
+        for wanted in self.assumed:
+            self._learn(wanted)
+
+    def _learn(self, wanted: Requirement) -> None:
+        left, right = (self.key(each) for each in wanted[1:])
+        if wanted.relation == "equal":
+            joined(self.equals, left, right)
+            return
+        length = root(self.equals, right)
+        self.places.add((left, length))
+        index = self.plain(wanted.left)
+        if isinstance(index, int):
+            needed = max(index + 1, -index)
+            self.least[length] = max(self.least.get(length, 0), needed)
+
+    def implies(self, wanted: Requirement) -> bool:
+        """Whether the requirement holds by what is assumed."""
+        ends = [self.plain(each) for each in wanted[1:]]
+        if wanted.relation == "equal" and None not in ends:
+            return bool(root(self.same, ends[0]) == root(self.same, ends[1]))
+        self._update()
+        left, right = (root(self.equals, self.key(each)) for each in wanted[1:])
+        if wanted.relation == "equal":
+            return bool(left == right)
+        if (self.key(wanted.left), right) in self.places:
+            return True
+        if not isinstance(ends[0], int):
+            return False
+        length = root(self.same, ends[1])
+        known = length if isinstance(length, int) else self.least.get(right, 0)
+        return max(ends[0] + 1, -ends[0]) <= known
+
+    def key(self, variable: Variable) -> bytes:
+        """What integers have in common that agree at all points."""
+        return np.asarray(self.of(variable), "int64").tobytes()
+
+    def is_plain(self, wanted: Requirement) -> bool:
+        """Whether the requirement is that two lengths of leaves are one."""
+        return wanted.relation == "equal" and all(
+            self.plain(each) is not None for each in wanted[1:]
+        )
+
+    def plain(self, variable: Variable) -> Any:
+        """What stands for a leaf's length, an integer input, a constant; else None."""
+        each = self.settled(variable)
+        if isinstance(each, Constant):
+            return int(each.data) if each.type.ndim == 0 else None
+        if each.owner is None:
+            return each
+        if isinstance(each.owner.op, Shape_i):
+            return each.owner.inputs[0], each.owner.op.i
+        return None
+
+    # ---- integers by the lengths of leaves ----
+
+    def settled(self, variable: Variable) -> Variable:
+        """The integer with each length of a computed array by those of leaves."""
+        found = self.by_leaves
+        if variable not in found:
+            for each in self._behind(variable, found):
+                found[each] = self._settled(each, found)
+        return found[variable]
+
+    def _settled(self, each: Variable, found: Mapping[Variable, Variable]) -> Variable:
+        owner, needs = each.owner, self._needs(each)
+        if owner is None or not needs:
+            return each
+        inputs = [found[x] for x in needs]
+        if isinstance(owner.op, Shape_i):
+            return inputs[0]
+        if isinstance(owner.op, Shape):
+            vector: Variable = MakeVector("int64")(*inputs)
+            return vector
+        if isinstance(owner.op, Subtensor):
+            scalars, part = elements(inputs[0]), constant_part(owner)
+            if scalars is not None and isinstance(part, int):
+                return scalars[part] if -len(scalars) <= part < len(scalars) else each
+        if inputs == owner.inputs:
+            return each
+        return owner.clone_with(inputs).outputs[each.index or 0]
+
+    def _behind(
+        self, variable: Variable, known: Collection[Variable]
+    ) -> list[Variable]:
+        """What an integer is made of and not known, each after its own parts."""
+        order: dict[Variable, None] = {}
+        stack = [variable]
+        while stack:
+            each = stack[-1]
+            needed = () if each in order else self._needs(each)
+            missing = [x for x in needed if x not in order and x not in known]
+            if missing:
+                stack += missing
+            else:
+                order[stack.pop()] = None
+        return list(order)
+
+    def _needs(self, variable: Variable) -> Sequence[Variable]:
+        """The integers that one is made of, where it is known how."""
+        owner = variable.owner
+        if owner is None:
+            return ()
+        if isinstance(owner.op, Shape_i):
+            said = self._lengths(owner.inputs[0])[owner.op.i]
+            return () if is_same_length(said, variable) else (said,)
+        if isinstance(owner.op, Shape):
+            return self._lengths(owner.inputs[0])
+        if isinstance(owner.op, MADE_OF_INTEGERS) and len(owner.outputs) == 1:
+            small = all(x.type.ndim <= 1 for x in (variable, *owner.inputs))
+            return owner.inputs if small else ()
+        return ()
+
+    def _lengths(self, x: Variable) -> Lengths:
+        if x not in self.lengths:
+            self.lengths[x] = own_lengths(x) or ()
+        return self.lengths[x]
+
+    # ---- values ----
+
+    def of(self, variable: Variable) -> Values:
+        """The values of an integer, or of a vector of them, at all points."""
+        known = self.known.get(variable)
+        if known is None:
+            for each in self._behind(variable, self.known):
+                self.known[each] = self._computed(each)
+            known = self.known[variable]
+        return known
+
+    def _computed(self, variable: Variable) -> Values:
+        if isinstance(variable, Constant) and variable.type.ndim <= 1:
+            data = np.asarray(variable.data)
+            return np.repeat(data[..., None], POINTS, axis=-1)
+        owner = variable.owner
+        arrays = [self.known[each] for each in self._needs(variable)]
+        made = None if owner is None or not arrays else made_of(owner, arrays)
+        return self._drawn(variable) if made is None else made
+
+    def _drawn(self, variable: Variable) -> Values:
+        """The values of what nothing is known of, by what it is the same as."""
+        owner = variable.owner
+        is_length = owner is not None and isinstance(owner.op, Shape_i)
+        place = root(self.same, self.plain(variable) if is_length else variable)
+        if isinstance(place, int):
+            return np.full(POINTS, place)
+        if place not in self.drawn:
+            random = np.random.default_rng(len(self.drawn))
+            values = random.choice(NUMBERS, POINTS)
+            signs = [1, 1 if isinstance(place, tuple) else -1]
+            self.drawn[place] = values * random.choice(signs, POINTS)
+        return self.drawn[place]
+
+
+MADE_OF_INTEGERS = (Elemwise, MakeVector, Reduce, Subtensor, DimShuffle)
+
+NUMBERS = np.array([*range(0, 14), 19, 32, 33, 64, 101, 128, 640, 1000, 3001], "int64")
+"""Lengths to look at: each small one, and larger ones."""
+
+
+def root(same: Mapping[Any, Any], key: Any) -> Any:
+    """What stands for all that are one with a key."""
+    while key in same:
+        key = same[key]
+    return key
+
+
+def joined(same: dict[Any, Any], left: Any, right: Any) -> bool:
+    """Make two one, by their constant if one is; whether they were not."""
+    a, b = root(same, left), root(same, right)
+    if isinstance(a, int):
+        a, b = b, a
+    if a == b or isinstance(a, int):
+        return False
+    same[a] = b
+    return True
+
+
+def is_same_length(said: Variable, asked: Variable) -> bool:
+    """Whether the length that is said of an array is just asked of it."""
+    one, other = said.owner, asked.owner
+    if one is None or other is None or not isinstance(one.op, Shape_i):
+        return False
+    return one.op == other.op and one.inputs[0] is other.inputs[0]
+
+
+def constant_part(node: Apply) -> int | tuple[int | None, ...] | None:
+    """The only part of an index of integers, where it is known."""
+    assert isinstance(node.op, Subtensor)
+    parts = node.op.parts(node.inputs[1:])
+    if len(parts) != 1:
+        return None
+    (part,) = parts
+    return numbers_of(part) if isinstance(part, tuple) else integer_of(part)
+
+
+def made_of(node: Apply, arrays: Sequence[Values]) -> Values | None:
+    """What a node makes of values at all points, the last axis; None if unknown."""
+    op = node.op
+    if isinstance(op, Shape_i):
+        return arrays[0]
+    if isinstance(op, Shape | MakeVector):
+        return np.stack(arrays)
+    if isinstance(op, DimShuffle):
+        if op.new_order == ("x",):
+            return arrays[0][None]
+        return arrays[0][0] if op.new_order == () else None
+    if isinstance(op, Subtensor):
+        part, vector = constant_part(node), arrays[0]
+        if isinstance(part, tuple):
+            return vector[slice(*part)]
+        fits = part is not None and -len(vector) <= part < len(vector)
+        return vector[part] if fits else None
+    with np.errstate(all="ignore"):
+        return np.asarray(op.evaluate(node, arrays)[0])
