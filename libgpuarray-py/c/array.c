@@ -29,14 +29,83 @@ const char *ga__array_text(char out[GA_ARRAY_TEXT], const GpuArray *a) {
   return out;
 }
 
-int ga__array_check(const GpuArray *a, const char *operation) {
+/* What an array says of itself, taken together along its axes. */
+typedef struct span {
+  size_t below, above; /* bytes before the first element, and from it on */
+  size_t packed;       /* bytes of its elements side by side */
+  size_t bits;         /* of the offset and the strides */
+  bool is_empty, is_too_large;
+} span;
+
+static span span_of(const GpuArray *a, size_t itemsize) {
+  span s = {.above = itemsize, .packed = itemsize, .bits = a->offset};
+  for (unsigned int i = 0; i < a->nd; i++) {
+    size_t length = a->dimensions[i], reach;
+    ssize_t stride = a->strides[i];
+    s.is_empty |= length == 0;
+    if (length <= 1)
+      continue;
+    size_t step = stride < 0 ? 0 - (size_t)stride : (size_t)stride;
+    size_t *side = stride < 0 ? &s.below : &s.above;
+    s.is_too_large |= __builtin_mul_overflow(length - 1, step, &reach);
+    s.is_too_large |= __builtin_add_overflow(*side, reach, side);
+    s.is_too_large |= __builtin_mul_overflow(s.packed, length, &s.packed);
+    s.bits |= step;
+  }
+  return s;
+}
+
+/* Whether the elements lie in the buffer. */
+static bool is_within(const span *s, const GpuArray *a) {
+  size_t size = a->data->size;
+  return !s->is_too_large && s->below <= a->offset && a->offset <= size &&
+         s->above <= size - a->offset;
+}
+
+/* Whether the flags promise no more than there is. An array that is contiguous in
+ * either order spans as much as its elements do. */
+static bool is_as_flagged(const span *s, const GpuArray *a, size_t alignment) {
+  bool is_one_segment = s->below == 0 && s->above == s->packed;
+  return (is_one_segment || !GpuArray_ISONESEGMENT(a)) &&
+         ((s->bits & (alignment - 1)) == 0 || !GpuArray_ISALIGNED(a));
+}
+
+/* Whether an array can be worked with: what it says is true of its buffer. */
+static bool is_sound(const GpuArray *a) {
+  size_t itemsize, alignment;
+  if (a == NULL || a->data == NULL || a->nd > GA_MAX_NDIM ||
+      !ga__dtype_layout(&itemsize, &alignment, a->typecode))
+    return false;
+  const span s = span_of(a, itemsize);
+  return s.is_empty || (is_within(&s, a) && is_as_flagged(&s, a, alignment));
+}
+
+/* Says what is_sound has found. */
+static int refuse_array(const GpuArray *a, const char *operation) {
+  size_t itemsize, alignment;
+  char text[GA_ARRAY_TEXT];
   if (a == NULL || a->data == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: got %s, expected an array", operation,
                    a == NULL ? "NULL" : "a cleared array");
   if (a->nd > GA_MAX_NDIM)
     return GA_FAIL(GA_VALUE_ERROR, "%s: got an array of %u axes, expected at most %d",
                    operation, a->nd, GA_MAX_NDIM);
-  return GA_NO_ERROR;
+  GA_TRY(ga__dtype_check(a->typecode, operation));
+  ga__dtype_layout(&itemsize, &alignment, a->typecode);
+  const span s = span_of(a, itemsize);
+  if (!is_within(&s, a))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: %s with its strides from byte %zu reaches outside its buffer "
+                   "of %zu bytes; what was changed by hand must stay inside",
+                   operation, ga__array_text(text, a), a->offset, a->data->size);
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: the flags of %s are not those of its strides and offset; call "
+                 "GpuArray_fix_flags after changing them",
+                 operation, ga__array_text(text, a));
+}
+
+int ga__array_check(const GpuArray *a, const char *operation) {
+  return is_sound(a) ? GA_NO_ERROR : refuse_array(a, operation);
 }
 
 int ga__array_same_context(const GpuArray *a, const GpuArray *b,
@@ -86,6 +155,8 @@ int GpuArray_share(const GpuArray *a, const GpuArray *b) {
     int error;
     return gpudata_share(a->data, b->data, &error) == 1;
   }
+  if (!is_sound(a) || !is_sound(b))
+    return 1;
   size_t a_low, a_high, b_low, b_high;
   ga__array_extent(&a_low, &a_high, a);
   ga__array_extent(&b_low, &b_high, b);
@@ -115,24 +186,22 @@ static bool is_contiguous(const GpuArray *a, size_t itemsize, bool reversed) {
   return true;
 }
 
-/* As kernels load elements: complex numbers in one piece. */
 static bool is_aligned(const GpuArray *a) {
-  bool is_complex = ga__dtype_kind(a->typecode) == 'c';
-  const gpuarray_type *type = gpuarray_get_type(a->typecode);
-  size_t align = is_complex ? type->size : type->align;
-  size_t bits = a->offset;
-  for (unsigned int i = 0; i < a->nd; i++)
-    if (a->dimensions[i] > 1)
-      bits |= (size_t)a->strides[i];
-  return align == 0 || (bits & (align - 1)) == 0;
+  size_t itemsize, alignment;
+  return !ga__dtype_layout(&itemsize, &alignment, a->typecode) ||
+         (span_of(a, itemsize).bits & (alignment - 1)) == 0;
 }
 
 void GpuArray_fix_flags(GpuArray *a) {
   if (a == NULL)
     return;
   size_t itemsize = gpuarray_get_elsize(a->typecode);
-  bool empty = ga__array_count(a) == 0;
   int flags = a->flags & GA_WRITEABLE;
+  if (a->nd > GA_MAX_NDIM) { /* no operation takes it */
+    a->flags = flags;
+    return;
+  }
+  bool empty = ga__array_count(a) == 0;
   if (empty || is_contiguous(a, itemsize, false))
     flags |= GA_C_CONTIGUOUS;
   if (empty || is_contiguous(a, itemsize, true))
@@ -210,22 +279,6 @@ int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
   return GA_NO_ERROR;
 }
 
-/* The distance that axes of `dims` and `strides` walk, without wrapping around. */
-static bool extent_fits(size_t offset, size_t size, unsigned int nd, const size_t *dims,
-                        const ssize_t *strides, size_t itemsize) {
-  size_t below = 0, above = itemsize;
-  for (unsigned int i = 0; i < nd; i++) {
-    size_t stride = strides[i] < 0 ? 0 - (size_t)strides[i] : (size_t)strides[i];
-    size_t reach;
-    if (__builtin_mul_overflow(dims[i] - 1, stride, &reach))
-      return false;
-    size_t *side = strides[i] < 0 ? &below : &above;
-    if (__builtin_add_overflow(*side, reach, side))
-      return false;
-  }
-  return below <= offset && offset <= size && above <= size - offset;
-}
-
 int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
                       unsigned int nd, const size_t *dims, const ssize_t *strides,
                       int writeable) {
@@ -246,7 +299,8 @@ int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
     ga__shape_c_strides(made.strides, nd, dims, itemsize);
   else if (nd > 0)
     memcpy(made.strides, strides, nd * sizeof *strides);
-  if (bytes > 0 && !extent_fits(offset, data->size, nd, dims, made.strides, itemsize)) {
+  const span reached = span_of(&made, itemsize);
+  if (bytes > 0 && !is_within(&reached, &made)) {
     char text[GA_ARRAY_TEXT];
     return GA_FAIL(GA_VALUE_ERROR,
                    "fromdata: %s with these strides from byte %zu reaches outside the "

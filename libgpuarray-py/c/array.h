@@ -14,7 +14,9 @@ void ga__array_extent(size_t *low, size_t *high, const GpuArray *a);
 int ga__array_same_context(const GpuArray *a, const GpuArray *b, const char *operation);
 /* GA_VALUE_ERROR unless elements of `a` may be written. */
 int ga__array_writeable(const GpuArray *a, const char *operation);
-/* GA_VALUE_ERROR unless `a` is an array: not NULL, not cleared, ranks in range. */
+/* GA_VALUE_ERROR unless `a` is an array that can be worked with: not NULL, not cleared,
+ * rank and type in range, all elements in its buffer, no flag that is not true. The
+ * door of every operation that looks at elements or at axes. */
 int ga__array_check(const GpuArray *a, const char *operation);
 bool ga__array_same_shape(const GpuArray *a, const GpuArray *b);
 /* Whether both put their elements in the same places; the shapes are the same. */

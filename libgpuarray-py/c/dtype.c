@@ -133,6 +133,15 @@ size_t gpuarray_get_elsize(int typecode) {
   return gpuarray_get_type(typecode)->size;
 }
 
+bool ga__dtype_layout(size_t *size, size_t *alignment, int typecode) {
+  const dtype *row = find(typecode);
+  if (row == NULL || row->kind == 0)
+    return false;
+  *size = row->type.size;
+  *alignment = row->kind == 'c' ? row->type.size : row->type.align;
+  return true;
+}
+
 char ga__dtype_kind(int typecode) {
   const dtype *row = find(typecode);
   return row ? row->kind : 0;

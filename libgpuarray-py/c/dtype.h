@@ -11,6 +11,9 @@ char ga__dtype_kind(int typecode);
 /* "float32", for messages; "type 18" for what is not a dtype. Static or the thread's.
  */
 const char *ga__dtype_name(int typecode);
+/* The size of an element and how kernels load one (complex numbers in one piece); false
+ * for what is not the type of an array. */
+bool ga__dtype_layout(size_t *size, size_t *alignment, int typecode);
 /* The typecode in which a kernel computes with values of this one: half and bfloat16
  * compute in float. */
 int ga__dtype_work(int typecode);

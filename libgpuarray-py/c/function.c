@@ -90,6 +90,7 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
     return GA_FAIL(GA_VALUE_ERROR,
                    "function %s: value %u needs a name and an array to start with",
                    p->name, f->n_values);
+  GA_TRY(ga__array_check(v->start, p->name));
   if (find_value(f, v->name))
     return GA_FAIL(GA_VALUE_ERROR, "function %s: two values are called %s", p->name,
                    v->name);

@@ -1,7 +1,26 @@
 /* Functions that a plan's steps call at each run, among what they record. */
 #include <string.h>
 
+#include "c/array.h"
 #include "c/plan.h"
+
+/* Whether a call is given arrays; of inputs NULL stands for an integer. */
+static int check_call(unsigned int n_out, GpuArray *const *outs, unsigned int n_in,
+                      const GpuArray *const *ins) {
+  for (unsigned int i = 0; i < n_out; i++) {
+    if (outs[i] == NULL || outs[i]->data == NULL)
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "plan defer: output %u is no array; make it, for the function only "
+          "fills it",
+          i);
+    GA_TRY(ga__array_check(outs[i], "plan defer"));
+  }
+  for (unsigned int i = 0; i < n_in; i++)
+    if (ins[i] != NULL && ins[i]->data != NULL)
+      GA_TRY(ga__array_check(ins[i], "plan defer"));
+  return GA_NO_ERROR;
+}
 
 /* The recording that one of the arrays belongs to; NULL if none does. */
 static ga_tape *tape_of(unsigned int n, const GpuArray *const *arrays) {
@@ -50,13 +69,7 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
                    "plan defer: needs a function, and lists of %u outputs, %u inputs "
                    "and as many integers; got NULL",
                    n_out, n_in);
-  for (unsigned int i = 0; i < n_out; i++)
-    if (outs[i] == NULL || outs[i]->data == NULL)
-      return GA_FAIL(
-          GA_VALUE_ERROR,
-          "plan defer: output %u is no array; make it, for the function only "
-          "fills it",
-          i);
+  GA_TRY(check_call(n_out, outs, n_in, ins));
   ga_tape *tape = tape_of(n_out, (const GpuArray *const *)outs);
   if (tape == NULL)
     tape = tape_of(n_in, ins);

@@ -11,6 +11,7 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   char text[GA_ARRAY_TEXT];
   if (a == NULL || a->data == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is no array", p->name, i);
+  GA_TRY(ga__array_check(a, p->name));
   if (a->typecode != v->typecode || a->nd != v->nd)
     return GA_FAIL(GA_INVALID_ERROR, "%s: input %u is %s, expected %s of %u axes",
                    p->name, i, ga__array_text(text, a), ga__dtype_name(v->typecode),

@@ -194,6 +194,12 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   const long long integers[1] = {0};
   REFUSES(GpuPlan_defer(EITHER(NULL, own_step), NULL, 1, P(filled), 1, P(given),
                         P(integers)));
+  GpuArray own = *a;
+  filled[0] = &own;
+  REFUSES_DAMAGED(&own, GpuPlan_defer(own_step, NULL, 1, filled, 1, given, integers));
+  filled[0] = (GpuArray *)(uintptr_t)a;
+  given[0] = &own;
+  REFUSES_DAMAGED(&own, GpuPlan_defer(own_step, NULL, 1, filled, 1, given, integers));
   REFUSES(GpuPlan_output(P(p), in));
   CHECK(value == 7);
 }
@@ -218,6 +224,11 @@ static void test_functions(GpuPlan *p, const GpuArray *a) {
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &noted));
   unnamed.values = &unnamed_value;
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &unnamed));
+  GpuArray own = *a;
+  const gpufunction_value kept = {"w", &own, 0, -1, 0};
+  gpufunction_spec hurts = spec;
+  hurts.values = &kept;
+  REFUSES_DAMAGED(&own, GpuFunction_new(&other, p, &hurts));
   unnamed.values = &empty;
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &unnamed));
   REFUSES(GpuFunction_load(P(&other), P(ctx), P("/nowhere/at/all")));
@@ -270,6 +281,8 @@ static void test_plans(void) {
   REFUSES(GpuPlan_run(P(p), P(outs), P(ins), NULL));
   REFUSES(GpuPlan_run(p, EITHER(no_outs, outs), ins, NULL));
   REFUSES(GpuPlan_run(p, outs, EITHER(no_ins, ins), NULL));
+  REFUSES_DAMAGED(&a, GpuPlan_run(p, outs, ins, NULL));
+  REFUSES_DAMAGED(&a, GpuPlan_bind(p, ins, NULL));
   REFUSES(GpuPlan_bind(P(p), P(ins), NULL));
   REFUSES(GpuPlan_bind(p, EITHER(no_ins, ins), NULL));
   REFUSES(GpuPlan_save(P(p), P("/nowhere/at/all")));

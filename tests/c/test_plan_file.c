@@ -137,6 +137,7 @@ static void test_bind(gpucontext *ctx) {
   CHECK_OK(GpuPlan_info(p, &info));
   CHECK(info.n_binds == 2);
   x.nd = 1;
+  GpuArray_fix_flags(&x);
   int failed = 7;
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_bind(p, in_list, &failed));
   CHECK(failed == -1);

@@ -6,7 +6,9 @@
  * was on failure. Waiting: only GpuArray_read, GpuArray_read_all, GpuArray_fdump and
  * GpuArray_sync wait. Failure: a status, with outputs as they were. Threads: arrays may
  * be used from several threads at once as long as nobody changes the same GpuArray
- * struct. Shapes are in elements, strides and offset in bytes. */
+ * struct. Fields may be changed by hand; every function gives GA_VALUE_ERROR for an
+ * array that then reaches outside its buffer, or whose flags are not true any more.
+ * Shapes are in elements, strides and offset in bytes. */
 #ifndef GPUARRAY_ARRAY_H
 #define GPUARRAY_ARRAY_H
 
@@ -41,7 +43,7 @@ typedef enum _ga_order { GA_ANY_ORDER = -1, GA_C_ORDER = 0, GA_F_ORDER = 1 } ga_
 
 /* Recomputes the flags after dimensions, strides or offset were changed by hand. An
  * array of no elements is both C and F contiguous; strides of axes of length 1 do not
- * matter. */
+ * matter. Of more axes than an array can have no flag is left but GA_WRITEABLE. */
 void GpuArray_fix_flags(GpuArray *a);
 
 /* A new array of this type and shape in C or F order (GA_ANY_ORDER is C); its elements
