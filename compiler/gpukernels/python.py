@@ -136,7 +136,8 @@ def as_array(value: Any) -> Array:
         return value
     if sharing.is_foreign(value):
         return asarray(value)
-    return asarray(np.asarray(value), context=current_context())
+    host = value if hasattr(type(value), "__dlpack__") else np.asarray(value)
+    return asarray(host, context=current_context())
 
 
 @lru_cache(maxsize=256)

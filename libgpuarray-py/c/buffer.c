@@ -304,11 +304,15 @@ int gpudata_share(gpudata *a, gpudata *b, int *ret) {
   return x < y + b->size && y < x + a->size;
 }
 
-static int host_address(void **out, const gpudata *b) {
+void *ga__buffer_on_host(const gpudata *b) {
   const gpucontext *ctx = b->context;
-  void *host = b->host;
-  if (host == NULL && b->tape == NULL && ctx->backend->host_address)
-    host = ctx->backend->host_address(ctx->device, b->memory);
+  return b->tape == NULL && ctx->backend->host_address
+             ? ctx->backend->host_address(ctx->device, b->memory)
+             : NULL;
+}
+
+static int host_address(void **out, const gpudata *b) {
+  void *host = b->host ? b->host : ga__buffer_on_host(b);
   if (host == NULL)
     return GA_FAIL(GA_DEVSUP_ERROR,
                    "gpudata_property: the host does not reach this buffer; allocate "

@@ -35,6 +35,9 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size);
  * at all where `release` is NULL. On failure nothing is released. */
 int ga__buffer_wrap(gpudata **out, gpucontext *ctx, void *memory, size_t size,
                     void (*release)(void *owner), void *owner);
+/* Where the host finds the memory of a device that shares the host's, NULL where it
+ * does not. */
+void *ga__buffer_on_host(const gpudata *b);
 /* As gpudata_read of a range that is there, but does not look at what kernels reported
  * to the context. */
 int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz);

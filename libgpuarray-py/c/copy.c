@@ -301,6 +301,19 @@ static int transfer_block(const GpuArray *dst, const GpuArray *src) {
                           ga__array_count(dst) * gpuarray_get_elsize(dst->typecode));
 }
 
+/* By way of a copy in `dst`'s context of `src`, which the host packs: the device that
+ * it is on may compute nothing. */
+static int transfer_from_host(GpuArray *dst, const GpuArray *src, const char *host) {
+  GpuArray landed;
+  GA_TRY(gpudata_sync(src->data));
+  GA_TRY(GpuArray_copy_from_host(&landed, dst->data->context, host + src->offset,
+                                 src->typecode, src->nd, src->dimensions,
+                                 src->strides));
+  int status = GpuArray_move(dst, &landed);
+  GpuArray_clear(&landed);
+  return status;
+}
+
 /* By way of a copy of `src` in the order of `dst`, and of a new array where `dst` is
  * strided. */
 static int transfer_repacked(GpuArray *dst, const GpuArray *src) {
@@ -341,5 +354,6 @@ int GpuArray_transfer(GpuArray *res, const GpuArray *a) {
     return GA_NO_ERROR;
   if (res->flags & a->flags & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS))
     return transfer_block(res, a);
-  return transfer_repacked(res, a);
+  const char *host = ga__buffer_on_host(a->data);
+  return host ? transfer_from_host(res, a, host) : transfer_repacked(res, a);
 }

@@ -155,23 +155,10 @@ static void delete_plain(DLManagedTensor *self) {
     end_loan(self->manager_ctx);
 }
 
-/* Only where numbers mean addresses can the offset be part of the pointer, which many
- * consumers expect. */
-static void place(DLTensor *out, const GpuArray *a, bool is_address) {
-  char *memory = ga__buffer_memory(a->data);
-  out->data = is_address ? memory + a->offset : memory;
-  out->byte_offset = is_address ? 0 : a->offset;
-  if (ga__array_count(a) == 0) {
-    out->data = NULL;
-    out->byte_offset = 0;
-  }
-}
-
+/* What a tensor of an array says of its elements, all but where they lie. */
 static int describe(loan *l, DLTensor *out, const GpuArray *a, const char *operation) {
-  gpucontext *ctx = a->data->context;
   ssize_t itemsize = (ssize_t)gpuarray_get_elsize(a->typecode);
   GA_TRY(dtype_of(&out->dtype, a->typecode, operation));
-  GA_TRY(gpucontext_dlpack_device(ctx, &out->device));
   for (unsigned int i = 0; i < a->nd; i++) {
     if (a->strides[i] % itemsize != 0 && a->dimensions[i] > 1) {
       char text[GA_ARRAY_TEXT];
@@ -186,15 +173,51 @@ static int describe(loan *l, DLTensor *out, const GpuArray *a, const char *opera
   out->ndim = (int32_t)a->nd;
   out->shape = l->shape;
   out->strides = l->strides;
-  place(out, a, ctx->backend->sharing->is_address);
   return GA_NO_ERROR;
 }
 
+/* Where a tensor is to lie. */
+typedef struct place {
+  bool on_host;    /* in the host's words, when the work on it is done */
+  intptr_t stream; /* else, which waits for that work */
+} place;
+
+/* Puts the tensor on the array's device. Only where numbers mean addresses can the
+ * offset be part of the pointer, which many consumers expect. */
+static int put_on_device(DLTensor *out, const GpuArray *a, intptr_t stream,
+                         const char *operation) {
+  bool is_address = a->data->context->backend->sharing->is_address;
+  char *memory = ga__buffer_memory(a->data);
+  GA_TRY(gpucontext_dlpack_device(a->data->context, &out->device));
+  out->data = is_address ? memory + a->offset : memory;
+  out->byte_offset = is_address ? 0 : a->offset;
+  return publish(a->data, stream, operation);
+}
+
+/* Puts the tensor where the host finds the array's memory. */
+static int put_on_host(DLTensor *out, const GpuArray *a, const char *operation) {
+  char *memory = ga__buffer_on_host(a->data);
+  if (memory == NULL)
+    return GA_FAIL(GA_DEVSUP_ERROR,
+                   "%s: the array is on %s, whose memory the host does not share; "
+                   "copy the array to the host",
+                   operation, gpucontext_name(a->data->context));
+  out->device = (DLDevice){kDLCPU, 0};
+  out->data = memory + a->offset;
+  out->byte_offset = 0;
+  return gpudata_sync(a->data);
+}
+
 /* Fills in all that the two kinds of tensor share, with the tensor at `out` in `l`. */
-static int lend(loan *l, DLTensor *out, const GpuArray *a, intptr_t stream,
+static int lend(loan *l, DLTensor *out, const GpuArray *a, place where,
                 const char *operation) {
   GA_TRY(describe(l, out, a, operation));
-  GA_TRY(publish(a->data, stream, operation));
+  GA_TRY(where.on_host ? put_on_host(out, a, operation)
+                       : put_on_device(out, a, where.stream, operation));
+  if (ga__array_count(a) == 0) {
+    out->data = NULL;
+    out->byte_offset = 0;
+  }
   l->data = a->data;
   gpudata_retain(l->data);
   return GA_NO_ERROR;
@@ -213,14 +236,14 @@ static int check_export(const void *out, const GpuArray *a, const char *operatio
   return sharing_of(&sharing, a->data->context, operation);
 }
 
-int GpuArray_to_dlpack(DLManagedTensorVersioned **out, const GpuArray *a,
-                       intptr_t stream) {
-  GA_TRY(check_export(out, a, "to_dlpack"));
+static int lend_versioned(DLManagedTensorVersioned **out, const GpuArray *a,
+                          place where, const char *operation) {
+  GA_TRY(check_export(out, a, operation));
   loan *l = ga__alloc(1, sizeof *l);
   if (l == NULL)
     return GA_MEMORY_ERROR;
   DLManagedTensorVersioned *t = &l->tensor.versioned;
-  int status = lend(l, &t->dl_tensor, a, stream, "to_dlpack");
+  int status = lend(l, &t->dl_tensor, a, where, operation);
   if (status != GA_NO_ERROR) {
     ga__free(l);
     return status;
@@ -234,18 +257,19 @@ int GpuArray_to_dlpack(DLManagedTensorVersioned **out, const GpuArray *a,
   return GA_NO_ERROR;
 }
 
-int GpuArray_to_dlpack_unversioned(DLManagedTensor **out, const GpuArray *a,
-                                   intptr_t stream) {
-  GA_TRY(check_export(out, a, "to_dlpack_unversioned"));
+static int lend_plain(DLManagedTensor **out, const GpuArray *a, place where,
+                      const char *operation) {
+  GA_TRY(check_export(out, a, operation));
   if (!GpuArray_ISWRITEABLE(a))
     return GA_FAIL(GA_READONLY_ERROR,
-                   "to_dlpack_unversioned: the array is read-only, which tensors of "
-                   "before DLPack 1.0 cannot say; export a copy");
+                   "%s: the array is read-only, which tensors of before DLPack 1.0 "
+                   "cannot say; export a copy",
+                   operation);
   loan *l = ga__alloc(1, sizeof *l);
   if (l == NULL)
     return GA_MEMORY_ERROR;
   DLManagedTensor *t = &l->tensor.plain;
-  int status = lend(l, &t->dl_tensor, a, stream, "to_dlpack_unversioned");
+  int status = lend(l, &t->dl_tensor, a, where, operation);
   if (status != GA_NO_ERROR) {
     ga__free(l);
     return status;
@@ -253,6 +277,32 @@ int GpuArray_to_dlpack_unversioned(DLManagedTensor **out, const GpuArray *a,
   t->manager_ctx = l;
   t->deleter = delete_plain;
   *out = t;
+  return GA_NO_ERROR;
+}
+
+int GpuArray_to_dlpack(DLManagedTensorVersioned **out, const GpuArray *a,
+                       intptr_t stream) {
+  return lend_versioned(out, a, (place){.stream = stream}, "to_dlpack");
+}
+
+int GpuArray_to_dlpack_unversioned(DLManagedTensor **out, const GpuArray *a,
+                                   intptr_t stream) {
+  return lend_plain(out, a, (place){.stream = stream}, "to_dlpack_unversioned");
+}
+
+int GpuArray_to_dlpack_host(DLManagedTensorVersioned **out, const GpuArray *a) {
+  return lend_versioned(out, a, (place){.on_host = true}, "to_dlpack_host");
+}
+
+int GpuArray_to_dlpack_host_unversioned(DLManagedTensor **out, const GpuArray *a) {
+  return lend_plain(out, a, (place){.on_host = true}, "to_dlpack_host_unversioned");
+}
+
+int GpuArray_dlpack_device(DLDevice *out, const GpuArray *a) {
+  GA_TRY(check_export(out, a, "dlpack_device"));
+  if (ga__buffer_on_host(a->data) == NULL)
+    return gpucontext_dlpack_device(a->data->context, out);
+  *out = (DLDevice){kDLCPU, 0};
   return GA_NO_ERROR;
 }
 

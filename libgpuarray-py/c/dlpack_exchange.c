@@ -100,7 +100,12 @@ static int managed_tensor_allocator(DLTensor *prototype, DLManagedTensorVersione
 }
 
 static int from_array(void *array, DLManagedTensorVersioned **out) {
-  return GpuArray_to_dlpack(out, array, -1) == GA_NO_ERROR ? 0 : -1;
+  DLDevice device;
+  int status = GpuArray_dlpack_device(&device, array);
+  if (status == GA_NO_ERROR)
+    status = device.device_type == kDLCPU ? GpuArray_to_dlpack_host(out, array)
+                                          : GpuArray_to_dlpack(out, array, -1);
+  return status == GA_NO_ERROR ? 0 : -1;
 }
 
 /* The context that a tensor's array belongs on. Of another major version the device

@@ -124,6 +124,11 @@ static void null_host_free(void *device, void *memory, void *host) {
   ga__free(memory);
 }
 
+static void *null_host_address(void *device, void *memory) {
+  (void)device;
+  return memory;
+}
+
 static int null_free_memory(size_t *out, void *device) {
   (void)out, (void)device;
   return GA_FAIL(GA_DEVSUP_ERROR, "the null device does not count its memory");
@@ -331,5 +336,6 @@ const ga_backend ga__null_backend = {
     .event_seconds = null_event_seconds,
     .event_free = null_event_free,
     .extensions = null_extensions,
+    .host_address = null_host_address,
     .sharing = &null_sharing,
 };

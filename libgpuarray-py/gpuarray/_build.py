@@ -18,6 +18,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DEFINE = re.compile(r"^#define[ \t]+(\w+)[ \t]+[^\n]*$", re.MULTILINE)
 INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 
+INCLUDED = ("stdatomic", "stdbool", "stdlib", "structmember")
 OBJECTS = [Path(__file__).with_name(name) for name in ("_runner.c", "_straight.c")]
 
 # What the package calls besides the public functions. An operator is one call: it makes
@@ -43,6 +44,7 @@ GpuArray *array_transpose(const GpuArray *a);
 int last_status(void);
 void host_free(void *block);
 void dlpack_capsule_free(void *capsule);
+void *dlpack_lending(void *tensor, bool versioned);
 const DLPackExchangeAPI *dlpack_exchange(void *address_of, void *from_tensor);
 DLManagedTensorVersioned *dlpack_lent(void *owner, int nd);
 void *runner_class(void *arrays, void *pointer, void *containers, void *hosts,
@@ -193,16 +195,77 @@ static GpuArray *array_transpose(const GpuArray *a) {
 /* For texts that the library allocates for its caller. */
 static void host_free(void *block) { free(block); }
 
-/* Of a capsule whose tensor nobody took. */
+/* A tensor of the library in a capsule. Both the capsule and who takes the tensor hold
+ * this: the deleter may be called more often than once while the capsule is there, as
+ * by a consumer that takes the tensor over, fails, gives it back, and leaves the
+ * capsule its name. */
+typedef struct dlpack_lending_s {
+  union {
+    DLManagedTensorVersioned versioned;
+    DLManagedTensor plain;
+  } tensor; /* a copy of the library's, first: what the capsule points to */
+  void *own; /* the library's tensor */
+  atomic_flag is_back;
+  atomic_int holders;
+} dlpack_lending_t;
+
+static void dlpack_leave(dlpack_lending_t *lending) {
+  if (atomic_fetch_sub(&lending->holders, 1) == 1)
+    free(lending);
+}
+
+static void dlpack_back_versioned(DLManagedTensorVersioned *tensor) {
+  dlpack_lending_t *lending = (dlpack_lending_t *)tensor;
+  DLManagedTensorVersioned *own = lending->own;
+  if (atomic_flag_test_and_set(&lending->is_back))
+    return;
+  if (own->deleter)
+    own->deleter(own);
+  dlpack_leave(lending);
+}
+
+static void dlpack_back_plain(DLManagedTensor *tensor) {
+  dlpack_lending_t *lending = (dlpack_lending_t *)tensor;
+  DLManagedTensor *own = lending->own;
+  if (atomic_flag_test_and_set(&lending->is_back))
+    return;
+  if (own->deleter)
+    own->deleter(own);
+  dlpack_leave(lending);
+}
+
+/* What a capsule is to point to; NULL if there is no memory. */
+static void *dlpack_lending(void *tensor, bool versioned) {
+  dlpack_lending_t *lending = malloc(sizeof *lending);
+  if (lending == NULL)
+    return NULL;
+  lending->own = tensor;
+  atomic_init(&lending->holders, 2);
+  atomic_flag_clear(&lending->is_back);
+  if (versioned) {
+    lending->tensor.versioned = *(DLManagedTensorVersioned *)tensor;
+    lending->tensor.versioned.deleter = dlpack_back_versioned;
+  } else {
+    lending->tensor.plain = *(DLManagedTensor *)tensor;
+    lending->tensor.plain.deleter = dlpack_back_plain;
+  }
+  return lending;
+}
+
+/* The destructor of a capsule: gives back a tensor that nobody took. */
 static void dlpack_capsule_free(void *object) {
   PyObject *capsule = object;
-  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-    DLManagedTensorVersioned *t = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-    t->deleter(t);
-  } else if (PyCapsule_IsValid(capsule, "dltensor")) {
-    DLManagedTensor *t = PyCapsule_GetPointer(capsule, "dltensor");
-    t->deleter(t);
+  dlpack_lending_t *lending =
+      PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
+  if (lending == NULL) {
+    PyErr_WriteUnraisable(capsule);
+    return;
   }
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
+    dlpack_back_versioned(&lending->tensor.versioned);
+  else if (PyCapsule_IsValid(capsule, "dltensor"))
+    dlpack_back_plain(&lending->tensor.plain);
+  dlpack_leave(lending);
 }
 
 /* The exchange table for Python's arrays: that of the library, but for how an object is
@@ -221,7 +284,8 @@ static int dlpack_from_object(void *object, DLManagedTensorVersioned **out) {
   GpuArray *a = dlpack_array(object);
   if (a == NULL)
     return -1;
-  if (GpuArray_to_dlpack(out, a, -1) == GA_NO_ERROR)
+  const DLPackExchangeAPI *own = gpuarray_dlpack_exchange_api();
+  if (own->managed_tensor_from_py_object_no_sync(a, out) == 0)
     return 0;
   PyErr_SetString(PyExc_BufferError, gpuarray_error_text());
   return -1;
@@ -308,7 +372,7 @@ def builder(include: Path) -> FFI:
         ffi.cdef(declarations(header))
     ffi.cdef(HELPERS_CDEF)
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
-    head = [f"#include <{name}.h>" for name in ("stdbool", "stdlib", "structmember")]
+    head = [f"#include <{name}.h>" for name in INCLUDED]
     head.insert(0, "#define GPUARRAY_NO_CUDA")
     source = "\n".join(
         [*head, *lines, HELPERS, *(each.read_text() for each in OBJECTS)]

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from gpuarray._gpuarray import ffi, lib
-from gpuarray.errors import OF_STATUS, BadExchange, BadType, GpuArrayError
+from gpuarray.errors import (
+    OF_STATUS,
+    BadExchange,
+    BadType,
+    GpuArrayError,
+    OutOfMemory,
+)
 
 __all__ = [
     "ARRAY",
@@ -100,12 +106,18 @@ _free_tensor = int(ffi.cast("uintptr_t", ffi.addressof(lib, "dlpack_capsule_free
 def capsule(tensor: Any, name: bytes) -> Any:
     """A capsule that owns a tensor of DLPack until a consumer takes it.
 
-    Python keeps a pointer to ``name``: it must be one of the literals of this module's
-    callers, which live as long as the process.
+    While it is there the tensor's deleter may be called more than once. Python keeps a
+    pointer to ``name``: it must be one of the literals of this module's callers, which
+    live as long as the process.
     """
     kept = next(known for known in _TENSORS if known == name)
-    pointer = int(ffi.cast("uintptr_t", tensor))
-    return _python.PyCapsule_New(pointer, kept, _free_tensor)
+    lending = lib.dlpack_lending(tensor, kept == b"dltensor_versioned")
+    if not lending:
+        tensor.deleter(tensor)
+        raise OutOfMemory("__dlpack__: the host has no memory for a capsule")
+    return _python.PyCapsule_New(
+        int(ffi.cast("uintptr_t", lending)), kept, _free_tensor
+    )
 
 
 def open_capsule(given: Any) -> tuple[Any, Any]:

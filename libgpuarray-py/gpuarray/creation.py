@@ -106,6 +106,8 @@ def fitting(host: npt.NDArray[Any], place: Context) -> npt.NDArray[Any]:
 def _host_values(
     values: Any, dtype: npt.DTypeLike | None, place: Context
 ) -> npt.NDArray[Any]:
+    if hasattr(type(values), "__dlpack__") and not hasattr(values, "__array__"):
+        values = np.from_dlpack(values)
     host = np.asarray(
         values, dtype=None if dtype is None else as_dtype(dtype, "asarray")
     )

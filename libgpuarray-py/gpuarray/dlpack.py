@@ -18,6 +18,7 @@ Device = tuple[int, int]
 
 CPU, CUDA, OPENCL = 1, 2, 4
 """DLPack's numbers of kinds of device."""
+_HOST = (CPU, 0)
 _NO_ORDER = -1
 _LEGACY_STREAM = 1
 _VERSION = (1, 3)
@@ -50,8 +51,14 @@ def context_of(device: Device) -> Context:
 
 
 def export_device(array: BaseArray) -> Device:
-    """The device of the array: its kind in DLPack's numbers, and its number."""
-    return device_of(array.context)
+    """The device of the array: its kind in DLPack's numbers, and its number.
+
+    The host, (1, 0), where the array is in memory that a processor's runtime shares
+    with the host, so that every library can take it.
+    """
+    out = ffi.new("DLDevice *")
+    check(lib.GpuArray_dlpack_device(out, array.struct), "dlpack")
+    return int(out.device_type), int(out.device_id)
 
 
 def export(
@@ -66,63 +73,74 @@ def export(
 
     ``stream`` is the consumer's: what it runs there from now on waits, on the device,
     for what was queued on the array. On CUDA None stands for the legacy default stream
-    and -1 for no order. ``dl_device=(1, 0)`` gives a copy on the host; with
-    ``copy=False`` it waits and gives the memory itself, if the device is a processor
-    that shares it with the host. Raises BadExchange, which is a BufferError, for what
-    cannot be given so.
+    and -1 for no order. An array of a processor's runtime is given as memory of the
+    host, when the work on it is done; ``dl_device`` with the numbers of the context's
+    own device gives it as a ``cl_mem``. ``dl_device=(1, 0)`` gives memory of the host:
+    the array's own where the host shares it, else a copy, which ``copy=False`` forbids.
+    Negative strides end some consumers' process (PyTorch's): unless ``copy=False`` asks
+    for them, such an array is given as a copy. Raises BadExchange, which is a
+    BufferError, for what cannot be given so.
     """
-    here = export_device(array)
+    own, here = device_of(array.context), export_device(array)
     there = here if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-    if there != here and there != (CPU, 0):
+    if there not in (own, here, _HOST):
         raise BadExchange(
-            f"__dlpack__: the array is on {array.context.name}, {here} for DLPack, and "
-            f"is not copied to {there}; use transfer, or (1, 0) for the host"
+            f"__dlpack__: the array is on {array.context.name}, {own} for DLPack, and "
+            f"is not copied to {there}; use transfer, or {_HOST} for the host"
         )
-    shared = there != here and copy is False
-    copied = bool(copy) or (there != here and not shared)
-    if shared:
-        host = _host_address(array)
+    moved = there not in (own, here)
+    if moved and copy is False:
+        raise BadExchange(
+            f"__dlpack__: the array is on {array.context.name}, so its elements must "
+            "be copied to the host, and copy=False forbids it"
+        )
+    order = None if moved else _consumer_stream(there, stream)
+    copied = copy or (copy is None and _falls(array))
+    if moved:
+        array = array.transfer("null")
     elif copied:
-        array = array.copy("K") if there == here else array.transfer("null")
-    code = _consumer_stream(there, None if there != here else stream)
+        array = _copy(array)
     versioned = max_version is not None and max_version[0] >= 1
     try:
-        tensor, name = _lent(array, code, versioned)
+        tensor, name = _lent(array, order, versioned)
     except (BadValue, Unsupported) as error:
         raise BadExchange(str(error)) from error
-    if shared:
-        _place_on_host(tensor.dl_tensor, host)
-    if copied and versioned:
+    if (copied or moved) and versioned:
         tensor.flags |= _IS_COPIED
     return capsule(tensor, name)
 
 
-def _host_address(array: BaseArray) -> Any:
-    """Where the host finds an array's buffer, when the work on it is done."""
-    out = ffi.new("void **")
-    try:
-        check(lib.gpudata_property(array.struct.data, lib.GA_BUFFER_PROP_HOST, out))
-    except Unsupported:
-        raise BadExchange(
-            f"__dlpack__: the array is on {array.context.name}, so its elements must "
-            "be copied to the host, and copy=False forbids it"
-        ) from None
-    array.sync()
-    return out[0]
+def _falls(array: BaseArray) -> bool:
+    """Whether a stride is negative."""
+    pairs = zip(array.shape, array.strides, strict=True)
+    return any(stride < 0 and length > 1 for length, stride in pairs)
 
 
-def _place_on_host(tensor: Any, address: Any) -> None:
-    """Let a tensor of our memory tell where the host has it."""
-    tensor.device.device_type, tensor.device.device_id = CPU, 0
-    if tensor.data:  # NULL: there is no element
-        tensor.data = address
+def _copy(array: A) -> A:
+    """A copy on the array's context; the host makes those of the null device."""
+    if array.context.kind != "null":
+        return array.copy("K")
+    struct, made, host = array.struct, ffi.new("GpuArray *"), ffi.new("void **")
+    check(lib.gpudata_property(struct.data, lib.GA_BUFFER_PROP_HOST, host), "copy")
+    status = lib.GpuArray_copy_from_host(
+        made,
+        array.context.pointer,
+        ffi.cast("char *", host[0]) + struct.offset,
+        struct.typecode,
+        struct.nd,
+        struct.dimensions,
+        struct.strides,
+    )
+    check(status, "copy")
+    return type(array).wrap(made, array.context, array.dtype, struct.typecode)
 
 
-def _consumer_stream(device: Device, stream: int | None) -> int:
-    if device[0] == CPU:
+def _consumer_stream(device: Device, stream: int | None) -> int | None:
+    """What the library is told of a consumer's stream; None on the host."""
+    if device == _HOST:
         if stream not in (None, _NO_ORDER):
             raise BadValue(f"__dlpack__: memory of the host has no stream {stream}")
-        return _NO_ORDER
+        return None
     if stream is None:
         return _LEGACY_STREAM if device[0] == CUDA else 0
     if device[0] == CUDA and (stream == 0 or stream < _NO_ORDER):
@@ -134,16 +152,24 @@ def _consumer_stream(device: Device, stream: int | None) -> int:
     return int(stream)
 
 
-def _lent(array: BaseArray, stream: int, versioned: bool) -> tuple[Any, bytes]:
-    """A tensor of the array's memory, and what a capsule with it is called."""
-    if not versioned:
-        old = ffi.new("DLManagedTensor **")
-        made = lib.GpuArray_to_dlpack_unversioned(old, array.struct, stream)
-        check(made, "__dlpack__")
-        return old[0], b"dltensor"
-    out = ffi.new("DLManagedTensorVersioned **")
-    check(lib.GpuArray_to_dlpack(out, array.struct, stream), "__dlpack__")
-    return out[0], b"dltensor_versioned"
+def _lent(array: BaseArray, stream: int | None, versioned: bool) -> tuple[Any, bytes]:
+    """A tensor of the array's memory, and what a capsule with it is called.
+
+    ``stream`` None: a tensor of the host.
+    """
+    out: Any
+    name: bytes
+    if versioned:
+        out, name = ffi.new("DLManagedTensorVersioned **"), b"dltensor_versioned"
+        on_device, on_host = lib.GpuArray_to_dlpack, lib.GpuArray_to_dlpack_host
+    else:
+        out, name = ffi.new("DLManagedTensor **"), b"dltensor"
+        on_device = lib.GpuArray_to_dlpack_unversioned
+        on_host = lib.GpuArray_to_dlpack_host_unversioned
+    struct = array.struct
+    made = on_host(out, struct) if stream is None else on_device(out, struct, stream)
+    check(made, "__dlpack__")
+    return out[0], name
 
 
 # ---- in ----
@@ -159,6 +185,26 @@ def take(
 
     On the context of its device; on another one, or from the host, it is a copy.
     """
+    device = _producer_device(other)
+    target = None if context is None else find_context(context)
+    if target is None and device[0] == CPU:
+        target = find_context(None)
+    source = other.context if isinstance(other, BaseArray) else context_of(device)
+    if target is None or target is source or device_of(target) == device:
+        found = _import(cls, other, target or source, device)
+        return _copy(found) if copy else found
+    if copy is False:
+        raise NeedsCopy(
+            f"from_dlpack: an array on DLPack's device {device} needs a copy to be on "
+            f"{target.name}, and copy=False forbids it"
+        )
+    return _import(cls, other, source, device).transfer(target)
+
+
+def _producer_device(other: Any) -> Device:
+    """The device of an array; of one of ours its context's own, shared or not."""
+    if isinstance(other, BaseArray):
+        return device_of(other.context)
     try:
         kind, number = other.__dlpack_device__()
     except AttributeError:
@@ -166,29 +212,19 @@ def take(
             f"from_dlpack: {type(other).__name__} has no __dlpack_device__; expected "
             "an array of a library that speaks DLPack"
         ) from None
-    device = int(kind), int(number)
-    target = None if context is None else find_context(context)
-    if target is None and device[0] == CPU:
-        target = find_context(None)
-    source = context_of(device)
-    if target is None or target is source or device_of(target) == device:
-        found = _import(cls, other, target or source)
-        return found.copy("K") if copy else found
-    if copy is False:
-        raise NeedsCopy(
-            f"from_dlpack: an array on DLPack's device {device} needs a copy to be on "
-            f"{target.name}, and copy=False forbids it"
-        )
-    return _import(cls, other, source).transfer(target)
+    return int(kind), int(number)
 
 
-def _import(cls: type[A], other: Any, context: Context) -> A:
-    stream = context.stream if context.kind == "cuda" else None
-    return adopt(cls, *open_capsule(_request(other, stream)), context)
+def _import(cls: type[A], other: Any, context: Context, device: Device) -> A:
+    keywords: dict[str, Any] = {}
+    if context.kind == "cuda":
+        keywords["stream"] = context.stream
+    if isinstance(other, BaseArray):
+        keywords.update(dl_device=device, copy=False)
+    return adopt(cls, *open_capsule(_request(other, keywords)), context)
 
 
-def _request(other: Any, stream: int | None) -> Any:
-    keywords: dict[str, Any] = {} if stream is None else {"stream": stream}
+def _request(other: Any, keywords: dict[str, Any]) -> Any:
     try:
         return other.__dlpack__(max_version=_VERSION, **keywords)
     except TypeError:  # of before DLPack 1.0

@@ -235,8 +235,12 @@ static void test_memory_of_the_host(gpucontext *ctx) {
   CHECK_OK(gpudata_property(b, GA_BUFFER_PROP_HOST, &host));
   CHECK(strcmp(host, "content") == 0);
   gpudata_release(b);
-  b = gpudata_alloc(ctx, 8, NULL, 0, NULL);
+  b = gpudata_alloc(ctx, 8, text, GA_BUFFER_INIT, NULL);
+  CHECK_OK(gpudata_property(b, GA_BUFFER_PROP_HOST, &host));
+  CHECK(strcmp(host, "content") == 0);
+  hooked.host_address = NULL;
   CHECK_STATUS(GA_DEVSUP_ERROR, gpudata_property(b, GA_BUFFER_PROP_HOST, &host));
+  hooked.host_address = ga__null_backend.host_address;
   gpudata_release(b);
   hooked.host_alloc = NULL;
   check_refused(ctx, GA_BUFFER_HOST, GA_DEVSUP_ERROR);

@@ -55,6 +55,36 @@ static void test_out(gpucontext *ctx, int type) {
   GpuArray_clear(&a);
 }
 
+/* Memory that the host shares, and a card's, which it does not. */
+static void test_out_on_host(gpucontext *ctx, bool is_shared) {
+  GpuArray a = numbers(ctx, 2, SHAPE(4, 6)), row;
+  DLManagedTensorVersioned *t = NULL;
+  DLManagedTensor *old = NULL;
+  DLDevice device;
+  CHECK_OK(GpuArray_index(&row, &a, (const ssize_t[]){2, 0}, (const ssize_t[]){0, 6},
+                          (const ssize_t[]){0, 1}));
+  CHECK_OK(GpuArray_dlpack_device(&device, &row));
+  CHECK((device.device_type == kDLCPU) == is_shared);
+  if (is_shared) {
+    CHECK_OK(GpuArray_to_dlpack_host(&t, &row));
+    CHECK_OK(GpuArray_to_dlpack_host_unversioned(&old, &row));
+    CHECK(references(&a) == 4);
+    CHECK(t->dl_tensor.device.device_type == kDLCPU && t->dl_tensor.byte_offset == 0);
+    CHECK(((float *)t->dl_tensor.data)[1] == 13);
+    CHECK(((float *)old->dl_tensor.data)[5] == 17);
+    t->deleter(t);
+    old->deleter(old);
+  } else {
+    CHECK_STATUS(GA_DEVSUP_ERROR, GpuArray_to_dlpack_host(&t, &row));
+    CHECK_TEXT("the host does not share");
+    CHECK_STATUS(GA_DEVSUP_ERROR, GpuArray_to_dlpack_host_unversioned(&old, &row));
+    CHECK(t == NULL && old == NULL);
+  }
+  CHECK(references(&a) == 2);
+  GpuArray_clear(&row);
+  GpuArray_clear(&a);
+}
+
 static void test_out_unversioned(gpucontext *ctx) {
   GpuArray a = numbers(ctx, 1, SHAPE(5)), wide;
   DLManagedTensor *t = NULL;
@@ -104,6 +134,7 @@ static void test_refused_out(gpucontext *ctx) {
   GpuArray odd = a;
   odd.strides[0] = 6;
   odd.dimensions[0] = 2;
+  GpuArray_fix_flags(&odd);
   CHECK_STATUS(GA_UNALIGNED_ERROR, GpuArray_to_dlpack(&t, &odd, -1));
   CHECK_TEXT("6 bytes");
   CHECK(t == NULL && references(&a) == 1);
@@ -432,6 +463,8 @@ int main(void) {
   gpucontext *null = open_null(), *cuda = open_cuda("cuda0");
   test_everywhere(null, kDLCPU);
   test_everywhere(cuda, kDLCUDA);
+  test_out_on_host(null, true);
+  test_out_on_host(cuda, false);
   test_in(null);
   test_in_reversed(null);
   test_refused_in(null);

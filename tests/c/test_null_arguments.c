@@ -158,12 +158,15 @@ static void test_arrays(void) {
   REFUSES(GpuArray_move(P(&b), P(&a)));
   REFUSES(GpuArray_split(P(halves), P(&a), 1, P(points), 0));
   REFUSES(GpuArray_concatenate(P(&out), P(both), 2, 0, GA_FLOAT));
+  REFUSES_DAMAGED(&a, GpuArray_concatenate(&out, both, 2, 0, GA_FLOAT));
+  REFUSES_DAMAGED(&b, GpuArray_concatenate(&out, both, 2, 0, GA_FLOAT));
   REFUSES(GpuArray_write(P(&a), P(bytes), sizeof bytes));
   REFUSES(GpuArray_read(P(bytes), sizeof bytes, P(&a)));
   void *hosts[1] = {bytes}, *no_hosts[1] = {NULL};
   const GpuArray *arrays[1] = {&a}, *no_arrays[1] = {NULL};
   REFUSES(GpuArray_read_all(1, P(hosts), P(arrays)));
   REFUSES(GpuArray_read_all(1, EITHER(no_hosts, hosts), arrays));
+  REFUSES_DAMAGED(&a, GpuArray_read_all(1, hosts, arrays));
   REFUSES(GpuArray_read_all(1, hosts, EITHER(no_arrays, arrays)));
   REFUSES(GpuArray_memset(P(&a), 0));
   REFUSES(GpuArray_copy(P(&out), P(&a), GA_C_ORDER));
@@ -222,6 +225,9 @@ static void test_picking_and_sorting(void) {
   CHECK_OK(GpuArray_empty(&places, ctx, GA_LONG, 2, dims, GA_C_ORDER));
   REFUSES(GpuArray_take(P(&out), P(&a), 1, P(list), 0, GA_INDEX_RAISE));
   REFUSES(GpuArray_take(&out, &a, 1, EITHER(lacking, list), 0, 0));
+  REFUSES_DAMAGED(&positions, GpuArray_take(&out, &a, 1, list, 0, GA_INDEX_RAISE));
+  REFUSES_DAMAGED(&positions, GpuArray_put(&a, 1, list, 0, &b, GA_INDEX_RAISE));
+  REFUSES_DAMAGED(&positions, GpuArray_add_at(&a, 1, list, 0, &b, GA_INDEX_RAISE));
   REFUSES(GpuArray_put(P(&a), 1, P(list), 0, P(&b), GA_INDEX_RAISE));
   REFUSES(GpuArray_put(&a, 1, EITHER(lacking, list), 0, &b, 0));
   REFUSES(GpuArray_add_at(P(&a), 1, P(list), 0, P(&b), GA_INDEX_RAISE));
@@ -261,6 +267,9 @@ static void test_expressions(void) {
   CHECK(GpuElemwise_new(ctx, NULL, "y = x", 2, NULL, 1, 0) == NULL);
   REFUSES(GpuElemwise_call(P(ge), P(list), 0));
   REFUSES(GpuElemwise_call(ge, EITHER(lacking, list), 0));
+  REFUSES_DAMAGED(&a, GpuElemwise_call(ge, list, 0));
+  REFUSES_DAMAGED(&b, GpuElemwise_call(ge, list, GE_BROADCAST | GE_PADSHAPE));
+  REFUSES_DAMAGED(&a, GpuElemwise_apply(ge, outs, ins));
   REFUSES(GpuElemwise_apply(P(ge), P(outs), P(ins)));
   REFUSES(GpuElemwise_apply(ge, EITHER(no_outs, outs), ins));
   REFUSES(GpuElemwise_apply(ge, outs, EITHER(no_ins, ins)));
@@ -283,6 +292,7 @@ static void test_reductions_and_scans(void) {
       STATUS_OF(GpuReduction_extremum(P(ctx), GA_FLOAT, 0, GA_EXTREMUM_BOTH, &ret)));
   REFUSES(GpuReduction_apply(P(gr), P(&out), P(ins), 1, 0));
   REFUSES(GpuReduction_apply(gr, &out, EITHER(lacking, ins), 1, 0));
+  REFUSES_DAMAGED(&a, GpuReduction_apply(gr, &out, ins, 1, 0));
   REFUSES(STATUS_OF(GpuScan_new(P(ctx), P(&scan), &ret)));
   REFUSES(GpuScan_call(P(gs), P(&b), P(&a), 0, 0));
   CHECK(GpuReduction_new(NULL, &spec, NULL) == NULL);
@@ -316,10 +326,14 @@ static void test_random_numbers(void) {
 static void test_tensors(void) {
   DLManagedTensorVersioned *t = NULL, *given = NULL;
   DLManagedTensor *old = NULL, *given_old = NULL;
+  DLDevice device;
   CHECK_OK(GpuArray_to_dlpack(&given, &a, -1));
   CHECK_OK(GpuArray_to_dlpack_unversioned(&given_old, &a, -1));
   REFUSES(GpuArray_to_dlpack(P(&t), P(&a), -1));
   REFUSES(GpuArray_to_dlpack_unversioned(P(&old), P(&a), -1));
+  REFUSES(GpuArray_to_dlpack_host(P(&t), P(&a)));
+  REFUSES(GpuArray_to_dlpack_host_unversioned(P(&old), P(&a)));
+  REFUSES(GpuArray_dlpack_device(P(&device), P(&a)));
   REFUSES(GpuArray_from_dlpack(P(&out), P(ctx), P(given), -1));
   REFUSES(GpuArray_from_dlpack_unversioned(P(&out), P(ctx), P(given_old), -1));
   CHECK(t == NULL && old == NULL);
@@ -388,6 +402,23 @@ static void test_communicators(void) {
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_gather(&a, &b, NULL));
 }
 
+/* What looks at a damaged array and has no status to give. */
+static void test_damage_without_a_status(void) {
+  FILE *nowhere = fopen("/dev/null", "w");
+  for (damaged = NO_DAMAGE + 1; damaged < N_DAMAGES; damaged++) {
+    GpuArray *h = hurt(&a);
+    GpuArray_fprintf(nowhere, h);
+    CHECK(GpuArray_share(h, &b) == 0 && GpuArray_share(&b, h) == 0);
+    CHECK(GpuArray_share(h, &a) >= 0 && GpuArray_share(h, h) >= 0);
+    CHECK(GpuArray_context(h) == ctx && GpuArray_error(h, 0) != NULL);
+    GpuArray_fix_flags(h);
+    if (damaged == DEEP || damaged == DEEPEST)
+      CHECK(h->flags == GA_WRITEABLE);
+  }
+  damaged = NO_DAMAGE;
+  fclose(nowhere);
+}
+
 /* What takes NULL, and what has no status to give. */
 static void test_what_takes_null(void) {
   gpucontext_props_del(NULL);
@@ -410,6 +441,7 @@ static void test_what_takes_null(void) {
   CHECK(GpuArray_context(NULL) == NULL && GpuArray_share(NULL, &a) == 0);
   CHECK(GpuArray_share(&a, NULL) == 0);
   GpuArray_fprintf(NULL, &a);
+  test_damage_without_a_status();
   GpuElemwise_free(NULL);
   GpuReduction_free(NULL);
   CHECK(GpuReduction_results(NULL) == 0);

@@ -15,21 +15,29 @@ from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,
     infer_context_name,
 )
+from gpuarray.dlpack import device_of
 
 X = np.arange(6, dtype="float32").reshape(2, 3)
 
 
 class Foreign:
-    """An array of a library that has nothing but DLPack."""
+    """An array of a library for the device that has nothing but DLPack."""
 
     def __init__(self, array):
         self.array = array
 
     def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
+        return device_of(self.array.context)
 
     def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
+        return self.array.__dlpack__(dl_device=self.__dlpack_device__(), **options)
+
+
+class OfTheHost(Foreign):
+    """One for the host."""
+
+    def __dlpack_device__(self):
+        return (1, 0)
 
 
 class Triple(Op):
@@ -55,6 +63,8 @@ class Triple(Op):
             return (x * 3).transfer("null")
         if self.how == "host":
             return np.asarray(x) * 3
+        if self.how == "host's DLPack":
+            return OfTheHost(x * 3)
         Triple.seen = x * 3
         return Foreign(Triple.seen) if self.how == "foreign" else Triple.seen
 
@@ -87,7 +97,7 @@ both = pytest.mark.parametrize("op", [ByPerform, ByThunk])
 
 
 @both
-@pytest.mark.parametrize("how", ["plain", "foreign", "host"])
+@pytest.mark.parametrize("how", ["plain", "foreign", "host", "host's DLPack"])
 def test_arrays_of_whichever_library_are_results(on_context, op, how):
     x = T.fmatrix("x")
     inner = op(how)(x + 1)
@@ -95,7 +105,7 @@ def test_arrays_of_whichever_library_are_results(on_context, op, how):
     result, doubled = f(X)
     assert result.context is on_context
     np.testing.assert_array_equal(doubled, (X + 1) * 6)
-    if how != "host":  # it is the memory itself
+    if not how.startswith("host"):  # it is the memory itself
         Triple.seen += 1
         np.testing.assert_array_equal(np.asarray(result), (X + 1) * 3 + 1)
 

@@ -131,6 +131,13 @@ def test_a_capsule_is_taken_once(null):
         gpuarray.from_dlpack(Producer(7), device=null)
 
 
+def test_asarray_takes_what_has_nothing_but_dlpack(context):
+    a = gpuarray.asarray(host_values(), context="null")
+    b = gpuarray.asarray(Producer(a.__dlpack__()), context=context)
+    assert b.context is context
+    np.testing.assert_array_equal(b, host_values())
+
+
 def test_what_speaks_no_dlpack(null):
     with pytest.raises(TypeError, match="list has no __dlpack_device__"):
         gpuarray.from_dlpack([1, 2], device=null)
@@ -191,18 +198,29 @@ def test_copies_that_are_forbidden(context):
         gpuarray.from_dlpack(host_values(), device=context, copy=False)
 
 
-@pytest.mark.parametrize("versioned", [True, False])
-def test_a_processors_memory_is_the_hosts(context, versioned):
-    """NumPy's array on it sees what is computed, and the device what NumPy writes."""
+@pytest.fixture
+def processor(context):
     if not context.is_cpu:
         pytest.skip("the host does not reach a GPU's memory without a copy")
+    return context
+
+
+ASKED = {
+    "plainly": np.from_dlpack,
+    "by device": lambda a: np.from_dlpack(a, device="cpu"),
+    "without a copy": lambda a: np.from_dlpack(a, device="cpu", copy=False),
+    "of before 1.0": lambda a: np.from_dlpack(Producer(a.__dlpack__())),
+}
+
+
+@pytest.mark.parametrize("how", ASKED)
+def test_a_processors_memory_is_the_hosts(processor, how):
+    """NumPy's array on it sees what is computed, and the device what NumPy writes."""
+    context = processor
     a = gpuarray.asarray(host_values(), context=context)[1:, ::2]
     before = np.asarray(a)
     b = a + 1
-    if versioned:
-        view = np.from_dlpack(b, device="cpu", copy=False)
-    else:
-        view = np.from_dlpack(Producer(b.__dlpack__(dl_device=(1, 0), copy=False)))
+    view = ASKED[how](b)
     np.testing.assert_array_equal(view, before + 1)
     b *= 2
     context.sync()
@@ -217,21 +235,78 @@ def test_a_processors_memory_is_the_hosts(context, versioned):
     assert (part == 7).all()
 
 
-def test_no_elements_of_a_processor(context):
-    if not context.is_cpu:
-        pytest.skip("the host does not reach a GPU's memory without a copy")
-    empty = gpuarray.zeros((3, 0), context=context)
+def test_no_elements_and_one_of_a_processor(processor):
+    empty = gpuarray.zeros((3, 0), context=processor)
     assert np.from_dlpack(empty, device="cpu", copy=False).shape == (3, 0)
+    number = gpuarray.asarray(2.5, context=processor)
+    np.from_dlpack(number)[...] += 1
+    assert number.item() == 3.5
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["bool", "u2", "f2", "f4", "c16"])
+def test_every_layout_of_a_processor(processor, layout, dtype):
+    host = LAYOUTS[layout](values("i4").astype(dtype))
+    a = gpuarray.from_dlpack(host, device=processor)
+    np.testing.assert_array_equal(a, host)
+    for copy in (False, None, True):
+        taken = np.from_dlpack(a, copy=copy)
+        assert taken.dtype == host.dtype
+        np.testing.assert_array_equal(taken, host)
+
+
+def test_work_is_done_when_the_host_has_the_memory(processor):
+    a = gpuarray.zeros((1 << 20,), "f4", processor)
+    for turn in range(1, 20):
+        a += 1
+        assert (np.from_dlpack(a) == turn).all()
+
+
+def test_negative_strides_are_given_only_when_asked_for(context):
+    """PyTorch ends the process of whoever gives it such strides."""
+    host = host_values((4, 6))
+    a = gpuarray.asarray(host, context=context)[::-1, ::2]
+    own = dlpack.device_of(context)
+    for copy, falls in ((None, False), (True, False), (False, True)):
+        capsule = a.__dlpack__(max_version=(1, 0), dl_device=own, copy=copy)
+        tensor, _ = open_capsule(capsule)
+        assert (tensor.dl_tensor.strides[0] < 0) == falls
+        assert tensor.flags == (0 if falls else 2)  # DLPACK_FLAG_BITMASK_IS_COPIED
+        b = dlpack.adopt(gpuarray.Array, tensor, "dltensor_versioned", context)
+        np.testing.assert_array_equal(b, host[::-1, ::2])
+
+
+def test_the_null_device_copies_by_the_host(null):
+    host = host_values((4, 6))
+    a = gpuarray.from_dlpack(host, device=null)[::-1, ::2]
+    taken = np.from_dlpack(a, copy=True)
+    b = gpuarray.from_dlpack(host[:, ::-3], device=null, copy=True)
+    host[...] = 9
+    np.testing.assert_array_equal(taken, host_values((4, 6))[::-1, ::2])
+    np.testing.assert_array_equal(b, host_values((4, 6))[:, ::-3])
 
 
 # ---- devices ----
 
 
 def test_the_device_in_dlpacks_words(context):
-    kind, number = gpuarray.zeros((2,), "f4", context).__dlpack_device__()
-    found = dlpack.context_of((kind, number))
-    assert found is context
+    kind, number = dlpack.device_of(context)
+    assert dlpack.context_of((kind, number)) is context
     assert kind == {"cuda": 2, "opencl": 4}[context.kind]
+    said = gpuarray.zeros((2,), "f4", context).__dlpack_device__()
+    assert said == ((1, 0) if context.is_cpu else (kind, number))
+
+
+def test_a_processors_memory_in_the_devices_words(context):
+    """As a ``cl_mem``, for a consumer that asks for the device itself."""
+    a = gpuarray.asarray(host_values(), context=context)
+    own = dlpack.device_of(context)
+    tensor, _ = open_capsule(a.__dlpack__(max_version=(1, 0), dl_device=own))
+    device = tensor.dl_tensor.device
+    assert (int(device.device_type), int(device.device_id)) == own
+    b = dlpack.adopt(gpuarray.Array, tensor, "dltensor_versioned", context)
+    b += 1
+    np.testing.assert_array_equal(a, host_values() + 1)
 
 
 def test_our_own_arrays_share_memory_on_a_device(context):
@@ -270,10 +345,11 @@ def test_an_order_with_a_queue(context):
     """The context's own queue stands for another library's."""
     stream = ffi.new("intptr_t *")
     check(lib.gpucontext_dlpack_stream(context.pointer, stream))
+    own = dlpack.device_of(context)
     a = gpuarray.asarray(host_values((1000, 100)), context=context)
     for turn in range(1, 5):
         a += 1
-        given = a.__dlpack__(stream=stream[0], max_version=(1, 0))
+        given = a.__dlpack__(stream=stream[0], max_version=(1, 0), dl_device=own)
         tensor, _ = open_capsule(given)
         struct = ffi.new("GpuArray *")
         check(
@@ -282,6 +358,122 @@ def test_an_order_with_a_queue(context):
         )
         b = gpuarray.Array.wrap(struct, context, a.dtype, a.typecode)
         np.testing.assert_array_equal(b, host_values((1000, 100)) + turn)
+
+
+# ---- consumers that fail ----
+
+_python = ctypes.pythonapi
+_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_python.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_python.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
+
+
+def pointer_of(capsule, versioned, rename):
+    """What a consumer does first: the tensor in a capsule, and its deleter."""
+    name = b"dltensor_versioned" if versioned else b"dltensor"
+    kind = "DLManagedTensorVersioned *" if versioned else "DLManagedTensor *"
+    tensor = ffi.cast(kind, _python.PyCapsule_GetPointer(capsule, name))
+    if rename:
+        used = {b"dltensor": b"used_dltensor"}.get(name, b"used_dltensor_versioned")
+        _python.PyCapsule_SetName(capsule, kept_names.setdefault(used, used))
+    return tensor
+
+
+kept_names = {}  # Python keeps pointers to them
+versions = pytest.mark.parametrize("versioned", [True, False])
+
+
+@pytest.fixture
+def live(context):
+    """How many buffers there are more than before the test."""
+    gc.collect()
+    before = context.memory_info().n_live
+
+    def count():
+        gc.collect()
+        return context.memory_info().n_live - before
+
+    return count
+
+
+def exported(context, versioned):
+    a = gpuarray.asarray(host_values(), context=context)
+    return a.__dlpack__(max_version=(1, 0) if versioned else None)
+
+
+@versions
+@pytest.mark.parametrize("times", [0, 1, 2, 5])
+def test_a_consumer_that_gives_back_and_leaves_the_name(
+    context, versioned, times, live
+):
+    """As PyTorch does with a device that it does not know: it took over, and failed."""
+    given = exported(context, versioned)
+    assert live() == 1
+    tensor = pointer_of(given, versioned, rename=False)
+    for _ in range(times):
+        tensor.deleter(tensor)
+    assert live() == (0 if times else 1)
+    del given
+    assert live() == 0
+
+
+@versions
+@pytest.mark.parametrize("first", ["capsule", "tensor"])
+def test_a_consumer_that_takes(context, versioned, first, live):
+    given = exported(context, versioned)
+    tensor = pointer_of(given, versioned, rename=True)
+    if first == "capsule":
+        del given
+        assert live() == 1
+        tensor.deleter(tensor)
+    else:
+        tensor.deleter(tensor)
+        tensor.deleter(tensor)
+        assert live() == 0
+        del given
+    assert live() == 0
+
+
+@versions
+def test_a_consumer_that_takes_twice(context, versioned, live):
+    given = exported(context, versioned)
+    tensor = pointer_of(given, versioned, rename=True)
+    with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
+        pointer_of(given, versioned, rename=True)
+    tensor.deleter(tensor)
+    del given
+    assert live() == 0
+
+
+@versions
+def test_a_capsule_with_another_name_is_let_go(context, versioned, live):
+    """Nobody knows who has its tensor: it is as good as taken."""
+    given = exported(context, versioned)
+    tensor = pointer_of(given, versioned, rename=False)
+    _python.PyCapsule_SetName(given, kept_names.setdefault(b"else", b"else"))
+    del given
+    assert live() == 1
+    tensor.deleter(tensor)
+    assert live() == 0
+
+
+def test_numpy_refuses_a_device(context, live):
+    class Native:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack_device__(self):
+            return dlpack.device_of(context)
+
+        def __dlpack__(self, **asked):
+            return self.array.__dlpack__(**asked, dl_device=dlpack.device_of(context))
+
+    native = Native(gpuarray.asarray(host_values(), context=context))
+    for _ in range(10):
+        with pytest.raises((RuntimeError, BufferError)):
+            np.from_dlpack(native)
+    assert live() == 1
+    np.testing.assert_array_equal(native.array, host_values())
 
 
 # ---- the exchange table ----
@@ -299,6 +491,19 @@ def table():
     assert words[1] is None  # no older table
     function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     return function(words[3]), function(words[4])
+
+
+def test_the_table_gives_a_processors_memory_as_the_hosts(context):
+    a = gpuarray.asarray(host_values(), context=context)[1:]
+    from_object, _ = table()
+    out = ffi.new("DLManagedTensorVersioned **")
+    assert from_object(id(a), int(ffi.cast("uintptr_t", out))) == 0
+    tensor = out[0].dl_tensor
+    said = int(tensor.device.device_type), int(tensor.device.device_id)
+    assert said == a.__dlpack_device__()
+    if context.is_cpu:
+        assert ffi.cast("float *", tensor.data)[0] == host_values()[1, 0]
+    out[0].deleter(out[0])
 
 
 def test_c_code_exchanges_arrays_by_the_table(null):

@@ -7,10 +7,10 @@
  * deleter is called; a tensor that is taken belongs to the array's buffer, which calls
  * the deleter when the last array on it is cleared and the work queued on it is done.
  * Waiting: no function here waits for a device, but for OpenCL without a queue to order
- * with. Releasing the last array on a foreign tensor waits until the work that this
- * library queued before is done. Failure: a status, with the outputs untouched; a
- * tensor that was not taken still belongs to the caller. Threads: every function, and
- * the deleters, may be called from several threads at once.
+ * with, and for tensors of the host. Releasing the last array on a foreign tensor waits
+ * until the work that this library queued before is done. Failure: a status, with the
+ * outputs untouched; a tensor that was not taken still belongs to the caller. Threads:
+ * every function, and the deleters, may be called from several threads at once.
  *
  * Streams: an `intptr_t stream` is the `stream` of Python's __dlpack__: for CUDA the
  * handle of the other library's stream, or 1 for the legacy default stream, or 2 for
@@ -196,6 +196,18 @@ int GpuArray_to_dlpack(DLManagedTensorVersioned **out, const GpuArray *a,
 int GpuArray_to_dlpack_unversioned(DLManagedTensor **out, const GpuArray *a,
                                    intptr_t stream);
 
+/* The same as a tensor of the host, (kDLCPU, 0), of an array in memory that the host
+ * and the device share: a processor's. Waits for the work that was queued on the array;
+ * what is queued on it later the consumer does not see before gpudata_sync, and its own
+ * use must be done then. GA_DEVSUP_ERROR where the host does not share the memory. */
+int GpuArray_to_dlpack_host(DLManagedTensorVersioned **out, const GpuArray *a);
+/* The same for consumers of before DLPack 1.0. */
+int GpuArray_to_dlpack_host_unversioned(DLManagedTensor **out, const GpuArray *a);
+/* The device to say that an array is on, where the consumer has not asked for one: the
+ * host where GpuArray_to_dlpack_host serves, as every library can take that, else the
+ * context's. */
+int GpuArray_dlpack_device(DLDevice *out, const GpuArray *a);
+
 /* An array on the tensor's own memory; it is writeable unless the tensor says that it
  * is read-only. On success the tensor belongs to `out`; on failure it stays the
  * caller's. What `stream` has queued so far is done before what the context does from
@@ -210,7 +222,8 @@ int GpuArray_from_dlpack(GpuArray *out, gpucontext *ctx, DLManagedTensorVersione
 int GpuArray_from_dlpack_unversioned(GpuArray *out, gpucontext *ctx, DLManagedTensor *t,
                                      intptr_t stream);
 
-/* DLPack's exchange table for callers in C: its objects are `GpuArray *`. One that
+/* DLPack's exchange table for callers in C: its objects are `GpuArray *`, whose tensors
+ * are on the device that GpuArray_dlpack_device says. One that
  * managed_tensor_to_py_object_no_sync makes is given back by GpuArray_clear and free().
  * It and the allocator use a context per device that they open when first needed and
  * keep until the process ends. The stream is CUDA's legacy default stream, with which
