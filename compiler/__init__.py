@@ -10,6 +10,7 @@ TensorType(float64, matrix)
 
 from __future__ import annotations
 
+from gpuarray import __version__
 from gpuarray.compiler import (
     compile,
     cops,
@@ -22,6 +23,7 @@ from gpuarray.compiler import (
     sandbox,
     tensor,
 )
+from gpuarray.compiler.compile import as_op, predefined_modes
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug import DebugMode, Mode, MonitorMode, NanGuardMode
 from gpuarray.compiler.errors import CompilerError
@@ -49,15 +51,24 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.testvalues import get_test_value
 from gpuarray.compiler.graph.traverse import clone_replace
-from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
+from gpuarray.compiler.graph.types import (
+    Generic,
+    GpuArrayType,
+    TensorType,
+    Type,
+    asarray_of,
+    generic,
+)
 from gpuarray.compiler.ops.conversions import get_scalar_constant_value
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.own import elementwise_op
 from gpuarray.compiler.printing import pp, pprint
+from gpuarray.compiler.profiling.stats import ProfileStats
 from gpuarray.compiler.shared import SharedVariable, shared
 from gpuarray.compiler.tensor import dot
 
 change_flags = config.change_flags
+_asarray = asarray_of
 
 __all__ = [
     "Apply",
@@ -66,6 +77,7 @@ __all__ = [
     "DebugMode",
     "Function",
     "FunctionGraph",
+    "Generic",
     "GpuArrayType",
     "In",
     "Lop",
@@ -77,11 +89,14 @@ __all__ = [
     "OrderedUpdates",
     "Out",
     "Param",
+    "ProfileStats",
     "Rop",
     "SharedVariable",
     "TensorType",
     "Type",
     "Variable",
+    "__version__",
+    "as_op",
     "change_flags",
     "clone",
     "clone_replace",
@@ -93,6 +108,7 @@ __all__ = [
     "elementwise_op",
     "function",
     "function_dump",
+    "generic",
     "get_scalar_constant_value",
     "get_test_value",
     "gpukernels",
@@ -105,6 +121,7 @@ __all__ = [
     "load",
     "pp",
     "pprint",
+    "predefined_modes",
     "printing",
     "profiling",
     "sandbox",

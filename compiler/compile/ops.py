@@ -1,6 +1,18 @@
 """Theano's ``compile.ops``: ops made of Python functions, shapes and views."""
 
 from gpuarray.compiler.ops.asop import FromFunctionOp, as_op
-from gpuarray.compiler.ops.shape import Shape, Shape_i
+from gpuarray.compiler.ops.axes import SpecifyShape, specify_shape
+from gpuarray.compiler.ops.broadcast import Rebroadcast
+from gpuarray.compiler.ops.shape import Shape, Shape_i, shape, shape_i
 
-__all__ = ["FromFunctionOp", "Shape", "Shape_i", "as_op"]
+__all__ = [
+    "FromFunctionOp",
+    "Rebroadcast",
+    "Shape",
+    "Shape_i",
+    "SpecifyShape",
+    "as_op",
+    "shape",
+    "shape_i",
+    "specify_shape",
+]

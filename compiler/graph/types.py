@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from gpuarray import Array, asarray, zeros
@@ -89,6 +89,17 @@ def is_integer_name(dtype: str) -> bool:
     (True, False)
     """
     return dtype.startswith(("bool", "int", "uint"))
+
+
+def asarray_of(
+    a: Any, dtype: Any, order: Literal["C", "F", "A", "K"] | None = None
+) -> np.ndarray[Any, Any]:
+    """``a`` as a NumPy array of exactly this dtype; ``"floatX"``: the configured one.
+
+    >>> asarray_of([1, 2], "float32").dtype
+    dtype('float32')
+    """
+    return np.asarray(a, as_dtype(dtype_name(dtype)), order)
 
 
 def promoted(*dtypes: str) -> str:

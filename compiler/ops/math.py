@@ -26,6 +26,7 @@ ALIASES = {
     "abs_": "abs",
     "and_": "bitwise_and",
     "bitwise_not": "invert",
+    "conj": "conjugate",
     "fill": "second",
     "floor_div": "floor_divide",
     "int_div": "floor_divide",

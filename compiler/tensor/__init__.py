@@ -209,12 +209,24 @@ from gpuarray.compiler.ops.transfer import gpu_from_host, host_from_gpu, transfe
 from gpuarray.compiler.tensor import (
     extra_ops,
     fft,
+    inplace,
     nlinalg,
     nnet,
     opt,
     slinalg,
     subtensor,
 )
+from gpuarray.compiler.tensor.groups import (
+    all_dtypes,
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    float_dtypes,
+    int_dtypes,
+    integer_dtypes,
+    uint_dtypes,
+)
+from gpuarray.compiler.tensor.xlogx import xlogx  # noqa: F401  (a row's, in __all__)
 
 Constructor = Callable[..., Any]
 
@@ -300,7 +312,24 @@ def _constructors() -> dict[str, Constructor]:
     return made
 
 
-_MADE = {**math.FUNCTIONS, **_constructors()}
+def _type_groups(made: dict[str, Constructor]) -> dict[str, tuple[Constructor, ...]]:
+    """Theano's tuples of types: ``int_types``, ``float_vector_types`` and so on."""
+    groups = {"int": "bwil", "float": "fd", "complex": "cz"}
+    shapes = {"_": "scalar", "_scalar_": "scalar"}
+    shapes |= {f"_{each}_": each for each in ("vector", "matrix")}
+    return {
+        f"{group}{middle}types": tuple(made[prefix + shape] for prefix in prefixes)
+        for group, prefixes in groups.items()
+        for middle, shape in shapes.items()
+    }
+
+
+_CONSTRUCTORS = _constructors()
+_MADE: dict[str, Any] = {
+    **math.FUNCTIONS,
+    **_CONSTRUCTORS,
+    **_type_groups(_CONSTRUCTORS),
+}
 globals().update({name: each for name, each in _MADE.items() if name not in globals()})
 
 
@@ -349,6 +378,7 @@ __all__ = [
     "Variable",
     "addbroadcast",
     "all",
+    "all_dtypes",
     "allclose",
     "alloc",
     "alloc_diag",
@@ -375,11 +405,13 @@ __all__ = [
     "ceil_intdiv",
     "chi2sf",
     "choose",
+    "complex_dtypes",
     "complex_from_polar",
     "compress",
     "concatenate",
     "consider_constant",
     "constant",
+    "continuous_dtypes",
     "cov",
     "cpu_contiguous",
     "cumprod",
@@ -389,6 +421,7 @@ __all__ = [
     "diagonal",
     "diff",
     "dimshuffle",
+    "discrete_dtypes",
     "divmod",
     "dot",
     "empty",
@@ -401,6 +434,7 @@ __all__ = [
     "fill_diagonal",
     "fill_diagonal_offset",
     "flatnonzero",
+    "float_dtypes",
     "flatten",
     "full",
     "full_like",
@@ -416,6 +450,9 @@ __all__ = [
     "identity",
     "identity_like",
     "inc_subtensor",
+    "inplace",
+    "int_dtypes",
+    "integer_dtypes",
     "inner",
     "inverse_permutation",
     "iround",
@@ -492,6 +529,7 @@ __all__ = [
     "tril",
     "triu",
     "true_div",
+    "uint_dtypes",
     "unbroadcast",
     "unique",
     "unravel_index",
