@@ -37,20 +37,23 @@ def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
 
     ``pull`` gives what flows to each input, linear in the gradient that it is given.
     """
-    terms = masked(g, pull)
+    terms = masked(g, pull, [*node.inputs, *node.outputs])
     return [
         _beside_zeros(node, index, term) if _is_array(term) else term
         for index, term in enumerate(terms)
     ]
 
 
-def masked(g: Variable, pull: Pull) -> list[Any]:
-    """What ``pull`` makes of a gradient, zeros where a choice left zeros in it."""
+def masked(g: Variable, pull: Pull, given: Sequence[Variable]) -> list[Any]:
+    """What ``pull`` makes of a gradient, zeros where a choice left zeros in it.
+
+    ``given`` are the variables that it multiplies with.
+    """
     terms = list(pull(g))
     waiting = [
         index
         for index, term in enumerate(terms)
-        if _is_array(term) and not _is_finite_multiple(term, g)
+        if _is_array(term) and not _is_finite_multiple(term, g, given)
     ]
     if waiting and holds_zeros(g):
         value, mask = _opened(g)
@@ -62,14 +65,14 @@ def masked(g: Variable, pull: Pull) -> list[Any]:
 
 def times(g: Variable, slope: Variable) -> Variable:
     """A gradient times a slope, zero where a choice left zeros in the gradient."""
-    (product,) = masked(g, lambda value: [value * slope])
+    (product,) = masked(g, lambda value: [value * slope], [slope])
     result: Variable = product
     return result
 
 
 def over(g: Variable, divisor: Variable) -> Variable:
     """A gradient divided, zero where a choice left zeros in it."""
-    (quotient,) = masked(g, lambda value: [value / divisor])
+    (quotient,) = masked(g, lambda value: [value / divisor], [divisor])
     result: Variable = quotient
     return result
 
@@ -156,21 +159,22 @@ def _as(value: Variable, g: Variable) -> Variable:
     return math.cast(value, g.type.dtype)
 
 
-def _is_finite_multiple(term: Variable, g: Variable) -> bool:
+def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) -> bool:
     """Whether a term is the gradient itself but for signs, numbers and choices."""
     if term is g:
         return True
     if isinstance(term, Constant):
         return bool(np.all(np.isfinite(term.data)))
     owner = term.owner
-    if owner is None:
+    if owner is None or any(term is each for each in given):
         return False
     if isinstance(owner.op, DimShuffle):
-        return _is_finite_multiple(owner.inputs[0], g)
-    if not isinstance(owner.op, Elemwise) or isinstance(owner.op.scalar, Composite):
+        values: Sequence[Variable] = owner.inputs
+    elif isinstance(owner.op, Elemwise) and not isinstance(owner.op.scalar, Composite):
+        values = _values(owner)
+    else:
         return False
-    values = _values(owner)
-    return all(_is_finite_multiple(each, g) for each in values)
+    return all(_is_finite_multiple(each, g, given) for each in values)
 
 
 def _values(node: Apply) -> Sequence[Variable]:

@@ -319,3 +319,12 @@ def test_layers_of_relus_need_no_masks():
         hidden = relu(T.dot(relu(T.dot(x, a) + 1) * 0.5, b))
         listing = names_of_kernels(grad(((hidden - y) ** 2).mean(), [a, b]), [x, y])
         assert "where_nonzero" not in listing, listing
+
+
+def test_a_choice_behind_a_long_chain_is_differentiated_without_recursion():
+    expression = v
+    for _ in range(5000):
+        expression = expression + w
+    cost = T.switch(w > 0, T.log(expression), 0.0).sum()
+    found = evaluate(grad(cost, v), {v: [4.0, 0.0], w: [0.0, 0.0]})
+    np.testing.assert_array_equal(found, [0, 0])
