@@ -16,7 +16,6 @@ from gpuarray.compiler.ops.advanced import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
-from gpuarray.compiler.ops.argmax import Argmax
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange, counted, zeros
 from gpuarray.compiler.ops.elemwise import Elemwise
@@ -40,7 +39,6 @@ from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, shape_i
 from gpuarray.compiler.rewrites.changes import is_zeros
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (
-    argument,
     call,
     cast,
     is_constant,
@@ -48,8 +46,6 @@ from gpuarray.compiler.rewrites.patterns import (
     number,
     same,
 )
-
-_INCREASING = ("exp", "tanh", "sigmoid", "softplus")
 
 
 @rewrite(phase="stabilize", ops=["log"])
@@ -63,30 +59,6 @@ def log_of_softmax(node: Apply) -> Variable | None:
     if owner is None or not isinstance(owner.op, Softmax):
         return None
     result: Variable = LogSoftmax(owner.op.axis)(*owner.inputs)
-    return result
-
-
-@rewrite(phase="stabilize", ops=[Argmax])
-def argmax_of_increasing(node: Apply) -> Variable | None:
-    """What keeps the order of the elements keeps the place of the greatest.
-
-    argmax(softmax(X), 1) -> argmax(X, 1)
-    argmax(logsoftmax(X, 0), 0) -> argmax(X, 0)
-    argmin(tanh(X)) -> argmin(X)
-    argmax(softmax(X, 1), 0) -> argmax(softmax(X, 1), 0)
-    """
-    (x,) = node.inputs
-    op = node.op
-    assert isinstance(op, Argmax)
-    owner = x.owner
-    inner = None
-    if owner is not None and isinstance(owner.op, (Softmax, LogSoftmax)):
-        inner = owner.inputs[0] if op.axes == (owner.op.axis,) else None
-    for row in _INCREASING:
-        inner = argument(x, row) if inner is None else inner
-    if inner is None:
-        return None
-    result: Variable = op(inner)
     return result
 
 

@@ -7,7 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
-from gpuarray.compiler import function, grad, rewrites
+from gpuarray.compiler import Mode, function, grad, rewrites
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from run_graph import run_graph
 
@@ -80,11 +80,27 @@ def test_a_classifiers_plan_is_short_and_reads_few_matrices(first_context):
             assert matrices == ["rows"]
 
 
-def test_places_of_what_keeps_the_order_need_no_softmax():
+@pytest.mark.parametrize("optimizer", ["fast_run", None])
+def test_of_values_that_saturate_the_first_is_greatest_or_least(context, optimizer):
     x = T.dmatrix("x")
-    fgraph = optimized([x], [T.argmax(T.nnet.softmax(x), axis=1)])
-    (node,) = fgraph.toposort()
-    assert "Argmax" in str(node.op)
+    values = np.array([[-3000.0, -2000.0, 40.0, 2000.0], [900.0, 950.0, 970.0, 970.0]])
+    shares = softmax(values)
+    with np.errstate(over="ignore"):
+        functions = {
+            T.nnet.softmax: shares,
+            T.nnet.sigmoid: 1 / (1 + np.exp(-values)),
+            T.tanh: np.tanh(values),
+            T.exp: np.exp(values),
+        }
+    places = [
+        find(apply(x), axis=1) for apply in functions for find in (T.argmax, T.argmin)
+    ]
+    with gpuarray.context(context):
+        found = function([x], places, mode=Mode(optimizer=optimizer))(values)
+    expected = [
+        find(each, 1) for each in functions.values() for find in (np.argmax, np.argmin)
+    ]
+    np.testing.assert_array_equal(np.asarray(list(map(np.asarray, found))), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
