@@ -55,6 +55,9 @@ class SharedVariable(Variable):
     of its own dtype only; ``allow_downcast`` says whether they may lose digits.
     """
 
+    default_update: Any = None
+    """What is so until one is set, and again where it is deleted."""
+
     def __init__(
         self,
         type: Any,
@@ -67,7 +70,6 @@ class SharedVariable(Variable):
         self.container = container
         self.strict = strict
         self.allow_downcast = allow_downcast
-        self.default_update: Any = None
 
     def get_value(
         self, borrow: bool = False, return_internal_type: bool = False

@@ -96,6 +96,11 @@ def fits(kind: ArrayType, place: ArrayType) -> bool:
     )
 
 
+def is_same_kind(kind: ArrayType, place: ArrayType) -> bool:
+    """Whether types are the same, wherever their values lie."""
+    return fits(kind, place) and kind.broadcastable == place.broadcastable
+
+
 def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
     """What stands for a given variable; if ``strict``, checked to be of its type."""
     try:

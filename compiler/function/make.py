@@ -104,11 +104,14 @@ def function(
     carried = [i for i, each in enumerate(given) if each.update is not None]
     next_values = [update_value(given[i].variable, given[i].update) for i in carried]
     known = replacements(givens, rebuild_strict)
-    firsts = inlined(
-        replaced([*wanted.variables, *(e for _, e in pairs), *next_values], known)
-    )
-    brought = default_updates(firsts, (v for v, _ in pairs), no_default_updates)
-    lasts = inlined(replaced([expression for _, expression in brought], known))
+
+    def final(several: Sequence[Variable]) -> list[Variable]:
+        return inlined(replaced(several, known))
+
+    firsts = final([*wanted.variables, *(e for _, e in pairs), *next_values])
+    updated_otherwise = (v for v, _ in pairs)
+    brought = default_updates(firsts, updated_otherwise, no_default_updates, final)
+    lasts = [expression for _, expression in brought]
     # The outputs, the updates, those that variables bring along, the inputs' next.
     count, split = len(wanted.variables), len(wanted.variables) + len(pairs)
     expressions = [*firsts[:split], *lasts, *firsts[split:]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gpuarray.compiler.errors import (
@@ -14,7 +14,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.function.givens import (
     Pairs,
     check_computable,
-    fits,
+    is_same_kind,
     value_for,
     variable_pairs,
 )
@@ -83,13 +83,13 @@ def update_value(variable: Any, value: Any) -> Variable:
         expression = value_for(variable, value)
     except CompilerError as error:
         raise type(error)(f"function: the update of {variable}: {error}") from error
-    if not fits(expression.type, kind):
+    if not is_same_kind(expression.type, kind):
         remedy = (
             f"cast it with .astype({kind.dtype!r})"
             if expression.type.dtype != kind.dtype
             else "reduce it, or give it axes"
             if expression.type.ndim != kind.ndim
-            else "the axes that broadcast must do so in the update too"
+            else "an update keeps which axes broadcast: say so with patternbroadcast"
         )
         raise GraphTypeError(
             made_at(
@@ -123,11 +123,13 @@ def default_updates(
     expressions: Sequence[Variable],
     known: Iterable[SharedVariable],
     left_out: bool | Sequence[SharedVariable],
+    final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> list[tuple[SharedVariable, Variable]]:
     """The updates that shared variables bring along with them, where they are read.
 
     ``known`` are those updated otherwise; ``left_out`` are those not to be updated, or
-    True for all. An update may read variables that bring updates, too.
+    True for all. An update, which ``final`` replaces variables in, may read variables
+    that bring updates, too.
     """
     if left_out is True:
         return []
@@ -142,10 +144,11 @@ def default_updates(
             and each.default_update is not None
             and each not in done
         ]
-        new = [(each, update_value(each, each.default_update)) for each in found]
+        waiting = list(
+            final([update_value(each, each.default_update) for each in found])
+        )
         done.update(found)
-        pairs += new
-        waiting = [expression for _, expression in new]
+        pairs += zip(found, waiting, strict=True)
     return pairs
 
 

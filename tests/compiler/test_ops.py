@@ -353,3 +353,14 @@ def test_a_user_op_in_theanos_style_runs():
     out = DoubleOp()(x)
     np.testing.assert_array_equal(evaluate(out, {x: a}), 2 * a)
     np.testing.assert_array_equal(evaluate(T.grad(out.sum(), x), {x: a}), 2 + 0 * a)
+
+
+def test_complex_numbers_are_not_cast_to_real_ones():
+    z = T.zvector("z")
+    for dtype in ("float64", "float32", "int8", "bool", "floatX"):
+        with pytest.raises(TypeError, match=r"cast: given z .* take real"):
+            T.cast(z, dtype)
+        with pytest.raises(TypeError, match="take real"):
+            z.astype(dtype)
+    assert T.cast(z, "complex64").dtype == "complex64"
+    assert T.cast(T.fvector(), "complex64").dtype == "complex64"

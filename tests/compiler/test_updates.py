@@ -1,0 +1,52 @@
+"""What becomes of shared variables: which updates run, and of what types they are."""
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import In, config, function, shared
+
+
+def test_a_default_update_of_a_variable_that_is_not_read_does_not_run(context):
+    with config.use(device=context.name, floatX="float64"):
+        x = T.dscalar("x")
+        a, b = (shared(np.float64(n), name=name) for n, name in ((1, "a"), (5, "b")))
+        a.default_update, b.default_update = a + 1, b * 2 + a * 0
+        f = function([x], b + x, givens={a: x})
+        assert f(1.0) == 6 and a.get_value() == 1 and b.get_value() == 10
+        f = function([x], b + x, no_default_updates=[b])
+        assert f(1.0) == 11 and a.get_value() == 1 and b.get_value() == 10
+        f = function([x], b + x, updates={b: b + 1.0})
+        assert f(1.0) == 11 and a.get_value() == 1 and b.get_value() == 11
+        f = function([x], b + x)
+        assert f(1.0) == 12 and a.get_value() == 2 and b.get_value() == 22
+        f = function([x], x + 1)
+        assert f(1.0) == 2 and a.get_value() == 2 and b.get_value() == 22
+
+
+def test_a_default_update_may_be_deleted(context):
+    with config.use(device=context.name, floatX="float64"):
+        a = shared(np.float64(1), name="a")
+        a.default_update = a + 1
+        del a.default_update
+        assert a.default_update is None
+        f = function([], a * 2)
+        assert f() == 2 and f() == 2
+
+
+def test_an_update_has_the_type_of_what_it_updates(context):
+    with config.use(device=context.name, floatX="float64"):
+        m, v = shared(np.zeros((3, 4)), name="m"), T.dvector("v")
+        one = T.TensorType("float64", (True, True))("one")
+        row = T.drow("row")
+        for value in (one, row, T.ones((1, 1)), m.mean(0, keepdims=True)):
+            with pytest.raises(TypeError, match=r"update of m.*which axes broadcast"):
+                function([], [], updates={m: value}, on_unused_input="ignore")
+        function([row], [], updates={m: m + row})([[1.0, 2, 3, 4]])
+        np.testing.assert_array_equal(m.get_value(), [[1, 2, 3, 4]] * 3)
+        r = shared(np.zeros((1, 4)), broadcastable=(True, False), name="r")
+        function([row], [], updates={r: r + row})([[1.0, 2, 3, 4]])
+        np.testing.assert_array_equal(r.get_value(), [[1, 2, 3, 4]])
+        with pytest.raises(TypeError, match="the update of v"):
+            function([In(v, value=[1.0], update=v[:1].mean(keepdims=True))], v)
+        with pytest.raises(TypeError, match="the update of v"):
+            function([In(v, value=[1.0], update=T.cast(v, "float32"))], v)
