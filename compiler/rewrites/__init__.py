@@ -27,6 +27,7 @@ from gpuarray.compiler.rewrites import (  # noqa: F401  (importing registers the
     debugging,
     filling,
     fusion,
+    identities,
     inplace,
     joining,
     keeping,

@@ -1,18 +1,17 @@
-"""Rules read off the scalar table, and the arithmetic that is exact for every number.
+"""Signs, equal operands, constants and powers: arithmetic that is exact.
 
-What the table says (identities, inverses) is not said here again. Nothing here changes
-a value, but for the last bits of a power and, in phase ``stabilize``, for what a
-function and its inverse, or two factors, lose by overflow.
+Nothing here changes a value, nor the sign of a 0, but for the last bits of a power and,
+in phase ``stabilize``, for what two factors lose by overflow.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.identities import are_alike
 from gpuarray.compiler.rewrites.patterns import (
     argument,
     call,
@@ -20,91 +19,36 @@ from gpuarray.compiler.rewrites.patterns import (
     constant_of,
     is_constant,
     is_float,
+    keeps_digits,
     match,
     negated,
     number,
     same,
     split_constant,
+    turned,
 )
-from gpuarray.compiler.rewrites.rows import row_of, row_of_op
+from gpuarray.compiler.rewrites.rows import row_of_op
 from gpuarray.scalars import SCALARS
 
-_WITH_IDENTITY = tuple(
-    name for name, row in SCALARS.items() if row.identity is not None
-)
-_UNDONE = tuple(row.undone_by for row in SCALARS.values() if row.undone_by is not None)
 _LARGEST_POWER = 512
 
 
-@rewrite(phase="canonicalize", ops=_WITH_IDENTITY)
-def drop_identity(node: Apply) -> Variable | None:
-    """The table's identity of an operation does nothing.
-
-    x * 1 -> x
-    1 * x -> x
-    x + 0 -> x
-    maximum(x, -inf) -> x
-    """
-    row = SCALARS[row_of_op(node.op) or ""]
-    if row.arity != 2 or row.identity is None:
-        return None
-    left, right = node.inputs
-    out = node.outputs[0].type
-    if is_constant(right, row.identity) and left.type == out:
-        return left
-    if row.commutes and is_constant(left, row.identity) and right.type == out:
-        return right
-    return None
+def without_signed_zeros() -> list[str]:
+    """The rows of one operand that give the same for 0 and -0."""
+    zeros = np.array([0.0, -0.0])
+    found = []
+    for name, row in SCALARS.items():
+        with np.errstate(all="ignore"):
+            try:
+                values = row.reference(zeros) if row.arity == 1 else zeros
+            except TypeError:
+                continue  # it is of integers
+        if are_alike(values[:1], values[1:]):
+            found.append(name)
+    return found
 
 
-@rewrite(phase="canonicalize", ops=["sub", "true_div", "power", "floor_divide"])
-def drop_right_identity(node: Apply) -> Variable | None:
-    """Subtracting nothing, dividing by one and the first power do nothing.
-
-    x - 0 -> x
-    x / 1 -> x
-    x ** 1 -> x
-    i // 1 -> i
-    x // 1 -> x // 1
-    """
-    left, right = node.inputs
-    name = row_of_op(node.op)
-    if left.type != node.outputs[0].type or (name == "floor_divide" and is_float(left)):
-        return None
-    return left if is_constant(right, 0 if name == "sub" else 1) else None
-
-
-@rewrite(phase="canonicalize", ops=["neg", "invert", "logical_not"])
-def drop_double_negation(node: Apply) -> Variable | None:
-    """An exact involution done twice does nothing.
-
-    -(-x) -> x
-    ~(~i) -> i
-    """
-    inner = argument(node.inputs[0], row_of_op(node.op) or "")
-    return inner if inner is not None and inner.type == node.outputs[0].type else None
-
-
-@rewrite(phase="stabilize", ops=_UNDONE)
-def drop_inverse_pair(node: Apply) -> Variable | None:
-    """A function and its inverse cancel, where the table says so for every input.
-
-    log(exp(x)) -> x
-    arcsinh(sinh(x)) -> x
-    arccosh(cosh(x)) -> arccosh(cosh(x))   # |x|, so the table does not say so
-    """
-    (inner,) = node.inputs if len(node.inputs) == 1 else (None,)
-    name = None if inner is None else row_of(inner)
-    if inner is None or name not in SCALARS:
-        return None
-    row = SCALARS[name]
-    if row.undone_by != row_of_op(node.op) or row.domain != (-math.inf, math.inf):
-        return None
-    found = argument(inner, name)
-    return found if found is not None and found.type == node.outputs[0].type else None
-
-
-@rewrite(phase="simplify", ops=["mul", "true_div"])
+@rewrite(phase="simplify", ops=["mul", "true_div"], kinds="f")
 def pull_sign_out_of_product(node: Apply) -> Variable | None:
     """Signs go to the front of products, so that sums and even functions meet them.
 
@@ -117,8 +61,6 @@ def pull_sign_out_of_product(node: Apply) -> Variable | None:
     """
     name, out = row_of_op(node.op) or "", node.outputs[0]
     left, right = node.inputs
-    if not is_float(out):
-        return None
     if is_constant(right, -1) and left.type == out.type:
         return negated(left)
     if name == "mul" and is_constant(left, -1) and right.type == out.type:
@@ -132,42 +74,55 @@ def pull_sign_out_of_product(node: Apply) -> Variable | None:
     return None
 
 
-@rewrite(phase="simplify", ops=["add", "sub"])
+@rewrite(phase="simplify", ops=["add", "sub"], kinds="f")
 def merge_sign_into_sum(node: Apply) -> Variable | None:
     """A sum of a negative is a difference.
 
     x + (-y) -> x - y
     (-x) + y -> y - x
     x - (-y) -> x + y
-    (-x) - y -> -(x + y)
+    (-x) - y -> (-x) - y   # of 1 and -1 it is 0, and -(1 - 1) is -0
     """
-    out = node.outputs[0]
     left, right = node.inputs
     a, b = argument(left, "neg"), argument(right, "neg")
-    if not is_float(out) or left.type.dtype != right.type.dtype:
+    if left.type.dtype != right.type.dtype:
         return None
-    if row_of_op(node.op) == "add":
-        if b is not None:
-            return call("sub", left, b)
-        return None if a is None else call("sub", right, a)
+    if row_of_op(node.op) == "sub":
+        return None if b is None else call("add", left, b)
     if b is not None:
-        return call("add", left, b)
-    return None if a is None else call("neg", call("add", a, right))
+        return call("sub", left, b)
+    return None if a is None else call("sub", right, a)
 
 
-@rewrite(phase="simplify", ops=["neg"])
-def merge_sign_into_operand(node: Apply) -> Variable | None:
-    """A sign goes into a difference, and into a constant factor.
+@rewrite(phase="simplify", ops=without_signed_zeros(), kinds="f")
+def turn_difference(node: Apply) -> Variable | None:
+    """A difference turns round where nobody sees the sign of a 0.
 
-    -(x - y) -> y - x
-    -(x * 2) -> x * -2
-    -(x / 2) -> x / -2
+    exp(-(x - y)) -> exp(y - x)
+    sigmoid((-x) - y) -> sigmoid(-(x + y))
     """
     (inner,) = node.inputs
-    if not is_float(inner):
+    if inner.type.dtype != node.outputs[0].type.dtype:
         return None
-    if row_of(inner) == "sub":
-        return negated(inner)
+    negative, difference = argument(inner, "neg"), match(inner, "sub")
+    if negative is not None and match(negative, "sub") is not None:
+        return call(row_of_op(node.op) or "", turned(negative))
+    left = None if difference is None else argument(difference[0], "neg")
+    if difference is None or left is None:
+        return None
+    total = call("add", left, difference[1])
+    return call(row_of_op(node.op) or "", call("neg", total))
+
+
+@rewrite(phase="simplify", ops=["neg"], kinds="f")
+def merge_sign_into_operand(node: Apply) -> Variable | None:
+    """A sign goes into a constant factor.
+
+    -(x * 2) -> x * -2
+    -(x / 2) -> x / -2
+    -(x - y) -> -(x - y)   # of two equal numbers it is -0, and y - x is 0
+    """
+    (inner,) = node.inputs
     for name in ("mul", "true_div"):
         left, right = match(inner, name) or (None, None)
         if left is None or right is None:
@@ -187,7 +142,7 @@ def has_negative(value: Any) -> bool:
     return kind not in "bu"
 
 
-@rewrite(phase="simplify", ops=["abs", "square"])
+@rewrite(phase="simplify", ops=["abs", "square"], kinds="f")
 def drop_sign_under_even(node: Apply) -> Variable | None:
     """An even function does not see a sign.
 
@@ -254,17 +209,18 @@ def drop_mask_of_itself(node: Apply) -> Variable | None:
     return product if is_needless and product.type == out.type else None
 
 
-@rewrite(phase="stabilize", ops=["mul", "true_div"])
+@rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def gather_constants(node: Apply) -> Variable | None:
-    """Constant factors of a product become one.
+    """Constant factors of a product become one, if their dtype has such a number.
 
     2 * (3 * x) -> x * 6
     (x * 3) / 2 -> x * 1.5
     (x / 4) * 2 -> x * 0.5
+    (x * 1e300) * 1e300 -> (x * 1e300) * 1e300
     """
     out = node.outputs[0]
     outer = split_constant(node.inputs)
-    if outer is None or not is_float(out) or outer[1].type.dtype != out.type.dtype:
+    if outer is None or outer[1].type.dtype != out.type.dtype:
         return None
     c, inner = outer
     if row_of_op(node.op) == "true_div":
@@ -283,11 +239,8 @@ def gather_constants(node: Apply) -> Variable | None:
         product = (
             _quotient(c, found[0]) if name == "true_div" else float(c) * float(found[0])
         )
-        if (
-            np.isfinite(product)
-            and product != 0
-            and found[1].type.dtype == out.type.dtype
-        ):
+        dtype = out.type.dtype
+        if keeps_digits(product, dtype) and found[1].type.dtype == dtype:
             return call("mul", found[1], number(product, out))
     return None
 

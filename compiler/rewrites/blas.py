@@ -7,7 +7,6 @@ taken in.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from gpuarray.compiler.rewrites.patterns import (
     call,
     constant_of,
     is_float,
+    keeps_digits,
     match,
     split_constant,
 )
@@ -54,6 +54,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     Q - 2 * batched_dot(Q, R) -> batched_gemm(Q, Q, R, -2, 1)
     2 * dot(A, u) -> 2 * dot(A, u)
     0 * (v + dot(A, u)) -> 0 * gemv(v, A, u, 1, 1)  # nan stays
+    v + dot(A, u) * 1e300 * 1e300 -> v + dot(A, u) * 1e300 * 1e300  # no such number
     """
     out = node.outputs[0]
     if out.type.ndim not in (1, 2, 3) or not is_float(out):
@@ -63,7 +64,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     others = _gather([term for term in found if term.b is None])
     if not products or len(found) > _LONGEST or len(others) > 1:
         return None
-    if any(each.scale == 0 or not math.isfinite(each.scale) for each in found + others):
+    if not all(keeps_digits(each.scale, out.type.dtype) for each in found + others):
         return None  # a routine does not read what it multiplies by 0: nan would go
     if others:
         (start,) = others
@@ -188,11 +189,12 @@ def _product(scale: float, a: Variable, b: Variable) -> Term:
 
 
 def _without_transposition(matrix: Variable) -> tuple[Variable, bool]:
-    owner = matrix.owner
-    if owner is None or not isinstance(owner.op, DimShuffle):
+    """What a view turns the last two axes of, and True; else itself and False."""
+    owner, axes = matrix.owner, list(range(matrix.type.ndim))
+    if owner is None or not isinstance(owner.op, DimShuffle) or owner.op.dropped:
         return matrix, False
-    is_turned = owner.op.new_order in ((1, 0), (0, 2, 1))
-    return (owner.inputs[0], True) if is_turned else (matrix, False)
+    is_turned = list(owner.op.new_order) == [*axes[:-2], *axes[-2:][::-1]]
+    return (owner.inputs[0], True) if is_turned and axes[1:] else (matrix, False)
 
 
 def _opened(owner: Apply, scale: float, inside: Inside) -> list[Term]:

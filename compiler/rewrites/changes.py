@@ -18,7 +18,6 @@ from gpuarray.compiler.rewrites.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (
     call,
-    cast,
     constant_of,
     match,
     negated,
@@ -226,17 +225,18 @@ def add_in_place_of_a_sum(node: Apply, fgraph: FunctionGraph) -> Variable | None
     set_subtensor(zeros_like(Y)[0], u) + X -> inc_subtensor(X[0], u)
     X + inc_subtensor(zeros_like(Y)[[0, 0]], u) -> inc_subtensor(X[[0, 0]], u)
     X - inc_subtensor(zeros_like(Y)[[0, 0]], u) -> inc_subtensor(X[[0, 0]], -u)
-    """
+    X + inc_subtensor(zeros_like(row(v))[0], u) -> X + inc_subtensor(zeros_like(row(v))[0], u)
+    """  # noqa: E501
     is_sum = row_of_op(node.op) == "add"
     for place in (1, 0) if is_sum else (1,):
         part, other = node.inputs[place], node.inputs[1 - place]
         found = spread(part, fgraph)
-        if found is None or other.type != node.outputs[0].type:
-            continue
+        if found is None or not part.type == other.type == node.outputs[0].type:
+            continue  # it repeats, or is rounded or wrapped in a dtype of its own
         assert isinstance(found.op, Change)
         if found.op.set_instead_of_inc and not is_distinct(found):
             continue
         y, *index = found.inputs[1:]
-        added = y if is_sum else negated(cast(y, other.type.dtype))
+        added = y if is_sum else negated(y)
         return typed(found.op.as_set(False)(other, added, *index), node)
     return None

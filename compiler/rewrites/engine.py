@@ -24,6 +24,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.rewrites.merging import Interner
 from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.dtypes import as_dtype, kind_of
 
 Result = Variable | Sequence[Variable] | None
 Transform = Callable[..., Result]
@@ -54,7 +55,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A registered rule: where it applies, what it does, the lines that prove it."""
+    """A registered rule: where it applies, what it does, the lines that prove it.
+
+    ``kinds`` are those of the results' dtype that it holds for; empty: any.
+    """
 
     name: str
     phase: str
@@ -62,6 +66,7 @@ class Rule:
     transform: Transform
     examples: tuple[Example, ...]
     wants_graph: bool
+    kinds: str = ""
 
     @property
     def tags(self) -> frozenset[str]:
@@ -130,13 +135,15 @@ PASSES: dict[str, list[GraphPass]] = {}
 
 
 def rewrite(
-    *, phase: str, ops: Iterable[Key] | None = None
+    *, phase: str, ops: Iterable[Key] | None = None, kinds: str = ""
 ) -> Callable[[Transform], Rule]:
     """Register the decorated rule; its docstring must hold a ``before -> after`` line.
 
     ``ops`` are rows of the scalar table (by name; ``"cast"`` and ``"composite"`` too)
-    or classes of ops; ``None`` is every node. The rule takes the node, or the node and
-    its graph.
+    or classes of ops; ``None`` is every node. ``kinds`` are NumPy's letters of the
+    kinds of numbers that the rule holds for: ``"f"`` where it does not hold for complex
+    ones; it is asked where the node's first output is of such a kind. The rule takes
+    the node, or the node and its graph.
     """
 
     def register(transform: Transform) -> Rule:
@@ -148,7 +155,7 @@ def rewrite(
             )
         keys = tuple(ops) if ops is not None else ()
         wants_graph = len(inspect.signature(transform).parameters) == 2
-        rule = Rule(name, phase, keys, transform, examples, wants_graph)
+        rule = Rule(name, phase, keys, transform, examples, wants_graph, kinds)
         RULES.setdefault(phase, []).append(rule)
         return rule
 
@@ -214,7 +221,7 @@ class Fixpoint:
             for key in rule.ops or (None,):
                 self.index.setdefault(key, []).append(rule)
         self.rested = frozenset(map(id, rested))
-        self.by_op: dict[tuple[type[Op], str | None], Choice] = {}
+        self.by_op: dict[tuple[type[Op], str | None, str], Choice] = {}
         self.left = max(2000, 50 * len(fgraph.apply_nodes))
         self.queue: deque[Apply] = deque()
         self.waiting: set[Apply] = set()
@@ -255,7 +262,7 @@ class Fixpoint:
         before = self.asked.get(node)
         if before == (behind, self.changes):
             return False
-        choice = self.rules_for(node.op)
+        choice = self.rules_for(node)
         if before is not None and behind == before[0]:
             rules = choice.seeing
         else:
@@ -344,19 +351,35 @@ class Fixpoint:
         self.behind.update(dict.fromkeys(others, self.changes))
         self.push(others)
 
-    def rules_for(self, op: Op) -> Choice:
-        """The rules that look at such an op."""
-        key = (type(op), row_of_op(op))
+    def rules_for(self, node: Apply) -> Choice:
+        """The rules that look at such an op with such a result."""
+        op, kind = node.op, kind_of_result(node)
+        key = (type(op), row_of_op(op), kind)
         found = self.by_op.get(key)
         if found is None:
             wanted: list[Key | None] = (
                 [key[1], *type(op).__mro__] if key[1] else [*type(op).__mro__]
             )
             rules = [
-                rule for each in (*wanted, None) for rule in self.index.get(each, [])
+                rule
+                for each in (*wanted, None)
+                for rule in self.index.get(each, [])
+                if not rule.kinds or (kind and kind in rule.kinds)
             ]
             found = self.by_op[key] = choice_of(rules, self.rested)
         return found
+
+
+def kind_of_result(node: Apply) -> str:
+    """NumPy's letter of the kind of a node's first output; empty if it is no array."""
+    dtype = getattr(node.outputs[0].type, "dtype", None) if node.outputs else None
+    return kind_of_name(dtype) if isinstance(dtype, str) else ""
+
+
+@cache
+def kind_of_name(dtype: str) -> str:
+    """NumPy's letter of the kind of a dtype: ``"f"`` for ``"bfloat16"``."""
+    return kind_of(as_dtype(dtype))
 
 
 class Choice(NamedTuple):

@@ -172,8 +172,10 @@ def sum_repeated_number(node: Apply) -> Variable | None:
     counts = [each.data.item() for each in asked if isinstance(each, Constant)]
     number = constant_of(value)
     is_finite = number is not None and bool(np.isfinite(number))
-    if not is_finite and (len(counts) < len(asked) or 0 in counts):
-        return None
+    if not is_finite and (
+        len(counts) < len(asked) or 0 in counts or value.type.is_complex
+    ):
+        return None  # an infinite part and a 0 make a nan
     if not all(map(is_never_negative, asked)):
         return None
     dtype = out.dtype if op.acc_dtype is None else op.acc_dtype

@@ -1,4 +1,4 @@
-"""Systems and determinants that a factorization at hand, or none, makes cheaper.
+"""Systems of equations that a factorization at hand, or none, makes cheaper.
 
 The results are the same but for rounding, which is less.
 """
@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.diagonals import diagonal
 from gpuarray.compiler.ops.linalg import Dot
-from gpuarray.compiler.ops.nlinalg import Det
 from gpuarray.compiler.ops.products import BatchedDot
-from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle
 from gpuarray.compiler.ops.slinalg import Cholesky
 from gpuarray.compiler.ops.solving import MatrixInverse, Solve, turned
 from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import call
 
 
 def _operand(variable: Variable, op: type[Op]) -> Variable | None:
@@ -69,20 +65,3 @@ def solve_by_substitution(node: Apply) -> Variable | None:
     structure = "lower_triangular" if is_lower else "upper_triangular"
     result: Variable = Solve(structure)(matrix, right)
     return result
-
-
-@rewrite(phase="stabilize", ops=[Det])
-def determinant_of_factored(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """Where a Cholesky factor is made anyway, it gives the determinant.
-
-    det(dot(A, A.T)) -> det(dot(A, A.T))
-    """
-    (x,) = node.inputs
-    for client, _ in fgraph.clients[x]:
-        if isinstance(client, Apply) and isinstance(client.op, Cholesky):
-            factor = client.outputs[0]
-            last = factor.type.ndim - 2
-            entries = diagonal(factor, 0, -2, -1)
-            result: Variable = Reduce("mul", (last,))(call("square", entries))
-            return result if result.type == node.outputs[0].type else None
-    return None

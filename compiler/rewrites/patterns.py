@@ -12,6 +12,7 @@ from gpuarray.compiler.graph.types import is_float_name
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.shape import DimShuffle
 from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.info import FloatInfo, finfo
 from gpuarray.scalars import SCALARS
 
 _DEPTH = 6
@@ -83,6 +84,22 @@ def number(value: Any, like: Variable) -> Variable:
     return Constant(like.type.clone(broadcastable=(True,) * len(shape)), data)
 
 
+def keeps_digits(value: float, dtype: str) -> bool:
+    """Whether a number of a dtype can have this value: not 0, inf, nan or subnormal.
+
+    >>> keeps_digits(1e30, "float32"), keeps_digits(1e60, "float32")
+    (True, False)
+    """
+    limits = limits_of(dtype)
+    return limits.smallest_normal <= abs(value) <= limits.max
+
+
+@cache
+def limits_of(dtype: str) -> FloatInfo:
+    """The limits of a dtype of floats."""
+    return finfo(dtype)
+
+
 def call(row: str, *args: Variable) -> Variable:
     """The row applied to variables."""
     out = elemwise(row)(*args)
@@ -115,7 +132,7 @@ def same(left: Variable, right: Variable, depth: int = _DEPTH) -> bool:
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return bool(left.type == right.type and np.array_equal(left.data, right.data))
+        return left.equals(right)
     a, b = left.owner, right.owner
     if (
         a is None
@@ -137,15 +154,21 @@ def negated(variable: Variable) -> Variable:
         return inner
     value = constant_of(variable)
     if value is not None:
-        return number(-value, variable)
-    terms = match(variable, "sub")
-    if terms is not None:
-        return call("sub", terms[1], terms[0])
+        return number(np.negative(np.asarray(value)), variable)  # an integer wraps
     return call("neg", variable)
 
 
+def turned(variable: Variable) -> Variable:
+    """The negative of a variable, a difference the other way round.
+
+    Of two equal numbers that is 0, not -0: for what does not see the sign of a 0.
+    """
+    terms = match(variable, "sub")
+    return negated(variable) if terms is None else call("sub", terms[1], terms[0])
+
+
 def opposite(left: Variable, right: Variable) -> bool:
-    """Whether one variable is the other's negative by construction."""
+    """Whether one variable is the other's negative, but for a 0's sign."""
     for a, b in ((left, right), (right, left)):
         inner = argument(a, "neg")
         if inner is not None and same(inner, b):

@@ -1,9 +1,13 @@
-"""A product of many factors as data: what is above and below the line, and a number."""
+"""A product of many factors as data: a tree whose factors can be put for others.
+
+What stays is multiplied in the order in which it is written: in another one a product
+may overflow on the way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Variable
@@ -14,91 +18,156 @@ from gpuarray.compiler.rewrites.patterns import (
     constant_of,
     is_float,
     match,
-    negated,
     number,
     opposite,
     same,
+    turned,
     with_constant,
 )
-from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.rows import row_of, row_of_op
 
 _POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 _LONGEST = 24
+_MOST_PARTS = 256
 _MOST_TERMS = 256
+_OF_PRODUCTS = ("mul", "true_div", "neg", "reciprocal", "where_nonzero")
+_OF_SUMS = ("add", "sub", "neg")
 
 
-class Product(NamedTuple):
-    """``number * above[0] * ... / below[0] / ...``; 0 where one of ``gates`` is 0."""
+@dataclass(eq=False, slots=True)
+class Part:
+    """A node of a tree, or one of its leaves: a factor of a product, a term of a sum.
 
-    number: float
-    above: tuple[Variable, ...]
-    below: tuple[Variable, ...]
-    gates: tuple[Variable, ...] = ()
+    ``is_below``: the whole is divided by it. A leaf's ``variable`` may become another,
+    or None, which is a 1; and a leaf may become one over its variable, ``is_over``.
+    Where a node has a ``gate``, it is 0 where the gate is.
+    """
+
+    variable: Variable | None
+    is_below: bool = False
+    operands: list[Part] = field(default_factory=list)
+    is_over: bool = False
+    gate: Variable | None = None
+
+    @property
+    def is_above(self) -> bool:
+        """Whether the whole is multiplied by the variable, as it is now."""
+        return self.is_below == self.is_over
 
 
-def product_of(variable: Variable) -> Product | None:
+Tree = list[Part]
+"""The whole, then its parts from left to right, each before its own."""
+
+
+class Made(NamedTuple):
+    """What a part has become: a variable, or one over it; None is 1."""
+
+    variable: Variable | None
+    is_over: bool = False
+
+
+# ---- products ----
+
+
+def product_of(variable: Variable) -> Tree | None:
     """The factors of a float through products, signs and quotients, if not too many."""
     if not is_float(variable):
         return None
-    found = _factors(variable)
-    is_usual = found is not None and isfinite(found.number) and found.number != 0
-    return found if is_usual else None
-
-
-def _factors(variable: Variable) -> Product | None:
-    """The factors from left to right; None as soon as there are too many of them."""
-    dtype, scale = variable.type.dtype, 1.0
-    above: list[Variable] = []
-    below: list[Variable] = []
-    gates: list[Variable] = []
-    waiting = [(_opened(variable, dtype), False)]
+    tree: Tree = []
     n_factors = 1  # at least, also of what waits: all but numbers have some
-    while waiting and n_factors <= _LONGEST:
-        current, is_below = waiting.pop()
-        if isinstance(current, float):
-            scale *= 1.0 / current if is_below else current
-        elif isinstance(current, Variable):
-            gated = None if is_below else match(current, "where_nonzero")
-            if gated is None or gated[1].type.dtype != dtype:
-                (below if is_below else above).append(current)
-            else:
-                gates.append(gated[0])
-                waiting.append((_opened(gated[1], dtype), False))
+    waiting = [Part(variable)]
+    while waiting:
+        part = waiting.pop()
+        tree.append(part)
+        part.gate, part.operands = _opened(part, variable.type.dtype)
+        n_factors += max(sum(not is_number(each) for each in part.operands) - 1, 0)
+        if n_factors > _LONGEST or len(tree) > _MOST_PARTS:
+            return None
+        waiting += reversed(part.operands)
+    return tree
+
+
+def _opened(part: Part, dtype: str) -> tuple[Variable | None, list[Part]]:
+    """What gates a product, and its operands, of which some may divide the whole."""
+    node = None if part.variable is None else part.variable.owner
+    row = None if node is None else row_of_op(node.op)
+    if node is None or row not in _OF_PRODUCTS or node.out.type.dtype != dtype:
+        return None, []
+    if row == "where_nonzero":
+        gate, product = node.inputs
+        is_open = not part.is_below and product.type.dtype == dtype
+        return (gate, [Part(product)]) if is_open else (None, [])
+    divides = (row == "reciprocal", row == "true_div")
+    return None, [
+        Part(given, part.is_below != divides[place])
+        for place, given in enumerate(node.inputs)
+    ]
+
+
+def factors_of(tree: Tree) -> list[Part]:
+    """The factors that are left, from left to right."""
+    return [each for each in tree if not each.operands and each.variable is not None]
+
+
+def is_number(part: Part) -> bool:
+    """Whether a part is a number that is known."""
+    return part.variable is not None and constant_of(part.variable) is not None
+
+
+def rebuild(tree: Tree, like: Variable) -> Variable:
+    """The graph of a product; ``like`` gives dtype and rank of a 1 that stays alone."""
+    made: dict[Part, Made] = {}
+    for part in reversed(tree):
+        operands = [made[each] for each in part.operands]
+        if not operands:
+            made[part] = Made(part.variable, part.is_over)
+        elif operands == _as_written(part):
+            made[part] = Made(part.variable)
         else:
-            parts = [(_opened(each, dtype), turn != is_below) for each, turn in current]
-            n_factors += sum(not isinstance(each, float) for each, _ in parts) - 1
-            waiting += reversed(parts)
-    if waiting:
-        return None
-    return Product(scale, tuple(above), tuple(below), tuple(dict.fromkeys(gates)))
+            made[part] = _multiplied(part, operands, like)
+    return _alone(made[tree[0]], like)
 
 
-def _opened(
-    part: Variable | float, dtype: str
-) -> Variable | float | Sequence[tuple[Variable | float, bool]]:
-    """A number, or a product's inputs and whether each divides, or a factor itself."""
-    if isinstance(part, float) or part.type.dtype != dtype:
-        return part
-    value = constant_of(part)
-    if value is not None and isfinite(value) and value != 0:
-        return float(value)
-    args = match(part, "mul")
-    if args is not None:
-        return [(args[0], False), (args[1], False)]
-    args = match(part, "true_div")
-    if args is not None:
-        return [(args[0], False), (args[1], True)]
-    inner = argument(part, "neg")
-    if inner is not None:
-        return [(-1.0, False), (inner, False)]
-    inner = argument(part, "reciprocal")
-    return part if inner is None else [(inner, True)]
+def _as_written(part: Part) -> list[Made]:
+    """The operands of a node before any was put for another."""
+    assert part.variable is not None and part.variable.owner is not None
+    inputs = part.variable.owner.inputs
+    if part.gate is not None:
+        inputs = inputs[1:]
+    return [Made(given) for given in inputs]
 
 
-def _times(a: Product, b: Product) -> Product:
-    return Product(
-        a.number * b.number, a.above + b.above, a.below + b.below, a.gates + b.gates
-    )
+def _alone(made: Made, like: Variable) -> Variable:
+    """The variable that a part has become."""
+    one = number(1, like)
+    if made.variable is None:
+        return one
+    return call("true_div", one, made.variable) if made.is_over else made.variable
+
+
+def _multiplied(part: Part, operands: Sequence[Made], like: Variable) -> Made:
+    """What a node of a product becomes with other operands."""
+    assert part.variable is not None
+    row, first = row_of(part.variable), operands[0]
+    if row == "where_nonzero":
+        if part.gate is None:
+            return first
+        return Made(call(row, part.gate, _alone(first, like)))
+    if row == "reciprocal":
+        return Made(first.variable, not first.is_over)
+    if row == "neg":
+        value = number(1, like) if first.variable is None else first.variable
+        return Made(call("neg", value), first.is_over)
+    second = operands[1]
+    if row == "true_div":
+        second = Made(second.variable, not second.is_over)
+    if first.variable is None or second.variable is None:
+        return second if first.variable is None else first
+    if first.is_over == second.is_over:
+        return Made(call("mul", first.variable, second.variable), first.is_over)
+    above, below = (second, first) if first.is_over else (first, second)
+    assert above.variable is not None and below.variable is not None
+    return Made(call("true_div", above.variable, below.variable))
 
 
 def is_positive(variable: Variable) -> bool:
@@ -124,154 +193,176 @@ def _is_positive_itself(variable: Variable) -> bool:
     return isinstance(owner.op, Softmax) or row_of_op(owner.op) in _POSITIVE
 
 
-def pair_exponentials(product: Product) -> Product:
+# ---- factors that meet ----
+
+
+def pair_exponentials(tree: Tree) -> bool:
     """Exponentials become sigmoids where they meet them, or one plus themselves below.
 
     ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``.
+    Tells whether there were such factors.
     """
-    above, below = list(product.above), []
-    for factor in product.below:
-        args = match(factor, "add")
-        power = None if args is None else with_constant(args, 1)
+    is_changed = False
+    for part in factors_of(tree):
+        args = None if part.variable is None else match(part.variable, "add")
+        power = None if args is None or part.is_above else with_constant(args, 1)
         inner = None if power is None else argument(power, "exp")
-        if inner is None:
-            below.append(factor)
-        else:
-            above.append(call("sigmoid", negated(inner)))
-    while _merge_one_pair(above, below):
-        pass
-    return product._replace(above=tuple(above), below=tuple(below))
+        if inner is not None:
+            part.variable = call("sigmoid", turned(inner))
+            part.is_over = not part.is_over
+            is_changed = True
+    while _merge_one_pair(factors_of(tree)):
+        is_changed = True
+    return is_changed
 
 
-def _merge_one_pair(above: list[Variable], below: list[Variable]) -> bool:
+def _merge_one_pair(factors: Sequence[Part]) -> bool:
     """Merge one sigmoid with an exponential in place; whether there was such a pair."""
-    for i, factor in enumerate(above):
-        inner = argument(factor, "sigmoid")
+    for part in factors:
+        inner = _argument(part, "sigmoid") if part.is_above else None
         if inner is None:
             continue
-        for powers, fits in ((above, opposite), (below, same)):
-            for j, power in enumerate(powers):
-                exponent = argument(power, "exp")
-                if exponent is not None and fits(exponent, inner):
-                    above[i] = call("sigmoid", negated(inner))
-                    del powers[j]
-                    return True
+        for power in factors:
+            exponent = _argument(power, "exp")
+            fits = opposite if power.is_above else same
+            if exponent is not None and fits(exponent, inner):
+                part.variable = call("sigmoid", turned(inner))
+                power.variable = None
+                return True
     return False
 
 
-def cancel_factors(product: Product) -> Product:
-    """Positive factors that stand above and below go away.
+def _argument(part: Part, row: str) -> Variable | None:
+    return None if part.variable is None else argument(part.variable, row)
 
-    Not for a constant alone: in another order the product may overflow.
+
+def cancel_factors(tree: Tree) -> bool:
+    """Positive factors that stand above and below go away; whether there were any.
+
+    Not a constant alone: without it the product may overflow.
     """
-    above, below = list(product.above), []
-    for factor in product.below:
-        found = _find(factor, above) if factor.owner is not None else None
-        if found is None or not is_positive(factor):
-            below.append(factor)
-        else:
-            del above[found]
-    if len(below) == len(product.below):
-        return product
-    return product._replace(above=tuple(above), below=tuple(below))
-
-
-def _find(factor: Variable, among: Sequence[Variable]) -> int | None:
-    return next((i for i, other in enumerate(among) if same(factor, other)), None)
-
-
-def distribute(product: Product, like: Variable) -> Variable | None:
-    """The product with its factors put into a sum whose denominators they cancel."""
-    for i, factor in enumerate(product.above):
-        others = product.above[:i] + product.above[i + 1 :]
-        terms = _terms(factor) if others else []
-        if len(terms) < 2:
+    is_changed = False
+    for part in factors_of(tree):
+        if part.is_above or is_number(part):
             continue
-        if any(same(gate, factor) for gate in product.gates):
-            terms = [_gated_by_itself(term, product) for term in terms]
-        products = [_times(term, Product(1.0, others, ())) for term in terms]
-        cancelled = [cancel_factors(term) for term in products]
-        if any(term.below for term in cancelled) or not any(t.below for t in products):
-            continue
-        gates = tuple(gate for gate in product.gates if not same(gate, factor))
-        outer = product._replace(gates=gates)
-        return _sum([_scaled(term, outer) for term in cancelled], like)
+        above = [each for each in factors_of(tree) if each.is_above]
+        found = _partner(part, above)
+        if found is not None:
+            part.variable = found.variable = None
+            is_changed = True
+    return is_changed
+
+
+def _partner(part: Part, among: Collection[Part]) -> Part | None:
+    """The factor that a positive one cancels."""
+    assert part.variable is not None
+    for other in among:
+        if other.variable is not None and same(part.variable, other.variable):
+            return other if is_positive(part.variable) else None
     return None
 
 
-def _gated_by_itself(term: Product, product: Product) -> Product:
-    """A term of a sum that gates its product: where both terms are 0, so is the sum."""
-    if term.gates or not term.above:
-        return term
-    return term._replace(gates=(rebuild(term, product.gates[0]),))
+# ---- products with a sum ----
 
 
-def _scaled(term: Product, outer: Product) -> Product:
-    return Product(
-        term.number * outer.number, term.above, outer.below, outer.gates + term.gates
-    )
+def distribute(tree: Tree, like: Variable) -> Variable | None:
+    """The product with factors put into a sum whose denominators they cancel."""
+    above = [each for each in factors_of(tree) if each.is_above]
+    for factor in above:
+        others = [each for each in above if each is not factor]
+        summed = sum_of(factor.variable) if others else None
+        if summed is None or factor.variable is None:
+            continue
+        gates = [
+            g for g in tree if g.gate is not None and same(g.gate, factor.variable)
+        ]
+        moved = _cancelled(summed, others, like, is_gate=bool(gates))
+        if not moved:
+            continue
+        for gated in gates:
+            gated.gate = None
+        factor.variable = rebuilt_sum(summed)
+        for each in moved:
+            each.variable = None
+        return rebuild(tree, like)
+    return None
 
 
-def _terms(variable: Variable) -> list[Product]:
-    """The terms of a sum as products, with their signs; none if there are too many."""
-    found: list[Product] = []
-    waiting = [(variable, 1.0)]
-    while waiting and len(found) <= _MOST_TERMS:
-        current, sign = waiting.pop()
-        parts = _signed_parts(current)
-        waiting += [(each, sign * its) for each, its in reversed(parts)]
-        if not parts:
-            term = product_of(current) or Product(1.0, (current,), ())
-            found.append(term._replace(number=sign * term.number))
-    return found if len(found) <= _MOST_TERMS else []
+def _cancelled(
+    summed: Tree, factors: list[Part], like: Variable, is_gate: bool
+) -> list[Part]:
+    """Multiply the terms in place; by those factors that cancel all denominators.
+
+    None if they do not, or if there are no denominators. If the sum is a gate, each of
+    its terms becomes one of its own product: where all are 0, so is the sum.
+    """
+    terms = [each for each in summed if not each.operands]
+    products = [_product_or_term(each.variable) for each in terms]
+    used = [_used(each, factors) for each in products]
+    moved = [each for each in factors if any(each in found for found in used if found)]
+    if not moved or None in used:
+        return []
+    for term, product, found in zip(terms, products, used, strict=True):
+        result = rebuild(product, like)
+        for each in moved:
+            if found is not None and each not in found and each.variable is not None:
+                result = call("mul", result, each.variable)
+        has_gates = any(each.gate is not None for each in product)
+        if is_gate and not has_gates and term.variable is not None:
+            result = call("where_nonzero", term.variable, result)
+        term.variable = result
+    return moved
 
 
-def _signed_parts(variable: Variable) -> Sequence[tuple[Variable, float]]:
-    """What a variable is the sum of, with signs; nothing of a term."""
-    for row, second in (("add", 1.0), ("sub", -1.0)):
-        args = match(variable, row)
-        if args is not None and all(a.type.dtype == variable.type.dtype for a in args):
-            return [(args[0], 1.0), (args[1], second)]
-    inner = argument(variable, "neg")
-    return () if inner is None else [(inner, -1.0)]
+def _product_or_term(variable: Variable | None) -> Tree:
+    assert variable is not None
+    return product_of(variable) or [Part(variable)]
 
 
-def _sum(terms: Sequence[Product], like: Variable) -> Variable:
-    """The terms added up, negative ones subtracted."""
-    total: Variable | None = None
-    for term in sorted(terms, key=lambda term: term.number < 0):
-        if total is None:
-            total = rebuild(term, like)
-        elif term.number < 0:
-            total = call(
-                "sub", total, rebuild(term._replace(number=-term.number), like)
-            )
-        else:
-            total = call("add", total, rebuild(term, like))
-    assert total is not None
-    return total
+def _used(product: Tree, factors: Sequence[Part]) -> list[Part] | None:
+    """Cancel the denominators of a product; by which factors. None if some stay."""
+    used: list[Part] = []
+    for part in factors_of(product):
+        if part.is_above or is_number(part):
+            continue
+        found = _partner(part, [each for each in factors if each not in used])
+        if found is None:
+            return None
+        part.variable = None
+        used.append(found)
+    return used
 
 
-def rebuild(product: Product, like: Variable) -> Variable:
-    """The graph of a product; `like` gives dtype and rank of its number."""
-    top = _chain(product.above)
-    if product.number != 1 and (product.number != -1 or top is None):
-        scale = number(product.number, like)
-        top = scale if top is None else call("mul", top, scale)
-    if top is None:
-        top = number(1, like)
-    bottom = _chain(product.below)
-    result = top if bottom is None else call("true_div", top, bottom)
-    if product.number == -1 and product.above:
-        result = call("neg", result)
-    for gate in product.gates:
-        result = call("where_nonzero", gate, result)
-    return result
+def sum_of(variable: Variable | None) -> Tree | None:
+    """The terms of a sum, with its nodes; None of no sum, or of too many terms."""
+    assert variable is not None
+    tree: Tree = []
+    waiting = [Part(variable)]
+    while waiting and len(tree) <= 2 * _MOST_TERMS:
+        part = waiting.pop()
+        tree.append(part)
+        part.operands = _terms(part, variable.type.dtype)
+        waiting += reversed(part.operands)
+    n_terms = sum(not each.operands for each in tree)
+    return tree if not waiting and 2 <= n_terms <= _MOST_TERMS else None
 
 
-def _chain(factors: Sequence[Variable]) -> Variable | None:
-    """The factors multiplied from the left; None if there are none."""
-    result: Variable | None = None
-    for factor in factors:
-        result = factor if result is None else call("mul", result, factor)
-    return result
+def _terms(part: Part, dtype: str) -> list[Part]:
+    """The operands of a sum, if all have the dtype."""
+    node = None if part.variable is None else part.variable.owner
+    if node is None or row_of_op(node.op) not in _OF_SUMS:
+        return []
+    if any(given.type.dtype != dtype for given in node.inputs):
+        return []
+    return [Part(given) for given in node.inputs]
+
+
+def rebuilt_sum(tree: Tree) -> Variable:
+    """The graph of a sum with other terms."""
+    made: dict[Part, Variable] = {}
+    for part in reversed(tree):
+        assert part.variable is not None
+        operands = [made[each] for each in part.operands]
+        row = row_of(part.variable) or ""
+        made[part] = call(row, *operands) if operands else part.variable
+    return made[tree[0]]

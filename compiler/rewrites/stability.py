@@ -1,8 +1,8 @@
 """Rules that keep values finite: log1p and expm1, sigmoid and softplus, their products.
 
 Their two sides are the same number; they differ where the left side over- or underflows
-on the way, or loses small terms against one. `products.py` holds what is said of
-products.
+on the way, or loses small terms against one. They are said of real numbers: of complex
+ones some lead to another branch. `products.py` holds what is said of products.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gpuarray.compiler.rewrites.patterns import (
     is_constant,
     is_float,
     match,
-    negated,
     number,
     same,
+    turned,
     with_constant,
 )
 from gpuarray.compiler.rewrites.products import (
@@ -32,7 +32,7 @@ from gpuarray.compiler.rewrites.products import (
 )
 
 
-@rewrite(phase="stabilize", ops=["log"])
+@rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_one_plus(node: Apply) -> Variable | None:
     """Small terms survive beside a one.
 
@@ -47,11 +47,11 @@ def log_of_one_plus(node: Apply) -> Variable | None:
     term = None if args is None else with_constant(args, 1)
     args = match(inner, "sub")
     if args is not None and is_constant(args[0], 1):
-        term = negated(args[1])
+        term = turned(args[1])
     return call("log1p", term) if term is not None and term.type == inner.type else None
 
 
-@rewrite(phase="stabilize", ops=["sub", "add"])
+@rewrite(phase="stabilize", ops=["sub", "add"], kinds="f")
 def exp_minus_one(node: Apply) -> Variable | None:
     """Small results survive the difference.
 
@@ -77,7 +77,7 @@ def exp_minus_one(node: Apply) -> Variable | None:
     )
 
 
-@rewrite(phase="stabilize", ops=["log1p"])
+@rewrite(phase="stabilize", ops=["log1p"], kinds="f")
 def log1p_of_exp(node: Apply) -> Variable | None:
     """The logarithm of one plus an exponential, or minus a sigmoid, is a softplus.
 
@@ -94,7 +94,7 @@ def log1p_of_exp(node: Apply) -> Variable | None:
     return None if found is None else call("neg", call("softplus", found))
 
 
-@rewrite(phase="stabilize", ops=["log"])
+@rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_sigmoid(node: Apply) -> Variable | None:
     """The logarithm of a probability is a softplus.
 
@@ -102,10 +102,10 @@ def log_of_sigmoid(node: Apply) -> Variable | None:
     log(sigmoid(-x)) -> -softplus(x)
     """
     found = argument(node.inputs[0], "sigmoid")
-    return None if found is None else call("neg", call("softplus", negated(found)))
+    return None if found is None else call("neg", call("softplus", turned(found)))
 
 
-@rewrite(phase="stabilize", ops=["log"])
+@rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_two_exponentials(node: Apply) -> Variable | None:
     """The larger exponential is taken out of the sum.
 
@@ -120,7 +120,7 @@ def log_of_two_exponentials(node: Apply) -> Variable | None:
     return call("logaddexp", a, b)
 
 
-@rewrite(phase="stabilize", ops=["true_div", "reciprocal"])
+@rewrite(phase="stabilize", ops=["true_div", "reciprocal"], kinds="f")
 def recognize_sigmoid(node: Apply) -> Variable | None:
     """The logistic function is an operation of its own.
 
@@ -137,12 +137,12 @@ def recognize_sigmoid(node: Apply) -> Variable | None:
     if inner is None or inner.type != out.type:
         return None
     if len(node.inputs) == 1 or is_constant(node.inputs[0], 1):
-        return call("sigmoid", negated(inner))
+        return call("sigmoid", turned(inner))
     top = argument(node.inputs[0], "exp")
     return call("sigmoid", inner) if top is not None and same(top, inner) else None
 
 
-@rewrite(phase="stabilize", ops=["sub"])
+@rewrite(phase="stabilize", ops=["sub"], kinds="f")
 def complement_of_sigmoid(node: Apply) -> Variable | None:
     """The probability of the other class is computed, not what is left of one.
 
@@ -153,10 +153,10 @@ def complement_of_sigmoid(node: Apply) -> Variable | None:
     found = argument(right, "sigmoid") if is_constant(left, 1) else None
     if found is None or found.type != node.outputs[0].type:
         return None
-    return call("sigmoid", negated(found))
+    return call("sigmoid", turned(found))
 
 
-@rewrite(phase="stabilize", ops=["sqrt"])
+@rewrite(phase="stabilize", ops=["sqrt"], kinds="f")
 def root_of_square(node: Apply) -> Variable | None:
     """The root of a square is the absolute value, which cannot overflow.
 
@@ -175,7 +175,7 @@ def root_of_square(node: Apply) -> Variable | None:
     return call("abs", found) if found is not None and is_float(found) else None
 
 
-@rewrite(phase="stabilize", ops=["mul", "true_div"])
+@rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def simplify_product(node: Apply) -> Variable | None:
     """Exponentials meet their sigmoids, and positive factors above and below cancel.
 
@@ -189,16 +189,13 @@ def simplify_product(node: Apply) -> Variable | None:
     """
     out = node.outputs[0]
     product = product_of(out)
-    if product is None:
+    if product is None or not pair_exponentials(product) | cancel_factors(product):
         return None
-    better = cancel_factors(pair_exponentials(product))
-    if better == product:
-        return None
-    result = rebuild(better, out)
+    result = rebuild(product, out)
     return result if result.type == out.type else None
 
 
-@rewrite(phase="stabilize", ops=["mul", "true_div"])
+@rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def distribute_over_sum(node: Apply) -> Variable | None:
     """A factor goes into a sum where it cancels every denominator.
 
@@ -211,7 +208,7 @@ def distribute_over_sum(node: Apply) -> Variable | None:
     return result if result is not None and result.type == out.type else None
 
 
-@rewrite(phase="stabilize", ops=["log"])
+@rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
     """The largest exponent is taken out of the sum, where it is finite.
 
@@ -225,7 +222,7 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
     if owner is None or not isinstance(owner.op, Reduce) or owner.op.monoid != "add":
         return None
     x = argument(owner.inputs[0], "exp")
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or not is_float(x):
+    if x is None or x.type.dtype != node.outputs[0].type.dtype:
         return None
     if is_shifted(x, owner.op.axes):
         return None

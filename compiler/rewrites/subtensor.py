@@ -343,8 +343,7 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     if along != FULL:
         place = None if is_slice(along) else integer_of(along)
         ones = all(given.type.broadcastable[axis] for given in owner.inputs)
-        count = len(owner.inputs)
-        if place is None or not ones or not -count <= place < count:
+        if place is None or not ones or place not in places_of(owner.inputs):
             return None
         parts[axis] = integer(0)
         return typed(view(owner.inputs[place], parts), node)
@@ -353,6 +352,11 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     left = sum(is_slice(part) for part in parts[:axis])
     joined = Join(left)(*(view(given, parts) for given in owner.inputs))
     return typed(joined, node)
+
+
+def places_of(sequence: Sequence[Any]) -> range:
+    """The integers that lead to an element, from the front or from the back."""
+    return range(-len(sequence), len(sequence))
 
 
 @rewrite(phase="simplify", ops=[Subtensor])
@@ -391,7 +395,7 @@ def take_from_made_vector(node: Apply) -> Variable | None:
     scalars = x.owner.inputs
     known = numbers_of(part) if is_slice(part) else integer_of(part)
     if isinstance(known, int):
-        fits = -len(scalars) <= known < len(scalars)
+        fits = known in places_of(scalars)
         return cast(scalars[known], x.type.dtype) if fits else None
     if known is None:
         return None

@@ -101,6 +101,21 @@ def test_the_row_named_by_undone_by_inverts(row):
     np.testing.assert_allclose(back, x, rtol=1e-9, atol=1e-9)
 
 
+COMPLEX = [row for row in ROWS if row.undone_by and "c" in row.by_kind]
+
+
+@each(COMPLEX)
+def test_undone_complex_says_whether_every_complex_number_comes_back(row):
+    """Of the rows that real numbers always come back from."""
+    if row.domain != (-np.inf, np.inf):
+        assert not row.undone_complex
+        return
+    parts = np.linspace(-9, 9, 12)
+    z = parts[:, None] + 1j * parts
+    back = SCALARS[row.undone_by].reference(row.reference(z))
+    assert np.allclose(back, z) == row.undone_complex
+
+
 def operand_for_claims(row):
     if not is_float(row):
         return np.arange(-6, 6)

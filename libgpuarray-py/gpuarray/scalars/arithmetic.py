@@ -293,6 +293,7 @@ def positive(m, g, y, x):
     kinds={"c": "ga_cneg({0})"},
     operator="neg",
     undone_by="neg",
+    undone_complex=True,
     example=([-1, 2],),
 )
 def neg(m, g, y, x):

@@ -40,6 +40,7 @@ def imag(m, g, y, x):
     np.conjugate,
     kinds={"c": "ga_conj({0})"},
     undone_by="conjugate",
+    undone_complex=True,
     aliases=("conj",),
     example=([1 + 2j, 3.0],),
 )

@@ -53,9 +53,11 @@ class Scalar:
     something else among the package's.
     ``undone_by`` names the row that inverts this one for every input of its ``domain``,
     which is the interval in which all operands of a float op give a finite result and
-    gradient. There is one row of a name: rows compare by identity, and a pickled row is
-    found again by its name. ``identity`` is what leaves the other operand as it is,
-    ``integer_identity`` what does among integers, if that is another.
+    gradient; ``undone_complex`` says that it does for every complex number as well: no
+    other one has the same image. There is one row of a name: rows compare by identity,
+    and a pickled row is found again by its name. ``identity`` is what leaves the other
+    operand as it is, but for the sign of a 0; ``integer_identity`` what does among
+    integers, if that is another.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Scalar:
     commutes: bool = False
     associates: bool = False
     undone_by: str | None = None
+    undone_complex: bool = False
     example: tuple[Any, ...] = ()
     domain: tuple[float, float] = (-np.inf, np.inf)
 

@@ -84,6 +84,7 @@ def arccos(m, g, y, x):
     kinds={"c": "ga_catan({0})"},
     result="float",
     undone_by="tan",
+    undone_complex=True,
     aliases=("atan",),
     example=([0.0, 1.0],),
 )
@@ -149,6 +150,7 @@ def tanh(m, g, y, x):
     kinds={"c": "ga_casinh({0})"},
     result="float",
     undone_by="sinh",
+    undone_complex=True,
     aliases=("asinh",),
     example=([0.0, 1.0],),
 )

@@ -1,0 +1,143 @@
+"""Operations that leave a number as it is: what the scalar table says, and no more.
+
+An identity does nothing, and a function undoes its inverse, where that holds for every
+number of the dtype: the sign of a 0, infinities and nans are numbers, too.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.patterns import argument, constant_of, is_constant
+from gpuarray.compiler.rewrites.rows import row_of, row_of_op
+from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
+from gpuarray.scalars import SCALARS
+
+_WITH_IDENTITY = tuple(
+    name for name, row in SCALARS.items() if row.identity is not None
+)
+_UNDONE = tuple(row.undone_by for row in SCALARS.values() if row.undone_by is not None)
+_LINE = (0.0, -0.0, 1.0, -0.7, math.inf, -math.inf, math.nan)
+
+
+@rewrite(phase="canonicalize", ops=_WITH_IDENTITY)
+def drop_identity(node: Apply) -> Variable | None:
+    """The table's identity of an operation does nothing.
+
+    x * 1 -> x
+    1 * x -> x
+    i + 0 -> i
+    x + -0.0 -> x
+    x + 0 -> x + 0   # which makes 0 of -0
+    maximum(x, -inf) -> x
+    """
+    row = SCALARS[row_of_op(node.op) or ""]
+    if row.arity != 2 or row.identity is None:
+        return None
+    left, right = node.inputs
+    if is_constant(right, row.identity):
+        return kept(node, left, right)
+    if row.commutes and is_constant(left, row.identity):
+        return kept(node, right, left)
+    return None
+
+
+@rewrite(phase="canonicalize", ops=["sub", "true_div", "power", "floor_divide"])
+def drop_right_identity(node: Apply) -> Variable | None:
+    """Subtracting nothing, dividing by one and the first power do nothing.
+
+    x - 0 -> x
+    x - -0.0 -> x - -0.0
+    x / 1 -> x
+    x ** 1 -> x
+    i // 1 -> i
+    x // 1 -> x // 1
+    """
+    left, right = node.inputs
+    nothing = 0 if row_of_op(node.op) == "sub" else 1
+    return kept(node, left, right) if is_constant(right, nothing) else None
+
+
+def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
+    """The operand, if the operation keeps every number beside that constant."""
+    out = node.outputs[0].type
+    if operand.type != out:
+        return None
+    value = np.asarray(constant_of(constant)).astype(as_dtype(out.dtype))
+    name = row_of_op(node.op) or ""
+    return operand if keeps_all(name, out.dtype, value.tobytes()) else None
+
+
+@cache
+def keeps_all(name: str, dtype: str, constant: bytes) -> bool:
+    """Whether NumPy's operation keeps all numbers with a constant at its right.
+
+    It is asked with those that an identity may change: zeros of both signs, the ends of
+    the range, infinities, nan.
+    """
+    numbers = telling(dtype)
+    (value,) = np.frombuffer(constant, numbers.dtype)
+    with np.errstate(all="ignore"):
+        found = np.asarray(SCALARS[name].reference(numbers, value))
+    return found.dtype == numbers.dtype and are_alike(found, numbers)
+
+
+def telling(dtype: str) -> np.ndarray[Any, Any]:
+    """Numbers of a dtype that an identity may change."""
+    kind = as_dtype(dtype)
+    if kind_of(kind) == "b":
+        return np.array([False, True])
+    if kind_of(kind) in "iu":
+        range_ = np.iinfo(kind)
+        return np.array([0, 1, range_.min, range_.max], kind)
+    if kind_of(kind) == "f":
+        return np.array(_LINE).astype(kind)
+    return np.array([complex(*parts) for parts in product(_LINE, _LINE)], kind)
+
+
+def are_alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays of a dtype hold the same numbers, nans and signs of zeros."""
+    a, b = (each.view(parts_dtype(each.dtype)) for each in (a, b))
+    both_nan = (a != a) & (b != b)
+    return bool(np.all(both_nan | ((a == b) & (np.signbit(a) == np.signbit(b)))))
+
+
+@rewrite(phase="canonicalize", ops=["neg", "invert", "logical_not"])
+def drop_double_negation(node: Apply) -> Variable | None:
+    """An exact involution done twice does nothing.
+
+    -(-x) -> x
+    ~(~i) -> i
+    """
+    inner = argument(node.inputs[0], row_of_op(node.op) or "")
+    return inner if inner is not None and inner.type == node.outputs[0].type else None
+
+
+@rewrite(phase="stabilize", ops=_UNDONE)
+def drop_inverse_pair(node: Apply) -> Variable | None:
+    """A function and its inverse cancel, where the table says so for every number.
+
+    log(exp(x)) -> x
+    arcsinh(sinh(x)) -> x
+    arccosh(cosh(x)) -> arccosh(cosh(x))   # |x|, so the table does not say so
+    """
+    (inner,) = node.inputs if len(node.inputs) == 1 else (None,)
+    name = None if inner is None else row_of(inner)
+    if inner is None or name not in SCALARS:
+        return None
+    row, out = SCALARS[name], node.outputs[0].type
+    is_everywhere = (
+        row.undone_complex
+        if kind_of(as_dtype(out.dtype)) == "c"
+        else row.domain == (-math.inf, math.inf)
+    )
+    if row.undone_by != row_of_op(node.op) or not is_everywhere:
+        return None
+    found = argument(inner, name)
+    return found if found is not None and found.type == out else None

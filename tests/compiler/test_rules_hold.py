@@ -1,0 +1,278 @@
+"""Rules are asked where they must not fire, or where another number would come out.
+
+Each expression is optimized and run by its ops' references; the graph as it was written
+says what is right.
+"""
+
+import gpuarray
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import function, rewrites
+from gpuarray.compiler.graph.core import constant
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.scalars import SCALARS
+from run_graph import run_graph
+
+
+def both(inputs, output, values):
+    """A value as it is written, and optimized."""
+    given = dict(zip(inputs, values, strict=True))
+    fgraph = FunctionGraph(inputs, [output])
+    (wanted,) = run_graph(fgraph, given)
+    rewrites.optimize(fgraph)
+    fgraph.check()
+    (found,) = run_graph(fgraph, given)
+    assert found.dtype == wanted.dtype
+    return wanted, found
+
+
+def vectors(dtype, names="xyz"):
+    return [T.vector(name, dtype=dtype) for name in names]
+
+
+# ---- parts added to arrays ----
+
+
+def test_a_part_of_a_row_is_added_to_every_row():
+    X, u = T.dmatrix("X"), T.dvector("u")
+    part = T.inc_subtensor(T.zeros((1, 3))[0], u)
+    values = [np.ones((2, 3)), np.arange(3.0)]
+    for output in (X + part, part + X, X - part):
+        wanted, found = both([X, u], output, values)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow"), [("int64", "int8"), ("float64", "float16")]
+)
+def test_a_part_of_a_narrower_dtype_wraps_and_rounds_there(wide, narrow):
+    x, u = T.vector("x", dtype=wide), T.vector("u", dtype=narrow)
+    part = T.inc_subtensor(T.zeros((3,), dtype=narrow)[[0, 0]], u)
+    values = [np.zeros(3, wide), np.array([100, 100.1]).astype(narrow)]
+    for output in (x + part, x - part):
+        wanted, found = both([x, u], output, values)
+        np.testing.assert_array_equal(found, wanted)
+
+
+# ---- constants near the ends of a dtype's range ----
+
+CONSTANTS = {
+    "too large": ("float32", lambda x, c: (x * c(1e30)) * c(1e30), 1e-30),
+    "too large in half": ("float16", lambda x, c: x * c(1000) * c(1000), 0.01),
+    "too small": ("float32", lambda x, c: (x * c(1e-25)) * c(1e-30), 1e38),
+    "subnormal": ("float32", lambda x, c: (x * c(1e-25)) * c(1.2345e-18), 1e20),
+    "subnormal in half": ("float16", lambda x, c: (x / c(300)) / c(301), 6e4),
+    "a quotient": ("float32", lambda x, c: (x / c(1e30)) / c(1e-30), 1.0),
+    "by a subnormal": ("float32", lambda x, c: x * c(3.0) / c(1e-40), 1e-30),
+    "in a sum": ("float32", lambda x, c: -(x * c(1e30) - x) * c(1e30), 1e-30),
+    "with a sigmoid": (
+        "float32",
+        lambda x, c: (x * c(1e30)) * T.exp(x) / (1 + T.exp(x)) * c(1e30),
+        1e-30,
+    ),
+    "in another order": (
+        "float32",
+        lambda x, c: (x / c(1e-30) / x / x) / (1 + T.exp(x)),
+        1e20,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_are_merged_where_their_dtype_has_the_result(name):
+    dtype, build, value = CONSTANTS[name]
+    (x,) = vectors(dtype, "x")
+
+    def number(value):
+        return constant(np.array([value]).astype(dtype))
+
+    wanted, found = both([x], build(x, number), [np.array([value], dtype)])
+    np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_product_takes_in_numbers_that_its_dtype_has(dtype):
+    X, u, v = T.matrix("X", dtype=dtype), *vectors(dtype, "uv")
+    large = constant(np.sqrt(np.finfo(dtype).max) * np.array(4, dtype))
+    tiny = np.full((2, 2), np.finfo(dtype).tiny, dtype)
+    wanted, found = both(
+        [X, u, v],
+        u + T.dot(X, v) * large * large,
+        [tiny, np.ones(2, dtype), np.ones(2, dtype)],
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+# ---- complex numbers ----
+
+z, w = vectors("complex128", "zw")
+OF_COMPLEX = {
+    "1 / (1 + exp(-z))": 1 / (1 + T.exp(-z)),
+    "exp(z) / (1 + exp(z))": T.exp(z) / (1 + T.exp(z)),
+    "w / (1 + exp(z))": w / (1 + T.exp(z)),
+    "log(1 + exp(z))": T.log(1 + T.exp(z)),
+    "log1p(exp(z))": T.log1p(T.exp(z)),
+    "log(exp(z) + exp(w))": T.log(T.exp(z) + T.exp(w)),
+    "log(sum(exp(z)))": T.log(T.sum(T.exp(z))),
+    "log(1 - z)": T.log(1 - z),
+    "log(1 - exp(z))": T.log(1 - T.exp(z)),
+    "sqrt(square(z))": T.sqrt(T.sqr(z)),
+    "sqrt(z * z)": T.sqrt(z * z),
+    "z * 1": z * 1,
+    "z / 1": z / 1,
+    "z + 0": z + 0,
+    "z - 0": z - 0,
+    "z ** 1": z**1,
+    "z ** 0": z**0,
+    "-z - w": -z - w,
+    "abs(-z)": T.abs(-z),
+    "sum of a repeated one": T.sum(T.alloc(z[0], 3)),
+}
+for row in SCALARS.values():
+    if row.undone_by and {"c"} <= set(row.by_kind):
+        name = f"{row.undone_by}({row.name}(z))"
+        OF_COMPLEX[name] = getattr(T, row.undone_by)(getattr(T, row.name)(z))
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_rules_keep_the_branch_of_complex_numbers(name):
+    first = np.array([1 + 10j, -2 - 9j, 2 + 0j, 2 - 0j, -3 + 4j, 0j, 0.3 - 0.2j])
+    second = np.array([0.1 + 4j, 3, -1j, 1 + 7j, -3 - 4j, 1, 2 + 2j])
+    variables = [each for each in (z, w) if each.name in name.replace("exp", "")]
+    values = [{"z": first, "w": second}[each.name] for each in variables]
+    wanted, found = both(variables or [z], OF_COMPLEX[name], values or [first])
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_an_infinite_complex_number_is_repeated_and_summed():
+    a = T.zscalar("a")
+    wanted, found = both([a], T.sum(T.alloc(a, 3)), [np.array(complex(np.inf, -4))])
+    np.testing.assert_array_equal(found, wanted)
+
+
+# ---- axes that are dropped ----
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_product_of_a_matrix_that_had_another_axis(is_first, context):
+    Q = T.tensor("float64", (False, False, True), "Q")
+    X, Y = T.dmatrices("X", "Y")
+    turned = Q.dimshuffle(1, 0)
+    product = T.dot(turned, X) if is_first else T.dot(X, turned)
+    values = [np.arange(4.0).reshape(2, 2, 1), np.eye(2) * 3, np.ones((2, 2))]
+    with gpuarray.context(context):
+        found = np.asarray(function([Q, X, Y], Y + 2 * product)(*values))
+    np.testing.assert_array_equal(found, 1 + 6 * values[0][:, :, 0].T)
+
+
+def test_a_batched_product_of_what_had_another_axis(context):
+    R = T.tensor("float64", (False, False, False, True), "R")
+    X, Y = T.dtensor3s("X", "Y")
+    product = T.batched_dot(R.dimshuffle(0, 2, 1), X)
+    rng = np.random.default_rng(2)
+    r, x, y = (
+        rng.normal(size=(2, 3, 4, 1)),
+        rng.normal(size=(2, 3, 5)),
+        np.ones((2, 4, 5)),
+    )
+    with gpuarray.context(context):
+        found = np.asarray(function([R, X, Y], Y - product)(r, x, y))
+    np.testing.assert_allclose(found, y - r[..., 0].transpose(0, 2, 1) @ x)
+
+
+# ---- indices ----
+
+
+@pytest.mark.parametrize("place", [-5, -3, 2, 7])
+def test_an_index_beyond_joined_rows_is_told_with_its_line(place, context):
+    row = T.drow("row")
+    with gpuarray.context(context):
+        f = function([row], T.join(0, row, row)[place])
+        with pytest.raises(IndexError, match=f"index {place} is out of bounds") as told:
+            f(np.ones((1, 3)))
+    assert "test_rules_hold.py" in "".join(told.value.__notes__)
+
+
+@pytest.mark.parametrize("place", [-2, -1, 0, 1])
+def test_one_of_joined_rows_is_that_row(place):
+    rows = [T.drow("a"), T.drow("b")]
+    values = [np.full((1, 2), 1.0), np.full((1, 2), 2.0)]
+    wanted, found = both(rows, T.join(0, *rows)[place], values)
+    np.testing.assert_array_equal(found, wanted)
+
+
+# ---- identities ----
+
+FLOATS = ["float16", "float32", "float64"]
+INTEGERS = ["bool", "int8", "uint8", "int64", "uint64"]
+COMPLEX = ["complex64", "complex128"]
+IDENTITIES = {
+    "x + 0": lambda x: x + 0,
+    "0 + x": lambda x: 0 + x,
+    "x + -0.0": lambda x: x + -0.0,
+    "x - 0": lambda x: x - 0,
+    "x - -0.0": lambda x: x - -0.0,
+    "0 - x": lambda x: 0 - x,
+    "x * 1": lambda x: x * 1,
+    "1 * x": lambda x: 1 * x,
+    "x * -1": lambda x: x * -1,
+    "x * 0": lambda x: x * 0,
+    "x / 1": lambda x: x / 1,
+    "x / -1": lambda x: x / -1,
+    "0 / x": lambda x: 0 / x,
+    "1 / x": lambda x: 1 / x,
+    "x // 1": lambda x: x // 1,
+    "x ** 1": lambda x: x**1,
+    "x ** 0": lambda x: x**0,
+    "x - x": lambda x: x - x,
+    "x / x": lambda x: x / x,
+    "x + x": lambda x: x + x,
+    "-(x - 1)": lambda x: -(x - 1),
+    "-(x - x)": lambda x: -(x - x),
+    "(-x) - x": lambda x: (-x) - x,
+    "neg(neg(x))": lambda x: T.neg(T.neg(x)),
+    "x * x": lambda x: x * x,
+    "maximum(x, x)": lambda x: T.maximum(x, x),
+    "maximum(x, -inf)": lambda x: T.maximum(x, -np.inf),
+    "minimum(x, inf)": lambda x: T.minimum(x, np.inf),
+    "fmax(x, nan)": lambda x: T.fmax(x, np.nan),
+    "fmax(x, -inf)": lambda x: T.fmax(x, -np.inf),
+    "x | 0": lambda x: x | 0,
+    "x ^ 0": lambda x: x ^ 0,
+    "x & -1": lambda x: x & -1,
+    "logaddexp(x, -inf)": lambda x: T.logaddexp(x, -np.inf),
+    "where(True, x, 0)": lambda x: T.where(True, x, 0),
+}
+
+
+def numbers(dtype):
+    """Numbers of a dtype, the ends of its range among them."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        range_ = np.iinfo(dtype)
+        return np.array([range_.min, 0, 1, 5, range_.max], dtype)
+    limits = np.finfo(dtype)
+    line = [0.0, -0.0, 1.0, -1.0, 0.7, np.inf, -np.inf, np.nan, limits.max, limits.tiny]
+    if dtype.kind == "f":
+        return np.array(line, dtype)
+    return np.array([complex(a, b) for a in line for b in line], dtype)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+@pytest.mark.parametrize("name", IDENTITIES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_identity_keeps_numbers_and_signs_of_zeros(name, dtype):
+    (x,) = vectors(dtype, "x")
+    try:
+        output = IDENTITIES[name](x)
+    except TypeError:
+        return  # NumPy has no such operation either
+    wanted, found = both([x], output, [numbers(dtype)])
+    np.testing.assert_array_equal(found, wanted)
+    is_zero = wanted == 0
+    np.testing.assert_array_equal(
+        np.signbit(found)[is_zero], np.signbit(wanted)[is_zero]
+    )
