@@ -955,4 +955,6 @@ def may_share_memory(a: BaseArray, b: BaseArray) -> bool:
     >>> gpuarray.may_share_memory(a[:3], a[2:])
     True
     """
+    for one in (a, b):
+        require(one, "may_share_memory")
     return bool(lib.GpuArray_share(a.struct, b.struct))

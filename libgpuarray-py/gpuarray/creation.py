@@ -245,17 +245,16 @@ def array(
 ) -> Array:
     """A new array of ``object``; with ``copy=False`` as ``asarray``.
 
-    Axes of length 1 are put in front until there are ``ndmin``. The array is of
-    ``cls``, a class of your own; if that is None, of the class of ``object``, else of
-    ``Array``.
+    An array stays on its context if none is given. Axes of length 1 are put in front
+    until there are ``ndmin``. The array is of ``cls``, a class of your own; if that is
+    None, of the class of ``object``, else of ``Array``.
 
     >>> print(gpuarray.array([1, 2], "float32", ndmin=2))
     [[1. 2.]]
     """
-    place = place_of("array", context, device)
     kind = None if cls is None else array_class(cls, "array")
     copied = True if copy else None
-    made = _as_class(kind, object, dtype, place, copied, order, None)
+    made = _as_class(kind, object, dtype, context, copied, order, device)
     if ndmin <= made.ndim:
         return made
     return made.reshape((1,) * (ndmin - made.ndim) + made.shape)

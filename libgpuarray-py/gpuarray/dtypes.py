@@ -97,11 +97,13 @@ SSIZE = 25
 
 
 def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
-    """The NumPy dtype that ``dtype`` means, if a device can hold it; else BadType.
+    """The NumPy dtype that ``dtype``, or a typecode, means; else BadType.
 
     >>> as_dtype("f4")
     dtype('float32')
     """
+    if isinstance(dtype, int) and dtype in OF_TYPECODE and dtype is not True:
+        return OF_TYPECODE[dtype]
     if isinstance(dtype, str):
         if dtype in _OF_NAME:
             return _OF_NAME[dtype]
@@ -302,15 +304,16 @@ def upcast(*args: Any) -> np.dtype[Any]:
     return result_type(*(as_dtype(one, "upcast") for one in args))
 
 
-def register_dtype(dtype: Any, c_names: Iterable[str]) -> None:
-    """Let a dtype be called by further names of C in declarations of arguments.
+def register_dtype(dtype: Any, c_names: str | Iterable[str]) -> None:
+    """Let a dtype be called by a further name of C, or several, in declarations.
 
     >>> gpuarray.dtypes.register_dtype("float32", ["weight"])
     >>> gpuarray.dtypes.parse_c_arg_backend("weight x", lambda dtype, name: dtype, None)
     dtype('float32')
     """
     found = as_dtype(dtype, "register_dtype")
-    NAME_TO_DTYPE.update(dict.fromkeys(c_names, found))
+    names = [c_names] if isinstance(c_names, str) else c_names
+    NAME_TO_DTYPE.update(dict.fromkeys(names, found))
 
 
 def parse_c_arg_backend(

@@ -15,15 +15,17 @@ from gpuarray._native import ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise, number_of
 from gpuarray.array import Array
 from gpuarray.base import BaseArray
+from gpuarray.codegen import convert, scalar_expression
 from gpuarray.context import Context
 from gpuarray.dtypes import (
     as_dtype,
-    dtype_to_ctype,
     dtype_to_typecode,
     get_common_dtype,
+    work_ctype,
 )
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, Unsupported
 from gpuarray.reducing import declared
+from gpuarray.scalars import SCALARS
 
 __all__ = [
     "GpuElemwise",
@@ -124,7 +126,7 @@ class GpuElemwise:
         listed = []
         for one, how, value in zip(self.args, self._numbers, args, strict=True):
             if how is not None:
-                listed.append(how.pointer(np.asarray(value).item()))
+                listed.append(how.pointer(_number(one.name, value)))
             elif isinstance(value, BaseArray):
                 listed.append(value._struct)
             else:
@@ -140,6 +142,16 @@ class GpuElemwise:
             status = lib.GpuElemwise_call(self._handle, pointers, flags)
         if status:
             fail(status, "GpuElemwise", self.context, args)
+
+
+def _number(name: str, value: Any) -> Any:
+    found = np.asarray(value)
+    if found.size != 1:
+        raise BadType(
+            f"GpuElemwise: {name} is {type(value).__name__} of shape {found.shape}, "
+            "expected a number"
+        )
+    return found.item()
 
 
 def _text(given: str | bytes) -> str:
@@ -158,11 +170,47 @@ def as_argument(o: Any, name: str, read: bool = False, write: bool = False) -> a
     return arg(name, np.asarray(o).dtype, scalar=True)
 
 
+# ---- C's operators ----
+
+_OF_ONE = "res = %(op)sa"
+_OF_TWO = "res = (%(out_t)s)a %(op)s (%(out_t)s)b"
+_IN_PLACE = "a = a %(op)s b"
+
+
+def _statement(operation: str, op: str, args: Sequence[arg], plain: str) -> str:
+    """The C statement that stores an operator's result; ``plain`` for real numbers.
+
+    C's operators do not know complex numbers: the row of the table that has the
+    operator says what it is of these. Unsupported if there is none, BadType for a
+    complex result in an array that is not.
+    """
+    result, *operands = args
+    if all(one.type.kind != "c" for one in args):
+        return plain
+    pattern = op + "{0}" if len(operands) == 1 else f"{{0}} {op} {{1}}"
+    rows = (
+        row
+        for row in SCALARS.values()
+        if row.expression.replace("({r})", "") == pattern and "c" in row.by_kind
+    )
+    row = next(rows, None)
+    if row is None:
+        raise Unsupported(
+            f"{operation}: C's operator {op!r} is not offered for complex numbers"
+        )
+    found = scalar_expression(row, [(one.name, one.type) for one in operands])
+    if found.dtype.kind == "c" and result.type.kind != "c":
+        raise BadType(
+            f"{operation}: a result of {found.dtype} is not stored as {result.type}"
+        )
+    return f"{result.name} = {convert(found.text, found.dtype, result.type)}"
+
+
 def elemwise1(
     a: Array,
     op: str,
     oper: str | None = None,
-    op_tmpl: str = "res = %(op)sa",
+    op_tmpl: str = _OF_ONE,
     out: Array | None = None,
     convert_f16: bool = True,
 ) -> Array:
@@ -174,14 +222,24 @@ def elemwise1(
     if out is None:
         out = a.allocate(a.shape, a.dtype, a.context, operation="elemwise1")
     args = [as_argument(out, "res", write=True), as_argument(a, "a", read=True)]
-    GpuElemwise(a.context, oper or op_tmpl % {"op": op}, args)(out, a)
+    text = oper or op_tmpl % {"op": op}
+    if oper is None and op_tmpl == _OF_ONE:
+        text = _statement("elemwise1", op, args, text)
+    GpuElemwise(a.context, text, args)(out, a)
     return out
 
 
 def _operand(x: Any) -> Any:
     """An array, or a number, which is weak if it is Python's."""
-    is_known = isinstance(x, BaseArray | bool | int | float | complex)
-    return x if is_known else np.asarray(x)[()]
+    if isinstance(x, BaseArray | bool | int | float | complex):
+        return x
+    number = np.asarray(x)
+    if number.ndim:
+        raise BadType(
+            f"elemwise: got {type(x).__name__} of shape {number.shape}, expected a "
+            "gpuarray array or a number; use gpuarray.asarray(x)"
+        )
+    return number[()]
 
 
 def _argument(x: Any, name: str, dtype: DType) -> arg:
@@ -198,7 +256,7 @@ def elemwise2(
     ary: Array,
     odtype: npt.DTypeLike | None = None,
     oper: str | None = None,
-    op_tmpl: str = "res = (%(out_t)s)a %(op)s (%(out_t)s)b",
+    op_tmpl: str = _OF_TWO,
     broadcast: bool = False,
     convert_f16: bool = True,
 ) -> Array:
@@ -211,7 +269,7 @@ def elemwise2(
     a, b = _operand(a), _operand(b)
     dtype = get_common_dtype(a, b, True) if odtype is None else odtype
     dtype = as_dtype(dtype, "elemwise2")
-    shapes = [x.shape for x in (a, b) if isinstance(x, BaseArray)]
+    shapes = [x.shape for x in (a, b) if isinstance(x, BaseArray)] or [ary.shape]
     shape = np.broadcast_shapes(*shapes) if broadcast else shapes[0]
     out: Array = ary.allocate(shape, dtype, ary.context, operation="elemwise2")
     args = [
@@ -219,8 +277,10 @@ def elemwise2(
         _argument(a, "a", dtype),
         _argument(b, "b", dtype),
     ]
-    words = {"op": op, "out_t": dtype_to_ctype(dtype)}
-    kernel = GpuElemwise(ary.context, oper or op_tmpl % words, args)
+    text = oper or op_tmpl % {"op": op, "out_t": work_ctype(dtype)}
+    if oper is None and op_tmpl == _OF_TWO:
+        text = _statement("elemwise2", op, args, text)
+    kernel = GpuElemwise(ary.context, text, args)
     kernel(out, a, b, broadcast=broadcast)
     return out
 
@@ -230,7 +290,7 @@ def ielemwise2(
     op: str,
     b: Any,
     oper: str | None = None,
-    op_tmpl: str = "a = a %(op)s b",
+    op_tmpl: str = _IN_PLACE,
     broadcast: bool = False,
     convert_f16: bool = True,
 ) -> Array:
@@ -244,7 +304,10 @@ def ielemwise2(
     """
     b = _operand(b)
     args = [as_argument(a, "a", read=True, write=True), _argument(b, "b", a.dtype)]
-    kernel = GpuElemwise(a.context, oper or op_tmpl % {"op": op}, args)
+    text = oper or op_tmpl % {"op": op}
+    if oper is None and op_tmpl == _IN_PLACE:
+        text = _statement("ielemwise2", op, [args[0], *args], text)
+    kernel = GpuElemwise(a.context, text, args)
     kernel(a, b, broadcast=broadcast)
     return a
 
@@ -268,5 +331,6 @@ def compare(
         _argument(a, "a", dtype),
         _argument(b, "b", dtype),
     ]
-    GpuElemwise(a.context, f"res = (a {op} b)", args)(out, a, b, broadcast=broadcast)
+    text = _statement("compare", op, args, f"res = (a {op} b)")
+    GpuElemwise(a.context, text, args)(out, a, b, broadcast=broadcast)
     return out

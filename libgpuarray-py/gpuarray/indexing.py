@@ -37,6 +37,7 @@ def get(array: BaseArray, index: Any) -> Any:
         return _along_first(array, index)
     if index.__class__ is int:
         return _row_or_element(_along_first(array, index))
+    index = _as_tuple(index)
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
         view = view_of(array, index)
@@ -55,6 +56,7 @@ def assign(array: BaseArray, index: Any, value: Any) -> None:
         raise ReadOnly(
             "setitem: the array is read-only, as broadcast views and elements are"
         )
+    index = _as_tuple(index)
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
         target = view_of(array, index)
@@ -71,6 +73,14 @@ def assign(array: BaseArray, index: Any, value: Any) -> None:
     picked = pick(array, entries)
     view, first = gather_axes(picked, view_of(array, tuple(picked.entries)))
     put_at(view, picked.indices, first, source)
+
+
+def _as_tuple(index: Any) -> Any:
+    """A list with a slice or an Ellipsis in it as the tuple that it stands for."""
+    is_several = index.__class__ is list and any(
+        isinstance(entry, slice) or entry is Ellipsis for entry in index
+    )
+    return tuple(index) if is_several else index
 
 
 # ---- rows and elements that are exchanged ----

@@ -176,6 +176,9 @@ def test_array_of_an_array(context):
     assert pygpu.asanyarray(mine) is mine
     same(gpuarray.array(a.T), host.T.copy("K"))
     same(gpuarray.array(a, "float64", False, "F"), host.astype("f8", order="F"))
+    null = gpuarray.init("null")  # not the default context
+    for made in (pygpu.array, pygpu.asarray, pygpu.ascontiguousarray):
+        assert made(a.transfer(null)).context is null
     raised = gpuarray.array(a, copy=False, ndmin=3)
     assert raised.shape == (1, 3, 4) and gpuarray.may_share_memory(raised, a)
 
@@ -1088,3 +1091,67 @@ def test_contexts_of_other_libraries(context):
 def test_collectives_are_there():
     assert collectives.COMM_ID_BYTES == 128
     assert collectives.GpuComm and collectives.GpuCommCliqueId
+
+
+# ---- what C's operators do not know ----
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float16", "bool"])
+def test_elementwise_helpers_of_other_dtypes(context, dtype):
+    host, other = values(dtype, (3, 4)), values(dtype, (3, 4), 1)
+    a, b = (gpuarray.array(x, context=context) for x in (host, other))
+    for op, function in (
+        *(("+", np.add), ("*", np.multiply), ("==", np.equal), ("!=", np.not_equal)),
+        *(("-", np.subtract), ("/", np.true_divide)) * (dtype != "bool"),
+    ):
+        if op[-1] == "=":
+            assert_same(elemwise.compare(a, op, b), function(host, other))
+            assert_same(elemwise.compare(a, op, 2), function(host, 2))
+            continue
+        with np.errstate(all="ignore"):
+            assert_same(elemwise.elemwise2(a, op, b, a), function(host, other))
+            assert_same(
+                elemwise.elemwise2(a[::2], op, b[:1], a, broadcast=True),
+                function(host[::2], other[:1]),
+            )
+            if dtype == "bool":
+                continue
+            assert_same(
+                elemwise.elemwise2(a, op, 2, a), function(host, host.dtype.type(2))
+            )
+            assert_same(
+                elemwise.elemwise2(2, op, a, a), function(host.dtype.type(2), host)
+            )
+            assert_same(elemwise.ielemwise2(a.copy(), op, b), function(host, other))
+    if dtype != "bool":
+        assert_same(elemwise.elemwise1(a, "-"), -host)
+    if dtype.startswith("complex"):
+        with pytest.raises(UnsupportedException, match="complex"):
+            elemwise.elemwise2(a, "%", b, a)
+        with pytest.raises(TypeError, match="is not stored"):
+            elemwise.ielemwise2(gpuarray.zeros(4, context=context), "+", b[0])
+
+
+def test_what_else_programs_give(context):
+    host = values("float32", (3, 4))
+    a = gpuarray.array(host, context=context)
+    for index in ([slice(None), 0], [slice(0, 2), slice(1, 3)], [Ellipsis, -1]):
+        assert_same(a[index], host[tuple(index)])
+        changed, other = a.copy(), host.copy()
+        changed[index] = 5
+        other[tuple(index)] = 5
+        assert_same(changed, other)
+    assert_same(a[[0, 2]], host[[0, 2]])
+    code = gpuarray.dtype_to_typecode("int16")
+    assert gpuarray.zeros(2, code, "C", context).dtype == np.int16
+    assert a.astype(code).dtype == gpuarray.array(host, code, context=context).dtype
+    with pytest.raises(TypeError):
+        gpuarray.zeros(2, 99, "C", context)
+    assert_same(elemwise.elemwise2(1.0, "+", 2.0, a), np.full((3, 4), 3.0))
+    for bad in (host, [1, 2]):
+        with pytest.raises(TypeError):
+            elemwise.elemwise2(a, "+", bad, a)
+        with pytest.raises(TypeError):
+            gpuarray.may_share_memory(a, bad)
+    dtypes.register_dtype("float32", "one_name_t")
+    assert "one_name_t" in dtypes.NAME_TO_DTYPE and "o" not in dtypes.NAME_TO_DTYPE
