@@ -20,7 +20,7 @@ ELSEWHERE = {
     *("can_cast", "finfo", "iinfo", "isdtype", "result_type", "einsum_path"),
     *("load", "save", "savez", "savez_compressed", "may_share_memory", "put"),
     *("put_along_axis", "ravel_multi_index", "unravel_index"),
-    *("permute_dims", "fft.fftfreq", "fft.rfftfreq"),
+    *("permute_dims", "fft.fftfreq", "fft.rfftfreq", "get_include"),
     *("tril_indices", "triu_indices", "diag_indices", "fromfunction"),
     *("apply_along_axis", "apply_over_axes"),
     # What they give is not unique; test_linalg_functions.py puts it together again.
