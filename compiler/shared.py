@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
+from threading import Lock, RLock
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +17,28 @@ from gpuarray.compiler.graph.types import TensorType, dtype_name, generic
 from gpuarray.fitting import has_dtype
 
 Value = Any  # np.ndarray | Array
+Turn = Any  # threading.RLock, which is no type
+
+_GIVING_TURNS = Lock()
+
+
+def give_turn(containers: Sequence[Container]) -> None:
+    """Let calls that use any of these, which one function updates, take turns."""
+    with _GIVING_TURNS:
+        turn = None
+        for each in containers:
+            if each.turn is None:
+                turn = each.turn = turn or RLock()
+
+
+@contextmanager
+def turns(containers: Iterable[Container]) -> Iterator[None]:
+    """Hold the turns of all these, in the order in which everybody takes them."""
+    held = {id(each.turn): each.turn for each in containers if each.turn is not None}
+    with ExitStack() as stack:
+        for _, turn in sorted(held.items()):
+            stack.enter_context(turn)
+        yield
 
 
 class Container:
@@ -23,13 +48,16 @@ class Container:
     where it then stays. ``context_name`` names the context that functions are to move
     it to: ``"cpu"`` for none, None for the default one. A pickle holds a NumPy array
     wherever the value is, so that it loads where that context is not.
+
+    Who reads or changes the value of one that functions update holds its ``turn``.
     """
 
-    __slots__ = ("context_name", "value")
+    __slots__ = ("context_name", "turn", "value")
 
     def __init__(self, value: Value, context_name: str | None = None) -> None:
         self.value = value
         self.context_name = context_name
+        self.turn: Turn | None = None
 
     def device_value(self, context: Any) -> Array:
         """The value on ``context``; moved there once, and kept there."""
@@ -80,12 +108,13 @@ class SharedVariable(Variable):
         With ``return_internal_type`` a value that is on a context is returned as the
         `Array` it is.
         """
-        value = self.container.value
-        if isinstance(value, Array):
-            if return_internal_type:
-                return value if borrow else value.copy()
-            return self.container.host_value()
-        return value if borrow else value.copy()
+        with turns([self.container]):
+            value = self.container.value
+            if isinstance(value, Array):
+                if return_internal_type:
+                    return value if borrow else value.copy()
+                return self.container.host_value()
+            return value if borrow else value.copy()
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Give the variable another value, of the same dtype and number of axes.
@@ -95,7 +124,7 @@ class SharedVariable(Variable):
         """
         if isinstance(new_value, Array):
             self._check_device_value(new_value)
-            self.container.value = new_value if borrow else new_value.copy()
+            self._become(new_value if borrow else new_value.copy())
             return
         if self.strict and not has_dtype(new_value, self.type.numpy_dtype):
             raise GraphTypeError(
@@ -107,7 +136,11 @@ class SharedVariable(Variable):
         except CompilerError as error:
             raise type(error)(f"set_value: {self}: {error}") from None
         is_own = borrow or array is not new_value
-        self.container.value = array if is_own else array.copy()
+        self._become(array if is_own else array.copy())
+
+    def _become(self, value: Value) -> None:
+        with turns([self.container]):
+            self.container.value = value
 
     def _check_device_value(self, value: Array) -> None:
         kind = self.type
@@ -128,7 +161,7 @@ class SharedVariable(Variable):
     def zero(self, borrow: bool = False) -> None:
         """Set every element to 0; the shape stays."""
         value = self.container.value
-        self.container.value = np.zeros(tuple(value.shape), self.type.numpy_dtype)
+        self._become(np.zeros(tuple(value.shape), self.type.numpy_dtype))
 
     def clone(self, name: str | None = None) -> SharedVariable:
         """A variable over the same container."""

@@ -31,7 +31,7 @@ from gpuarray.compiler.function.values import (
 )
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.plan import IntValue, Plan
-from gpuarray.compiler.shared import Container, SharedVariable
+from gpuarray.compiler.shared import Container, SharedVariable, give_turn, turns
 from gpuarray.compiler.vm import Straight, Takes, contexts_of
 from gpuarray.context import Context
 from gpuarray.creation import asarray
@@ -114,6 +114,8 @@ class Function(Straight):
         kept = [v.container for v in interface.updated]
         kept += [self._kept(i) for i in interface.carried]
         self._updated = [(each, count + i) for i, each in enumerate(kept)]
+        give_turn(kept)
+        self._turned = [*self._shared, *kept]
         self._read = [i for i, is_read in enumerate(interface.to_host) if is_read]
         self._single = interface.form is None
         self._keys = interface.form if isinstance(interface.form, tuple) else None
@@ -194,7 +196,10 @@ class Function(Straight):
             return self._run(args)
         if "output_subset" in named:
             return self._call_subset(args, named)
-        return self._run(self._by_name(args, named))
+        if not self._interface.carried:
+            return self._run(self._by_name(args, named))
+        with turns(self._turned):  # for the values that are kept are inputs, too
+            return self._run(self._by_name(args, named))
 
     def _run(self, args: Sequence[Any]) -> Any:
         """The results for a value of each input."""
@@ -209,28 +214,36 @@ class Function(Straight):
     def _run_slowly(self, args: Sequence[Any], executable: Any) -> Any:
         """The results, where values are to be brought to the device by Python first."""
         arrays = self._arrays(args)
-        values = [
-            each.device_value(self._context_of(self._n_inputs + i))
-            for i, each in enumerate(self._shared)
-        ]
-        if self._fast:
-            results = self._fast(*arrays)
-            if results is not NotImplemented:
-                return results
+        with turns(self._turned):
+            values = [
+                each.device_value(self._context_of(self._n_inputs + i))
+                for i, each in enumerate(self._shared)
+            ]
+            if self._fast:
+                results = self._fast(*arrays)
+                if results is not NotImplemented:
+                    return results
+            results = self._results(arrays, values, executable)
+            for container, i in self._updated:
+                container.value = results[i]
+        del results[self._n_outputs :]
+        self._bring_back(results)
+        return results[0] if self._single else results
+
+    def _results(
+        self, arrays: list[Any], values: list[Array], executable: Any
+    ) -> list[Any]:
+        """What the plan gives for the inputs and the values of shared variables."""
         values = arrays + values
         for i in self._guarded:
             values[i] = values[i].copy()
         try:
-            results = executable.run(values)
+            results: list[Any] = executable.run(values)
             self._confirm()
         except GpuArrayError:
             self._check_arrays(arrays)  # says more than the executor where it can
             raise
-        for container, i in self._updated:
-            container.value = results[i]
-        del results[self._n_outputs :]
-        self._bring_back(results)
-        return results[0] if self._single else results
+        return results
 
     def _confirm(self) -> None:
         """Wait where the plan asks for it, before anything is stored."""

@@ -74,7 +74,10 @@ def function(
     ``updates``, a mapping or pairs, gives shared variables new values after each call,
     all of which are computed before any is stored; a shared variable's own
     ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
-    A call that raises stores none. An index out of bounds that the device finds is told
+    A call that raises stores none. Threads may call functions at once: calls that read
+    or update a variable which some function updates take turns, from reading its value
+    to storing the next, so no update is lost, whether of one function or of several.
+    An index out of bounds that the device finds is told
     of when somebody waits; updates of its call, and of later ones with such indices,
     leave the values as they are until then. Where no step can see to that (a new value
     of another shape, several contexts) the call itself waits and raises.

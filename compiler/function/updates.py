@@ -89,7 +89,8 @@ def update_value(variable: Any, value: Any) -> Variable:
             if expression.type.dtype != kind.dtype
             else "reduce it, or give it axes"
             if expression.type.ndim != kind.ndim
-            else "an update keeps which axes broadcast: say so with patternbroadcast"
+            else "the axes that broadcast must do so in the update too, and no others; "
+            "say which with patternbroadcast"
         )
         raise GraphTypeError(
             made_at(

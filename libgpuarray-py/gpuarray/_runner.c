@@ -31,7 +31,8 @@ static struct {
 } array_class;
 
 static PyTypeObject *container_class;
-static Py_ssize_t container_value;
+static Py_ssize_t container_value, container_turn;
+static PyObject *acquire_name, *release_name;
 
 static PyTypeObject *numpy_array, *numpy_scalar;
 
@@ -79,6 +80,8 @@ typedef struct call_frame {
   GpuArray **read; /* results whose elements go to the host, and where; then freed */
   void **places;
   unsigned int n_read;
+  PyObject **turns; /* locks of containers that it holds, by address */
+  unsigned int n_turns;
 } call_frame;
 
 static bool is_array(PyObject *object) {
@@ -210,6 +213,54 @@ static bool take_arguments(call_frame *f, runner *r, PyObject *const *args) {
       return false;
     if (f->ins[at] == NULL)
       return false;
+  }
+  return true;
+}
+
+/* Notes the lock of a container, once, if a function updates it. */
+static void note_turn(call_frame *f, PyObject *container) {
+  PyObject *turn = *slot_of(container, container_turn);
+  unsigned int at = f->n_turns;
+  if (turn == NULL || turn == Py_None)
+    return;
+  while (at > 0 && (uintptr_t)f->turns[at - 1] > (uintptr_t)turn)
+    at--;
+  if (at > 0 && f->turns[at - 1] == turn)
+    return;
+  memmove(f->turns + at + 1, f->turns + at, (f->n_turns - at) * sizeof *f->turns);
+  f->turns[at] = Py_NewRef(turn);
+  f->n_turns++;
+}
+
+/* Lets the first of the locks go that it holds, and forgets all. */
+static void give_turns(call_frame *f, unsigned int n_held) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  for (unsigned int i = f->n_turns; i-- > 0;) {
+    if (i < n_held) {
+      PyObject *nothing = PyObject_CallMethodNoArgs(f->turns[i], release_name);
+      Py_XDECREF(nothing);
+    }
+    Py_DECREF(f->turns[i]);
+  }
+  f->n_turns = 0;
+  PyErr_Restore(type, value, trace);
+}
+
+/* Waits for the locks of all containers, always in the same order; false with an error
+ * that a signal raised meanwhile. */
+static bool take_turns(call_frame *f, const runner *r) {
+  for (Py_ssize_t i = 0; i < r->n_containers; i++)
+    note_turn(f, PyList_GET_ITEM(r->containers, i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(r->updates); i++)
+    note_turn(f, PyTuple_GET_ITEM(PyTuple_GET_ITEM(r->updates, i), 0));
+  for (unsigned int i = 0; i < f->n_turns; i++) {
+    PyObject *taken = PyObject_CallMethodNoArgs(f->turns[i], acquire_name);
+    if (taken == NULL) {
+      give_turns(f, i);
+      return false;
+    }
+    Py_DECREF(taken);
   }
   return true;
 }
@@ -413,6 +464,7 @@ static int work(const call_frame *f, const runner *r, int *step) {
   return outcome;
 }
 
+/* Others get their turn as soon as the updates are stored: reading takes none. */
 static PyObject *run(call_frame *f, const runner *r, PyObject *const *args) {
   int step = -1;
   if (!make_structs(f, r))
@@ -426,6 +478,7 @@ static PyObject *run(call_frame *f, const runner *r, PyObject *const *args) {
   PyObject *results = list_results(f, r);
   if (results != NULL)
     hand_over(results, r);
+  give_turns(f, f->n_turns);
   outcome = read_hosts(f, results != NULL);
   if (results == NULL)
     return NULL;
@@ -441,7 +494,8 @@ static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags
   runner *r = (runner *)self;
   size_t n_args = (size_t)r->n_args, n_values = (size_t)r->n_containers;
   size_t n_results = (size_t)r->n_results;
-  size_t places = 4 * n_args + 2 * n_values + 3 * n_results;
+  size_t n_updates = (size_t)PyTuple_GET_SIZE(r->updates);
+  size_t places = 4 * n_args + 3 * n_values + 3 * n_results + n_updates;
   void *few[PLACES], **list = few;
   if (PyVectorcall_NARGS(flags) != r->n_args || names != NULL) {
     PyErr_Format(PyExc_TypeError, "the plan takes %zd values, given are %zd", r->n_args,
@@ -461,11 +515,15 @@ static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags
   f.made = (GpuArray **)f.uploads + n_args;
   f.read = f.made + n_args;
   f.places = (void **)f.read + n_results;
-  f.integers = (long long *)(f.places + n_results);
+  f.turns = (PyObject **)f.places + n_results;
+  f.integers = (long long *)((void **)f.turns + n_values + n_updates);
   bool is_open = *slot_of(r->context, r->pointer_at) != Py_None;
-  PyObject *result = is_open && take_arguments(&f, r, args) && take_values(&f, r)
-                         ? run(&f, r, args)
-                         : Py_NewRef(Py_NotImplemented);
+  PyObject *result = NULL;
+  if (!is_open || !take_arguments(&f, r, args))
+    result = Py_NewRef(Py_NotImplemented);
+  else if (take_turns(&f, r))
+    result = take_values(&f, r) ? run(&f, r, args) : Py_NewRef(Py_NotImplemented);
+  give_turns(&f, f.n_turns);
   drop_values(&f, r);
   if (list != few)
     free(list);
@@ -634,6 +692,9 @@ static void *runner_class(void *arrays, void *pointer, void *containers, void *h
     array_class.dtype = offset_of(arrays, "_dtype");
     array_class.typecode = offset_of(arrays, "_typecode");
     container_value = offset_of(containers, "value");
+    container_turn = offset_of(containers, "turn");
+    acquire_name = PyUnicode_InternFromString("acquire");
+    release_name = PyUnicode_InternFromString("release");
     array_class.type = (PyTypeObject *)Py_NewRef((PyObject *)arrays);
     array_class.pointer = (struct _cffi_ctypedescr *)Py_NewRef((PyObject *)pointer);
     container_class = (PyTypeObject *)Py_NewRef((PyObject *)containers);
