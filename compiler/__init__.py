@@ -59,6 +59,7 @@ from gpuarray.compiler.graph.types import (
     asarray_of,
     generic,
 )
+from gpuarray.compiler.names import refuse_what_is_to_come, suggest_names
 from gpuarray.compiler.ops.conversions import get_scalar_constant_value
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.own import elementwise_op
@@ -129,3 +130,7 @@ __all__ = [
     "subgraph_grad",
     "tensor",
 ]
+
+suggest_names(__name__)
+
+refuse_what_is_to_come()

@@ -7,6 +7,7 @@ then the user's line that made the node, where there is one.
 from __future__ import annotations
 
 import numpy as np
+from gpuarray.errors import UnknownName
 
 
 class CompilerError(Exception):
@@ -152,6 +153,14 @@ class TestValueError(CompilerError, AttributeError):
     """A test value is missing where compute_test_value asks for it."""
 
     __test__ = False  # no test of pytest's
+
+
+class UnknownNameError(CompilerError, UnknownName):
+    """Nothing is offered by this name, or not yet."""
+
+
+class ToComeError(CompilerError, ImportError):
+    """A module is not there yet; the text says what it comes with."""
 
 
 def made_at(message: str, trace: object) -> str:

@@ -26,6 +26,7 @@ from gpuarray.compiler.graph.absent import (
     grad_undefined,
     null_type,
 )
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.marks import (
     DisconnectedGrad,
     GradClip,
@@ -71,3 +72,5 @@ __all__ = [
     "verify_grad",
     "zero_grad",
 ]
+
+suggest_names(__name__)

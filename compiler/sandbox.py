@@ -21,6 +21,7 @@ from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops import transfer
 from gpuarray.creation import zeros
 
@@ -59,3 +60,7 @@ cuda = SimpleNamespace(CudaNdarray=SimpleNamespace(zeros=_zeros), basic_ops=_bas
 gpuarray = SimpleNamespace(basic_ops=_basic_ops, type=_type)
 
 __all__ = ["cuda", "gpuarray"]
+
+suggest_names(__name__)
+# So that Python asks for modules within it, which are to come.
+__path__: list[str] = []

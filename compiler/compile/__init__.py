@@ -25,6 +25,7 @@ from gpuarray.compiler.function import (
     register_mode,
 )
 from gpuarray.compiler.function.modes import MODES as predefined_modes
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
 from gpuarray.compiler.shared import SharedVariable, shared
 
@@ -60,3 +61,5 @@ __all__ = [
     "shared",
     "specify_shape",
 ]
+
+suggest_names(__name__)

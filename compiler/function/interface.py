@@ -17,6 +17,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.printing import pp
 from gpuarray.compiler.shared import SharedVariable
 
 Unused = Literal["raise", "warn", "ignore"]
@@ -223,9 +224,20 @@ def check_used(
             continue
         message = made_at(
             f"function: the input {each} is not used by any output or update; "
-            "leave it out, or pass on_unused_input='ignore'",
+            f"{_instead(each.variable)}, or pass on_unused_input='ignore'",
             each.variable.tag.trace,
         )
         if policy == "raise":
             raise UnusedInputError(message)
         warnings.warn(message, stacklevel=4)
+
+
+def _instead(unused: Variable) -> str:
+    """What to do with an input that is not used."""
+    if unused.owner is None:
+        return "leave it out"
+    return (
+        f"{pp(unused)} is computed, not an input, and the outputs do not use this very "
+        "variable, even if they are written alike: give the variable that they use, "
+        "what it is computed from, or an input of its own and givens=[(expression, it)]"
+    )

@@ -55,6 +55,12 @@ class FunctionGraph:
         self.clients: dict[Variable, dict[Client, None]] = {
             variable: {} for variable in self.inputs
         }
+        computed = ", ".join(str(each) for each in inputs if each.owner is not None)
+        self._about_computed_inputs = (
+            f"; of {computed}, given as computed, the operands are no inputs"
+            if computed
+            else ""
+        )
         self.apply_nodes: set[Apply] = set()
         self._order: list[Apply] | None = None  # until something changes
         self.log: list[Change] = []
@@ -93,7 +99,8 @@ class FunctionGraph:
             raise MissingInputError(
                 made_at(
                     f"graph: {leaf} is needed, but it is no input and has no value; "
-                    "add it to the inputs, or give it a value with givens",
+                    "add it to the inputs, or give it a value with givens"
+                    + self._about_computed_inputs,
                     getattr(leaf.tag, "trace", None),
                 )
             )

@@ -8,6 +8,7 @@ from gpuarray.compiler.graph.printing import (
     min_informative_str,
     pprint,
 )
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.debugging import Print
 from gpuarray.compiler.printing.dot import pydotprint, pydotprint_variables
 from gpuarray.compiler.printing.tree import debugprint
@@ -32,3 +33,5 @@ __all__ = [
     "pydotprint_variables",
     "viz",
 ]
+
+suggest_names(__name__)

@@ -19,6 +19,7 @@ from gpuarray.compiler.derivatives.jacobians import hessian, jacobian
 from gpuarray.compiler.derivatives.reverse import Lop, grad
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
+from gpuarray.compiler.names import unknown_name
 from gpuarray.compiler.ops import dispatch, math
 from gpuarray.compiler.ops.advanced import (
     AdvancedBooleanIncSubtensor,
@@ -334,7 +335,7 @@ globals().update({name: each for name, each in _MADE.items() if name not in glob
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise unknown_name(__name__, name)
 
 
 __all__ = [

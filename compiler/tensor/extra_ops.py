@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.axes import squeeze
 from gpuarray.compiler.ops.creation import to_one_hot
 from gpuarray.compiler.ops.diagonals import fill_diagonal, fill_diagonal_offset
@@ -43,3 +44,5 @@ __all__ = [
     "unique",
     "unravel_index",
 ]
+
+suggest_names(__name__)

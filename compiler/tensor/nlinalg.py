@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.diagonals import (
     AllocDiag,
     ExtractDiag,
@@ -67,3 +68,5 @@ __all__ = [
     "tensorsolve",
     "trace",
 ]
+
+suggest_names(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.activations import (
     elu,
@@ -69,3 +70,7 @@ __all__ = [
     "softsign",
     "ultra_fast_sigmoid",
 ]
+
+suggest_names(__name__)
+# So that Python asks for modules within it, which are to come.
+__path__: list[str] = []

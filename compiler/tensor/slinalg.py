@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.nlinalg import Eigvalsh
 from gpuarray.compiler.ops.products import kron
 from gpuarray.compiler.ops.slinalg import Cholesky, Expm, cholesky, eigvalsh, expm
@@ -29,3 +30,5 @@ __all__ = [
     "solve_triangular",
     "solve_upper_triangular",
 ]
+
+suggest_names(__name__)

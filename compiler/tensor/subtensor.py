@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.advanced import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -27,3 +28,5 @@ __all__ = [
     "set_subtensor",
     "take",
 ]
+
+suggest_names(__name__)

@@ -36,6 +36,7 @@ from gpuarray import dispatch as _dispatch
 from gpuarray import dtypes as _dtypes
 from gpuarray import names as _names
 from gpuarray.elementwise import FUNCTIONS as _FUNCTIONS
+from gpuarray.errors import UnknownName as _UnknownName
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
@@ -73,11 +74,7 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"gpuarray.{name}")
     if name == "bfloat16":
         return _dtypes.bfloat16()
-    raise AttributeError(
-        f"module 'gpuarray' has no attribute {name!r}",
-        name=name,
-        obj=_sys.modules[__name__],  # Python suggests a name
-    )
+    raise _UnknownName("module 'gpuarray'", name, _sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

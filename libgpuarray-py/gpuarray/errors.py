@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+from difflib import get_close_matches
+from typing import NoReturn
 
 import numpy as np
 
@@ -153,6 +156,58 @@ class Unshared(BadType, AttributeError):
         ...
     gpuarray.errors.Unshared: as_pycuda: the array is on null; only arrays of ...
     """
+
+
+class UnknownName(GpuArrayError, AttributeError):
+    """Nothing is offered by this name; the text has the nearest one that is.
+
+    ``owner`` says of what, and ``instead`` what to do; without that the names that
+    ``dir(among)`` has are compared when the text is asked for.
+
+    >>> gpuarray.zeross(3)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.UnknownName: module 'gpuarray' has no attribute 'zeross'; did ...
+    """
+
+    def __init__(
+        self, owner: str, name: str, among: object = None, instead: str = ""
+    ) -> None:
+        # The text suggests, so that Python need not, which does so where it prints.
+        super().__init__(owner, name, name=name, obj=None)
+        self._among = among
+        self._instead = instead
+
+    def __str__(self) -> str:
+        owner, name = self.args
+        if self._among is not None:
+            self._instead = _nearest(name, self._among)
+            self._among = None
+        return f"{owner} has no attribute {name!r}{self._instead}"
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, None, str]]:
+        str(self)  # which finds the name to suggest
+        owner, name = self.args
+        return type(self), (owner, name, None, self._instead)
+
+
+def suggest_names(module: str) -> None:
+    """Have a module answer with the nearest name where it is asked for an unknown one.
+
+    Said at run time, so that type checkers know that the module has no other names.
+    """
+
+    def refuse(name: str) -> NoReturn:
+        raise UnknownName(f"module {module!r}", name, sys.modules[module])
+
+    vars(sys.modules[module])["__getattr__"] = refuse
+
+
+def _nearest(name: str, among: object) -> str:
+    """The name of an object's that may have been meant, as the end of a sentence."""
+    offered = [each for each in dir(among) if not each.startswith("_")]
+    near = get_close_matches(name, offered, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class DeviceNotFound(GpuArrayError, LookupError):

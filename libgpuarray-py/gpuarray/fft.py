@@ -22,7 +22,7 @@ from gpuarray.base import axes_numbers, axis_number, require
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, suggest_names
 from gpuarray.joining import roll
 from gpuarray.ranges import arange
 from gpuarray.shaping import moveaxis
@@ -55,6 +55,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+suggest_names(__name__)
 
 
 _OTHER = {None: "forward", "backward": "forward", "forward": "backward"}

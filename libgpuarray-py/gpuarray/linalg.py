@@ -31,7 +31,7 @@ from gpuarray.decompositions import (
     svd,
     svdvals,
 )
-from gpuarray.errors import HostNotice, LinAlgError
+from gpuarray.errors import HostNotice, LinAlgError, suggest_names
 from gpuarray.norms import (
     cond,
     lstsq,
@@ -104,3 +104,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+suggest_names(__name__)

@@ -29,7 +29,7 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype
 from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import BadType, BadValue, ReadOnly
+from gpuarray.errors import BadType, BadValue, ReadOnly, suggest_names
 from gpuarray.fancy import take_at
 from gpuarray.picking import count_nonzero
 from gpuarray.scanning import cumsum
@@ -42,6 +42,9 @@ __all__ = ["Generator", "default_rng"]
 
 def __dir__() -> list[str]:
     return __all__
+
+
+suggest_names(__name__)
 
 
 Size = int | Sequence[int] | None

@@ -1,13 +1,17 @@
 """The package's names: which there are, and that most are loaded when asked for."""
 
 import importlib.util
+import pickle
+import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import gpuarray
 import pytest
 from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import UnknownName
 from gpuarray.names import MODULES, PLACE_OF, PLACES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,12 +41,44 @@ def test_each_name_has_one_place():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="has no attribute 'exq'") as told:
-        gpuarray.exq  # noqa: B018
-    # By these Python suggests a name.
-    assert (told.value.name, told.value.obj) == ("exq", gpuarray)
-    assert "exp" in dir(gpuarray)
+    told = "module 'gpuarray' has no attribute 'expp'; did you mean 'exp'?"
+    with pytest.raises(AttributeError, match=re.escape(told)) as caught:
+        gpuarray.expp  # noqa: B018
+    assert caught.value.name == "expp"
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("mean") == 1, "Python suggests the name again"
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (UnknownName, told)
     assert not hasattr(gpuarray, "np")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "near"),
+    [
+        (gpuarray.linalg, "invv", "inv"),
+        (gpuarray.fft, "rffft", "rfft"),
+        (gpuarray.random, "default_rnd", "default_rng"),
+        (gpuarray, "zzzz", None),
+    ],
+)
+def test_modules_suggest_names(module, name, near):
+    told = "" if near is None else f"; did you mean {near!r}?"
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, name)
+    assert str(caught.value) == (
+        f"module {module.__name__!r} has no attribute {name!r}{told}"
+    )
+    assert getattr(module, name, 3) == 3
+
+
+def test_python_suggests_the_attributes_of_an_array():
+    a = gpuarray.zeros(3, context="null")
+    with pytest.raises(AttributeError) as caught:
+        a.shpe  # noqa: B018
+    assert caught.value.name == "shpe"
+    assert caught.value.obj is a
+    assert "shape" in dir(a)
+    assert len(dir(a)) < 750, "more names than Python looks through"
 
 
 def test_modules_are_loaded_when_they_are_asked_for():

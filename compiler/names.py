@@ -1,0 +1,89 @@
+"""Names that a module of the compiler has not: what is near, and what is to come.
+
+`TO_COME` is the one list of Theano's names that are not offered yet. A module that said
+``suggest_names(__name__)`` answers where it is asked for one; an import of one as a
+module is refused by a finder, which Python asks last.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from gpuarray.compiler.errors import ToComeError, UnknownNameError
+
+ROOT = "gpuarray.compiler"
+PAGE = "docs/compiler/for-those-who-know-theano.md"
+
+_TO_COME = {
+    "loops": """
+        scan scan_module map reduce foldl foldr scan_checkpoints
+    """,
+    "convolution and pooling": """
+        tensor.signal tensor.nnet.abstract_conv tensor.nnet.bilinear_upsampling
+        tensor.nnet.conv tensor.nnet.conv2d tensor.nnet.conv2d_transpose
+        tensor.nnet.conv3d tensor.nnet.conv3d2d tensor.nnet.corr tensor.nnet.corr3d
+        tensor.nnet.neighbours tensor.nnet.separable_conv2d
+    """,
+    "batch normalization": """
+        tensor.nnet.bn tensor.nnet.batch_normalization
+        tensor.nnet.batch_normalization_test tensor.nnet.batch_normalization_train
+    """,
+    "random streams": """
+        sandbox.rng_mrg tensor.raw_random tensor.shared_randomstreams
+        tensor.randomstreams
+    """,
+    "sparse matrices": "sparse",
+}
+
+TO_COME = {name: what for what, names in _TO_COME.items() for name in names.split()}
+"""What a name of Theano's is about, by its path in the package, until it comes."""
+
+
+def suggest_names(module: str) -> None:
+    """Have a module answer where it is asked for a name that it has not.
+
+    Said at run time, so that type checkers know that the module has no other names.
+    """
+
+    def refuse(name: str) -> NoReturn:
+        raise unknown_name(module, name)
+
+    vars(sys.modules[module])["__getattr__"] = refuse
+
+
+def unknown_name(module: str, name: str) -> UnknownNameError:
+    """The error for a name that a module has not: what is near, or when it comes."""
+    owner, told = f"module {module!r}", _to_come(f"{module}.{name}")
+    if told is not None:
+        return UnknownNameError(owner, name, instead=f" yet: {told}")
+    return UnknownNameError(owner, name, sys.modules[module])
+
+
+def _to_come(path: str) -> str | None:
+    """What is told of a name that is to come, or of one within it."""
+    parts = path.removeprefix(f"{ROOT}.").split(".")
+    for count in range(1, len(parts) + 1):
+        what = TO_COME.get(".".join(parts[:count]))
+        if what is not None:
+            return f"it comes with {what}; see {PAGE}"
+    return None
+
+
+class Refusing:
+    """A finder for `sys.meta_path` that says of modules that they are to come."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: object = None
+    ) -> None:
+        """None, but ImportError for a module that is to come."""
+        told = _to_come(name) if name.startswith(f"{ROOT}.") else None
+        if told is not None:
+            raise ToComeError(f"{name} is not offered yet: {told}", name=name)
+
+
+def refuse_what_is_to_come() -> None:
+    """Ask a finder last, of what no other finds."""
+    if not any(isinstance(each, Refusing) for each in sys.meta_path):
+        sys.meta_path.append(Refusing())
