@@ -130,6 +130,7 @@ from gpuarray.errors import (
     ReadOnly as ReadOnly,
     SystemRefusal as SystemRefusal,
     TooLarge as TooLarge,
+    UnknownName as UnknownName,
     Unshared as Unshared,
     Unsupported as Unsupported,
     UnsupportedException as UnsupportedException,

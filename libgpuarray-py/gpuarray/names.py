@@ -34,7 +34,7 @@ _PLACES = {
         ContextLost DeviceNotFound ForkedContext GpuArrayError GpuArrayException
         HostNotice KernelError KernelFailure LibraryMissing NeedsCopy
         NotConstructible NotInPlace NotPicklable OutOfMemory ReadOnly SystemRefusal
-        TooLarge Unshared Unsupported UnsupportedException
+        TooLarge UnknownName Unshared Unsupported UnsupportedException
     """,
     "files": "load save savez savez_compressed",
     "fusing": "fuse",
