@@ -16,6 +16,7 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.names import unknown_name
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import transpose
@@ -59,4 +60,4 @@ __all__ = [*_MADE, "transpose_inplace"]
 
 
 def __getattr__(name: str) -> Function:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise unknown_name(__name__, name)
