@@ -185,6 +185,12 @@ def test_what_allow_gc_keeps(context):
     assert context.memory_info().live <= before
 
 
+def most_of_the_pool(info):
+    """Bytes that the pool gives at most for a workspace: it wastes one in eight, and
+    the smallest block has 512 (c/pool.c)."""
+    return info["workspace"] + info["workspace"] // 8 + 512 * info["n_allocs"]
+
+
 def test_what_is_kept_is_of_the_last_signature(context):
     x = T.fmatrix("x")
     with theano.config.use(allow_gc=False):
@@ -195,7 +201,8 @@ def test_what_is_kept_is_of_the_last_signature(context):
     for n in (300, 200, 300, 200):
         np.testing.assert_allclose(float(f(given[n])), n**4 + n**3, rtol=1e-5)
         held = context.memory_info().live - before
-        assert 0 <= held - f.info()["workspace"] < 100 * 100 * 4
+        info = f.info()
+        assert info["workspace"] <= held <= most_of_the_pool(info)
 
 
 def regression():
