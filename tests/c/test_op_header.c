@@ -121,6 +121,39 @@ static void test_device_arrays(void) {
   Py_DECREF(a);
 }
 
+static void test_copies(void) {
+  const npy_int32 counts[6] = {0, 1, 2, 3, 4, 5};
+  const unsigned int axes[2] = {1, 0};
+  const size_t other[2] = {3, 2};
+  PyGpuArrayObject *a = on_device(), *view = pygpu_transpose(a, axes), *made;
+  made = theano_try_copy(NULL, a);
+  CHECK(made != NULL && made->ga.data != a->ga.data);
+  const gpudata *kept = made->ga.data;
+  CHECK_OK(GpuArray_memset(&made->ga, 0));
+  made = theano_try_copy(made, a); /* its memory is used again */
+  CHECK(made->ga.data == kept);
+  check_elements(pygpu_view(made, Py_None), counts);
+  made = theano_try_copy(made, view); /* another shape */
+  CHECK(PyGpuArray_DIM(made, 0) == 3 && PyGpuArray_IS_C_CONTIGUOUS(made));
+  Py_CLEAR(made);
+  made = pygpu_empty(2, other, GA_INT, GA_F_ORDER, NULL, Py_None);
+  made = theano_try_copy(made, view); /* another order */
+  CHECK(PyGpuArray_IS_C_CONTIGUOUS(made));
+  Py_CLEAR(made);
+  made = pygpu_empty(2, other, GA_FLOAT, GA_C_ORDER, NULL, Py_None);
+  made = theano_try_copy(made, view); /* another type */
+  CHECK(PyGpuArray_TYPE(made) == GA_INT);
+  Py_CLEAR(made);
+
+  const ssize_t starts[2] = {1, 0}, stops[2] = {2, 3}, steps[2] = {0, 1};
+  PyGpuArrayObject *row = pygpu_index(a, starts, stops, steps);
+  CHECK((char *)PyGpuArray_DEV_DATA(row) == (char *)PyGpuArray_DEV_DATA(a) + 12);
+  CHECK(*(npy_int32 *)PyGpuArray_DEV_DATA(row) == 3); /* the host's memory */
+  Py_DECREF(row);
+  Py_DECREF(view);
+  Py_DECREF(a);
+}
+
 /* Two places of one shape, as a plan has them for results. */
 static void test_places(gpucontext *ctx) {
   const size_t dims[2] = {2, 3};
@@ -189,6 +222,7 @@ int main(void) {
   test_host_arrays();
   test_host_failures();
   test_device_arrays();
+  test_copies();
   test_places(ctx);
   test_inputs(ctx);
   gpucontext_deref(ctx);

@@ -277,3 +277,71 @@ def test_code_that_fails_leaves_shared_values_as_they_are():
         f(np.full(3, 1000.0))
     assert before.get_value().tolist() == [2, 2, 2]
     assert after.get_value().tolist() == [1, 2, 3]
+
+
+# ---- the helpers of Theano's own ops ----
+
+INCREMENT = r"""
+#section support_code_struct
+
+/* out = x; out[1:, i] += y, as Theano's ops that increment are written. */
+int APPLY_SPECIFIC(increment)(PyGpuArrayObject *x, PyGpuArrayObject *y,
+                              PyGpuArrayObject **out, PyGpuContextObject *c) {
+  ssize_t starts[2] = {1, 0}, stops[2], steps[2] = {1, 2};
+  gpuelemwise_arg described[2] = {
+      {"a", TYPENUM_OUTPUT_0, GE_READ | GE_WRITE}, {"b", TYPENUM_INPUT_1, GE_READ}};
+  PyGpuArrayObject *part = NULL;
+  GpuElemwise *add = NULL;
+  int err = 1;
+  *out = theano_try_copy(*out, x);
+  if (*out == NULL)
+    return 1;
+  if (!GpuArray_CHKFLAGS(&(*out)->ga, GA_CARRAY) || PyGpuArray_DEV_DATA(*out) == NULL ||
+      !theano_size_check(*out, PyGpuArray_NDIM(x), PyGpuArray_DIMS(x),
+                         TYPENUM_OUTPUT_0)) {
+    PyErr_SetString(PyExc_RuntimeError, "the copy is not as it should be");
+    return 1;
+  }
+  stops[0] = (ssize_t)PyGpuArray_DIM(x, 0);
+  stops[1] = (ssize_t)PyGpuArray_DIM(x, 1);
+  part = pygpu_index(*out, starts, stops, steps);
+  add = GpuElemwise_new(c->ctx, "", "a = a + b", 2, described, 2, GE_CONVERT_F16);
+  if (part != NULL && add != NULL) {
+    void *arguments[2] = {&part->ga, &y->ga};
+    err = GpuElemwise_call(add, arguments, GE_BROADCAST | GE_PADSHAPE);
+  }
+  if (err != GA_NO_ERROR && !PyErr_Occurred())
+    PyErr_Format(PyExc_RuntimeError, "increment: %s",
+                 GpuArray_error(&(*out)->ga, err));
+  GpuElemwise_free(add);
+  Py_XDECREF(part);
+  return err != GA_NO_ERROR;
+}
+"""
+
+
+class Increment(CGpuKernelBase):
+    __props__ = ("func_files",)
+    _f16_ok = True
+
+    def __init__(self, path):
+        super().__init__([str(path)], "APPLY_SPECIFIC(increment)")
+
+    def make_node(self, x, y):
+        name = infer_context_name(x, y)
+        x, y = as_gpuarray_variable(x, name), as_gpuarray_variable(y, name)
+        return Apply(self, [x, y], [x.type()])
+
+
+@pytest.mark.usefixtures("on_context")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_the_helpers_of_theanos_own_ops(file, dtype):
+    x, y = T.TensorType(dtype, (False, False))("x"), T.TensorType(dtype, (False,))("y")
+    f = function([x, y], Increment(file(INCREMENT))(x, y))
+    for n in (4, 3, 4):
+        host = np.arange(5 * n).reshape(5, n).astype(dtype)
+        more = np.arange(1, (n + 1) // 2 + 1).astype(dtype)
+        expected = host.copy()
+        expected[1:, ::2] += more
+        np.testing.assert_array_equal(np.asarray(f(host, more)), expected)
+        np.testing.assert_array_equal(np.asarray(f(host.T.copy().T, more)), expected)

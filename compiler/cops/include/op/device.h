@@ -25,6 +25,13 @@ typedef struct PyGpuArrayObject {
 #define PyGpuArray_IS_F_CONTIGUOUS(a)                                                  \
   GpuArray_IS_F_CONTIGUOUS(&((PyGpuArrayObject *)(a))->ga)
 
+/* The first element by the vendor's own pointer, for CUDA libraries: the first word
+ * behind a gpudata is the memory. Of OpenCL that is a cl_mem, which an offset cannot be
+ * added to: use *(cl_mem *)a->ga.data and a->ga.offset. */
+static inline void *PyGpuArray_DEV_DATA(const PyGpuArrayObject *a) {
+  return *(char **)a->ga.data + a->ga.offset;
+}
+
 static inline size_t PyGpuArray_SIZE(const PyGpuArrayObject *a) {
   size_t size = 1;
   for (unsigned int i = 0; i < a->ga.nd; i++)
@@ -285,6 +292,21 @@ static inline int theano_prep_output(PyGpuArrayObject **out, unsigned int nd,
   Py_CLEAR(*out);
   *out = pygpu_empty(nd, dims, typecode, order, context, Py_None);
   return *out == NULL;
+}
+
+/* The elements of `from` in `out`, whose reference is taken, where that is C-contiguous
+ * and of the same type and shape; else in a new array. NULL with an exception. */
+static inline PyGpuArrayObject *theano_try_copy(PyGpuArrayObject *out,
+                                                PyGpuArrayObject *from) {
+  if (out == NULL || !GpuArray_CHKFLAGS(&out->ga, GA_CARRAY) ||
+      !theano_size_check(out, PyGpuArray_NDIM(from), PyGpuArray_DIMS(from),
+                         PyGpuArray_TYPE(from))) {
+    Py_XDECREF(out);
+    return pygpu_copy(from, GA_C_ORDER);
+  }
+  if (pygpu_move(out, from) != 0)
+    Py_CLEAR(out);
+  return out;
 }
 
 #endif
