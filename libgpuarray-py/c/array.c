@@ -338,7 +338,7 @@ int GpuArray_sync(GpuArray *a) {
 
 /* ---- to and from the host ---- */
 
-/* GA_NO_ERROR if `a` is one block of `given` bytes. */
+/* GA_NO_ERROR if `a` is one block of at least `given` bytes. */
 static int check_block(const GpuArray *a, size_t given, const char *operation) {
   GA_TRY(ga__array_check(a, operation));
   char text[GA_ARRAY_TEXT];
@@ -348,7 +348,7 @@ static int check_block(const GpuArray *a, size_t given, const char *operation) {
                    "first (GpuArray_copy)",
                    operation, ga__array_text(text, a));
   size_t bytes = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
-  if (bytes != given)
+  if (bytes < given)
     return GA_FAIL(GA_VALUE_ERROR, "%s: %s has %zu bytes, got a host block of %zu",
                    operation, ga__array_text(text, a), bytes, given);
   return GA_NO_ERROR;

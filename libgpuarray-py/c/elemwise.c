@@ -129,13 +129,27 @@ int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
   return ga__elemwise_new(out, ctx, preamble, expr, n, args, flags, false);
 }
 
+/* The kernel of most calls, so that an expression that is wrong is found at once. */
+static int compile_flat(GpuElemwise *ge) {
+  const ga_elem_wanted flat = {.kind = GA_ELEM_FLAT};
+  ga_elem_variant *v;
+  gpukernel *k;
+  GA_TRY(ga__context_check(ge->context));
+  GA_TRY(ga__variant_get(&v, ge, &flat));
+  return ga__variant_kernel(&k, ge, v);
+}
+
 GpuElemwise *GpuElemwise_new(gpucontext *ctx, const char *preamble, const char *expr,
                              unsigned int n, gpuelemwise_arg *args, unsigned int nd,
                              int flags) {
   (void)nd; /* Ranks to compile at once: kernels are made when needed. */
   GpuElemwise *ge = NULL;
-  ga__elemwise_new(&ge, ctx, preamble, expr, n, args, flags, false);
-  return ge;
+  if (ga__elemwise_new(&ge, ctx, preamble, expr, n, args, flags, false) ==
+          GA_NO_ERROR &&
+      compile_flat(ge) == GA_NO_ERROR)
+    return ge;
+  GpuElemwise_free(ge);
+  return NULL;
 }
 
 void GpuElemwise_free(GpuElemwise *ge) {

@@ -160,7 +160,7 @@ static int init_kernel(gpukernel **out, gpucontext *ctx, unsigned int count_,
   if (status != GA_NO_ERROR) {
     if (k)
       free_kernel(k);
-    return status;
+    return status == GA_COMPILE_ERROR ? GA_IMPL_ERROR : status; /* as in 0.7 */
   }
   gpucontext_retain(ctx);
   *out = k;

@@ -249,18 +249,19 @@ def new_elemwise(
     described = ffi.new("gpuelemwise_arg[]", len(names))
     for slot, name, argument in zip(described, names, arguments, strict=True):
         slot.name, slot.typecode, slot.flags = name, argument[1], argument[2]
-    handle = lib.GpuElemwise_new(
+    place = ffi.new("GpuElemwise **")
+    status = lib.GpuElemwise_create(
+        place,
         context.pointer,
         support.encode(),
         expression.encode(),
         len(names),
         described,
-        0,
         lib.GE_CONVERT_F16,
     )
-    if not handle:
+    if status:
         raise KernelError(f"{operation}: {library_text()}")
-    return ffi.gc(handle, lib.GpuElemwise_free)
+    return ffi.gc(place[0], lib.GpuElemwise_free)
 
 
 # ---- what goes wrong ----

@@ -250,7 +250,12 @@ static void test_host(gpucontext *ctx) {
   CHECK_OK(GpuArray_copy_from_host(&a, ctx, values, GA_INT, 2, SHAPE(2, 3), NULL));
   CHECK_OK(GpuArray_read(got, sizeof got, &a));
   CHECK(memcmp(got, values, sizeof got) == 0);
-  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_read(got, sizeof got - 4, &a));
+  got[5] = 77;
+  CHECK_OK(GpuArray_read(got, sizeof got - 4, &a));
+  CHECK(got[4] == 4 && got[5] == 77);
+  CHECK_OK(GpuArray_write(&a, values, 8));
+  CHECK_OK(GpuArray_read(NULL, 0, &a));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_read(got, sizeof got + 4, &a));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_write(&a, got, sizeof got + 4));
   CHECK_OK(GpuArray_index(&part, &a, LIST(0, 0), LIST(2, 2), LIST(1, 1)));
   CHECK_STATUS(GA_UNSUPPORTED_ERROR, GpuArray_read(got, 16, &part));

@@ -281,7 +281,7 @@ static void test_shared_memory(void) {
 static void test_sources_that_do_not_compile(void) {
   gpucontext *ctx = open_cuda("cuda0");
   GpuKernel k;
-  CHECK_STATUS(GA_COMPILE_ERROR, init_kernel(&k, ctx, "WRONG", "f"));
+  CHECK_STATUS(GA_IMPL_ERROR, init_kernel(&k, ctx, "WRONG", "f"));
   CHECK_TEXT("f does not compile for cuda0 (Mock 0):\nline 1: what is WRONG?");
   CHECK_STATUS(GA_VALUE_ERROR, init_kernel(&k, ctx, scale_text, "shrink"));
   CHECK_TEXT("no kernel named \"shrink\"");

@@ -289,7 +289,10 @@ static void test_refused(gpucontext *ctx) {
   CHECK(GpuElemwise_new(ctx, NULL, "a", 1, idle, 0, 0) == NULL);
 
   gpuelemwise_arg args[] = {{"a", GA_INT, GE_WRITE}};
-  GpuElemwise *ge = GpuElemwise_new(ctx, NULL, "a = no_such_thing", 1, args, 0, 0);
+  CHECK(GpuElemwise_new(ctx, NULL, "a = no_such_thing", 1, args, 0, 0) == NULL);
+  CHECK_TEXT("no_such_thing");
+  GpuElemwise *ge = NULL;
+  CHECK_OK(GpuElemwise_create(&ge, ctx, NULL, "a = no_such_thing", 1, args, 0));
   GpuArray a = empty(ctx, GA_INT, 1, SHAPE(3), GA_C_ORDER);
   void *list[] = {&a};
   CHECK_STATUS(GA_COMPILE_ERROR, GpuElemwise_call(ge, list, 0));

@@ -117,9 +117,10 @@ static void test_what_objects_need(void) {
   GpuPlan *p = NULL;
   CHECK_OK(gpucontext_open(&other, "null"));
   hooked.launch = ga__null_backend.launch;
-  GpuElemwise *ge = GpuElemwise_new(ctx, NULL, "y = -x", 2, args, 0, 0),
+  GpuElemwise *ge = NULL,
               *foreign = GpuElemwise_new(other, NULL, "y = -x", 2, args, 0, 0);
   GpuReduction *gr = GpuReduction_extremum(ctx, GA_FLOAT, 0, GA_EXTREMUM_VALUE, NULL);
+  CHECK_OK(GpuElemwise_create(&ge, ctx, NULL, "y = -x", 2, args, 0));
   CHECK_OK(GpuPlan_new(&p, ctx, "objects"));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_elemwise(p, foreign, 2, 0));
   CHECK_TEXT("it is on null, the plan on null");

@@ -12,8 +12,6 @@
 #ifndef GPUARRAY_ARRAY_H
 #define GPUARRAY_ARRAY_H
 
-#include <stdio.h>
-
 #include <gpuarray/buffer.h>
 
 GPUARRAY_BEGIN_DECLS
@@ -123,11 +121,11 @@ int GpuArray_split(GpuArray **rs, const GpuArray *a, size_t n, size_t *p,
  * GA_VALUE_ERROR); layouts and types may differ. */
 int GpuArray_concatenate(GpuArray *r, const GpuArray **as, size_t n, unsigned int axis,
                          int restype);
-/* Raw bytes to and from a C or F contiguous array; `src_sz` must be the array's size.
- */
+/* Raw bytes into a C or F contiguous array: as many of the first ones as `src_sz` says.
+ * GA_VALUE_ERROR for more than it has. */
 int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz);
-/* The bytes of a C or F contiguous array into host memory, as they lie. Waits for them.
- * */
+/* The first `dst_sz` bytes of a C or F contiguous array into host memory, as they lie.
+ * Waits for them. GA_VALUE_ERROR for more than it has. */
 int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src);
 /* GpuArray_read of `n` arrays of one context, each whole, with one wait where the
  * device permits. dsts[i] has room for srcs[i]; on failure what they hold is undefined.

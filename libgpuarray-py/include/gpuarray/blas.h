@@ -20,24 +20,11 @@
 #define GPUARRAY_BLAS_H
 
 #include <gpuarray/array.h>
+#include <gpuarray/buffer_blas.h>
 
 GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
-typedef enum _cb_order { cb_row = 0, cb_column = 1 } cb_order;
-#define cb_c cb_row
-#define cb_fortran cb_column
-
-typedef enum _cb_side { cb_left = 0, cb_right = 1 } cb_side;
-
-typedef enum _cb_transpose {
-  cb_no_trans = 0,
-  cb_trans = 1,
-  cb_conj_trans = 2
-} cb_transpose;
-
-typedef enum _cb_uplo { cb_upper = 0, cb_lower = 1 } cb_uplo;
-
 /* Z = the sum of X[i] Y[i]. X and Y are vectors of one length, Z is 0-d. */
 int GpuArray_rdot(GpuArray *X, GpuArray *Y, GpuArray *Z, int nocopy);
 /* The same with the conjugates of X (NumPy's vdot). */

@@ -13,6 +13,9 @@
 #ifndef GPUARRAY_BUFFER_H
 #define GPUARRAY_BUFFER_H
 
+#include <stdarg.h> /* libgpuarray 0.7 brought both */
+#include <stdio.h>
+
 #include <gpuarray/config.h>
 #include <gpuarray/error.h>
 #include <gpuarray/types.h>
@@ -238,7 +241,9 @@ typedef enum _ga_usefl {
  * an array begins in it (a ga_size behind the pointer; GA_VALUE_ERROR where none stands
  * before it), else the code of a number. A plan that records a launch gives offsets
  * anew at each run, other numbers stay as recorded. On a compile failure *err_str, if
- * wanted, is the log and the numbered source; the caller frees it with free(). */
+ * wanted, is the log and the numbered source, which the caller frees with free(), and
+ * *ret is GA_IMPL_ERROR, as in libgpuarray 0.7; GA_COMPILE_ERROR is for kernels that
+ * the library writes. */
 gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **strings,
                           const size_t *lengths, const char *fname,
                           unsigned int numargs, const int *typecodes, int flags,

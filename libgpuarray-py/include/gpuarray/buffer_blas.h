@@ -19,12 +19,25 @@
 #ifndef GPUARRAY_BUFFER_BLAS_H
 #define GPUARRAY_BUFFER_BLAS_H
 
-#include <gpuarray/blas.h>
 #include <gpuarray/buffer.h>
 
 GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
+typedef enum _cb_order { cb_row = 0, cb_column = 1 } cb_order;
+#define cb_c cb_row
+#define cb_fortran cb_column
+
+typedef enum _cb_side { cb_left = 0, cb_right = 1 } cb_side;
+
+typedef enum _cb_transpose {
+  cb_no_trans = 0,
+  cb_trans = 1,
+  cb_conj_trans = 2
+} cb_transpose;
+
+typedef enum _cb_uplo { cb_upper = 0, cb_lower = 1 } cb_uplo;
+
 /* Opens the vendor's BLAS, which the first product does otherwise. Never needed; where
  * there is no library our own kernels serve. */
 int gpublas_setup(gpucontext *ctx);

@@ -36,17 +36,19 @@ typedef struct _gpuelemwise_arg {
  * variable of its type: ga_float, ga_cfloat with fields x and y, ... `preamble` (may be
  * NULL) stands before the kernel. Arguments that are GE_READ have their value, those
  * that are GE_WRITE are stored afterwards; one that is both is read first. `nd` is
- * accepted: kernels are made when calls need them. NULL on failure, with the text in
- * gpuarray_error_text; GpuElemwise_create tells the status. */
+ * accepted: but for a first kernel, which shows whether the expression compiles, they
+ * are made when calls need them. NULL on failure, with the text in gpuarray_error_text;
+ * GpuElemwise_create tells the status. */
 GpuElemwise *GpuElemwise_new(gpucontext *ctx, const char *preamble, const char *expr,
                              unsigned int n, gpuelemwise_arg *args, unsigned int nd,
                              int flags);
-/* The same, with a status. GA_INVALID_ERROR for arguments that make no kernel: no
- * context, expression or argument, more than 64, names that are no C identifiers, stand
- * twice or begin with "ga_i_", a scalar that is written, an array that is neither read
- * nor written, unknown flags. GA_VALUE_ERROR for what is not the type of an array (but
- * GA_SIZE and GA_SSIZE scalars), GA_DEVSUP_ERROR for types that the device has not. An
- * expression that does not compile fails in the first call, with GA_COMPILE_ERROR. */
+/* The same, with a status, and compiling nothing yet. GA_INVALID_ERROR for arguments
+ * that make no kernel: no context, expression or argument, more than 64, names that are
+ * no C identifiers, stand twice or begin with "ga_i_", a scalar that is written, an
+ * array that is neither read nor written, unknown flags. GA_VALUE_ERROR for what is not
+ * the type of an array (but GA_SIZE and GA_SSIZE scalars), GA_DEVSUP_ERROR for types
+ * that the device has not. An expression that does not compile fails in the first call,
+ * with GA_COMPILE_ERROR. */
 int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                        const char *expr, unsigned int n, const gpuelemwise_arg *args,
                        int flags);

@@ -8,7 +8,7 @@
 #ifndef GPUARRAY_KERNEL_H
 #define GPUARRAY_KERNEL_H
 
-#include <gpuarray/buffer.h>
+#include <gpuarray/array.h>
 
 GPUARRAY_BEGIN_DECLS
 
@@ -18,7 +18,8 @@ typedef struct _GpuKernel {
   void **args; /* unused; there for libgpuarray 0.7 */
 } GpuKernel;
 
-/* As gpukernel_init, with a status. The caller owns *k and ends it with
+/* As gpukernel_init, with a status: GA_IMPL_ERROR for a source that does not compile,
+ * as in libgpuarray 0.7. The caller owns *k and ends it with
  * GpuKernel_clear. */
 int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char **strs,
                    const size_t *lens, const char *name, unsigned int argcount,
