@@ -78,6 +78,15 @@ class ExternalCOp(COp):
         """What the files hold, by section."""
         return read_sections(map(Path, self.func_files), self._tags)
 
+    @property
+    def properties(self) -> tuple[Any, ...] | None:
+        """Those of ``__props__`` and what the files held when the op was made."""
+        own = super().properties
+        if own is None:
+            return None
+        texts = tuple((tag, self._section(tag)) for tag in sorted(self.sections))
+        return *own, self.func_files, self.func_name, texts
+
     def _section(self, tag: str) -> str:
         return joined(self.sections.get(tag, ()))
 

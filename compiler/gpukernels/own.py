@@ -33,6 +33,7 @@ from gpuarray.compiler.graph.types import TensorType, promoted
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.decorated import another, found
+from gpuarray.compiler.ops.own import meaning_of
 from gpuarray.compiler.ops.transfer import gpu_contiguous
 from gpuarray.dtypes import INPUT, OFFSET, as_dtype, dtype_to_ctype, kind_of
 
@@ -45,7 +46,8 @@ Geometry = int | str | Sequence[int | str] | None
 class KernelOp(GpuKernelBase):
     """An op of one kernel, made by `kernel_op`.
 
-    Two are equal if they have the same name, text, signature and geometry.
+    Two are equal if they have the same name, text, signature and geometry, and were
+    decorated with the same gradient and reference.
     """
 
     __props__ = ("name", "signature", "body", "support", "geometry", "zeroed")
@@ -70,6 +72,16 @@ class KernelOp(GpuKernelBase):
         self.zeroed = tuple(zeroed)
         self.numpy_reference = numpy_reference
         self.__doc__ = gradient.__doc__
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, KernelOp):
+            return self is other
+        return super().__eq__(other) is True and all(
+            meaning_of(getattr(self, name)) == meaning_of(getattr(other, name))
+            for name in ("gradient", "numpy_reference")
+        )
+
+    __hash__ = GpuKernelBase.__hash__
 
     # ---- what it says ----
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from itertools import chain, count
+from types import CodeType
+from typing import Any, NamedTuple
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
@@ -13,15 +15,86 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.math import function_of
 from gpuarray.scalars import SCALARS
 from gpuarray.scalars.references import floating
-from gpuarray.scalars.table import scalar
+from gpuarray.scalars.table import Scalar, scalar
 
+PLAIN = (int, float, complex, str, bytes, type(None))
+"""What a function may close over that is compared by its value."""
+
+_DEFINED = re.compile(r"\b(\w+)\s*\([^()]*\)\s*\{")
 _FLOAT = re.compile(
     r"(?<![\w.])(\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)(?![\w.])"
 )
 
 
-OWN: dict[str, tuple[str, str]] = {}
-"""Where the operations of a program's own are decorated, and their texts, by name."""
+class Own(NamedTuple):
+    """What makes an operation of a program's own, and the line that it is made at."""
+
+    called: str
+    expression: str
+    support: str
+    reference: Callable[..., Any]
+    gradient: Callable[..., Any]
+    place: str
+
+    def is_same(self, other: Own) -> bool:
+        """Whether two are one operation: made of the same texts, and of equal code."""
+        return self[:3] == other[:3] and all(
+            meaning_of(mine) == meaning_of(its)
+            for mine, its in zip(self[3:5], other[3:5], strict=True)
+        )
+
+
+OWN: dict[str, Own] = {}
+"""The operations of a program's own by the names of their rows.
+
+One that is defined anew, by another text or other code, is another row: what was
+written with the first stays what it was.
+"""
+
+
+class OwnRow(Scalar):
+    """A row of a program's own, which a pickle finds by what it is made of."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Callable[..., Scalar], tuple[str, ...]]:
+        return own_row, OWN[self.name][:3]
+
+
+def own_row(called: str, expression: str, support: str) -> Scalar:
+    """The row of an operation of this name and these texts. Raises ValueError."""
+    for name, own in reversed(OWN.items()):
+        if own[:3] == (called, expression, support):
+            return SCALARS[name]
+    others = [own.expression for own in OWN.values() if own.called == called]
+    known = f"that one is {others[-1]!r}" if others else "there is none"
+    raise GraphValueError(
+        f"elementwise_op: a pickle needs the operation {called!r} of {expression!r}, "
+        f"but {known}; import the module that defines it, or write the pickle anew"
+    )
+
+
+def meaning_of(function: Any) -> Any:
+    """What tells whether functions do the same: code, defaults, what they close over.
+
+    Of what is no function of Python it is the object.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return id(function)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    kept = [*cells, *(function.__defaults__ or ())]
+    values = [each if isinstance(each, PLAIN) else id(each) for each in kept]
+    return code_text(code), tuple((type(each), each) for each in values)
+
+
+def code_text(code: CodeType) -> tuple[Any, ...]:
+    """What code does, wherever it stands."""
+    parts = [
+        code_text(each) if isinstance(each, CodeType) else repr(each)
+        for each in code.co_consts
+    ]
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, *parts
 
 
 def elementwise_op(
@@ -50,24 +123,32 @@ def elementwise_op(
     >>> print(own_swish(x).type, grad(own_swish(x).sum(), x).type)
     TensorType(float32, vector) TensorType(float32, vector)
 
-    Raises ValueError where another operation has the name.
+    One that is defined anew, in an edited cell of a notebook, is another operation:
+    expressions of the first stay as they are. Raises ValueError where the package has
+    an operation of the name.
     """
 
     def make(gradient: Callable[..., Any]) -> Callable[..., Variable]:
         operands = operands_of(gradient)
-        name = gradient.__name__
-        text = row_text(expression, operands)
-        check_free(name, text)
         code = getattr(gradient, "__code__", None)
         place = f"{code.co_filename}:{code.co_firstlineno}" if code else "unknown"
-        OWN[name] = place, text
+        text = row_text(expression, operands)
+        called = gradient.__name__
+        own = Own(called, text, support, reference, gradient, place)
+        name = name_for(own)
+        OWN[name] = own
+        made = support
+        if name != called:
+            text, made = with_suffix(name.removeprefix(called), text, support)
         loops: dict[str, Any] = {"joins": tuple(range(len(operands)))}
         by_numpy = in_common_dtype(reference)
         if len(operands) <= 2:
             loops = {"typed_as": np.exp if len(operands) == 1 else np.true_divide}
             by_numpy = floating(reference, **loops)  # type: ignore[no-untyped-call]
-        register = scalar(text, by_numpy, support=support, **loops)
-        return function_of(register(gradient))
+        register = scalar(text, by_numpy, support=made, name=name, kind=OwnRow, **loops)
+        function = function_of(register(gradient))
+        function.__name__ = function.__qualname__ = called
+        return function
 
     return make
 
@@ -81,7 +162,7 @@ def own_within(label: str, text: str = "") -> list[str]:
     words = set(re.findall(r"[^\W\d]\w+", text))
     return [
         f"{name} ({place})"
-        for name, (place, row) in OWN.items()
+        for name, (_, row, *_, place) in OWN.items()
         if name in names or set() < _words(row) <= words
     ]
 
@@ -133,11 +214,35 @@ def row_text(expression: str, operands: list[str]) -> str:
     return found
 
 
-def check_free(name: str, text: str) -> None:
-    """Raise where the name is taken by something else; a module may be loaded again."""
-    row = SCALARS.get(name)
-    if row is not None and row.expression != text:
+def name_for(own: Own) -> str:
+    """The name of an operation's row: the one it had, as of a module loaded again.
+
+    Raises ValueError where something else than an operation of a program's has it.
+    """
+    versions = [name for name, each in OWN.items() if each.called == own.called]
+    for name in versions:
+        if OWN[name].is_same(own):
+            return name
+    row = SCALARS.get(own.called)
+    if row is not None and own.called not in OWN:
         raise GraphValueError(
-            f"elementwise_op: the name {name!r} is taken by {row.expression!r}; choose "
-            "another"
+            f"elementwise_op: the name {own.called!r} is taken by {row.expression!r}; "
+            "choose another"
         )
+    names = chain([own.called], (f"{own.called}_{n}" for n in count(2)))
+    return next(name for name in names if name not in SCALARS)
+
+
+def with_suffix(suffix: str, expression: str, support: str) -> tuple[str, str]:
+    """The texts with the functions that ``support`` defines called otherwise.
+
+    So one kernel may have them beside those of another definition.
+
+    >>> with_suffix("_2", "twice({0})", "{t} twice({t} x) { return 2 * x; }")
+    ('twice_2({0})', '{t} twice_2({t} x) { return 2 * x; }')
+    """
+    names = "|".join(_DEFINED.findall(support))
+    if not names:
+        return expression, support
+    word = re.compile(rf"\b({names})\b")
+    return word.sub(rf"\1{suffix}", expression), word.sub(rf"\1{suffix}", support)

@@ -342,3 +342,36 @@ def test_a_class_of_a_session_has_its_files_in_the_working_directory(
     (tmp_path / "fill.c").write_text("#section code\n;\n")
     op = type("Typed", (ExternalCOp,), {"__module__": "builtins"})("fill.c")
     assert op.func_files == (str(tmp_path / "fill.c"),)
+
+
+def test_ops_of_a_file_that_was_edited_between_are_others(context, tmp_path):
+    file = tmp_path / "edited.c"
+    text = """#section support_code_apply
+int APPLY_SPECIFIC(edited)(PyArrayObject *x, PyArrayObject **y) {
+  *y = (PyArrayObject *)PyArray_NewCopy(x, NPY_CORDER);
+  if (*y == NULL) return 1;
+  for (npy_intp i = 0; i < PyArray_SIZE(*y); i++)
+    ((npy_float32 *)PyArray_DATA(*y))[i] *= %d;
+  return 0;
+}
+"""
+
+    class Edited(ExternalCOp):
+        __props__ = ()
+
+        def __init__(self):
+            super().__init__(str(file), "APPLY_SPECIFIC(edited)")
+
+        def make_node(self, x):
+            return Apply(self, [x], [x.type()])
+
+    file.write_text(text % 2)
+    first, again = Edited(), Edited()
+    file.write_text(text % 3)
+    second = Edited()
+    assert first == again and hash(first) == hash(again) and first != second
+    x = T.fvector("x")
+    with config.use(device=context.name):
+        f = function([x], [first(x), second(x), again(x)])
+    doubled, tripled, same = f([1, 2])
+    assert doubled.tolist() == same.tolist() == [2, 4] and tripled.tolist() == [3, 6]

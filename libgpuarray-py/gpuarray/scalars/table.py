@@ -110,7 +110,7 @@ class Scalar:
         """The ufunc whose loops say which dtypes this row takes and gives."""
         return self.reference if isinstance(self.reference, np.ufunc) else self.typed_as
 
-    def __reduce__(self) -> tuple[Callable[[str], Scalar], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[..., Scalar], tuple[str, ...]]:
         return _row, (self.name,)
 
 
@@ -134,18 +134,21 @@ def scalar(
     *,
     kinds: Mapping[str, str] | None = None,
     support: str | Mapping[str, str] = "",
+    name: str | None = None,
+    kind: type[Scalar] = Scalar,
     **properties: Any,
 ) -> Callable[[Callable[..., Any]], Scalar]:
     """Register the decorated gradient function as a row.
 
-    A key of ``kinds`` may stand for several kinds: ``"i|u"``.
+    A key of ``kinds`` may stand for several kinds: ``"i|u"``. The row's ``name`` is the
+    function's unless it is given, and ``kind`` its class.
     """
 
     def register(gradient: Callable[..., Any]) -> Scalar:
         assert isinstance(gradient, FunctionType)
         arity = gradient.__code__.co_argcount - 3
-        row = Scalar(
-            name=gradient.__name__.rstrip("_"),
+        row = kind(
+            name=name or gradient.__name__.rstrip("_"),
             expression=expression,
             reference=reference,
             gradient=gradient,
