@@ -23,7 +23,7 @@ INPUTS = {
     "i": (3, 4), "k": (4,), "b": (3, 4),
 }  # fmt: skip
 FLOATS = ["float64", "float64", "float32", "float32", "float16"]
-INTEGERS = ["int32", "int64", "int8", "uint8", "uint32"]
+INTEGERS = ["int32", "int64", "int8", "uint8", "uint32", "int8", "uint8", "int16"]
 
 
 @contextmanager
@@ -98,14 +98,17 @@ class Drawn:
     def array(self, dtype, shape):
         if dtype == "bool":
             return self.rng.random(shape) < 0.5
-        if dtype not in FLOATS:
-            return self.rng.integers(0 if dtype[0] == "u" else -5, 6, shape, dtype)
-        array = np.array(self.rng.normal(0, 1.5, shape), dtype)
+        if dtype in FLOATS:
+            array = np.array(self.rng.normal(0, 1.5, shape), dtype)
+            special = SPECIAL
+        else:
+            array = self.rng.integers(0 if dtype[0] == "u" else -5, 6, shape, dtype)
+            special = ends(dtype)
         if self.random.random() < 0.3 and array.size:
             flat = array.reshape(-1)
             for _ in range(2):
                 place = self.random.randrange(array.size)
-                flat[place] = self.random.choice(SPECIAL)
+                flat[place] = self.random.choice(special)
         return array
 
     def grow(self):
@@ -155,6 +158,24 @@ class Drawn:
             return T.grad(cost, wrt, disconnected_inputs="ignore")
         except (NotImplementedError, TypeError):
             return []  # of what has none
+
+
+def ends(dtype):
+    """Numbers near the ends of the range of a dtype."""
+    if np.dtype(dtype).kind != "f":
+        info = np.iinfo(dtype)
+        return [info.max, info.max - 1, info.max // 2, info.min, info.min + 1]
+    info = np.finfo(dtype)
+    least = info.smallest_subnormal
+    return [
+        info.max,
+        -info.max / 2,
+        info.tiny,
+        least,
+        3 * least,
+        info.eps,
+        1 / info.eps,
+    ]
 
 
 def row(d):
@@ -300,5 +321,65 @@ def ordering(d):
     return d.random.choice(forms)()
 
 
+def chosen(d):
+    """A choice between two values, one of them often no number on the other side."""
+    x, y = d.real(), d.real(0)
+    condition = d.random.choice(
+        [x > 0, T.ge(x, y), T.isnan(x), ~T.isinf(x), T.eq(x, 0), T.lt(abs(x), 1)]
+    )
+    one = d.random.choice(
+        [T.log(x), T.sqrt(x), 1 / x, x * T.log(x), T.exp(x) - 1, x**0.5, x, x / x, y]
+    )
+    other = d.random.choice([x, y, -x, 0, 1.0, np.nan, T.exp(x), T.log(x), 1 / x])
+    forms = [
+        lambda: T.switch(condition, one, other), lambda: T.where(condition, other, one),
+        lambda: condition * one, lambda: T.switch(condition, one, 0) * x,
+        lambda: one[condition.nonzero()], lambda: one[condition],
+        lambda: T.maximum(one, other), lambda: T.minimum(one, other),
+        lambda: T.clip(one, -1, y), lambda: T.clip(x, 2, -2), lambda: T.clip(x, y, 1),
+        lambda: T.set_subtensor(one[condition], y), lambda: T.nnet.relu(one, 0.1),
+        lambda: T.switch(condition, one, other).sum(d.axis(x)),
+        lambda: T.switch(condition, T.switch(x < 1, one, y), other) + one,
+    ]  # fmt: skip
+    return d.random.choice(forms)()
+
+
+def scaled(d):
+    """Products, quotients and sums with constants near the ends of a dtype's range."""
+    x, y = d.real(), d.real(0)
+    a, b = (
+        T.constant(np.array(n, x.dtype)) for n in d.random.choices(ends(x.dtype), k=2)
+    )
+    forms = [
+        lambda: x * a * b, lambda: (x * a) / b, lambda: x / a / b, lambda: a / x * b,
+        lambda: (x * a) * (y * b), lambda: (x + a) - b, lambda: x * a + y * a,
+        lambda: (x * a).sum() * b, lambda: a * T.exp(x) * b, lambda: (a - x) - (a - y),
+        lambda: T.maximum(x, a) * b, lambda: a * T.dot(x, x.T) * b, lambda: x - (x - a),
+        lambda: T.sqrt(abs(x) * a) * b, lambda: T.log(abs(x) * a), lambda: (x * a) ** 2,
+    ]  # fmt: skip
+    return d.random.choice(forms)()
+
+
+def wrapped(d):
+    """Arithmetic of integers that leaves the range of their dtype."""
+    x = d.pick(lambda e: e.dtype in INTEGERS)
+    y = d.pick(lambda e: e.dtype in INTEGERS and e.ndim in (0, x.ndim))
+    a, b = (
+        T.constant(np.array(n, x.dtype)) for n in d.random.choices(ends(x.dtype), k=2)
+    )
+    forms = [
+        lambda: x + a, lambda: x * a * b, lambda: a - x, lambda: (x + a) - b,
+        lambda: x * a + x * b, lambda: T.int_div(x, a), lambda: x % a, lambda: -x * a,
+        lambda: T.maximum(x + a, b), lambda: T.clip(x, -1000, 1000), lambda: x * x * a,
+        lambda: T.cast(x + a, d.random.choice(INTEGERS)) * 2, lambda: x * y,
+        lambda: T.eq(x + a, b), lambda: T.lt(x - a, y), lambda: (x + a).sum(d.axis(x)),
+        lambda: abs(x - a), lambda: T.cast(x * a, "float32") * 2, lambda: x + a - x,
+        lambda: T.int_div(x, y), lambda: x % y, lambda: T.sqr(x + a), lambda: x - y + a,
+        lambda: x + y,
+    ]  # fmt: skip
+    return d.random.choice(forms)()
+
+
 STEPS = [row] * 8 + [arithmetic] * 5 + [stable] * 6 + [reduction] * 3 + [power, choice]
 STEPS += [indexing] * 2 + [by_values, change, product, ordering] + [shaping] * 3
+STEPS += [chosen] * 4 + [scaled, wrapped] * 2
