@@ -68,20 +68,25 @@ class Values:
 class Drawn:
     """An expression's inputs with their values, and its outputs."""
 
-    def __init__(self, seed, has_gradient=True):
+    def __init__(self, seed):
         self.seed = seed
         self.random = random.Random(seed)
         self.rng = np.random.default_rng(seed)
         self.values = Values({})
         with quiet():
             self.draw_inputs()
-            for _ in range(self.random.randrange(4, 14)):
-                self.grow()
-            made = [each for each in self.pool if each.owner is not None]
-            outputs = made[-1:] + self.random.sample(made, min(len(made), 4))
-            if has_gradient and seed % 3 == 0:
-                outputs += self.gradients(outputs)
-            self.outputs = list(dict.fromkeys(outputs))
+            self.draw()
+
+    def draw(self):
+        """Some expressions of the inputs, and some derivatives."""
+        self.pool = list(self.inputs)
+        for _ in range(self.random.randrange(4, 14)):
+            self.grow()
+        made = [each for each in self.pool if each.owner is not None]
+        outputs = made[-1:] + self.random.sample(made, min(len(made), 4))
+        if self.seed % 3 == 0:
+            outputs += self.gradients(outputs)
+        self.outputs = list(dict.fromkeys(outputs))
 
     def draw_inputs(self):
         kind = self.random.choice(FLOATS)
@@ -93,7 +98,6 @@ class Drawn:
             variable = T.tensor(dtype, pattern, name)
             self.values.known[variable] = self.array(dtype, shape)
         self.inputs = list(self.values.known)
-        self.pool = list(self.inputs)
 
     def array(self, dtype, shape):
         if dtype == "bool":

@@ -7,6 +7,7 @@ gives it fewer kernels, and CL_CONFIG_CPU_VECTORIZER_MODE=1 halves Intel's. It t
 every few seconds how far it is; Ctrl-C ends it with its result.
 python tests/random_expressions.py --cases 100000 --jobs 2
 python tests/random_expressions.py --context cuda0 --cases 10000 --seed 1 --jobs 8
+python tests/random_expressions.py --kind choices --cases 100000
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from itertools import islice
 import gpuarray
 import numpy as np
 from gpuarray.compiler import Mode, config, function
+from random_choices import DrawnChoice, JudgedChoice
 from random_drawing import Drawn, quiet
 from random_judging import Judged
 
@@ -65,14 +67,18 @@ class Batch:
 
 
 MODES = {"unoptimized": UNOPTIMIZED, "optimized": OPTIMIZED}
+KINDS = {"expressions": (Drawn, Judged), "choices": (DrawnChoice, JudgedChoice)}
 
 
-def found(seeds, context=None, modes=tuple(MODES)) -> Iterator[tuple[int, str, str]]:
+def found(
+    seeds, context=None, modes=tuple(MODES), kind="expressions"
+) -> Iterator[tuple[int, str, str]]:
     """The differences of a batch: seed, where, and how."""
+    drawn, judged = KINDS[kind]
     cases = []
     for seed in seeds:
         try:
-            cases.append(Judged(Drawn(seed)))
+            cases.append(judged(drawn(seed)))
         except Exception as error:
             yield seed, "raised", f"{type(error).__name__}: {error}"
             continue
@@ -100,9 +106,10 @@ def found_on(cases, context, name):
 # ---- the program ----
 
 
-def work(seeds, name, modes):
+def work(seeds, name, modes, kind):
     """What a process does with a batch; a context is opened once in each."""
-    return len(seeds), list(found(seeds, name and gpuarray.context(name), modes))
+    context = name and gpuarray.context(name)
+    return len(seeds), list(found(seeds, context, modes, kind))
 
 
 def prepare():
@@ -121,7 +128,7 @@ def results(options, batches):
 
     Raises BrokenProcessPool where one of them died.
     """
-    task = partial(work, name=options.context, modes=options.modes)
+    task = partial(work, name=options.context, modes=options.modes, kind=options.kind)
     if options.jobs == 1:
         yield from map(task, batches)
         return
@@ -144,6 +151,7 @@ def results(options, batches):
 def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--context", help="a device to run on as well")
+    parser.add_argument("--kind", choices=KINDS, default="expressions", help="to draw")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=math.inf, help="at most")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
