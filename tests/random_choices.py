@@ -163,7 +163,8 @@ class JudgedChoice(Judged):
                 off = np.where(
                     first, uncertain.spread(one, a), uncertain.spread(other, b)
                 )
-                whole = self.as_drawn.spread(drawn.outputs[place], self.outputs[place])
+                output = drawn.outputs[place]
+                whole = self.as_drawn.spread(output, drawn.values.of(output))
                 return most(summed(off, variable), whole)
 
             if text := unlike(got, right, spread, is_stabilized=True):
