@@ -84,13 +84,15 @@ def true_div(a: Any, b: Any) -> Variable:
 def cast(x: Any, dtype: Any) -> Variable:
     """``x`` as ``dtype``, itself if it is that; ``"floatX"``: the configured float.
 
-    Raises TypeError for complex numbers that are to be real.
+    As bool, a number is whether it is not 0. Raises TypeError for complex numbers that
+    are to be real.
     """
     variable = as_tensor_variable(x)
     wanted = dtype_name(dtype)
     if variable.type.dtype == wanted:
         return variable
-    if variable.type.dtype.startswith("complex") and not wanted.startswith("complex"):
+    is_to_be_real = wanted != "bool" and not wanted.startswith("complex")
+    if variable.type.dtype.startswith("complex") and is_to_be_real:
         raise GraphTypeError(
             f"cast: given {variable} of {variable.type}, expected real numbers for "
             f"{wanted}; take real(x), imag(x) or abs(x)"
