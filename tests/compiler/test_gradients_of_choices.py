@@ -1,5 +1,7 @@
 """A derivative that a choice multiplies by zero is zero, whatever it is there."""
 
+import random
+
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
@@ -29,14 +31,14 @@ KEPT = np.arange(N + len(EDGES)) < N
 
 CHOICES = {
     "switch": lambda y: T.switch(keep, y, 0.0),
+    "a mask": lambda y: y[keep],
+    "two choices": lambda y: T.switch(keep, y, 0.0) + y[:N].sum() / (N + len(EDGES)),
     "the other side": lambda y: T.switch(T.invert(keep), 3.0, y),
     "nan on the other side": lambda y: T.switch(keep, y, np.nan)[:N],
     "a slice": lambda y: y[:N],
-    "a mask": lambda y: y[keep],
     "places": lambda y: y[T.arange(N)],
     "what is set": lambda y: T.set_subtensor(y[N:], 0.5),
     "what is set by a mask": lambda y: T.set_subtensor(y[T.invert(keep)], 0.5),
-    "two choices": lambda y: T.switch(keep, y, 0.0) + y[:N].sum() / (N + len(EDGES)),
     "a row of a matrix": lambda y: T.switch(keep, y.dimshuffle("x", 0), T.ones((2, 1))),
     "reversed": lambda y: y[::-1][len(EDGES) :],
     "joined": lambda y: T.join(0, y, y)[:N],
@@ -79,8 +81,10 @@ def test_what_is_not_chosen_has_no_gradient(name, context):
         by_host = evaluate(
             gradients, {keep: KEPT, **dict(zip(variables, whole, strict=True))}
         )
+    compiled_of = list(CHOICES).index("two choices") + 1  # each way of masking once
+    first = gradients[: compiled_of * len(floats)]
     with config.use(device=context.name):
-        compiled = function([keep, *variables], gradients, on_unused_input="ignore")
+        compiled = function([keep, *variables], first, on_unused_input="ignore")
     by_device = compiled(KEPT, *whole)
     for found in (by_host, by_device):
         for place, gradient in enumerate(found):
@@ -157,6 +161,107 @@ def test_programs_have_no_gradient_where_nothing_is_chosen(context, mode):
 
 
 w, matrix = T.dvector("w"), T.dmatrix("matrix")
+corner = T.switch(T.lt(T.arange(3), 2).dimshuffle(0, "x") & T.lt(T.arange(4), 2), 1, 0)
+OUTSIDE = [0.0, np.nan, np.inf, -np.inf, -1.0, 1e300, -1e300, 0.0]
+# Each gives a cost of the first two rows and columns of a matrix.
+CORNERS = {
+    "slice": lambda m: T.log(m)[:2, :2],
+    "places": lambda m: T.sqrt(m)[[0, 1, 1], [1, 0, 0]],
+    "rows and columns": lambda m: T.log(m)[[1, 0]][:, [0, 1]],
+    "take": lambda m: T.log(m).take([0, 1, 5, 4]),
+    "switch": lambda m: T.switch(corner, T.log(m) * m, 0.0),
+    "transposed": lambda m: T.log(m).T[:2].flatten()[[0, 1, 3, 4]],
+    "reshaped": lambda m: T.sqrt(m).reshape((6, 2))[:3:2],
+    "sorted": lambda m: T.sort(T.switch(corner, T.sqrt(m), 9.0), axis=1)[:2, :2],
+    "greatest": lambda m: T.max(T.switch(corner, T.log(m), -9.0), axis=1)[:2],
+    "sum of chosen": lambda m: T.log(T.switch(corner, T.exp(m), 0).sum(axis=1)[:2]),
+    "softmax of chosen": lambda m: T.log(
+        T.nnet.softmax(T.switch(corner, m, -np.inf))[[0, 1], [1, 0]]
+    ),
+    "logsoftmax of chosen": lambda m: T.nnet.logsoftmax(T.switch(corner, m, -np.inf))[
+        :2, :2
+    ],
+    "products": lambda m: T.cumprod(m, axis=1)[:2, :2],
+    "product of chosen": lambda m: T.switch(corner, m, 1.0).prod(axis=1)[:2],
+    "norms": lambda m: T.sqrt(T.sqr(T.switch(corner, m, 0.0)).sum(axis=1))[:2],
+    "joined": lambda m: T.join(1, T.sqrt(m), T.log(m))[:2, [0, 1, 4, 5]],
+    "stacked": lambda m: T.stack([T.log(m)[0, :2], T.sqrt(m)[1, :2]]),
+    "repeated": lambda m: T.repeat(T.log(m), 2, axis=1)[:2, :4],
+    "rolled": lambda m: T.roll(T.log(m), 1, axis=1)[:2, 1:3],
+    "diagonal": lambda m: T.diagonal(T.log(m))[:2] + m[:2, :2],
+    "set": lambda m: T.set_subtensor(T.log(m)[2:], 0.0)[:, :2][:3],
+    "scaled rows": lambda m: (
+        T.log(m) / T.switch(corner, m, 1).sum(axis=1).dimshuffle(0, "x")
+    )[:2, :2],
+    "mask of a comparison": lambda m: T.switch(corner, m, 4.0) ** 0.5 * T.eq(corner, 1),
+    "branch": lambda m: ifelse(T.gt(m[0, 0], 0), T.log(m[:2, :2]), T.log(m)[1:, 2:]),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_what_a_cost_leaves_out_of_a_matrix_changes_no_gradient(name, context):
+    gradient = grad(T.sqr(CORNERS[name](matrix)).sum(), matrix)
+    is_chosen = np.zeros((3, 4), bool)
+    is_chosen[:2, :2] = True
+    usual = np.random.default_rng(5).uniform(0.5, 2, (3, 4))
+    wild = usual.copy()
+    wild[~is_chosen] = OUTSIDE
+    expected = evaluate(gradient, {matrix: usual})
+    assert expected[:2, :2].any() and not expected[~is_chosen].any()
+    with config.use(device=context.name):
+        compiled = function([matrix], gradient)
+    with np.errstate(all="ignore"):
+        by_host = evaluate(gradient, {matrix: wild})
+    for found in (by_host, np.asarray(compiled(wild))):
+        np.testing.assert_allclose(found, expected, 1e-12)
+
+
+ONE = {each.__name__: each for each in (T.log, T.sqrt, T.exp, T.tanh, T.inv, T.log1p)}
+ONE |= {"relu": T.nnet.relu, "softplus": T.nnet.softplus, "abs": T.abs_}
+TWO = [T.add, T.mul, T.true_div, T.sub, T.pow]
+ASKED = [
+    lambda x: x > 0,
+    lambda x: x < 1,
+    lambda x: T.le(abs(x), 500),
+    lambda x: T.neq(x, 1),
+]
+
+
+def drawn(random, depth):
+    """A program of one variable: it builds either all sides, or what is chosen."""
+    kind = random.random() if depth else 1.0
+    if kind < 0.4:
+        outer, inner = ONE[random.choice(list(ONE))], drawn(random, depth - 1)
+        return lambda x, ask: outer(inner(x, ask))
+    if kind < 0.65:
+        outer = random.choice(TWO)
+        a, b = drawn(random, depth - 1), drawn(random, depth - 1)
+        return lambda x, ask: outer(a(x, ask), b(x, ask))
+    if depth:
+        asked = random.choice(ASKED)
+        a, b = drawn(random, depth - 1), drawn(random, depth - 1)
+        return lambda x, ask: ask(asked, lambda: a(x, ask), lambda: b(x, ask))
+    number = random.choice([0.5, 2.0, -1.0, None, None, None, None])
+    return lambda x, ask: x if number is None else x * 0 + number
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_gradient_through_choices_is_that_of_what_is_chosen(seed):
+    program = drawn(random.Random(seed), 4)
+    points = [0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 1e3, -1e3]
+    whole = program(v, lambda asked, a, b: T.switch(asked(v), a(), b()))
+    with np.errstate(all="ignore"):
+        found = evaluate(grad(whole.sum(), v), {v: points})
+        for point, given in zip(points, found, strict=True):
+
+            def taken(asked, a, b, point=point):
+                is_first = evaluate(asked(T.constant(point)))
+                return a() if is_first else b()
+
+            alone = program(v, taken)
+            (expected,) = evaluate(grad(alone.sum(), v), {v: [point]})
+            if not np.isnan(expected):
+                np.testing.assert_allclose(given, expected, 1e-9, err_msg=str(point))
 
 
 @pytest.mark.parametrize("optimizer", ["fast_run", None])
