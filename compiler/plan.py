@@ -6,10 +6,14 @@ the listing that people read and golden tests compare.
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from gpuarray.dtypes import as_dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,9 @@ class Step:
 
     ``mark`` comes before the label on the device, where a profile is to tell steps
     apart. The step runs only ``when`` each of some host integers is true, or is false,
-    and on the plan's own context unless ``place`` names another.
+    and on the plan's own context unless ``place`` names another. ``text`` is lines that
+    say in the listing what the step computes; ``$0`` stands in them for the first
+    input, ``@0`` for the first output.
     """
 
     label: str
@@ -61,6 +67,7 @@ class Step:
     mark: str = field(default="", kw_only=True)
     when: tuple[tuple[int, bool], ...] = field(default=(), kw_only=True)
     place: str | None = field(default=None, kw_only=True)
+    text: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def marked(self) -> str:
@@ -75,6 +82,14 @@ class Step:
     def detail(self) -> str:
         """What the listing says besides the label and the values."""
         return ""
+
+    def lines(self) -> list[str]:
+        """What the step computes, by the numbers of its values."""
+        values = {"$": self.ins, "@": self.outs}
+        return [
+            re.sub(r"([$@])(\d+)", lambda m: f"%{values[m[1]][int(m[2])]}", line)
+            for line in self.text
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +308,8 @@ class Call(Step):
     def detail(self) -> str:
         """The options, what is overwritten, and whether the plan pauses."""
         over = ", ".join(f"%{self.ins[i]}" for i in self.inplace if i >= 0)
-        parts = [f"{name}={_text(value)}" for name, value in self.options]
+        options = () if self.text else self.options
+        parts = [f"{name}={_text(value)}" for name, value in options]
         parts += [f"in place of {over}"] if over else []
         return ", ".join(parts if self.recorded else [*parts, "pauses"])
 
@@ -318,7 +334,8 @@ class Plan:
 
     The first values are the inputs. ``constants`` gives the data of constant arrays by
     value. A plan that ``confirms`` waits before it gives its results, and fails where
-    its steps reported something.
+    its steps reported something. ``names`` are what listings call the inputs; plans
+    that differ in them alone are equal.
     """
 
     name: str
@@ -328,6 +345,7 @@ class Plan:
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
     confirms: bool = False
+    names: tuple[str | None, ...] = ()
 
     def array(self, number: int) -> ArrayValue:
         """The description of a value that is an array."""
@@ -365,19 +383,95 @@ class Plan:
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
-        inputs = ", ".join(f"%{i}: {self.values[i]}" for i in range(self.n_inputs))
+        shown = shown_values(self)
+        inputs = ", ".join(f"%{i}: {shown[i]}" for i in range(self.n_inputs))
         lines = [f"{self.name}({inputs})"]
         lines += [
-            f"  constant  %{value}: {self.values[value]} = {_short(data)}"
+            f"  constant  %{value}: {shown[value]} = {_short(data)}"
             for value, data in self.constants
         ]
-        lines += [_step_line(step, self.values) for step in self.steps]
+        lines += [line for step in self.steps for line in _step_lines(step, shown)]
         if self.confirms:
             lines.append("  confirm   # waits: nothing is stored after a wrong index")
         lines.append("  return    " + ", ".join(f"%{i}" for i in self.outputs))
-        return "\n".join(lines)
+        return _named("\n".join(lines), self)
 
     __repr__ = __str__
+
+
+# ---- the listing ----
+
+
+def _named(text: str, plan: Plan) -> str:
+    """The listing with the inputs by their names, where these tell them apart."""
+    names = {
+        number: name
+        for number, name in enumerate(plan.names)
+        if name and name.isidentifier() and plan.names.count(name) == 1
+    }
+    return re.sub(r"%(\d+)", lambda m: names.get(int(m[1]), m[0]), text)
+
+
+def shown_values(plan: Plan) -> list[str]:
+    """Each value as listings have it: dtype, lengths as far as known, bytes."""
+    lengths = known_lengths(plan)
+    return [
+        _shown(value, lengths[number]) if isinstance(value, ArrayValue) else str(value)
+        for number, value in enumerate(plan.values)
+    ]
+
+
+def _shown(value: ArrayValue, lengths: Sequence[int | None]) -> str:
+    axes = ", ".join("n" if each is None else str(each) for each in lengths)
+    where = f" on {value.place}" if value.place is not None else ""
+    known = [each for each in lengths if each is not None]
+    size = ""
+    if len(known) == len(lengths) and any(each != 1 for each in known):
+        size = f" {math.prod(known) * as_dtype(value.dtype).itemsize:,} B"
+    return f"{value.dtype}[{axes}]{size}{where}"
+
+
+def known_lengths(plan: Plan) -> list[list[int | None]]:
+    """The lengths of each array, where they are the same at every call; else None."""
+    found: list[list[int | None]] = [
+        [1 if flag else None for flag in getattr(value, "broadcastable", ())]
+        for value in plan.values
+    ]
+    for number, data in plan.constants:
+        found[number] = list(data.shape)
+    integers: dict[int, int] = {}
+    for step in plan.steps:
+        if isinstance(step, HostInt):
+            integers[step.outs[0]] = step.value
+        for out in step.outs:
+            told = _told_lengths(step, found, integers)
+            if told is not None and len(told) == len(found[out]):
+                found[out] = [
+                    a if a is not None else b
+                    for a, b in zip(found[out], told, strict=True)
+                ]
+    return found
+
+
+def _told_lengths(
+    step: Step, known: list[list[int | None]], integers: dict[int, int]
+) -> list[int | None] | None:
+    """What a step tells of the lengths of its results; None for nothing."""
+    if isinstance(step, Broadcast | Reshape):
+        asked = [integers.get(number) for number in step.ins[1:]]
+        return [None if n is not None and n < 0 else n for n in asked]
+    if isinstance(step, View):
+        return [1 if i < 0 else known[step.ins[0]][i] for i in step.pattern]
+    if isinstance(step, Copy):
+        return known[step.ins[0]]
+    if isinstance(step, Launch):
+        ndim = len(known[step.outs[0]])
+        given = [known[number] for number in step.ins if len(known[number]) == ndim]
+        return [
+            next((n for n in axis if n is not None and n != 1), None)
+            for axis in zip(*given, strict=True)
+        ]
+    return None
 
 
 def _condition(condition: tuple[int, bool]) -> str:
@@ -395,9 +489,9 @@ def _short(data: np.ndarray[Any, Any]) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-def _step_line(step: Step, values: tuple[Value, ...]) -> str:
+def _step_lines(step: Step, shown: Sequence[str]) -> list[str]:
     kind = type(step).__name__.lower()
-    outs = ", ".join(f"%{i}: {values[i]}" for i in step.outs)
+    outs = ", ".join(f"%{i}: {shown[i]}" for i in step.outs)
     ins = ", ".join(f"%{i}" for i in step.ins)
     detail = step.detail()
     note = f"  [{detail}]" if detail else ""
@@ -405,4 +499,5 @@ def _step_line(step: Step, values: tuple[Value, ...]) -> str:
         note += f"  when {', '.join(map(_condition, step.when))}"
     if step.place is not None:
         note += f"  on {step.place}"
-    return f"  {kind:<9} {outs} <- {step.label}({ins}){note}"
+    head = f"  {kind:<9} {outs} <- {step.label}({ins}){note}"
+    return [head, *(f"{'':12}{line}" for line in step.lines())]

@@ -84,6 +84,7 @@ def lowered(
         steps=tuple(lowerer.steps),
         outputs=outputs,
         confirms=confirms,
+        names=tuple(variable.name for variable in fgraph.inputs),
     )
     return Lowered(plan, tuple(nodes), lowerer.numbers)
 

@@ -23,7 +23,7 @@ def main(iters: int) -> None:
     t1 = time.time()
     print(f"Looping {iters} times took", t1 - t0, "seconds")
     print("Result is", numpy.asarray(r))
-    if numpy.any(
+    if f.context.is_cpu or numpy.any(
         [
             isinstance(x.op, tensor.Elemwise) and ("Gpu" not in type(x.op).__name__)
             for x in f.maker.fgraph.toposort()

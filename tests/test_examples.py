@@ -32,7 +32,7 @@ def test_simple(context):
 @pytest.mark.parametrize("name", ["check1.py", "check2.py"])
 def test_the_exp_loop(context, name):
     out = run(name, context, "--iters", "20")
-    assert "Used the gpu" in out
+    assert f"Used the {'cpu' if context.is_cpu else 'gpu'}" in out
     values = re.search(r"Result is \[([\d. ]+)", out)
     assert values is not None
     first = [float(v) for v in values[1].split()[:3]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, formula
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import Scalar
 
@@ -118,11 +118,13 @@ class Inputs:
 
     ``operands`` is each input's C text and dtype. Arrays and host integers are
     arguments, described by ``names``, ``dtypes`` and ``numbers``; constants of one
-    element are text. ``position`` maps the index of an array to its argument's.
+    element are text. ``position`` maps the index of an array to its argument's;
+    ``texts`` is what the plan's listing calls each input.
     """
 
     def __init__(self, variables: Iterable[Variable], ndim: int, k: Lowerer) -> None:
         self.operands: list[Operand] = []
+        self.texts: list[str] = []
         self.names: list[str] = []
         self.dtypes: list[str] = []
         self.numbers: list[int] = []
@@ -134,9 +136,10 @@ class Inputs:
             self.argument(k.constant(np.zeros((1,) * ndim, "int8"), ones), "int8")
 
     def _add(self, variable: Variable, k: Lowerer) -> None:
-        dtype = variable.type.dtype
+        dtype, shown = variable.type.dtype, f"${len(self.numbers)}"
         if isinstance(variable, Constant) and variable.data.size == 1:
-            text = literal(np.asarray(variable.data).reshape(())[()], np.dtype(dtype))
+            value = np.asarray(variable.data).reshape(())[()]
+            text, shown = literal(value, np.dtype(dtype)), str(value)
         elif k.is_int(variable):  # handed to the kernel as 64 bits
             name = self.argument(k.number(variable), "int64")
             text = convert(name, np.dtype("int64"), np.dtype(dtype))
@@ -144,6 +147,7 @@ class Inputs:
             self.position[len(self.operands)] = len(self.numbers)
             text = self.argument(k.number(variable), dtype)
         self.operands.append((text, dtype))
+        self.texts.append(shown)
 
     def argument(self, number: int, dtype: str) -> str:
         """The name of one more argument, the value ``number``."""
@@ -195,5 +199,21 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
             in_dtypes=tuple(inputs.dtypes),
             out_names=out_names,
             inplace=inplace,
+            text=tuple(listing(op, inputs.texts)),
         )
     )
+
+
+def listing(op: Elemwise, texts: Sequence[str]) -> Iterator[str]:
+    """Lines of what is computed of texts of the inputs, where the label leaves it open.
+
+    The label of one row says it all, but for constants.
+    """
+    scalar, has_constants = op.scalar, any(not text.startswith("$") for text in texts)
+    if isinstance(scalar, Composite) and (len(scalar.steps) > 1 or has_constants):
+        named, results = scalar.statements(texts)
+        yield from named
+        for number, result in enumerate(results):
+            yield f"@{number} = {result}"
+    elif isinstance(scalar, Scalar) and has_constants:
+        yield f"@0 = {formula(scalar.name, texts)}"

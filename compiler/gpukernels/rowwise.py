@@ -79,6 +79,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     """A step; constants of one element are text of its kernel."""
     ins: list[int] = []
     sources: list[str] = []
+    texts: list[str] = []
     for variable, (dtype, kind) in zip(node.inputs, op.program.inputs, strict=True):
         if kind in (LENGTH, COUNT):
             sources.append("int")
@@ -86,13 +87,18 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
         elif isinstance(variable, Constant) and variable.data.size == 1:
             value = np.asarray(variable.data).reshape(())[()]
             sources.append(literal(value, np.dtype(dtype)))
+            texts.append(str(value))
+            continue
         else:
             sources.append("int" if k.is_int(variable) else "array")
             ins.append(k.number(variable))
+        texts.append(f"${len(ins) - 1}")
     outs = k.outputs(node)
     places = [i for i, source in enumerate(sources) if source in ("int", "array")]
     arrays = {i: at for at, i in enumerate(places) if sources[i] == "array"}
     over = k.overwritten(op.inplace_pattern, node, arrays)
+    named, results = op.program.statements(texts)
+    shown = [*named, *(f"@{i} = {each}" for i, each in enumerate(results))]
     k.add(
         plan.Call(
             label=label(op.program),
@@ -108,6 +114,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
             groups=(-1,) * len(ins),
             inplace=over,
             recorded=True,
+            text=tuple(shown),
         )
     )
 

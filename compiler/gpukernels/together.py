@@ -72,12 +72,15 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
     ins: list[int] = []
     places: dict[int, int] = {}
     sources: list[str] = []
+    texts: list[str] = []
     for index, variable in enumerate(node.inputs):
         if isinstance(variable, Constant):
             value = np.asarray(variable.data).reshape(())[()]
             sources.append(literal(value, np.dtype(variable.type.dtype)))
+            texts.append(str(value))
             continue
         places[index] = len(ins)
+        texts.append(f"${len(ins)}")
         sources.append("int" if k.is_int(variable) else "array")
         ins.append(k.number(variable))
     outs = k.outputs(node)
@@ -95,8 +98,18 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
             groups=(-1,) * len(ins),
             inplace=over,
             recorded=True,
+            text=tuple(listing(op, texts)),
         )
     )
+
+
+def listing(op: Together, texts: Sequence[str]) -> Iterator[str]:
+    """Lines of what each part computes of texts of the node's inputs."""
+    for part, ins, outs in op.shares():
+        named, results = part.statements(texts[ins])
+        yield from named
+        for number, result in enumerate(results, outs.start):
+            yield f"@{number} = {result}"
 
 
 def label(op: Together) -> str:

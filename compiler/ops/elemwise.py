@@ -135,7 +135,8 @@ class Composite:
             values.append(value)
         return [values[output] for output in self.outputs]
 
-    def __str__(self) -> str:
+    def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
+        """What is computed of texts of the inputs: ``t0 = ...``, and the outputs."""
         count = len(self.inputs)
         uses = [0] * (count + len(self.steps))
         for value in (
@@ -143,7 +144,7 @@ class Composite:
             *(o for step in self.steps for o in step.operands),
         ):
             uses[value] += 1
-        texts = [f"i{index}" for index in range(count)]
+        texts = list(given)
         named: list[str] = []
         for number, step in enumerate(self.steps):
             operands = [texts[operand] for operand in step.operands]
@@ -152,8 +153,11 @@ class Composite:
                 named.append(f"t{len(named)} = {text}")
                 text = f"t{len(named) - 1}"
             texts.append(text)
-        body = ", ".join(texts[output] for output in self.outputs)
-        return f"Composite{{{'; '.join([*named, body])}}}"
+        return named, [texts[output] for output in self.outputs]
+
+    def __str__(self) -> str:
+        named, results = self.statements([f"i{i}" for i in range(len(self.inputs))])
+        return f"Composite{{{'; '.join([*named, ', '.join(results)])}}}"
 
 
 def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:

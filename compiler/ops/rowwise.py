@@ -310,8 +310,9 @@ class Program:
         made: Variable = inputs[line.table][dimshuffle(inputs[line.operand], 0)]
         return made
 
-    def __str__(self) -> str:
-        texts = [f"i{index}" for index in range(len(self.inputs))]
+    def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
+        """What is computed of texts of the inputs: ``t0 = ...``, and the results."""
+        texts = list(given)
         uses = Counter(v for step in self.steps for v in operands_of(step))
         uses.update(total.operand for total in self.totals)
         named: list[str] = []
@@ -338,8 +339,11 @@ class Program:
             f"{NAMES[total.monoid].lower()} of columns({texts[total.operand]})"
             for total in self.totals
         ]
-        body = ", ".join(results)
-        return f"{{{'; '.join([*named, body])}}}"
+        return named, results
+
+    def __str__(self) -> str:
+        named, results = self.statements([f"i{i}" for i in range(len(self.inputs))])
+        return f"{{{'; '.join([*named, ', '.join(results)])}}}"
 
 
 def operands_of(step: Made) -> tuple[int, ...]:

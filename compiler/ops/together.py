@@ -95,6 +95,16 @@ class Part:
         count = 0 if self.total is None else self.total.map.arity
         return given[:count], given[count:]
 
+    def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
+        """What is computed of texts of what is given, as of a `Composite`."""
+        if self.total is None:
+            return self.scalar.statements(given)
+        count = self.total.map.arity
+        before, (mapped,) = self.total.map.statements(given[:count])
+        fold = f"{NAMES[self.total.monoid].lower()}({mapped})"
+        named, results = self.scalar.statements([fold, *given[count:]])
+        return [*before, *named], results
+
     def __str__(self) -> str:
         return f"{self.scalar}" + ("" if self.total is None else f" of {self.total}")
 

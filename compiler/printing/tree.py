@@ -16,6 +16,9 @@ from gpuarray.compiler.printing.groups import fused_graph
 
 STYLES = ("CHAR", "int", "id", "")
 
+LONG = 60
+"""Characters of an op beyond which it is spelled out once."""
+
 
 class Ids:
     """Names nodes and leaves in the order in which they are met.
@@ -88,7 +91,8 @@ class Tree:
         node = variable.owner
         if node is None:
             return f"{variable}{self.ids.text(variable)}{kind}"
-        op = f"{node.op}.{variable.index}" if len(node.outputs) > 1 else f"{node.op}"
+        op = self.operation(node)
+        op += f".{variable.index}" if len(node.outputs) > 1 else ""
         head = f"{op}{self.ids.text(variable)}{kind} '{variable.name or ''}'"
         destroyed = mark("d", node.op.destroy_map) if self.print_destroy_map else ""
         viewed = mark("v", node.op.view_map) if self.print_view_map else ""
@@ -96,6 +100,12 @@ class Tree:
         if self.print_clients and len(self.clients.get(variable, ())) > 1:
             readers = f" clients: {self.readers(variable)}"
         return f"{head} {destroyed} {viewed} {self.order.get(node, '')}{readers}"
+
+    def operation(self, node: Apply) -> str:
+        """The op; where it was spelled out before, a long one in short."""
+        text = str(node.op)
+        is_long = node in self.done and len(text) > LONG
+        return f"{type(node.op).__name__}{{...}}" if is_long else text
 
     def readers(self, variable: Variable) -> list[Any]:
         """The places of the nodes that read a variable, or ``output``."""

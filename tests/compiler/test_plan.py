@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import gpuarray.compiler.tensor as T
@@ -121,7 +122,8 @@ def test_updates_take_over_the_memory_of_their_variables():
     written = {views.get(number, number) for number in taken}
     assert written >= set(variables)
     assert not written & set(data)
-    texts = re.findall(r"in place of ([%\d, ]+)", str(made))
+    listing = str(replace(made, names=()))
+    texts = re.findall(r"in place of ([%\d, ]+)", listing)
     assert {int(n) for text in texts for n in re.findall(r"\d+", text)} == taken
 
 
@@ -130,11 +132,61 @@ def test_steps_are_named_by_kind_and_values_by_type():
     with config.use(device="null"):
         listing = str(function([x], x.T.transfer(None), name="turn").plan)
     assert listing.splitlines() == [
-        "turn(%0: float32[n, n])",
-        "  view      %1: float32[n, n] <- dimshuffle(%0)  [{1, 0}]",
+        "turn(x: float32[n, n])",
+        "  view      %1: float32[n, n] <- dimshuffle(x)  [{1, 0}]",
         "  copy      %2: float32[n, n] <- copy(%1)",
         "  return    %2",
     ]
+
+
+def test_inputs_are_listed_by_names_that_tell_them_apart():
+    a, b, c = T.fvector("a"), T.fvector("a"), T.fscalar("one more")
+    w = shared(np.float32(1), "w")
+    with config.use(device="null"):
+        made = function([a, b, c], (a * b + c) * w).plan
+    assert str(made).startswith("function(%0: float32[n], %1: float32[n], %2: ")
+    assert "w: float32[])" in str(made) and "(%0, %1, " in str(made)
+    other = replace(made, names=("x", "y", "z", "w"))
+    assert other == made and hash(other) == hash(made)
+    assert str(other).startswith("function(x: float32[n], y: float32[n], z: float32[]")
+
+
+def test_lengths_that_are_always_the_same_are_listed_with_bytes():
+    x, s = T.fmatrix("x"), T.fscalar("s")
+    table = np.ones((3, 1000), "float32")
+    outputs = [
+        T.alloc(s, 3, 4).transfer(None),
+        T.reshape(x, (2, 3)).T.transfer(None),
+        (table + s).transfer(None),
+        (x + 1).transfer(None),
+    ]
+    with config.use(device="null"):
+        listing = str(function([x, s], outputs).plan)
+    assert "float32[3, 4] 48 B <- broadcast_to(s" in listing
+    assert "float32[2, 3] 24 B <- reshape(x" in listing
+    assert "float32[3, 2] 24 B <- dimshuffle" in listing
+    assert "float32[3, 1000] 12,000 B = [[1., 1." in listing
+    assert "float32[3, 1000] 12,000 B <- " in listing
+    assert re.search(r"%\d+: float32\[n, n\] <- add\(x\)", listing)
+
+
+def test_kernels_of_several_operations_are_listed_as_formulas(name):
+    listing = str(programs.compiled(name).plan)
+    assert not re.search(r"Part\(|Composite|sources=|program=|'array'", listing)
+    made = programs.compiled(name).plan
+    for step in made.steps:
+        results = [line for line in step.lines() if line.startswith("%")]
+        if step.text:
+            assert len(results) == len(step.outs)
+            values = {int(n) for n in re.findall(r"%(\d+)", " ".join(step.lines()))}
+            assert values <= {*step.ins, *step.outs}
+
+
+def test_formulas_read_as_what_is_computed():
+    x, y = T.fvector("x"), T.fvector("y")
+    with config.use(device="null"):
+        made = function([x, y], [T.exp(x) * y + 2, (x * y).sum()], name="both").plan
+    assert re.search(r"%\d+ = \(\(exp\(x\) \* y\) \+ 2\)", str(made))
 
 
 def test_long_constants_are_abbreviated():

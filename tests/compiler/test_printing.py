@@ -1,6 +1,7 @@
 """Graphs as text, in the form that users of Theano know."""
 
 import io
+import re
 
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -270,3 +271,24 @@ def test_pprint_of_a_function_writes_all_outputs(context):
     x = T.dvector("x")
     text = pprint(function([x], [T.exp(x), T.log(x)]))
     assert text[0] == "[" and "exp(" in text and "log(" in text
+
+
+def test_a_long_operation_is_spelled_out_once():
+    x, y = T.matrix("x"), T.vector("y")
+    p = T.nnet.sigmoid(T.dot(x, y))
+    f = function([x, y], [p.sum(), (-T.log(p) * y.sum()).sum(), T.log1p(p * y.sum())])
+    lines = printing.debugprint(f, file="str").splitlines()
+    long = [each for each in lines if len(each) > 160]
+    ids = [re.findall(r"\[id [A-Z]+\]", each)[0] for each in long]
+    assert len(set(ids)) == len(ids)
+    again = [each for each in lines if "{...}" in each]
+    assert all(re.search(r"\w\{\.\.\.\}(\.\d+)? \[id ", each) for each in again)
+
+
+def test_a_repeated_operation_has_its_kind_and_id():
+    x = T.vector("x")
+    several = T.exp(x) * 2 + T.tanh(x) * 3 - T.log(x) * T.sqrt(x + 1) - T.sin(x * 5)
+    f = function([x], [several.transfer(None), T.cos(several).sum(), several.max()])
+    text = printing.debugprint([*f.maker.fgraph.outputs], file="str")
+    spelled = [each for each in text.splitlines() if "sqrt" in each]
+    assert len(spelled) == len({re.search(r"\[id \w+\]", each)[0] for each in spelled})
