@@ -165,6 +165,7 @@ class Flags:
         return "\n".join(f"  {name} : {self[name]}" for name in names)
 
 
+_C_ORDER, _F_ORDER = int(lib.GA_C_ORDER), int(lib.GA_F_ORDER)
 _LETTERS: tuple[Order, ...] = ("C", "F", "A", "K")
 _ORDERS = {text: one for one in _LETTERS for text in (one, one.lower())}
 
@@ -185,11 +186,9 @@ def as_order(order: str | None) -> Order:
 
 def order_code(order: str | None, array: BaseArray | None = None) -> int:
     """The library's code of ``order``; 'A' and 'K' keep an array's Fortran order."""
-    known = as_order(order)
-    if known in ("A", "K"):
-        keep = array is not None and array.flags.fnc
-        return int(lib.GA_F_ORDER if keep else lib.GA_C_ORDER)
-    return int(lib.GA_F_ORDER if known == "F" else lib.GA_C_ORDER)
+    known = order if order == "C" else as_order(order)
+    keep = known in ("A", "K") and array is not None and array.flags.fnc
+    return _F_ORDER if keep or known == "F" else _C_ORDER
 
 
 def is_in_order(array: BaseArray, order: str | None) -> bool:

@@ -47,7 +47,11 @@ def in_either_order(names: str) -> Callable[[F], F]:
 
         @wraps(function)
         def either(*args: Any, **named: Any) -> Any:
-            if len(args) > first and not _begins_with_context(args[first:]):
+            if (
+                len(args) > first
+                and args[first].__class__ is not Context
+                and not _begins_with_context(args[first:])
+            ):
                 rest = dict(zip(others, args[first:], strict=False))
                 if len(args) - first > len(others) or not named.keys().isdisjoint(rest):
                     raise BadType(

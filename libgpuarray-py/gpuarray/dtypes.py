@@ -102,13 +102,13 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
     >>> as_dtype("f4")
     dtype('float32')
     """
-    if isinstance(dtype, int) and dtype in OF_TYPECODE and dtype is not True:
-        return OF_TYPECODE[dtype]
     if isinstance(dtype, str):
         if dtype in _OF_NAME:
             return _OF_NAME[dtype]
         if dtype == "bfloat16":
             dtype = bfloat16()
+    elif isinstance(dtype, int) and not isinstance(dtype, bool):
+        dtype = OF_TYPECODE.get(dtype, dtype)
     try:
         found = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
     except TypeError as error:

@@ -46,9 +46,11 @@ class Reduction(NamedTuple):
 
 
 def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
-    """The axes as bits; None: all of them."""
+    """The axes as bits; None: all of them. Axis 0 or -1 of a 0-d array is none."""
     if axis is None:
         return (1 << ndim) - 1
+    if ndim == 0 and not isinstance(axis, list | tuple) and axis in (0, -1):
+        return 0
     listed = axis if isinstance(axis, list | tuple) else (axis,)
     mask = 0
     for one in listed:

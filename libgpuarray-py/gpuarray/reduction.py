@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._native import check, ffi, lib
-from gpuarray.base import BaseArray, require
+from gpuarray.base import BaseArray, axes_numbers, require
 from gpuarray.codegen import convert, scalar_expression
 from gpuarray.dtypes import (
     as_dtype,
@@ -216,6 +216,8 @@ def mean(
     5.0
     """
     result = mean_dtype("mean", require(array, "mean"), dtype)
+    if axis is not None:
+        axes_numbers(axis, array.ndim, "mean")  # NumPy's has no axis of 0-d arrays
     work = work_dtype(result)
     count = f"({work_ctype(parts_dtype(work))}){COUNT[where is not True]}"
     quotient = f"ga_complex(v.x / {count}, v.y / {count})"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import BaseArray, axis_number, require
+from gpuarray.base import BaseArray, axes_numbers, axis_number, require
 from gpuarray.codegen import convert, literal
 from gpuarray.dtypes import as_dtype, parts_dtype, work_ctype, work_dtype
 from gpuarray.elementwise import FUNCTIONS
@@ -127,6 +127,8 @@ def spread(
     source = require(array, operation)
     result = mean_dtype(operation, source, dtype)
     work = work_dtype(result)
+    if axis is not None:
+        axes_numbers(axis, source.ndim, operation)  # none of a 0-d array
     mask = axes_mask(axis, source.ndim, operation)
     if centre is None:
         centre = mean(source, axis, dtype=work, keepdims=True, where=where)

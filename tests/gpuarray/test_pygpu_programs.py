@@ -652,7 +652,7 @@ def test_reductions_of_arrays(context):
         for shape in ((), (0,), (5,), (3, 4), (2, 3, 4), (0, 3)):
             host = values(dtype, shape)
             device = gpuarray.array(host, context=context, cls=ndgpuarray)
-            axes = [None, *range(-host.ndim, host.ndim)]
+            axes = [None, *(range(-host.ndim, host.ndim) if shape else (0, -1))]
             axes += [tuple(range(host.ndim)), ()] if host.ndim else []
             for name in ("all", "any", "sum", "prod"):
                 for axis in axes:
@@ -675,6 +675,18 @@ def test_reductions_of_arrays(context):
             call(axis=2)
     with pytest.raises(TypeError):
         device.sum(axis=0, out=gpuarray.zeros(4, "int8", "C", context))
+    number = device[0, 0]
+    for axis in (0, -1):
+        for name in ("max", "min", "ptp", "argmax", "argmin"):
+            assert_same(
+                getattr(number, name)(axis), getattr(np, name)(host[0, 0], axis)
+            )
+        for name in ("mean", "var", "std"):  # NumPy has none of these
+            with pytest.raises(IndexError, match=name):
+                getattr(number, name)(axis)
+    for axis in (1, -2, (0,)):
+        with pytest.raises(IndexError):
+            number.sum(axis)
 
 
 # ---- elementwise ----
