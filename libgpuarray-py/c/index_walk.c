@@ -40,8 +40,8 @@ static int check_indices(unsigned int *nd, size_t *dims, const GpuArray *a,
     GA_TRY(check_index(ix->arrays[k], a, ix->operation));
     int status =
         ga__shape_broadcast(nd, dims, ix->arrays[k]->nd, ix->arrays[k]->dimensions);
-    if (status != GA_NO_ERROR)
-      return ga__fail_within(status, "%s", ix->operation);
+    if (status != GA_NO_ERROR) /* to NumPy, shapes of indices are an index's matter */
+      return ga__fail_within(GA_INDEX_ERROR, "%s", ix->operation);
   }
   return GA_NO_ERROR;
 }

@@ -100,7 +100,7 @@ static void test_take_failures(fixture *f) {
   CHECK_STATUS(GA_UNALIGNED_ERROR,
                GpuArray_take(&out, &f->a, 1, INDICES(&f->apart), 0, 0));
   GpuArray three = zeros(f->ctx, GA_INT, 1, SHAPE(3));
-  CHECK_STATUS(GA_VALUE_ERROR,
+  CHECK_STATUS(GA_INDEX_ERROR,
                GpuArray_take(&out, &f->a, 2, INDICES(&f->i, &three), 0, 0));
   CHECK_TEXT("do not broadcast");
   GpuArray hollow = zeros(f->ctx, GA_FLOAT, 2, SHAPE(0, 3));

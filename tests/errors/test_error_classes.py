@@ -294,7 +294,6 @@ TAKEN_HERE = {
 """Calls that NumPy refuses and the compiler takes, and what it makes of them."""
 
 OF_LENGTHS = {
-    "A[[0, 1], [0, 1, 2]]": "the library's take has one class for shapes",
     "m.linalg.matrix_power(A, 2)": "found by the product, when the program runs",
     "m.linalg.tensorsolve(A, V)": "found by the reshape, when the program runs",
 }

@@ -28,9 +28,10 @@ GPUARRAY_BEGIN_DECLS
 /* A new C-contiguous array, a[..., i, ...]: `n` index arrays, which broadcast together,
  * stand in place of as many neighbouring axes from `first_axis` on. Its shape is that
  * of `a` with the broadcast shape in their place; one index array is numpy.take.
- * GA_VALUE_ERROR for axes that `a` lacks, shapes that do not broadcast, or other
- * contexts; GA_INVALID_ERROR for indices that are no integers; GA_INDEX_ERROR for any
- * index into an axis of length 0. No element in the result: no index is looked at. */
+ * GA_VALUE_ERROR for axes that `a` lacks, or other contexts; GA_INVALID_ERROR for
+ * indices that are no integers; GA_INDEX_ERROR for indices whose shapes do not
+ * broadcast, and for any index into an axis of length 0. No element in the result: no
+ * index is looked at. */
 int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
                   const GpuArray *const *indices, unsigned int first_axis, int mode);
 /* a[..., i, ...] = v, with NumPy's broadcasting and conversion of `v`, which may be a
