@@ -161,7 +161,7 @@ class Variable(Operators):
         if self.name is not None:
             return self.name
         if self.owner is not None:
-            return f"{self.owner.op}.{self.index}"
+            return f"{short_op(self.owner.op)}.{self.index}"
         return f"<{self.type}>"
 
     __repr__ = __str__
@@ -226,9 +226,19 @@ def short_value(data: Any) -> str:
     if array.dtype == object or array.ndim == 0:
         return str(array)
     if array.size and (array == array.flat[0]).all():
-        return f"{array.shape} of {array.flat[0]}"
+        return f"{array.shape} of {array.flat[0]!s}"
     text = str(array).replace("\n", " ")
     return text if len(text) <= 24 else f"{text[:10]}..{text[-10:]}"
+
+
+LONG = 60
+"""Characters of an op beyond which what it gives is told by its kind."""
+
+
+def short_op(op: Any) -> str:
+    """An op as its results are called: a long one without what is in its braces."""
+    text = str(op)
+    return text if len(text) <= LONG else f"{type(op).__name__}{{...}}"
 
 
 class Apply:

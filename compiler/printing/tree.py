@@ -8,16 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.core import Apply, Constant, Variable, short_op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import graph_of, letters
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.printing.groups import fused_graph
 
 STYLES = ("CHAR", "int", "id", "")
-
-LONG = 60
-"""Characters of an op beyond which it is spelled out once."""
 
 
 class Ids:
@@ -103,9 +100,7 @@ class Tree:
 
     def operation(self, node: Apply) -> str:
         """The op; where it was spelled out before, a long one in short."""
-        text = str(node.op)
-        is_long = node in self.done and len(text) > LONG
-        return f"{type(node.op).__name__}{{...}}" if is_long else text
+        return short_op(node.op) if node in self.done else str(node.op)
 
     def readers(self, variable: Variable) -> list[Any]:
         """The places of the nodes that read a variable, or ``output``."""

@@ -292,3 +292,20 @@ def test_a_repeated_operation_has_its_kind_and_id():
     text = printing.debugprint([*f.maker.fgraph.outputs], file="str")
     spelled = [each for each in text.splitlines() if "sqrt" in each]
     assert len(spelled) == len({re.search(r"\[id \w+\]", each)[0] for each in spelled})
+
+
+def test_a_result_of_a_long_operation_is_called_by_its_kind():
+    x = T.vector("x")
+    long = T.exp(x) * 2 + T.tanh(x) * 3 - T.log(x) * T.sqrt(x + 1)
+    f = function([x], long)
+    (moved,) = [n for n in f.maker.fgraph.toposort() if "HostFromGpu" in str(n.op)]
+    assert str(moved) == "HostFromGpu(gpuarray)(GpuElemwise{...}.0)"
+    assert "sqrt" in str(moved.inputs[0].owner)
+    assert str(T.exp(x)) == "Elemwise{exp,no_inplace}.0"
+
+
+def test_constants_print_the_digits_of_their_dtype():
+    for dtype in ("float16", "float32", "float64"):
+        given = np.full((2, 1), 0.1, dtype)
+        assert str(T.constant(given)) == "TensorConstant{(2, 1) of 0.1}"
+        assert str(T.constant(given[0, 0])) == "TensorConstant{0.1}"
