@@ -17,6 +17,7 @@ from gpuarray.compiler.derivatives.reverse import (
     absent,
     choice,
     flow,
+    is_connected,
     listed,
     shaped_as,
 )
@@ -29,8 +30,20 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.graph.absent import DisconnectedType
-from gpuarray.compiler.graph.core import Apply, Variable, literal_floats_are, traced_as
-from gpuarray.compiler.graph.traverse import ancestors, clone_replace, toposort
+from gpuarray.compiler.graph.core import (
+    Apply,
+    Constant,
+    Variable,
+    derived,
+    literal_floats_are,
+    traced_as,
+)
+from gpuarray.compiler.graph.traverse import (
+    ancestors,
+    clone_replace,
+    inputs_of,
+    toposort,
+)
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.transfer import like
@@ -52,7 +65,7 @@ def Rop(
     of its expression. ``eval_points`` has a direction for each of ``wrt``, of its
     shape; None is no movement. An expression that depends on none of ``wrt`` is an
     error unless ``disconnected_outputs`` is ``"ignore"``; the result is then what
-    ``return_disconnected`` says, as of `grad`.
+    ``return_disconnected`` says, as of `grad`. That of a constant is zeros.
 
     Raises ValueError where numbers of variables or of axes differ,
     DisconnectedInputError, and NotImplementedError where an operation on the way has no
@@ -63,11 +76,20 @@ def Rop(
     )
     form = choice("Rop: return_disconnected", return_disconnected, ReturnDisconnected)
     outputs = listed(f, "Rop: f")
-    directions = pushed(outputs, _directions(wrt, eval_points))
+    variables = listed(wrt, "Rop: wrt")
+    starts = _directions(wrt, eval_points)
+    directed = [*variables, *starts.values()]
+    directions = pushed(outputs, starts)
     results: list[Any] = []
     for output in outputs:
         if output in directions:
-            results.append(_defined(output, directions[output]))
+            direction = _defined(output, directions[output])
+            if direction.owner is not None:
+                derived(direction, output, *directed)
+            results.append(direction)
+            continue
+        if _is_still(output, variables):
+            results.append(derived(math.zeros_like(output), output, *directed))
             continue
         if policy == "raise":
             raise DisconnectedInputError(
@@ -80,6 +102,16 @@ def Rop(
             )
         results.append(absent(output, form))
     return shaped_as(f, results)
+
+
+def _is_still(output: Variable, variables: Sequence[Variable]) -> bool:
+    """Whether real numbers do not move: they are constant, or depend by integers."""
+    if not carries(output):
+        return False
+    leaves = inputs_of([output])
+    return all(isinstance(each, Constant) for each in leaves) or any(
+        is_connected([output], variable) for variable in variables
+    )
 
 
 def _directions(wrt: Any, eval_points: Any) -> Directions:

@@ -17,7 +17,7 @@ from gpuarray.compiler.derivatives.reverse import (
 )
 from gpuarray.compiler.derivatives.rows import over_rows
 from gpuarray.compiler.errors import GraphTypeError, made_at
-from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.core import Variable, derived
 from gpuarray.compiler.ops.creation import eye
 from gpuarray.compiler.ops.shape import reshape, shape_i, size
 
@@ -60,7 +60,7 @@ def jacobian(
     return shaped_as(
         wrt,
         [
-            _with_axes(each, lengths, variable)
+            derived(_with_axes(each, lengths, variable), output)
             for each, variable in zip(rows, variables, strict=True)
         ],
     )
@@ -93,9 +93,8 @@ def hessian(
 
     The result has the axes of the variable twice: by a vector it is the matrix of
     ``d cost / d wrt[i] d wrt[j]``. ``wrt`` is a variable, or a list or tuple of them;
-    so is the result. A gradient that does not depend on its variable any more is an
-    error unless ``disconnected_inputs`` is ``"warn"`` or ``"ignore"``, which give
-    zeros. Raises as `grad` does.
+    so is the result. Where a gradient is the same for all values they are zeros. Raises
+    as `grad` does.
     """
     variables = listed(wrt, "hessian: wrt")
     gradients = grad(cost, variables, consider_constant, disconnected_inputs)

@@ -72,7 +72,8 @@ def connections(node: Apply) -> list[list[bool]]:
     """For each input the outputs that depend on it, as the op declares."""
     declared = getattr(node.op, "connection_pattern", None)
     if declared is None:
-        return [[True] * len(node.outputs) for _ in node.inputs]
+        counts = node.op.host_inputs(node)  # lengths and indices
+        return [[i not in counts] * len(node.outputs) for i in range(len(node.inputs))]
     pattern: list[list[bool]] = declared(node)
     shape_is_right = len(pattern) == len(node.inputs) and all(
         len(row) == len(node.outputs) for row in pattern
@@ -87,6 +88,28 @@ def connections(node: Apply) -> list[list[bool]]:
             )
         )
     return pattern
+
+
+def connections_told(node: Apply) -> list[list[bool]]:
+    """The connections, without the inputs of which the op's gradient says otherwise."""
+    pattern = connections(node)
+    dummies = [each.type() if carries(each) else None for each in node.outputs]
+    is_still = all(each is None for each in dummies)
+    if is_still or isinstance(node.op, Elemwise):
+        return pattern
+    try:
+        terms = _of_op(node, dummies)
+    except (NotImplementedError, TypeError, ValueError):
+        return pattern  # whoever needs the gradient is told
+    return [
+        [False] * len(row) if is_absent(term) else row
+        for row, term in zip(pattern, terms, strict=False)
+    ]
+
+
+def is_absent(term: Any) -> bool:
+    """Whether what an op gives for an input says that it is disconnected."""
+    return isinstance(term, Variable) and isinstance(term.type, DisconnectedType)
 
 
 def pulled_back(
@@ -211,7 +234,7 @@ def _checked(node: Apply, index: int, term: Any, asked_by: str) -> Variable | No
     if term is None:
         return None
     if isinstance(term, Variable):
-        if isinstance(term.type, DisconnectedType):
+        if is_absent(term):
             return None
         if is_null(term) or term.type == variable.type:
             return term

@@ -12,6 +12,7 @@ from gpuarray.compiler.derivatives.node import (
     M,
     carries,
     connections,
+    connections_told,
     fitted,
     is_complex,
     is_null,
@@ -25,7 +26,14 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.graph.absent import disconnected_type
-from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
+from gpuarray.compiler.graph.core import (
+    Apply,
+    Constant,
+    Variable,
+    constant,
+    derived,
+    sources_of,
+)
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
@@ -75,7 +83,9 @@ def grad(
     it is the derivative by the real part plus i times that by the imaginary part.
 
     Nothing flows through ``consider_constant``. ``known_grads`` gives gradients of
-    further variables (then ``cost`` may be None). A variable that the cost does not
+    further variables (then ``cost`` may be None). Where the cost depends on a variable
+    by integers, comparisons or places only, the gradient is zeros, and so is that of a
+    derivative which is the same for all values. A variable that the cost does not
     depend on is an error unless ``disconnected_inputs`` is ``"warn"`` or ``"ignore"``;
     its gradient is then what ``return_disconnected`` says: zeros, None, or a variable
     of ``DisconnectedType``. With ``null_gradients="return"`` an undefined gradient is a
@@ -96,18 +106,25 @@ def grad(
     nulls = choice("grad: null_gradients", null_gradients, Literal["raise", "return"])
     variables = listed(wrt, "grad: wrt")
     seeds = _seeds(cost, known_grads or {})
-    found = flow(seeds, variables, listed(consider_constant or (), "grad: constants"))
+    constants = listed(consider_constant or (), "grad: constants")
+    found = flow(seeds, variables, constants)
     results: list[Any] = []
     for variable in variables:
         gradient = found.get(variable)
+        if gradient is None and is_connected(seeds, variable, constants):
+            zeros = math.zeros_like(variable, None if carries(variable) else "floatX")
+            results.append(derived(zeros, *seeds))
+            continue
         if gradient is None:
             _complain(cost, variable, policy)
             results.append(absent(variable, form))
             continue
         if nulls == "raise":
             _check_not_null(gradient, variable)
-        if add_names:
-            _name(gradient, cost, variable, seeds)
+        if _is_new(gradient, seeds, known_grads):
+            derived(gradient, *seeds)
+            if add_names:
+                _name(gradient, cost, variable)
         results.append(gradient)
     return shaped_as(wrt, results)
 
@@ -337,13 +354,48 @@ def _check_not_null(gradient: Variable, variable: Variable) -> None:
         )
 
 
-def _name(
-    gradient: Variable, cost: Variable | None, variable: Variable, seeds: Gradients
-) -> None:
+def is_connected(
+    results: Iterable[Variable], variable: Variable, stops: Sequence[Variable] = ()
+) -> bool:
+    """Whether results depend on a variable by ways that ops do not exclude.
+
+    What flows may be nothing, through integers or in a derivative of what is linear.
+    """
+    seen = set(stops) - {variable}
+    stack = list(results)
+    patterns: dict[Apply, list[list[bool]]] = {}
+    while stack:
+        each = stack.pop()
+        if each is variable:
+            return True
+        if each in seen:
+            continue
+        seen.add(each)
+        stack += sources_of(each)
+        node = each.owner
+        if node is None:
+            continue
+        if node not in patterns:
+            patterns[node] = connections_told(node)
+        stack += [
+            given
+            for given, row in zip(node.inputs, patterns[node], strict=True)
+            if row[each.index or 0]
+        ]
+    return False
+
+
+def _is_new(gradient: Variable, seeds: Gradients, known: Any) -> bool:
+    """Whether a gradient was made here: it is none that the program has given."""
+    if gradient.owner is None:
+        return isinstance(gradient, Constant) and not known
+    return gradient not in seeds.values()
+
+
+def _name(gradient: Variable, cost: Variable | None, variable: Variable) -> None:
     """Call a new gradient ``(dcost/dx)``."""
     names = None if cost is None else cost.name, variable.name
-    is_new = gradient.owner is not None and gradient not in seeds.values()
-    if all(names) and is_new and gradient.name is None:
+    if all(names) and gradient.owner is not None and gradient.name is None:
         gradient.name = f"(d{names[0]}/d{names[1]})"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from gpuarray.compiler.errors import (
     UnusedInputError,
     made_at,
 )
-from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.graph.core import Constant, Variable, sources_of
 from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.printing import pp
@@ -208,9 +208,15 @@ def as_output(value: Any, index: int) -> Variable:
 
 
 def check_used(
-    inputs: Iterable[In], outputs: Sequence[Variable], policy: Unused
+    inputs: Iterable[In],
+    outputs: Sequence[Variable],
+    policy: Unused,
+    final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> None:
-    """Raise ValueError for an input that nothing needs, or warn, as the policy says."""
+    """Raise ValueError for an input that nothing needs, or warn, as the policy says.
+
+    A derivative needs what it was derived from, in which ``final`` replaces variables.
+    """
     if policy == "ignore":
         return
     if policy not in ("raise", "warn"):
@@ -219,7 +225,10 @@ def check_used(
             "'ignore'"
         )
     used = set(ancestors(outputs))
-    for each in inputs:
+    unused = [each for each in inputs if each.variable not in used]
+    if unused:
+        used |= behind_derivatives(used, final)
+    for each in unused:
         if each.variable in used:
             continue
         message = made_at(
@@ -241,3 +250,20 @@ def _instead(unused: Variable) -> str:
         "variable, even if they are written alike: give the variable that they use, "
         "what it is computed from, or an input of its own and givens=[(expression, it)]"
     )
+
+
+def behind_derivatives(
+    variables: Iterable[Variable],
+    final: Callable[[Sequence[Variable]], Sequence[Variable]],
+) -> set[Variable]:
+    """What the derivatives among variables were derived from, and all behind that."""
+    found: set[Variable] = set()
+    waiting = list(variables)
+    met: set[Variable] = set()
+    while waiting:
+        sources = dict.fromkeys(s for each in waiting for s in sources_of(each))
+        new = [each for each in sources if each not in met]
+        met.update(new)
+        waiting = [x for x in ancestors(final(new)) if x not in found] if new else []
+        found.update(waiting)
+    return found

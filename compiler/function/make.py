@@ -122,7 +122,8 @@ def function(
     kept = [*updated, *(variables[i] for i in carried)]
     _check_again(kept, expressions[count:])
     needed = (each for each in given if each.update is None)
-    check_used(needed, expressions, on_unused_input or config.on_unused_input)
+    policy = on_unused_input or config.on_unused_input
+    check_used(needed, expressions, policy, final)
     shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
     computed = list(ancestors(expressions))
     check_computable(computed)

@@ -132,7 +132,9 @@ def _callers(frame: FrameType) -> Iterator[Trace]:
 class Variable(Operators):
     """A value of the graph: an input, or output ``index`` of the node ``owner``.
 
-    ``tag`` is a scratchpad; ``tag.trace`` is the user's line that made the variable.
+    ``tag`` is a scratchpad; ``tag.trace`` is the user's line that made the variable,
+    ``tag.derived_from`` what it is a derivative of, on which it depends, although of
+    what is linear in a variable no derivative holds that variable.
     Variables are equal only to themselves: symbolic equality is ``eq``.
     """
 
@@ -171,14 +173,33 @@ class Variable(Operators):
         return [] if self.owner is None else [self.owner]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not the functions that `eval` has compiled."""
-        return {k: value for k, value in vars(self).items() if k != "_functions"}
+        """What is pickled: not the functions that `eval` has compiled.
+
+        Nor what a derivative was derived from.
+        """
+        state = {k: value for k, value in vars(self).items() if k != "_functions"}
+        if hasattr(self.tag, "derived_from"):  # which may be deep
+            tag = {k: v for k, v in vars(self.tag).items() if k != "derived_from"}
+            state["tag"] = SimpleNamespace(**tag)
+        return state
 
     def clone(self, name: str | None = None) -> Variable:
         """A fresh variable of the same type, name and tag, with no owner."""
         copy = Variable(self.type, name=self.name if name is None else name)
         copy.tag = SimpleNamespace(**vars(self.tag))
         return copy
+
+
+def derived(result: Variable, *sources: Variable) -> Variable:
+    """A new variable, said to be a derivative of others."""
+    result.tag.derived_from = sources
+    return result
+
+
+def sources_of(variable: Variable) -> Sequence[Variable]:
+    """What a variable is said to be a derivative of."""
+    sources: Sequence[Variable] = getattr(variable.tag, "derived_from", ())
+    return sources
 
 
 class Constant(Variable):

@@ -85,6 +85,10 @@ class Picks(Entries, Op):
         """The integers that stand alone, and those of slices."""
         return integers_of(self.idx_list, 1)
 
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Places are not connected to what is there."""
+        return [[number == 0] for number in range(len(node.inputs))]
+
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The lengths of the arrays in place of the axes that they stand for.
 
@@ -304,6 +308,10 @@ class AdvancedChange(Change):
     def host_inputs(self, node: Apply) -> Collection[int]:
         """The integers that stand alone, and those of slices."""
         return integers_of(self.idx_list, 2)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Places are not connected to what is there."""
+        return [[number <= 1] for number in range(len(node.inputs))]
 
     def grad(
         self, m: Any, g: Any, out: Any, x: Variable, y: Variable, *index: Variable

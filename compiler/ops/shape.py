@@ -215,6 +215,10 @@ class Shape(Op):
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
         """Nothing: a shape does not depend on values."""
 
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Lengths do not depend on values."""
+        return [[False]]
+
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The number of axes."""
         return [(core.constant(node.inputs[0].type.ndim, "int64"),)]
@@ -240,6 +244,10 @@ class Shape_i(Op):
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
         """Nothing: a shape does not depend on values."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Lengths do not depend on values."""
+        return [[False]]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """No axes."""

@@ -290,7 +290,7 @@ def test_a_disconnected_input_is_an_error_unless_it_is_ignored():
     zero = grad(cost, y, disconnected_inputs="ignore")
     np.testing.assert_array_equal(evaluate(zero, {y: f64(3)}), [0, 0, 0])
     with pytest.raises(DisconnectedInputError):
-        grad(T.cast(x, "int32").sum() + 0.5, x)
+        grad(x.shape[0] * 0.5, x)
     with pytest.raises(GraphValueError, match="disconnected_inputs"):
         grad(cost, x, disconnected_inputs="maybe")
 

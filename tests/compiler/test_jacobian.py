@@ -273,8 +273,8 @@ def test_what_has_no_jacobian_is_told():
         jacobian(3.0, x)
     with pytest.raises(DisconnectedInputError, match="y is disconnected"):
         jacobian(x * 2, [x, y])
-    with pytest.raises(DisconnectedInputError, match="x is disconnected"):
-        hessian(x.sum(), x)
+    with pytest.raises(DisconnectedInputError, match="y is disconnected"):
+        hessian(x.sum(), y)
     with pytest.raises(TypeError, match="cost must be a scalar"):
         hessian(x, x)
     zeros = evaluate(
