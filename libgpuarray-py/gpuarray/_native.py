@@ -16,6 +16,7 @@ from gpuarray.errors import (
     OF_STATUS,
     BadExchange,
     BadType,
+    BadValue,
     GpuArrayError,
     OutOfMemory,
 )
@@ -78,6 +79,17 @@ def check(status: int, operation: str = "") -> None:
 def extension(name: str, ctype: str) -> Any:
     """A function that only one vendor has, of gpuarray/extension.h."""
     return ffi.cast(ctype, lib.gpuarray_get_extension(name.encode()))
+
+
+def encoded(given: str, what: str) -> bytes:
+    """A text for a function of C, where a NUL would end it; BadType for no text."""
+    if not isinstance(given, str):
+        raise BadType(f"{what}: got {type(given).__name__}, expected a text")
+    if "\0" in given:
+        raise BadValue(
+            f"{what}: {given!r} has a NUL character, after which nothing would be read"
+        )
+    return given.encode()
 
 
 def address(buffer: Any, *, writable: bool = False) -> Any:

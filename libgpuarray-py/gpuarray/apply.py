@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray._native import ARRAY, check, ffi, lib, library_text
+from gpuarray._native import ARRAY, check, encoded, ffi, lib, library_text
 from gpuarray.base import BaseArray
 from gpuarray.codegen import (
     Casting,
@@ -245,7 +245,7 @@ def new_elemwise(
 
     ``arguments`` are (name, typecode, GE_ flags).
     """
-    names = [ffi.new("char[]", name.encode()) for name, _, _ in arguments]
+    names = [ffi.new("char[]", encoded(name, operation)) for name, _, _ in arguments]
     described = ffi.new("gpuelemwise_arg[]", len(names))
     for slot, name, argument in zip(described, names, arguments, strict=True):
         slot.name, slot.typecode, slot.flags = name, argument[1], argument[2]
@@ -253,8 +253,8 @@ def new_elemwise(
     status = lib.GpuElemwise_create(
         place,
         context.pointer,
-        support.encode(),
-        expression.encode(),
+        encoded(support, operation),
+        encoded(expression, operation),
         len(names),
         described,
         lib.GE_CONVERT_F16,
@@ -375,7 +375,7 @@ def _beside_arrays(
     row: Scalar, operands: Sequence[Any], out: BaseArray | None
 ) -> list[Any]:
     """The operands as arrays and numbers: none is an array on the host."""
-    found = [_unwrapped(x) for x in operands]
+    found = [_unwrapped(row.name, x) for x in operands]
     if not any(map(is_host_array, found)):
         return found
     arrays = (x for x in (*found, out) if isinstance(x, BaseArray))
@@ -404,9 +404,19 @@ def call_elemwise(handle: Any, arguments: Sequence[Any]) -> int:
     return int(lib.GpuElemwise_call(handle, ffi.new("void *[]", arguments), flags))
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrapped(name: str, value: Any) -> Any:
     """The number in a NumPy array of no axes; anything else itself."""
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return number_in(name, value) if isinstance(value, np.ndarray) else value
+
+
+def number_in(name: str, host: Any) -> Any:
+    """The number in a NumPy array of no axes, else the array; BadType for masks."""
+    if isinstance(host, np.ma.MaskedArray):
+        raise BadType(
+            f"{name}: an operand is masked, as arrays of a device are not; give "
+            "numbers in place of what is: x.filled(value)"
+        )
+    return np.asarray(host)[()] if host.ndim == 0 else host
 
 
 def _common_context(

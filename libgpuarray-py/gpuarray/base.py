@@ -947,8 +947,8 @@ def asnumpy(array: Any) -> npt.NDArray[Any]:
     return array.get() if isinstance(array, BaseArray) else np.asarray(array)
 
 
-def may_share_memory(a: BaseArray, b: BaseArray) -> bool:
-    """Whether the two may have an element in common.
+def may_share_memory(a: Any, b: Any) -> bool:
+    """Whether the two may have an element in common; BadType for no arrays of ours.
 
     >>> a = gpuarray.arange(6)
     >>> gpuarray.may_share_memory(a[:3], a[2:])

@@ -14,7 +14,7 @@ from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.picking import take_along_axis
 from gpuarray.reduction import all as all_of
-from gpuarray.sorting import argsort, sort
+from gpuarray.sorting import argsort, is_lone, sort
 
 where = FUNCTIONS["where"]
 
@@ -218,7 +218,10 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any
 
 def _check_kth(operation: str, array: Any, kth: Any, axis: int | None) -> None:
     source = require(array, operation)
-    length = source.size if axis is None else source.shape[axis]
+    if axis is None or (operation == "argpartition" and is_lone(source, axis)):
+        length = source.size
+    else:
+        length = source.shape[axis_number(axis, source.ndim, operation)]
     places = np.atleast_1d(np.asarray(kth))
     if places.dtype.kind not in "iu":
         raise BadType(f"{operation}: kth of {places.dtype}, expected integers")

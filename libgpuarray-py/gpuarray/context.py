@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from gpuarray._native import check, extension, ffi, lib, library_text, prepare, text
+from gpuarray._native import (
+    check,
+    encoded,
+    extension,
+    ffi,
+    lib,
+    library_text,
+    prepare,
+    text,
+)
 from gpuarray.config import settings
 from gpuarray.errors import (
     BadArgument,
@@ -526,7 +535,7 @@ def _open(name: str) -> Context:
             return found
         prepare()
         result = ffi.new("gpucontext **")
-        status = lib.gpucontext_open(result, name.encode())
+        status = lib.gpucontext_open(result, encoded(name, "context"))
         if status:
             _fail_to_open(status)
         canonical = text(lib.gpucontext_name(result[0]))
@@ -703,14 +712,15 @@ def _open_with(
         if single:
             check(lib.gpucontext_props_set_single_stream(props), "init")
         if folder is not None:
-            check(lib.gpucontext_props_kernel_cache(props, folder.encode()), "init")
+            place = encoded(folder, "init")
+            check(lib.gpucontext_props_kernel_cache(props, place), "init")
         limit = 2**64 - 1 if most == sys.maxsize else most  # SIZE_MAX: none
         check(lib.gpucontext_props_alloc_cache(props, first, limit), "init")
     except GpuArrayError:
         lib.gpucontext_props_del(props)
         raise
     kind = dev.rstrip("0123456789:")
-    check(lib.gpucontext_init(opened, kind.encode(), props), "init")
+    check(lib.gpucontext_init(opened, encoded(kind, "init"), props), "init")
     return Context(opened[0])
 
 
@@ -721,8 +731,8 @@ def count_platforms(kind: str) -> int:
     1
     """
     prepare()
-    count = ffi.new("unsigned int *")
-    check(lib.gpu_get_platform_count(kind.encode(), count), "count_platforms")
+    count, name = ffi.new("unsigned int *"), encoded(kind, "count_platforms")
+    check(lib.gpu_get_platform_count(name, count), "count_platforms")
     return int(count[0])
 
 
@@ -736,7 +746,8 @@ def count_devices(kind: str, platform: int) -> int:
     """
     prepare()
     count = ffi.new("unsigned int *")
-    status = lib.gpu_get_device_count(kind.encode(), platform, count)
+    name = encoded(kind, "count_devices")
+    status = lib.gpu_get_device_count(name, platform, count)
     check(status, "count_devices")
     return int(count[0])
 

@@ -199,7 +199,9 @@ def cross(
 ) -> Any:
     """The cross products of vectors of 3 elements along ``axisa`` and ``axisb``.
 
-    They lie along ``axisc`` of the result; ``axis`` stands for all three.
+    They lie along ``axisc`` of the result; ``axis`` stands for all three. Vectors of 2
+    are taken, too, as NumPy takes them, which deprecates it: of two of them the result
+    has no such axis. BadValue for other lengths.
 
     >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
     >>> print(gpuarray.cross(x, y))
@@ -211,4 +213,11 @@ def cross(
         moveaxis(x, axis_number(at, x.ndim, "cross"), -1)
         for x, at in ((a, at_a), (b, at_b))
     )
-    return moveaxis(planes.cross(a, b), -1, at_c)
+    for x in (a, b):
+        if x.shape[-1] not in (2, 3):
+            raise BadValue(
+                f"cross: vectors of {x.shape[-1]} elements, expected 3, or 2"
+            )
+    found = planes.crossed(a, b)
+    is_flat = a.shape[-1] == b.shape[-1] == 2
+    return found if is_flat else moveaxis(found, -1, at_c)

@@ -51,10 +51,6 @@ def meshgrid(
     ndim = len(arrays)
     shaped = []
     for i, vector in enumerate(require_all("meshgrid", *arrays)):
-        if vector.ndim > 1:
-            raise BadValue(
-                f"meshgrid: an array of shape {vector.shape}, expected vectors"
-            )
         place = 1 - i if indexing == "xy" and ndim > 1 and i < 2 else i
         shape = [1] * ndim
         shape[place] = -1

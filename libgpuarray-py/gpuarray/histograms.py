@@ -114,6 +114,8 @@ def _edges(operation: str, source: Any, bins: Any, limits: Limits) -> Edges:
 
 def _places(source: Any, edges: Edges) -> Any:
     """Places from 1 on in the intervals; 0 and one more than there are: outside."""
+    if not len(edges):
+        return source.allocate(source.shape, INT64, source.context, zeroed=True)
     found = searchsorted(source.from_host(edges, source.context), source, "right")
     last = edges.dtype.type(edges[-1]).item()
     return where(source == last, len(edges) - 1, found)
@@ -178,6 +180,8 @@ def histogramdd(
      [0. 2.]]
     """
     points = require(sample, "histogramdd")
+    if points.ndim < 2:  # of one dimension
+        points = points.reshape(-1, 1)
     if points.ndim != 2:
         raise BadValue(f"histogramdd: shape {points.shape}, expected rows of points")
     columns = [points[:, i] for i in builtins.range(points.shape[1])]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray._native import check, ffi, lib, text
+from gpuarray._native import check, encoded, ffi, lib, text
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
@@ -80,7 +80,7 @@ class GpuKernel:
         self.context = find_context(context)
         self.name = name
         self._codes = [_argument_code(given) for given in types]
-        body = ffi.new("char[]", source.encode())
+        body = ffi.new("char[]", encoded(source, "kernel"))
         strings = ffi.new("const char *[1]", [body])
         log = ffi.new("char **")
         handle = ffi.new("GpuKernel *")
@@ -90,7 +90,7 @@ class GpuKernel:
             1,
             strings,
             ffi.NULL,
-            name.encode(),
+            encoded(name, "kernel"),
             len(self._codes),
             self._codes,
             0,

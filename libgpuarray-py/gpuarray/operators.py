@@ -20,6 +20,7 @@ from gpuarray.apply import (
     fitting_number,
     is_host_array,
     make_kernel,
+    number_in,
     number_operand,
     other_context,
 )
@@ -195,7 +196,7 @@ def _with_no_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) 
     if is_host_array(value):
         return apply_row(row, (value, array) if reflected else (array, value))
     if isinstance(value, np.ndarray):
-        return _with_number(row, array, value[()], reflected)
+        return _with_number(row, array, number_in(row.name, value), reflected)
     if row.operator not in ("eq", "ne"):
         return NotImplemented
     if isinstance(value, list | tuple):
@@ -221,7 +222,7 @@ def _number_into(row: Scalar, array: BaseArray, value: Any) -> Any:
             if is_host_array(value):
                 return apply_row(row, (array, value), out=array)
             if isinstance(value, np.ndarray):
-                return _number_into(row, array, value[()])
+                return _number_into(row, array, number_in(row.name, value))
             return NotImplemented
         context._kernels[key] = kernel
     (number,) = kernel.numbers

@@ -1,10 +1,12 @@
 """Numbers in order: by steps, by equal distances, by equal ratios.
 
-NumPy makes them on the host, so that they are its own to the bit.
+NumPy makes them on the host, so that they are its own to the bit; what the device has
+no room for is refused before.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,6 +18,9 @@ from gpuarray.array import Array
 from gpuarray.base import BaseArray
 from gpuarray.creation import Place, fitting, place_of
 from gpuarray.dtypes import as_dtype
+
+_MANY = 1 << 24
+"""Of more numbers it is asked first whether the device has room for them."""
 
 
 def arange(
@@ -36,8 +41,18 @@ def arange(
     [0 1 2 3] [1.  1.5]
     """
     ends = (0, start, step) if stop is None else (start, stop, step)
-    made: Array = _counted("arange", np.arange, ends, dtype, context, device)
+    how = dtype, context, device
+    made: Array = _counted("arange", np.arange, ends, *how, count=_steps)
     return made
+
+
+def _steps(start: Any, stop: Any, step: Any) -> int:
+    """How many numbers ``arange`` makes; 0 where NumPy says what is wrong."""
+    try:
+        count: int = math.ceil((stop - start) / step)
+        return max(count, 0)
+    except (ArithmeticError, TypeError, ValueError):
+        return 0
 
 
 def linspace(
@@ -62,7 +77,10 @@ def linspace(
     """
     how = {"num": num, "endpoint": endpoint, "retstep": True, "axis": axis}
     make, ends = partial(np.linspace, **how), (start, stop)
-    points, step = _counted("linspace", make, ends, dtype, context, device)
+    how_many = partial(_asked, num)
+    points, step = _counted(
+        "linspace", make, ends, dtype, context, device, count=how_many
+    )
     return (points, step) if retstep else points
 
 
@@ -84,9 +102,8 @@ def logspace(
     [  1.  10. 100.]
     """
     make = partial(_logspace, num=num, endpoint=endpoint, axis=axis)
-    made: Array = _counted(
-        "logspace", make, (start, stop, base), dtype, context, device
-    )
+    ends, how = (start, stop, base), (dtype, context, device)
+    made: Array = _counted("logspace", make, ends, *how, count=partial(_asked, num))
     return made
 
 
@@ -111,8 +128,15 @@ def geomspace(
     [   1.   10.  100. 1000.]
     """
     make = partial(np.geomspace, num=num, endpoint=endpoint, axis=axis)
-    made: Array = _counted("geomspace", make, (start, stop), dtype, context, device)
+    ends, how = (start, stop), (dtype, context, device)
+    made: Array = _counted("geomspace", make, ends, *how, count=partial(_asked, num))
     return made
+
+
+def _asked(num: Any, *ends: Any) -> int:
+    """How many numbers there are, ``num`` for each of the ends' elements."""
+    count = num if isinstance(num, int) else 0  # NumPy says what is wrong with others
+    return max(count, 0) * max(np.size(one) for one in ends)
 
 
 def _counted(
@@ -122,20 +146,26 @@ def _counted(
     dtype: npt.DTypeLike | None,
     context: Place,
     device: Place,
+    *,
+    count: Callable[..., int],
 ) -> Any:
     """Numbers that NumPy makes of ``ends`` on the host, on a context.
 
     It is that of the first array among the ends, which are read, if none is named. A
     device without float64 takes float32, if no dtype is asked for. What else is made
-    comes behind the array.
+    comes behind the array. ``count`` gives their number.
     """
     arrays = [one for one in ends if isinstance(one, BaseArray)]
     if arrays and context is None and device is None:
         context = arrays[0].context
     made = None if dtype is None else as_dtype(dtype, operation)
     numbers = [x._read() if isinstance(x, BaseArray) else x for x in ends]
+    place = place_of(operation, context, device)
+    length = count(*numbers)
+    if length > _MANY:
+        stored = np.dtype(np.int64) if made is None else made
+        Array.allocate((length,), stored, place, operation=operation)
     found = make(*numbers, dtype=made)
     host, *more = found if isinstance(found, tuple) else (found,)
-    place = place_of(operation, context, device)
     result = Array.from_host(host if made is not None else fitting(host, place), place)
     return (result, *more) if more else result

@@ -11,8 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.apply import Number, fail, number_of, number_operand, other_context
+from gpuarray._native import ARRAY, check, encoded, ffi, lib
+from gpuarray.apply import (
+    Number,
+    fail,
+    number_in,
+    number_of,
+    number_operand,
+    other_context,
+)
 from gpuarray.base import BaseArray, axes_numbers
 from gpuarray.codegen import digest, once
 from gpuarray.context import Context
@@ -34,7 +41,7 @@ def only_context(name: str, arrays: Sequence[BaseArray]) -> Context:
 def as_argument(name: str, value: Any) -> Any:
     """An array or a number; BadType for anything else."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+        value = number_in(name, value)
     if not isinstance(value, BaseArray) and number_operand(value) is None:
         raise BadType(
             f"{name}: an argument is of {type(value).__name__}, expected a gpuarray "
@@ -214,8 +221,8 @@ def new_reduction(
     ``inputs`` are (name, typecode, GE_ flags); ``texts`` the preamble, the prologue,
     what is reduced, how two are combined, and the identity.
     """
-    kept = [ffi.new("char[]", text.encode()) for text in texts]
-    names = [ffi.new("char[]", name.encode()) for name, _, _ in inputs]
+    kept = [ffi.new("char[]", encoded(text, operation)) for text in texts]
+    names = [ffi.new("char[]", encoded(name, operation)) for name, _, _ in inputs]
     described = ffi.new("gpuelemwise_arg[]", len(names))
     for slot, name, given in zip(described, names, inputs, strict=True):
         slot.name, slot.typecode, slot.flags = name, given[1], given[2]
@@ -224,7 +231,11 @@ def new_reduction(
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = kept
     spec.acc_typecode, spec.out_typecode = accumulator, out
     spec.n, spec.inputs = len(names), described
-    last = ffi.NULL if epilogue is None else ffi.new("char[]", epilogue.encode())
+    last = (
+        ffi.NULL
+        if epilogue is None
+        else ffi.new("char[]", encoded(epilogue, operation))
+    )
     spec.epilogue = last
     status = ffi.new("int *")
     handle = lib.GpuReduction_new(context.pointer, spec, status)

@@ -116,7 +116,7 @@ def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
 
 
 def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
-    """The dtype of a mean or a variance: ``dtype``, of integers else float64."""
+    """The dtype of a variance: ``dtype``, of integers else float64."""
     if dtype is None:
         is_exact = kind_of(array._dtype) in "biu"
         return np.dtype(np.float64) if is_exact else array._dtype
@@ -207,7 +207,8 @@ def mean(
     """The mean over ``axis``, of those that the mask ``where`` holds.
 
     Of integers it is float64, and the sum of those of 32 bits or less is exact; of
-    float16 it is computed by way of float32. nan of no elements.
+    float16 it is computed by way of float32. nan of no elements. As a ``dtype`` of
+    integers it is the sum in it, divided and rounded towards 0; 0 of no elements.
 
     >>> a = gpuarray.asarray([[1, 5], [7, 3]])
     >>> print(gpuarray.mean(a, axis=0))
@@ -215,9 +216,13 @@ def mean(
     >>> print(gpuarray.mean(a, where=a > 1))
     5.0
     """
-    result = mean_dtype("mean", require(array, "mean"), dtype)
+    source = require(array, "mean")
     if axis is not None:
-        axes_numbers(axis, array.ndim, "mean")  # NumPy's has no axis of 0-d arrays
+        axes_numbers(axis, source.ndim, "mean")  # NumPy's has no axis of 0-d arrays
+    if dtype is not None and as_dtype(dtype, "mean").kind in "iu":
+        made = _whole_mean(source, axis, as_dtype(dtype, "mean"), keepdims, where)
+        return made if out is None else into(out, made, "mean")
+    result = mean_dtype("mean", source, dtype)
     work = work_dtype(result)
     count = f"({work_ctype(parts_dtype(work))}){COUNT[where is not True]}"
     quotient = f"ga_complex(v.x / {count}, v.y / {count})"
@@ -227,6 +232,17 @@ def mean(
     how = axis, keepdims, work, result, text, where
     made = _reduce("mean", SCALARS["add"], array, *how)
     return made if out is None else into(out, made, "mean")
+
+
+def _whole_mean(
+    array: BaseArray, axis: Axis, dtype: DType, keepdims: bool, where: Any
+) -> Any:
+    """The mean as an integer."""
+    count = f"({work_ctype(dtype)}){COUNT[where is not True]}"
+    text = f"{count} == 0 ? 0 : v / {count}"
+    return _reduce(
+        "mean", SCALARS["add"], array, axis, keepdims, dtype, dtype, text, where
+    )
 
 
 def max(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray import dtypes
-from gpuarray._native import ARRAY, check, ffi, lib, text
+from gpuarray._native import ARRAY, check, encoded, ffi, lib, text
 from gpuarray.array import Array
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
@@ -165,13 +165,14 @@ class Native:
     def get(self, name: str) -> Array:
         """A copy of a kept value."""
         struct = ffi.new(ARRAY)
-        check(lib.GpuFunction_get(self.pointer, name.encode(), struct))
+        check(lib.GpuFunction_get(self.pointer, encoded(name, "get"), struct))
         code = self.values[name][1]
         return Array.wrap(struct, self.context, dtypes.OF_TYPECODE[code], code)
 
     def set(self, name: str, value: Array) -> None:
         """Keep a copy of another value."""
-        check(lib.GpuFunction_set(self.pointer, name.encode(), value.struct))
+        key = encoded(name, "set")
+        check(lib.GpuFunction_set(self.pointer, key, value.struct))
 
     def info(self) -> dict[str, int]:
         """Counts of the latest call and of the bindings kept."""

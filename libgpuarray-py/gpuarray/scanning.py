@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._native import check, ffi, lib
-from gpuarray.base import BaseArray, axis_number
+from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
 from gpuarray.errors import BadType
@@ -76,7 +76,8 @@ def cumsum(
     >>> print(gpuarray.cumsum(a), gpuarray.cumsum(a, exclusive=True))
     [1 3 6] [0 1 3]
     """
-    summed = _chosen(dtype, out, summed_dtype(array, None), "cumsum")
+    source = require(array, "cumsum")
+    summed = _chosen(dtype, out, summed_dtype(source, None), "cumsum")
     function = lib.GpuArray_cumsum
     return _scan("cumsum", function, array, axis, summed, out, reverse, exclusive)
 
@@ -95,7 +96,8 @@ def cumprod(
     >>> print(gpuarray.cumprod(gpuarray.asarray([2, 3, 4])))
     [ 2  6 24]
     """
-    chosen = _chosen(dtype, out, summed_dtype(array, None), "cumprod")
+    source = require(array, "cumprod")
+    chosen = _chosen(dtype, out, summed_dtype(source, None), "cumprod")
     function = lib.GpuArray_cumprod
     return _scan("cumprod", function, array, axis, chosen, out, reverse, exclusive)
 
@@ -112,8 +114,8 @@ def cummax(
     >>> print(gpuarray.cummax(gpuarray.asarray([1, 3, 2, 5])))
     [1 3 3 5]
     """
-    function = lib.GpuArray_cummax
-    return _scan("cummax", function, array, axis, array.dtype, out, reverse, False)
+    dtype, function = require(array, "cummax").dtype, lib.GpuArray_cummax
+    return _scan("cummax", function, array, axis, dtype, out, reverse, False)
 
 
 def cummin(
@@ -128,8 +130,8 @@ def cummin(
     >>> print(gpuarray.cummin(gpuarray.asarray([3, 1, 2]), reverse=True))
     [1 1 2]
     """
-    function = lib.GpuArray_cummin
-    return _scan("cummin", function, array, axis, array.dtype, out, reverse, False)
+    dtype, function = require(array, "cummin").dtype, lib.GpuArray_cummin
+    return _scan("cummin", function, array, axis, dtype, out, reverse, False)
 
 
 # ---- any row that associates ----

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._native import check, lib
-from gpuarray.base import BaseArray, axis_number, require
+from gpuarray.base import BaseArray, axis_number, require, require_all
 from gpuarray.errors import BadType, Unsupported
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -79,18 +79,28 @@ def argsort(
 ) -> Any:
     """The places (int64) that would sort the array along ``axis``; as ``sort``.
 
+    Of an array of no axes it is ``[0]``, as in NumPy.
+
     >>> print(gpuarray.argsort(gpuarray.asarray([3, 1, 2])))
     [1 2 0]
     """
     _refuse("argsort", kind, order)
     require(array, "argsort")
-    if axis is None:
+    if axis is None or is_lone(array, axis):
         array, axis = array.reshape(-1), 0
     at = axis_number(axis, array.ndim, "argsort")
     places = np.dtype(np.int64)
     out = array.allocate(array.shape, places, array.context, operation="argsort")
     check(lib.GpuArray_argsort(out.struct, array.struct, at, int(descending)))
     return out
+
+
+def is_lone(array: BaseArray, axis: int) -> bool:
+    """Whether NumPy takes an array of no axes for one of one element along ``axis``.
+
+    Where places are asked for it does.
+    """
+    return array.ndim == 0 and axis in (0, -1)
 
 
 def sort_pairs(
@@ -104,6 +114,7 @@ def sort_pairs(
     >>> print(*gpuarray.sort_pairs(keys, values))
     [1 2 3] [10 20 30]
     """
+    keys, values = require_all("sort_pairs", keys, values)
     at = axis_number(axis, keys.ndim, "sort_pairs")
     sorted_keys = keys.allocate(keys.shape, keys.dtype, keys.context)
     moved = values.allocate(values.shape, values.dtype, keys.context)
@@ -132,7 +143,7 @@ def topk(
     >>> print(values, places)
     [9 5] [1 2]
     """
-    at = axis_number(axis, array.ndim, "topk")
+    at = axis_number(axis, require(array, "topk").ndim, "topk")
     shape = (*array.shape[:at], k, *array.shape[at + 1 :])
     if k < 0:
         raise BadType(f"topk: k is {k}, expected 0 or more")

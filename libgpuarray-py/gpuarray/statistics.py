@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gpuarray.base import BaseArray, axes_numbers, axis_number, require
 from gpuarray.codegen import convert, literal
-from gpuarray.dtypes import as_dtype, parts_dtype, work_ctype, work_dtype
+from gpuarray.dtypes import as_dtype, kind_of, parts_dtype, work_ctype, work_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
@@ -362,7 +362,9 @@ def clip(
 ) -> Any:
     """Elements limited to the interval from ``min`` to ``max``; None: no limit.
 
-    ``a_min`` and ``a_max`` are NumPy's other names of the limits.
+    ``a_min`` and ``a_max`` are NumPy's other names of the limits. A Python integer as
+    a limit below or above all that the dtype holds is none; TooLarge (OverflowError)
+    where it leaves nothing. It is ``high`` where ``low`` is above it.
 
     >>> print(gpuarray.clip(gpuarray.arange(5), 1, 3))
     [1 1 2 3 3]
@@ -370,6 +372,10 @@ def clip(
     source = require(a, "clip")
     low = a_min if min is None else min
     high = a_max if max is None else max
+    if kind_of(source.dtype) in "iu":
+        limits = np.iinfo(source.dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     if low is None and high is None:
         return _stored(source, out)
     if high is None:

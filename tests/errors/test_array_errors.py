@@ -117,7 +117,7 @@ MISTAKES = [
     (lambda a: a.sum(2), IndexError, "axis 2 is out of bounds for 2 dimensions"),
     (lambda a: a.sum((0, -2)), ValueError, "axis -2 is given twice"),
     (lambda a: a.sum("x"), TypeError, "axis 'x' is not an integer"),
-    (lambda a: a.mean(dtype="int32"), TypeError, "int32 does not hold a mean"),
+    (lambda a: a.var(dtype="int32"), TypeError, "int32 does not hold a mean"),
     (lambda a: a[3], IndexError, "3 is out of bounds for axis 0 of length 3"),
     (lambda a: a[0, 0, 0], IndexError, "3 indices for an array of 2 axes"),
     (lambda a: a[..., ...], IndexError, "only one Ellipsis"),
