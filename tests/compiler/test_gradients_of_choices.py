@@ -433,3 +433,19 @@ def test_a_choice_behind_a_long_chain_is_differentiated_without_recursion():
     cost = T.switch(w > 0, T.log(expression), 0.0).sum()
     found = evaluate(grad(cost, v), {v: [4.0, 0.0], w: [0.0, 0.0]})
     np.testing.assert_array_equal(found, [0, 0])
+
+
+def test_masks_of_choices_cost_no_launch():
+    x, y = T.fmatrix("x"), T.ivector("y")
+    a, b, c = (shared(np.zeros(s, "float32")) for s in ((5, 4), (4, 4), (4, 3)))
+    counts, masks = [], []
+    for activation in (T.nnet.softplus, T.nnet.relu):
+        hidden = activation(T.dot(activation(T.dot(x, a)), b))
+        p = T.nnet.softmax(T.dot(hidden, c))
+        cost = -T.log(p)[T.arange(y.shape[0]), y].mean()
+        with config.use(floatX="float32", device="null"):
+            plan = function([x, y], [cost, *grad(cost, [a, b, c])]).plan
+        counts.append(plan.launches())
+        masks.append(str(plan).count("where_nonzero"))
+    assert counts[0] == counts[1]
+    assert masks[0] > masks[1]
