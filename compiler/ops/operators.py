@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import (
     argmax,
     axes,
@@ -64,7 +65,6 @@ class Operators:
         def __rfloordiv__(self, other: Any) -> Variable: ...
         def __mod__(self, other: Any) -> Variable: ...
         def __rmod__(self, other: Any) -> Variable: ...
-        def __pow__(self, other: Any) -> Variable: ...
         def __rpow__(self, other: Any) -> Variable: ...
         def __and__(self, other: Any) -> Variable: ...
         def __rand__(self, other: Any) -> Variable: ...
@@ -136,6 +136,13 @@ class Operators:
 
     def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
         return math.divmod(other, self)
+
+    def __pow__(self, other: Any) -> Variable:
+        power = math.FUNCTIONS["power"](self, other)
+        is_half = other.__class__ is float and other == 0.5
+        if is_half and power.type == self.type and not is_integer_name(self.dtype):
+            return math.FUNCTIONS["sqrt"](self)  # as an array's operator, and NumPy's
+        return power
 
     def __matmul__(self, other: Any) -> Variable:
         return products.matmul(self, other)

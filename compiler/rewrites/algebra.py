@@ -284,7 +284,7 @@ def expand_constant_power(node: Apply) -> Variable | None:
     x ** 10 -> square(square(square(x))) * square(x)
     x ** -1 -> reciprocal(x)
     x ** -2 -> reciprocal(square(x))
-    x ** 0.5 -> sqrt(x)   # as NumPy's operator has it; its power differs at -inf
+    power(x, 0.5) -> where(eq(x, -inf), inf, sqrt(x) + 0.0)
     x ** -0.5 -> x ** -0.5
     x ** inf -> x ** inf
     x ** 0 -> ones_like(x)
@@ -298,7 +298,7 @@ def expand_constant_power(node: Apply) -> Variable | None:
     if exponent == 0:
         return call("second", base, number(1, out))
     if exponent == 0.5 and is_float(out):
-        return call("sqrt", base)
+        return _root(base)
     # Both ends, for the least integer of a dtype is its own absolute value.
     if not -_LARGEST_POWER <= exponent.real <= _LARGEST_POWER:
         return None  # nan, too
@@ -312,6 +312,13 @@ def expand_constant_power(node: Apply) -> Variable | None:
     if exponent < 0:
         return call("reciprocal", _whole_power(base, -exponent))
     return _whole_power(base, exponent)
+
+
+def _root(base: Variable) -> Variable:
+    """The power of 0.5: of -inf it is inf, and of -0 it is 0."""
+    is_lowest = call("eq", base, number(-np.inf, base))
+    root = call("add", call("sqrt", base), number(0.0, base))
+    return call("where", is_lowest, number(np.inf, base), root)
 
 
 def _whole_power(base: Variable, exponent: int) -> Variable:

@@ -276,3 +276,50 @@ def test_an_identity_keeps_numbers_and_signs_of_zeros(name, dtype):
     np.testing.assert_array_equal(
         np.signbit(found)[is_zero], np.signbit(wanted)[is_zero]
     )
+
+
+# ---- integers that wrap ----
+
+WRAPPING = {
+    "(x * y) % 7": lambda x, y: (x * y) % 7,
+    "(x + y) // 2": lambda x, y: (x + y) // 2,
+    "x - y > 0": lambda x, y: (x - y) > 0,
+    "x + 1 > x": lambda x, y: (x + 1) > x,
+    "x - 1 < x": lambda x, y: (x - 1) < x,
+    "abs(-x)": lambda x, y: T.abs(-x),
+    "abs(x) // 2": lambda x, y: T.abs(x) // 2,
+    "-x // 3": lambda x, y: (-x) // 3,
+    "-x % 3": lambda x, y: (-x) % 3,
+    "x * x // x": lambda x, y: (x * x) // x,
+    "x * 2 / 2.0": lambda x, y: (x * 2) / 2.0,
+    "x * 2 // 2 == x": lambda x, y: T.eq(x * 2 // 2, x),
+    "x ** 3 % 5": lambda x, y: (x**3) % 5,
+    "square(x) < 0": lambda x, y: T.sqr(x) < 0,
+    "sign(x * y)": lambda x, y: T.sgn(x * y),
+    "float(x + y)": lambda x, y: T.cast(x + y, "float32"),
+    "int64(x * y)": lambda x, y: T.cast(x * y, "int64"),
+    "(x << 1) > 0": lambda x, y: (x << 1) > 0,
+    "sum(x * y)": lambda x, y: T.sum(x * y, dtype=x.dtype),
+}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"]
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_integers_wrap_within_a_kernel_as_in_numpy(dtype, context):
+    x, y = vectors(dtype, "xy")
+    range_ = np.iinfo(dtype)
+    low, high = range_.min, range_.max
+    values = [
+        np.array([high, high - 1, low, high // 2, 5, low], dtype),
+        np.array([high, 3, high, high // 2 + 3, 7, low], dtype),
+    ]
+    outputs = [build(x, y) for build in WRAPPING.values()]
+    wanted = run_graph(
+        FunctionGraph([x, y], outputs), dict(zip([x, y], values, strict=True))
+    )
+    with gpuarray.context(context):
+        found = function([x, y], outputs)(*values)
+    for name, right, value in zip(WRAPPING, wanted, found, strict=True):
+        np.testing.assert_array_equal(np.asarray(value), right, err_msg=name)

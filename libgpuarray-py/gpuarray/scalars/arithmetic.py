@@ -9,11 +9,23 @@ import numpy as np
 
 from gpuarray.scalars.table import scalar
 
+# Integers wrap, as in NumPy. In C a signed one must not, and a compiler counts on that,
+# nor must a product of two unsigned shorts, which is one of ints; so they are computed
+# as unsigned ones, of which a compiler keeps as many bits as the result has.
+
+
+def _wrapping(operator: str) -> str:
+    """C text of an operation on integers of any size."""
+    return f"({{t}})((ga_ulong){{0}} {operator} (ga_ulong){{1}})"
+
+
+_NEGATIVE = "({t})(0 - (ga_ulong){0})"
+
 
 @scalar(
     "{0} + {1}",
     np.add,
-    kinds={"b": "{0} | {1}", "c": "ga_cadd({0}, {1})"},
+    kinds={"b": "{0} | {1}", "i|u": _wrapping("+"), "c": "ga_cadd({0}, {1})"},
     operator="add",
     identity=0,
     commutes=True,
@@ -28,7 +40,7 @@ def add(m, g, y, a, b):
 @scalar(
     "{0} - {1}",
     np.subtract,
-    kinds={"c": "ga_csub({0}, {1})"},
+    kinds={"i|u": _wrapping("-"), "c": "ga_csub({0}, {1})"},
     operator="sub",
     example=([10, 20], [1, 2]),
 )
@@ -40,7 +52,7 @@ def sub(m, g, y, a, b):
 @scalar(
     "{0} * {1}",
     np.multiply,
-    kinds={"b": "{0} & {1}", "c": "ga_cmul({0}, {1})"},
+    kinds={"b": "{0} & {1}", "i|u": _wrapping("*"), "c": "ga_cmul({0}, {1})"},
     operator="mul",
     identity=1,
     commutes=True,
@@ -68,14 +80,16 @@ def true_div(m, g, y, a, b):
 
 # Python's floor division and modulus: the quotient is rounded down, the modulus has the
 # divisor's sign. An integer divided by 0 gives 0, as in NumPy. A divisor of -1 is kept
-# from the processor, which traps on the smallest number.
+# from the processor, which traps on the smallest number. The sign asked for is that of
+# the remainder: Intel's compiler takes that of -x as if it did not wrap.
 FLOOR_DIVIDE = """
 GA_INLINE {t} ga_floor_divide({t} a, {t} b) {
   if (b == 0)
     return 0;
   if (b == -1)
-    return ({t})(-a);
-  return ({t})(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+    return ({t})(0 - (ga_ulong)a);
+  const {t} m = ({t})(a % b);
+  return ({t})(a / b - (m != 0 && (m ^ b) < 0));
 }
 """
 FLOOR_DIVIDE_FLOAT = """
@@ -167,7 +181,7 @@ GA_INLINE {t} ga_gcd({t} a, {t} b) {
     a = b;
     b = rest;
   }
-  return a < 0 ? ({t})-a : a;
+  return a < 0 ? ({t})(0 - (ga_ulong)a) : a;
 }
 """
 GCD_UNSIGNED = """
@@ -185,8 +199,8 @@ GA_INLINE {t} ga_lcm({t} a, {t} b) {
   const {t} common = ga_gcd(a, b);
   if (common == 0)
     return 0;
-  a = a < 0 ? ({t})-a : a;
-  b = b < 0 ? ({t})-b : b;
+  a = a < 0 ? ({t})(0 - (ga_ulong)a) : a;
+  b = b < 0 ? ({t})(0 - (ga_ulong)b) : b;
   return ({t})((ga_ulong)(a / common) * (ga_ulong)b);
 }
 """
@@ -256,8 +270,17 @@ GA_INLINE {t} ga_power({t} a, {t} b) {
 
 
 def _power(a, b):
-    """NumPy's, and of negative integer exponents, which it refuses, as above."""
+    """NumPy's, and of negative integer exponents, which it refuses, as above.
+
+    Of 0.5 it is C's in every version: newer ones take the root where 0.5 is alone,
+    which differs at -inf and -0.
+    """
     a, b = np.asarray(a), np.asarray(b)
+    is_half = b == 0.5
+    if a.dtype.kind == "f" == b.dtype.kind and is_half.any():
+        result = np.power(a, b)
+        roots = np.float_power(a, b).astype(result.dtype)
+        return np.where(is_half, roots, result)
     if b.dtype.kind != "i" or a.dtype.kind not in "biu" or not (b < 0).any():
         return np.power(a, b)
     of_one = np.power(a, np.where(b < 0, b & 1, b))
@@ -290,7 +313,7 @@ def positive(m, g, y, x):
 @scalar(
     "-{0}",
     np.negative,
-    kinds={"c": "ga_cneg({0})"},
+    kinds={"i|u": _NEGATIVE, "c": "ga_cneg({0})"},
     operator="neg",
     undone_by="neg",
     undone_complex=True,
@@ -304,7 +327,11 @@ def neg(m, g, y, x):
 @scalar(
     "fabs({0})",
     np.absolute,
-    kinds={"i": "{0} < 0 ? -{0} : {0}", "b|u": "{0}", "c": "ga_cabs({0})"},
+    kinds={
+        "i": f"{{0}} < 0 ? {_NEGATIVE} : {{0}}",
+        "b|u": "{0}",
+        "c": "ga_cabs({0})",
+    },
     operator="abs",
     example=([-1, 2],),
 )
@@ -345,7 +372,15 @@ def sign(m, g, y, x):
     return None  # piecewise constant
 
 
-@scalar("{0} * {0}", np.square, kinds={"c": "ga_cmul({0}, {0})"}, example=([-1, 2],))
+@scalar(
+    "{0} * {0}",
+    np.square,
+    kinds={
+        "i|u": "({t})((ga_ulong){0} * (ga_ulong){0})",
+        "c": "ga_cmul({0}, {0})",
+    },
+    example=([-1, 2],),
+)
 def square(m, g, y, x):
     """The element times itself."""
     return g * 2 * x

@@ -149,7 +149,7 @@ def invert(m, g, y, x):
 
 
 @scalar(
-    "(ga_ulong){1} < sizeof({t}) * 8 ? ({t})({0} << {1}) : ({t})0",
+    "(ga_ulong){1} < sizeof({t}) * 8 ? ({t})((ga_ulong){0} << {1}) : ({t})0",
     np.left_shift,
     operator="lshift",
     aliases=("bitwise_left_shift",),
