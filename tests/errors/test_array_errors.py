@@ -76,7 +76,7 @@ MISTAKES = [
         "negative integer powers",
     ),
     (lambda a: a @ a, ValueError, r"shapes \(3, 4\) and \(3, 4\) do not fit"),
-    (lambda a: a @ np.ones(4), TypeError, r"got ndarray.*asarray\(x, context='null'\)"),
+    (lambda a: a @ np.ones(4), TypeError, r"NumPy array.*asarray\(x, context='null'\)"),
     (lambda a: a.dot(a), ValueError, r"^dot: shapes \(3, 4\) and \(3, 4\) do not fit"),
     (lambda a: gpuarray.dot(a[None], a), ValueError, r"^dot: shapes \(1, 3, 4\) and"),
     (lambda a: gpuarray.blas.gemm(1.0, a, a), ValueError, "^gemm: A is float32"),
