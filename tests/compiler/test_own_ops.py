@@ -223,7 +223,7 @@ def test_an_expression_is_a_row_like_any_other(on_context, own_swish, dtype):
     value = np.arange(-6, 6).reshape(3, 4).astype(dtype)
     exact = value / (1 + np.exp(-value.astype("float64")))
     result = f(value)
-    assert result.dtype == np.exp(value).dtype
+    assert result.dtype == ("float32" if dtype == "int8" else dtype)
     np.testing.assert_allclose(
         result, exact, rtol=2e-3 if dtype != "float64" else 1e-14
     )
