@@ -226,8 +226,8 @@ class Function(Straight):
             results = self._results(arrays, values, executable)
             for container, i in self._updated:
                 container.value = results[i]
-        del results[self._n_outputs :]
-        self._bring_back(results)
+            del results[self._n_outputs :]
+            self._bring_back(results)  # what the next call may overwrite
         return results[0] if self._single else results
 
     def _results(

@@ -464,7 +464,26 @@ static int work(const call_frame *f, const runner *r, int *step) {
   return outcome;
 }
 
-/* Others get their turn as soon as the updates are stored: reading takes none. */
+/* Whether a result that is to be read lies in the value of a container, before or after
+ * the call: who has the next turn may overwrite it. */
+static bool reads_values(const call_frame *f, const runner *r) {
+  const GpuArray **values = f->ins + (r->n_args - r->n_integers);
+  if (f->n_turns == 0)
+    return false;
+  for (unsigned int k = 0; k < f->n_read; k++) {
+    const gpudata *data = f->read[k]->data;
+    for (Py_ssize_t i = 0; i < r->n_containers; i++)
+      if (values[i]->data == data)
+        return true;
+    for (Py_ssize_t i = r->n_kept; i < r->n_results; i++)
+      if (f->outs[i]->data == data)
+        return true;
+  }
+  return false;
+}
+
+/* Others get their turn as soon as the updates are stored, and what lies in shared
+ * values is read: reading the rest takes no turn. */
 static PyObject *run(call_frame *f, const runner *r, PyObject *const *args) {
   int step = -1;
   if (!make_structs(f, r))
@@ -478,8 +497,10 @@ static PyObject *run(call_frame *f, const runner *r, PyObject *const *args) {
   PyObject *results = list_results(f, r);
   if (results != NULL)
     hand_over(results, r);
-  give_turns(f, f->n_turns);
+  if (results == NULL || !reads_values(f, r))
+    give_turns(f, f->n_turns);
   outcome = read_hosts(f, results != NULL);
+  give_turns(f, f->n_turns);
   if (results == NULL)
     return NULL;
   if (outcome == GA_NO_ERROR)

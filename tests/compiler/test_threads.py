@@ -6,7 +6,7 @@ from itertools import chain
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import In, config, function, shared
+from gpuarray.compiler import In, Mode, config, function, shared
 
 CALLS = 60
 
@@ -132,6 +132,36 @@ def test_a_reader_sees_no_value_half_way(counter):
 
     in_threads(counted(step)[0], counted(half)[0], look, look)
     assert {float(each) for each in results} == {0.0}
+
+
+READERS = {
+    "in C": lambda outputs: function([], outputs),
+    "as written": lambda outputs: function([], outputs, mode=Mode(optimizer=None)),
+    "what pauses": lambda outputs: function(
+        [], [*outputs, T.nonzero(outputs[0])[0].shape[0]]
+    ),
+    "a profile": lambda outputs: function([], outputs, profile=True),
+}
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_values_that_are_results_as_they_are_belong_to_one_moment(reader, counter):
+    other = shared(np.zeros(50), name="other")
+    step = function([], [], updates={counter: counter + 1, other: other + 1})
+    read = reader([counter, other.sum(), other])
+    works, results = zip(*(counted(read) for _ in range(2)), strict=True)
+    in_threads(*works, counted(step)[0], counted(step)[0])
+    for each in chain(*results):
+        assert set(each[0]) == set(each[2]) == {float(each[1]) / 50}
+
+
+def test_a_result_that_becomes_the_value_is_the_call_s_own(counter):
+    following = counter + 1
+    calls = [function([], following, updates={counter: following}) for _ in range(4)]
+    works, results = zip(*(counted(each) for each in calls), strict=True)
+    in_threads(*works)
+    seen = sorted(tuple(set(each)) for each in chain(*results))
+    assert seen == [(float(i + 1),) for i in range(4 * CALLS)]
 
 
 def test_a_value_that_is_set_is_not_overwritten_by_a_call_before_it(counter):
