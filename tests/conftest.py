@@ -26,6 +26,8 @@ import pytest
 
 pytest_plugins = ["installation"]
 os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported
+# JAX would take three quarters of a card's memory, and other processes need some.
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
 HIGHER = {Path(__file__).parent / "compiler", Path(__file__).parent / "test_docs.py"}
 SHARE = 8

@@ -27,6 +27,7 @@ LOOSE = {
         *("erfcx", "gammainc", "gammaincc", "j0", "j1", "jv", "iv"),
     )
 }
+SIGNLESS = {"j1"}  # SciPy gives 0 for -0, the function is odd
 
 
 def special_values(dtype):
@@ -119,11 +120,17 @@ def assert_agrees(row, got, expected, keep, where="", signs=True):
         return
     if expected.dtype.name == "bfloat16":
         got, expected = got.astype("float32"), expected.astype("float32")
-    tiny = np.finfo(expected.dtype).smallest_normal  # devices may flush what is less
+    limits = np.finfo(expected.dtype)
+    tiny = limits.smallest_normal  # devices may flush what is less
+    is_inf = np.isinf(got) != np.isinf(expected)  # by rounding at the end of the range
+    at_end = is_inf & (
+        np.minimum(abs(got), abs(expected)) >= limits.max * (1 - tolerance)
+    )
+    got, expected = got[~at_end], expected[~at_end]
     np.testing.assert_allclose(
         got, expected, rtol=tolerance, atol=max(tiny, tolerance / 10), err_msg=name
     )
-    zero = (got == 0) & (expected == 0) & signs
+    zero = (got == 0) & (expected == 0) & signs & (row.name not in SIGNLESS)
     found = np.signbit(got[zero]), np.signbit(expected[zero])
     np.testing.assert_array_equal(*found, f"sign of zero: {name}")
 

@@ -72,7 +72,8 @@ def connections(node: Apply) -> list[list[bool]]:
     """For each input the outputs that depend on it, as the op declares."""
     declared = getattr(node.op, "connection_pattern", None)
     if declared is None:
-        counts = node.op.host_inputs(node)  # lengths and indices
+        says_all = node.op.has_gradient_of_each_input
+        counts = () if says_all else node.op.host_inputs(node)  # lengths and indices
         return [[i not in counts] * len(node.outputs) for i in range(len(node.inputs))]
     pattern: list[list[bool]] = declared(node)
     shape_is_right = len(pattern) == len(node.inputs) and all(

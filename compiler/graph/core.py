@@ -610,11 +610,17 @@ class Op:
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         if grad is None:
             return list(self.lop(inputs, outputs, output_gradients))
-        if _n_arguments(grad) == 2:
+        if self.has_gradient_of_each_input:
             return list(grad(list(inputs), given))
         (y,), (g,) = outputs, output_gradients
         terms = grad(m, g, y, *inputs)
         return list(terms) if isinstance(terms, (tuple, list)) else [terms]
+
+    @property
+    def has_gradient_of_each_input(self) -> bool:
+        """Whether the op says what flows to lengths and indices too, as Theano's do."""
+        grad: Callable[..., Any] | None = getattr(self, "grad", None)
+        return hasattr(self, "L_op") or (grad is not None and _n_arguments(grad) == 2)
 
     def host_inputs(self, node: Apply) -> Collection[int]:
         """The inputs, integers or vectors of them, that settle shapes: by index.

@@ -37,7 +37,7 @@ def test_the_plan_copies_nothing_and_overwrites(state):
     assert (
         kinds.count("Choose") == 3 and len(copies) == 1
     )  # of x, which is the caller's
-    assert "in place of %2" in str(f.plan)
+    assert "in place of w" in str(f.plan)
 
 
 def test_values_and_memory_stay(state, first_context):

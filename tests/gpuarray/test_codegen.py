@@ -59,7 +59,7 @@ def test_the_result_has_numpy_s_dtype(row):
 def test_python_numbers_are_weak(name, weak):
     row = SCALARS[name]
     for dtype in OF_NUMPY:
-        expected = row.reference(np.ones(1, dtype), weak(1)).dtype
+        expected = row.loops(np.ones(1, dtype), weak(1)).dtype
         assert resolve(row, (dtype, weak)).result == expected
 
 

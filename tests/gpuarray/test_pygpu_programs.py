@@ -252,6 +252,7 @@ def test_flags(context):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array")
 def test_shape_is_set_in_place(context, order):
     for before, after in (
         *(((2, 3), (6,)), ((2, 3), 6), ((6,), (2, 3)), ((6,), (1, 6, 1)), ((), (1,))),
