@@ -193,18 +193,25 @@ int GpuArray_rgemv(cb_transpose transA, double alpha, GpuArray *A, GpuArray *X,
 /* ---- gemm ---- */
 
 /* The last two axes; `first` is 1 where an axis of the batch stands before them. */
-static int check_shapes(const GpuArray *A, const GpuArray *B, const GpuArray *C,
-                        cb_transpose transA, cb_transpose transB, unsigned int first,
-                        const char *operation) {
-  char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT], c[GA_ARRAY_TEXT];
+static int check_inner(const GpuArray *A, const GpuArray *B, cb_transpose transA,
+                       cb_transpose transB, unsigned int first, const char *operation) {
+  char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT];
   const bool fa = transA != cb_no_trans, fb = transB != cb_no_trans;
-  const size_t m = A->dimensions[first + fa], k = A->dimensions[first + !fa];
-  const size_t n = B->dimensions[first + !fb], other = B->dimensions[first + fb];
+  const size_t k = A->dimensions[first + !fa], other = B->dimensions[first + fb];
   if (other != k)
     return GA_FAIL(GA_VALUE_ERROR,
                    "%s: A is %s%s, B is %s%s: inner dimensions %zu and %zu differ",
                    operation, ga__array_text(a, A), fa ? " transposed" : "",
                    ga__array_text(b, B), fb ? " transposed" : "", k, other);
+  return GA_NO_ERROR;
+}
+
+static int check_outer(const GpuArray *A, const GpuArray *B, const GpuArray *C,
+                       cb_transpose transA, cb_transpose transB, unsigned int first,
+                       const char *operation) {
+  char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT], c[GA_ARRAY_TEXT];
+  const bool fa = transA != cb_no_trans, fb = transB != cb_no_trans;
+  const size_t m = A->dimensions[first + fa], n = B->dimensions[first + !fb];
   if (C->dimensions[first] != m || C->dimensions[first + 1] != n)
     return GA_FAIL(
         GA_VALUE_ERROR, "%s: A is %s%s, B is %s%s, C is %s: expected C of (%zu, %zu)",
@@ -224,17 +231,23 @@ static int check_batch(const GpuArray *A, const GpuArray *B, const GpuArray *C) 
   return GA_NO_ERROR;
 }
 
-static int check_gemm(const GpuArray *A, const GpuArray *B, const GpuArray *C,
-                      cb_transpose transA, cb_transpose transB, unsigned int nd,
-                      const char *operation) {
+static int check_pair(const GpuArray *A, const GpuArray *B, cb_transpose transA,
+                      cb_transpose transB, unsigned int nd, const char *operation) {
   GA_TRY(check_transpose(transA, operation));
   GA_TRY(check_transpose(transB, operation));
   GA_TRY(check_array(A, A, operation, "A", nd));
-  GA_TRY(check_array(B, A, operation, "B", nd));
+  return check_array(B, A, operation, "B", nd);
+}
+
+static int check_gemm(const GpuArray *A, const GpuArray *B, const GpuArray *C,
+                      cb_transpose transA, cb_transpose transB, unsigned int nd,
+                      const char *operation) {
+  GA_TRY(check_pair(A, B, transA, transB, nd, operation));
   GA_TRY(check_output(C, A, operation, "C", nd));
   if (nd == 3)
     GA_TRY(check_batch(A, B, C));
-  return check_shapes(A, B, C, transA, transB, nd - 2, operation);
+  GA_TRY(check_inner(A, B, transA, transB, nd - 2, operation));
+  return check_outer(A, B, C, transA, transB, nd - 2, operation);
 }
 
 static int run_gemm(cb_transpose transA, cb_transpose transB, const double *alpha,
@@ -258,6 +271,19 @@ int ga__product_of_gemm(ga_product *out, cb_transpose transA, cb_transpose trans
   *out = make_product(operation, C, one, zero);
   out->a = make_factor(A, transA);
   out->b = make_factor(B, transB);
+  return GA_NO_ERROR;
+}
+
+int ga__product_without_result(ga_product *out, cb_transpose transA,
+                               cb_transpose transB, const GpuArray *A,
+                               const GpuArray *B, const char *operation) {
+  GA_TRY(check_pair(A, B, transA, transB, 2, operation));
+  GA_TRY(check_inner(A, B, transA, transB, 0, operation));
+  GA_TRY(ga__context_check(GpuArray_context(A)));
+  *out = make_product(operation, A, one, zero);
+  out->a = make_factor(A, transA);
+  out->b = make_factor(B, transB);
+  out->c = (ga_factor){.m = out->a.m, .n = out->b.n, .si = (ssize_t)out->b.n, .sj = 1};
   return GA_NO_ERROR;
 }
 

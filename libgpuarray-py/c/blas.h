@@ -66,6 +66,11 @@ int ga__product_of_gemm(ga_product *out, cb_transpose transA, cb_transpose trans
                         const GpuArray *A, const GpuArray *B, const GpuArray *C,
                         const char *operation);
 
+/* The same where C has no memory yet; it is to be a matrix in C order. */
+int ga__product_without_result(ga_product *out, cb_transpose transA,
+                               cb_transpose transB, const GpuArray *A,
+                               const GpuArray *B, const char *operation);
+
 ga_factor ga__factor_transposed(ga_factor f);
 
 /* How often two elements are multiplied. */

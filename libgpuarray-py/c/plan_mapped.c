@@ -75,19 +75,10 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
 static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
                      size_t dims[2]) {
   const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
-  const bool ta = s->ta != cb_no_trans, tb = s->tb != cb_no_trans;
-  const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
-  dims[0] = a->dimensions[ta];
-  dims[1] = b->dimensions[!tb];
-  const GpuArray c = {.data = a->data,
-                      .dimensions = {dims[0], dims[1]},
-                      .strides = {(ssize_t)dims[1] * itemsize, itemsize},
-                      .nd = 2,
-                      .flags = GA_C_CONTIGUOUS | GA_ALIGNED | GA_WRITEABLE,
-                      .typecode = a->typecode};
-  if (ga__product_of_gemm(out, s->ta, s->tb, a, b, &c, "gemm") != GA_NO_ERROR)
+  if (ga__product_without_result(out, s->ta, s->tb, a, b, "gemm") != GA_NO_ERROR)
     return false;
-  out->c.data = NULL;
+  dims[0] = out->c.m;
+  dims[1] = out->c.n;
   return true;
 }
 

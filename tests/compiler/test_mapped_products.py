@@ -191,3 +191,20 @@ def test_what_does_not_fit_is_told_of_as_ever(first_context):
     with pytest.raises(ValueError, match="inner dimensions"):
         f(left, normal((4, 50), 0), normal(SHAPE, 0))
     assert_same(f(left, right, normal(SHAPE, 1)), left @ right * normal(SHAPE, 1), 1e-4)
+
+
+@pytest.fixture
+def card(monkeypatch):
+    """The null device, which describes itself as a card, without computing."""
+    null = gpuarray.context("null")
+    monkeypatch.setattr(null, "runs_dry", True)
+    return null
+
+
+@pytest.mark.parametrize("rows", [SHAPE[0], 300])
+def test_a_result_larger_than_its_factors_is_one_launch(card, rows):
+    # The product itself has no memory, and that of a factor is not enough for it.
+    a, b, r = T.fmatrix("a"), T.fmatrix("b"), T.fvector("r")
+    f = compiled(card, [a, b, r], T.tanh(T.dot(T.exp(a), b) + r))
+    f(np.zeros((rows, 3), "f4"), np.zeros((3, 300), "f4"), np.zeros(300, "f4"))
+    assert f.info()["n_launches"] == 2
