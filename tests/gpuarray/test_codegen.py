@@ -1,5 +1,9 @@
 """C text of scalar operations and dtypes: NumPy decides the types."""
 
+import contextlib
+import itertools
+import re
+
 import numpy as np
 import pytest
 from gpuarray._native import lib, text
@@ -132,3 +136,18 @@ def test_the_smallest_integer_is_written_without_overflow():
 def test_wrong_arity_is_refused():
     with pytest.raises(BadType, match="add: 1 operands, expected 2"):
         resolve(SCALARS["add"], (np.dtype("f4"),))
+
+
+@pytest.mark.parametrize("row", SCALARS.values(), ids=lambda row: row.name)
+def test_no_complex_number_is_made_by_a_cast(row):
+    # CUDA, whose complex numbers are structures, has no such cast.
+    texts = []
+    for dtypes in itertools.product(DTYPES, repeat=row.arity):
+        if not any(dtype.kind == "c" for dtype in dtypes):
+            continue
+        with contextlib.suppress(BadType):
+            operands = [(f"x[{i}]", dtype) for i, dtype in enumerate(dtypes)]
+            found = scalar_expression(row, operands)
+            texts += [found.text, found.support]
+    casts = [text for text in texts if re.search(r"\(ga_c(float|double)\)", text)]
+    assert not casts

@@ -155,7 +155,7 @@ def second(m, g, y, a, b):
 @scalar(
     "{0} != 0 ? {1} : ({t})0",
     lambda a, b: np.where(np.asarray(a) != 0, b, np.zeros_like(b)),
-    kinds={"bc": "{0} ? {1} : ga_complex(({p})0, ({p})0)"},
+    kinds={"bc|ic|uc|fc": "{0} != 0 ? {1} : ga_complex(({p})0, ({p})0)"},
     joins=(1,),
     public=False,
     example=([2.0, 0.0], [3.0, np.inf]),
