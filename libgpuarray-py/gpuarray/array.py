@@ -33,6 +33,7 @@ from gpuarray.base import BaseArray, Order
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
 from gpuarray.indexing import assign, get
+from gpuarray.monoids import into
 from gpuarray.operators import binary_operator, inplace_operator, unary_operator
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -148,6 +149,10 @@ class Array(BaseArray):
         if is_host_array(other):
             other = from_host("matmul", self, other)
         return products.matmul(self, other)
+
+    def __imatmul__(self, other: Any) -> Any:
+        made = self.__matmul__(other)
+        return made if made is NotImplemented else into(self, made, "matmul")
 
     def __rmatmul__(self, other: Any) -> Any:
         if not isinstance(other, np.ndarray):

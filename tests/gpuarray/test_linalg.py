@@ -469,3 +469,24 @@ def test_a_product_into_an_output(context):
     assert np.matmul(a, a.T, out=out) is out
     with pytest.raises(ValueError, match="matmul: out has shape"):
         gpuarray.matmul(a, a.T, out=out[0])
+
+
+def test_a_product_in_place(context):
+    """Stored into the array itself, which others see; refused where NumPy refuses."""
+    host = np.arange(9.0).reshape(3, 3)
+    for row in (np.s_[:], np.s_[1], np.s_[:, ::-1]):
+        judged, a = host.copy(), gpuarray.asarray(host, context=context)
+        part, seen = judged[row], a[row]
+        part @= host
+        seen @= a.copy()
+        assert_same(a, judged)
+    whole = gpuarray.asarray(host, context=context)
+    same = whole
+    whole @= whole
+    assert same is whole
+    assert_same(same, host @ host)
+    with pytest.raises(ValueError, match="out has shape"):
+        whole @= whole[0]
+    integers = gpuarray.asarray(host.astype(int), context=context)
+    with pytest.raises(TypeError, match="float64 cannot be stored as int64"):
+        integers @= whole
