@@ -33,9 +33,12 @@ def is_fancy(entry: Any) -> bool:
     """Whether an entry of an index is more than an integer, a slice or a new axis."""
     if entry is None or isinstance(entry, int | slice | EllipsisType):
         return isinstance(entry, bool)
-    if isinstance(entry, np.ndarray):
-        return entry.ndim > 0 or entry.dtype.kind == "b"
-    return isinstance(entry, BaseArray | np.bool_ | Sequence)
+    if isinstance(entry, BaseArray | np.bool_ | Sequence):
+        return True
+    if isinstance(entry, np.generic) or not hasattr(entry, "__array__"):
+        return False
+    host = np.asarray(entry)  # itself, or an array of another library
+    return host.ndim > 0 or host.dtype.kind == "b"
 
 
 # ---- the library's calls ----

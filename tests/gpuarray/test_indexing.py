@@ -604,3 +604,33 @@ def test_other_functions_of_random_numbers_take_an_array(context):
         range(10)
     )
     assert [int(one) for one in sorted(-device)] == list(range(-9, 1))
+
+
+class Foreign:
+    """An array of another library on the host, as a tensor of PyTorch is."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.ndim = self.values.ndim
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values.astype(dtype or self.values.dtype)
+
+    def __index__(self):
+        return self.values.__index__() if self.ndim == 0 else int(self.values.item())
+
+
+@pytest.mark.parametrize(
+    "values", [[0], [2, 0], [[1], [0]], [True, False, True], 1, True]
+)
+def test_arrays_of_other_libraries_are_index_arrays(context, values):
+    """Also one of a single element, which Python could take for an integer."""
+    host = np.arange(12).reshape(3, 4)
+    a = gpuarray.asarray(host, context=context)
+    index = Foreign(values)
+    assert_same(a[index], host[index.values])
+    assert_same(a[index, ...], host[index.values, ...])
+    host = host.copy()
+    a[index] = -1
+    host[index.values] = -1
+    assert_same(a, host)
