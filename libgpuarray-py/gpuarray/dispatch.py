@@ -162,7 +162,7 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: _is_complex,
     np.isrealobj: lambda array: not _is_complex(array),
     np.may_share_memory: lambda a, b, *_, **__: _may_share(a, b),
-    np.shares_memory: lambda a, b, *_, **__: _may_share(a, b),
+    np.shares_memory: lambda a, b, max_work=None: _shares(a, b, max_work),
     np.array_repr: lambda array, *_, **__: repr(array),
     np.array_str: lambda array, *_, **__: str(array),
     np.copyto: _copyto,
@@ -172,3 +172,30 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
 def _may_share(a: Any, b: Any) -> bool:
     both = isinstance(a, BaseArray) and isinstance(b, BaseArray)
     return both and may_share_memory(a, b)
+
+
+class _Places:
+    """Where the elements of an array lie in its buffer, for NumPy to compare.
+
+    NumPy computes with the addresses and reads nothing; they are counted from one that
+    no offset leads below.
+    """
+
+    def __init__(self, array: BaseArray) -> None:
+        self.__array_interface__ = {
+            "data": (_FIRST_ADDRESS + array.offset, True),
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": f"|V{array.itemsize}",
+            "version": 3,
+        }
+
+
+_FIRST_ADDRESS = 4096
+
+
+def _shares(a: Any, b: Any, max_work: Any) -> bool:
+    """``numpy.shares_memory``: exact, where ``may_share_memory`` compares the ends."""
+    if not _may_share(a, b):
+        return False
+    return np.shares_memory(np.asarray(_Places(a)), np.asarray(_Places(b)), max_work)

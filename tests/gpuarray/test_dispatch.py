@@ -199,3 +199,16 @@ def test_get_keeps_the_order(null):
     host = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     got = gpuarray.asarray(host, context=null).get()
     assert got.flags.f_contiguous and (got == host).all()
+
+
+def test_shared_memory_is_told_exactly(context):
+    """Parts that lie between one another's ends have no element in common."""
+    host = np.arange(12.0).reshape(3, 4)
+    a = gpuarray.asarray(host, context=context)
+    parts = [np.s_[:, ::2], np.s_[:, 1::2], np.s_[::-1], np.s_[1, 2:], np.s_[:0]]
+    for one in parts:
+        for other in parts:
+            for ask in (np.shares_memory, np.may_share_memory):
+                assert ask(a[one], a[other]) == ask(host[one], host[other])
+    assert not np.shares_memory(a, host)
+    assert not np.shares_memory(a, a.copy())
