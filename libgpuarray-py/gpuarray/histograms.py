@@ -185,7 +185,7 @@ def histogramdd(
     if points.ndim != 2:
         raise BadValue(f"histogramdd: shape {points.shape}, expected rows of points")
     columns = [points[:, i] for i in builtins.range(points.shape[1])]
-    listed = [bins] * len(columns) if np.ndim(bins) == 0 else list(bins)
+    listed = [bins] * len(columns) if _length(bins) is None else list(bins)
     limits = [None] * len(columns) if range is None else list(range)
     if len(listed) != len(columns) or len(limits) != len(columns):
         raise BadValue(
@@ -207,6 +207,14 @@ def histogramdd(
     inner = counts[tuple(slice(1, -1) for _ in shape)].astype(np.float64)
     made = tuple(points.from_host(one, points.context) for one in edges)
     return (_density(inner, edges) if density else inner), made
+
+
+def _length(bins: Any) -> int | None:
+    """How many there are of ``bins``; None for a number and a name."""
+    try:
+        return None if isinstance(bins, str) else len(bins)
+    except TypeError:
+        return None
 
 
 def _density(counts: Any, edges: Sequence[Edges]) -> Any:
@@ -240,8 +248,6 @@ def histogram2d(
         (first.size, 2), np.result_type(first.dtype, second.dtype), first.context
     )
     points[:, 0], points[:, 1] = first, second
-    pair = bins
-    if np.ndim(bins) == 1 and len(bins) not in (1, 2):
-        pair = [bins, bins]
+    pair = [bins, bins] if _length(bins) not in (None, 1, 2) else bins
     counts, edges = histogramdd(points, pair, range, density, weights)
     return counts, *edges

@@ -336,3 +336,21 @@ def test_weights_that_do_not_fit(context):
             gpuarray.quantile(a, 0.5, axis=axis, method="inverted_cdf", weights=weights)
     with pytest.raises(ValueError, match="a weight is negative"):
         gpuarray.quantile(a, 0.5, method="inverted_cdf", weights=-a)
+
+
+@pytest.mark.parametrize("edges", [[0.0, 4.0, 8.0], (0, 8), 3])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_bins_of_each_column_are_a_number_or_edges(context, edges, on_device):
+    host = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    points = gpuarray.asarray(host, context=context)
+    given = edges
+    if on_device and edges != 3:
+        given = gpuarray.asarray(np.array(edges), context=context)
+    for bins, judged in (((2, given), (2, edges)), ([given, 2], [edges, 2])):
+        wanted, wanted_edges = np.histogramdd(host, judged)
+        counts, found = gpuarray.histogramdd(points, bins)
+        assert_same(counts, wanted)
+        for one, other in zip(found, wanted_edges, strict=True):
+            assert_same(one, other)
+        both = gpuarray.histogram2d(points[:, 0], points[:, 1], bins)
+        assert_same(both[0], np.histogram2d(host[:, 0], host[:, 1], judged)[0])
