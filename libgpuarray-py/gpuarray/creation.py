@@ -195,8 +195,14 @@ def _as_class(
         if copy is False:
             raise NeedsCopy("asarray: host values cannot be used without a copy")
         place = find_context(context)
-        made = (cls or Array).from_host(_host_values(a, dtype, place), place)
-        return _ordered(made, order)
+        try:
+            host = _host_values(a, dtype, place)
+        except TypeError:  # of a dtype that NumPy has not, as bfloat16
+            if not hasattr(type(a), "__dlpack__"):
+                raise
+            shared = from_dlpack(a, device=place)
+            return _as_class(cls, shared, dtype, place, copy, order, None)
+        return _ordered((cls or Array).from_host(host, place), order)
     assert isinstance(a, Array)
     if cls is not None and a.__class__ is not cls:
         a = a.view(cls)

@@ -608,3 +608,30 @@ def test_jax_and_we_share_memory(cuda, jax):
     np.testing.assert_array_equal(np.asarray(theirs), host_values((4, 6)))
     back = gpuarray.from_dlpack(theirs * 2)
     np.testing.assert_array_equal(back, host_values((4, 6)) * 2)
+
+
+class WithoutNumpysDtype:
+    """An array on the host whose dtype NumPy lacks, as a bfloat16 of PyTorch."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, *_, **__):
+        raise TypeError("unsupported ScalarType")
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(dl_device=(1, 0))
+
+
+def test_asarray_of_what_numpy_has_no_dtype_for(context):
+    a = gpuarray.arange(6, dtype="bfloat16", context=context)
+    theirs = WithoutNumpysDtype(a)
+    found = gpuarray.asarray(theirs, context=context)
+    assert found.dtype == a.dtype
+    assert found.tolist() == a.tolist()
+    wide = gpuarray.asarray(theirs, "float32", context=context)
+    assert wide.dtype == "float32"
+    assert wide.tolist() == a.tolist()
