@@ -115,6 +115,12 @@ typedef double2 ga_cdouble;
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.707106781186547524401
 
+/* The number itself, of whose bits the compiler knows nothing. */
+GA_INLINE ga_uint ga_hidden(ga_uint x) {
+  GA_FORGET("r", x);
+  return x;
+}
+
 /* Storage only: computing is done in float. */
 typedef struct ga_half {
   ga_ushort data;

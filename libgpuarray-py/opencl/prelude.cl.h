@@ -104,6 +104,12 @@ typedef double2 ga_double2;
 typedef double2 ga_cdouble;
 #endif
 
+/* The number itself, of whose bits the compiler knows nothing. */
+GA_INLINE ga_uint ga_hidden(ga_uint x) {
+  GA_FORGET("r", x);
+  return x;
+}
+
 /* Storage only: computing is done in float. Converted by bit arithmetic: it needs no
  * extension, makes no subnormal float (which a device may flush), and becomes vectors
  * on CPUs, where the language's own conversions are ten times slower. */

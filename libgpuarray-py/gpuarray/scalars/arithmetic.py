@@ -19,7 +19,10 @@ def _wrapping(operator: str) -> str:
     return f"({{t}})((ga_ulong){{0}} {operator} (ga_ulong){{1}})"
 
 
-_NEGATIVE = "({t})(0 - (ga_ulong){0})"
+# The negative of 16 bits is one of 32 to ptxas 13.0: -(-32768) // 3 would be 10922.
+_NEGATIVE = (
+    "(sizeof({t}) == 2 ? ({t})ga_hidden(0 - (ga_uint){0}) : ({t})(0 - (ga_ulong){0}))"
+)
 
 
 @scalar(
