@@ -57,6 +57,8 @@ def bunches_at(
 ) -> Iterator[list[Apply]]:
     """The bunches of one context; None is the default one."""
     guards = fgraph.guards()
+    # What keeps its value where an index was wrong reads that, and a count, as well.
+    made = 3 if fgraph.may_report() else 1
     bunch: list[Apply] = []
     size = 0
     for node in fgraph.toposort():
@@ -64,7 +66,7 @@ def bunches_at(
             continue
         if guards.get(node, ALWAYS) or not may_join(fgraph, node):
             continue
-        arguments = 2 * (len(given(fgraph, node)) + len(node.outputs)) + 6
+        arguments = 2 * (len(given(fgraph, node)) + made * len(node.outputs)) + 6
         if len(bunch) == _MOST_PARTS or size + arguments > _MOST_ARGUMENTS:
             if len(bunch) > 1:
                 yield bunch
@@ -83,9 +85,11 @@ def may_join(fgraph: FunctionGraph, node: Apply) -> bool:
 
 
 def given(fgraph: FunctionGraph, node: Apply) -> list[Variable]:
-    """What a part reads that is no text of its kernel."""
+    """What a part reads at most that is no text of its kernel."""
     total = total_of(fgraph, node)
     read = [*node.inputs]
+    for owner in number_owners(node):  # which may be computed in the kernel, too
+        read += owner.inputs
     if total is not None and total.owner is not None:
         read += total.owner.inputs
     return [variable for variable in read if not isinstance(variable, Constant)]
@@ -314,6 +318,19 @@ def numbers_for(
     fgraph: FunctionGraph, node: Apply, nodes: Sequence[Apply]
 ) -> list[Apply]:
     """What computes numbers that these nodes alone read; each does so for itself."""
+    return [
+        owner
+        for owner in number_owners(node)
+        if all(
+            client in nodes
+            for out in owner.outputs
+            for client, _ in fgraph.clients[out]
+        )
+    ]
+
+
+def number_owners(node: Apply) -> list[Apply]:
+    """What computes numbers that the node reads, by short elementwise expressions."""
     found: list[Apply] = []
     if all(node.outputs[0].type.broadcastable):
         return found
@@ -325,11 +342,6 @@ def numbers_for(
         assert isinstance(op, Elemwise)
         is_short = len(getattr(op.scalar, "steps", ())) <= _MOST_STEPS
         is_number = all(all(v.type.broadcastable) for v in owner.inputs)
-        is_ours = all(
-            client in nodes
-            for out in owner.outputs
-            for client, _ in fgraph.clients[out]
-        )
-        if is_number and is_short and is_ours and len(owner.outputs) == 1:
+        if is_number and is_short and len(owner.outputs) == 1:
             found.append(owner)
     return found

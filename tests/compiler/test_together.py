@@ -212,3 +212,14 @@ def test_the_parts_by_reference():
         False,
         True,
     ]
+
+
+def test_a_launch_has_as_many_arguments_as_a_kernel_may_have(context):
+    with config.use(device=context.name, floatX="float64"):
+        given = T.dscalars(12)
+        scale = sum(given[1:], given[0])  # which each part computes for itself
+        weights = [shared(np.full(3, float(i))) for i in range(16)]
+        f = function(given, [], updates=[(w, w * scale) for w in weights])
+    f(*np.ones(12))
+    for i, w in enumerate(weights):
+        np.testing.assert_array_equal(w.get_value(), np.full(3, 12.0 * i))
