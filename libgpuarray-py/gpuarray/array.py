@@ -185,7 +185,8 @@ class Array(BaseArray):
         """Set every element to ``value``.
 
         A number or an array that broadcasts, converted to the array's dtype. ReadOnly
-        for a view that must not be written.
+        for a view that must not be written, TooLarge (OverflowError) for a Python
+        number that integers of the dtype do not hold.
 
         >>> a = gpuarray.zeros(3)
         >>> a[1:].fill(7)

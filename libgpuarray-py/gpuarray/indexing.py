@@ -14,7 +14,7 @@ import numpy as np
 
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.base import BaseArray
-from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
+from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge
 from gpuarray.fancy import (
     compress_by,
     gather_axes,
@@ -124,6 +124,21 @@ def _check_exchange(target: BaseArray, row: BaseArray) -> None:
     context._last_row_store = context._row_stores, buffer, to, source
 
 
+def as_integers(
+    value: Any, dtype: np.dtype[Any], operation: str
+) -> np.ndarray[Any, Any]:
+    """Python's numbers, also in lists, as integers. Raises TooLarge out of the range.
+
+    A nan is a BadValue.
+    """
+    try:
+        return np.asarray(value, dtype)
+    except OverflowError as error:
+        raise TooLarge(f"{operation}: {error}; give an array of {dtype}") from None
+    except ValueError as error:
+        raise BadValue(f"{operation}: {error}, expected numbers for {dtype}") from None
+
+
 def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
     """``value`` as an array on the context of ``array``; host values take its dtype."""
     if not isinstance(value, BaseArray):
@@ -133,6 +148,8 @@ def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
                 f"{operation}: values of {host.dtype} for an array of {array._dtype}; "
                 "give their real parts, or make the array complex"
             )
+        if not hasattr(value, "dtype") and array._dtype.kind in "iu":
+            host = as_integers(value, array._dtype, operation)
         return array.from_host(host.astype(array._dtype, copy=False), array._context)
     if value._context is not array._context:
         raise BadValue(

@@ -634,3 +634,26 @@ def test_arrays_of_other_libraries_are_index_arrays(context, values):
     a[index] = -1
     host[index.values] = -1
     assert_same(a, host)
+
+
+@pytest.mark.parametrize("value", [300, -1, [1, 2, 300], 2**70, float("nan")])
+def test_numbers_that_no_element_holds_are_refused_as_in_numpy(context, value):
+    host, device = np.zeros(3, "uint8"), gpuarray.zeros(3, "uint8", context)
+    with pytest.raises((OverflowError, ValueError)) as told:
+        host[:] = value
+    with pytest.raises(told.type):
+        device[:] = value
+    if not isinstance(value, list):
+        with pytest.raises(told.type):
+            device.fill(value)
+        with pytest.raises(told.type):
+            gpuarray.full(3, value, "uint8", context)
+    assert not device.any()
+
+
+@pytest.mark.parametrize("value", [255, 0, True, 3.7, [1.5, 2, True], np.int64(300)])
+def test_other_numbers_are_stored_as_numpy_stores_them(context, value):
+    host, device = np.zeros(3, "uint8"), gpuarray.zeros(3, "uint8", context)
+    host[:] = value
+    device[:] = value
+    assert_same(device, host)
