@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.products import BatchedDot
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import argument, constant_of, is_constant
 from gpuarray.compiler.rewrites.rows import row_of, row_of_op
@@ -35,6 +37,7 @@ def drop_identity(node: Apply) -> Variable | None:
     i + 0 -> i
     x + -0.0 -> x
     x + 0 -> x + 0   # which makes 0 of -0
+    0 + dot(A, B) -> dot(A, B)   # which has no -0, as in Python's sum of products
     maximum(x, -inf) -> x
     """
     row = SCALARS[row_of_op(node.op) or ""]
@@ -71,17 +74,26 @@ def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
         return None
     value = np.asarray(constant_of(constant)).astype(as_dtype(out.dtype))
     name = row_of_op(node.op) or ""
-    return operand if keeps_all(name, out.dtype, value.tobytes()) else None
+    asked = name, out.dtype, value.tobytes(), is_sum_of_products(operand)
+    return operand if keeps_all(*asked) else None
+
+
+def is_sum_of_products(variable: Variable) -> bool:
+    """Whether each element is what is added to 0, which is no -0."""
+    owner = variable.owner
+    return owner is not None and isinstance(owner.op, (Dot, BatchedDot))
 
 
 @cache
-def keeps_all(name: str, dtype: str, constant: bytes) -> bool:
+def keeps_all(name: str, dtype: str, constant: bytes, has_no_minus: bool) -> bool:
     """Whether NumPy's operation keeps all numbers with a constant at its right.
 
-    It is asked with those that an identity may change: zeros of both signs, the ends of
-    the range, infinities, nan.
+    It is asked with those that an identity may change: zeros of both signs, unless
+    there is ``has_no_minus`` zero, the ends of the range, infinities, nan.
     """
     numbers = telling(dtype)
+    if has_no_minus and kind_of(numbers.dtype) == "f":
+        numbers = numbers[~((numbers == 0) & np.signbit(numbers))]
     (value,) = np.frombuffer(constant, numbers.dtype)
     with np.errstate(all="ignore"):
         found = np.asarray(SCALARS[name].reference(numbers, value))

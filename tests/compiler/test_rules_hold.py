@@ -323,3 +323,33 @@ def test_integers_wrap_within_a_kernel_as_in_numpy(dtype, context):
         found = function([x, y], outputs)(*values)
     for name, right, value in zip(WRAPPING, wanted, found, strict=True):
         np.testing.assert_array_equal(np.asarray(value), right, err_msg=name)
+
+
+# ---- Python's sum begins with 0 ----
+
+
+def test_zero_and_a_product_of_matrices_is_the_product():
+    A, B = T.dmatrices("AB")
+    total = sum([T.dot(A, B), T.dot(B, A)])
+    fgraph = FunctionGraph([A, B], [total])
+    rewrites.optimize(fgraph)
+    lone = FunctionGraph([A, B], [T.dot(A, B) + T.dot(B, A)])
+    rewrites.optimize(lone)
+    assert len(fgraph.toposort()) == len(lone.toposort())
+    values = [
+        np.array([[-0.0, 1.0], [-0.0, -0.0]]),
+        np.array([[0.0, -0.0], [0.0, 3.0]]),
+    ]
+    for each in (T.dot(A, B), T.dot(A, B[0]), T.dot(A[0], B), T.batched_dot(A, B)):
+        wanted, found = both([A, B], 0 + each, values)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_zero_and_a_sum_is_kept(context):
+    A = T.dmatrix("A")
+    wanted, found = both([A], 0 + (-A), [np.zeros((2, 2))])
+    assert not np.signbit(wanted).any() and not np.signbit(found).any()
+    with gpuarray.context(context):
+        made = function([A], 0 + T.dot(A, A))([[-0.0]])
+    assert not np.signbit(np.asarray(made)).any()
