@@ -27,7 +27,7 @@ LOOSE = {
         *("erfcx", "gammainc", "gammaincc", "j0", "j1", "jv", "iv"),
     )
 }
-SIGNLESS = {"j1"}  # SciPy gives 0 for -0, the function is odd
+SIGNLESS = {"j1", "i1"}  # SciPy gives 0 for -0, the functions are odd
 
 
 def special_values(dtype):
