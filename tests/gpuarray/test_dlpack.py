@@ -3,12 +3,14 @@
 import ctypes
 import gc
 import importlib
+import sys
 
 import gpuarray
 import numpy as np
 import pytest
 from gpuarray import dlpack
 from gpuarray._native import capsule, check, ffi, lib, open_capsule
+from gpuarray.context import _SCHEDULES, _open_with
 from layouts import LAYOUTS, values
 
 DTYPES = ["bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
@@ -385,13 +387,19 @@ versions = pytest.mark.parametrize("versioned", [True, False])
 
 
 @pytest.fixture
-def live(context):
+def own(context):
+    """A context in which nobody else's buffers come and go."""
+    return _open_with(context.name, _SCHEDULES["default"], False, None, sys.maxsize, 0)
+
+
+@pytest.fixture
+def live(own):
     """How many buffers there are more than before the test."""
 
     def count():
         gc.collect()
-        context.sync()  # what is still computed with is live
-        return context.memory_info().n_live
+        own.sync()  # what is still computed with is live
+        return own.memory_info().n_live
 
     before = count()
     return lambda: count() - before
@@ -404,11 +412,9 @@ def exported(context, versioned):
 
 @versions
 @pytest.mark.parametrize("times", [0, 1, 2, 5])
-def test_a_consumer_that_gives_back_and_leaves_the_name(
-    context, versioned, times, live
-):
+def test_a_consumer_that_gives_back_and_leaves_the_name(own, versioned, times, live):
     """As PyTorch does with a device that it does not know: it took over, and failed."""
-    given = exported(context, versioned)
+    given = exported(own, versioned)
     assert live() == 1
     tensor = pointer_of(given, versioned, rename=False)
     for _ in range(times):
@@ -420,8 +426,8 @@ def test_a_consumer_that_gives_back_and_leaves_the_name(
 
 @versions
 @pytest.mark.parametrize("first", ["capsule", "tensor"])
-def test_a_consumer_that_takes(context, versioned, first, live):
-    given = exported(context, versioned)
+def test_a_consumer_that_takes(own, versioned, first, live):
+    given = exported(own, versioned)
     tensor = pointer_of(given, versioned, rename=True)
     if first == "capsule":
         del given
@@ -436,8 +442,8 @@ def test_a_consumer_that_takes(context, versioned, first, live):
 
 
 @versions
-def test_a_consumer_that_takes_twice(context, versioned, live):
-    given = exported(context, versioned)
+def test_a_consumer_that_takes_twice(own, versioned, live):
+    given = exported(own, versioned)
     tensor = pointer_of(given, versioned, rename=True)
     with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
         pointer_of(given, versioned, rename=True)
@@ -447,9 +453,9 @@ def test_a_consumer_that_takes_twice(context, versioned, live):
 
 
 @versions
-def test_a_capsule_with_another_name_is_let_go(context, versioned, live):
+def test_a_capsule_with_another_name_is_let_go(own, versioned, live):
     """Nobody knows who has its tensor: it is as good as taken."""
-    given = exported(context, versioned)
+    given = exported(own, versioned)
     tensor = pointer_of(given, versioned, rename=False)
     _python.PyCapsule_SetName(given, kept_names.setdefault(b"else", b"else"))
     del given
@@ -458,18 +464,18 @@ def test_a_capsule_with_another_name_is_let_go(context, versioned, live):
     assert live() == 0
 
 
-def test_numpy_refuses_a_device(context, live):
+def test_numpy_refuses_a_device(own, live):
     class Native:
         def __init__(self, array):
             self.array = array
 
         def __dlpack_device__(self):
-            return dlpack.device_of(context)
+            return dlpack.device_of(own)
 
         def __dlpack__(self, **asked):
-            return self.array.__dlpack__(**asked, dl_device=dlpack.device_of(context))
+            return self.array.__dlpack__(**asked, dl_device=dlpack.device_of(own))
 
-    native = Native(gpuarray.asarray(host_values(), context=context))
+    native = Native(gpuarray.asarray(host_values(), context=own))
     for _ in range(10):
         with pytest.raises((RuntimeError, BufferError)):
             np.from_dlpack(native)
