@@ -46,6 +46,7 @@ from gpuarray.compiler.profiling import CompileTimes, marked
 from gpuarray.compiler.profiling.report import profile_of
 from gpuarray.compiler.shared import SharedVariable
 from gpuarray.context import Context
+from gpuarray.file_write import write_file
 
 
 def function(
@@ -279,5 +280,4 @@ def function_dump(
     the function.
     """
     arguments = {"inputs": list(inputs), "outputs": outputs, **options}
-    with Path(filename).open("wb") as file:
-        pickle.dump(arguments, file)
+    write_file(filename, pickle.dumps(arguments))

@@ -29,6 +29,7 @@ from gpuarray.compiler.vm import Executable, Native
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.errors import GpuArrayError, Unsupported
+from gpuarray.file_write import write_file
 
 if TYPE_CHECKING:
     from gpuarray.compiler.function.call import Function
@@ -283,16 +284,7 @@ def _write_pickle(function: Function, path: File, reason: str) -> None:
             "define what it calls in a module, under the name that it has"
         ) from error
     said = reason.encode() + b"\n"
-    other = Path(f"{os.fspath(path)}.{os.getpid()}.tmp")
-    try:
-        with other.open("wb") as file:
-            file.write(PICKLED + said + _digest(said, data) + data)
-            file.flush()
-            os.fsync(file.fileno())
-        other.replace(path)
-    except BaseException:
-        other.unlink(missing_ok=True)
-        raise
+    write_file(path, PICKLED + said + _digest(said, data) + data)
 
 
 def _digest(said: bytes, data: bytes) -> bytes:

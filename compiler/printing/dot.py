@@ -17,6 +17,7 @@ from gpuarray.compiler.printing.picture import (
     Style,
     picture_of,
 )
+from gpuarray.file_write import write_file
 
 FORMATS = ("png", "svg", "pdf", "dot")
 DARK = ("blue", "brown", "grey")  # white letters are read better on these
@@ -125,9 +126,9 @@ def pydotprint(
         image = drawn(text, format, None)
         return image.decode() if format == "svg" else image
     if format == "dot":
-        path.write_text(text)
+        write_file(path, text)
     else:
-        path.write_bytes(drawn(text, format, path.with_suffix(".dot")))
+        write_file(path, drawn(text, format, path.with_suffix(".dot")))
     if print_output_file:
         print(f"The output file is available at {path}")  # noqa: T201
     return None
@@ -139,7 +140,7 @@ def drawn(text: str, format: str, beside: Path | None) -> bytes:
     if program is None:
         kept = ""
         if beside is not None:
-            beside.write_text(text)
+            write_file(beside, text)
             kept = f"; the graph is in {beside} as text"
         raise MissingProgramError(
             f"pydotprint: the program `dot` is not there, so there is no {format}; "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuarray.compiler.printing.picture import Picture, Style, picture_of
+from gpuarray.file_write import write_file
 
 
 def data_of(picture: Picture) -> dict[str, Any]:
@@ -61,8 +62,7 @@ def viz(
     """
     style = Style(compact, with_ids, max_label_size=max_label_size)
     title = getattr(fct, "name", None) or str(fct)
-    path = Path(outfile)
-    path.write_text(page(picture_of(fct, style, "viz"), title), encoding="utf-8")
+    write_file(outfile, page(picture_of(fct, style, "viz"), title))
 
 
 def d3viz(

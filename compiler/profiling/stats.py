@@ -14,6 +14,7 @@ from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
 from gpuarray.compiler.profiling.memory import MemoryProfile
+from gpuarray.file_write import write_file
 
 KEPT_EVENTS = 200_000
 IMPORTED = time.perf_counter()
@@ -219,4 +220,4 @@ class ProfileStats:
             }
             for each in self.events
         ]
-        Path(path).write_text(json.dumps({"traceEvents": events}))
+        write_file(path, json.dumps({"traceEvents": events}))

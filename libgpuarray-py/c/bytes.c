@@ -2,10 +2,16 @@
 #include "c/bytes.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define OPEN_TRIES 100 /* names for a new file */
 
 /* ---- writing ---- */
 
@@ -127,24 +133,83 @@ static bool put(FILE *file, const ga_strbuf *part) {
   return part->length == 0 || fwrite(part->text, 1, part->length, file) == part->length;
 }
 
-int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
-                   const ga_strbuf *body) {
-  ga_strbuf other = {0}; /* another name first, so that nobody finds half a file */
-  ga__strbuf_addf(&other, "%s.%ld.tmp", path, (long)getpid());
-  int status = ga__strbuf_status(&other);
-  FILE *file = status == GA_NO_ERROR ? fopen(other.text, "wb") : NULL;
-  if (status == GA_NO_ERROR && file == NULL)
-    status = system_fail(what, "write", path);
-  if (file != NULL) {
-    bool written = put(file, head) && put(file, body) && fflush(file) == 0 &&
-                   fsync(fileno(file)) == 0;
-    written = fclose(file) == 0 && written && rename(other.text, path) == 0;
-    if (!written) {
+/* Opens a new file beside `path`. No other writer has its name, in this process or in
+ * another, also of a host that shares the folder: what exists is never opened. */
+static int open_beside(ga_strbuf *name, const char *path) {
+  static atomic_uint opened;
+  const char *slash = strrchr(path, '/');
+  const int folder = slash ? (int)(slash - path) + 1 : 0;
+  int file = -1;
+  for (unsigned int tries = 0; file < 0 && tries < OPEN_TRIES; tries++) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    ga__strbuf_clear(name);
+    ga__strbuf_addf(name, "%.*s.gpuarray-%ld-%u-%ld.tmp", folder, path, (long)getpid(),
+                    atomic_fetch_add(&opened, 1), now.tv_nsec);
+    if (ga__strbuf_status(name) != GA_NO_ERROR)
+      return -1;
+    file = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH);
+    if (file < 0 && errno != EEXIST)
+      return -1;
+  }
+  return file;
+}
+
+/* Writes both parts and closes the file; false with errno set. */
+static bool put_and_close(int number, const ga_strbuf *head, const ga_strbuf *body,
+                          bool syncs) {
+  FILE *file = fdopen(number, "wb");
+  if (file == NULL) {
+    close(number);
+    return false;
+  }
+  bool written = put(file, head) && put(file, body) && fflush(file) == 0 &&
+                 (!syncs || fsync(fileno(file)) == 0);
+  return fclose(file) == 0 && written;
+}
+
+/* A file under another name first, so that nobody finds half of it. It gets the
+ * permissions of the one that it replaces. */
+static int replace_file(const char *what, const char *path, const struct stat *old,
+                        const ga_strbuf *head, const ga_strbuf *body) {
+  ga_strbuf other = {0};
+  int status = GA_NO_ERROR, number = open_beside(&other, path);
+  if (number < 0) {
+    status = ga__strbuf_status(&other);
+    if (status == GA_NO_ERROR)
+      status = system_fail(what, "write", path);
+  } else {
+    bool allowed = old == NULL || fchmod(number, old->st_mode & 07777) == 0;
+    bool written = put_and_close(number, head, body, true) && allowed;
+    if (!written || rename(other.text, path) != 0) {
       status = system_fail(what, "write", path);
       unlink(other.text);
     }
   }
   ga__strbuf_clear(&other);
+  return status;
+}
+
+/* A terminal, a pipe or a device is not replaced. */
+static int write_into(const char *what, const char *path, const ga_strbuf *head,
+                      const ga_strbuf *body) {
+  int number = open(path, O_WRONLY | O_CLOEXEC);
+  if (number < 0 || !put_and_close(number, head, body, false))
+    return system_fail(what, "write", path);
+  return GA_NO_ERROR;
+}
+
+int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
+                   const ga_strbuf *body) {
+  struct stat is;
+  char *linked = realpath(path, NULL); /* a link stays one */
+  const bool exists = linked != NULL && stat(linked, &is) == 0;
+  int status =
+      exists && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode)
+          ? write_into(what, linked, head, body)
+          : replace_file(what, linked ? linked : path, exists ? &is : NULL, head, body);
+  free(linked);
   return status;
 }
 

@@ -44,7 +44,8 @@ const char *ga__get_text(ga_reader *r, ga_texts *owned);
 void ga__texts_clear(ga_texts *owned);
 
 /* Whole files. `what` names the operation in messages. GA_SYS_ERROR; a file appears
- * under its name whole or not at all. *bytes is made with ga__alloc. */
+ * under its name whole or not at all, whoever else writes it at the same time: the last
+ * one stays. *bytes is made with ga__alloc. */
 int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
                    const ga_strbuf *body);
 int ga__file_read(const char *what, char **bytes, size_t *size, const char *path);

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gpuarray._native import check, ffi, lib, text
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.errors import BadValue
+from gpuarray.file_write import write_file
 
 _KINDS = ("launch", "library", "copy", "fill", "read", "write")  # enum gpuspan_kind
 _PIECE = 4096  # spans asked for at once
@@ -106,7 +106,7 @@ class Profile:
         ...     b = gpuarray.zeros(3, context="null").copy()
         >>> found.chrome_trace("trace.json")
         """
-        Path(path).write_text(json.dumps({"traceEvents": list(self._events())}))
+        write_file(path, json.dumps({"traceEvents": list(self._events())}))
 
     def _events(self) -> Iterator[dict[str, Any]]:
         name = f"{self.context.name}: {self.context.device_name}"

@@ -2,6 +2,9 @@
 #include "float_sum.h"
 #include "null_plan.h"
 
+#include <pthread.h>
+#include <sys/stat.h>
+
 static char path[] = "/tmp/gpuarray-plan-XXXXXX";
 
 static const gpuelemwise_arg x_in = {"x", GA_FLOAT, GE_READ};
@@ -188,6 +191,58 @@ static void test_refusals(gpucontext *ctx) {
 
 static GpuPlan *saved;
 
+#define SAVERS 4
+#define SAVES 50
+
+static void *save_often(void *failures) {
+  for (int i = 0; i < SAVES; i++)
+    *(int *)failures += GpuPlan_save(saved, path) != GA_NO_ERROR;
+  return NULL;
+}
+
+/* Whoever saves at the same time, each file is whole, and nothing else is left. */
+static void test_savers_at_once(gpucontext *ctx) {
+  pthread_t threads[SAVERS];
+  int failures[SAVERS] = {0};
+  GpuPlan *p = NULL;
+  CHECK_OK(build(&saved, ctx));
+  CHECK_OK(GpuPlan_save(saved, path));
+  for (int i = 0; i < SAVERS; i++)
+    CHECK(pthread_create(&threads[i], NULL, save_often, &failures[i]) == 0);
+  for (int i = 0; i < SAVES; i++) {
+    CHECK_OK(GpuPlan_load(&p, ctx, path));
+    GpuPlan_free(p);
+  }
+  for (int i = 0; i < SAVERS; i++) {
+    pthread_join(threads[i], NULL);
+    CHECK(failures[i] == 0);
+  }
+  GpuPlan_free(saved);
+}
+
+/* A link is followed, and a file keeps its permissions; what is no file is written
+ * into, and stays what it is. */
+static void test_places(gpucontext *ctx) {
+  char link_path[sizeof path + 5];
+  struct stat is;
+  GpuPlan *p = NULL;
+  snprintf(link_path, sizeof link_path, "%s.link", path);
+  CHECK_OK(build(&saved, ctx));
+  CHECK(chmod(path, 0640) == 0 && symlink(path, link_path) == 0);
+  CHECK_OK(GpuPlan_save(saved, link_path));
+  CHECK(lstat(link_path, &is) == 0 && S_ISLNK(is.st_mode));
+  CHECK(stat(path, &is) == 0 && (is.st_mode & 0777) == 0640);
+  CHECK_OK(GpuPlan_load(&p, ctx, path));
+  CHECK(unlink(link_path) == 0 && symlink("/dev/null", link_path) == 0);
+  CHECK_OK(GpuPlan_save(saved, link_path));
+  CHECK(stat("/dev/null", &is) == 0 && S_ISCHR(is.st_mode));
+  CHECK_STATUS(GA_SYS_ERROR, GpuPlan_save(saved, "/tmp"));
+  CHECK_STATUS(GA_SYS_ERROR, GpuPlan_save(saved, ""));
+  CHECK(unlink(link_path) == 0);
+  GpuPlan_free(p);
+  GpuPlan_free(saved);
+}
+
 static int try_saving(gpucontext *ctx) {
   (void)ctx;
   return GpuPlan_save(saved, path);
@@ -216,6 +271,8 @@ int main(void) {
   test_bind(ctx);
   test_damage(ctx);
   test_refusals(ctx);
+  test_savers_at_once(ctx);
+  test_places(ctx);
   test_failing_allocations(ctx);
   gpucontext_deref(ctx);
   unlink(path);

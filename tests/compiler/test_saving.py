@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import gpuarray
 import gpuarray.compiler.tensor as T
@@ -418,6 +419,30 @@ def test_files_that_cannot_be_had(on_first, tmp_path):
         gpuarray.load_function(tmp_path, on_first)
     f.save(tmp_path / "f")
     assert [each.name for each in tmp_path.iterdir()] == ["f"]  # nothing temporary
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+def test_threads_that_save_to_one_path_leave_a_whole_file(on_first, tmp_path, pauses):
+    x = T.vector("x")
+    f = function([x], x[T.nonzero(x)] if pauses else x + 1)
+    f(rows(1)[0])
+    failures = []
+
+    def save():
+        try:
+            for _ in range(20):
+                f.save(tmp_path / "f")
+        except OSError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=save) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+    assert np.array_equal(load(tmp_path / "f")(rows(1)[0]), f(rows(1)[0]))
 
 
 @as_op(itypes=[T.fvector], otypes=[T.fvector])

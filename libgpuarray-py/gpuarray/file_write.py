@@ -1,0 +1,52 @@
+"""Files written whole: whoever reads one finds the old content or the new, never half.
+
+As the library's own (c/bytes.c), for what is written from Python.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
+    """Write a file, which has all of ``content`` (text as UTF-8) or stays as it was.
+
+    Several threads, processes and hosts may write it at once: the last one stays. A
+    link is followed, and a file that is replaced keeps its permissions. What is no
+    regular file, such as a pipe, is written into. Raises OSError.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    target = Path(os.fsdecode(os.path.realpath(path)))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        target.write_bytes(data)
+        return
+    _replace(target, data, mode)
+
+
+def _replace(target: Path, data: bytes, mode: int | None) -> None:
+    """A file under a name that nobody else has, which then takes the target's place."""
+    other = target.with_name(f".gpuarray-{secrets.token_hex(12)}.tmp")
+    try:
+        made = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    try:
+        with os.fdopen(made, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            other.chmod(stat.S_IMODE(mode))
+        other.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            other.unlink()
+        raise
