@@ -1,14 +1,18 @@
 """Judges a random expression on the host: each rewrite, and what is left at the end.
 
 NumPy's own values are uncertain by the roundings before them; `random_rounding.py` says
-how far.
+how far. What is overwritten is looked at for every way in which conditions may turn
+out: two sides of an `ifelse` may overwrite what both read, since one of them runs.
 """
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.lazy import ALWAYS, leaves_alone
 from gpuarray.compiler.graph.traverse import clone
 from gpuarray.compiler.rewrites.engine import RULES
 from random_drawing import Values, quiet
@@ -114,19 +118,35 @@ class Judged:
 
     def check_end(self):
         """Run the graph in its final order, fused and in place, and compare."""
-        values, dead = Values(self.given), set()
-        for node in self.fgraph.toposort():
-            self.find(dead, node.inputs, f"{node} reads")
+        values = Values(self.given)
+        order = self.fgraph.toposort()
+        for node in order:
             values.run(node)
-            for indices in node.op.destroy_map.values():
-                for index in indices:
-                    root = self.fgraph.view_root(node.inputs[index])
-                    dead |= set(self.fgraph.views_of(root))
-        self.find(dead, self.fgraph.outputs, "the function gives")
+        for truths in every_way(order):
+            self.check_memory(order, truths)
         for index, output in enumerate(self.fgraph.outputs):
             text = self.difference(index, values.of(output))
             if text and not self.found:
                 self.found = f"at the end, {text}"
+
+    def check_memory(self, order, truths):
+        """Find what reads memory that was overwritten, if conditions are so."""
+        needed, dead = self.fgraph.guards(), set()
+        guard = frozenset(truths.items())
+        for node in order:
+            if not needed.get(node, ALWAYS) <= guard:
+                continue  # a side of a choice that is not taken
+            read = [
+                each
+                for index, each in enumerate(node.inputs)
+                if not leaves_alone(node, index, guard)
+            ]
+            self.find(dead, read, f"{node} reads")
+            for indices in node.op.destroy_map.values():
+                for index in indices:
+                    root = self.fgraph.view_root(node.inputs[index])
+                    dead |= set(self.fgraph.views_of(root, guard))
+        self.find(dead, self.fgraph.outputs, "the function gives")
 
     def difference(self, index, got, is_optimized=True):
         """How a value of an output differs from what it should be; empty if not."""
@@ -152,6 +172,13 @@ class Judged:
         lost = [each for each in variables if each in dead]
         if lost and not self.found:
             self.found = f"{text} {lost[0]}, which was overwritten"
+
+
+def every_way(order):
+    """Each way in which the conditions of lazy nodes may turn out."""
+    conditions = {node.inputs[0]: None for node in order if node.op.lazy_inputs(node)}
+    for truths in product([False, True], repeat=len(conditions)):
+        yield dict(zip(conditions, truths, strict=True))
 
 
 def rewritten(drawn):

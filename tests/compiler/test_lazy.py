@@ -251,6 +251,22 @@ def test_what_follows_a_choice_overwrites_neither_side():
             assert close(got, right)
 
 
+@pytest.mark.parametrize("is_of_the_device", [False, True])
+def test_both_sides_overwrite_what_they_read(is_of_the_device):
+    n, x = T.iscalar("n"), T.dmatrix("x")
+    read = T.dot(x, x.T)
+    condition = T.gt(x[0, 0], 1) if is_of_the_device else n
+    chosen = ifelse(condition, T.exp(read), T.tanh(read) + read.sum())
+    f = theano.function([n, x], [chosen, x.sum()], on_unused_input="ignore")
+    over = [node for node in f.maker.fgraph.toposort() if node.op.destroy_map]
+    assert len([node for node in over if node.inputs[0].owner is not None]) == 2
+    for turn in (0, 1, 1, 0):
+        value = X / 9 + 2 * turn
+        r = value @ value.T
+        found, _ = f(turn, value)
+        assert close(found, np.exp(r) if turn else np.tanh(r) + r.sum())
+
+
 def test_a_shared_variable_is_updated_on_one_side():
     n = T.iscalar("n")
     s = theano.shared(np.zeros(3), name="s")

@@ -6,7 +6,9 @@ import pytest
 import random_expressions
 from gpuarray.compiler import config, function, rewrites
 from gpuarray.compiler.errors import InconsistencyError
+from gpuarray.compiler.graph import fgraph as fgraph_module
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.rewrites import engine, inplace
 from random_drawing import Drawn, Values, quiet
 from random_judging import Judged, rewritten
@@ -69,6 +71,45 @@ def test_an_output_that_is_overwritten_is_found(monkeypatch):
     monkeypatch.setattr(inplace.Memory, "replaced", lambda *arguments: None)
     texts = list(ends(range(13, 14)))
     assert any("which was overwritten" in text for text in texts)
+
+
+class Chosen:
+    """An `ifelse` of values that both sides read, as if it were drawn."""
+
+    def __init__(self, *outputs):
+        n, x = T.iscalar("n"), T.dmatrix("x")
+        read = T.dot(x, x.T)
+        self.inputs, self.outputs = [n, x], [make(n, read) for make in outputs]
+        self.values = Values({n: np.int32(1), x: np.arange(6.0).reshape(2, 3) / 9})
+
+
+def of_both_sides(n, read):
+    return ifelse(n, T.exp(read), T.tanh(read) + read.sum())
+
+
+def of_one_side_alone(n, read):
+    return ifelse(n, T.tanh(read), T.dot(read, T.exp(read)))
+
+
+def of_no_side(n, read):
+    return T.dot(read, read)
+
+
+def test_both_sides_of_a_choice_overwrite_what_they_read():
+    case = Judged(Chosen(of_both_sides))
+    over = [node for node in case.fgraph.toposort() if node.op.destroy_map]
+    assert len(over) == 2 and over[0].inputs[0] is over[1].inputs[0]
+    assert case.found == ""
+
+
+@pytest.mark.parametrize(
+    "outputs", [[of_one_side_alone], [of_both_sides, of_no_side]], ids=len
+)
+def test_what_a_side_of_a_choice_overwrites_too_early_is_found(monkeypatch, outputs):
+    assert Judged(Chosen(*outputs)).found == ""
+    for module in (inplace, fgraph_module):
+        monkeypatch.setattr(module, "excludes", lambda *guards: True)
+    assert "which was overwritten" in Judged(Chosen(*outputs)).found
 
 
 def test_the_program_tells_how_far_it_is_and_what_differs(monkeypatch, capsys):
