@@ -1,6 +1,10 @@
 /* The bindings of a plan in its file: what was recorded for each signature, on kernels
  * that the file has.
  *
+ * They are there only where the library cannot bind the plan itself, for a step that is
+ * a function of the program which saved it. All else is bound from the steps when it is
+ * first called, so that a launch's sizes come from the arrays of the call.
+ *
  * The section: how many, then each as bytes of its own: the signature, buffers that the
  * commands refer to, the tape's slots, its commands, the outputs. Sizes and places on
  * the device are the device's own, so a binding is of use where its kernels are. */
@@ -20,6 +24,14 @@ enum buffer_kind {
   OF_COUNT,
   BUFFER_KINDS
 };
+
+/* Whether a step is a function that the program which loads the plan has not. */
+static inline bool ga__plan_needs_bindings(const GpuPlan *p) {
+  for (unsigned int i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == GA_STEP_FUNCTION)
+      return true;
+  return false;
+}
 
 /* Buffers that are none of these: the file has their bytes. */
 typedef struct extras {

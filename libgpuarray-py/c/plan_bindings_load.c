@@ -280,6 +280,8 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
 }
 
 static int get_bindings(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
+  if (!ga__plan_needs_bindings(p))
+    return GA_NO_ERROR; /* an older file has them all the same */
   unsigned int n = ga__get_uint(r, UINT32_MAX);
   for (unsigned int i = 0; i < n; i++) {
     ga_bound *bound = NULL;

@@ -8,10 +8,18 @@ static bool is_of_reports(const gpudata *buffer) {
   return (buffer->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
 }
 
-/* The constant that lies in a buffer, or n_values. */
+/* Whether the array's elements, in C order, are all of its buffer: a file has a
+ * constant packed. */
+static bool is_whole(const GpuArray *a) {
+  return GpuArray_IS_C_CONTIGUOUS(a) && a->offset == 0 &&
+         ga__array_count(a) * gpuarray_get_elsize(a->typecode) == a->data->size;
+}
+
+/* The constant that a buffer is, or n_values. */
 static unsigned int find_constant(const GpuPlan *p, const gpudata *buffer) {
   unsigned int i = 0;
-  while (i < p->n_values && p->values[i].constant.data != buffer)
+  while (i < p->n_values &&
+         (p->values[i].constant.data != buffer || !is_whole(&p->values[i].constant)))
     i++;
   return i;
 }
@@ -199,7 +207,9 @@ static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *k
 }
 
 /* The next binding, from the oldest on, that does not call into this process. */
-static const ga_bound *savable(const ga_bound *b) {
+static const ga_bound *savable(const GpuPlan *p, const ga_bound *b) {
+  if (!ga__plan_needs_bindings(p))
+    return NULL;
   while (b != NULL && ga__tape_defers(b->tape))
     b = b->previous;
   return b;
@@ -209,10 +219,10 @@ static const ga_bound *savable(const ga_bound *b) {
 static int put_bindings(ga_strbuf *out, const ga_saved_kernels *kernels,
                         const GpuPlan *p) {
   unsigned int n = 0;
-  for (const ga_bound *b = savable(p->oldest); b; b = savable(b->previous))
+  for (const ga_bound *b = savable(p, p->oldest); b; b = savable(p, b->previous))
     n++;
   ga__put_int(out, n);
-  for (const ga_bound *b = savable(p->oldest); b; b = savable(b->previous)) {
+  for (const ga_bound *b = savable(p, p->oldest); b; b = savable(p, b->previous)) {
     ga_strbuf one = {0};
     int status = put_bound(&one, p, kernels, b);
     if (status == GA_NO_ERROR)

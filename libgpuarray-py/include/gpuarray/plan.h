@@ -246,18 +246,23 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 
 /* Writes the plan to a file that GpuPlan_load reads on any machine and any device:
  * values, steps, the texts of kernels and the constants' elements; and for the device
- * it is on, the kernels that were compiled and what is bound. It runs wherever it is
- * read, but for steps of GpuPlan_function: of these a file has what was recorded for
- * the signatures bound, which is of use on this device and driver only. Waits for the
- * constants. The file appears whole or not at all. GA_SYS_ERROR if it cannot be
+ * it is on, the kernels that were compiled. It runs wherever it is read, but for steps
+ * of GpuPlan_function: of a plan with such steps a file has what was recorded for the
+ * signatures bound, which is of use on this device and driver only. Waits for the
+ * constants. The file appears whole or not at all, whoever else writes it at the same
+ * time: the last one stays. GA_SYS_ERROR if it cannot be
  * written, GA_UNSUPPORTED_ERROR for a step of more than 256 inputs or results. */
 int GpuPlan_save(GpuPlan *p, const char *path);
 /* A plan from a file, on `ctx`; the caller owns *res. On the device and driver that the
- * file is from the context gets its compiled kernels, and the plan its bindings: these
- * run without compiling, though not before GpuPlan_prepare for other signatures. A step
- * that was a function fails with GA_UNSUPPORTED_ERROR when another signature is bound,
- * which on another device or driver every one is.
- * Compiled kernels are code: load files that you trust. GA_SYS_ERROR if the file cannot
+ * file is from the context gets its compiled kernels: signatures that were bound run
+ * without compiling, others after GpuPlan_prepare. A step that was a function fails
+ * with GA_UNSUPPORTED_ERROR when another signature is bound, which on another device or
+ * driver every one is.
+ * Kernels, compiled or as text, are code: on a processor they run in this process. Load
+ * files that you trust; the hash in a file tells damage, not who wrote it. What else is
+ * in a file is checked: wrong sizes, offsets and numbers give wrong results or an
+ * error, and reach nothing beyond the plan's arrays; but the numbers that a recorded
+ * step gives to its kernels are the file's. GA_SYS_ERROR if the file cannot
  * be read, GA_VALUE_ERROR if it is no plan, is damaged or was written by a newer
  * library. */
 int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path);
