@@ -35,7 +35,7 @@ void GpuFunction_free(GpuFunction *f) {
   ga__free(f->next);
   ga__free(f->copies);
   ga__free(f->note);
-  pthread_mutex_destroy(&f->lock);
+  ga__turn_close(&f->turn);
   ga__free(f);
 }
 
@@ -48,6 +48,15 @@ static int copy_names(ga_names *out, const char *const *names, unsigned int n) {
     if (names[i] && (out->list[i] = ga__strdup(names[i])) == NULL)
       return GA_MEMORY_ERROR;
   return GA_NO_ERROR;
+}
+
+/* A copy with memory of its own, though a step's function may ask for it. */
+static int copy_to_keep(GpuArray *out, const GpuArray *a, const char *operation) {
+  GA_TRY(ga__tape_refuse(a, operation));
+  ga_tape *recording = ga__tape_suspend();
+  int status = GpuArray_copy(out, a, GA_C_ORDER);
+  ga__tape_resume(recording);
+  return status;
 }
 
 /* A place of a value among the plan's inputs or outputs: there, of its type, and not
@@ -115,7 +124,7 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
   }
   if (v->output >= 0)
     written[v->output] = true;
-  return GpuArray_copy(&new->array, v->start, GA_C_ORDER);
+  return copy_to_keep(&new->array, v->start, p->name);
 }
 
 static int add_values(GpuFunction *f, const gpufunction_spec *spec) {
@@ -180,7 +189,7 @@ int GpuFunction_new(GpuFunction **res, GpuPlan *plan, const gpufunction_spec *sp
   if (f == NULL)
     return GA_MEMORY_ERROR;
   f->plan = plan;
-  pthread_mutex_init(&f->lock, NULL);
+  ga__turn_open(&f->turn);
   int status = fill(f, spec);
   if (status == GA_NO_ERROR)
     *res = f;
@@ -200,6 +209,19 @@ static int check_call(const GpuFunction *f, GpuArray *const *outs,
   if (f->n_given > 0 && ins == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "function %s: got no list of its %u inputs",
                    f->plan->name, f->n_given);
+  return GA_NO_ERROR;
+}
+
+/* What a call changes cannot be recorded among the steps of another plan. */
+static int check_within(const GpuFunction *f) {
+  for (unsigned int i = 0; ga__plan_is_within(f->plan) && i < f->n_values; i++)
+    if (f->values[i].output >= 0)
+      return GA_FAIL(
+          GA_UNSUPPORTED_ERROR,
+          "function %s: a call changes the value %s, which a step of another "
+          "plan cannot do while it is recorded; give GpuPlan_defer a function "
+          "that makes the call",
+          f->plan->name, f->values[i].name);
   return GA_NO_ERROR;
 }
 
@@ -242,20 +264,27 @@ static int call_locked(GpuFunction *f, GpuArray *const *outs,
   return GA_NO_ERROR;
 }
 
+/* Settles which inputs the plan overwrites. */
+static int settle(GpuPlan *p) {
+  GA_TRY(ga__turn_take(&p->turn, "function call", p->name));
+  int status = ga__plan_settle(p);
+  ga__turn_end(&p->turn);
+  return status;
+}
+
 int GpuFunction_call(GpuFunction *f, GpuArray *const *outs, const GpuArray *const *ins,
                      const long long *ints) {
   if (f == NULL)
     return ga__fail_null("function call", "function");
   GA_TRY(check_call(f, outs, ins));
-  pthread_mutex_lock(&f->lock);
-  pthread_mutex_lock(&f->plan->lock);
-  int status = ga__plan_settle(f->plan);
-  pthread_mutex_unlock(&f->plan->lock);
+  GA_TRY(check_within(f));
+  GA_TRY(ga__turn_take(&f->turn, "function call", f->plan->name));
+  int status = settle(f->plan);
   if (status == GA_NO_ERROR)
     status = call_locked(f, outs, ins, ints);
   for (unsigned int i = 0; i < f->n_values; i++)
     GpuArray_clear(&f->copies[i]);
-  pthread_mutex_unlock(&f->lock);
+  ga__turn_end(&f->turn);
   return status;
 }
 
@@ -277,9 +306,9 @@ static int get_value(ga_kept_value **out, const GpuFunction *f, const char *oper
 int GpuFunction_get(GpuFunction *f, const char *name, GpuArray *value) {
   ga_kept_value *v;
   GA_TRY(get_value(&v, f, "function get", name, value));
-  pthread_mutex_lock(&f->lock);
+  GA_TRY(ga__turn_take(&f->turn, "function get", f->plan->name));
   int status = GpuArray_copy(value, &v->array, GA_C_ORDER);
-  pthread_mutex_unlock(&f->lock);
+  ga__turn_end(&f->turn);
   return status;
 }
 
@@ -294,11 +323,15 @@ int GpuFunction_set(GpuFunction *f, const char *name, const GpuArray *value) {
                    name, f->plan->name, ga__dtype_name(v->array.typecode), v->array.nd,
                    ga__array_text(text, value));
   GA_TRY(ga__array_same_context(&v->array, value, "function set"));
-  GA_TRY(GpuArray_copy(&copy, value, GA_C_ORDER));
-  pthread_mutex_lock(&f->lock);
+  GA_TRY(copy_to_keep(&copy, value, "function set"));
+  int status = ga__turn_take(&f->turn, "function set", f->plan->name);
+  if (status != GA_NO_ERROR) {
+    GpuArray_clear(&copy);
+    return status;
+  }
   GpuArray_clear(&v->array);
   v->array = copy;
-  pthread_mutex_unlock(&f->lock);
+  ga__turn_end(&f->turn);
   return GA_NO_ERROR;
 }
 

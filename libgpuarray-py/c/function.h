@@ -3,6 +3,7 @@
 #define GA_C_FUNCTION_H
 
 #include "c/plan.h"
+#include "c/turn.h"
 #include <gpuarray/function.h>
 
 typedef struct ga_kept_value {
@@ -35,7 +36,7 @@ struct _GpuFunction {
   GpuArray *copies; /* for each value, one that the plan overwrites and keeps */
   char *note;
   size_t note_size;
-  pthread_mutex_t lock; /* of the values' arrays and the scratch */
+  ga_turn turn; /* of the values' arrays and the scratch */
 };
 
 #endif

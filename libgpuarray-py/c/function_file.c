@@ -31,11 +31,11 @@ int GpuFunction_save(GpuFunction *f, const char *path) {
   ga_strbuf body = {0}, section = {0};
   if (f == NULL || path == NULL)
     return ga__fail_null("function save", f ? "path" : "function");
-  pthread_mutex_lock(&f->lock);
+  GA_TRY(ga__turn_take(&f->turn, "function save", f->plan->name));
   int status = ga__plan_put(&body, f->plan);
   if (status == GA_NO_ERROR)
     status = put_function(&section, f);
-  pthread_mutex_unlock(&f->lock);
+  ga__turn_end(&f->turn);
   if (status == GA_NO_ERROR) {
     ga__put_section(&body, GA_PLAN_FUNCTION, &section);
     status = ga__strbuf_status(&body);
@@ -117,14 +117,10 @@ static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
   return status;
 }
 
-int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
+static int load(GpuFunction **res, gpucontext *ctx, const char *path) {
   GpuPlan *plan = NULL;
   ga_reader function;
   char *bytes;
-  if (res == NULL || ctx == NULL || path == NULL)
-    return ga__fail_null("function load", res == NULL   ? "place"
-                                          : ctx == NULL ? "context"
-                                                        : "path");
   GA_TRY(ga__plan_read(&plan, &function, &bytes, ctx, path));
   GpuFunction *f = NULL;
   int status = GA_NO_ERROR;
@@ -145,5 +141,16 @@ int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
   }
   GpuFunction_free(f);
   GpuPlan_free(plan);
+  return status;
+}
+
+int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
+  if (res == NULL || ctx == NULL || path == NULL)
+    return ga__fail_null("function load", res == NULL   ? "place"
+                                          : ctx == NULL ? "context"
+                                                        : "path");
+  ga_tape *recording = ga__tape_suspend(); /* its values are kept */
+  int status = load(res, ctx, path);
+  ga__tape_resume(recording);
   return status;
 }

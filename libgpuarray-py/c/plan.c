@@ -32,7 +32,7 @@ int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
   p->context = ctx;
   p->most_bindings = GA_BINDINGS;
   gpucontext_retain(ctx);
-  pthread_mutex_init(&p->lock, NULL);
+  ga__turn_open(&p->turn);
   *res = p;
   return GA_NO_ERROR;
 }
@@ -72,7 +72,7 @@ void GpuPlan_free(GpuPlan *p) {
   ga__branch_clear(p);
   ga__views_clear(p);
   ga__free(p->name);
-  pthread_mutex_destroy(&p->lock);
+  ga__turn_close(&p->turn);
   gpucontext_deref(p->context);
   ga__free(p);
 }
@@ -155,6 +155,7 @@ int GpuPlan_int_input(GpuPlan *p, unsigned int *value) {
 
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   GA_TRY(ga__plan_check_given(p, "constant", value, a));
+  GA_TRY(ga__tape_refuse(a, "plan constant"));
   ga_value v = ga__plan_array(a->typecode, a->nd);
   GA_TRY(GpuArray_view(&v.constant, a));
   int status = new_value(value, p, v);
@@ -256,13 +257,16 @@ static void add_stages(gpuplan_info *res, const GpuPlan *p) {
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
   if (p == NULL || res == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan info: needs a plan and a place; got NULL");
-  pthread_mutex_lock(&p->lock);
+  const bool is_within = ga__turn_is_ours(&p->turn); /* asked by a step's function */
+  if (!is_within)
+    GA_TRY(ga__turn_take(&p->turn, "plan info", p->name));
   *res = p->info;
   add_stages(res, p);
   res->n_inputs = p->n_inputs;
   res->n_outputs = p->n_outputs;
   res->n_steps = p->n_steps;
-  pthread_mutex_unlock(&p->lock);
+  if (!is_within)
+    ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }
 

@@ -4,6 +4,7 @@
 #define GA_C_PLAN_H
 
 #include "c/tape.h"
+#include "c/turn.h"
 #include <gpuarray/plan.h>
 
 enum ga_step_kind {
@@ -124,7 +125,7 @@ struct _GpuPlan {
   unsigned int n_refusals; /* calls that could not be recorded so */
   bool is_whole;           /* of a plan with stages: its latest run was one recording */
   gpuplan_info info;
-  pthread_mutex_t lock; /* of everything a run changes */
+  ga_turn turn; /* of everything a run changes */
 };
 
 void ga__bound_free(ga_bound *bound);
@@ -198,6 +199,12 @@ void ga__plan_prepare_rest(GpuPlan *p);
 /* Runs the steps of `p` on stand-ins for `ins` and keeps the tape in *out. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step);
+/* Whether a step's function of a plan on the same context is being recorded. */
+bool ga__plan_is_within(const GpuPlan *p);
+/* A run there: the steps become part of that recording. Of no stages, without overlap
+ * among the inputs. */
+int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                        const long long *ints, int *failed_step);
 
 /* Values while a plan is bound: arrays on stand-ins, or integers. */
 typedef struct ga_frame {
@@ -205,6 +212,7 @@ typedef struct ga_frame {
   GpuArray *arrays;
   long long *integers;
   bool *done;         /* steps that were done with an earlier one */
+  ga_tape *tape;      /* of the binding; NULL where there is none */
   const bool *chosen; /* of a plan that is recorded whole: as there; else NULL */
 } ga_frame;
 

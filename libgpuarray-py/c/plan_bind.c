@@ -46,6 +46,14 @@ static int load_input(ga_frame *f, ga_bound *bound, unsigned int slot,
   return GA_NO_ERROR;
 }
 
+static int load_constants(ga_frame *f) {
+  const GpuPlan *p = f->plan;
+  for (unsigned int i = 0; i < p->n_values; i++)
+    if (p->values[i].constant.data != NULL)
+      GA_TRY(GpuArray_view(&f->arrays[i], &p->values[i].constant));
+  return GA_NO_ERROR;
+}
+
 /* Puts the inputs and views on stand-ins, the integers and the constants into the
  * frame. */
 static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
@@ -59,10 +67,7 @@ static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
     memcpy(f->integers, p->integers, p->n_values * sizeof *f->integers);
   for (unsigned int i = 0; i < p->n_int_inputs; i++)
     f->integers[p->int_inputs[i]] = ints[i];
-  for (unsigned int i = 0; i < p->n_values; i++)
-    if (p->values[i].constant.data != NULL)
-      GA_TRY(GpuArray_view(&f->arrays[i], &p->values[i].constant));
-  return GA_NO_ERROR;
+  return load_constants(f);
 }
 
 /* Drops the arrays that no later step reads, so that their memory can be used again. */
@@ -78,15 +83,17 @@ static void drop_dead(ga_frame *f, unsigned int step) {
 }
 
 /* Does a step, perhaps with a later one, of which it is noted that it is done. */
-static int record_step(ga_frame *f, ga_bound *bound, unsigned int i) {
+static int record_step(ga_frame *f, unsigned int i) {
   const GpuPlan *p = f->plan;
   const char *label = ga__intern(p->steps[i].label);
   unsigned int reader = 0;
   if (label == NULL)
     return GA_MEMORY_ERROR;
   const char *own = ga__label_swap(label);
-  ga__tape_set_step(bound->tape, i + 1);
-  ga__choice_enter(f, &p->steps[i]);
+  if (f->tape != NULL) {
+    ga__tape_set_step(f->tape, i + 1);
+    ga__choice_enter(f, &p->steps[i]);
+  }
   int status = ga__step_mapped(&reader, f, i);
   if (status == GA_NO_ERROR && reader > 0)
     f->done[reader] = true;
@@ -96,16 +103,18 @@ static int record_step(ga_frame *f, ga_bound *bound, unsigned int i) {
   return status;
 }
 
-static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
+/* Marks the steps that were done before the signature was formed. */
+static void mark_early(ga_frame *f) {
   const GpuPlan *p = f->plan;
-  unsigned int n_done = 0; /* steps that were done before the signature */
+  for (unsigned int i = 0; p->n_views > 0 && i < p->n_early; i++)
+    f->done[p->early[i]] = true;
+}
+
+static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
+  const GpuPlan *p = f->plan;
   for (unsigned int i = 0; i < p->n_steps; i++) {
-    if (p->n_views > 0 && n_done < p->n_early && p->early[n_done] == i) {
-      n_done++;
-      continue;
-    }
     if (!f->done[i] && ga__branch_taken(f, &p->steps[i])) {
-      int status = record_step(f, bound, i);
+      int status = record_step(f, i);
       if (status != GA_NO_ERROR) {
         *failed_step = (int)i;
         return ga__fail_within(status, "%s", p->steps[i].label);
@@ -113,13 +122,13 @@ static int record(ga_frame *f, ga_bound *bound, int *failed_step) {
     }
     drop_dead(f, i);
   }
-  if (p->chosen != NULL && ga__tape_defers(bound->tape))
+  if (f->chosen != NULL && ga__tape_defers(f->tape))
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "a function that each run calls");
   for (unsigned int i = 0; i < p->n_outputs; i++) {
     GpuArray *a = &f->arrays[p->outputs[i]];
     if (a->data == NULL)
       GA_TRY(ga__branch_absent(a, p, p->outputs[i]));
-    GA_TRY(GpuArray_view(&bound->outputs[i], a));
+    GA_TRY(GpuArray_view(&outputs[i], a));
   }
   return GA_NO_ERROR;
 }
@@ -148,46 +157,122 @@ static int finish(ga_bound *bound, const GpuPlan *p, int *failed_step) {
   return ga__fail_within(status, "%s", p->steps[step - 1].label);
 }
 
-/* Runs the steps on stand-ins and keeps the tape. */
-int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
-                  const long long *ints, int *failed_step) {
-  ga_frame f = {.plan = p,
-                .chosen = p->chosen,
-                .arrays = ga__alloc(p->n_values + 1, sizeof *f.arrays),
-                .integers = ga__alloc(p->n_values + 1, sizeof *f.integers),
-                .done = ga__alloc(p->n_steps + 1, sizeof *f.done)};
+/* ---- frames ---- */
+
+static int open_frame(ga_frame *f, const GpuPlan *p) {
+  const size_t n = (size_t)p->n_values + 1;
+  *f = (ga_frame){.plan = p,
+                  .arrays = ga__alloc(n, sizeof *f->arrays),
+                  .integers = ga__alloc(n, sizeof *f->integers),
+                  .done = ga__alloc((size_t)p->n_steps + 1, sizeof *f->done)};
+  return f->arrays && f->integers && f->done ? GA_NO_ERROR : GA_MEMORY_ERROR;
+}
+
+static void clear_frame(ga_frame *f) {
+  for (unsigned int i = 0; f->arrays != NULL && i < f->plan->n_values; i++)
+    GpuArray_clear(&f->arrays[i]);
+}
+
+static void close_frame(ga_frame *f) {
+  clear_frame(f);
+  ga__free(f->arrays);
+  ga__free(f->integers);
+  ga__free(f->done);
+}
+
+/* ---- a recording of its own ---- */
+
+static int new_bound(ga_bound **out, const GpuPlan *p) {
   ga_bound *bound = ga__alloc(1, sizeof *bound);
-  int status = GA_MEMORY_ERROR;
-  if (f.arrays == NULL || f.integers == NULL || f.done == NULL || bound == NULL)
-    goto done;
+  if (bound == NULL)
+    return GA_MEMORY_ERROR;
+  *out = bound;
   bound->n_outputs = p->n_outputs;
-  bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *bound->outputs);
+  bound->outputs = ga__alloc((size_t)p->n_outputs + 1, sizeof *bound->outputs);
   bound->inputs =
       ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *bound->inputs);
   bound->signature = ga__alloc(p->signature_length + 1, sizeof *bound->signature);
   if (bound->outputs == NULL || bound->inputs == NULL || bound->signature == NULL)
-    goto done;
+    return GA_MEMORY_ERROR;
   memcpy(bound->signature, p->signature, p->signature_length * sizeof *p->signature);
-  status = ga__tape_new(&bound->tape, p->context);
-  if (status != GA_NO_ERROR)
-    goto done;
-  ga__tape_set_current(bound->tape);
-  status = load_frame(&f, bound, ins, ints);
+  return ga__tape_new(&bound->tape, p->context);
+}
+
+/* Does the steps while the tape is the thread's. The arrays go before that ends. */
+static int record_bound(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
+                        const long long *ints, int *failed_step) {
+  f->chosen = f->plan->chosen;
+  f->tape = bound->tape;
+  mark_early(f);
+  ga__tape_enter(bound->tape);
+  int status = load_frame(f, bound, ins, ints);
   if (status == GA_NO_ERROR)
-    status = record(&f, bound, failed_step);
-  for (unsigned int i = 0; i < p->n_values; i++)
-    GpuArray_clear(&f.arrays[i]);
-  ga__tape_set_current(NULL);
+    status = record(f, bound->outputs, failed_step);
+  clear_frame(f);
+  ga__tape_leave(bound->tape);
+  return status;
+}
+
+/* Runs the steps on stand-ins and keeps the tape. */
+int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                  const long long *ints, int *failed_step) {
+  ga_frame f;
+  ga_bound *bound = NULL;
+  int status = open_frame(&f, p);
+  if (status == GA_NO_ERROR)
+    status = new_bound(&bound, p);
+  if (status == GA_NO_ERROR)
+    status = record_bound(&f, bound, ins, ints, failed_step);
+  close_frame(&f);
   if (status == GA_NO_ERROR)
     status = finish(bound, p, failed_step);
-
-done:
-  ga__free(f.arrays);
-  ga__free(f.integers);
-  ga__free(f.done);
   if (status == GA_NO_ERROR)
     *out = bound;
   else
     ga__bound_free(bound);
+  return status;
+}
+
+/* ---- in the recording of another plan ---- */
+
+bool ga__plan_is_within(const GpuPlan *p) {
+  return ga__tape_current(p->context) != NULL;
+}
+
+/* Puts what a run is given into the frame, and the constants. */
+static int load_given(ga_frame *f, const GpuArray *const *ins, const long long *ints) {
+  const GpuPlan *p = f->plan;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    GA_TRY(GpuArray_view(&f->arrays[p->inputs[i]], ins[i]));
+  for (unsigned int i = 0; i < p->n_int_inputs; i++)
+    f->integers[p->int_inputs[i]] = ints[i];
+  return load_constants(f);
+}
+
+static int record_within(ga_frame *f, GpuArray *results, GpuArray *const *outs,
+                         const GpuArray *const *ins, const long long *ints,
+                         int *failed_step) {
+  GA_TRY(load_given(f, ins, ints));
+  GA_TRY(record(f, results, failed_step));
+  for (unsigned int i = 0; i < f->plan->n_outputs; i++) {
+    *outs[i] = results[i];
+    results[i] = (GpuArray){0};
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                        const long long *ints, int *failed_step) {
+  ga_frame f;
+  GpuArray *results = ga__alloc((size_t)p->n_outputs + 1, sizeof *results);
+  int status = open_frame(&f, p);
+  if (results == NULL)
+    status = GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR)
+    status = record_within(&f, results, outs, ins, ints, failed_step);
+  close_frame(&f);
+  for (unsigned int i = 0; results != NULL && i < p->n_outputs; i++)
+    GpuArray_clear(&results[i]);
+  ga__free(results);
   return status;
 }

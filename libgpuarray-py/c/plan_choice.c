@@ -160,8 +160,8 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
     GA_TRY(GpuArray_copy(kept, a, GA_C_ORDER));
   else
     GA_TRY(GpuArray_view(kept, a));
-  GA_TRY(ga__tape_condition(&number, ga__tape_current(p->context), kept->data,
-                            kept->offset, gpuarray_get_elsize(kept->typecode)));
+  GA_TRY(ga__tape_condition(&number, f->tape, kept->data, kept->offset,
+                            gpuarray_get_elsize(kept->typecode)));
   f->integers[s->outs[0]] = number;
   return GA_NO_ERROR;
 }
@@ -185,7 +185,7 @@ static unsigned int list_choices(ga_choice *list, const ga_frame *f, const ga_st
 void ga__choice_enter(const ga_frame *f, const ga_step *s) {
   ga_choice list[GA_CHOICES];
   const unsigned int n = list_choices(list, f, s);
-  ga__tape_under(ga__tape_current(f->plan->context), n, list);
+  ga__tape_under(f->tape, n, list);
 }
 
 /* ---- one of two arrays ---- */
@@ -254,6 +254,5 @@ int ga__choice_join(ga_frame *f, const ga_step *s) {
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "what is chosen has two shapes");
   const unsigned int n = list_choices(list, f, s);
   list[n].condition = (unsigned int)f->integers[s->ins[0]];
-  return join(ga__tape_current(f->plan->context), &f->arrays[s->outs[0]], sides, n,
-              list);
+  return join(f->tape, &f->arrays[s->outs[0]], sides, n, list);
 }

@@ -146,11 +146,11 @@ int GpuPlan_keep(GpuPlan *p, unsigned int n) {
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s, keep: 0 signatures; a plan keeps at least the one it ran",
                    p->name);
-  pthread_mutex_lock(&p->lock);
+  GA_TRY(ga__turn_take(&p->turn, "plan keep", p->name));
   set_most(p, n);
   for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
     set_most(stage, n);
-  pthread_mutex_unlock(&p->lock);
+  ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }
 
@@ -158,10 +158,10 @@ int GpuPlan_hold(GpuPlan *p, int on) {
   GpuPlan *stage;
   if (p == NULL)
     return ga__fail_null("plan hold", "plan");
-  pthread_mutex_lock(&p->lock);
+  GA_TRY(ga__turn_take(&p->turn, "plan hold", p->name));
   p->holds = on != 0;
   for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
     stage->holds = p->holds;
-  pthread_mutex_unlock(&p->lock);
+  ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }

@@ -206,6 +206,8 @@ static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
 int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                        const long long *ints, int *failed_step) {
   ga_bound *bound;
+  if (ga__plan_is_within(p))
+    return ga__plan_run_within(p, outs, ins, ints, failed_step);
   int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
   if (status == GA_NO_ERROR)
     return run_binding(outs, bound, p, ins, failed_step);
@@ -231,11 +233,12 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   ga_bound *bound;
   if (p->stages == NULL)
     return ga__plan_run_bound(p, outs, ins, ints, failed_step);
-  p->is_whole = get_whole(&bound, p, ins, ints, failed_step);
+  const bool is_within = ga__plan_is_within(p);
+  p->is_whole = !is_within && get_whole(&bound, p, ins, ints, failed_step);
   if (p->is_whole)
     return run_binding(outs, bound, p, ins, failed_step);
   GA_TRY(ga__stages_run(p, outs, ins, ints, failed_step));
-  if (p->chosen != NULL)
+  if (p->chosen != NULL && !is_within)
     ga__choice_refuse(p);
   return GA_NO_ERROR;
 }
@@ -297,6 +300,18 @@ static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) 
   return GA_NO_ERROR;
 }
 
+/* What waits at its end cannot be recorded among the steps of another plan. */
+static int check_within(const GpuPlan *p) {
+  if (!p->confirms || !ga__plan_is_within(p))
+    return GA_NO_ERROR;
+  return GA_FAIL(
+      GA_UNSUPPORTED_ERROR,
+      "plan %s: it waits at its end (GpuPlan_confirm), which a step of another "
+      "plan cannot do while it is recorded; give GpuPlan_defer a function that "
+      "makes the call",
+      p->name);
+}
+
 static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
   if (p == NULL)
     return ga__fail_null("plan run", "plan");
@@ -319,14 +334,16 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   if (failed_step == NULL)
     failed_step = &ignored;
   *failed_step = -1;
-  pthread_mutex_lock(&p->lock);
+  GA_TRY(ga__turn_take(&p->turn, "plan call", p->name));
   int status = ready(p, ins, ints);
+  if (status == GA_NO_ERROR)
+    status = check_within(p);
   if (status == GA_NO_ERROR)
     status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, ints, failed_step)
                                  : run_locked(p, outs, ins, ints, failed_step);
   if (status == GA_NO_ERROR && p->confirms)
     status = confirm(p, outs);
-  pthread_mutex_unlock(&p->lock);
+  ga__turn_end(&p->turn);
   return status;
 }
 
@@ -347,10 +364,10 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   if (failed_step == NULL)
     failed_step = &ignored;
   *failed_step = -1;
-  pthread_mutex_lock(&p->lock);
+  GA_TRY(ga__turn_take(&p->turn, "plan bind", p->name));
   int status = ready(p, ins, NULL);
   if (status == GA_NO_ERROR)
     status = bind_locked(p, ins, failed_step);
-  pthread_mutex_unlock(&p->lock);
+  ga__turn_end(&p->turn);
   return status;
 }

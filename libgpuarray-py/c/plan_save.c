@@ -209,8 +209,8 @@ static int put_compiled(ga_strbuf *out, GpuPlan *p) {
 }
 
 int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
+  GA_TRY(ga__turn_take(&p->turn, "plan save", p->name));
   ga__put_text(out, p->name);
-  pthread_mutex_lock(&p->lock);
   ga__plan_prepare_rest(p);
   int status = ga__stages_settle(p);
   if (status == GA_NO_ERROR)
@@ -223,7 +223,7 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
     ga__put_uints(out, p->outputs, p->n_outputs);
     status = put_compiled(out, p);
   }
-  pthread_mutex_unlock(&p->lock);
+  ga__turn_end(&p->turn);
   return status == GA_NO_ERROR ? ga__strbuf_status(out) : status;
 }
 

@@ -9,11 +9,39 @@ static _Thread_local ga_tape *current_tape;
 static ga_tape no_tape = {.is_over = true};
 
 ga_tape *ga__tape_current(const gpucontext *ctx) {
-  return current_tape != NULL && current_tape->context == ctx ? current_tape : NULL;
+  ga_tape *tape = current_tape;
+  while (tape != NULL && tape->context != ctx)
+    tape = tape->outer;
+  return tape;
 }
 
-void ga__tape_set_current(ga_tape *tape) {
+void ga__tape_enter(ga_tape *tape) {
+  tape->outer = current_tape;
   current_tape = tape;
+}
+
+void ga__tape_leave(ga_tape *tape) {
+  current_tape = tape->outer;
+  tape->outer = NULL;
+}
+
+ga_tape *ga__tape_suspend(void) {
+  ga_tape *tape = current_tape;
+  current_tape = NULL;
+  return tape;
+}
+
+void ga__tape_resume(ga_tape *tape) {
+  current_tape = tape;
+}
+
+int ga__tape_refuse(const GpuArray *a, const char *operation) {
+  if (a == NULL || a->data == NULL || a->data->tape == NULL)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                 "%s: the array is of a plan that is being bound and has no elements "
+                 "yet",
+                 operation);
 }
 
 void ga__tape_set_step(ga_tape *tape, unsigned int step) {
@@ -136,9 +164,19 @@ bool ga__tape_kept(const ga_tape *tape, unsigned int number) {
   return tape->slots[number]->kept;
 }
 
+/* Tells of a stand-in that is used where its tape is not recorded. */
+static int refuse_stranger(void) {
+  return GA_FAIL(
+      GA_INVALID_ERROR,
+      "an array without memory, which a plan's step was recorded with, was kept and "
+      "used outside of that recording; a step's function may keep none");
+}
+
 int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
-  if (buffer == NULL || buffer->tape != NULL)
+  if (buffer == NULL || buffer->tape == tape)
     return GA_NO_ERROR;
+  if (buffer->tape != NULL)
+    return refuse_stranger();
   GA_TRY(ga__tape_grow((void **)&tape->held, &tape->held_capacity, tape->n_held,
                        sizeof *tape->held));
   gpudata_retain(buffer);
@@ -148,10 +186,7 @@ int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
 
 int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind) {
   if (tape->is_over)
-    return GA_FAIL(
-        GA_INVALID_ERROR,
-        "an array without memory, which a plan's step was recorded with, was "
-        "kept and used after the recording; a step's function may keep none");
+    return refuse_stranger();
   GA_TRY(ga__tape_grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
                        sizeof *tape->commands));
   command *c = &tape->commands[tape->n_commands];

@@ -40,7 +40,8 @@ void ga__deferred_free(ga_deferred *call);
 bool ga__tape_defers(const ga_tape *tape);
 
 /* The tape that new buffers of this context belong to on this thread while a plan is
- * bound, or NULL. Set by the plan; ga__buffer_new asks it. */
+ * bound, or NULL; the innermost where a step's function binds another plan.
+ * ga__buffer_new asks it. */
 ga_tape *ga__tape_current(const gpucontext *ctx);
 /* Makes a stand-in of `size` bytes; ga__buffer_new calls it. Its release is recorded.
  */
@@ -48,11 +49,18 @@ int ga__tape_buffer(gpudata **out, ga_tape *tape, size_t size);
 /* Told when the last reference to a stand-in goes; frees the struct. */
 void ga__tape_release(gpudata *stand_in);
 
-/* For plans: recording. The tape keeps `ctx` alive. While it is the thread's current
- * one, new buffers of its context are stand-ins. */
+/* For plans: recording. The tape keeps `ctx` alive. Between enter and leave, which are
+ * nested as calls are, new buffers of its context are stand-ins on this thread. */
 int ga__tape_new(ga_tape **out, gpucontext *ctx);
 void ga__tape_free(ga_tape *tape);
-void ga__tape_set_current(ga_tape *tape);
+void ga__tape_enter(ga_tape *tape);
+void ga__tape_leave(ga_tape *tape);
+/* Around what is to be done now, not recorded, though a step's function asks for it:
+ * suspend gives what resume takes. */
+ga_tape *ga__tape_suspend(void);
+void ga__tape_resume(ga_tape *tape);
+/* GA_UNSUPPORTED_ERROR for a stand-in, of which nothing can be kept. */
+int ga__tape_refuse(const GpuArray *a, const char *operation);
 /* The number that what is recorded from now on is known by; 0: none. */
 void ga__tape_set_step(ga_tape *tape, unsigned int step);
 /* That of the command at which the latest replay failed; 0 if it was none of them. */

@@ -85,6 +85,7 @@ typedef struct graph {
 
 struct ga_tape {
   gpucontext *context;
+  ga_tape *outer; /* while it records: the thread's tape before it */
   command *commands;
   size_t n_commands, capacity;
   slot **slots;

@@ -192,11 +192,11 @@ static void test_refused_buffers(const rank *r) {
   ga_tape *tape;
   GpuArray planned = {0};
   CHECK_OK(ga__tape_new(&tape, r->ctx));
-  ga__tape_set_current(tape);
+  ga__tape_enter(tape);
   CHECK_OK(GpuArray_empty(&planned, r->ctx, GA_INT, 1, SHAPE(4), GA_C_ORDER));
   CHECK_STATUS(GA_UNSUPPORTED_ERROR, GpuArray_broadcast(&planned, 0, c));
   CHECK_TEXT("a plan does not hold collectives");
-  ga__tape_set_current(NULL);
+  ga__tape_leave(tape);
   GpuArray_clear(&planned);
   ga__tape_free(tape);
   CHECK_STATUS(GA_XLARGE_ERROR,

@@ -195,7 +195,7 @@ static void test_stand_ins(fixture *f) {
   GpuArray out, planned = {0};
   size_t count = 0;
   CHECK_OK(ga__tape_new(&tape, f->ctx));
-  ga__tape_set_current(tape);
+  ga__tape_enter(tape);
   CHECK_OK(GpuArray_empty(&planned, f->ctx, GA_BOOL, 1, SHAPE(4), GA_C_ORDER));
   CHECK_STATUS(GA_UNSUPPORTED_ERROR, GpuArray_count_nonzero(&count, &planned));
   CHECK_TEXT("plan");
@@ -205,7 +205,7 @@ static void test_stand_ins(fixture *f) {
   CHECK_STATUS(GA_UNSUPPORTED_ERROR, GpuArray_take1(&planned, &f->a, &f->i, 1));
   CHECK_OK(GpuArray_take1(&planned, &f->a, &f->i, 0));
   GpuArray_clear(&planned);
-  ga__tape_set_current(NULL);
+  ga__tape_leave(tape);
   ga__tape_free(tape);
 }
 

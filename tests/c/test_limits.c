@@ -48,7 +48,7 @@ static void test_stand_ins(void) {
   CHECK_OK(gpucontext_open(&other, "null"));
   CHECK_OK(GpuArray_zeros(&far, other, GA_FLOAT, 1, SHAPE(4), GA_C_ORDER));
   CHECK_OK(ga__tape_new(&tape, ctx));
-  ga__tape_set_current(tape);
+  ga__tape_enter(tape);
   CHECK_OK(GpuArray_empty(&planned, ctx, GA_FLOAT, 1, SHAPE(4), GA_C_ORDER));
   REFUSED(UNSUPPORTED, "gpudata_read: the buffer is of a plan",
           gpudata_read(bytes, planned.data, 0, 16));
@@ -64,7 +64,7 @@ static void test_stand_ins(void) {
     CHECK_STATUS(GA_UNSUPPORTED_ERROR, status);
     CHECK_TEXT("a plan has no memory of the host");
   }
-  ga__tape_set_current(NULL);
+  ga__tape_leave(tape);
   GpuArray_clear(&planned);
   GpuArray_clear(&far);
   ga__tape_free(tape);

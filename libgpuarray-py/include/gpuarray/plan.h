@@ -140,7 +140,10 @@ typedef int (*gpuplan_function)(void *data, GpuArray *const *outs,
  * recorded, and runs replay the record without calling it again. So it may neither read
  * elements nor depend on anything but its inputs' types, shapes and integers. `inplace`
  * as in gpuplan_elemwise; NULL: nothing is overwritten. `data` must live as long as the
- * plan. */
+ * plan. Another plan that it runs is recorded too, step by step;
+ * GA_UNSUPPORTED_ERROR where that one waits for what is recorded (GpuPlan_read) or at
+ * its end (GpuPlan_confirm). Of its own plan it may ask for GpuPlan_info;
+ * GA_INVALID_ERROR for all else that a run would have to end before. */
 int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                      gpuplan_function function, void *data, unsigned int n_in,
                      const unsigned int *ins, unsigned int n_out,
