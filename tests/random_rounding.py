@@ -7,6 +7,7 @@ computing may change, too. So does what no rule settles:
 - a float that is cast to an integer too small for it, or a nan;
 - the reciprocal of an integer 0;
 - the place of the greatest of what is all nan, as the softmax of a nan is;
+- whether the tangent is at its pole, which is between two floats: it may be infinite;
 - whether a BLAS skips a factor 0, so that inf * 0 or nan * 0 adds nothing;
 - the sign of a nan, or of a 0, that is computed;
 - what float16 rounds away: kernels compute in float32 and round what they store, so an
@@ -112,6 +113,8 @@ class Moved(Values):
             return self.cast(value, arrays[0])
         if isinstance(node.op, Elemwise) and node.op.scalar == SCALARS["reciprocal"]:
             return self.cast(value, 1 / arrays[0].astype(float))
+        if name_of(node) == "tan":
+            return self.pole(value)
         if isinstance(node.op, Dot):
             return self.product(value, *arrays)
         if isinstance(node.op, Argmax):
@@ -129,6 +132,14 @@ class Moved(Values):
         is_one = (whole >= range_.min) & (whole <= range_.max)
         any_ = [range_.min, range_.max, range_.max // 2, range_.max // 3][self.way % 4]
         return np.where(is_one, value, np.asarray(any_, value.dtype))
+
+    def pole(self, value):
+        """Tangents, infinite where the operand's last digits leave nothing of them."""
+        if value.dtype.name not in MOVES:
+            return value
+        largest = 1 / (MOVES[value.dtype.name] * np.finfo(value.dtype).eps)
+        infinity = np.where(self.up(value), np.inf, -np.inf).astype(value.dtype)
+        return np.where(np.abs(value) > largest, infinity, value)
 
     def product(self, value, a, b):
         """Sums of products, where a factor 0 of inf or nan may have been skipped."""

@@ -1,7 +1,9 @@
 """Operations that leave a number as it is: what the scalar table says, and no more.
 
 An identity does nothing, and a function undoes its inverse, where that holds for every
-number of the dtype: the sign of a 0, infinities and nans are numbers, too.
+number of the dtype: the sign of a 0, infinities and nans are numbers, too. Inverses
+are those of exact numbers: NumPy's `log(exp(1000))` is inf, and its `tan(arctan(inf))`
+a tangent beside the pole, of either sign.
 """
 
 from __future__ import annotations

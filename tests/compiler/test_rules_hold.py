@@ -55,6 +55,28 @@ def test_a_part_of_a_narrower_dtype_wraps_and_rounds_there(wide, narrow):
         np.testing.assert_array_equal(found, wanted)
 
 
+# ---- inverses ----
+
+UNDONE = {
+    row.name: row.undone_by
+    for row in SCALARS.values()
+    if row.undone_by and row.domain == (-np.inf, np.inf) and row.name != "invert"
+}
+
+
+@pytest.mark.parametrize("name", UNDONE)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_undone_is_the_number_also_where_roundings_lose_it(
+    name, dtype, context
+):
+    (x,) = vectors(dtype, "x")
+    back = getattr(T, UNDONE[name])(getattr(T, name)(x))
+    value = np.array([np.inf, -np.inf, np.nan, 1e5, -1e5], dtype)
+    with gpuarray.context(context):
+        found = np.asarray(function([x], back)(value))
+    np.testing.assert_array_equal(found, value)
+
+
 # ---- constants near the ends of a dtype's range ----
 
 CONSTANTS = {
