@@ -20,6 +20,7 @@ FLOOR = {
     "buffer.h",
     "complex.h",
     "host_blas.h",
+    "pages.h",
 }
 # Pure files know no device.
 PURE = {"shape", "dtype", "strbuf", "hash", "status", "complex"}

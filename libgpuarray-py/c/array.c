@@ -338,8 +338,7 @@ int GpuArray_sync(GpuArray *a) {
 
 /* ---- to and from the host ---- */
 
-/* GA_NO_ERROR if `a` is one block of at least `given` bytes. */
-static int check_block(const GpuArray *a, size_t given, const char *operation) {
+int ga__array_check_block(const GpuArray *a, size_t given, const char *operation) {
   GA_TRY(ga__array_check(a, operation));
   char text[GA_ARRAY_TEXT];
   if (!GpuArray_ISONESEGMENT(a))
@@ -355,7 +354,7 @@ static int check_block(const GpuArray *a, size_t given, const char *operation) {
 }
 
 int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src) {
-  GA_TRY(check_block(src, dst_sz, "read"));
+  GA_TRY(ga__array_check_block(src, dst_sz, "read"));
   if (dst_sz == 0)
     return GA_NO_ERROR;
   if (dst == NULL)
@@ -363,27 +362,8 @@ int GpuArray_read(void *dst, size_t dst_sz, const GpuArray *src) {
   return gpudata_read(dst, src->data, src->offset, dst_sz);
 }
 
-int GpuArray_read_all(unsigned int n, void *const *dsts, const GpuArray *const *srcs) {
-  if (n > 0 && (dsts == NULL || srcs == NULL))
-    return ga__fail_null(__func__, "list");
-  for (unsigned int done = 0; done < n;) {
-    ga_reading list[GA_READ_AT_ONCE];
-    unsigned int count = 0;
-    for (; done < n && count < GA_READ_AT_ONCE; done++) {
-      const GpuArray *a = srcs[done];
-      GA_TRY(ga__array_check(a, "read"));
-      size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
-      GA_TRY(check_block(a, size, "read"));
-      if (size > 0)
-        list[count++] = (ga_reading){dsts[done], a->data, NULL, a->offset, size};
-    }
-    GA_TRY(ga__buffers_read(count, list));
-  }
-  return GA_NO_ERROR;
-}
-
 int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz) {
-  GA_TRY(check_block(dst, src_sz, "write"));
+  GA_TRY(ga__array_check_block(dst, src_sz, "write"));
   GA_TRY(ga__array_writeable(dst, "write"));
   if (src_sz == 0)
     return GA_NO_ERROR;

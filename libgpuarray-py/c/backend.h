@@ -227,8 +227,32 @@ typedef struct ga_collectives {
                     int typecode);
 } ga_collectives;
 
+/* Memory of the host that the device reaches by itself, at the speed of its bus. It may
+ * outlive the device. */
+typedef struct ga_pinning {
+  /* *handle is the vendor's own. Fails where the device has no use for such memory. */
+  int (*alloc)(void **handle, void **host, void *device, size_t size);
+  /* `device` is NULL once it was closed, after `leave`. No queued work uses it. */
+  void (*free)(void *device, void *handle, void *host, size_t size);
+  /* The device is about to be closed; the memory keeps its place and content. */
+  void (*leave)(void *device, void *handle, void *host);
+  /* As the backend's read and write from and to such memory, but queued: it is ready,
+   * or may be used again, once the queue has come so far. */
+  int (*read)(void *device, void *host, void *memory, size_t offset, size_t size);
+  int (*write)(void *device, void *memory, size_t offset, const void *host,
+               size_t size);
+} ga_pinning;
+
+/* How bytes get to the host. */
+enum ga_reading_way {
+  GA_READ_COPIES, /* to memory of any kind */
+  GA_READ_PINNED, /* to memory of the backend's pinning */
+  GA_READ_LENT    /* they are there, once the work on the buffer is done */
+};
+
 /* Bytes that the host wants; none of them is nothing. */
 typedef struct ga_reading {
+  enum ga_reading_way way;
   void *host;
   gpudata *buffer;
   void *memory; /* the buffer's */
@@ -270,7 +294,8 @@ typedef struct ga_backend {
 
   /* Waits until the bytes are on the host. */
   int (*read)(void *device, void *host, void *memory, size_t offset, size_t size);
-  /* (optional) The same for several at once, with one wait where they are small. */
+  /* (optional) The same for several at once, with one wait where they are small; all
+   * of them are copied. */
   int (*read_all)(void *device, unsigned int n, const ga_reading *list);
   /* Returns when `host` may be reused; goes through pinned memory where it pays.
    * *waited becomes true where the host waited for queued work, and is left alone
@@ -289,6 +314,7 @@ typedef struct ga_backend {
   /* (optional) Where the host finds memory of a device that shares the host's; NULL
    * where it does not. */
   void *(*host_address)(void *device, void *memory);
+  const ga_pinning *pinning; /* (optional) */
   /* (optional) Memory of someone else, which was used here, may be gone. */
   void (*forget)(void *device);
   /* (optional) Between two devices of this vendor, ordered on both queues. */

@@ -93,6 +93,7 @@ static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
   buffer->size = size;
   buffer->block_size = block->size;
   buffer->from = block->from;
+  atomic_init(&buffer->is_last, false);
   buffer->label = ga__label();
   buffer->host = NULL;
   buffer->release = NULL;

@@ -20,6 +20,7 @@ struct _gpudata {
   size_t size;          /* bytes asked for */
   size_t block_size;    /* bytes the pool gave */
   const ga_allocator *from; /* NULL: not the pool's */
+  atomic_bool is_last;      /* a plan has one of the references, for its next result */
   ga_uses uses;             /* the latest, where the context has several queues */
   const char *label;        /* of the thread that made it */
   gpudata *next, *previous; /* among the context's */

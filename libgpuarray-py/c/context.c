@@ -14,18 +14,31 @@
 /* ---- the process ---- */
 
 static atomic_long process; /* its number; asking the system each time costs more */
+static atomic_uint forks;   /* that it made */
 
 static void note_process(void) {
   atomic_store(&process, (long)getpid());
 }
 
+static void note_fork(void) {
+  atomic_fetch_add(&forks, 1);
+}
+
 static void watch_forks(void) {
   note_process();
-  pthread_atfork(NULL, NULL, note_process);
+  pthread_atfork(NULL, note_fork, note_process);
+}
+
+long ga__process(void) {
+  return atomic_load_explicit(&process, memory_order_relaxed);
+}
+
+unsigned int ga__forks(void) {
+  return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
 bool ga__context_is_ours(const gpucontext *ctx) {
-  return (long)ctx->opened_by == atomic_load_explicit(&process, memory_order_relaxed);
+  return (long)ctx->opened_by == ga__process();
 }
 
 /* ---- the state of a context ---- */
@@ -239,6 +252,7 @@ static void free_context(gpucontext *ctx) {
   ga__reports_close(ctx);
   ga__queues_close(ctx);
   ga__pool_free(ctx->pool);
+  ga__host_pool_close(ctx->host_pool);
   if (ctx->device)
     ctx->backend->close(ctx->device);
   while (ctx->spare) {
@@ -287,6 +301,7 @@ static int open_device(gpucontext *ctx, ga_address *address, void *native) {
                : ga__backend_advise(ga__fail_within(status, "opening %s", ctx->name));
   }
   ga__queues_open(ctx);
+  GA_TRY(ga__host_pool_new(&ctx->host_pool, backend, ctx->device));
   return ga__pool_new(&ctx->pool, backend, ctx->device, ga__queue_wait_all, ctx);
 }
 

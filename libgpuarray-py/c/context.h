@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "c/backends.h"
+#include "c/host_pool.h"
 #include "c/launches.h"
 #include "c/pool.h"
 #include "c/profile.h"
@@ -26,6 +27,7 @@ struct _gpucontext {
   atomic_uint references;
   pid_t opened_by;
   ga_pool *pool;
+  ga_host_pool *host_pool; /* where results are brought to */
   void *spare;         /* structs of released buffers, chained by their first word */
   gpudata *live;       /* the buffers, chained both ways */
   gpuqueue main_queue; /* the default one: `device` itself */
@@ -80,6 +82,9 @@ static inline void ga__context_note_wait(gpucontext *ctx) {
  * this one is closed. `props` may be NULL, and stays the caller's. */
 int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
                       const gpucontext_props *props);
+/* The number of this process, and how often it forked; 0 before the first context. */
+long ga__process(void);
+unsigned int ga__forks(void);
 /* Whether the context belongs to this process. */
 bool ga__context_is_ours(const gpucontext *ctx);
 /* The vendor's BLAS, or NULL where our own kernels serve. */

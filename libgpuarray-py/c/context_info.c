@@ -118,6 +118,7 @@ int gpucontext_trim(gpucontext *ctx) {
   pthread_mutex_lock(&ctx->lock);
   int status = ga__pool_trim(ctx->pool);
   pthread_mutex_unlock(&ctx->lock);
+  ga__host_pool_trim(ctx->host_pool);
   return ga__context_status(ctx, status);
 }
 

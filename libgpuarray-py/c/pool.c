@@ -1,11 +1,13 @@
 /* Freed device blocks kept for reuse, in queue order.
  *
  * Sizes are rounded up to classes: multiples of 512 bytes up to 8 KiB, then eight steps
- * an octave, so that at most one byte in eight is wasted. A class keeps its free blocks
- * as a stack: what was freed last is warmest. */
+ * an octave. A class keeps its free blocks as a stack: what was freed last is warmest.
+ */
 #include "c/pool.h"
 
 #include <stdio.h>
+
+#include "c/size_class.h"
 
 #define UNIT 512        /* bytes; every block starts and ends on it */
 #define N_CLASSES 400   /* up to 2^56 bytes */
@@ -36,22 +38,6 @@ struct ga_pool {
   gpucontext_memory info;
   size_class classes[N_CLASSES];
 };
-
-/* The class of the largest size that is not above `units` of UNIT bytes. */
-static unsigned int class_below(size_t units) {
-  if (units < 16)
-    return (unsigned int)units - 1;
-  unsigned int octave = 63 - (unsigned int)__builtin_clzll(units);
-  return octave * 8 - 17 + (unsigned int)((units >> (octave - 3)) - 8);
-}
-
-/* The units of the smallest class size that is not below `units`. */
-static size_t round_up(size_t units) {
-  if (units < 16)
-    return units;
-  size_t step = (size_t)1 << (60 - __builtin_clzll(units));
-  return (units + step - 1) & ~(step - 1);
-}
 
 int ga__pool_new(ga_pool **out, const ga_backend *backend, void *device,
                  int (*wait)(gpucontext *ctx), gpucontext *ctx) {
@@ -225,9 +211,10 @@ int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place) 
     return out_of_memory(pool, size, 0);
   }
   size_t units = size == 0 ? 1 : (size + UNIT - 1) / UNIT;
-  size_t rounded = round_up(units) * UNIT;
-  bool cached = take_cached(out, pool, class_below(rounded / UNIT), rounded, place) ||
-                take_cached(out, pool, class_below(units), units * UNIT, place);
+  size_t rounded = ga__class_size(units) * UNIT;
+  bool cached =
+      take_cached(out, pool, ga__class_below(rounded / UNIT), rounded, place) ||
+      take_cached(out, pool, ga__class_below(units), units * UNIT, place);
   if (!cached) {
     size_t was_cached = pool->info.cached;
     int status = take_new(out, pool, rounded);
@@ -273,7 +260,7 @@ void ga__pool_put(ga_pool *pool, const ga_block *block) {
   pool->info.live -= block->size;
   pool->info.n_live--;
   if (is_kept(pool, block) &&
-      keep(&pool->classes[class_below(block->size / UNIT)], block)) {
+      keep(&pool->classes[ga__class_below(block->size / UNIT)], block)) {
     pool->info.cached += block->size;
     return;
   }

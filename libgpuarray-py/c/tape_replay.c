@@ -125,6 +125,16 @@ static void drop_workspace(ga_tape *tape) {
   tape->is_placed = false;
 }
 
+/* Lets the result of the latest replay go. It is no longer noted as kept before the
+ * reference goes, so that who looks at both in between takes it for somebody else's. */
+static void drop_last(slot *s) {
+  if (s->last == NULL)
+    return;
+  atomic_store_explicit(&s->last->is_last, false, memory_order_release);
+  gpudata_release(s->last);
+  s->last = NULL;
+}
+
 void ga__tape_hold(ga_tape *tape, bool on) {
   tape->is_held = on || tape->workspace_size + tape->kept_size <= HELD_SIZE;
   if (on)
@@ -133,8 +143,7 @@ void ga__tape_hold(ga_tape *tape, bool on) {
     drop_workspace(tape);
   for (unsigned int i = 0; i < tape->n_kept; i++) {
     slot *s = tape->slots[tape->kept[i]];
-    gpudata_release(s->last);
-    s->last = NULL;
+    drop_last(s);
   }
 }
 
@@ -146,13 +155,13 @@ static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
       *out = s->last;
       return GA_NO_ERROR;
     }
-    gpudata_release(s->last);
-    s->last = NULL;
+    drop_last(s);
   }
   GA_TRY(ga__buffer_new(out, tape->context, s->buffer.size));
   if (tape->is_held) {
     gpudata_retain(*out);
     s->last = *out;
+    atomic_store_explicit(&s->last->is_last, true, memory_order_release);
   }
   return GA_NO_ERROR;
 }

@@ -1,5 +1,6 @@
 /* Bytes of buffers: copied, filled, read and written; checks here, work in the backend.
  */
+#include "c/pieces.h"
 #include "c/report.h"
 #include "c/tape.h"
 
@@ -139,35 +140,124 @@ int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
   return bounce(dst, dstoff, src, srcoff, sz);
 }
 
-int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
-  gpucontext *ctx = src->context;
-  ga_use use = {src, false};
+/* What waits for the queue as cheaply as the backend can. */
+static int wait_by_reading(gpucontext *ctx, void *device, const gpudata *b) {
+  char byte;
+  return ctx->backend->read(device, &byte, b->memory, 0, 1);
+}
+
+static int read_pinned(gpucontext *ctx, void *device, const ga_reading *r) {
+  const ga_backend *backend = ctx->backend;
+  int status =
+      backend->pinning->read(device, r->host, r->buffer->memory, r->offset, r->size);
+  int waited = backend->wait(device); /* also where something failed */
+  return status == GA_NO_ERROR ? waited : status;
+}
+
+/* In pieces what is large, where the backend has the means. */
+static int read_copying(gpucontext *ctx, void *device, const ga_reading *r) {
+  int status = GA_DEVSUP_ERROR;
+  if (r->size >= GA_PIECES_LEAST)
+    status = ga__pieces_copy(ctx, device, r->buffer->memory, r->offset, r->host,
+                             r->size, false);
+  return status == GA_DEVSUP_ERROR
+             ? ctx->backend->read(device, r->host, r->buffer->memory, r->offset,
+                                  r->size)
+             : status;
+}
+
+static int read_one(gpucontext *ctx, void *device, const ga_reading *r) {
+  switch (r->way) {
+  case GA_READ_LENT:
+    return wait_by_reading(ctx, device, r->buffer);
+  case GA_READ_PINNED:
+    return read_pinned(ctx, device, r);
+  default:
+    return read_copying(ctx, device, r);
+  }
+}
+
+/* Does not look at what kernels reported. */
+static int read_unreported(const ga_reading *r) {
+  gpucontext *ctx = r->buffer->context;
+  ga_use use = {r->buffer, false};
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
   ga__context_note_wait(ctx);
   ga_span span = ga__profile_begin(ctx, device);
-  int status = ctx->backend->read(device, dst, src->memory, srcoff, sz);
-  ga__profile_end(&span, "read", GPUARRAY_SPAN_READ, sz);
+  int status = read_one(ctx, device, r);
+  ga__profile_end(&span, "read", GPUARRAY_SPAN_READ, r->size);
   ga__queue_end(ctx, 1, &use);
   return ga__context_status(ctx, status);
 }
 
-int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
-  GA_TRY(check_host_range(src, srcoff, sz, dst, __func__));
-  if (sz == 0)
-    return GA_NO_ERROR;
-  gpucontext *ctx = src->context;
+int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
+  const ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
+  return read_unreported(&r);
+}
+
+static int read_alone(const ga_reading *r) {
+  gpucontext *ctx = r->buffer->context;
   gpuqueue *q = ga__queue_current(ctx);
   unsigned long launches =
       atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
-  GA_TRY(ga__buffer_read(dst, src, srcoff, sz));
+  GA_TRY(read_unreported(r));
   atomic_store_explicit(&q->waited, launches, memory_order_relaxed);
   return ga__report_check(q);
 }
 
+int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
+  const ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
+  GA_TRY(check_host_range(src, srcoff, sz, dst, __func__));
+  return sz == 0 ? GA_NO_ERROR : read_alone(&r);
+}
+
+/* How many go to pinned memory. */
+static unsigned int n_pinned(unsigned int n, const ga_reading *list) {
+  unsigned int count = 0;
+  for (unsigned int i = 0; i < n; i++)
+    count += list[i].way == GA_READ_PINNED;
+  return count;
+}
+
+/* Queues what goes to pinned memory, and puts what is to be copied into `rest`. */
+static int queue_pinned(gpucontext *ctx, void *device, unsigned int n,
+                        const ga_reading *list, ga_reading *rest,
+                        unsigned int *n_rest) {
+  for (unsigned int i = 0; i < n; i++) {
+    const ga_reading *r = &list[i];
+    if (r->way == GA_READ_PINNED)
+      GA_TRY(
+          ctx->backend->pinning->read(device, r->host, r->memory, r->offset, r->size));
+    else if (r->way == GA_READ_COPIES)
+      rest[(*n_rest)++] = *r;
+  }
+  return GA_NO_ERROR;
+}
+
+/* What is copied is waited for last, and all before it is done then. */
+static int read_list(gpucontext *ctx, void *device, unsigned int n,
+                     const ga_reading *list) {
+  const ga_backend *backend = ctx->backend;
+  ga_reading rest[GA_READ_AT_ONCE];
+  unsigned int n_rest = 0;
+  int status = queue_pinned(ctx, device, n, list, rest, &n_rest);
+  if (status == GA_NO_ERROR && n_rest > 1 && backend->read_all)
+    status = backend->read_all(device, n_rest, rest);
+  else
+    for (unsigned int i = 0; i < n_rest && status == GA_NO_ERROR; i++)
+      status = read_copying(ctx, device, &rest[i]);
+  if (status == GA_NO_ERROR && n_rest > 0)
+    return status;
+  /* The pinned memory must not be used again before, also where something failed. */
+  int waited = n_pinned(n, list) > 0 ? backend->wait(device)
+                                     : wait_by_reading(ctx, device, list[0].buffer);
+  return status == GA_NO_ERROR ? waited : status;
+}
+
 /* With one wait; there are no more than a few. */
 static int read_at_once(gpucontext *ctx, unsigned int n, const ga_reading *list) {
-  ga_use uses[GA_READ_AT_ONCE];
+  ga_use uses[GA_READ_AT_ONCE] = {{NULL, false}};
   void *device;
   for (unsigned int i = 0; i < n; i++)
     uses[i] = (ga_use){list[i].buffer, false};
@@ -176,7 +266,7 @@ static int read_at_once(gpucontext *ctx, unsigned int n, const ga_reading *list)
   unsigned long launches =
       atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
   ga__context_note_wait(ctx);
-  int status = ctx->backend->read_all(device, n, list);
+  int status = read_list(ctx, device, n, list);
   ga__queue_end(ctx, n, uses);
   GA_TRY(ga__context_status(ctx, status));
   atomic_store_explicit(&q->waited, launches, memory_order_relaxed);
@@ -194,11 +284,25 @@ int ga__buffers_read(unsigned int n, ga_reading *list) {
     list[i].memory = list[i].buffer->memory;
   }
   /* A profile times each of them by itself. */
-  if (n > 1 && ctx->backend->read_all && atomic_load(&ctx->profile) == NULL)
+  if (n > 1 && atomic_load(&ctx->profile) == NULL)
     return read_at_once(ctx, n, list);
   for (unsigned int i = 0; i < n; i++)
-    GA_TRY(gpudata_read(list[i].host, list[i].buffer, list[i].offset, list[i].size));
+    GA_TRY(read_alone(&list[i]));
   return GA_NO_ERROR;
+}
+
+/* In pieces what is large, where the backend has the means. */
+static int write_bytes(gpucontext *ctx, void *device, const gpudata *dst, size_t offset,
+                       const void *src, size_t size, bool *waited) {
+  if (size >= GA_PIECES_LEAST) {
+    int status =
+        ga__pieces_copy(ctx, device, dst->memory, offset, (void *)src, size, true);
+    if (status != GA_DEVSUP_ERROR) {
+      *waited = true;
+      return status;
+    }
+  }
+  return ctx->backend->write(device, dst->memory, offset, src, size, waited);
 }
 
 int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz) {
@@ -211,7 +315,7 @@ int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz) {
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 1, &use)));
   bool waited = false;
   ga_span span = ga__profile_begin(ctx, device);
-  int status = ctx->backend->write(device, dst->memory, dstoff, src, sz, &waited);
+  int status = write_bytes(ctx, device, dst, dstoff, src, sz, &waited);
   ga__profile_end(&span, "write", GPUARRAY_SPAN_WRITE, sz);
   if (waited)
     ga__context_note_wait(ctx);

@@ -7,6 +7,7 @@
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/nccl.h"
+#include "cuda/pinned.h"
 #include "cuda/share.h"
 #include "cuda/solver.h"
 #include "cuda/transfer.h"
@@ -36,6 +37,7 @@ const ga_backend ga__cuda_backend = {
     .copy_peer = ga__cuda_copy_peer,
     .host_alloc = ga__cuda_host_alloc,
     .host_free = ga__cuda_host_free,
+    .pinning = &ga__cuda_pinning,
 
     .compile = ga__cuda_compile,
     .compile_for = ga__cuda_compile_for,

@@ -19,7 +19,9 @@ DEFINE = re.compile(r"^#define[ \t]+(\w+)[ \t]+[^\n]*$", re.MULTILINE)
 INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 
 INCLUDED = ("stdatomic", "stdbool", "stdlib", "structmember")
-OBJECTS = [Path(__file__).with_name(name) for name in ("_runner.c", "_straight.c")]
+OBJECTS = [
+    Path(__file__).with_name(name) for name in ("_memory.c", "_runner.c", "_straight.c")
+]
 
 # What the package calls besides the public functions. An operator is one call: it makes
 # the struct of its result, which costs less here than through cffi, and passes a number
@@ -50,6 +52,7 @@ DLManagedTensorVersioned *dlpack_lent(void *owner, int nd);
 void *runner_class(void *arrays, void *pointer, void *containers, void *hosts,
                    void *numbers);
 void *straight_class(void *runners);
+void *memory_class(void);
 extern "Python" int plan_function(void *data, GpuArray *const *outs,
                                   const GpuArray *const *ins, const long long *ints);
 """

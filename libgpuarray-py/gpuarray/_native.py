@@ -32,6 +32,7 @@ __all__ = [
     "ffi",
     "lib",
     "library_text",
+    "memory_class",
     "open_capsule",
     "prepare",
     "runner_class",
@@ -159,9 +160,16 @@ def _object(address: int) -> Any:
 @cache
 def runner_class(arrays: type, containers: type) -> Any:
     """The class of what runs plans (_runner.c), for these classes of its arguments."""
+    memory_class()  # of which a runner makes some
     given = (arrays, ARRAY, containers, np.ndarray, np.generic)
     made = lib.runner_class(*(ffi.cast("void *", id(each)) for each in given))
     return _object(int(ffi.cast("uintptr_t", made)))
+
+
+@cache
+def memory_class() -> Any:
+    """The class of memory that arrays were brought to (_memory.c)."""
+    return _object(int(ffi.cast("uintptr_t", lib.memory_class())))
 
 
 @cache

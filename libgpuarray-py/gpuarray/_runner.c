@@ -79,6 +79,7 @@ typedef struct call_frame {
   long long *integers;
   GpuArray **read; /* results whose elements go to the host, and where; then freed */
   void **places;
+  gpuhost **hosts; /* of the library's own, or NULL */
   unsigned int n_read;
   PyObject **turns; /* locks of containers that it holds, by address */
   unsigned int n_turns;
@@ -338,11 +339,8 @@ static PyObject *wrapped(GpuArray *made, const runner *r, Py_ssize_t index) {
   return array;
 }
 
-/* An array of NumPy for the elements of a result, with where they are to go. */
-static PyObject *host_array(void **place, const runner *r, Py_ssize_t index,
-                            const GpuArray *a) {
-  Py_buffer b;
-  PyObject *made = NULL, *shape = PyTuple_New(a->nd);
+static PyObject *shape_of(const GpuArray *a) {
+  PyObject *shape = PyTuple_New(a->nd);
   for (unsigned int k = 0; shape != NULL && k < a->nd; k++) {
     PyObject *length = PyLong_FromSize_t(a->dimensions[k]);
     if (length == NULL)
@@ -350,9 +348,37 @@ static PyObject *host_array(void **place, const runner *r, Py_ssize_t index,
     else
       PyTuple_SET_ITEM(shape, k, length);
   }
+  return shape;
+}
+
+/* An array of NumPy on memory of the library's, which it takes over. */
+static PyObject *array_on(gpuhost *host, PyObject *shape, PyObject *dtype,
+                          const GpuArray *a) {
+  size_t size = gpuarray_get_elsize(a->typecode);
+  for (unsigned int k = 0; k < a->nd; k++)
+    size *= a->dimensions[k];
+  PyObject *bytes = memory_of(host, size);
+  if (bytes == NULL)
+    return NULL;
+  PyObject *made = PyObject_Vectorcall((PyObject *)numpy_array,
+                                       (PyObject *[]){shape, dtype, bytes}, 3, NULL);
+  Py_DECREF(bytes);
+  return made;
+}
+
+/* An array of NumPy for the elements of a result, which nobody else needs, with where
+ * they are to go. */
+static PyObject *host_array(void **place, gpuhost **host, const runner *r,
+                            Py_ssize_t index, const GpuArray *a) {
+  Py_buffer b;
+  PyObject *made = NULL, *shape = shape_of(a);
+  PyObject *dtype = PyTuple_GET_ITEM(PyTuple_GET_ITEM(r->kinds, index), 0);
+  *host = NULL;
   if (shape != NULL) {
-    PyObject *dtype = PyTuple_GET_ITEM(PyTuple_GET_ITEM(r->kinds, index), 0);
-    made = PyObject_Vectorcall(r->empty, (PyObject *[]){shape, dtype}, 2, NULL);
+    if (GpuArray_host(host, a, 1) == GA_NO_ERROR && *host != NULL)
+      made = array_on(*host, shape, dtype, a);
+    else
+      made = PyObject_Vectorcall(r->empty, (PyObject *[]){shape, dtype}, 2, NULL);
     Py_DECREF(shape);
   }
   if (made != NULL && PyObject_GetBuffer(made, &b, PyBUF_WRITABLE) < 0)
@@ -376,7 +402,7 @@ static PyObject *result_of(call_frame *f, const runner *r, Py_ssize_t index) {
     Py_XDECREF(array);
     return host;
   }
-  PyObject *host = host_array(&f->places[f->n_read], r, index, a);
+  PyObject *host = host_array(&f->places[f->n_read], &f->hosts[f->n_read], r, index, a);
   if (host == NULL)
     array_free(a);
   else
@@ -430,7 +456,8 @@ static int read_hosts(call_frame *f, bool wanted) {
   int outcome = GA_NO_ERROR;
   if (wanted && f->n_read > 0) {
     PyThreadState *state = PyEval_SaveThread();
-    outcome = GpuArray_read_all(f->n_read, f->places, (const GpuArray *const *)f->read);
+    outcome = GpuArray_read_hosts(f->n_read, f->hosts, f->places,
+                                  (const GpuArray *const *)f->read);
     PyEval_RestoreThread(state);
   }
   while (f->n_read > 0)
@@ -516,7 +543,7 @@ static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags
   size_t n_args = (size_t)r->n_args, n_values = (size_t)r->n_containers;
   size_t n_results = (size_t)r->n_results;
   size_t n_updates = (size_t)PyTuple_GET_SIZE(r->updates);
-  size_t places = 4 * n_args + 3 * n_values + 3 * n_results + n_updates;
+  size_t places = 4 * n_args + 3 * n_values + 4 * n_results + n_updates;
   void *few[PLACES], **list = few;
   if (PyVectorcall_NARGS(flags) != r->n_args || names != NULL) {
     PyErr_Format(PyExc_TypeError, "the plan takes %zd values, given are %zd", r->n_args,
@@ -536,7 +563,8 @@ static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags
   f.made = (GpuArray **)f.uploads + n_args;
   f.read = f.made + n_args;
   f.places = (void **)f.read + n_results;
-  f.turns = (PyObject **)f.places + n_results;
+  f.hosts = (gpuhost **)f.places + n_results;
+  f.turns = (PyObject **)f.hosts + n_results;
   f.integers = (long long *)((void **)f.turns + n_values + n_updates);
   bool is_open = *slot_of(r->context, r->pointer_at) != Py_None;
   PyObject *result = NULL;

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._native import ARRAY, address, check, ffi, lib
+from gpuarray._native import ARRAY, address, check, ffi, lib, memory_class
 from gpuarray.config import allows_implicit_conversion
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
@@ -167,6 +167,7 @@ class Flags:
 
 _C_ORDER, _F_ORDER = int(lib.GA_C_ORDER), int(lib.GA_F_ORDER)
 _LETTERS: tuple[Order, ...] = ("C", "F", "A", "K")
+_POOLED = 1 << 14  # bytes from which it is worth to ask the library for memory
 _ORDERS = {text: one for one in _LETTERS for text in (one, one.lower())}
 
 
@@ -798,12 +799,28 @@ class BaseArray:
         if not flags & (lib.GA_C_CONTIGUOUS | lib.GA_F_CONTIGUOUS):
             return self.copy()._read()
         fortran = not flags & lib.GA_C_CONTIGUOUS
-        shape = self.shape
-        host = np.empty(shape[::-1] if fortran else shape, self._dtype)
-        if host.size:
-            pointer = address(host, writable=True)
-            check(lib.GpuArray_read(pointer, host.nbytes, self._struct), "read")
+        shape = self.shape[::-1] if fortran else self.shape
+        size = math.prod(shape) * self._dtype.itemsize
+        host = self._read_to_pool(shape, size) if size >= _POOLED else None
+        if host is None:
+            host = np.empty(shape, self._dtype)
+            if size:
+                pointer = address(host, writable=True)
+                check(lib.GpuArray_read(pointer, size, self._struct), "read")
         return host.T if fortran else host
+
+    def _read_to_pool(
+        self, shape: tuple[int, ...], size: int
+    ) -> npt.NDArray[Any] | None:
+        """The elements in memory that the context keeps for that, if it has room."""
+        place = ffi.new("gpuhost **")
+        check(lib.GpuArray_host(place, self._struct, 0), "read")
+        if not place[0]:
+            return None
+        memory = memory_class()(int(ffi.cast("uintptr_t", place[0])), size)
+        arrays = ffi.new("GpuArray *[1]", [self._struct])
+        check(lib.GpuArray_read_hosts(1, place, [ffi.NULL], arrays), "read")
+        return np.ndarray(shape, self._dtype, memory)
 
     def item(self, *index: int) -> Any:
         """One element as a Python number.

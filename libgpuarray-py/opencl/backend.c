@@ -2,6 +2,7 @@
 #include "opencl/blas.h"
 #include "opencl/extension.h"
 #include "opencl/kernel.h"
+#include "opencl/pinned.h"
 #include "opencl/share.h"
 #include "opencl/transfer.h"
 
@@ -44,6 +45,7 @@ const ga_backend ga__opencl_backend = {
     .host_alloc = ga__opencl_host_alloc,
     .host_free = ga__opencl_host_free,
     .host_address = ga__opencl_host_address,
+    .pinning = &ga__opencl_pinning,
     .forget = ga__opencl_forget,
     .compile = ga__opencl_compile,
     .binary = ga__opencl_binary,

@@ -304,6 +304,23 @@ CUresult cuMemFreeHost(void *memory) {
   return mock_end(CUDA_SUCCESS);
 }
 
+/* Of pages that somebody else allocates and frees. */
+CUresult cuMemHostRegister(void *memory, size_t size, unsigned int flags) {
+  CUresult result = mock_begin_unrecorded();
+  if (result == CUDA_SUCCESS && (memory == NULL || size == 0 || flags != 1))
+    result = INVALID_VALUE;
+  if (result == CUDA_SUCCESS)
+    mock_state.pinned++;
+  return mock_end(result);
+}
+
+CUresult cuMemHostUnregister(void *memory) {
+  (void)memory;
+  mock_lock();
+  mock_state.pinned--;
+  return mock_end(CUDA_SUCCESS);
+}
+
 static void run_copy(command *c, CUstream stream) {
   (void)stream;
   memcpy(c->to, c->from, c->size);

@@ -10,6 +10,7 @@
 #include <gpuarray/collectives.h>
 #include <gpuarray/dlpack.h>
 #include <gpuarray/ext_cuda.h>
+#include <gpuarray/host.h>
 #include <gpuarray/index.h>
 #include <gpuarray/kernel.h>
 #include <gpuarray/profile.h>
@@ -168,6 +169,13 @@ static void test_arrays(void) {
   REFUSES(GpuArray_read_all(1, EITHER(no_hosts, hosts), arrays));
   REFUSES_DAMAGED(&a, GpuArray_read_all(1, hosts, arrays));
   REFUSES(GpuArray_read_all(1, hosts, EITHER(no_arrays, arrays)));
+  gpuhost *place, *no_places[1] = {NULL};
+  REFUSES(GpuArray_host(P(&place), P(&a), 0));
+  REFUSES_DAMAGED(&a, GpuArray_host(&place, &a, 0));
+  REFUSES(GpuArray_read_hosts(1, no_places, P(hosts), P(arrays)));
+  REFUSES(GpuArray_read_hosts(1, NULL, EITHER(no_hosts, hosts), arrays));
+  REFUSES(GpuArray_read_hosts(1, NULL, hosts, EITHER(no_arrays, arrays)));
+  REFUSES_DAMAGED(&a, GpuArray_read_hosts(1, NULL, hosts, arrays));
   REFUSES(GpuArray_memset(P(&a), 0));
   REFUSES(GpuArray_copy(P(&out), P(&a), GA_C_ORDER));
   REFUSES(GpuArray_astype(P(&out), P(&a), GA_INT, GA_C_ORDER));
@@ -431,6 +439,8 @@ static void test_what_takes_null(void) {
   CHECK(gpuarray_search_report(NULL) != NULL && gpuarray_get_extension(NULL) == NULL);
   gpudata_retain(NULL);
   gpudata_release(NULL);
+  gpuhost_release(NULL);
+  CHECK(gpuhost_bytes(NULL) == NULL);
   CHECK(gpudata_context(NULL) == NULL);
   gpukernel_retain(NULL);
   gpukernel_release(NULL);

@@ -1,0 +1,104 @@
+/* Where the elements of an array are brought to. */
+#include "c/array.h"
+#include "c/dtype.h"
+#include "c/host_pool.h"
+#include "c/tape.h"
+
+#define LEAST ((size_t)16 << 10) /* bytes that a block of the pool pays for */
+
+/* Whether nobody but one owner has the buffer; a plan that gave it as a result, and
+ * keeps it for the next one, does not take it while somebody has it. */
+static bool has_one_owner(const gpudata *b) {
+  unsigned int others = atomic_load_explicit(&b->references, memory_order_acquire) - 1;
+  return others == 0 ||
+         (others == 1 && atomic_load_explicit(&b->is_last, memory_order_acquire));
+}
+
+/* The place of the elements where the host may have them as they are, else NULL: what
+ * keeps a much larger buffer alive is better copied. */
+static char *place_to_lend(const GpuArray *a, size_t size) {
+  const gpudata *b = a->data;
+  if (b->from == NULL || size < b->size / 2 || !has_one_owner(b))
+    return NULL;
+  char *bytes = ga__buffer_on_host(b);
+  bool is_aligned =
+      ((uintptr_t)bytes + a->offset) % gpuarray_get_elsize(a->typecode) == 0;
+  return bytes && is_aligned ? bytes + a->offset : NULL;
+}
+
+static gpuhost *lend(const GpuArray *a, char *bytes, size_t size) {
+  gpuhost *h = ga__alloc(1, sizeof *h);
+  if (h == NULL)
+    return NULL;
+  gpudata_retain(a->data);
+  h->lent = a->data;
+  h->bytes = bytes;
+  h->size = size;
+  return h;
+}
+
+int GpuArray_host(gpuhost **res, const GpuArray *a, int lends) {
+  if (res == NULL)
+    return ga__fail_null(__func__, "place for the memory");
+  GA_TRY(ga__array_check(a, "read"));
+  size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
+  *res = NULL;
+  if (size < LEAST || a->data->tape != NULL || !ga__context_is_ours(a->data->context))
+    return GA_NO_ERROR;
+  char *bytes = lends && GpuArray_ISONESEGMENT(a) ? place_to_lend(a, size) : NULL;
+  *res = bytes ? lend(a, bytes, size)
+               : ga__host_pool_get(a->data->context->host_pool, size);
+  return GA_NO_ERROR;
+}
+
+static enum ga_reading_way way_to(const gpuhost *h) {
+  if (h == NULL)
+    return GA_READ_COPIES;
+  if (h->lent)
+    return GA_READ_LENT;
+  return h->is_pinned ? GA_READ_PINNED : GA_READ_COPIES;
+}
+
+/* GA_VALUE_ERROR unless the memory is for as many bytes, of this context. */
+static int check_memory(const gpuhost *h, const GpuArray *a, size_t size) {
+  bool fits = h->size >= size &&
+              (h->lent ? h->lent == a->data : h->pool == a->data->context->host_pool);
+  return fits ? GA_NO_ERROR
+              : GA_FAIL(GA_VALUE_ERROR,
+                        "read: the memory is not what GpuArray_host gave for this "
+                        "array of %zu bytes",
+                        size);
+}
+
+/* Adds what is to be read of an array; nothing of an empty one. */
+static int add_reading(ga_reading *list, unsigned int *count, gpuhost *h, void *dst,
+                       const GpuArray *a) {
+  GA_TRY(ga__array_check(a, "read"));
+  size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
+  GA_TRY(ga__array_check_block(a, size, "read"));
+  if (h)
+    GA_TRY(check_memory(h, a, size));
+  if (size > 0)
+    list[(*count)++] =
+        (ga_reading){way_to(h), h ? h->bytes : dst, a->data, NULL, a->offset, size};
+  return GA_NO_ERROR;
+}
+
+int GpuArray_read_hosts(unsigned int n, gpuhost *const *hosts, void *const *dsts,
+                        const GpuArray *const *srcs) {
+  if (n > 0 && (dsts == NULL || srcs == NULL))
+    return ga__fail_null("read", "list");
+  for (unsigned int done = 0; done < n;) {
+    ga_reading list[GA_READ_AT_ONCE];
+    unsigned int count = 0;
+    for (; done < n && count < GA_READ_AT_ONCE; done++)
+      GA_TRY(add_reading(list, &count, hosts ? hosts[done] : NULL, dsts[done],
+                         srcs[done]));
+    GA_TRY(ga__buffers_read(count, list));
+  }
+  return GA_NO_ERROR;
+}
+
+int GpuArray_read_all(unsigned int n, void *const *dsts, const GpuArray *const *srcs) {
+  return GpuArray_read_hosts(n, NULL, dsts, srcs);
+}

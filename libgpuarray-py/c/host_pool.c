@@ -1,0 +1,234 @@
+/* Memory of the host that results are brought to, kept for the next ones. */
+#define _POSIX_C_SOURCE 200809L
+#include "c/host_pool.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "c/context.h"
+#include "c/pages.h"
+#include "c/size_class.h"
+
+#define UNIT ((size_t)4096)
+#define N_CLASSES 400   /* up to 2^59 bytes */
+#define LARGEST_BITS 56 /* of a request */
+#define CLASSES_ABOVE 2 /* a kept block may be so much larger than needed */
+
+struct ga_host_pool {
+  const ga_backend *backend;
+  void *device; /* NULL once the context is closed */
+  long process; /* that opened it */
+  pthread_mutex_t lock;
+  size_t limit, live, cached; /* bytes */
+  gpuhost *given_out;
+  gpuhost *kept[N_CLASSES];
+};
+
+/* ---- a pool ---- */
+
+/* GPUARRAY_HOST_SIZE; an eighth of the machine's memory if that is not set. */
+static size_t limit_of_host(void) {
+  const char *text = getenv("GPUARRAY_HOST_SIZE");
+  char *end;
+  if (text && *text) {
+    unsigned long long bytes = strtoull(text, &end, 10);
+    if (*end == '\0')
+      return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+  }
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (size_t)pages / 8 * (size_t)size : 0;
+}
+
+int ga__host_pool_new(ga_host_pool **out, const ga_backend *backend, void *device) {
+  ga_host_pool *pool = ga__alloc(1, sizeof *pool);
+  if (pool == NULL)
+    return GA_MEMORY_ERROR;
+  pool->backend = backend;
+  pool->device = device;
+  pool->process = ga__process();
+  pool->limit = limit_of_host();
+  pthread_mutex_init(&pool->lock, NULL);
+  *out = pool;
+  return GA_NO_ERROR;
+}
+
+static void link_block(gpuhost **list, gpuhost *h) {
+  h->previous = NULL;
+  h->next = *list;
+  if (h->next)
+    h->next->previous = h;
+  *list = h;
+}
+
+static void unlink_block(gpuhost **list, gpuhost *h) {
+  if (h->next)
+    h->next->previous = h->previous;
+  if (h->previous)
+    h->previous->next = h->next;
+  else
+    *list = h->next;
+}
+
+static gpuhost **kept_list(ga_host_pool *pool, const gpuhost *h) {
+  return &pool->kept[ga__class_below(h->size / UNIT)];
+}
+
+/* ---- blocks ---- */
+
+/* Asks the backend for pinned memory, else the system for ordinary one. */
+static bool make_bytes(gpuhost *h, const ga_host_pool *pool) {
+  const ga_pinning *pinning = pool->backend->pinning;
+  if (pinning &&
+      pinning->alloc(&h->handle, &h->bytes, pool->device, h->size) == GA_NO_ERROR) {
+    h->is_pinned = true;
+    return true;
+  }
+  h->bytes = ga__pages_new(h->size);
+  return h->bytes != NULL;
+}
+
+static void free_block(const ga_host_pool *pool, gpuhost *h) {
+  if (h->is_pinned)
+    pool->backend->pinning->free(pool->device, h->handle, h->bytes, h->size);
+  else
+    ga__pages_free(h->bytes, h->size);
+  ga__free(h);
+}
+
+static gpuhost *new_block(ga_host_pool *pool, size_t size) {
+  gpuhost *h = ga__alloc(1, sizeof *h);
+  if (h == NULL)
+    return NULL;
+  h->size = size;
+  h->pool = pool;
+  h->forks = ga__forks();
+  if (make_bytes(h, pool))
+    return h;
+  ga__free(h);
+  return NULL;
+}
+
+/* Takes a block that is kept from its list. Locked, as are the next. */
+static void take_out(ga_host_pool *pool, gpuhost *h) {
+  unlink_block(kept_list(pool, h), h);
+  pool->cached -= h->size;
+}
+
+/* Gives kept blocks back until no more than `bytes` are kept: large ones first. */
+static void shrink(ga_host_pool *pool, size_t bytes) {
+  for (unsigned int i = N_CLASSES; i-- > 0 && pool->cached > bytes;)
+    while (pool->kept[i] && pool->cached > bytes) {
+      gpuhost *h = pool->kept[i];
+      take_out(pool, h);
+      free_block(pool, h);
+    }
+}
+
+/* A block that is kept, of this size or a little more; those from before a fork go. */
+static gpuhost *take_kept(ga_host_pool *pool, size_t size) {
+  unsigned int first = ga__class_below(size / UNIT);
+  for (unsigned int i = first; i <= first + CLASSES_ABOVE && i < N_CLASSES; i++)
+    while (pool->kept[i]) {
+      gpuhost *h = pool->kept[i];
+      take_out(pool, h);
+      if (h->forks == ga__forks())
+        return h;
+      free_block(pool, h);
+    }
+  return NULL;
+}
+
+/* Makes room for a new block, and counts it; false where the limit does not permit it.
+ */
+static bool reserve(ga_host_pool *pool, size_t size) {
+  if (size > pool->limit || pool->live > pool->limit - size)
+    return false;
+  shrink(pool, pool->limit - size - pool->live);
+  pool->live += size;
+  return true;
+}
+
+gpuhost *ga__host_pool_get(ga_host_pool *pool, size_t size) {
+  if (size >> LARGEST_BITS != 0)
+    return NULL;
+  size = ga__class_size(size == 0 ? 1 : (size + UNIT - 1) / UNIT) * UNIT;
+  pthread_mutex_lock(&pool->lock);
+  gpuhost *h = take_kept(pool, size);
+  if (h)
+    pool->live += h->size;
+  bool is_new = h == NULL && reserve(pool, size);
+  if (is_new) { /* which takes a while: others go on meanwhile */
+    pthread_mutex_unlock(&pool->lock);
+    h = new_block(pool, size);
+    pthread_mutex_lock(&pool->lock);
+    if (h == NULL)
+      pool->live -= size;
+  }
+  if (h)
+    link_block(&pool->given_out, h);
+  pthread_mutex_unlock(&pool->lock);
+  return h;
+}
+
+/* Keeps a block that came back, or gives it to the system. */
+static void put_back(ga_host_pool *pool, gpuhost *h) {
+  unlink_block(&pool->given_out, h);
+  pool->live -= h->size;
+  if (pool->device == NULL || h->forks != ga__forks()) {
+    free_block(pool, h);
+    return;
+  }
+  link_block(kept_list(pool, h), h);
+  pool->cached += h->size;
+}
+
+static void free_pool(ga_host_pool *pool) {
+  pthread_mutex_destroy(&pool->lock);
+  ga__free(pool);
+}
+
+void gpuhost_release(gpuhost *h) {
+  if (h == NULL)
+    return;
+  ga_host_pool *pool = h->pool;
+  if (pool == NULL) {
+    gpudata_release(h->lent);
+    ga__free(h);
+    return;
+  }
+  if (ga__process() != pool->process)
+    return; /* Neither the lock nor the memory is this process's. */
+  pthread_mutex_lock(&pool->lock);
+  put_back(pool, h);
+  bool is_last = pool->device == NULL && pool->given_out == NULL;
+  pthread_mutex_unlock(&pool->lock);
+  if (is_last)
+    free_pool(pool);
+}
+
+void *gpuhost_bytes(const gpuhost *h) {
+  return h ? h->bytes : NULL;
+}
+
+void ga__host_pool_trim(ga_host_pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  shrink(pool, 0);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void ga__host_pool_close(ga_host_pool *pool) {
+  if (pool == NULL)
+    return;
+  ga__host_pool_trim(pool);
+  pthread_mutex_lock(&pool->lock);
+  for (gpuhost *h = pool->given_out; h; h = h->next)
+    if (h->is_pinned)
+      pool->backend->pinning->leave(pool->device, h->handle, h->bytes);
+  pool->device = NULL;
+  bool is_last = pool->given_out == NULL;
+  pthread_mutex_unlock(&pool->lock);
+  if (is_last)
+    free_pool(pool);
+}

@@ -1,0 +1,9 @@
+/* Pages of the host that the CUDA driver has locked. */
+#ifndef GA_CUDA_PINNED_H
+#define GA_CUDA_PINNED_H
+
+#include "cuda/device.h"
+
+extern const ga_pinning ga__cuda_pinning;
+
+#endif

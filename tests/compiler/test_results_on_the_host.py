@@ -1,0 +1,191 @@
+"""Results as NumPy arrays: nothing that happens later changes them."""
+
+import gc
+import os
+import pickle
+import threading
+
+import gpuarray
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import In, Mode, function, shared
+
+N = 30_000  # elements: enough for memory of the library's
+
+
+@pytest.fixture
+def x():
+    return T.vector("x", dtype="float32")
+
+
+def values(n=N, first=0):
+    return np.arange(first, first + n).astype("float32") / n
+
+
+def test_a_result_stays_as_it_is_when_the_function_runs_again(context, x):
+    f = function([x], T.exp(x), on_device=False)
+    given = [values(first=i) for i in range(12)]
+    results = [f(each) for each in given]
+    for each, result in zip(given, results, strict=True):
+        np.testing.assert_allclose(result, np.exp(each), rtol=1e-5)
+
+
+def test_a_result_belongs_to_the_caller(context, x):
+    f = function([x], x * 2)
+    first = f(values())
+    assert first.flags.writeable and first.flags.c_contiguous
+    first[:] = -1
+    second = f(values())
+    np.testing.assert_array_equal(second, values() * 2)
+    np.testing.assert_array_equal(first, np.full(N, -1, "float32"))
+
+
+@pytest.mark.parametrize("mode", [None, "FAST_COMPILE", Mode(optimizer=None)])
+def test_results_that_are_inputs_values_or_each_other_are_apart(context, x, mode):
+    w = shared(values(first=1), "w")
+    f = function(
+        [x], [x, w, x + 1, (x + 1)[5:], w * 2], updates=[(w, w * 2)], mode=mode
+    )
+    given = gpuarray.asarray(values())
+    expected = [values(), values(first=1), values() + 1, (values() + 1)[5:]]
+    expected.append(values(first=1) * 2)
+    results = f(given)
+    for result in results:
+        assert not any(
+            np.shares_memory(result, other) for other in results if other is not result
+        )
+    for result, each in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, each, rtol=1e-6)
+        result[:] = -5
+    np.testing.assert_array_equal(given.get(), values())
+    np.testing.assert_array_equal(w.get_value(), values(first=1) * 2)
+    again = f(given)
+    np.testing.assert_allclose(again[1], values(first=1) * 2)
+    np.testing.assert_allclose(again[2], values() + 1)
+
+
+def test_updates_in_place_leave_earlier_results_alone(context):
+    w = shared(np.zeros(N, "float32"), "w")
+    step = function([], w + 1, updates=[(w, w + 1)])
+    results = [step() for _ in range(8)]
+    for i, result in enumerate(results):
+        np.testing.assert_array_equal(result, np.full(N, i + 1, "float32"))
+
+
+def test_an_input_that_is_overwritten_leaves_the_result_alone(context, x):
+    f = function([In(x, mutable=True)], x + 1)
+    given = gpuarray.asarray(values())
+    first = f(given)
+    kept = first.copy()
+    given[...] = 7
+    f(given)
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_an_array_of_the_device_and_its_copies_are_apart(context):
+    a = gpuarray.asarray(values())
+    for copied in (np.asarray(a), a.get(), gpuarray.asnumpy(a), np.array(a)):
+        a += 1
+        np.testing.assert_array_equal(copied, values())
+        copied[:] = -1
+        assert (a.get() >= 1).all()
+        a -= 1
+        a = gpuarray.asarray(values())
+
+
+@pytest.mark.parametrize(
+    "dtype", ["?", "int8", "uint16", "int32", "int64", "f2", "f4", "f8", "complex64"]
+)
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (200, 301), (30, 40, 50)])
+@pytest.mark.parametrize("order", "CF")
+def test_every_dtype_shape_and_order(context, dtype, shape, order):
+    host = np.asarray(
+        (np.arange(np.prod(shape, dtype=int)) % 100).reshape(shape), dtype, order=order
+    )
+    a = gpuarray.asarray(host)
+    for got in (a.get(), a.T.get().T, np.asarray(a[::-1])[::-1] if shape else a.get()):
+        assert got.dtype == host.dtype and got.shape == host.shape
+        np.testing.assert_array_equal(got, host)
+
+
+def test_results_outlive_their_function_and_are_pickled(context, x):
+    f = function([x], [T.exp(x), x.reshape((100, 300)).T])
+    first, second = f(values())
+    del f
+    gc.collect()
+    np.testing.assert_allclose(first, np.exp(values()), rtol=1e-5)
+    np.testing.assert_array_equal(second, values().reshape(100, 300).T)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(first)), first)
+
+
+def test_results_outlive_a_closed_context():
+    context = gpuarray.context("null")
+    a = gpuarray.asarray(values(), context=context)
+    results = [a.get() for _ in range(3)]
+    context.close()
+    del a, results[1]
+    gc.collect()
+    for result in results:
+        np.testing.assert_array_equal(result, values())
+
+
+def test_memory_beyond_the_limit_is_of_numpy(monkeypatch):
+    gpuarray.context("null").close()
+    monkeypatch.setenv("GPUARRAY_HOST_SIZE", str(4 * 4 * N))
+    context = gpuarray.context("null")
+    a = gpuarray.asarray(values(), context=context)
+    results = [a.get() for _ in range(6)]
+    assert [result.base is None for result in results] == [False] * 3 + [True] * 3
+    for result in results:
+        np.testing.assert_array_equal(result, values())
+    context.close()
+
+
+def test_a_processor_gives_its_own_memory(context, x):
+    f = function([x], x + 1)
+    given = gpuarray.asarray(values())
+    f(given)
+    gc.collect()
+    before = context.memory_info().live
+    results = [f(given) for _ in range(4)]  # one of which the plan keeps for the next
+    lent = context.memory_info().live - before
+    assert lent >= 3 * results[0].nbytes or not context.is_cpu
+    del results
+    assert context.memory_info().live <= before + 4 * N
+
+
+def test_threads_get_their_own_results(context, x):
+    f = function([x], x * 3)
+    wrong = []
+
+    def work(number):
+        kept = []
+        for i in range(30):
+            given = values(first=number * 1000 + i)
+            kept = [*kept[-3:], (given, f(given))]
+            wrong.extend(i for a, b in kept if not np.array_equal(a * 3, b))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+def test_a_forked_process_reads_results_of_its_parent(context, x):
+    f = function([x], x + 1)
+    result = f(values())
+    copied = gpuarray.asarray(values()).get()
+    child = os.fork()
+    if child == 0:
+        good = np.array_equal(result, values() + 1) and np.array_equal(copied, values())
+        del result, copied
+        gc.collect()
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    del copied
+    again = gpuarray.asarray(values(first=5)).get()
+    np.testing.assert_array_equal(result, values() + 1)
+    np.testing.assert_array_equal(again, values(first=5))
