@@ -149,6 +149,10 @@ class MissingProgramError(CompilerError, RuntimeError):
     """A program that draws pictures is not installed."""
 
 
+class UntrustedFileError(CompilerError, ValueError):
+    """A file has a pickle, which is code, and was loaded without ``trusted=True``."""
+
+
 class TestValueError(CompilerError, AttributeError):
     """A test value is missing where compute_test_value asks for it."""
 

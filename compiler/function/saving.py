@@ -22,6 +22,7 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.parts import is_called
 from gpuarray.compiler.shared import Container
@@ -291,11 +292,14 @@ def _digest(said: bytes, data: bytes) -> bytes:
     return hashlib.blake2b(said + data, digest_size=DIGEST).digest()
 
 
-def _read_pickle(content: bytes, path: File, context: Any) -> Function:
+def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Function:
+    said = content[: content.find(b"\n")].decode(errors="replace")
     start = content.find(b"\n") + 1
     digest, data = content[start : start + DIGEST], content[start + DIGEST :]
     if _digest(content[:start], data) != digest:
         raise GraphValueError(f"load: {path}: the file is damaged: save it again")
+    if not trusted:
+        raise untrusted(path, data, f"only Python runs this function, for {said}")
     function: Function = pickle.loads(data)
     if context is not None:
         function._place = find_context(context)
@@ -306,18 +310,24 @@ class SavedFunction(saved.LoadedFunction):
     """A function from a file, which can get its graph back when it is asked for.
 
     It runs without the graph. ``function()`` is the compiled function that was saved,
-    over values of its own; ``maker`` and ``plan`` are that one's.
+    over values of its own; ``maker`` and ``plan`` are that one's. The graph is a
+    pickle, which is read only where the file was loaded with ``trusted=True``.
     """
 
-    def __init__(self, native: saved.Native) -> None:
+    def __init__(
+        self, native: saved.Native, path: File = "", trusted: bool = False
+    ) -> None:
         super().__init__(native)
+        self._path = path
+        self._trusted = trusted
         self._plan: Native | None = None
         self._function: Function | None = None
 
     def function(self) -> Function:
         """The function that was saved, as compiled, with the values as they are now.
 
-        Raises ValueError for a file without its graph.
+        Raises ValueError for a file without its graph, and UntrustedFileError for one
+        that was not loaded with ``trusted=True``.
         """
         if self._function is None:
             self._function = self._unpickled()
@@ -338,6 +348,8 @@ class SavedFunction(saved.LoadedFunction):
             raise GraphValueError(
                 f"{self.name}: the file has no graph; save it with graph=True"
             )
+        if not self._trusted:
+            raise untrusted(self._path, self._graph, "the graph is asked for")
         containers = {n: Container(self._native.get(n)) for n in self.values}
         function: Function = _Unpickler(self._graph, containers).load()
         function._place = self.context
@@ -349,8 +361,14 @@ class SavedFunction(saved.LoadedFunction):
         if self._plan is None:
             try:
                 return self._native.call(arrays, integers)
-            except Unsupported:
+            except Unsupported as error:
                 if not self._graph:
+                    raise
+                if not self._trusted:
+                    error.add_note(
+                        "load(..., trusted=True) compiles it for such inputs, from the "
+                        "graph in the file: a pickle, which is code"
+                    )
                     raise
         plan = self._plan or self._compile()
         try:
@@ -372,16 +390,24 @@ class SavedFunction(saved.LoadedFunction):
         return plan
 
 
-def load(path: File, context: str | Context | None = None) -> Any:
+def load(
+    path: File, context: str | Context | None = None, *, trusted: bool = False
+) -> Any:
     """A function that ``f.save(path)`` wrote, on a context.
 
     It is called as the function that was saved, and its shared variables' values are
     its own: ``f["w"]``. On the device and driver it was saved on, nothing is compiled.
     Without ``context`` it is the one that functions are compiled for.
 
-    A file may hold pickled objects and compiled kernels, which are code: load files
-    that you trust. Raises OSError for a file that cannot be read, ValueError for one
-    that is damaged or no function.
+    The graph in a file is a pickle, and so is a function with steps in Python: what a
+    pickle names runs when it is read. Nothing is unpickled without ``trusted=True``:
+    asking for the graph, or loading a function with steps in Python, is then an
+    UntrustedFileError that says what would run. Compiled kernels are code, too, which
+    runs in this process on a processor: load no file of somebody whom you do not trust.
+    The hash in a file tells damage, not who wrote it.
+
+    Raises OSError for a file that cannot be read, ValueError for one that is damaged or
+    no function.
 
     >>> from gpuarray.compiler import function, load, shared
     >>> import gpuarray.compiler.tensor as T
@@ -396,7 +422,7 @@ def load(path: File, context: str | Context | None = None) -> Any:
     with Path(path).open("rb") as file:
         is_pickled = file.read(len(PICKLED)) == PICKLED
         if is_pickled:
-            return _read_pickle(file.read(), path, context)
+            return _read_pickle(file.read(), path, context, trusted)
     place = get_context() if context is None else context
     native = saved.read_function(path, place)
-    return SavedFunction(native)
+    return SavedFunction(native, path, trusted)

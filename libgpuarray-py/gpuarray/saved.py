@@ -287,7 +287,9 @@ class LoadedFunction:
         try:
             return self._native.call(arrays, integers)
         except Unsupported as error:
-            error.add_note("gpuarray.compiler.load can compile it for such inputs")
+            error.add_note(
+                "gpuarray.compiler.load, with trusted=True, compiles it for such inputs"
+            )
             raise
 
     def _by_name(
@@ -434,8 +436,14 @@ def load_function(
     """A function that ``f.save(path)`` wrote, on a context, without the compiler.
 
     On the device and driver it was saved on nothing is compiled, else the kernels are.
-    Files of functions with steps in Python need `gpuarray.compiler.load`. Compiled
-    kernels are code: load files that you trust. Raises OSError for a file that cannot
+    Files of functions with steps in Python need `gpuarray.compiler.load`.
+
+    No pickle is read, ever: what runs are the file's kernels and this library. Sizes,
+    offsets and numbers of a file are checked against its arrays, so that a wrong file
+    gives an error or wrong results; but kernels, compiled or as text, are code, which
+    runs in this process on a processor, and the numbers that a recorded step in Python
+    gives to its kernels are the file's. So load files of people whom you trust: the
+    hash in a file tells damage, not who wrote it. Raises OSError for a file that cannot
     be read, ValueError for one that is damaged or holds no function.
 
     >>> gpuarray.load_function("train.plan")

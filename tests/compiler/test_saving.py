@@ -2,9 +2,11 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
+import warnings
 
 import gpuarray
 import gpuarray.compiler.tensor as T
@@ -13,6 +15,8 @@ import pytest
 from gpuarray import saved
 from gpuarray.compiler import In, Out, config, function, grad, load, printing, shared
 from gpuarray.compiler.compile import as_op
+from gpuarray.compiler.errors import UntrustedFileError
+from gpuarray.compiler.function import pickled, saving
 from gpuarray.compiler.ifelse import ifelse
 
 
@@ -151,7 +155,7 @@ import numpy as np
 import gpuarray
 from gpuarray.compiler import load
 context = gpuarray.context(sys.argv[1])
-f = load(sys.argv[2])
+f = load(sys.argv[2], trusted=True)
 f(np.ones((3, 5), "float32"))
 counts = context.cache_info()
 print(counts.compiled + counts.disk_hits)
@@ -175,7 +179,10 @@ def test_steps_of_the_array_package_are_recorded_for_shapes(on_context, tmp_path
     g(rows(6), labels(6))
     with pytest.raises(gpuarray.errors.Unsupported, match="before it was saved; run"):
         g(rows(7), labels(7))
-    h = load(tmp_path / "f")
+    with pytest.raises(gpuarray.errors.Unsupported) as caught:
+        load(tmp_path / "f")(rows(7), labels(7))
+    assert "trusted=True" in "".join(caught.value.__notes__)
+    h = load(tmp_path / "f", trusted=True)
     assert h(rows(6), labels(6)) == f(rows(6), labels(6))
     assert h(rows(7), labels(7)) == f(rows(7), labels(7))  # compiled for it
     assert np.array_equal(h["w"], f["w"])
@@ -190,7 +197,7 @@ def test_steps_of_the_array_package_are_recorded_for_shapes(on_context, tmp_path
 def test_values_that_nothing_reads_and_integers(on_first, tmp_path):
     f = counted()
     f.save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     for n in (3, 5):
         assert g(rows(n)) == f(rows(n))
     assert g["n"] == 8
@@ -205,7 +212,7 @@ def test_inputs_of_all_kinds(on_first, tmp_path):
         {"scaled": a * x[:k] + s, "kept": Out(x + h, on_device=True)},
     )  # fmt: skip
     f.save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     v = rows(1)[0]
     calls = [((v,), {}), ((v, 3.0), {}), ((v,), {"k": 3, "a": 1}), ((v, 1, 2, 0.5), {})]
     for args, named in calls:
@@ -220,7 +227,7 @@ def test_inputs_of_all_kinds(on_first, tmp_path):
 def test_a_copy_without_updates_keeps_its_values(on_first, tmp_path):
     f = classifier().copy(delete_updates=True)
     f.save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     assert g(rows(6), labels(6)) == g(rows(6), labels(6)) == f(rows(6), labels(6))
     assert not g["w"].any()
 
@@ -240,7 +247,7 @@ def test_values_of_one_name_are_told_apart(on_first, tmp_path):
 def test_the_graph_comes_when_it_is_asked_for(on_first, tmp_path, capsys):
     f = counted()
     f.save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     g(rows(3))
     printing.debugprint(g)
     of_loaded = capsys.readouterr().out
@@ -253,7 +260,7 @@ def test_a_function_that_pauses_is_for_python(on_first, tmp_path):
     x, w = T.vector("x"), shared(np.float32(2), name="w")
     f = function([x], (w * x)[T.nonzero(x > 0)], updates={w: w + 1})
     f.save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     v = rows(1)[0]
     assert np.array_equal(g(v), f(v)) and np.array_equal(g(v), f(v)) and g["w"] == 4
     with pytest.raises(ValueError, match="only Python runs this function: its step"):
@@ -263,7 +270,7 @@ def test_a_function_that_pauses_is_for_python(on_first, tmp_path):
 def test_wrong_calls(on_first, tmp_path):
     f = classifier()
     f.save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     x, y = rows(6), labels(6)
     for args, named in [
         ((x,), {}),
@@ -284,7 +291,7 @@ def test_calls_that_do_not_fit_are_told_of_as_ever(on_first, tmp_path):
     scores = T.nnet.softmax(T.dot(a, np.ones((4, 3), "float32")))
     cost = T.nnet.categorical_crossentropy(scores, b)
     function([a, b], cost, name="classify").save(tmp_path / "f")
-    g = load(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
     x, y = rows(6), labels(6)
     for _ in range(2):
         with pytest.raises(ValueError, match="dimension mis-match") as caught:
@@ -442,7 +449,7 @@ def test_threads_that_save_to_one_path_leave_a_whole_file(on_first, tmp_path, pa
         thread.join()
     assert not failures
     assert [each.name for each in tmp_path.iterdir()] == ["f"]
-    assert np.array_equal(load(tmp_path / "f")(rows(1)[0]), f(rows(1)[0]))
+    assert np.array_equal(load(tmp_path / "f", trusted=True)(rows(1)[0]), f(rows(1)[0]))
 
 
 @as_op(itypes=[T.fvector], otypes=[T.fvector])
@@ -454,7 +461,9 @@ def doubled(a):
 def test_an_op_in_python_is_saved_by_the_name_that_it_has(on_first, tmp_path):
     x = T.fvector("x")
     function([x], doubled(x) + 1).save(tmp_path / "f")
-    np.testing.assert_array_equal(load(tmp_path / "f")(np.ones(3, "f4")), [3, 3, 3])
+    np.testing.assert_array_equal(
+        load(tmp_path / "f", trusted=True)(np.ones(3, "f4")), [3, 3, 3]
+    )
 
     @as_op(itypes=[T.fvector], otypes=[T.fvector])
     def tripled(a):
@@ -464,3 +473,93 @@ def test_an_op_in_python_is_saved_by_the_name_that_it_has(on_first, tmp_path):
     with pytest.raises(ValueError, match=r"cannot be pickled: .*tripled.* in a module"):
         nowhere.save(tmp_path / "g")
     assert not (tmp_path / "g").exists()
+
+
+class Planted:
+    """What runs when it is unpickled: it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def planted(file, folder, on, monkeypatch):
+    """A file of a function whose graph is a pickle that makes a folder."""
+    x = T.vector("x")
+    f = function([x], x * 2)
+    f(rows(1)[0])
+    monkeypatch.setattr(saving, "_pickled", lambda *_: pickle.dumps(Planted(folder)))
+    f.save(file)
+    return f
+
+
+def test_nothing_is_unpickled_that_is_not_trusted(on_first, tmp_path, monkeypatch):
+    file, folder = tmp_path / "f", tmp_path / "made"
+    f = planted(file, folder, on_first, monkeypatch)
+    g = load(file)
+    assert np.array_equal(g(rows(1)[0]), f(rows(1)[0]))
+    asks = (g.function, lambda: g.maker, lambda: g.plan, lambda: printing.debugprint(g))
+    for ask in asks:
+        with pytest.raises(UntrustedFileError, match=r"mkdir.* load it with trusted="):
+            ask()
+    assert not folder.exists()
+    with pytest.raises(AttributeError):  # what it makes is no function
+        load(file, trusted=True).function()
+    assert folder.exists()
+
+
+def test_a_function_with_steps_in_python_is_loaded_where_trusted(on_first, tmp_path):
+    x = T.fvector("x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gpuarray.errors.HostNotice)
+        function([x], doubled(x) + 1).save(tmp_path / "f")
+    with pytest.raises(UntrustedFileError) as caught:
+        load(tmp_path / "f")
+    for said in ("only Python runs", "its step", "trusted=True", str(tmp_path / "f")):
+        assert said in str(caught.value)
+    damaged = (tmp_path / "f").read_bytes()[:-1]
+    (tmp_path / "f").write_bytes(damaged)
+    with pytest.raises(ValueError, match="damaged"):
+        load(tmp_path / "f")
+
+
+UNPICKLES = """
+import json, sys
+import numpy as np
+import gpuarray
+context = gpuarray.context(sys.argv[1])
+events = []
+sys.addaudithook(lambda event, args: "pickle" in event and events.append(str(args)))
+f = gpuarray.load_function(sys.argv[2], context)
+f(np.ones(3, "float32"))
+f.save(sys.argv[2] + "-again"), f.info(), repr(f), f.interface
+try:
+    gpuarray.load_function(sys.argv[3], context)
+except ValueError as error:
+    said = str(error)
+print(json.dumps([events, said, "pickle" in vars(gpuarray.saved)]))
+"""
+
+
+@pytest.mark.filterwarnings("ignore::gpuarray.errors.HostNotice")
+def test_load_function_reads_no_pickle(on_first, tmp_path, monkeypatch):
+    """Python tells of each name that a pickle looks up; there is none."""
+    x = T.fvector("x")
+    function([x], doubled(x)).save(tmp_path / "python")
+    planted(tmp_path / "f", tmp_path / "made", on_first, monkeypatch)
+    said = printed(UNPICKLES, on_first, tmp_path, "f", "python")
+    events, message, has_pickle = json.loads(said)
+    assert not events and not has_pickle and not (tmp_path / "made").exists()
+    assert "only Python runs this function" in message
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_what_a_pickle_names_is_found_without_running_it(tmp_path, protocol):
+    value = [Planted(tmp_path / "made"), Planted(tmp_path / "b"), np.float32, {"a": 1}]
+    names = pickled.named(pickle.dumps(value, protocol))
+    assert "posix.mkdir" in names and "numpy.float32" in names
+    assert not (tmp_path / "made").exists()
+    assert len(names) == len(set(names))
+    assert pickled.named(b"no pickle") == []
