@@ -15,6 +15,12 @@ N = 30_000  # elements: enough for memory of the library's
 
 
 @pytest.fixture
+def device(on_context):
+    with on_context:
+        yield on_context
+
+
+@pytest.fixture
 def x():
     return T.vector("x", dtype="float32")
 
@@ -23,7 +29,7 @@ def values(n=N, first=0):
     return np.arange(first, first + n).astype("float32") / n
 
 
-def test_a_result_stays_as_it_is_when_the_function_runs_again(context, x):
+def test_a_result_stays_as_it_is_when_the_function_runs_again(device, x):
     f = function([x], T.exp(x), on_device=False)
     given = [values(first=i) for i in range(12)]
     results = [f(each) for each in given]
@@ -31,7 +37,7 @@ def test_a_result_stays_as_it_is_when_the_function_runs_again(context, x):
         np.testing.assert_allclose(result, np.exp(each), rtol=1e-5)
 
 
-def test_a_result_belongs_to_the_caller(context, x):
+def test_a_result_belongs_to_the_caller(device, x):
     f = function([x], x * 2)
     first = f(values())
     assert first.flags.writeable and first.flags.c_contiguous
@@ -42,7 +48,7 @@ def test_a_result_belongs_to_the_caller(context, x):
 
 
 @pytest.mark.parametrize("mode", [None, "FAST_COMPILE", Mode(optimizer=None)])
-def test_results_that_are_inputs_values_or_each_other_are_apart(context, x, mode):
+def test_results_that_are_inputs_values_or_each_other_are_apart(device, x, mode):
     w = shared(values(first=1), "w")
     f = function(
         [x], [x, w, x + 1, (x + 1)[5:], w * 2], updates=[(w, w * 2)], mode=mode
@@ -65,7 +71,7 @@ def test_results_that_are_inputs_values_or_each_other_are_apart(context, x, mode
     np.testing.assert_allclose(again[2], values() + 1)
 
 
-def test_updates_in_place_leave_earlier_results_alone(context):
+def test_updates_in_place_leave_earlier_results_alone(device):
     w = shared(np.zeros(N, "float32"), "w")
     step = function([], w + 1, updates=[(w, w + 1)])
     results = [step() for _ in range(8)]
@@ -73,7 +79,7 @@ def test_updates_in_place_leave_earlier_results_alone(context):
         np.testing.assert_array_equal(result, np.full(N, i + 1, "float32"))
 
 
-def test_an_input_that_is_overwritten_leaves_the_result_alone(context, x):
+def test_an_input_that_is_overwritten_leaves_the_result_alone(device, x):
     f = function([In(x, mutable=True)], x + 1)
     given = gpuarray.asarray(values())
     first = f(given)
@@ -83,7 +89,7 @@ def test_an_input_that_is_overwritten_leaves_the_result_alone(context, x):
     np.testing.assert_array_equal(first, kept)
 
 
-def test_an_array_of_the_device_and_its_copies_are_apart(context):
+def test_an_array_of_the_device_and_its_copies_are_apart(device):
     a = gpuarray.asarray(values())
     for copied in (np.asarray(a), a.get(), gpuarray.asnumpy(a), np.array(a)):
         a += 1
@@ -99,7 +105,7 @@ def test_an_array_of_the_device_and_its_copies_are_apart(context):
 )
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (200, 301), (30, 40, 50)])
 @pytest.mark.parametrize("order", "CF")
-def test_every_dtype_shape_and_order(context, dtype, shape, order):
+def test_every_dtype_shape_and_order(device, dtype, shape, order):
     host = np.asarray(
         (np.arange(np.prod(shape, dtype=int)) % 100).reshape(shape), dtype, order=order
     )
@@ -109,7 +115,7 @@ def test_every_dtype_shape_and_order(context, dtype, shape, order):
         np.testing.assert_array_equal(got, host)
 
 
-def test_results_outlive_their_function_and_are_pickled(context, x):
+def test_results_outlive_their_function_and_are_pickled(device, x):
     f = function([x], [T.exp(x), x.reshape((100, 300)).T])
     first, second = f(values())
     del f
@@ -142,20 +148,20 @@ def test_memory_beyond_the_limit_is_of_numpy(monkeypatch):
     context.close()
 
 
-def test_a_processor_gives_its_own_memory(context, x):
+def test_a_processor_gives_its_own_memory(device, x):
     f = function([x], x + 1)
     given = gpuarray.asarray(values())
     f(given)
     gc.collect()
-    before = context.memory_info().live
+    before = device.memory_info().live
     results = [f(given) for _ in range(4)]  # one of which the plan keeps for the next
-    lent = context.memory_info().live - before
-    assert lent >= 3 * results[0].nbytes or not context.is_cpu
+    lent = device.memory_info().live - before
+    assert lent >= 3 * results[0].nbytes or not device.is_cpu
     del results
-    assert context.memory_info().live <= before + 4 * N
+    assert device.memory_info().live <= before + 4 * N
 
 
-def test_threads_get_their_own_results(context, x):
+def test_threads_get_their_own_results(device, x):
     f = function([x], x * 3)
     wrong = []
 
@@ -174,7 +180,7 @@ def test_threads_get_their_own_results(context, x):
     assert not wrong
 
 
-def test_a_forked_process_reads_results_of_its_parent(context, x):
+def test_a_forked_process_reads_results_of_its_parent(device, x):
     f = function([x], x + 1)
     result = f(values())
     copied = gpuarray.asarray(values()).get()
