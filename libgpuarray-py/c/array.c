@@ -148,18 +148,31 @@ bool ga__array_same_layout(const GpuArray *a, const GpuArray *b) {
   return true;
 }
 
+bool ga__array_same_start(const GpuArray *a, const GpuArray *b) {
+  ptrdiff_t between;
+  return ga__buffers_meet(&between, a->data, b->data) &&
+         (ptrdiff_t)a->offset == (ptrdiff_t)b->offset + between;
+}
+
+bool ga__array_same_place(const GpuArray *a, const GpuArray *b) {
+  return ga__array_same_start(a, b) &&
+         gpuarray_get_elsize(a->typecode) == gpuarray_get_elsize(b->typecode) &&
+         ga__array_same_shape(a, b) && ga__array_same_layout(a, b);
+}
+
 int GpuArray_share(const GpuArray *a, const GpuArray *b) {
-  if (a == NULL || b == NULL || a->data == NULL || b->data == NULL)
+  ptrdiff_t between;
+  if (a == NULL || b == NULL || a->data == NULL || b->data == NULL ||
+      a->data->context != b->data->context ||
+      !ga__buffers_meet(&between, a->data, b->data))
     return 0;
-  if (a->data != b->data) {
-    int error;
-    return gpudata_share(a->data, b->data, &error) == 1;
-  }
   if (!is_sound(a) || !is_sound(b))
     return 1;
-  size_t a_low, a_high, b_low, b_high;
-  ga__array_extent(&a_low, &a_high, a);
-  ga__array_extent(&b_low, &b_high, b);
+  size_t low, high;
+  ga__array_extent(&low, &high, a);
+  const ptrdiff_t a_low = (ptrdiff_t)low, a_high = (ptrdiff_t)high;
+  ga__array_extent(&low, &high, b);
+  const ptrdiff_t b_low = (ptrdiff_t)low + between, b_high = (ptrdiff_t)high + between;
   return a_low < b_high && b_low < a_high && a_low < a_high && b_low < b_high;
 }
 

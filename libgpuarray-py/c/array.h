@@ -20,6 +20,10 @@ int ga__array_writeable(const GpuArray *a, const char *operation);
 int ga__array_check(const GpuArray *a, const char *operation);
 /* GA_NO_ERROR if `a` is one block of at least `given` bytes. */
 int ga__array_check_block(const GpuArray *a, size_t given, const char *operation);
+/* Whether both begin with the same byte. */
+bool ga__array_same_start(const GpuArray *a, const GpuArray *b);
+/* Whether both have the same elements in the same bytes. */
+bool ga__array_same_place(const GpuArray *a, const GpuArray *b);
 bool ga__array_same_shape(const GpuArray *a, const GpuArray *b);
 /* Whether both put their elements in the same places; the shapes are the same. */
 bool ga__array_same_layout(const GpuArray *a, const GpuArray *b);

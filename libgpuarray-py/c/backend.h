@@ -197,6 +197,9 @@ typedef struct ga_sharing {
   /* (optional) GA_INVALID_ERROR unless the device reaches this foreign memory, which
    * has *size bytes. */
   int (*check)(size_t *size, void *device, void *memory);
+  /* (optional) Where memory is a part of another: *memory becomes that, and *offset the
+   * bytes before the part. Both stay as they are elsewhere. */
+  void (*whole)(void **memory, size_t *offset, void *device);
 } ga_sharing;
 
 /* A function of this vendor alone, by its name; see gpuarray/extension.h. */

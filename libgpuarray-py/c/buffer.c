@@ -285,6 +285,35 @@ gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *r
   return buffer;
 }
 
+/* ---- where memory lies ---- */
+
+/* An address, where there are any, else a handle and how many bytes after it. */
+typedef struct place {
+  const void *handle;
+  uintptr_t at;
+} place;
+
+static place place_of(const gpudata *b) {
+  const gpucontext *ctx = b->context;
+  const ga_sharing *sharing = ctx->backend->sharing;
+  const void *host = ga__buffer_on_host(b);
+  if (host != NULL || (sharing != NULL && sharing->is_address))
+    return (place){NULL, (uintptr_t)(host ? host : b->memory)};
+  void *memory = b->memory;
+  size_t offset = 0;
+  if (sharing != NULL && sharing->whole != NULL)
+    sharing->whole(&memory, &offset, ctx->device);
+  return (place){memory, offset};
+}
+
+bool ga__buffers_meet_foreign(ptrdiff_t *between, const gpudata *a, const gpudata *b) {
+  if (a->tape != NULL || b->tape != NULL || a->memory == NULL || b->memory == NULL)
+    return false;
+  const place x = place_of(a), y = place_of(b);
+  *between = (ptrdiff_t)(y.at - x.at);
+  return x.handle == y.handle && x.at < y.at + b->size && y.at < x.at + a->size;
+}
+
 /* ---- questions ---- */
 
 int gpudata_share(gpudata *a, gpudata *b, int *ret) {
@@ -294,15 +323,8 @@ int gpudata_share(gpudata *a, gpudata *b, int *ret) {
       *ret = status;
     return -1;
   }
-  if (a == b)
-    return 1;
-  if (a->context != b->context || a->memory == NULL || b->memory == NULL)
-    return 0;
-  const ga_sharing *sharing = a->context->backend->sharing;
-  if (sharing == NULL || !sharing->is_address)
-    return a->memory == b->memory;
-  const char *x = a->memory, *y = b->memory;
-  return x < y + b->size && y < x + a->size;
+  ptrdiff_t between;
+  return a == b || (a->context == b->context && ga__buffers_meet(&between, a, b));
 }
 
 void *ga__buffer_on_host(const gpudata *b) {

@@ -36,6 +36,18 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size);
  * at all where `release` is NULL. On failure nothing is released. */
 int ga__buffer_wrap(gpudata **out, gpucontext *ctx, void *memory, size_t size,
                     void (*release)(void *owner), void *owner);
+/* Of two buffers of one context, one at least of which is not the pool's. */
+bool ga__buffers_meet_foreign(ptrdiff_t *between, const gpudata *a, const gpudata *b);
+/* Whether two buffers of one context have memory in common; then `b` begins *between
+ * bytes after `a`. Every check of overlap asks here. The pool's are apart, and so are
+ * stand-ins; of the memory of others, of which there may be several buffers (DLPack),
+ * the addresses tell. */
+static inline bool ga__buffers_meet(ptrdiff_t *between, const gpudata *a,
+                                    const gpudata *b) {
+  *between = 0;
+  return a == b || ((a->from == NULL || b->from == NULL) &&
+                    ga__buffers_meet_foreign(between, a, b));
+}
 /* Where the host finds the memory of a device that shares the host's, NULL where it
  * does not. */
 void *ga__buffer_on_host(const gpudata *b);

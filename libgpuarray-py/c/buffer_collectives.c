@@ -175,13 +175,15 @@ static int check_range(const call *c, part *p, size_t itemsize) {
  * rank's part of the other. */
 static int check_overlap(const call *c) {
   const part *a = &c->parts[0], *b = &c->parts[1];
-  if (a->data != b->data || a->data == NULL || a->offset >= b->offset + b->bytes ||
-      b->offset >= a->offset + a->bytes)
+  ptrdiff_t between;
+  if (a->data == NULL || b->data == NULL ||
+      !ga__buffers_meet(&between, a->data, b->data))
     return GA_NO_ERROR;
-  size_t rank = (size_t)c->comm->rank;
-  if ((a->bytes == b->bytes && a->offset == b->offset) ||
-      (a->bytes < b->bytes && a->offset == b->offset + rank * a->bytes) ||
-      (b->bytes < a->bytes && b->offset == a->offset + rank * b->bytes))
+  const ptrdiff_t from = (ptrdiff_t)a->offset, to = (ptrdiff_t)b->offset + between;
+  const ptrdiff_t n = (ptrdiff_t)a->bytes, m = (ptrdiff_t)b->bytes;
+  const ptrdiff_t rank = c->comm->rank;
+  if (from >= to + m || to >= from + n || (n == m && from == to) ||
+      (n < m && from == to + rank * n) || (m < n && to == from + rank * m))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR,
                  "%s: source and destination overlap in part; expected that they are "

@@ -88,8 +88,8 @@ static int exchange_arrays(const GpuArray *src, GpuArray *dest, size_t count,
   GpuArray from, to;
   /* Where the two share memory a copy of the source is always right; it is spared where
    * they are the same elements, which the library takes. */
-  bool is_same = src->data == dest->data && src->offset == dest->offset &&
-                 ga__array_count(src) == ga__array_count(dest);
+  bool is_same =
+      ga__array_same_start(src, dest) && ga__array_count(src) == ga__array_count(dest);
   bool must_copy = GpuArray_share(src, dest) && !is_same;
   GA_TRY(stage_out(&to, dest));
   int status = stage_in(&from, src, is_f_only(&to), must_copy);

@@ -192,12 +192,6 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
 
 /* ---- overlap ---- */
 
-static bool is_same_place(const GpuArray *a, const GpuArray *b) {
-  return a->offset == b->offset &&
-         gpuarray_get_elsize(a->typecode) == gpuarray_get_elsize(b->typecode) &&
-         ga__array_same_shape(a, b) && ga__array_same_layout(a, b);
-}
-
 /* Whether writing an output would change elements of input i before they are read. */
 static bool is_endangered(const GpuElemwise *ge, void *const *args, unsigned int i) {
   const GpuArray *in = args[i];
@@ -205,7 +199,9 @@ static bool is_endangered(const GpuElemwise *ge, void *const *args, unsigned int
     if (k == i || ga__elemwise_is_scalar(ge, k) || ga__elemwise_is_input(ge, k))
       continue;
     const GpuArray *out = args[k];
-    if (out->data == in->data && GpuArray_share(out, in) && !is_same_place(out, in))
+    ptrdiff_t between;
+    if (ga__buffers_meet(&between, out->data, in->data) && GpuArray_share(out, in) &&
+        !ga__array_same_place(out, in))
       return true;
   }
   return false;

@@ -142,12 +142,13 @@ static void extent(ptrdiff_t *low, ptrdiff_t *high, const ga_factor *f, size_t b
 
 static bool overlaps_output(const ga_product *p, const ga_factor *f) {
   const size_t itemsize = gpuarray_get_elsize(p->typecode);
-  ptrdiff_t low, high, out_low, out_high;
-  if (f->data != p->c.data || f->m == 0 || f->n == 0)
+  ptrdiff_t low, high, out_low, out_high, between;
+  if (p->c.data == NULL || !ga__buffers_meet(&between, f->data, p->c.data) ||
+      f->m == 0 || f->n == 0)
     return false;
   extent(&low, &high, f, p->batch, itemsize);
   extent(&out_low, &out_high, &p->c, p->batch, itemsize);
-  return low < out_high && out_low < high;
+  return low < out_high + between && out_low + between < high;
 }
 
 /* Replaces *f by a contiguous copy, which `copy` owns then. A batch of one matrix, over

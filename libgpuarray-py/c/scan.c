@@ -234,9 +234,7 @@ int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int fl
                    ga__array_text(given, out), ga__array_text(expected, a));
   if (ga__array_count(a) == 0)
     return GA_NO_ERROR;
-  if (!GpuArray_share(out, a) ||
-      (out->offset == a->offset && ga__array_same_layout(out, a) &&
-       GpuArray_ITEMSIZE(out) == GpuArray_ITEMSIZE(a)))
+  if (!GpuArray_share(out, a) || ga__array_same_place(out, a))
     return ga__scan_run(gs, out, a, at, flags);
   GpuArray copy;
   GA_TRY(GpuArray_copy(&copy, a, GA_C_ORDER));

@@ -119,8 +119,8 @@ static int open_input(operand *o, const GpuArray *a, unsigned int axis,
   bool copies = !GpuArray_IS_C_CONTIGUOUS(&o->view);
   for (unsigned int i = 0; i < n; i++)
     if (results[i].rows.data != NULL && GpuArray_share(&results[i].rows, &o->view))
-      copies =
-          copies || !(in_place && i == 0 && results[i].rows.offset == o->view.offset);
+      copies = copies || !(in_place && i == 0 && results[i].rows.data == o->view.data &&
+                           results[i].rows.offset == o->view.offset);
   int status = copies ? GpuArray_copy(&o->rows, &o->view, GA_C_ORDER)
                       : GpuArray_view(&o->rows, &o->view);
   if (status != GA_NO_ERROR)

@@ -36,9 +36,14 @@ static int check_host_range(const gpudata *b, size_t offset, size_t size,
 
 /* ---- bytes ---- */
 
-static bool overlap(const gpudata *dst, size_t dstoff, const gpudata *src,
-                    size_t srcoff, size_t sz) {
-  return dst == src && dstoff < srcoff + sz && srcoff < dstoff + sz;
+/* Bytes from the source to the destination; false where the ranges do not overlap. */
+static bool overlap(ptrdiff_t *apart, const gpudata *dst, size_t dstoff,
+                    const gpudata *src, size_t srcoff, size_t sz) {
+  ptrdiff_t between;
+  if (!ga__buffers_meet(&between, src, dst))
+    return false;
+  *apart = (ptrdiff_t)dstoff + between - (ptrdiff_t)srcoff;
+  return *apart < (ptrdiff_t)sz && -*apart < (ptrdiff_t)sz;
 }
 
 /* Queues a copy of ranges that do not overlap. */
@@ -78,11 +83,12 @@ int gpudata_move(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_
                    "gpudata_move: the buffers are of two contexts, %s and %s; use "
                    "gpudata_transfer",
                    dst->context->name, src->context->name);
-  if (sz == 0 || (dst == src && dstoff == srcoff))
+  ptrdiff_t apart;
+  if (sz == 0)
     return GA_NO_ERROR;
-  if (overlap(dst, dstoff, src, srcoff, sz))
-    return copy_overlapping(dst, dstoff, src, srcoff, sz);
-  return copy_bytes(dst, dstoff, src, srcoff, sz);
+  if (!overlap(&apart, dst, dstoff, src, srcoff, sz))
+    return copy_bytes(dst, dstoff, src, srcoff, sz);
+  return apart == 0 ? GA_NO_ERROR : copy_overlapping(dst, dstoff, src, srcoff, sz);
 }
 
 /* Copies between contexts through host memory, piece by piece. */

@@ -62,9 +62,25 @@ static int check(size_t *size, void *device, void *memory) {
   return GA_NO_ERROR;
 }
 
+/* A sub-buffer is a part of the buffer that it was made of. */
+static void whole(void **memory, size_t *offset, void *device) {
+  const ga_opencl_device *d = device;
+  cl_mem parent = NULL;
+  size_t origin = 0;
+  if (d->api->clGetMemObjectInfo(*memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent,
+                                 &parent, NULL) != CL_SUCCESS ||
+      parent == NULL ||
+      d->api->clGetMemObjectInfo(*memory, CL_MEM_OFFSET, sizeof origin, &origin,
+                                 NULL) != CL_SUCCESS)
+    return;
+  *memory = parent;
+  *offset = origin;
+}
+
 const ga_sharing ga__opencl_sharing = {.device_type = DL_OPENCL,
                                        .is_address = false,
                                        .stream = stream_of,
                                        .publish = publish,
                                        .follow = follow,
-                                       .check = check};
+                                       .check = check,
+                                       .whole = whole};
