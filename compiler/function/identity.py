@@ -19,7 +19,6 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Trace, Variable
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.graph.types import Type
-from gpuarray.compiler.ops.own import OWN
 from gpuarray.compiler.shared import SharedVariable
 from gpuarray.scalars import SCALARS
 
@@ -40,8 +39,7 @@ def is_ours(code: Any) -> bool:
 
 def foreign_rows() -> frozenset[str]:
     """The names of the scalar operations that a program has added."""
-    added = (name for name, row in SCALARS.items() if not is_ours(row.gradient))
-    return frozenset([*OWN, *added])
+    return frozenset(name for name, row in SCALARS.items() if not row.is_ours)
 
 
 def numbers(value: np.ndarray[Any, Any] | np.generic | np.dtype[Any]) -> str:

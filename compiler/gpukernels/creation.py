@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from gpuarray.array import Array
-from gpuarray.codegen import once
+from gpuarray.codegen import once, self_contained
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -37,7 +37,8 @@ def count_source(dtype: str) -> tuple[str, str]:
     """The text of the kernel that writes 0, 1, 2, ... to an array, and its name."""
     ctype = dtype_to_ctype(counted_dtype(dtype))
     name = f"compiler_count_{ctype.removeprefix('ga_')}"
-    return once(COUNT.replace("{name}", name).replace("{t}", ctype)), name
+    text = once(COUNT.replace("{name}", name).replace("{t}", ctype))
+    return self_contained(text), name
 
 
 def counted_dtype(dtype: str) -> np.dtype[np.generic]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
-from gpuarray.codegen import convert, literal
+from gpuarray.codegen import convert, literal, self_contained
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
@@ -194,7 +194,7 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
             outs=outs,
             ins=tuple(inputs.numbers),
             expr="\n".join(lines),
-            preamble=code.support,
+            preamble=self_contained(code.support),
             names=tuple(inputs.names),
             in_dtypes=tuple(inputs.dtypes),
             out_names=out_names,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from gpuarray import blas, products
 from gpuarray.array import Array
+from gpuarray.codegen import self_contained
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -74,7 +75,7 @@ def inner_product(node: Apply, k: Lowerer) -> None:
             ins=ins,
             prologue="",
             map="x * y",
-            preamble="",
+            preamble=self_contained(""),
             names=("x", "y"),
             in_dtypes=(dtype, dtype),
             combine="a + b",

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.codegen import (
+    convert,
+    identity_text,
+    scalar_expression,
+    self_contained,
+)
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -78,7 +83,7 @@ def add_reduction(
             ins=tuple(inputs.numbers),
             prologue=code.text,
             map=first.map,
-            preamble="\n".join(filter(None, supports)),
+            preamble=self_contained("\n".join(filter(None, supports))),
             names=tuple(inputs.names),
             in_dtypes=tuple(inputs.dtypes),
             combine=first.combine,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
-from gpuarray.codegen import digest
+from gpuarray.codegen import digest, self_contained
 from gpuarray.compiler.gpukernels.rowkept import (
     TURN,
     Kept,
@@ -269,7 +269,7 @@ def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
 def named_text(program: Program, form: Form) -> tuple[str, str]:
     """The kernel's text, and its name."""
     writer = Summed if program.totals else Kept if form.kept else Writer
-    text = writer(program, form).text("$name")
+    text = self_contained(writer(program, form).text("$name"))
     name = f"rowwise_{digest(text.encode())}"
     return text.replace("$name", name), name
 

@@ -15,7 +15,12 @@ import numpy as np
 from gpuarray._native import check, ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
-from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.codegen import (
+    convert,
+    identity_text,
+    scalar_expression,
+    self_contained,
+)
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.source import Operand, expression
@@ -347,7 +352,7 @@ class Walks:
                 arguments.append((f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE))
             kernel = self.context._kernels[key] = new_elemwise(
                 self.context,
-                support,
+                self_contained(support),
                 "\n".join(lines),
                 [*arguments, *self.arguments(used)],
                 "rows",
@@ -407,7 +412,7 @@ def new_reduction(
         slot.name, slot.typecode, slot.flags = c_text(name), typecode, flags
     spec = ffi.new("gpureduction_spec *")
     spec.size = ffi.sizeof("gpureduction_spec")
-    spec.preamble = c_text("\n".join(filter(None, supports)))
+    spec.preamble = c_text(self_contained("\n".join(filter(None, supports))))
     spec.prologue = c_text("\n".join(lines))
     spec.n, spec.inputs = len(arguments), inputs
     spec.n_components = spec.n_results = len(folds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from gpuarray.codegen import convert
+from gpuarray.codegen import convert, self_contained
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
@@ -127,7 +127,7 @@ def write_vector(node: Apply, inputs: Inputs, k: Lowerer) -> None:
             outs=outs,
             ins=tuple(inputs.numbers),
             expr=f"o0 = {expr};",
-            preamble="",
+            preamble=self_contained(""),
             names=tuple(inputs.names),
             in_dtypes=tuple(inputs.dtypes),
             out_names=("o0",),

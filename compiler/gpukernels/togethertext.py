@@ -20,6 +20,7 @@ from gpuarray.codegen import (
     identity_text,
     loaded,
     rounded,
+    self_contained,
 )
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
@@ -90,7 +91,7 @@ def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list
         *(f"  {line}" for line in writer.body),
         "}",
     ]
-    return "\n".join(lines), writer.name, writer.types
+    return self_contained("\n".join(lines)), writer.name, writer.types
 
 
 def chosen(texts: Mapping[int, str]) -> str:

@@ -21,6 +21,12 @@ PLAIN = (int, float, complex, str, bytes, type(None))
 """What a function may close over that is compared by its value."""
 
 _DEFINED = re.compile(r"\b(\w+)\s*\([^()]*\)\s*\{")
+_PRAGMA = re.compile(
+    r"^\s*(?:\#|%:|\?\?=)\s*(?:pragma\b(?!\s+unroll\b)|include\b).*"
+    r"|\b_Pragma\b(?!\s*\(\s*\"unroll\b).*",
+    re.M,
+)
+_MACRO = re.compile(r"^(\s*(?:#|%:|\?\?=)\s*(define|undef)\s+(\w+).*)", re.M)
 _FLOAT = re.compile(
     r"(?<![\w.])(\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)(?![\w.])"
 )
@@ -108,7 +114,8 @@ def elementwise_op(
     the operands in ``expression``, which is C for any real type: a number such as
     ``0.5`` has the operands' type. ``reference`` is the same with NumPy. ``support`` is
     the text of device functions that the expression calls, in which ``{t}`` is the type
-    that is computed in.
+    that is computed in; it must leave nothing to what is fused with it: a macro that it
+    defines it ends with ``#undef``.
 
     The result of one or two operands has a float dtype, for integers that of NumPy's
     quotient; that of more has their common dtype. It broadcasts, fuses with what is
@@ -125,8 +132,9 @@ def elementwise_op(
 
     One that is defined anew, in an edited cell of a notebook, is another operation:
     expressions of the first stay as they are. Raises ValueError where the package has
-    an operation of the name.
+    an operation of the name, and for a directive that would hold behind ``support``.
     """
+    refuse_directives(expression, support)
 
     def make(gradient: Callable[..., Any]) -> Callable[..., Variable]:
         operands = operands_of(gradient)
@@ -151,6 +159,32 @@ def elementwise_op(
         return function
 
     return make
+
+
+def refuse_directives(expression: str, support: str) -> None:
+    """Raise ValueError for what would change the text of other operations.
+
+    >>> refuse_directives("f(x)", "#define TWO 2\\n{t} f({t} x) { return TWO * x; }")
+    Traceback (most recent call last):
+    ...
+    gpuarray.compiler.errors.GraphValueError: elementwise_op: '#define TWO 2' of \
+'f(x)' would hold for what is fused with the operation, too; expected '#undef TWO' \
+behind it
+    """
+    text = f"{expression}\n{support}"
+    wrong = {line: "only '#pragma unroll'" for line in _PRAGMA.findall(text)}
+    defined: dict[str, str] = {}
+    for line, word, name in _MACRO.findall(text):
+        if word == "define":
+            defined[name] = line
+        elif defined.pop(name, None) is None:
+            wrong[line] = f"'#define {name}' before it"
+    wrong |= {line: f"'#undef {name}' behind it" for name, line in defined.items()}
+    for line, expected in wrong.items():
+        raise GraphValueError(
+            f"elementwise_op: {line.strip()!r} of {expression!r} would hold for what "
+            f"is fused with the operation, too; expected {expected}"
+        )
 
 
 def own_within(label: str, text: str = "") -> list[str]:

@@ -262,6 +262,10 @@ typedef struct ga_reading {
   size_t offset, size;
 } ga_reading;
 
+/* OpenCL's words, in a source, for a product and a sum that are never made one
+ * operation. A backend whose language has none for it heeds these. */
+#define GA_ROUNDED "#pragma OPENCL FP_CONTRACT OFF"
+
 typedef struct ga_backend {
   const char *name;    /* "cuda" */
   const char *prelude; /* the kernel language's words in this vendor's dialect */

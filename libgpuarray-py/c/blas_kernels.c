@@ -403,7 +403,9 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
   static_assert(GA_BLAS_KIND_COUNT == GA_BLAS_KINDS, "the context keeps each kind");
   ga_strbuf text = {0};
   add_text(&text, ctx, kind, typecode, NULL);
-  return finish(out, stems[stem], &text);
+  GA_TRY(finish(out, stems[stem], &text));
+  out->is_closed = true;
+  return GA_NO_ERROR;
 }
 
 int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,

@@ -182,6 +182,7 @@ int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
   }
   if (status == GA_NO_ERROR) {
     ga__kernel_name(out->name, "elem", out->body.text);
+    out->is_closed = ga__kernel_is_closed(spec->preamble);
     snprintf(out->title, sizeof out->title, "%s", spec->expr);
     ga__strbuf_clear(&out->body);
     if (preamble)

@@ -32,6 +32,11 @@ void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *tex
   snprintf(out, GA_KERNEL_NAME, "%.*s_%s", GA_KERNEL_NAME - 34, stem, digits);
 }
 
+bool ga__kernel_is_closed(const char *text) {
+  static const char line[] = "GA_SELF_CONTAINED\n";
+  return text != NULL && strncmp(text, line, sizeof line - 1) == 0;
+}
+
 /* ---- what a context keeps ---- */
 
 static entry **entry_bucket(ga_kernels *table, const char *name) {
@@ -291,7 +296,8 @@ static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
   if (find_kernel(ctx, source))
     return GA_NO_ERROR;
   for (unsigned int i = 0; i < *n; i++)
-    if (strcmp(missing[i]->name, source->name) == 0)
+    if (strcmp(missing[i]->name, source->name) == 0 &&
+        strcmp(missing[i]->body.text, source->body.text) == 0)
       return GA_NO_ERROR;
   GA_TRY(ga__dump_source(source->body.text));
   ga_key k = {0};
@@ -310,53 +316,91 @@ static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
   return status;
 }
 
-/* Shares the sources out among `n_groups` programs of about the same length. */
-static int group(ga_key *keys, unsigned int *group_of, unsigned int n_groups,
-                 gpucontext *ctx, unsigned int n, const ga_source *const *sources) {
-  for (unsigned int g = 0; g < n_groups; g++)
-    ga__key_begin(&keys[g], ctx);
-  for (unsigned int i = 0; i < n; i++) {
-    unsigned int shortest = 0;
-    for (unsigned int g = 1; g < n_groups; g++)
-      if (keys[g].text.length < keys[shortest].text.length)
-        shortest = g;
-    ga__key_add(&keys[shortest], sources[i]->body.text);
-    group_of[i] = shortest;
+/* A program of a batch, and what the sources in it have in common. */
+typedef struct group {
+  ga_key key;
+  const char *name; /* for messages */
+  unsigned int manner;
+  bool is_closed;
+  ga_program *program;
+  enum ga_origin origin;
+} group;
+
+typedef struct batch {
+  unsigned int n;
+  group *groups;
+  unsigned int *group_of; /* of each source */
+} batch;
+
+/* The group for a source: of `most` that it may share the shortest, or a new one. */
+static group *place_of(batch *b, const gpucontext *ctx, const ga_source *source,
+                       unsigned int most) {
+  const unsigned int manner = ga__key_manner(ctx, source->body.text);
+  group *shortest = NULL;
+  unsigned int n_shared = 0;
+  for (group *g = b->groups; source->is_closed && g < b->groups + b->n; g++) {
+    if (!g->is_closed || g->manner != manner)
+      continue;
+    n_shared++;
+    if (shortest == NULL || g->key.text.length < shortest->key.text.length)
+      shortest = g;
   }
-  for (unsigned int g = 0; g < n_groups; g++)
-    GA_TRY(ga__strbuf_status(&keys[g].text));
+  if (n_shared >= most) {
+    shortest->name = "a plan";
+    return shortest;
+  }
+  group *made = &b->groups[b->n++];
+  made->name = source->name;
+  made->manner = manner;
+  made->is_closed = source->is_closed;
+  ga__key_begin(&made->key, ctx);
+  return made;
+}
+
+/* Programs that share what they can: NVRTC parses the texts of one one by one. */
+#define MOST_SHARED 4
+
+static int share_out(batch *b, gpucontext *ctx, unsigned int n,
+                     const ga_source *const *sources) {
+  const unsigned int threads = ga__program_threads(ctx);
+  const unsigned int most = threads < 1             ? 1
+                            : threads > MOST_SHARED ? MOST_SHARED
+                                                    : threads;
+  for (unsigned int i = 0; i < n; i++) {
+    group *g = place_of(b, ctx, sources[i], most);
+    ga__key_add(&g->key, sources[i]->body.text);
+    GA_TRY(ga__strbuf_status(&g->key.text));
+    b->group_of[i] = (unsigned int)(g - b->groups);
+  }
   return GA_NO_ERROR;
 }
 
-/* Programs of a batch: NVRTC parses one after the other. */
-#define MOST_GROUPS 4
+static int begin_batch(batch *b, gpucontext *ctx, unsigned int n,
+                       const ga_source *const *sources) {
+  gpukernel *kernel;
+  GA_TRY(share_out(b, ctx, n, sources));
+  for (group *g = b->groups; g < b->groups + b->n; g++)
+    GA_TRY(ga__program_begin(&g->program, &g->origin, ctx, &g->key, g->name));
+  for (unsigned int i = 0; i < n; i++) {
+    const group *g = &b->groups[b->group_of[i]];
+    GA_TRY(add_entry(&kernel, ctx, sources[i], g->program));
+    ga__program_refer(ctx, sources[i]->body.text, &g->key);
+    ga__program_count(ctx, g->origin, 1);
+  }
+  return GA_NO_ERROR;
+}
 
 /* Compiles several sources as few programs, at once where the backend can. */
 static int compile_batch(gpucontext *ctx, unsigned int n,
                          const ga_source *const *sources) {
-  ga_key keys[MOST_GROUPS] = {0};
-  ga_program *programs[MOST_GROUPS];
-  enum ga_origin origins[MOST_GROUPS];
-  unsigned int n_groups = ga__program_threads(ctx);
-  n_groups = n_groups < 1 ? 1 : n_groups > MOST_GROUPS ? MOST_GROUPS : n_groups;
-  n_groups = n_groups < n ? n_groups : n;
-  unsigned int *group_of = ga__alloc(n, sizeof *group_of);
-  gpukernel *kernel;
-  int status = group_of == NULL ? GA_MEMORY_ERROR
-                                : group(keys, group_of, n_groups, ctx, n, sources);
-  for (unsigned int g = 0; g < n_groups && status == GA_NO_ERROR; g++)
-    status = ga__program_begin(&programs[g], &origins[g], ctx, &keys[g], "a plan");
-  for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++) {
-    unsigned int g = group_of[i];
-    status = add_entry(&kernel, ctx, sources[i], programs[g]);
-    if (status != GA_NO_ERROR)
-      break;
-    ga__program_refer(ctx, sources[i]->body.text, &keys[g]);
-    ga__program_count(ctx, origins[g], 1);
-  }
-  for (unsigned int g = 0; g < n_groups; g++)
-    ga__key_clear(&keys[g]);
-  ga__free(group_of);
+  batch b = {.groups = ga__alloc(n, sizeof *b.groups),
+             .group_of = ga__alloc(n, sizeof *b.group_of)};
+  int status =
+      b.groups && b.group_of ? begin_batch(&b, ctx, n, sources) : GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < b.n; i++)
+    ga__key_clear(&b.groups[i].key);
+  ga__free(b.groups);
+  ga__free(b.group_of);
   return status;
 }
 

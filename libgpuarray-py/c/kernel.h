@@ -31,12 +31,19 @@ struct _gpukernel {
 
 /* Source of one kernel: `body` without the prelude, with the kernel's name in it. The
  * name is made from its content (ga__kernel_name), so that several bodies can stand in
- * one program. Starts zeroed. Bodies whose preambles clash are compiled apart. */
+ * one program. Starts zeroed. */
 typedef struct ga_source {
   char name[GA_KERNEL_NAME];
   char title[64]; /* what it computes, for people; or "" */
   ga_strbuf body;
+  /* May share a program: it changes nothing for a text behind it, and nothing before it
+   * that does not either changes it. All else is compiled by itself. */
+  bool is_closed;
 } ga_source;
+
+/* Whether a text that was handed in says so of itself: GA_SELF_CONTAINED is its first
+ * line. */
+bool ga__kernel_is_closed(const char *text);
 
 /* "<stem>_<hash of text>": a name that differs when the text does. */
 void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text);
@@ -49,7 +56,8 @@ int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source);
 
 /* Makes all of `sources` available to ga__kernel_get: what is neither in memory nor on
  * disk is compiled as few programs (NVRTC takes 33 ms for one kernel, 66 ms for eight),
- * on as many threads as there are; `waits` for that. */
+ * on as many threads as there are; `waits` for that. Those that share one are closed,
+ * and would be compiled in the same manner alone. */
 int ga__kernel_prepare(gpucontext *ctx, unsigned int n, const ga_source *const *sources,
                        bool waits);
 

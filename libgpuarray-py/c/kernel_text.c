@@ -16,6 +16,7 @@ int ga__text_finish(ga_source *out, const char *stem, const char *functions,
   int status = ga__strbuf_status(text);
   if (status == GA_NO_ERROR) {
     ga__kernel_name(out->name, stem, text->text);
+    out->is_closed = true;
     ga__strbuf_add(&out->body, functions ? functions : "");
     ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
     ga__strbuf_addn(&out->body, text->text, text->length);

@@ -50,6 +50,7 @@ int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name) {
                    "%zu, and its source %zu",
                    p->name, name, strlen(name), sizeof one.name - 1, strlen(source));
   memcpy(one.name, name, strlen(name) + 1);
+  one.is_closed = ga__kernel_is_closed(source);
   ga__strbuf_add(&one.body, source);
   GA_TRY(ga__strbuf_status(&one.body));
   return take_sources(p, &one, 1, true);

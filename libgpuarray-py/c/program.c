@@ -5,6 +5,7 @@
  * kernels. */
 #include "c/program.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,8 +57,9 @@ static void add_body(ga_strbuf *out, const char *body) {
   ga__strbuf_add(out, body);
 }
 
-/* Whether a text may call what a backend's `math` has. */
-static bool calls_math(const char *body) {
+/* Whether a text may call what a backend's `math` has, by itself or in the functions of
+ * complex numbers. */
+static bool needs_math(const char *body) {
   static const char *const ends[] = {"exp(",  "exp2(", "expm1(", "sinh(",  "cosh(",
                                      "tanh(", "log(",  "log2(",  "log10(", "log1p(",
                                      "sin(",  "cos(",  "tan(",   "atan2(", "pow(",
@@ -65,12 +67,21 @@ static bool calls_math(const char *body) {
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     if (strstr(body, ends[i]))
       return true;
-  return false;
+  return ga__complex_widths(body) != 0;
+}
+
+unsigned int ga__key_manner(const gpucontext *ctx, const char *body) {
+  enum { HAS_MATH = 4, IS_ROUNDED = 8 };
+  static_assert((GA_HAS_CFLOAT | GA_HAS_CDOUBLE) < HAS_MATH, "bits of their own");
+  const unsigned int widths = ga__complex_widths(body);
+  const bool has_math = ctx->info.is_cpu && ctx->backend->math && needs_math(body);
+  return widths | (has_math ? HAS_MATH : 0u) |
+         (strstr(body, GA_ROUNDED) ? IS_ROUNDED : 0u);
 }
 
 void ga__key_add(ga_key *k, const char *body) {
   unsigned int missing = ga__complex_widths(body) & ~k->widths;
-  if (k->math && (missing || calls_math(body))) {
+  if (k->math && needs_math(body)) {
     for (const char *const *text = k->math; *text; text++)
       ga__strbuf_add(&k->text, *text);
     k->math = NULL;

@@ -19,6 +19,9 @@ void ga__key_begin(ga_key *key, const gpucontext *ctx);
  * "cluda.h", as libgpuarray 0.7 wants it, is left empty: the words are there already.
  */
 void ga__key_add(ga_key *key, const char *body);
+/* What a body is compiled behind, and how: bodies share a program only where this is
+ * the same, so that each of them is what it would be alone. */
+unsigned int ga__key_manner(const gpucontext *ctx, const char *body);
 /* The key of one body; GA_MEMORY_ERROR. */
 int ga__key_of(ga_key *key, const gpucontext *ctx, const char *body);
 void ga__key_clear(ga_key *key);

@@ -36,7 +36,7 @@ static void write_preamble(char *to, size_t size, const char *name, int typecode
                           : order_of_integers,
             smallest);
   snprintf(to, size,
-           "#ifndef GA_ONCE_%s_%s\n#define GA_ONCE_%s_%s\n"
+           "GA_SELF_CONTAINED\n#ifndef GA_ONCE_%s_%s\n#define GA_ONCE_%s_%s\n"
            "GA_INLINE int ga_%s_%s(%s a, %s b) {\n  return %s;\n}\n#endif",
            name, type, name, type, name, type, type, type, before);
 }

@@ -508,6 +508,7 @@ static void finish(ga_source *out, ga_strbuf *body, const ga_reduce_spec *spec,
   if (ga__strbuf_status(body) != GA_NO_ERROR)
     return;
   ga__kernel_name(out->name, stem, body->text);
+  out->is_closed = ga__kernel_is_closed(spec->preamble);
   body->length = own;
   const char *name = out->name;
   ga__strbuf_addf(body,

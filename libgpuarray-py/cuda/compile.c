@@ -51,8 +51,7 @@ static int add_log(ga_strbuf *log, nvrtcProgram program) {
                      : nvrtc_fail(result, "nvrtcGetProgramLog");
 }
 
-/* `quick`: the code need not be good. A source with OpenCL's words for it is compiled
- * without making one operation of a product and a sum; CUDA has no words of its own. */
+/* `quick`: the code need not be good. CUDA has no words of its own for GA_ROUNDED. */
 static int build(nvrtcProgram program, const char *source, const char *arch, bool quick,
                  ga_strbuf *log) {
   char architecture[64];
@@ -67,7 +66,7 @@ static int build(nvrtcProgram program, const char *source, const char *arch, boo
     options[n++] = "--minimal";
   if (quick && major >= 13)
     options[n++] = "--Ofast-compile=max";
-  if (strstr(source, "#pragma OPENCL FP_CONTRACT OFF"))
+  if (strstr(source, GA_ROUNDED))
     options[n++] = "--fmad=false";
   nvrtcResult result = ga__cuda.nvrtcCompileProgram(program, n, options);
   if (result == 0)

@@ -1,5 +1,7 @@
 /* The words of the kernel language in CUDA C++. Includes nothing, and is short: it is
  * parsed with every program. Math functions are the compiler's own. */
+/* What a text says of itself, for the library: see gpuarray/kernel.h. */
+#define GA_SELF_CONTAINED
 #define KERNEL extern "C" __global__
 /* A kernel whose registers leave room for so many blocks of so many threads. */
 #define KERNEL_OF(threads, blocks) KERNEL __launch_bounds__(threads, blocks)

@@ -32,6 +32,9 @@ from gpuarray.scalars import Scalar
 DType = np.dtype[Any]
 Operand = DType | type[int] | type[float] | type[complex]
 
+FOREIGN = "/* of a program's own */\n"
+"""Stands in the support of a row that a program has added."""
+
 
 class Loop(NamedTuple):
     """The dtypes that operands are converted to, and the dtype that comes out."""
@@ -198,7 +201,7 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
     for word, meaning in words.items():
         support = support.replace(f"{{{word}}}", meaning)
     support = once(support) if support else ""
-    return Expression(text, loop.result, support)
+    return Expression(text, loop.result, support if row.is_ours else FOREIGN + support)
 
 
 def digest(content: Any, size: int = 8) -> str:
@@ -207,6 +210,18 @@ def digest(content: Any, size: int = 8) -> str:
     hasher = import_module("hashlib").blake2b(content, digest_size=size)
     digits: str = hasher.hexdigest()
     return digits
+
+
+def self_contained(text: str) -> str:
+    """The text of a kernel, or its preamble, that the library may compile with others.
+
+    It must be made of rows. Where one of them is a program's own, the text is as it was
+    and is compiled by itself: who knows what it defines.
+
+    >>> self_contained("KERNEL void f() {}")
+    'GA_SELF_CONTAINED\\nKERNEL void f() {}'
+    """
+    return text if FOREIGN in text else f"GA_SELF_CONTAINED\n{text}"
 
 
 def once(support: str) -> str:

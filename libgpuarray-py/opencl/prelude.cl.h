@@ -8,6 +8,8 @@
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 
+/* What a text says of itself, for the library: see gpuarray/kernel.h. */
+#define GA_SELF_CONTAINED
 #define KERNEL __kernel
 #define KERNEL_OF(threads, blocks) __kernel
 #define KERNEL_SIZED(threads, blocks)                                                  \

@@ -52,7 +52,7 @@ static gpucontext_cache cache_info(gpucontext *ctx) {
 }
 
 static ga_source make_source(const char *body) {
-  ga_source source = {.name = ""};
+  ga_source source = {.name = "", .is_closed = true};
   ga__kernel_name(source.name, "test", body);
   ga__strbuf_addf(&source.body, "KERNEL void %s() { %s }", source.name, body);
   return source;
@@ -100,12 +100,14 @@ static void test_memory_and_disk(void) {
   gpucontext_deref(ctx);
 }
 
+/* Bodies that begin with OPEN are not known to be closed. */
 static void prepare(gpucontext *ctx, int wanted, unsigned int n,
                     const char *const *bodies) {
   ga_source sources[8] = {{.name = ""}};
   const ga_source *list[8] = {NULL};
   for (unsigned int i = 0; i < n; i++) {
     sources[i] = make_source(bodies[i]);
+    sources[i].is_closed = strncmp(bodies[i], "OPEN", 4) != 0;
     list[i] = &sources[i];
   }
   CHECK_STATUS(wanted, ga__kernel_prepare(ctx, n, list, true));
@@ -158,6 +160,70 @@ static void test_batches(void) {
   get(ctx, "b;");
   prepare(ctx, GA_NO_ERROR, 3, (const char *[]){"c;", "a;", "b;"});
   CHECK(compiles == 0 && cache_info(ctx).disk_hits == 3);
+  gpucontext_deref(ctx);
+}
+
+/* The programs of `n` bodies: what was compiled for them, one behind the other. */
+static char compiled_texts[1 << 17];
+
+static int noting_compile(void **program, void *device, const char *source,
+                          ga_strbuf *log) {
+  const size_t length = strlen(compiled_texts);
+  snprintf(compiled_texts + length, sizeof compiled_texts - length, "%s|", source);
+  return watched_compile(program, device, source, log);
+}
+
+/* Whether two bodies stand in one program. */
+static bool are_together(const char *one, const char *other) {
+  const char *first = strstr(compiled_texts, one);
+  const char *second = strstr(compiled_texts, other);
+  CHECK(first != NULL && second != NULL);
+  if (first == NULL || second == NULL)
+    return false;
+  const char *low = first < second ? first : second;
+  return strchr(low, '|') > (first < second ? second : first);
+}
+
+static void test_what_may_share_a_program(void) {
+  gpucontext *ctx = open_watched();
+  hooked.compile = noting_compile;
+  compiled_texts[0] = '\0';
+  prepare(ctx, GA_NO_ERROR, 8,
+          (const char *[]){"OPEN 1;", "m1;", "OPEN 2;", GA_ROUNDED "\nm2;", "m3;",
+                           "ga_cfloat m4;", "m5; ga_cfloat z;", GA_ROUNDED "\nm6;"});
+  CHECK(compiles == 5 && cache_info(ctx).compiled == 8);
+  CHECK(are_together("m1;", "m3;") && are_together("m2;", "m6;"));
+  CHECK(are_together("m4;", "m5;") && !are_together("m1;", "m2;"));
+  CHECK(!are_together("m1;", "m4;") && !are_together("OPEN 1;", "OPEN 2;"));
+  CHECK(!are_together("OPEN 1;", "m1;") && !are_together("OPEN 2;", "m2;"));
+  gpucontext_deref(ctx);
+
+  ctx = open_watched();
+  prepare(ctx, GA_NO_ERROR, 3, (const char *[]){"OPEN 1;", GA_ROUNDED "\nm6;", "m3;"});
+  CHECK(compiles == 0 && cache_info(ctx).disk_hits == 3);
+  gpucontext_deref(ctx);
+}
+
+static void test_texts_that_say_they_are_closed(void) {
+  CHECK(ga__kernel_is_closed("GA_SELF_CONTAINED\nKERNEL void f() {}"));
+  CHECK(ga__kernel_is_closed("GA_SELF_CONTAINED\n"));
+  CHECK(!ga__kernel_is_closed("KERNEL void f() {}") && !ga__kernel_is_closed(NULL));
+  CHECK(!ga__kernel_is_closed("\nGA_SELF_CONTAINED\n"));
+  CHECK(!ga__kernel_is_closed("GA_SELF_CONTAINED_X\n") && !ga__kernel_is_closed(""));
+}
+
+/* Two sources of one name are two kernels. */
+static void test_sources_of_one_name(void) {
+  gpucontext *ctx = open_watched();
+  ga_source one = {.name = "same"}, other = {.name = "same"};
+  ga__strbuf_add(&one.body, "KERNEL void same() { 1; }");
+  ga__strbuf_add(&other.body, "KERNEL void same() { 2; }");
+  const ga_source *list[] = {&one, &other, &one};
+  CHECK_OK(ga__kernel_prepare(ctx, 3, list, true));
+  CHECK(compiles == 2 && cache_info(ctx).compiled == 2);
+  CHECK(ga__kernel_known(ctx, &one) != ga__kernel_known(ctx, &other));
+  ga__strbuf_clear(&one.body);
+  ga__strbuf_clear(&other.body);
   gpucontext_deref(ctx);
 }
 
@@ -583,6 +649,9 @@ int main(void) {
   test_memory_and_disk();
   test_functions_of_a_backend();
   test_batches();
+  test_what_may_share_a_program();
+  test_texts_that_say_they_are_closed();
+  test_sources_of_one_name();
   test_a_batch_is_shared_out_among_threads();
   test_compiling_ahead_does_not_wait();
   test_mistakes_that_are_compiled_ahead();

@@ -29,8 +29,9 @@ static gpucontext_cache cache_of(gpucontext *ctx) {
   return info;
 }
 
-static const char first[] = "KERNEL void first(GLOBAL_MEM float *x) {}";
-static const char second[] = "KERNEL void second(GLOBAL_MEM float *x) {}";
+#define CLOSED "GA_SELF_CONTAINED\n"
+static const char first[] = CLOSED "KERNEL void first(GLOBAL_MEM float *x) {}";
+static const char second[] = CLOSED "KERNEL void second(GLOBAL_MEM float *x) {}";
 static gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
 
 /* An elementwise step of x, in its place where `over` is 0. */
@@ -39,6 +40,7 @@ static int add_step(GpuPlan *p, unsigned int *y, unsigned int x, const char *exp
   const unsigned int none = 0;
   gpuplan_elemwise step = {.size = sizeof step,
                            .label = "double",
+                           .preamble = CLOSED,
                            .expr = expr,
                            .n_out = 1,
                            .out_args = args,
@@ -120,7 +122,7 @@ static void test_what_objects_need(void) {
   GpuElemwise *ge = NULL,
               *foreign = GpuElemwise_new(other, NULL, "y = -x", 2, args, 0, 0);
   GpuReduction *gr = GpuReduction_extremum(ctx, GA_FLOAT, 0, GA_EXTREMUM_VALUE, NULL);
-  CHECK_OK(GpuElemwise_create(&ge, ctx, NULL, "y = -x", 2, args, 0));
+  CHECK_OK(GpuElemwise_create(&ge, ctx, CLOSED, "y = -x", 2, args, 0));
   CHECK_OK(GpuPlan_new(&p, ctx, "objects"));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_needs_elemwise(p, foreign, 2, 0));
   CHECK_TEXT("it is on null, the plan on null");

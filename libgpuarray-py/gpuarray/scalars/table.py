@@ -20,6 +20,8 @@ import numpy as np
 
 Result = Literal["same", "bool", "float"]
 
+_HERE = f"{__name__.rpartition('.')[0]}."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
@@ -85,6 +87,11 @@ class Scalar:
     undone_complex: bool = False
     example: tuple[Any, ...] = ()
     domain: tuple[float, float] = (-np.inf, np.inf)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the row is the package's: a program can add others."""
+        return type(self) is Scalar and self.gradient.__module__.startswith(_HERE)
 
     @property
     def summary(self) -> str:

@@ -4,7 +4,14 @@
  * back. Waiting: GpuKernel_init compiles, the others queue work and return. Failure: a
  * status, with outputs untouched; GpuKernel_init also gives the compiler's log.
  * Threads: a kernel may be called from several at once with lists of arguments; setarg
- * belongs to one thread at a time. */
+ * belongs to one thread at a time.
+ *
+ * A source is compiled as a program of its own, so that what it says of macros, pragmas
+ * and names holds for itself alone. One that a plan is told of, or the preamble of an
+ * expression, can say on its first line GA_SELF_CONTAINED: what it defines with #define
+ * it ends with #undef, or it defines it the same way wherever it does; it has no pragma
+ * beyond a function but OpenCL's FP_CONTRACT OFF; what it declares has names that mean
+ * the same in every source. Such sources share programs, which compile sooner. */
 #ifndef GPUARRAY_KERNEL_H
 #define GPUARRAY_KERNEL_H
 

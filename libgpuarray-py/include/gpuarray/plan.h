@@ -200,8 +200,8 @@ int GpuPlan_output(GpuPlan *p, unsigned int value);
  * it with all others and a file of the plan has it; kernels that nobody tells of are
  * compiled when a signature is bound. Texts are copied, objects are only read. The
  * kernel `name` of a CLUDA source: gpukernel_init with this source and name then finds
- * it. What the source declares should have names that no other source has, or it is
- * compiled apart. A name has less than 64 characters. */
+ * it. It is a program of its own unless it says that it can share one (kernel.h). A
+ * name has less than 64 characters. */
 int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name);
 /* What GpuElemwise_call may need for arrays of at most `nd` axes. Bit i of `singles`
  * says that the i-th argument that is no output always has one element. */
