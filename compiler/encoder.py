@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels import NEEDS_OF, STEP_FUNCTIONS, Needs
 from gpuarray.context import Context
+from gpuarray.creation import asarray
 
 INT_OPS = dict(
     zip(
@@ -60,6 +61,15 @@ class Encoder:
     def values(self, numbers: Sequence[int]) -> Any:
         """The executor's numbers of values, as a C list."""
         return ffi.new("unsigned int[]", [self.numbers[n] for n in numbers])
+
+    def types(self, numbers: Sequence[int]) -> Any:
+        """The types of arrays that a step makes, as a C list."""
+        types = ffi.new("gpuplan_type[]", max(len(numbers), 1))
+        for each, number in zip(types, numbers, strict=False):
+            value = self.plan.array(number)
+            each.typecode = dtypes.dtype_to_typecode(value.dtype)
+            each.nd = value.ndim
+        return types
 
     def is_int(self, number: int) -> bool:
         """Whether a value is a host integer."""
@@ -158,6 +168,47 @@ def grouped(step: p.Call, values: Sequence[Any]) -> Sequence[Any]:
     return [
         next(rest) if count < 0 else tuple(islice(rest, count)) for count in step.groups
     ]
+
+
+def load_plan(e: Encoder, bodies: Mapping[int, p.Body] | None = None) -> None:
+    """Give the executor a plan's inputs, constants, steps and results.
+
+    With ``bodies`` no function is called: each of the plan's has one there.
+    """
+    for number in range(e.plan.n_inputs):
+        if e.is_int(number):
+            check(lib.GpuPlan_int_input(e.native, e.out))
+        else:
+            value = e.plan.array(number)
+            code = dtypes.dtype_to_typecode(value.dtype)
+            mask = e.broadcastable(number)
+            check(lib.GpuPlan_input(e.native, e.out, code, value.ndim, mask))
+        e.result(number)
+    for number, data in e.plan.constants:
+        array = asarray(data, context=e.context)
+        check(lib.GpuPlan_constant(e.native, e.out, array.struct))
+        e.result(number)
+    for place, step in enumerate(e.plan.steps):
+        e.when(step.when)
+        if bodies is None or not isinstance(step, p.Call):
+            encode(step, e)
+        else:
+            add_function(step, e, ffi.NULL, ffi.NULL)
+            add_body(bodies[place], e.numbers[step.outs[0]], e.native, e.context)
+    for number in e.plan.outputs:
+        check(lib.GpuPlan_output(e.native, e.numbers[number]))
+    if e.plan.confirms:
+        check(lib.GpuPlan_confirm(e.native))
+
+
+def add_body(body: p.Body, value: int, native: Any, context: Context) -> None:
+    """Say what the function that makes ``value`` does where it is not."""
+    handle = ffi.new("GpuPlan **")
+    check(lib.GpuPlan_new(handle, context.pointer, body.plan.name.encode()))
+    made = ffi.gc(handle[0], lib.GpuPlan_free)
+    load_plan(Encoder(made, body.plan, context), body.bodies)
+    ffi.gc(made, None)  # it is the plan's from here on
+    check(lib.GpuPlan_body(native, value, made))
 
 
 def _text(text: str) -> Any:
@@ -348,22 +399,43 @@ def _(step: p.Read, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Call, e: Encoder) -> None:
-    recorder = Recorder(step, e.plan, e.context)
-    e.recorders.append(recorder)
-    values = [e.plan.array(n) for n in step.outs]
-    results = ffi.new("gpuplan_type[]", max(len(values), 1))
-    for i, value in enumerate(values):
-        results[i].typecode = dtypes.dtype_to_typecode(value.dtype)
-        results[i].nd = value.ndim
-    outs = ffi.new("unsigned int[]", max(len(values), 1))
+def _(step: p.Routine, e: Encoder) -> None:
+    native = ffi.new("gpuplan_routine *")
+    native.size = ffi.sizeof("gpuplan_routine")
+    label, name = _text(step.marked), _text(step.name)
+    texts = [_text(each) for each in step.texts]
+    listed = ffi.new("char *[]", texts or [ffi.NULL])
+    params = ffi.new("long long[]", list(step.params) or [0])
+    ins = e.values(step.ins)
+    results = e.types(step.outs)
+    native.label, native.name = label, name
+    native.n_params, native.params = len(step.params), params
+    native.n_texts, native.texts = len(texts), listed
+    native.n_in, native.ins = len(step.ins), ins
+    native.n_out, native.results = len(step.outs), results
+    outs = ffi.new("unsigned int[]", max(len(step.outs), 1))
+    check(lib.GpuPlan_routine(e.native, outs, native))
+    for number, value in zip(step.outs, outs, strict=False):
+        e.numbers[number] = value
+
+
+def add_function(step: p.Call, e: Encoder, function: Any, data: Any) -> None:
+    """Add the step of a function, or of none."""
+    outs = ffi.new("unsigned int[]", max(len(step.outs), 1))
     status = lib.GpuPlan_function(
-        e.native, outs, _text(step.marked), lib.plan_function, recorder.handle,
-        len(step.ins), e.values(step.ins), len(values), results, list(step.inplace),
+        e.native, outs, _text(step.marked), function, data, len(step.ins),
+        e.values(step.ins), len(step.outs), e.types(step.outs), list(step.inplace),
     )  # fmt: skip
     check(status)
     for number, value in zip(step.outs, outs, strict=False):
         e.numbers[number] = value
+
+
+@encode.register
+def _(step: p.Call, e: Encoder) -> None:
+    recorder = Recorder(step, e.plan, e.context)
+    e.recorders.append(recorder)
+    add_function(step, e, lib.plan_function, recorder.handle)
     tell_needs = NEEDS_OF.get(step.function)
     if tell_needs is not None:
         given = grouped(step, [e.plan.values[n] for n in step.ins])

@@ -313,6 +313,7 @@ def place(
     stay: Collection[int],
     names: Mapping[str | None, str | None] | None = None,
     become: Mapping[int, Variable] | None = None,
+    integers: Collection[Variable] = (),
 ) -> FunctionGraph:
     """A new graph on the context.
 
@@ -320,12 +321,13 @@ def place(
     variables); ``stay`` are the indices of outputs that are to stay there although they
     are of a host type (updates). ``names`` maps the program's names of contexts, where
     they mean several, to one name for each, and ``become`` outputs to the inputs that
-    they are the next values of.
+    they are the next values of. ``integers`` are inputs that the host knows even where
+    no shape depends on them.
     """
     places: Places = {}
     if names is not None:
         places = places_of(fgraph.inputs, fgraph.toposort())
-    needed = needed_on_host(fgraph)
+    needed = needed_on_host(fgraph) | set(integers)
     placer = Placer(context_name, resident, needed, names or {}, places)
     inputs = [placer.add_input(v) for v in fgraph.inputs]
     for node in fgraph.toposort():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -315,6 +315,23 @@ class Call(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Routine(Step):
+    """What the library's routine called ``name`` makes of arrays and integers.
+
+    ``params`` are its integers, ``texts`` its texts. The C header of plans tells what
+    each takes.
+    """
+
+    name: str
+    params: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def detail(self) -> str:
+        """Its parameters."""
+        return ", ".join([*map(str, self.params), *map(repr, self.texts)])
+
+
+@dataclass(frozen=True, slots=True)
 class Reports(Step):
     """How many wrong indices nobody was told of yet, as the device counts them."""
 
@@ -397,6 +414,17 @@ class Plan:
         return _named("\n".join(lines), self)
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Body:
+    """Steps of the library alone that compute what a function's step does.
+
+    ``bodies`` has those of the functions among its own steps, by their places.
+    """
+
+    plan: Plan
+    bodies: Mapping[int, Body] = field(default_factory=dict)
 
 
 # ---- the listing ----

@@ -13,7 +13,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
-from gpuarray.compiler.encoder import Encoder, Recorder, call, encode
+from gpuarray.compiler.encoder import Encoder, Recorder, add_body, call, load_plan
 from gpuarray.compiler.gpukernels.calls import FAILURES
 from gpuarray.compiler.ops.own import own_within
 from gpuarray.compiler.parts import (
@@ -89,6 +89,7 @@ class Native:
         handle = ffi.new("GpuPlan **")
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
+        self._bodies: set[int] = set()
         self._recorders = self._load()
         self._prepare()
         names = [plan.array(number).dtype for number in plan.outputs]
@@ -99,27 +100,17 @@ class Native:
 
     def _load(self) -> list[Recorder]:
         e = Encoder(self._native, self.plan, self.context)
-        for number in range(self.plan.n_inputs):
-            if e.is_int(number):
-                check(lib.GpuPlan_int_input(e.native, e.out))
-            else:
-                value = self.plan.array(number)
-                code = dtypes.dtype_to_typecode(value.dtype)
-                mask = e.broadcastable(number)
-                check(lib.GpuPlan_input(e.native, e.out, code, value.ndim, mask))
-            e.result(number)
-        for number, data in self.plan.constants:
-            array = asarray(data, context=self.context)
-            check(lib.GpuPlan_constant(e.native, e.out, array.struct))
-            e.result(number)
-        for step in self.plan.steps:
-            e.when(step.when)
-            encode(step, e)
-        for number in self.plan.outputs:
-            check(lib.GpuPlan_output(e.native, e.numbers[number]))
-        if self.plan.confirms:
-            check(lib.GpuPlan_confirm(e.native))
+        load_plan(e)
+        self._numbers = e.numbers
         return e.recorders
+
+    def add_bodies(self, bodies: Mapping[int, p.Body]) -> None:
+        """Say what functions do where they are not, by their places among the steps."""
+        for place, body in bodies.items():
+            if place not in self._bodies:
+                value = self._numbers[self.plan.steps[place].outs[0]]
+                add_body(body, value, self._native, self.context)
+                self._bodies.add(place)
 
     def _prepare(self) -> None:
         """Compile, or begin to where all text is the compiler's own.

@@ -522,11 +522,11 @@ class Function(Straight):
 
         `load` reads it in another process, without compiling; C, Ruby and R programs
         run it without Python. It has the plan, the values of shared variables as they
-        are, and the kernels for this device, those too that calls so far needed. With
-        ``graph`` it has the graph, for printing and for steps of the array package
-        with shapes that the function was not called with: without the compiler those
-        (``call`` in the plan's listing) run with the shapes of calls so far, on this
-        device. UserWarning for no graph and no call.
+        are, and the kernels for this device, those too that calls so far needed; on
+        other devices these are compiled when they are wanted. With ``graph`` it has
+        the graph, for printing and for steps that only Python knows. A UserWarning
+        names such steps: without the compiler they run on this device alone, with the
+        shapes of calls so far.
 
         A function whose plan pauses in Python (how many elements a step gives depends
         on values, as with `nonzero`; an op is computed on the host; there are several

@@ -22,9 +22,11 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.parts import is_called
+from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import Container
 from gpuarray.compiler.vm import Executable, Native
 from gpuarray.context import Context
@@ -241,11 +243,11 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     """Write a compiled function to a file, which appears whole or not at all.
 
     The file has the plan, the values of shared variables as they are, and the kernels
-    compiled for this device. `load` reads it, as do C, Ruby and R programs: these run
-    steps of the array package (``call`` in the plan's listing) on this device with the
-    shapes and layouts of calls before. With ``graph`` it has the graph, too, for
-    printing and for compiling with inputs that recorded steps do not know; without it a
-    UserWarning says that there was no call.
+    compiled for this device. `load` reads it, as do C, Ruby and R programs, on every
+    device: the file runs for all shapes that the function runs for. With ``graph`` it
+    has the graph, too, for printing and for steps that only Python knows. A UserWarning
+    names these: without Python they run on this device alone, with the shapes and
+    layouts of calls before.
 
     A function whose plan pauses in Python is written as a pickle, which only Python
     reads.
@@ -258,22 +260,40 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     interface = interface_of(function)
     note = saved.packed(interface, _pickled(function, kept) if graph else b"")
     plan = _handle(function)
-    if not graph:
-        _tell_of_shapes(function, plan)
+    found = bodies_of(_lowered(function), function.plan.steps)
+    plan.add_bodies(found.bodies)
+    _tell_of_python(function, plan, found.without)
     native = _described(plan, kept, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
 
 
-def _tell_of_shapes(function: Function, plan: Native) -> None:
-    """Warn where a file without the graph would run nowhere."""
-    labels = [each.label for each in function.plan.steps if isinstance(each, p.Call)]
-    if labels and plan.info()["n_bindings"] == 0:
-        warnings.warn(
-            f"save: {function.name} was not called yet: without the graph its step "
-            f"{labels[0]} runs with shapes only that it was called with before it is "
-            "saved",
-            stacklevel=4,
-        )
+def _lowered(function: Function) -> Lowered:
+    """The function's plan with the nodes that its steps come from."""
+    maker = function.maker
+    return lowered(maker.fgraph, function.plan.name, maker.home)
+
+
+def _tell_of_python(
+    function: Function, plan: Native, without: Sequence[p.Call]
+) -> None:
+    """Warn of steps that are Python's alone: without it they are what was recorded."""
+    if not without:
+        return
+    was_called = plan.info()["n_bindings"] > 0
+    names = ", ".join(dict.fromkeys(each.label for each in without))
+    origin = without[0].origin
+    where = f", made at {origin}" if origin else ""
+    limit = (
+        "only on this device, with the shapes and layouts of calls before it was saved"
+        if was_called
+        else "nowhere: the function was not called before it was saved"
+    )
+    warnings.warn(
+        f"save: {function.name} has steps that only Python can say anew for other "
+        f"shapes and devices ({names}{where}): without the graph and Python's "
+        f"compiler they run {limit}",
+        stacklevel=4,
+    )
 
 
 def _write_pickle(function: Function, path: File, reason: str) -> None:

@@ -9,6 +9,7 @@ from gpuarray import reduction
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
@@ -30,6 +31,22 @@ def places(x: Array, *, axes: tuple[int, ...], smallest: bool) -> Array:
     return found
 
 
+@body_of("argmax")
+def places_steps(s: Steps, x: int, *, axes: tuple[int, ...], smallest: bool) -> int:
+    """A routine along one axis, which several are made first."""
+    value = s.array(x)
+    kept = [axis for axis in range(value.ndim) if axis not in axes]
+    axis, moved = axes[0] if axes else 0, x
+    if len(axes) != 1:
+        axis, count = len(kept), s.integer(1)
+        for each in axes:
+            count = s.arithmetic("mul", count, s.length(x, each))
+        lengths = [*(s.length(x, each) for each in kept), count]
+        moved = s.reshape(s.view(x, (*kept, *axes)), lengths)
+    params = axis, int(smallest), lib.GA_EXTREMUM_POSITION
+    return s.routine("extremum", [moved], "int64", len(kept), *params)
+
+
 @lowers(Argmax)
 def argmax(op: Argmax, node: Apply, k: Lowerer) -> None:
     """One launch; a copy before it where several axes are no one axis in memory."""
@@ -44,6 +61,17 @@ def extremum(x: Array, *, axis: int, smallest: bool) -> tuple[Array, ...]:
     kernel = extremum_kernel(x.dtype, smallest, x.context)
     check(lib.GpuReduction_apply(kernel, made, given, 1 << axis, 0), "extremum")
     return tuple(taken(made + number, x.context) for number in range(2))
+
+
+@body_of("extremum")
+def extremum_steps(s: Steps, x: int, *, axis: int, smallest: bool) -> tuple[int, int]:
+    """A routine of both results."""
+    value = s.array(x)
+    flags = (False,) * (value.ndim - 1)
+    results = [plan.ArrayValue(value.dtype, flags), plan.ArrayValue("int64", flags)]
+    params = axis, int(smallest), lib.GA_EXTREMUM_BOTH
+    first = s.routines("extremum", [x], results, *params)
+    return first, first + 1
 
 
 @needs_of("extremum")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.kernelbase import GpuKernelBase, Kernel, Launch
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -59,6 +60,13 @@ def lower_to_context(op: GpuToGpu, node: Apply, k: Lowerer) -> None:
 def contiguous(x: Array) -> Array:
     """``x`` itself where it is in C order."""
     return x if x.flags.c_contiguous else x.copy(order="C")
+
+
+@body_of("contiguous")
+def contiguous_steps(s: Steps, x: int) -> int:
+    """A routine."""
+    value = s.array(x)
+    return s.routine("contiguous", [x], value.dtype, value.ndim)
 
 
 @lowers(GpuContiguous)

@@ -8,6 +8,7 @@ import numpy as np
 from gpuarray.array import Array
 from gpuarray.codegen import once, self_contained
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
@@ -70,6 +71,12 @@ def counted(length: int, dtype: str) -> Array:
     return result
 
 
+@body_of("arange")
+def arange_steps(s: Steps, length: int, *, dtype: str) -> int:
+    """A routine."""
+    return s.routine("arange", [length], dtype, 1)
+
+
 @lowers(ARange)
 def lower_arange(op: ARange, node: Apply, k: Lowerer) -> None:
     """One launch."""
@@ -80,6 +87,12 @@ def lower_arange(op: ARange, node: Apply, k: Lowerer) -> None:
 def empty(lengths: Sequence[int], dtype: str) -> Array:
     """Memory as it is."""
     return new_array(tuple(lengths), dtype, find_context(None))
+
+
+@body_of("empty")
+def empty_steps(s: Steps, lengths: Sequence[int], *, dtype: str) -> int:
+    """A routine."""
+    return s.routine("empty", lengths, dtype, len(lengths))
 
 
 @lowers(AllocEmpty)
@@ -93,6 +106,14 @@ def extract_diag(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     """A view."""
     view: Array = diagonal(x, offset, axis1, axis2)
     return view
+
+
+@body_of("extract_diag")
+def extract_diag_steps(s: Steps, x: int, *, offset: int, axis1: int, axis2: int) -> int:
+    """A routine."""
+    value = s.array(x)
+    params = offset, axis1, axis2
+    return s.routine("diagonal", [x], value.dtype, value.ndim - 1, *params)
 
 
 @lowers(ExtractDiag)
@@ -117,6 +138,25 @@ def alloc_diag(
             f"{target.shape[-1]}"
         )
     target[...] = x
+    return result
+
+
+@body_of("alloc_diag")
+def alloc_diag_steps(
+    s: Steps, x: int, rows: int, columns: int, *, offset: int, axis1: int, axis2: int
+) -> int:
+    """Zeros, of which a diagonal is overwritten."""
+    value = s.array(x)
+    lengths = [s.length(x, axis) for axis in range(value.ndim - 1)]
+    for axis, length in sorted(((axis1, rows), (axis2, columns))):
+        lengths.insert(axis, length)
+    result = s.routine("zeros", lengths, value.dtype, value.ndim + 1)
+    params = offset, axis1, axis2
+    target = s.routine("diagonal", [result], value.dtype, value.ndim, *params)
+    last = value.ndim - 1
+    fits = s.arithmetic("eq", s.length(target, last), s.length(x, last))
+    s.require(x, [fits], "AllocDiag: the diagonal has another length")
+    s.routine("assign", [target, x], value.dtype, value.ndim)
     return result
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError, SpecifiedShapeError
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -24,6 +25,13 @@ def join(*arrays: Array, axis: int) -> Array:
     """The arrays side by side: a copy of each."""
     joined: Array = concatenate(arrays, axis)
     return joined
+
+
+@body_of("join")
+def join_steps(s: Steps, *arrays: int, axis: int) -> int:
+    """A routine."""
+    first = s.array(arrays[0])
+    return s.routine("join", arrays, first.dtype, first.ndim, axis)
 
 
 @lowers(Join)
@@ -45,6 +53,23 @@ def split(x: Array, sizes: Sequence[int], *, axis: int) -> tuple[Array, ...]:
         views.append(x[(slice(None),) * axis + (slice(start, start + size),)])
         start += size
     return tuple(views)
+
+
+@body_of("split")
+def split_steps(s: Steps, x: int, sizes: Sequence[int], *, axis: int) -> list[int]:
+    """Views, one after the other."""
+    start = zero = s.integer(0)
+    views, conditions = [], []
+    for size in sizes:
+        conditions.append(s.arithmetic("le", zero, size))
+        stop = s.arithmetic("add", start, size)
+        form = *((),) * axis, ("start", "stop")
+        views.append(s.index(x, form, [start, stop]))
+        start = stop
+    conditions.append(s.arithmetic("eq", start, s.length(x, axis)))
+    text = f"split: sizes that do not sum up to the length of axis {axis}"
+    s.require(x, conditions, text)
+    return views
 
 
 @lowers(Split)
@@ -82,6 +107,17 @@ def specify_shape(x: Array, lengths: Sequence[int]) -> Array:
         )
     view: Array = x[...]
     return view
+
+
+@body_of("specify_shape")
+def specify_shape_steps(s: Steps, x: int, lengths: Sequence[int]) -> int:
+    """The array itself."""
+    conditions = [
+        s.arithmetic("eq", s.length(x, axis), length)
+        for axis, length in enumerate(lengths)
+    ]
+    s.require(x, conditions, "specify_shape: the array has another shape")
+    return x
 
 
 @lowers(SpecifyShape)

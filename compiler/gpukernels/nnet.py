@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of, unfolds
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops import math, reduce
+from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,
@@ -49,6 +53,19 @@ def logsoftmax(x: Array, *, axis: int) -> Any:
     return shifted - FUNCTIONS["log"](total)
 
 
+@unfolds(Softmax, LogSoftmax)
+def softmax_of(op: Any, inputs: Sequence[Variable]) -> list[Variable]:
+    """Reductions and elementwise operations."""
+    (x,) = inputs
+    row = math.FUNCTIONS
+    shifted = row["sub"](x, reduce.max(x, axis=op.axis, keepdims=True))
+    powers = row["exp"](shifted)
+    total = reduce.sum(powers, axis=op.axis, keepdims=True, dtype=x.type.dtype)
+    if isinstance(op, LogSoftmax):
+        return [row["sub"](shifted, row["log"](total))]
+    return [row["true_divide"](powers, total)]
+
+
 @lowers(Softmax)
 def lower_softmax(op: Softmax, node: Apply, k: Lowerer) -> None:
     """Two reductions and two elementwise launches."""
@@ -82,6 +99,13 @@ def within(y: Array, n: int) -> Any:
     return take_at(counted(n, "int64"), [y], 0)
 
 
+@body_of("within")
+def within_steps(s: Steps, y: int, n: int) -> int:
+    """Of the places 0, 1, ... those that are given."""
+    places = s.routine("arange", [n], "int64", 1)
+    return s.routine("take", [places, y], "int64", s.array(y).ndim, 0)
+
+
 @lowers(Within)
 def lower_within(op: Within, node: Apply, k: Lowerer) -> None:
     """A launch, and a short one.
@@ -102,6 +126,21 @@ def first_rows(x: Array, n: int, total: int) -> Any:
     return result
 
 
+@body_of("first_rows")
+def first_rows_steps(s: Steps, x: int, n: int, total: int) -> int:
+    """A view where all rows are meant, else zeros of which the first are set."""
+    dtype = s.array(x).dtype
+    text = "FirstRows: more rows than there are"
+    s.require(x, [s.arithmetic("le", n, total)], text)
+    is_all = s.arithmetic("eq", n, total)
+    with s.under(is_all, True):
+        same = s.broadcast(x, [total])
+    with s.under(is_all, False):
+        result = s.routine("zeros", [total], dtype, 1)
+        s.routine("assign", [s.index(result, [("stop",)], [n]), x], dtype, 1)
+    return s.choose(is_all, same, result)
+
+
 @lowers(FirstRows)
 def lower_first_rows(op: FirstRows, node: Apply, k: Lowerer) -> None:
     """Nothing is launched where lengths agree, else two launches."""
@@ -114,6 +153,21 @@ def lower_first_of(op: FirstOf, node: Apply, k: Lowerer) -> None:
     x, length = node.inputs
     ins = k.number(x), k.integer(length)
     k.add(plan.Index("first", k.origin(node), k.outputs(node), ins, (("stop",),)))
+
+
+@body_of("pick")
+def pick_steps(s: Steps, x: int, y: int) -> int:
+    """Of each row an element, by the row's place and what is given."""
+    ndim = s.array(y).ndim
+    pairs = [(s.length(x, axis), s.length(y, axis)) for axis in range(ndim)]
+    conditions = [s.arithmetic("eq", *pair) for pair in pairs]
+    s.require(x, conditions, "Pick: rows and places of other shapes")
+    counts = []
+    for axis, (length, _) in enumerate(pairs):
+        lengths = [s.integer(1)] * ndim
+        lengths[axis] = length
+        counts.append(s.reshape(s.routine("arange", [length], "int64", 1), lengths))
+    return s.routine("take", [x, *counts, y], s.array(x).dtype, ndim, 0)
 
 
 @lowers(Pick)
@@ -136,6 +190,20 @@ def spread(g: Array, y: Array, n: int) -> Any:
     counts = counted(n, "int64")
     here = (counts == places) | (counts == places + n)
     return where(here, g[..., None], g.dtype.type(0))
+
+
+@unfolds(Spread)
+def spread_of(op: Spread, inputs: Sequence[Variable]) -> list[Variable]:
+    """Comparisons with the places in a row."""
+    g, y, n = inputs
+    places = math.cast(y, "int64").dimshuffle(*range(y.type.ndim), "x")
+    counts = ARange("int64")(n)
+    row = math.FUNCTIONS
+    here = row["logical_or"](
+        row["eq"](counts, places), row["eq"](counts, row["add"](places, n))
+    )
+    wide = g.dimshuffle(*range(g.type.ndim), "x")
+    return [row["where"](here, wide, math.zeros_like(wide))]
 
 
 @lowers(Spread)

@@ -16,6 +16,7 @@ from gpuarray.array import Array
 from gpuarray.codegen import literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.forecast import Forecast
@@ -46,7 +47,7 @@ from gpuarray.compiler.gpukernels.rowtotals import (
     total_kernel,
 )
 from gpuarray.compiler.gpukernels.rowwalks import Walks
-from gpuarray.compiler.graph.core import Apply, Constant
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.nnet import check_first_rows
 from gpuarray.compiler.ops.rowwise import (
     CELL,
@@ -117,6 +118,12 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
             text=tuple(shown),
         )
     )
+
+
+@unfolds(Rowwise)
+def unfold(op: Rowwise, inputs: Sequence[Variable]) -> list[Variable]:
+    """Reductions along the rows, and elementwise operations."""
+    return op.unfold(inputs)
 
 
 def label(program: Program) -> str:

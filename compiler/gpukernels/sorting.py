@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from gpuarray import scanning, searching, sets, sorting
+from gpuarray._native import lib
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
@@ -42,6 +45,19 @@ def lower_argsort(op: ArgSort, node: Apply, k: Lowerer) -> None:
     k.call(node, "argsort", node.inputs, {"axis": op.axis})
 
 
+@body_of("sort")
+def sort_steps(s: Steps, x: int, *, axis: int) -> int:
+    """A routine."""
+    value = s.array(x)
+    return s.routine("sort", [x], value.dtype, value.ndim, axis, 0)
+
+
+@body_of("argsort")
+def argsort_steps(s: Steps, x: int, *, axis: int) -> int:
+    """A routine."""
+    return s.routine("argsort", [x], "int64", s.array(x).ndim, axis, 0)
+
+
 @step_function("topk")
 def topk(x: Array, kth: int, axis: int, dtype: str) -> tuple[Array, Array]:
     """The largest or smallest elements, and their places."""
@@ -57,6 +73,27 @@ def topk(x: Array, kth: int, axis: int, dtype: str) -> tuple[Array, Array]:
 def lower_topk(op: TopK, node: Apply, k: Lowerer) -> None:
     """A library step."""
     k.call(node, "topk", node.inputs, {"axis": op.axis, "dtype": op.idx_dtype})
+
+
+@body_of("topk")
+def topk_steps(
+    s: Steps, x: int, kth: int, *, axis: int, dtype: str
+) -> tuple[int, int] | None:
+    """A routine for the largest or the smallest, as the sign says."""
+    value, zero = s.array(x), s.integer(0)
+    places = replace(value, dtype="int64")
+    count = s.arithmetic("maximum", kth, s.arithmetic("sub", zero, kth))
+    most = s.arithmetic("le", count, s.length(x, axis))
+    least = s.arithmetic("lt", zero, count)
+    s.require(x, [most, least], f"topk: kth is 0, or more than axis {axis} has")
+    is_largest = s.arithmetic("lt", zero, kth)
+    with s.under(is_largest, True):
+        largest = s.routines("topk", [x, count], [value, places], axis, 1)
+    with s.under(is_largest, False):
+        smallest = s.routines("topk", [x, count], [value, places], axis, 0)
+    found = s.choose(is_largest, largest, smallest)
+    at = s.choose(is_largest, largest + 1, smallest + 1)
+    return found, s.cast(at, dtype)
 
 
 @step_function("cumulate")
@@ -76,6 +113,19 @@ def lower_cumulate(op: CumOp, node: Apply, k: Lowerer) -> None:
         "reverse": op.reverse,
     }
     k.call(node, "cumulate", node.inputs, options)
+
+
+SCANS = ("cumsum", "cumprod", "cummax", "cummin")
+"""The functions of running folds, in the order of the library's kinds."""
+
+
+@body_of("cumulate")
+def cumulate_steps(s: Steps, x: int, *, axis: int, function: str, reverse: bool) -> int:
+    """A routine."""
+    value = s.array(x)
+    flags = lib.GA_SCAN_REVERSE if reverse else 0
+    params = SCANS.index(function), axis, flags
+    return s.routine("scan", [x], value.dtype, value.ndim, *params)
 
 
 @step_function("searchsorted")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
 from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
@@ -75,6 +77,41 @@ def inc_subtensor(
     return result
 
 
+@body_of("inc_subtensor")
+def inc_subtensor_steps(
+    s: Steps,
+    x: int,
+    y: int,
+    *integers: int,
+    form: Sequence[Entry],
+    operation: str,
+    inplace: bool,
+    repeats: Sequence[bool],
+) -> int:
+    """A copy, unless in place, and what is stored in a view of it."""
+    result = x if inplace else s.copy(x)
+    part = s.index(result, tuple(map(parts_of, form)), integers)
+    value = s.array(part)
+    lengths = [s.length(part, axis) for axis in range(value.ndim)]
+    require_lengths(s, operation, lengths, y, repeats)
+    made = y if operation == "set_subtensor" else s.row("add", part, y)
+    s.routine("assign", [part, made], value.dtype, value.ndim)
+    return result
+
+
+def require_lengths(
+    s: Steps, operation: str, part: Sequence[int], y: int, repeats: Sequence[bool]
+) -> None:
+    """Values must fill a part of these lengths, save where they repeat."""
+    extra = len(part) - s.array(y).ndim
+    conditions = [
+        s.arithmetic("eq", s.length(y, axis), part[extra + axis])
+        for axis, flag in enumerate(repeats)
+        if not flag
+    ]
+    s.require(y, conditions, f"{operation}: Input dimension mis-match")
+
+
 @lowers(IncSubtensor)
 def lower_inc_subtensor(op: IncSubtensor, node: Apply, k: Lowerer) -> None:
     """A copy, unless in place, and one launch."""
@@ -117,6 +154,96 @@ def advanced_subtensor(
     return taken
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A view with the axes that arrays stand for side by side, from ``first`` on."""
+
+    view: int
+    arrays: tuple[int, ...]
+    first: int
+
+
+def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Sides:
+    """The view of ``x`` by the integers and slices of an index, and its arrays."""
+    rest = iter(index)
+    parts: list[tuple[str, ...] | None] = []
+    integers: list[int] = []
+    arrays: list[int] = []
+    axes: list[int] = []  # of the arrays, in the view
+    runs, in_run, kept = 0, False, 0
+    for entry in form:
+        stands = not isinstance(entry, Slice)
+        given = parts_of(entry) or ()
+        numbers = [next(rest)] if stands else [next(rest) for _ in given]
+        runs += stands and not in_run
+        in_run = stands
+        is_array = stands and s.is_array(numbers[0])
+        if is_array:
+            arrays += numbers
+            axes.append(kept)
+        else:
+            integers += numbers
+        parts.append(None if stands and not is_array else given)
+        kept += is_array or not stands
+    view = s.index(x, parts, integers)
+    others = [axis for axis in range(s.array(view).ndim) if axis not in axes]
+    first = 0 if runs > 1 else axes[0]
+    order = [*others[:first], *axes, *others[first:]]
+    if order != sorted(order):
+        view = s.view(view, order)
+    return Sides(view, tuple(arrays), first)
+
+
+def joint_rank(s: Steps, arrays: Sequence[int]) -> int:
+    """How many axes arrays have that broadcast together."""
+    return max(s.array(each).ndim for each in arrays)
+
+
+def picked_lengths(s: Steps, found: Sides) -> list[int]:
+    """The lengths of what an index leads to."""
+    ndim = joint_rank(s, found.arrays)
+    one = s.integer(1)
+    joint = [one] * ndim
+    for each in found.arrays:
+        rank = s.array(each).ndim
+        for axis in range(rank):
+            place, length = ndim - rank + axis, s.length(each, axis)
+            joint[place] = wider(s, joint[place], length, one)
+    count = s.array(found.view).ndim
+    last = found.first + len(found.arrays)
+    before = [s.length(found.view, axis) for axis in range(found.first)]
+    return [
+        *before,
+        *joint,
+        *(s.length(found.view, axis) for axis in range(last, count)),
+    ]
+
+
+def wider(s: Steps, a: int, b: int, one: int) -> int:
+    """``b`` where ``a`` is 1, else ``a``: the length that two broadcast to."""
+    is_one = s.arithmetic("eq", a, one)
+    more = s.arithmetic("mul", is_one, s.arithmetic("sub", b, a))
+    return s.arithmetic("add", a, more)
+
+
+@body_of("advanced_subtensor")
+def advanced_subtensor_steps(
+    s: Steps,
+    x: int,
+    *index: Any,
+    form: Sequence[Entry],
+    ranges: Sequence[Range | None],
+) -> int | None:
+    """A view, and what is taken of it; none for a mask, for which the plan waits."""
+    if MASK in form:
+        return None
+    found = sides(s, x, index, form)
+    value = s.array(found.view)
+    ndim = value.ndim - len(found.arrays) + joint_rank(s, found.arrays)
+    ins = [found.view, *found.arrays]
+    return s.routine("take", ins, value.dtype, ndim, found.first)
+
+
 @lowers(Picks)
 def lower_advanced_subtensor(op: Picks, node: Apply, k: Lowerer) -> None:
     """One launch; with a mask its places are counted first, for which the plan waits.
@@ -152,6 +279,31 @@ def advanced_inc_subtensor(
     check_lengths(operation, shape, y.shape, repeats)
     change = put_at if operation == "set_subtensor" else add_to
     change(view, picked.indices, first, y)
+    return result
+
+
+@body_of("advanced_inc_subtensor")
+def advanced_inc_subtensor_steps(
+    s: Steps,
+    x: int,
+    y: int,
+    *index: Any,
+    form: Sequence[Entry],
+    operation: str,
+    inplace: bool,
+    repeats: Sequence[bool],
+    ranges: Sequence[Range | None],
+) -> int | None:
+    """A copy, unless in place, and what is put into a view of it."""
+    if MASK in form:
+        return None
+    result = x if inplace else s.copy(x)
+    found = sides(s, result, index, form)
+    value = s.array(found.view)
+    require_lengths(s, operation, picked_lengths(s, found), y, repeats)
+    change = "put" if operation == "set_subtensor" else "add_at"
+    ins = [found.view, *found.arrays, y]
+    s.routine(change, ins, value.dtype, value.ndim, found.first)
     return result
 
 

@@ -16,6 +16,7 @@ from gpuarray.codegen import literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.argmax import taken
+from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rowwalks import new_reduction
@@ -31,7 +32,7 @@ from gpuarray.compiler.gpukernels.togethertext import (
     numbers_of,
     threads_for,
 )
-from gpuarray.compiler.graph.core import Apply, Constant
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.reduce import NAMES
 from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.compiler.ops.together import Part, Together, Total
@@ -101,6 +102,12 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
             text=tuple(listing(op, texts)),
         )
     )
+
+
+@unfolds(Together)
+def unfold(op: Together, inputs: Sequence[Variable]) -> list[Variable]:
+    """Each part by itself."""
+    return op.unfold(inputs)
 
 
 def listing(op: Together, texts: Sequence[str]) -> Iterator[str]:

@@ -41,6 +41,8 @@ void ga__plan_clear_step(ga_step *s) {
   if (!s->is_copy) {
     GpuElemwise_free(s->elemwise);
     GpuReduction_free(s->reduction);
+    GpuPlan_free(s->body);
+    ga__routine_free(s->routine);
     ga__free(s->stretch);
     ga__free(s->inplace);
   }

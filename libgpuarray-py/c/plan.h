@@ -24,6 +24,7 @@ enum ga_step_kind {
   GA_STEP_FUNCTION, /* the caller's own */
   GA_STEP_READ,     /* host integers that the device computed */
   GA_STEP_REPORTS,  /* how many wrong indices nobody was told of yet */
+  GA_STEP_ROUTINE,  /* a routine of the library, by its name */
   GA_STEP_KINDS
 };
 
@@ -61,7 +62,9 @@ typedef struct ga_step {
   unsigned int nd; /* of a view */
   int pattern[GA_MAX_NDIM];
   gpuplan_function function;
-  void *data;         /* the function's */
+  void *data;    /* the function's */
+  GpuPlan *body; /* what is done where there is no function, or NULL */
+  struct ga_routine_step *routine;
   ga_condition *when; /* all must hold, or the step is passed over */
   unsigned int n_when;
   bool is_copy; /* of another plan's step, which owns all but lists of values and label
@@ -273,6 +276,22 @@ int ga__views_settle(GpuPlan *p, const bool *early);
 void ga__views_begin(GpuPlan *p, const GpuArray *const *ins);
 void ga__views_end(GpuPlan *p);
 void ga__views_clear(GpuPlan *p);
+
+/* The steps that a function's step is made of (plan_body.c), where it has no function.
+ */
+int ga__body_run(ga_frame *f, const ga_step *s);
+
+/* A routine of the library as a step: its name's row, and its parameters
+ * (plan_routine.c). */
+typedef struct ga_routine_step {
+  const struct ga_routine *row;
+  unsigned int n_params, n_texts;
+  long long *params;
+  char **texts;
+} ga_routine_step;
+const char *ga__routine_name(const ga_routine_step *r);
+void ga__routine_free(ga_routine_step *r);
+int ga__routine_run(ga_frame *f, const ga_step *s);
 
 /* Does one step: its results are put into the frame. */
 int ga__step_run(ga_frame *f, const ga_step *s);

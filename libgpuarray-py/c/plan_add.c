@@ -243,9 +243,9 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                      const unsigned int *ins, unsigned int n_out,
                      const gpuplan_type *results, const int *inplace) {
   GA_TRY(ga__plan_check_given(p, label, outs, results));
-  if (function == NULL || (n_in > 0 && ins == NULL))
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %s is NULL", p->name,
-                   ga__plan_label(label), function ? "the list of inputs" : "function");
+  if (n_in > 0 && ins == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: the list of inputs is NULL", p->name,
+                   ga__plan_label(label));
   for (unsigned int i = 0; i < n_in; i++)
     GA_TRY(ga__plan_check_value(p, label, ins[i],
                                 ins[i] < p->n_values && p->values[ins[i]].integer));

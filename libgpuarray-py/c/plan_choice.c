@@ -101,7 +101,8 @@ static bool may_share(const ga_step *s, unsigned int o, unsigned int i) {
     return i == 0;
   case GA_STEP_CHOOSE:
     return i > 0;
-  case GA_STEP_FUNCTION: /* it may give a view */
+  case GA_STEP_FUNCTION: /* they may give a view */
+  case GA_STEP_ROUTINE:
     return true;
   default:
     return s->inplace != NULL && s->inplace[o] == (int)i;

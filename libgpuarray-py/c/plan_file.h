@@ -4,7 +4,7 @@
  * plan's name, its values in the order of their numbers, the outputs, and since format
  * 3 sections, each a number and its bytes. A step stands where the first value that it
  * makes would, so that reading a file makes the calls that built the plan, and values
- * get their numbers back.
+ * get their numbers back. GA_STEP_ROUTINE is there since format 5.
  *
  * Sections: the compiled kernels, which are of use on the device and driver that they
  * were compiled for; the bindings, which name those kernels; what a GpuFunction has
@@ -20,7 +20,7 @@
 #define GA_PLAN_MARK "gpuplan\n"
 /* A file of Python's that no plan can be read from; a line tells why. */
 #define GA_PLAN_PICKLE "gpufunc\n"
-#define GA_PLAN_FORMAT 4 /* of the body; a reader takes its own and older ones */
+#define GA_PLAN_FORMAT 5 /* of the body; a reader takes its own and older ones */
 
 enum ga_plan_part {
   GA_PLAN_INPUT = 1,
@@ -29,7 +29,9 @@ enum ga_plan_part {
   GA_PLAN_END,
   GA_PLAN_INT_INPUT, /* since format 2 */
   GA_PLAN_WHEN,      /* since format 3: the conditions of the steps that follow */
-  GA_PLAN_CONFIRM    /* since format 4: GpuPlan_confirm */
+  GA_PLAN_CONFIRM,   /* since format 4: GpuPlan_confirm */
+  GA_PLAN_BODY       /* since format 5: GpuPlan_body of the step before: its name, then
+                        its values and outputs as those of the plan */
 };
 
 enum ga_plan_section {
@@ -39,6 +41,7 @@ enum ga_plan_section {
   GA_PLAN_SECTIONS /* how many there are, and one */
 };
 
+#define GA_PLAN_DEPTH 4          /* bodies within bodies */
 #define GA_PLAN_MOST GA_MAX_ARGS /* inputs or results of a step in a file */
 
 /* Kernels that a file has: of its plan's steps and bindings, each once. */

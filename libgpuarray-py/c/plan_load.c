@@ -131,18 +131,6 @@ static int read_index(GpuPlan *p, ga_reader *r, const step_data *d, unsigned int
              : GpuPlan_index(p, out, d->label, d->ins[0], n, form, d->ins + 1);
 }
 
-/* What stands for a function that the file cannot hold: bindings that came with the
- * plan need none. */
-static int absent_function(void *data, GpuArray *const *outs,
-                           const GpuArray *const *ins, const long long *ints) {
-  (void)data, (void)outs, (void)ins, (void)ints;
-  return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                 "this step is a function of the program that saved the plan: without "
-                 "it the step runs on the same device and with the shapes and layouts "
-                 "that the plan was run with before it was saved; run it there with "
-                 "these, and save it again");
-}
-
 static int read_function(GpuPlan *p, ga_reader *r, step_data *d) {
   gpuplan_type types[GA_PLAN_MOST];
   for (unsigned int i = 0; i < d->n_out; i++) {
@@ -151,8 +139,35 @@ static int read_function(GpuPlan *p, ga_reader *r, step_data *d) {
     d->inplace[i] = ga__get_place(r, d->n_in);
   }
   return r->failed ? ga__plan_malformed()
-                   : GpuPlan_function(p, d->outs, d->label, absent_function, NULL,
-                                      d->n_in, d->ins, d->n_out, types, d->inplace);
+                   : GpuPlan_function(p, d->outs, d->label, NULL, NULL, d->n_in, d->ins,
+                                      d->n_out, types, d->inplace);
+}
+
+static int read_routine(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
+  long long params[GA_PLAN_MOST];
+  const char *texts[GA_PLAN_MOST];
+  gpuplan_type types[GA_PLAN_MOST];
+  gpuplan_routine step = {.size = sizeof step,
+                          .label = d->label,
+                          .name = ga__get_text(r, owned),
+                          .params = params,
+                          .texts = texts,
+                          .n_in = d->n_in,
+                          .ins = d->ins,
+                          .n_out = d->n_out,
+                          .results = types};
+  step.n_params = ga__get_uint(r, GA_PLAN_MOST);
+  for (unsigned int i = 0; i < step.n_params; i++)
+    params[i] = (long long)ga__get_int(r);
+  step.n_texts = ga__get_uint(r, GA_PLAN_MOST);
+  for (unsigned int i = 0; i < step.n_texts; i++)
+    texts[i] = ga__get_text(r, owned);
+  for (unsigned int i = 0; i < d->n_out; i++) {
+    types[i].typecode = (int)ga__get_uint(r, GA_NBASE);
+    types[i].nd = ga__get_uint(r, GA_MAX_NDIM);
+  }
+  return r->failed || step.name == NULL ? ga__plan_malformed()
+                                        : GpuPlan_routine(p, d->outs, &step);
 }
 
 /* How many inputs a step of this kind has at least. */
@@ -161,6 +176,7 @@ static unsigned int least_inputs(enum ga_step_kind kind) {
   case GA_STEP_INT:
   case GA_STEP_FUNCTION:
   case GA_STEP_REPORTS:
+  case GA_STEP_ROUTINE:
     return 0;
   case GA_STEP_INT_OP:
     return 2;
@@ -206,6 +222,8 @@ static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
     return GpuPlan_read(p, out, d->label, d->ins[0], d->n_out);
   case GA_STEP_REPORTS:
     return GpuPlan_reports(p, out, d->label);
+  case GA_STEP_ROUTINE:
+    return read_routine(p, r, owned, d);
   case GA_STEP_KINDS:
     break;
   }
@@ -277,9 +295,11 @@ static int read_outputs(GpuPlan *p, ga_reader *r) {
   return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
 }
 
-static int read_values(GpuPlan *p, ga_reader *r) {
+static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth);
+
+static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
   for (;;) {
-    unsigned int value, what = ga__get_uint(r, GA_PLAN_CONFIRM);
+    unsigned int value, what = ga__get_uint(r, GA_PLAN_BODY);
     if (r->failed)
       return ga__plan_malformed();
     if (what == GA_PLAN_END)
@@ -292,6 +312,8 @@ static int read_values(GpuPlan *p, ga_reader *r) {
       GA_TRY(read_when(p, r));
     else if (what == GA_PLAN_CONFIRM)
       GA_TRY(GpuPlan_confirm(p));
+    else if (what == GA_PLAN_BODY)
+      GA_TRY(read_body(p, r, depth));
     else if (what == GA_PLAN_INT_INPUT)
       GA_TRY(GpuPlan_int_input(p, &value));
     else {
@@ -303,6 +325,23 @@ static int read_values(GpuPlan *p, ga_reader *r) {
       GA_TRY(GpuPlan_input(p, &value, typecode, nd, mask));
     }
   }
+}
+
+/* The body of the step before. */
+static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
+  ga_texts owned = {0};
+  GpuPlan *body = NULL;
+  const char *name = ga__get_text(r, &owned);
+  int status = name && p->n_steps > 0 && depth < GA_PLAN_DEPTH
+                   ? GpuPlan_new(&body, p->context, name)
+                   : ga__plan_malformed();
+  ga__texts_clear(&owned);
+  if (status == GA_NO_ERROR)
+    status = read_values(body, r, depth + 1);
+  if (status == GA_NO_ERROR)
+    return GpuPlan_body(p, p->steps[p->n_steps - 1].outs[0], body);
+  GpuPlan_free(body);
+  return status;
 }
 
 /* Each section at most once, in any order. */
@@ -334,7 +373,7 @@ static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
   const char *name = ga__get_text(r, &owned);
   int status = name ? GpuPlan_new(&p, ctx, name) : ga__plan_malformed();
   if (status == GA_NO_ERROR)
-    status = read_values(p, r);
+    status = read_values(p, r, 0);
   if (status == GA_NO_ERROR)
     status = read_sections(p, function, r);
   ga__texts_clear(&owned);

@@ -74,6 +74,25 @@ static void put_reduce(ga_strbuf *out, const ga_step *s) {
   ga__put_uints(out, s->stretch, s->n_in);
 }
 
+static void put_types(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_out; i++) {
+    ga__put_int(out, (uint64_t)p->values[s->outs[i]].typecode);
+    ga__put_int(out, p->values[s->outs[i]].nd);
+  }
+}
+
+static void put_routine(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
+  const ga_routine_step *r = s->routine;
+  ga__put_text(out, ga__routine_name(r));
+  ga__put_int(out, r->n_params);
+  for (unsigned int i = 0; i < r->n_params; i++)
+    ga__put_int(out, (uint64_t)r->params[i]);
+  ga__put_int(out, r->n_texts);
+  for (unsigned int i = 0; i < r->n_texts; i++)
+    ga__put_text(out, r->texts[i]);
+  put_types(out, p, s);
+}
+
 static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   ga__put_int(out, (uint64_t)s->kind);
   ga__put_text(out, s->label);
@@ -116,6 +135,9 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
       ga__put_int(out, (uint64_t)(int64_t)s->inplace[i]);
     }
     break;
+  case GA_STEP_ROUTINE:
+    put_routine(out, p, s);
+    break;
   case GA_STEP_RESHAPE:
   case GA_STEP_BROADCAST:
   case GA_STEP_COPY:
@@ -155,6 +177,25 @@ static int check_step(const GpuPlan *p, const ga_step *s) {
                  s->label, p->name, s->n_in, s->n_out, GA_PLAN_MOST);
 }
 
+static int put_values(ga_strbuf *out, const GpuPlan *p);
+
+static void put_outputs(ga_strbuf *out, const GpuPlan *p) {
+  ga__put_int(out, GA_PLAN_END);
+  ga__put_int(out, p->n_outputs);
+  ga__put_uints(out, p->outputs, p->n_outputs);
+}
+
+/* What the step before is made of, where its function is not. */
+static int put_body(ga_strbuf *out, const GpuPlan *body) {
+  if (body == NULL)
+    return GA_NO_ERROR;
+  ga__put_int(out, GA_PLAN_BODY);
+  ga__put_text(out, body->name);
+  GA_TRY(put_values(out, body));
+  put_outputs(out, body);
+  return GA_NO_ERROR;
+}
+
 /* Values in the order of their numbers; a step makes the next `n_out` of them. */
 static int put_values(ga_strbuf *out, const GpuPlan *p) {
   unsigned int step = 0;
@@ -175,6 +216,7 @@ static int put_values(ga_strbuf *out, const GpuPlan *p) {
       put_when(out, &p->steps[step], step > 0 ? &p->steps[step - 1] : NULL);
       ga__put_int(out, GA_PLAN_STEP);
       put_step(out, p, &p->steps[step]);
+      GA_TRY(put_body(out, p->steps[step].body));
       i += p->steps[step++].n_out - 1;
     }
   }
@@ -218,9 +260,7 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   if (status == GA_NO_ERROR) {
     if (p->confirms)
       ga__put_int(out, GA_PLAN_CONFIRM);
-    ga__put_int(out, GA_PLAN_END);
-    ga__put_int(out, p->n_outputs);
-    ga__put_uints(out, p->outputs, p->n_outputs);
+    put_outputs(out, p);
     status = put_compiled(out, p);
   }
   ga__turn_end(&p->turn);

@@ -232,6 +232,7 @@ static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
                  ga__dtype_name(v->typecode), v->nd);
 }
 
+/* Does what the step is: its function, or its body. */
 static int run_function(ga_frame *f, const ga_step *s) {
   GpuArray **outs = ga__alloc(s->n_out + 1, sizeof *outs);
   const GpuArray **ins = ga__alloc(s->n_in + 1, sizeof *ins);
@@ -245,7 +246,7 @@ static int run_function(ga_frame *f, const ga_step *s) {
       ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
       ints[i] = integer ? f->integers[s->ins[i]] : 0;
     }
-    status = s->function(s->data, outs, ins, ints);
+    status = s->function ? s->function(s->data, outs, ins, ints) : ga__body_run(f, s);
   }
   for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++)
     status = check_result(f, s, i);
@@ -294,6 +295,8 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return run_function(f, s);
   case GA_STEP_REPORTS:
     return run_reports(f, s);
+  case GA_STEP_ROUTINE:
+    return ga__routine_run(f, s);
   case GA_STEP_READ: /* recorded only where the device chooses */
     return ga__choice_read(f, s);
   case GA_STEP_KINDS:

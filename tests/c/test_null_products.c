@@ -187,8 +187,17 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   const int form[1] = {GP_INDEX_AT};
   REFUSES(GpuPlan_index(P(p), P(&value), "i", in, 1, P(form), P(&dim)));
   const gpuplan_type type = {GA_FLOAT, 2};
-  REFUSES(GpuPlan_function(P(p), P(&value), "f", EITHER(NULL, own_step), NULL, 1,
-                           P(&in), 1, P(&type), NULL));
+  const gpuplan_routine copied = {.size = sizeof copied,
+                                  .name = "contiguous",
+                                  .n_in = 1,
+                                  .ins = &in,
+                                  .n_out = 1,
+                                  .results = &type};
+  REFUSES(GpuPlan_routine(P(p), P(&value), P(&copied)));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(NULL, in, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, in, NULL)); /* it would own the body */
+  REFUSES(GpuPlan_function(P(p), P(&value), "f", own_step, NULL, 1, P(&in), 1, P(&type),
+                           NULL));
   GpuArray *filled[1] = {(GpuArray *)(uintptr_t)a};
   const GpuArray *given[1] = {a};
   const long long integers[1] = {0};

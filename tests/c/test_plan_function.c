@@ -111,8 +111,6 @@ static void test_failures(gpucontext *ctx) {
 
   CHECK_OK(build(&p, ctx, &seen, vector, NULL));
   unsigned int value = 77;
-  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_function(p, &value, "none", NULL, NULL, 0, NULL,
-                                                1, &vector, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_function(p, &value, "none", first_rows, NULL, 1,
                                                 NULL, 1, &vector, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_function(p, NULL, "none", first_rows, NULL, 0,

@@ -10,10 +10,10 @@
  * kernels that were compiled for the device it was saved on: on that device and driver
  * loading compiles nothing, on others it compiles the plan's texts. Steps that are
  * functions of the program that saved it (GpuPlan_function; in listings of Python's
- * compiler `call`, such as kernels over rows) have no text: without that program they
- * run only on that device and driver, and with the shapes and layouts of calls before
- * it was saved. Other calls fail with GA_UNSUPPORTED_ERROR. Compiled kernels are code:
- * load files that you trust.
+ * compiler `call`) are their bodies for other shapes and devices (GpuPlan_body). Those
+ * without one, of which Python warns when it saves, run only on that device and driver,
+ * and with the shapes and layouts of calls before it was saved: other calls fail with
+ * GA_UNSUPPORTED_ERROR. Compiled kernels are code: load files that you trust.
  *
  * Ownership: names and values are copied; what a function returns is borrowed unless it
  * says so. Waiting: a call queues work and waits only where its plan reads integers of

@@ -135,7 +135,8 @@ typedef struct _gpuplan_type {
  * is a host integer ins[i] is NULL and ints[i] holds it. Returns a status. */
 typedef int (*gpuplan_function)(void *data, GpuArray *const *outs,
                                 const GpuArray *const *ins, const long long *ints);
-/* A step that is whatever `function` does. It is called when the plan is bound, on
+/* A step that is whatever `function` does; without one (NULL) it is what GpuPlan_body
+ * says. It is called when the plan is bound, on
  * arrays without memory: what it launches, copies and fills through this library is
  * recorded, and runs replay the record without calling it again. So it may neither read
  * elements nor depend on anything but its inputs' types, shapes and integers. `inplace`
@@ -157,6 +158,42 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
 int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
                   GpuArray *const *outs, unsigned int n_in, const GpuArray *const *ins,
                   const long long *ints);
+
+/* A step that is a routine of the library, by its name: what it takes, and its integers
+ * in brackets. Results have the types that the step announces.
+ *
+ *   sort a [axis, flags], argsort a [axis, flags], topk a k [axis, largest] (values and
+ *   places), scan a [kind (0 sums, 1 products, 2 maxima, 3 minima), axis, flags],
+ *   extremum a [axis, smallest, results], join arrays [axis], take a indices [first],
+ *   put a indices v [first], add_at a indices v [first], assign a v (these three: the
+ *   result is `a`, overwritten), empty lengths, zeros lengths, arange length, cast a,
+ *   contiguous a (a copy where it is not in C order), diagonal a [offset, axis, axis],
+ *   require a integers (`a` itself; fails with the text where one is not true)
+ *
+ * as the functions of the same name. */
+typedef struct _gpuplan_routine {
+  size_t size; /* sizeof(gpuplan_routine) */
+  const char *label;
+  const char *name;
+  unsigned int n_params;
+  const long long *params;
+  unsigned int n_texts;
+  const char *const *texts;
+  unsigned int n_in;
+  const unsigned int *ins; /* arrays and host integers */
+  unsigned int n_out;
+  const gpuplan_type *results;
+} gpuplan_routine;
+/* Adds a step that is a routine; everything in `step` is copied. GA_VALUE_ERROR for a
+ * name that the library does not know, and for other inputs, integers and texts than
+ * the routine takes; what depends on shapes shows when the step is bound. */
+int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step);
+/* What the step of GpuPlan_function that makes `value` does where its function is not:
+ * in a program that loads the plan from a file. `body` is a plan of its own, whose
+ * inputs and integer inputs are those of the step, in order, and whose outputs are its
+ * results; it does not read (GpuPlan_read). `p` takes it, also on failure:
+ * GA_VALUE_ERROR where it does not fit the step. */
+int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
 
 /* Steps that are added from here on run only where each of the n host integers
  * conditions[i] is true (not zero), or false where wanted[i] is 0; n = 0 ends it. They
@@ -250,17 +287,17 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
 /* Writes the plan to a file that GpuPlan_load reads on any machine and any device:
  * values, steps, the texts of kernels and the constants' elements; and for the device
  * it is on, the kernels that were compiled. It runs wherever it is read, but for steps
- * of GpuPlan_function: of a plan with such steps a file has what was recorded for the
- * signatures bound, which is of use on this device and driver only. Waits for the
- * constants. The file appears whole or not at all, whoever else writes it at the same
- * time: the last one stays. GA_SYS_ERROR if it cannot be
+ * of GpuPlan_function without a body (GpuPlan_body). Of a plan with functions a file
+ * has what was recorded for the signatures bound, which is of use on this device and
+ * driver only. Waits for the constants. The file appears whole or not at all, whoever
+ * else writes it at the same time: the last one stays. GA_SYS_ERROR if it cannot be
  * written, GA_UNSUPPORTED_ERROR for a step of more than 256 inputs or results. */
 int GpuPlan_save(GpuPlan *p, const char *path);
 /* A plan from a file, on `ctx`; the caller owns *res. On the device and driver that the
  * file is from the context gets its compiled kernels: signatures that were bound run
- * without compiling, others after GpuPlan_prepare. A step that was a function fails
- * with GA_UNSUPPORTED_ERROR when another signature is bound, which on another device or
- * driver every one is.
+ * without compiling, others after GpuPlan_prepare. For these a step that was a
+ * function is its body; without one it fails with GA_UNSUPPORTED_ERROR then. On another
+ * device or driver every signature is another.
  * Kernels, compiled or as text, are code: on a processor they run in this process. Load
  * files that you trust; the hash in a file tells damage, not who wrote it. What else is
  * in a file is checked: wrong sizes, offsets and numbers give wrong results or an

@@ -1,0 +1,126 @@
+"""The bodies of a plan's functions, which a file needs to run without Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpuarray.compiler import plan as p
+from gpuarray.compiler import rewrites
+from gpuarray.compiler.errors import CompilerError
+from gpuarray.compiler.gpukernels.bodies import Unfold, unfold_of, written
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.placement import place
+from gpuarray.compiler.schedule import Lowered, lowered
+
+DEPTH = 4
+"""Bodies within bodies, as many as a file holds."""
+FORMS = frozenset({"rowwise", "together"})
+"""The rewrites that would make of a body's operations what has the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The bodies of a plan's functions by their places; the steps that have none."""
+
+    bodies: Mapping[int, p.Body]
+    without: tuple[p.Call, ...]
+
+
+def bodies_of(found: Lowered, steps: Sequence[p.Step], depth: int = DEPTH) -> Found:
+    """The bodies of the functions among ``steps``, which are the first of a plan."""
+    bodies: dict[int, p.Body] = {}
+    without = []
+    for number, step in enumerate(steps):
+        if isinstance(step, p.Call):
+            made = body_of(step, found, found.nodes[number], depth)
+            if made is None:
+                without.append(step)
+            else:
+                bodies[number] = made
+    return Found(bodies, tuple(without))
+
+
+def body_of(
+    step: p.Call, found: Lowered, node: Apply | None, depth: int
+) -> p.Body | None:
+    """What a function's step does, as steps of the library; None where none say it."""
+    if not step.recorded or depth == 0:
+        return None
+    plan = written(step, found.plan.values)
+    if plan is not None:
+        return p.Body(plan)
+    unfold = None if node is None else unfold_of(node.op)
+    if node is None or unfold is None:
+        return None
+    try:
+        inner = unfolded(step, found, node, unfold)
+    except CompilerError:  # of operations that no plan has a form for
+        return None
+    if inner is None:
+        return None
+    own = bodies_of(inner, inner.plan.steps, depth - 1)
+    return None if own.without else p.Body(inner.plan, own.bodies)
+
+
+def unfolded(
+    step: p.Call, found: Lowered, node: Apply, unfold: Unfold
+) -> Lowered | None:
+    """The plan of what the step's op is made of; None where it takes other inputs."""
+    values = [found.plan.values[number] for number in step.ins]
+    takes = [variable_of(value) for value in values]
+    places = places_of(step, found, node)
+    given = [
+        host_constant(each) if isinstance(each, Constant) and at is None else at
+        for each, at in zip(node.inputs, places, strict=True)
+    ]
+    if None in given:
+        return None
+    for each, at in zip(node.inputs, places, strict=True):
+        if at is not None:  # of the op's own dtype, an integer's too
+            takes[at] = TensorType(each.type.dtype, each.type.broadcastable)()
+    inputs = [takes[x] if isinstance(x, int) else x for x in given if x is not None]
+    fgraph = FunctionGraph(takes, list(unfold(node.op, inputs)))
+    rewrites.optimize(fgraph, rewrites.Selection(excluding=FORMS))
+    pairs = list(zip(fgraph.inputs, values, strict=True))
+    integers = [v for v, value in pairs if isinstance(value, p.IntValue)]
+    arrays = [v for v, value in pairs if isinstance(value, p.ArrayValue)]
+    stay = range(len(fgraph.outputs))
+    made = lowered(place(fgraph, None, arrays, stay, integers=integers), step.label)
+    kinds = [type(value) for value in made.plan.values[: len(values)]]
+    return made if kinds == [type(value) for value in values] else None
+
+
+def variable_of(value: p.Value) -> Variable:
+    """What stands for an input of a step."""
+    if isinstance(value, p.IntValue):
+        return TensorType("int64", ())()
+    return TensorType(value.dtype, value.broadcastable)()
+
+
+def host_constant(variable: Constant) -> Constant:
+    """A constant that the step does not take as an input: it is text of its kernel."""
+    kind = TensorType(variable.type.dtype, variable.type.broadcastable)
+    return Constant(kind, variable.data, variable.name)
+
+
+def places_of(step: p.Call, found: Lowered, node: Apply) -> list[int | None]:
+    """Which input of the step each of the node's is; None for a text of its kernel.
+
+    An integer that the plan reads has no number of its own: these are in order.
+    """
+    places: list[int | None] = []
+    for variable in node.inputs:
+        number = found.numbers.get(variable, -1)
+        places.append(step.ins.index(number) if number in step.ins else None)
+    free = (
+        at
+        for at, number in enumerate(step.ins)
+        if at not in places and isinstance(found.plan.values[number], p.IntValue)
+    )
+    return [
+        next(free, None) if at is None and not isinstance(each, Constant) else at
+        for each, at in zip(node.inputs, places, strict=True)
+    ]

@@ -1,0 +1,265 @@
+"""What step functions do, as steps of the library: how a file says it without Python.
+
+A function's step needs Python where a plan is bound. A file has its body instead: steps
+that the library binds by itself, for any lengths. Some bodies are written here, step by
+step; those of ops that are made of other ops are these ops' (`unfolds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from gpuarray.codegen import convert
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels.source import expression
+from gpuarray.compiler.graph.core import Op, Variable
+from gpuarray.compiler.ops.elemwise import Step as Row
+
+Unfold = Callable[[Any, Sequence[Variable]], Sequence[Variable]]
+
+UNFOLDS: dict[type[Op], Unfold] = {}
+"""For ops that are made of others what they are made of: the op and its inputs."""
+
+
+def unfolds(*ops: type[Op]) -> Callable[[Unfold], Unfold]:
+    """Register what ops of these classes are made of."""
+
+    def register(function: Unfold) -> Unfold:
+        UNFOLDS.update(dict.fromkeys(ops, function))
+        return function
+
+    return register
+
+
+def unfold_of(op: Op) -> Unfold | None:
+    """What is registered for the op's class or the nearest class above it."""
+    return next((UNFOLDS[cls] for cls in type(op).__mro__ if cls in UNFOLDS), None)
+
+
+class Steps:
+    """Collects the steps of a body; values are numbers, the inputs first.
+
+    It has state because each step adds to those before it.
+    """
+
+    def __init__(self, inputs: Sequence[p.Value], outputs: Sequence[p.Value]) -> None:
+        self.values = list(inputs)
+        self.outputs = list(outputs)
+        self.steps: list[p.Step] = []
+        self._when: tuple[tuple[int, bool], ...] = ()
+
+    def plan(self, name: str, results: Sequence[int]) -> p.Plan:
+        """The body's plan."""
+        return p.Plan(
+            name=name,
+            values=tuple(self.values),
+            n_inputs=len(self.values) - sum(len(s.outs) for s in self.steps),
+            constants=(),
+            steps=tuple(self.steps),
+            outputs=tuple(results),
+        )
+
+    def array(self, number: int) -> p.ArrayValue:
+        """The description of a value that is an array."""
+        value = self.values[number]
+        assert isinstance(value, p.ArrayValue)
+        return value
+
+    def is_array(self, number: int) -> bool:
+        """Whether a value is an array."""
+        return isinstance(self.values[number], p.ArrayValue)
+
+    def add(self, make: Callable[..., p.Step], *values: p.Value, **fields: Any) -> int:
+        """A step of these results; the number of the first."""
+        outs = tuple(range(len(self.values), len(self.values) + len(values)))
+        step = make(origin="", outs=outs, **fields)
+        self.values += values
+        self.steps.append(replace(step, when=self._when))
+        return outs[0]
+
+    @contextmanager
+    def under(self, condition: int, wanted: bool) -> Iterator[None]:
+        """The steps that are added in the block run only where the integer is so."""
+        before, self._when = self._when, (*self._when, (condition, wanted))
+        try:
+            yield
+        finally:
+            self._when = before
+
+    # ---- integers ----
+
+    def integer(self, value: int) -> int:
+        """A constant integer."""
+        return self.add(p.HostInt, p.IntValue(), label="integer", ins=(), value=value)
+
+    def arithmetic(self, name: str, a: int, b: int) -> int:
+        """One of the executor's operations on two integers."""
+        return self.add(p.IntOp, p.IntValue(), label=name, ins=(a, b))
+
+    def length(self, x: int, axis: int) -> int:
+        """The length of an axis."""
+        return self.add(p.Dim, p.IntValue(), label="dim", ins=(x,), axis=axis)
+
+    # ---- arrays ----
+
+    def routines(
+        self, name: str, ins: Sequence[int], results: Sequence[p.Value], *params: int
+    ) -> int:
+        """A routine of several results; the number of the first."""
+        given = {"ins": tuple(ins), "name": name, "params": params, "label": name}
+        return self.add(p.Routine, *results, **given)
+
+    def routine(
+        self, name: str, ins: Sequence[int], dtype: str, ndim: int, *params: int
+    ) -> int:
+        """A routine of one result."""
+        value = p.ArrayValue(dtype, (False,) * ndim)
+        return self.routines(name, ins, [value], *params)
+
+    def require(self, x: int, conditions: Sequence[int], text: str) -> None:
+        """Fail with a text where one of the integers is not true."""
+        if not conditions:
+            return
+        given = {"ins": (x, *conditions), "name": "require", "texts": (text,)}
+        self.add(p.Routine, self.array(x), label="require", **given)
+
+    def copy(self, x: int) -> int:
+        """A copy in C order."""
+        return self.add(p.Copy, self.array(x), label="copy", ins=(x,))
+
+    def cast(self, x: int, dtype: str) -> int:
+        """The elements in a dtype; the array itself where it has that."""
+        value = self.array(x)
+        if value.dtype == dtype:
+            return x
+        return self.routines("cast", [x], [replace(value, dtype=dtype)])
+
+    def view(self, x: int, pattern: Sequence[int]) -> int:
+        """The axes in another order; -1 is a new one."""
+        value = self.array(x)
+        flags = tuple(i < 0 or value.broadcastable[i] for i in pattern)
+        result = p.ArrayValue(value.dtype, flags)
+        fields = {"ins": (x,), "label": "view", "pattern": tuple(pattern)}
+        return self.add(p.View, result, **fields)
+
+    def reshape(self, x: int, lengths: Sequence[int]) -> int:
+        """The elements in another shape, of integers."""
+        result = p.ArrayValue(self.array(x).dtype, (False,) * len(lengths))
+        return self.add(p.Reshape, result, label="reshape", ins=(x, *lengths))
+
+    def broadcast(self, x: int, lengths: Sequence[int]) -> int:
+        """A view repeated to these lengths."""
+        result = p.ArrayValue(self.array(x).dtype, (False,) * len(lengths))
+        return self.add(p.Broadcast, result, label="broadcast", ins=(x, *lengths))
+
+    def index(
+        self, x: int, form: Sequence[tuple[str, ...] | None], integers: Sequence[int]
+    ) -> int:
+        """A view by integers and slices of the first axes; ``form`` as in Index."""
+        value = self.array(x)
+        rest = value.broadcastable[len(form) :]
+        kept = [axis for axis, parts in enumerate(form) if parts is not None]
+        flags = (*(value.broadcastable[i] and form[i] == () for i in kept), *rest)
+        result = p.ArrayValue(value.dtype, flags)
+        ins = (x, *integers)
+        return self.add(p.Index, result, label="index", ins=ins, form=tuple(form))
+
+    def choose(self, condition: int, a: int, b: int) -> int:
+        """``a`` where the integer is true, else ``b``."""
+        ins = condition, a, b
+        return self.add(p.Choose, self.array(a), label="choose", ins=ins)
+
+    def row(self, name: str, x: int, y: int) -> int:
+        """A scalar row of two arrays, in the dtype of the first."""
+        value, other = self.array(x), self.array(y)
+        operands = [("x", value.dtype), ("y", other.dtype)]
+        text, support = expression(Row(name, (0, 1), value.dtype), operands)
+        dtype = np.dtype(value.dtype)
+        made, names = f"o0 = {convert(text, dtype, dtype)};", ("x", "y")
+        return self.launch(
+            [x, y], [value.dtype], made, label=name, names=names, preamble=support
+        )
+
+    def launch(
+        self,
+        ins: Sequence[int],
+        dtypes: Sequence[str],
+        expr: str,
+        *,
+        label: str,
+        names: tuple[str, ...],
+        preamble: str = "",
+    ) -> int:
+        """An elementwise step that writes o0, o1, ...; the number of the first."""
+        given = [self.values[number] for number in ins]
+        flags = self.joint(
+            [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
+        )
+        return self.add(
+            p.Launch,
+            *(p.ArrayValue(dtype, flags) for dtype in dtypes),
+            label=label,
+            ins=tuple(ins),
+            expr=expr,
+            preamble=preamble,
+            names=names,
+            in_dtypes=self.dtypes(ins),
+            out_names=tuple(f"o{number}" for number in range(len(dtypes))),
+            inplace=(-1,) * len(dtypes),
+        )
+
+    def dtypes(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """The dtypes as kernels are given them: integers have 64 bits."""
+        return tuple(
+            self.array(number).dtype if self.is_array(number) else "int64"
+            for number in numbers
+        )
+
+    @staticmethod
+    def joint(patterns: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+        """Which axes have length 1 where arrays broadcast together."""
+        ndim = max(map(len, patterns))
+        whole = [(*(True,) * (ndim - len(each)), *each) for each in patterns]
+        return tuple(all(flags) for flags in zip(*whole, strict=True))
+
+
+Writer = TypeVar("Writer", bound=Callable[..., Sequence[int] | int | None])
+"""Adds the steps of a body and gives its results; None where no body says it.
+
+It gets the `Steps`, then the arguments of the step function as numbers of values,
+tuples of numbers for groups of integers, and the function's options by name.
+"""
+
+WRITERS: dict[str, Callable[..., Any]] = {}
+
+
+def body_of(*names: str) -> Callable[[Writer], Writer]:
+    """Register what writes the body of the step functions of these names."""
+
+    def register(writer: Writer) -> Writer:
+        WRITERS.update(dict.fromkeys(names, writer))
+        return writer
+
+    return register
+
+
+def written(step: p.Call, values: Sequence[p.Value]) -> p.Plan | None:
+    """The body of a step of a plan of these values, if one is written for it."""
+    writer = WRITERS.get(step.function)
+    if writer is None:
+        return None
+    steps = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])
+    numbers = iter(range(len(step.ins)))
+    arguments = [
+        next(numbers) if count < 0 else tuple(next(numbers) for _ in range(count))
+        for count in step.groups
+    ]
+    results = writer(steps, *arguments, **dict(step.options))
+    if results is None:
+        return None
+    made = (results,) if isinstance(results, int) else tuple(results)
+    return steps.plan(step.label, made)

@@ -1,0 +1,314 @@
+"""A row program as steps of the library: its walks, for files.
+
+What `Walks` launches where a plan is bound is written down here instead: a reduction
+for each walk, and elementwise steps, whose kernels have the same texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
+from gpuarray.compiler.gpukernels.nnet import first_rows_steps
+from gpuarray.compiler.gpukernels.rowproduct import product_of
+from gpuarray.compiler.gpukernels.rowwalks import Walks
+from gpuarray.compiler.ops.rowwise import (
+    CELL,
+    COLUMN,
+    COUNT,
+    FEW,
+    LENGTH,
+    ROW,
+    TABLE,
+    Fold,
+    Program,
+    Total,
+)
+from gpuarray.reduction import needs_elements
+from gpuarray.scalars import SCALARS
+
+_WHERE = "rows"
+
+
+class NoForm(Exception):
+    """The program has a part that is not of these steps."""
+
+
+@dataclass
+class Ref:
+    """An array of a body: the number of its value, once a step has made it."""
+
+    number: int = -1
+
+
+class Written(Walks):
+    """A run that is written down: arrays are `Ref`, integers numbers of values.
+
+    ``shape`` has the numbers of the lengths.
+    """
+
+    def __init__(
+        self,
+        steps: Steps,
+        program: Program,
+        sources: Sequence[str],
+        values: Sequence[Any],
+        shape: Sequence[int],
+    ) -> None:
+        self.body = steps
+        context: Any = None
+        super().__init__(program, sources, values, shape, context)
+
+    def results(self) -> list[int]:
+        """Run it; the values of the outputs."""
+        made: list[Any] = [Ref() for _ in self.program.outputs]
+        self.run(made, (-1,) * len(made))
+        return [each.number for each in made]
+
+    def is_whole(self, array: Any) -> bool:
+        """Outputs have no memory that others could lie in before."""
+        return False
+
+    def place(self, dtype: str) -> Any:
+        """A step makes it."""
+        return Ref()
+
+    def new_array(self, shape: Sequence[int], dtype: str) -> Any:
+        """A step makes it."""
+        return Ref()
+
+    def count_places(self, dtype: str) -> Any:
+        """A routine, and a view."""
+        counts = self.body.routine("arange", [self.shape[-1]], dtype, 1)
+        return Ref(self.body.view(counts, (*(-1,) * (len(self.shape) - 1), 0)))
+
+    def head(self, count: int) -> Any:
+        """Comparisons with the places of rows."""
+        counts = self.body.routine("arange", [self.shape[0]], "int64", 1)
+        given, names = [counts, count], ("i", "n")
+        made = self.body.launch(
+            given, ["bool"], "o0 = i < n;", label=_WHERE, names=names
+        )
+        return Ref(self.body.view(made, (0, -1)))
+
+    def within(self, labels: Any) -> Any:
+        """A routine."""
+        counts = self.body.routine("arange", [self.shape[-1]], "int64", 1)
+        value = self.body.array(labels.number)
+        row = p.ArrayValue("int64", value.broadcastable)
+        return Ref(self.body.routines("take", [counts, labels.number], [row], 0))
+
+    def taken(self, table: Any, places: Any) -> Any:
+        """A routine."""
+        rows = self.body.reshape(places.number, [self.shape[0]])
+        dtype = self.body.array(table.number).dtype
+        return Ref(self.body.routine("take", [table.number, rows], dtype, 2, 0))
+
+    def elementwise(self, roots: Sequence[int], outs: Sequence[Any]) -> None:
+        """A launch, of inputs whose joint shape is that of the values."""
+        lines, texts, support, used = self.text(roots)
+        names = tuple(f"v{value}" for value in used)
+        given = [self.number(value) for value in used]
+        kinds = {self.program.kinds[value] for value in used}
+        wants_cells = self.program.kinds[roots[0]] == CELL
+        if CELL not in kinds and (wants_cells or ROW not in kinds):
+            raise NoForm  # the results have more elements than what is read
+        for number, (text, _) in enumerate(texts):
+            lines.append(f"o{number} = {text};")
+        dtypes = [dtype for _, dtype in texts]
+        first = self.body.launch(
+            given, dtypes, "\n".join(lines), label=_WHERE, names=names, preamble=support
+        )
+        for number, out in enumerate(outs):
+            out.number = first + number
+
+    def reduce(self, folds: Sequence[int]) -> None:
+        """A reduction of the last axis, and views that have it again."""
+        steps = [self.program.steps[fold - self.count] for fold in folds]
+        given = [step for step in steps if isinstance(step, Fold)]
+        lines, texts, support, used = self.text([step.operand for step in given])
+        if not any(self.program.kinds[value] == CELL for value in used):
+            raise NoForm
+        names = [f"v{value}" for value in used]
+        numbers = [self.number(value) for value in used]
+        last = len(self.shape) - 1
+        first = add_reduction(
+            self.body, given, lines, texts, support, names, numbers, (last,)
+        )
+        for number, fold in enumerate(folds):
+            made = self.body.view(first + number, (*range(last), -1))
+            self.known[fold] = Ref(made)
+
+    def number(self, value: int) -> int:
+        """The body's value that a known one is."""
+        found = self.known[value]
+        return found.number if isinstance(found, Ref) else int(found)
+
+
+def add_reduction(
+    s: Steps,
+    folds: Sequence[Fold],
+    lines: Sequence[str],
+    texts: Sequence[tuple[str, str]],
+    support: str,
+    names: Sequence[str],
+    numbers: Sequence[int],
+    axes: tuple[int, ...],
+) -> int:
+    """A step of several folds; the number of the first of its results."""
+    supports = dict.fromkeys([support])
+    listed = []
+    for fold, (text, dtype) in zip(folds, texts, strict=True):
+        accumulator = np.dtype(fold.acc_dtype)
+        row = SCALARS[fold.monoid]
+        combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
+        supports[combine.support] = None
+        mapped = convert(text, np.dtype(dtype), accumulator)
+        identity = identity_text(row, accumulator)
+        listed.append(p.Fold(mapped, combine.text, identity, str(accumulator)))
+    first, *more = listed
+    given = [s.values[number] for number in numbers]
+    patterns = [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
+    kept = s.joint(patterns)
+    flags = tuple(flag for axis, flag in enumerate(kept) if axis not in axes)
+    return s.add(
+        p.Reduce,
+        *(p.ArrayValue(fold.dtype, flags) for fold in folds),
+        label=_WHERE,
+        ins=tuple(numbers),
+        prologue="\n".join(lines),
+        map=first.map,
+        preamble="\n".join(filter(None, supports)),
+        names=tuple(names),
+        in_dtypes=s.dtypes(numbers),
+        combine=first.combine,
+        identity=first.identity,
+        acc_dtype=first.acc_dtype,
+        axes=axes,
+        more=tuple(more),
+    )
+
+
+@body_of("rowwise")
+def rowwise_steps(
+    s: Steps,
+    *values: int,
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+) -> list[int] | None:
+    """The walks of a program and its totals; None for what has no such form."""
+    if product_of(program) is not None:
+        return None
+    given = iter(values)
+    numbers = [next(given) if x in ("int", "array") else None for x in sources]
+    shape = domain(s, program, numbers)
+    if shape is None:
+        return None
+    require_shape(s, program, numbers, shape)
+    listed: list[Any] = [
+        None if each is None else Ref(each) if s.is_array(each) else each
+        for each in numbers
+    ]
+    for index, (_, kind) in enumerate(program.inputs):
+        if kind == FEW:
+            listed[index] = Ref(all_rows(s, listed[index].number, shape[0]))
+    require_elements(s, program, numbers, shape)
+    plain = program.storing() if program.totals else program
+    try:
+        made = Written(s, plain, sources, listed, shape).results()
+    except NoForm:
+        return None
+    there = dict(enumerate(numbers)) | dict(zip(plain.outputs, made, strict=True))
+    totals = [total_of(s, total, there[total.operand]) for total in program.totals]
+    return [*made[: len(program.outputs)], *totals]
+
+
+def domain(
+    s: Steps, program: Program, numbers: Sequence[int | None]
+) -> list[int] | None:
+    """The lengths of what has all elements; None where inputs alone do not say them."""
+    kinds = [kind for _, kind in program.inputs]
+    arrays = {
+        kind: number
+        for kind, number in reversed(list(zip(kinds, numbers, strict=True)))
+        if number is not None and s.is_array(number)
+    }
+    if CELL in arrays:
+        whole = arrays[CELL]
+        return [s.length(whole, axis) for axis in range(s.array(whole).ndim)]
+    if TABLE in arrays and ROW in arrays:
+        return [s.length(arrays[ROW], 0), s.length(arrays[TABLE], 1)]
+    return None
+
+
+def require_shape(
+    s: Steps,
+    program: Program,
+    numbers: Sequence[int | None],
+    shape: Sequence[int],
+) -> None:
+    """All inputs must have the lengths of the elements."""
+    one = s.integer(1)
+    first = next(n for n in numbers if n is not None and s.is_array(n))
+    wanted: dict[str, list[int | None]] = {
+        CELL: list(shape),
+        ROW: [*shape[:-1], one],
+        COLUMN: [*(one for _ in shape[:-1]), shape[-1]],
+        TABLE: [None, shape[-1]],
+    }
+    conditions = []
+    for number, (_, kind) in zip(numbers, program.inputs, strict=True):
+        if number is None:
+            continue
+        if kind == LENGTH:
+            conditions.append(s.arithmetic("eq", number, shape[-1]))
+        elif kind == COUNT:
+            conditions.append(s.arithmetic("le", number, shape[0]))
+        elif s.is_array(number):
+            conditions += [
+                s.arithmetic("eq", s.length(number, axis), length)
+                for axis, length in enumerate(wanted.get(kind, ()))
+                if length is not None
+            ]
+    s.require(first, conditions, "Rowwise: Input dimension mis-match")
+
+
+def require_elements(
+    s: Steps,
+    program: Program,
+    numbers: Iterable[int | None],
+    shape: Sequence[int],
+) -> None:
+    """Folds without an identity need elements."""
+    first = next(n for n in numbers if n is not None and s.is_array(n))
+    for step in program.steps:
+        if not isinstance(step, Fold) or step.of_none:
+            continue
+        if needs_elements(SCALARS[step.monoid]):
+            text = f"{step.monoid}: no elements to reduce, and it has no identity"
+            s.require(first, [shape[-1]], text)
+
+
+def all_rows(s: Steps, few: int, rows: int) -> int:
+    """What is of the first rows, with zeros for the others."""
+    vector = s.reshape(few, [s.integer(-1)])
+    made = first_rows_steps(s, vector, s.length(vector, 0), rows)
+    return s.view(made, (0, -1))
+
+
+def total_of(s: Steps, total: Total, stored: int | None) -> int:
+    """What is stored of elements, folded over all rows."""
+    if stored is None:
+        raise NoForm
+    value = s.array(stored)
+    fold = Fold(total.monoid, 0, total.dtype, total.acc_dtype, of_none=True)
+    axes = tuple(range(value.ndim - 1))
+    texts = [("v0", value.dtype)]
+    made = add_reduction(s, [fold], [], texts, "", ["v0"], [stored], axes)
+    return s.view(made, (*(-1,) * len(axes), 0))

@@ -1,0 +1,135 @@
+/* Steps that a function's step is made of, for programs that have not the function. */
+#include "c/array.h"
+#include "c/plan.h"
+
+/* The step that makes the value, which must be one of GpuPlan_function. */
+static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {
+  GA_TRY(ga__plan_check_value(p, "body", value,
+                              value < p->n_values && p->values[value].integer));
+  const unsigned int maker = p->values[value].maker;
+  if (maker == 0 || p->steps[maker - 1].kind != GA_STEP_FUNCTION)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, body: value %u is not made by a function",
+                   p->name, value);
+  *out = &p->steps[maker - 1];
+  return GA_NO_ERROR;
+}
+
+static bool same_type(const ga_value *a, const ga_value *b) {
+  return a->integer == b->integer &&
+         (a->integer || (a->typecode == b->typecode && a->nd == b->nd));
+}
+
+/* GA_VALUE_ERROR for a body of other inputs or results, or one that reads. */
+static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
+  unsigned int n_arrays = 0, n_ints = 0;
+  bool fits = body->context == p->context && body->n_outputs == s->n_out;
+  for (unsigned int i = 0; fits && i < s->n_in; i++) {
+    const ga_value *v = &p->values[s->ins[i]];
+    const unsigned int place = v->integer ? n_ints++ : n_arrays++;
+    fits =
+        place < (v->integer ? body->n_int_inputs : body->n_inputs) &&
+        same_type(
+            v,
+            &body->values[v->integer ? body->int_inputs[place] : body->inputs[place]]);
+  }
+  fits = fits && n_arrays == body->n_inputs && n_ints == body->n_int_inputs;
+  for (unsigned int i = 0; fits && i < s->n_out; i++)
+    fits = same_type(&p->values[s->outs[i]], &body->values[body->outputs[i]]);
+  for (unsigned int i = 0; fits && i < body->n_steps; i++)
+    fits = body->steps[i].kind != GA_STEP_READ;
+  if (fits)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "plan %s, %s: its body does not fit the step: it has %u inputs and %u "
+                 "integers, expected %u and %u of the step's types, %u results for %u, "
+                 "and reads no integers",
+                 p->name, s->label, body->n_inputs, body->n_int_inputs, n_arrays,
+                 n_ints, body->n_outputs, s->n_out);
+}
+
+int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
+  ga_step *s = NULL;
+  int status = ga__plan_check_given(p, "body", body, body);
+  if (status == GA_NO_ERROR)
+    status = find_step(&s, p, value);
+  if (status == GA_NO_ERROR)
+    status = check_body(p, s, body);
+  if (status == GA_NO_ERROR && s->body != NULL)
+    status = GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: it has a body already", p->name,
+                     s->label);
+  if (status != GA_NO_ERROR) {
+    GpuPlan_free(body);
+    return status;
+  }
+  for (unsigned int i = 0; i < body->n_outputs; i++)
+    body->values[body->outputs[i]].last_use = body->n_steps;
+  s->body = body;
+  return GA_NO_ERROR;
+}
+
+/* Puts what the step is given into the frame of its body. */
+static int enter(ga_frame *inner, const ga_frame *f, const ga_step *s) {
+  const GpuPlan *body = inner->plan;
+  unsigned int n_arrays = 0, n_ints = 0;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (f->plan->values[s->ins[i]].integer)
+      inner->integers[body->int_inputs[n_ints++]] = f->integers[s->ins[i]];
+    else
+      GA_TRY(GpuArray_view(&inner->arrays[body->inputs[n_arrays++]],
+                           &f->arrays[s->ins[i]]));
+  for (unsigned int i = 0; i < body->n_values; i++)
+    if (body->values[i].constant.data != NULL)
+      GA_TRY(GpuArray_view(&inner->arrays[i], &body->values[i].constant));
+  return GA_NO_ERROR;
+}
+
+/* Drops the arrays that no later step of the body reads. */
+static void drop_dead(ga_frame *inner, unsigned int step) {
+  const ga_step *s = &inner->plan->steps[step];
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (inner->plan->values[s->ins[i]].last_use == step)
+      GpuArray_clear(&inner->arrays[s->ins[i]]);
+}
+
+static int run_steps(ga_frame *inner) {
+  const GpuPlan *body = inner->plan;
+  for (unsigned int i = 0; i < body->n_steps; i++) {
+    if (ga__branch_taken(inner, &body->steps[i])) {
+      int status = ga__step_run(inner, &body->steps[i]);
+      if (status != GA_NO_ERROR)
+        return ga__fail_within(status, "%s", body->steps[i].label);
+    }
+    drop_dead(inner, i);
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__body_run(ga_frame *f, const ga_step *s) {
+  const GpuPlan *body = s->body;
+  if (body == NULL)
+    return GA_FAIL(
+        GA_UNSUPPORTED_ERROR,
+        "this step is a function of the program that saved the plan: without "
+        "it the step runs on the same device and with the shapes and layouts "
+        "that the plan was run with before it was saved; run it there with "
+        "these, and save it again");
+  ga_frame inner = {
+      .plan = body,
+      .arrays = ga__alloc((size_t)body->n_values + 1, sizeof *inner.arrays),
+      .integers = ga__alloc((size_t)body->n_values + 1, sizeof *inner.integers),
+      .done = ga__alloc((size_t)body->n_steps + 1, sizeof *inner.done)};
+  int status =
+      inner.arrays && inner.integers && inner.done ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR)
+    status = enter(&inner, f, s);
+  if (status == GA_NO_ERROR)
+    status = run_steps(&inner);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++)
+    status = GpuArray_view(&f->arrays[s->outs[i]], &inner.arrays[body->outputs[i]]);
+  for (unsigned int i = 0; inner.arrays && i < body->n_values; i++)
+    GpuArray_clear(&inner.arrays[i]);
+  ga__free(inner.arrays);
+  ga__free(inner.integers);
+  ga__free(inner.done);
+  return status;
+}

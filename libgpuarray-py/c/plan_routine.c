@@ -1,0 +1,436 @@
+/* Steps that are routines of the library: one row each, by name. */
+#include <gpuarray/index.h>
+#include <gpuarray/reduction.h>
+#include <gpuarray/scan.h>
+#include <gpuarray/sort.h>
+#include <string.h>
+
+#include "c/array.h"
+#include "c/plan.h"
+#include "c/reduction.h"
+
+/* What a routine is called with. An input that is a host integer is NULL in `ins`. */
+typedef struct call {
+  gpucontext *context;
+  unsigned int n_in;
+  const GpuArray **ins;
+  const long long *ints;
+  const long long *params;
+  const char *const *texts;
+  unsigned int n_out;
+  GpuArray **outs;
+  gpuplan_type *types; /* of the results */
+} call;
+
+/* `takes` has a letter for each input: `a` an array, `i` an integer; the letter before
+ * a `+` stands for one and more, before a `*` for any number. */
+typedef struct ga_routine {
+  const char *name, *takes;
+  unsigned int n_params, n_texts, n_out;
+  int inplace; /* the input that the result takes over, or -1 */
+  int (*run)(call *c);
+} ga_routine;
+
+/* ---- what they share ---- */
+
+/* An axis that may be counted from the last. */
+static int check_axis(unsigned int *axis, const GpuArray *a, long long given,
+                      const char *name) {
+  const long long at = given < 0 ? given + (long long)a->nd : given;
+  if (at < 0 || at >= (long long)a->nd)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %lld of an array of %u axes", name, given,
+                   a->nd);
+  *axis = (unsigned int)at;
+  return GA_NO_ERROR;
+}
+
+/* An int of a file; what no int holds is no axis and no flag. */
+static int as_int(long long given) {
+  return given < INT32_MIN || given > INT32_MAX ? INT32_MAX : (int)given;
+}
+
+static int empty_like(call *c, unsigned int i, const GpuArray *a, int typecode) {
+  return GpuArray_empty(c->outs[i], c->context, typecode, a->nd, a->dimensions,
+                        GA_C_ORDER);
+}
+
+/* Gives back a result that was made, where filling it failed. */
+static int filled(call *c, int status) {
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < c->n_out; i++)
+    GpuArray_clear(c->outs[i]);
+  return status;
+}
+
+/* ---- sorting ---- */
+
+static int run_sort(call *c) {
+  const GpuArray *a = c->ins[0];
+  GA_TRY(empty_like(c, 0, a, a->typecode));
+  return filled(
+      c, GpuArray_sort(c->outs[0], a, as_int(c->params[0]), as_int(c->params[1])));
+}
+
+static int run_argsort(call *c) {
+  const GpuArray *a = c->ins[0];
+  GA_TRY(empty_like(c, 0, a, GA_LONG));
+  return filled(
+      c, GpuArray_argsort(c->outs[0], a, as_int(c->params[0]), as_int(c->params[1])));
+}
+
+static int run_topk(call *c) {
+  const GpuArray *a = c->ins[0];
+  size_t dims[GA_MAX_NDIM];
+  unsigned int axis = 0;
+  GA_TRY(check_axis(&axis, a, c->params[0], "topk"));
+  if (c->ints[1] < 0)
+    return GA_FAIL(GA_VALUE_ERROR, "topk: k is %lld, expected 0 or more", c->ints[1]);
+  memcpy(dims, a->dimensions, a->nd * sizeof *dims);
+  dims[axis] = (size_t)c->ints[1];
+  GA_TRY(GpuArray_empty(c->outs[0], c->context, a->typecode, a->nd, dims, GA_C_ORDER));
+  int status = GpuArray_empty(c->outs[1], c->context, GA_LONG, a->nd, dims, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_topk(c->outs[0], c->outs[1], a, dims[axis], (int)axis,
+                           c->params[1] != 0, 1);
+  return filled(c, status);
+}
+
+/* ---- folding ---- */
+
+static int run_scan(call *c) {
+  static int (*const scans[])(GpuArray *, const GpuArray *, int, int) = {
+      GpuArray_cumsum, GpuArray_cumprod, GpuArray_cummax, GpuArray_cummin};
+  const long long kind = c->params[0];
+  if (kind < 0 || kind >= (long long)(sizeof scans / sizeof *scans))
+    return GA_FAIL(GA_VALUE_ERROR, "scan: there is no kind %lld", kind);
+  GA_TRY(empty_like(c, 0, c->ins[0], c->types[0].typecode));
+  return filled(c, scans[kind](c->outs[0], c->ins[0], as_int(c->params[1]),
+                               as_int(c->params[2])));
+}
+
+static int run_extremum(call *c) {
+  const GpuArray *a = c->ins[0];
+  const int wanted = as_int(c->params[2]);
+  GpuArray made[2];
+  GpuReduction *gr;
+  unsigned int axis = 0;
+  GA_TRY(check_axis(&axis, a, c->params[0], "extremum"));
+  if (wanted < GA_EXTREMUM_VALUE || wanted > GA_EXTREMUM_BOTH ||
+      c->n_out != (wanted == GA_EXTREMUM_BOTH ? 2u : 1u))
+    return GA_FAIL(GA_VALUE_ERROR, "extremum: results %d for %u arrays", wanted,
+                   c->n_out);
+  GA_TRY(ga__extremum_get(&gr, c->context, a->typecode, c->params[1] != 0, wanted));
+  const void *ins[] = {a};
+  GA_TRY(ga__reduction_apply(gr, made, (void *const *)(uintptr_t)ins, 1, &axis, 0));
+  for (unsigned int i = 0; i < c->n_out; i++)
+    *c->outs[i] = made[i];
+  return GA_NO_ERROR;
+}
+
+/* ---- picking ---- */
+
+static int run_join(call *c) {
+  return GpuArray_concatenate(c->outs[0], c->ins, c->n_in,
+                              (unsigned int)as_int(c->params[0]), c->types[0].typecode);
+}
+
+static int run_take(call *c) {
+  return GpuArray_take(c->outs[0], c->ins[0], c->n_in - 1, c->ins + 1,
+                       (unsigned int)as_int(c->params[0]), GA_INDEX_RAISE);
+}
+
+/* The first input with what the others say changed: they share its memory. */
+static int run_put(call *c) {
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_put(c->outs[0], c->n_in - 2, c->ins + 1,
+                                (unsigned int)as_int(c->params[0]), c->ins[c->n_in - 1],
+                                GA_INDEX_RAISE));
+}
+
+static int run_add_at(call *c) {
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_add_at(c->outs[0], c->n_in - 2, c->ins + 1,
+                                   (unsigned int)as_int(c->params[0]),
+                                   c->ins[c->n_in - 1], GA_INDEX_RAISE));
+}
+
+static int run_assign(call *c) {
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_setarray(c->outs[0], c->ins[1]));
+}
+
+/* ---- making ---- */
+
+static int check_lengths(size_t *dims, const call *c, const char *name) {
+  if (c->n_in > GA_MAX_NDIM)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %u lengths; an array has at most %d axes", name,
+                   c->n_in, GA_MAX_NDIM);
+  for (unsigned int i = 0; i < c->n_in; i++) {
+    if (c->ints[i] < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%s: length %lld for axis %u", name, c->ints[i],
+                     i);
+    dims[i] = (size_t)c->ints[i];
+  }
+  return GA_NO_ERROR;
+}
+
+static int run_empty(call *c) {
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(check_lengths(dims, c, "empty"));
+  return GpuArray_empty(c->outs[0], c->context, c->types[0].typecode, c->n_in, dims,
+                        GA_C_ORDER);
+}
+
+static int run_zeros(call *c) {
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(check_lengths(dims, c, "zeros"));
+  return GpuArray_zeros(c->outs[0], c->context, c->types[0].typecode, c->n_in, dims,
+                        GA_C_ORDER);
+}
+
+/* Counts by a running sum of ones that leaves each out of its own: 0, 1, 2, ... */
+static int run_arange(call *c) {
+  const size_t n = c->ints[0] > 0 ? (size_t)c->ints[0] : 0;
+  gpuelemwise_arg arg = {.name = "o", .typecode = GA_LONG, .flags = GE_WRITE};
+  GpuArray counted = {0};
+  GA_TRY(GpuArray_empty(&counted, c->context, GA_LONG, 1, &n, GA_C_ORDER));
+  GpuElemwise *ge = GpuElemwise_new(c->context, NULL, "o = 1;", 1, &arg, 0, 0);
+  int status = ge ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  void *args[] = {&counted};
+  if (status == GA_NO_ERROR && n > 0)
+    status = GpuElemwise_call(ge, args, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_cumsum(&counted, &counted, 0, GA_SCAN_EXCLUSIVE);
+  if (status == GA_NO_ERROR)
+    status =
+        c->types[0].typecode == GA_LONG
+            ? GpuArray_view(c->outs[0], &counted)
+            : GpuArray_astype(c->outs[0], &counted, c->types[0].typecode, GA_C_ORDER);
+  GpuElemwise_free(ge);
+  GpuArray_clear(&counted);
+  return status;
+}
+
+static int run_cast(call *c) {
+  if (c->ins[0]->typecode == c->types[0].typecode)
+    return GpuArray_view(c->outs[0], c->ins[0]);
+  return GpuArray_astype(c->outs[0], c->ins[0], c->types[0].typecode, GA_C_ORDER);
+}
+
+static int run_contiguous(call *c) {
+  return GpuArray_IS_C_CONTIGUOUS(c->ins[0])
+             ? GpuArray_view(c->outs[0], c->ins[0])
+             : GpuArray_copy(c->outs[0], c->ins[0], GA_C_ORDER);
+}
+
+static int run_diagonal(call *c) {
+  const GpuArray *a = c->ins[0];
+  unsigned int first = 0, second = 0, nd = 0;
+  GA_TRY(check_axis(&first, a, c->params[1], "diagonal"));
+  GA_TRY(check_axis(&second, a, c->params[2], "diagonal"));
+  if (first == second)
+    return GA_FAIL(GA_VALUE_ERROR, "diagonal: axis %u is given twice", first);
+  const long long shift = as_int(c->params[0]);
+  const size_t down = shift < 0 ? (size_t)-shift : 0,
+               right = shift > 0 ? (size_t)shift : 0;
+  const size_t rows = a->dimensions[first], columns = a->dimensions[second];
+  const size_t high = rows > down ? rows - down : 0;
+  const size_t wide = columns > right ? columns - right : 0;
+  GpuArray *r = c->outs[0];
+  GA_TRY(GpuArray_view(r, a));
+  for (unsigned int i = 0; i < a->nd; i++)
+    if (i != first && i != second) {
+      r->dimensions[nd] = a->dimensions[i];
+      r->strides[nd++] = a->strides[i];
+    }
+  r->dimensions[nd] = high < wide ? high : wide;
+  r->strides[nd] = a->strides[first] + a->strides[second];
+  if (r->dimensions[nd] > 0)
+    r->offset += down * (size_t)a->strides[first] + right * (size_t)a->strides[second];
+  r->nd = nd + 1;
+  GpuArray_fix_flags(r);
+  return GA_NO_ERROR;
+}
+
+static int run_require(call *c) {
+  for (unsigned int i = 1; i < c->n_in; i++)
+    if (c->ints[i] == 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%s", c->texts[0]);
+  return GpuArray_view(c->outs[0], c->ins[0]);
+}
+
+static const ga_routine routines[] = {
+    {"sort", "a", 2, 0, 1, -1, run_sort},
+    {"argsort", "a", 2, 0, 1, -1, run_argsort},
+    {"topk", "ai", 2, 0, 2, -1, run_topk},
+    {"scan", "a", 3, 0, 1, -1, run_scan},
+    {"extremum", "a", 3, 0, 0, -1, run_extremum},
+    {"join", "a+", 1, 0, 1, -1, run_join},
+    {"take", "aa+", 1, 0, 1, -1, run_take},
+    {"put", "aaa+", 1, 0, 1, 0, run_put},
+    {"add_at", "aaa+", 1, 0, 1, 0, run_add_at},
+    {"assign", "aa", 0, 0, 1, 0, run_assign},
+    {"empty", "i*", 0, 0, 1, -1, run_empty},
+    {"zeros", "i*", 0, 0, 1, -1, run_zeros},
+    {"arange", "i", 0, 0, 1, -1, run_arange},
+    {"cast", "a", 0, 0, 1, -1, run_cast},
+    {"contiguous", "a", 0, 0, 1, -1, run_contiguous},
+    {"diagonal", "a", 3, 0, 1, -1, run_diagonal},
+    {"require", "ai*", 0, 1, 1, -1, run_require},
+};
+
+/* ---- the step ---- */
+
+const char *ga__routine_name(const ga_routine_step *r) {
+  return r->row->name;
+}
+
+void ga__routine_free(ga_routine_step *r) {
+  if (r == NULL)
+    return;
+  for (unsigned int i = 0; r->texts && i < r->n_texts; i++)
+    ga__free(r->texts[i]);
+  ga__free((void *)r->texts);
+  ga__free(r->params);
+  ga__free(r);
+}
+
+static const ga_routine *find(const char *name) {
+  for (size_t i = 0; i < sizeof routines / sizeof *routines; i++)
+    if (strcmp(routines[i].name, name) == 0)
+      return &routines[i];
+  return NULL;
+}
+
+/* Whether the inputs are what the row's letters say. */
+static bool takes(const GpuPlan *p, const ga_routine *row, unsigned int n,
+                  const unsigned int *ins) {
+  const char *letter = row->takes;
+  unsigned int i = 0;
+  while (*letter != '\0') {
+    const char many = letter[1];
+    unsigned int found = 0;
+    while (i < n && p->values[ins[i]].integer == (*letter == 'i') &&
+           (found == 0 || many == '+' || many == '*')) {
+      i++;
+      found++;
+    }
+    if (found == 0 && many != '*')
+      return false;
+    letter += many == '+' || many == '*' ? 2 : 1;
+  }
+  return i == n;
+}
+
+static int check_step(const ga_routine **row, const GpuPlan *p,
+                      const gpuplan_routine *step) {
+  if (step->size != sizeof *step)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "plan %s: gpuplan_routine.size is %zu, expected %zu: compile "
+                   "against this library's headers",
+                   p->name, step->size, sizeof *step);
+  GA_TRY(ga__plan_check_given(p, step->label, step->results, step->name));
+  GA_TRY(ga__plan_check_given(p, step->label, step->n_in ? step->ins : (void *)p,
+                              step->n_params ? step->params : (void *)p));
+  GA_TRY(ga__plan_check_given(p, step->label, p,
+                              step->n_texts ? (const void *)step->texts : p));
+  *row = find(step->name);
+  if (*row == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: the library has no routine '%s'",
+                   p->name, ga__plan_label(step->label), step->name);
+  for (unsigned int i = 0; i < step->n_in; i++)
+    GA_TRY(ga__plan_check_value(p, step->label, step->ins[i],
+                                step->ins[i] < p->n_values &&
+                                    p->values[step->ins[i]].integer));
+  const ga_routine *r = *row;
+  if (!takes(p, r, step->n_in, step->ins) || step->n_params != r->n_params ||
+      step->n_texts != r->n_texts || step->n_out == 0 ||
+      (r->n_out > 0 && step->n_out != r->n_out))
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: %s takes %s (a: array, i: integer), %u integers and %u "
+        "texts and gives %u results; given %u inputs, %u, %u and %u",
+        p->name, ga__plan_label(step->label), r->name, r->takes, r->n_params,
+        r->n_texts, r->n_out, step->n_in, step->n_params, step->n_texts, step->n_out);
+  for (unsigned int i = 0; i < step->n_out; i++) {
+    GA_TRY(ga__plan_check_axes(p, step->label, step->results[i].nd));
+    GA_TRY(ga__dtype_check(step->results[i].typecode, "plan routine"));
+  }
+  return GA_NO_ERROR;
+}
+
+static ga_routine_step *copy_routine(const ga_routine *row,
+                                     const gpuplan_routine *step) {
+  ga_routine_step *r = ga__alloc(1, sizeof *r);
+  if (r == NULL)
+    return NULL;
+  *r = (ga_routine_step){
+      .row = row, .n_params = step->n_params, .n_texts = step->n_texts};
+  r->params = ga__alloc((size_t)step->n_params + 1, sizeof *r->params);
+  r->texts = ga__alloc((size_t)step->n_texts + 1, sizeof *r->texts);
+  bool is_whole = r->params != NULL && r->texts != NULL;
+  if (is_whole && step->n_params > 0)
+    memcpy(r->params, step->params, step->n_params * sizeof *r->params);
+  for (unsigned int i = 0; is_whole && i < step->n_texts; i++) {
+    r->texts[i] = ga__strdup(step->texts[i] ? step->texts[i] : "");
+    is_whole = r->texts[i] != NULL;
+  }
+  if (is_whole)
+    return r;
+  ga__routine_free(r);
+  return NULL;
+}
+
+int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step) {
+  const ga_routine *row = NULL;
+  GA_TRY(ga__plan_check_given(p, "routine", outs, step));
+  GA_TRY(check_step(&row, p, step));
+  ga_value *values = ga__alloc((size_t)step->n_out + 1, sizeof *values);
+  ga_step s = {.kind = GA_STEP_ROUTINE,
+               .routine = copy_routine(row, step),
+               .inplace = ga__alloc((size_t)step->n_out + 1, sizeof *s.inplace)};
+  int status = GA_MEMORY_ERROR;
+  if (values != NULL && s.routine != NULL && s.inplace != NULL) {
+    for (unsigned int i = 0; i < step->n_out; i++) {
+      s.inplace[i] = row->inplace;
+      values[i] = ga__plan_array(step->results[i].typecode, step->results[i].nd);
+    }
+    status = ga__plan_add_step(p, s, step->label, step->n_in, step->ins, step->n_out,
+                               values, outs);
+  } else
+    ga__plan_clear_step(&s);
+  ga__free(values);
+  return status;
+}
+
+int ga__routine_run(ga_frame *f, const ga_step *s) {
+  const ga_routine_step *r = s->routine;
+  call c = {.context = f->plan->context,
+            .n_in = s->n_in,
+            .n_out = s->n_out,
+            .params = r->params,
+            .texts = (const char *const *)r->texts,
+            .ins = ga__alloc((size_t)s->n_in + 1, sizeof *c.ins),
+            .outs = ga__alloc((size_t)s->n_out + 1, sizeof *c.outs),
+            .types = ga__alloc((size_t)s->n_out + 1, sizeof *c.types)};
+  long long *ints = ga__alloc((size_t)s->n_in + 1, sizeof *ints);
+  c.ints = ints;
+  int status = c.ins && c.outs && c.types && ints ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR) {
+    for (unsigned int i = 0; i < s->n_in; i++) {
+      const bool integer = f->plan->values[s->ins[i]].integer;
+      c.ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
+      ints[i] = integer ? f->integers[s->ins[i]] : 0;
+    }
+    for (unsigned int i = 0; i < s->n_out; i++) {
+      const ga_value *v = &f->plan->values[s->outs[i]];
+      c.outs[i] = &f->arrays[s->outs[i]];
+      c.types[i] = (gpuplan_type){v->typecode, v->nd};
+    }
+    status = r->row->run(&c);
+  }
+  ga__free((void *)c.ins);
+  ga__free((void *)c.outs);
+  ga__free(c.types);
+  ga__free(ints);
+  return status;
+}

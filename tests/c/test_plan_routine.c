@@ -1,0 +1,162 @@
+/* Routines as steps of plans, and bodies of functions: built, saved, and bound on the
+ * null backend. */
+#include "null_plan.h"
+
+static const gpuplan_type vector = {GA_FLOAT, 1};
+
+static int add(GpuPlan *p, unsigned int *out, const char *name, unsigned int n_in,
+               const unsigned int *ins, unsigned int n_params,
+               const long long *params) {
+  const gpuplan_routine step = {.size = sizeof step,
+                                .label = name,
+                                .name = name,
+                                .n_params = n_params,
+                                .params = params,
+                                .n_in = n_in,
+                                .ins = ins,
+                                .n_out = 1,
+                                .results = &vector};
+  return GpuPlan_routine(p, out, &step);
+}
+
+/* x (n,), count: a body that gives `count` zeros. */
+static int new_body(GpuPlan **out, gpucontext *ctx) {
+  unsigned int x, count, zeros;
+  GpuPlan *body = NULL;
+  int status = GpuPlan_new(&body, ctx, "body");
+  STEP(GpuPlan_input(body, &x, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(body, &count));
+  STEP(add(body, &zeros, "zeros", 1, &count, 0, NULL));
+  STEP(GpuPlan_output(body, zeros));
+  if (status == GA_NO_ERROR)
+    *out = body;
+  else
+    GpuPlan_free(body);
+  return status;
+}
+
+/* A function's step that has nothing but that body. */
+static int build(GpuPlan **out, gpucontext *ctx) {
+  unsigned int ins[2], made;
+  GpuPlan *p = NULL, *body = NULL;
+  int status = GpuPlan_new(&p, ctx, "whole");
+  STEP(GpuPlan_input(p, &ins[0], GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(p, &ins[1]));
+  STEP(GpuPlan_function(p, &made, "zeros", NULL, NULL, 2, ins, 1, &vector, NULL));
+  STEP(GpuPlan_output(p, made));
+  STEP(new_body(&body, ctx));
+  STEP(GpuPlan_body(p, made, body));
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static void check_runs(GpuPlan *p, gpucontext *ctx) {
+  for (long long n = 0; n < 4; n++) {
+    GpuArray out = {0};
+    int failed;
+    CHECK_OK(call_vector(p, ctx, 3, n, &out, &failed));
+    CHECK(out.nd == 1 && out.dimensions[0] == (size_t)n);
+    GpuArray_clear(&out);
+  }
+}
+
+static void test_a_body_stands_for_a_function(gpucontext *ctx) {
+  char path[] = "/tmp/gpuarray-bodyXXXXXX";
+  GpuPlan *p = NULL, *loaded = NULL;
+  CHECK_OK(build(&p, ctx));
+  check_runs(p, ctx);
+  make_file(path);
+  CHECK_OK(GpuPlan_save(p, path));
+  CHECK_OK(GpuPlan_load(&loaded, ctx, path));
+  GpuPlan_free(p);
+  check_runs(loaded, ctx);
+  CHECK_OK(GpuPlan_save(loaded, path)); /* with its body */
+  GpuPlan_free(loaded);
+  CHECK_OK(GpuPlan_load(&loaded, ctx, path));
+  check_runs(loaded, ctx);
+  GpuArray out = {0};
+  int failed;
+  CHECK_STATUS(GA_VALUE_ERROR, call_vector(loaded, ctx, 3, -1, &out, &failed));
+  CHECK_TEXT("zeros: length -1 for axis 0");
+  CHECK(failed == 0);
+  GpuPlan_free(loaded);
+  unlink(path);
+}
+
+static void test_bodies_that_do_not_fit(gpucontext *ctx) {
+  unsigned int ins[2], made, other;
+  GpuPlan *p = NULL, *body = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "whole"));
+  CHECK_OK(GpuPlan_input(p, &ins[0], GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_int_input(p, &ins[1]));
+  CHECK_OK(GpuPlan_function(p, &made, "f", NULL, NULL, 2, ins, 1, &vector, NULL));
+  CHECK_OK(GpuPlan_function(p, &other, "g", NULL, NULL, 1, ins, 1, &vector, NULL));
+  CHECK_OK(GpuPlan_output(p, made));
+  GpuArray out = {0};
+  int failed;
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR, call_vector(p, ctx, 3, 1, &out, &failed));
+  CHECK_TEXT("this step is a function of the program that saved the plan");
+  CHECK_OK(new_body(&body, ctx));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, other, body));
+  CHECK_TEXT("does not fit the step");
+  CHECK_OK(new_body(&body, ctx));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, ins[0], body));
+  CHECK_TEXT("is not made by a function");
+  CHECK_OK(new_body(&body, ctx));
+  CHECK_OK(GpuPlan_body(p, made, body));
+  CHECK_OK(new_body(&body, ctx));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, made, body));
+  CHECK_TEXT("has a body already");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, made, NULL));
+  GpuPlan_free(p);
+}
+
+static void test_routines_that_are_none(gpucontext *ctx) {
+  unsigned int x, n, out;
+  GpuPlan *p = NULL;
+  const long long params[2] = {0, 0};
+  CHECK_OK(GpuPlan_new(&p, ctx, "none"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_int_input(p, &n));
+  CHECK_STATUS(GA_VALUE_ERROR, add(p, &out, "sorted", 1, &x, 2, params));
+  CHECK_TEXT("the library has no routine 'sorted'");
+  CHECK_STATUS(GA_VALUE_ERROR, add(p, &out, "sort", 1, &x, 1, params));
+  CHECK_STATUS(GA_VALUE_ERROR, add(p, &out, "sort", 1, &n, 2, params));
+  CHECK_STATUS(GA_VALUE_ERROR, add(p, &out, "take", 1, &x, 1, params));
+  CHECK_STATUS(GA_VALUE_ERROR, add(p, &out, "join", 0, NULL, 1, params));
+  CHECK_STATUS(GA_INVALID_ERROR,
+               add(p, &out, "sort", 1, (unsigned int[]){9}, 2, params));
+  CHECK_OK(add(p, &out, "sort", 1, &x, 2, params));
+  CHECK_STATUS(GA_INVALID_ERROR,
+               GpuPlan_routine(p, &out, &(gpuplan_routine){.size = 1}));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_routine(p, &out, NULL));
+  GpuPlan_free(p);
+}
+
+static int trial(gpucontext *ctx) {
+  char path[] = "/tmp/gpuarray-bodyXXXXXX";
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int failed;
+  int status = build(&p, ctx);
+  make_file(path);
+  STEP(GpuPlan_save(p, path));
+  STEP(call_vector(p, ctx, 3, 2, &out, &failed));
+  GpuArray_clear(&out);
+  GpuPlan_free(p);
+  unlink(path);
+  return status;
+}
+
+int main(void) {
+  gpucontext *ctx = open_null();
+  test_a_body_stands_for_a_function(ctx);
+  test_bodies_that_do_not_fit(ctx);
+  test_routines_that_are_none(ctx);
+  fail_each_allocation(trial, ctx);
+  gpucontext_deref(ctx);
+  return check_result("plan_routine");
+}
