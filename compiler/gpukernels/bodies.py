@@ -13,11 +13,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from gpuarray.codegen import convert
+from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.gpukernels.source import expression
+from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.graph.core import Op, Variable
 from gpuarray.compiler.ops.elemwise import Step as Row
+from gpuarray.compiler.ops.rowwise import Fold
+from gpuarray.scalars import SCALARS
 
 Unfold = Callable[[Any, Sequence[Variable]], Sequence[Variable]]
 
@@ -103,6 +105,12 @@ class Steps:
     def length(self, x: int, axis: int) -> int:
         """The length of an axis."""
         return self.add(p.Dim, p.IntValue(), label="dim", ins=(x,), axis=axis)
+
+    def wider(self, a: int, b: int, one: int) -> int:
+        """``b`` where ``a`` is 1, else ``a``: the length that two broadcast to."""
+        is_one = self.arithmetic("eq", a, one)
+        difference = self.arithmetic("sub", b, a)
+        return self.arithmetic("add", a, self.arithmetic("mul", is_one, difference))
 
     # ---- arrays ----
 
@@ -210,6 +218,51 @@ class Steps:
             in_dtypes=self.dtypes(ins),
             out_names=tuple(f"o{number}" for number in range(len(dtypes))),
             inplace=(-1,) * len(dtypes),
+        )
+
+    def reduction(
+        self,
+        folds: Sequence[Fold],
+        texts: Sequence[Operand],
+        names: Sequence[str],
+        numbers: Sequence[int],
+        axes: tuple[int, ...],
+        *,
+        lines: Sequence[str] = (),
+        support: str = "",
+    ) -> int:
+        """A step of folds of ``texts``; the number of the first of its results."""
+        supports = dict.fromkeys([support])
+        listed = []
+        for fold, (text, dtype) in zip(folds, texts, strict=True):
+            accumulator = np.dtype(fold.acc_dtype)
+            row = SCALARS[fold.monoid]
+            combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
+            supports[combine.support] = None
+            mapped = convert(text, np.dtype(dtype), accumulator)
+            identity = identity_text(row, accumulator)
+            listed.append(p.Fold(mapped, combine.text, identity, str(accumulator)))
+        first, *more = listed
+        given = [self.values[number] for number in numbers]
+        kept = self.joint(
+            [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
+        )
+        flags = tuple(flag for axis, flag in enumerate(kept) if axis not in axes)
+        return self.add(
+            p.Reduce,
+            *(p.ArrayValue(fold.dtype, flags) for fold in folds),
+            label="reduction",
+            ins=tuple(numbers),
+            prologue="\n".join(lines),
+            map=first.map,
+            preamble="\n".join(filter(None, supports)),
+            names=tuple(names),
+            in_dtypes=self.dtypes(numbers),
+            combine=first.combine,
+            identity=first.identity,
+            acc_dtype=first.acc_dtype,
+            axes=axes,
+            more=tuple(more),
         )
 
     def dtypes(self, numbers: Sequence[int]) -> tuple[str, ...]:

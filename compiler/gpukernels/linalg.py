@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
 from gpuarray import blas, products
 from gpuarray.array import Array
-from gpuarray.codegen import self_contained
+from gpuarray.codegen import convert, scalar_expression, self_contained
 from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
+from gpuarray.compiler.ops.rowwise import Fold
+from gpuarray.dtypes import work_dtype
+from gpuarray.scalars import SCALARS
 
 DTYPES = ("float32", "float64")
 """What plans have library steps for; other dtypes are multiplied by a function."""
@@ -28,6 +35,110 @@ def multiply(a: Array, b: Array) -> Array:
     """The matrix product, of stacks too."""
     product: Array = products.matmul(a, b)
     return product
+
+
+BLAS = frozenset(
+    ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+)
+"""The dtypes that the library's products have; others are folded."""
+KINDS = "dot", "gemv", "gemm", "gemmBatch_3d"
+"""The products of the library, in the order of its kinds."""
+
+
+def bits(factor: Any) -> tuple[int, int]:
+    """The parts of a factor as integers of the same bits."""
+    value = complex(factor)
+    return struct.unpack("<2q", struct.pack("<2d", value.real, value.imag))
+
+
+def product(
+    s: Steps,
+    kind: str,
+    a: int,
+    b: int,
+    c: int,
+    transposed: Sequence[bool] = (False, False),
+    alpha: Any = 1.0,
+    beta: Any = 0.0,
+) -> int:
+    """A routine that overwrites ``c`` with ``alpha * op(a) @ op(b) + beta * c``."""
+    params = KINDS.index(kind), *map(int, transposed), *bits(alpha), *bits(beta)
+    return s.routines("product", [a, b, c], [s.array(c)], *params)
+
+
+@body_of("matmul")
+def multiply_steps(s: Steps, a: int, b: int) -> int:
+    """A product of the library, of stacks as one batch; else a reduction."""
+    dtype = s.outputs[0].dtype if isinstance(s.outputs[0], plan.ArrayValue) else ""
+    if dtype not in BLAS:
+        return folded(s, a, b, dtype)
+    a, b = s.cast(a, dtype), s.cast(b, dtype)
+    ranks = s.array(a).ndim, s.array(b).ndim
+    lengths = [s.length(a, 0)] if ranks == (2, 1) else []
+    if ranks == (1, 1):
+        return product(s, "dot", a, b, s.routine("empty", [], dtype, 0))
+    if ranks == (1, 2):
+        out = s.routine("empty", [s.length(b, 1)], dtype, 1)
+        return product(s, "gemv", b, a, out, (True, False))
+    if ranks == (2, 1):
+        return product(s, "gemv", a, b, s.routine("empty", lengths, dtype, 1))
+    if ranks == (2, 2):
+        lengths = [s.length(a, 0), s.length(b, 1)]
+        return product(s, "gemm", a, b, s.routine("empty", lengths, dtype, 2))
+    if ranks[0] == 1:
+        made = stacks(s, s.view(a, (-1, 0)), b, dtype)
+        return s.index(made, [*[()] * (ranks[1] - 2), None], [s.integer(0)])
+    if ranks[1] == 1:
+        made = stacks(s, a, s.view(b, (0, -1)), dtype)
+        return s.index(made, [*[()] * (ranks[0] - 1), None], [s.integer(0)])
+    return stacks(s, a, b, dtype)
+
+
+def stacks(s: Steps, a: int, b: int, dtype: str) -> int:
+    """The products of stacks whose axes before the last two broadcast."""
+    ndim = max(s.array(a).ndim, s.array(b).ndim) - 2
+    one = s.integer(1)
+    batch = [one] * ndim
+    for each in (a, b):
+        skipped = ndim + 2 - s.array(each).ndim
+        for axis in range(ndim - skipped):
+            at = skipped + axis
+            batch[at] = s.wider(batch[at], s.length(each, axis), one)
+    count = one
+    for length in batch:
+        count = s.arithmetic("mul", count, length)
+    wide = []
+    for each in (a, b):
+        last = s.array(each).ndim
+        sides = [s.length(each, last - 2), s.length(each, last - 1)]
+        wide.append(s.reshape(s.broadcast(each, [*batch, *sides]), [count, *sides]))
+    left, right = wide
+    rows, columns = s.length(left, 1), s.length(right, 2)
+    out = s.routine("empty", [count, rows, columns], dtype, 3)
+    made = product(s, "gemmBatch_3d", left, right, out)
+    return s.reshape(made, [*batch, rows, columns])
+
+
+def folded(s: Steps, a: int, b: int, dtype: str) -> int:
+    """The sums of products along rows of one and columns of the other."""
+    left, right = s.array(a), s.array(b)
+    kept, last = range(left.ndim - 1), left.ndim - 1
+    fits = s.arithmetic("eq", s.length(a, last), s.length(b, max(right.ndim - 2, 0)))
+    s.require(a, [fits], "matmul: shapes that do not fit")
+    if right.ndim > 1:
+        axes = [*range(right.ndim - 2), right.ndim - 1, right.ndim - 2]
+        if left.ndim > 1:
+            a = s.view(a, (*kept, -1, last))
+            axes = [*axes[:-2], -1, *axes[-2:]]
+        b = s.view(b, axes)
+    work = work_dtype(np.dtype(dtype))
+    pairs = [("x", np.dtype(left.dtype)), ("y", np.dtype(right.dtype))]
+    converted = [(convert(name, given, work), work) for name, given in pairs]
+    text = scalar_expression(SCALARS["mul"], converted).text
+    monoid = "logical_or" if dtype == "bool" else "add"
+    fold = Fold(monoid, 0, dtype, str(work), of_none=True)
+    axis = max(s.array(a).ndim, s.array(b).ndim) - 1
+    return s.reduction([fold], [(text, str(work))], ["x", "y"], [a, b], (axis,))
 
 
 @lowers(BatchedDot)
@@ -156,6 +267,29 @@ def scaled(
     return function(alpha, a, b, beta, out, *transposed, overwrite)
 
 
+@body_of("scaled_product")
+def scaled_steps(
+    s: Steps,
+    a: int,
+    b: int,
+    c: int,
+    *,
+    routine: str,
+    alpha: float,
+    beta: float,
+    transposed: tuple[bool, bool],
+    overwrite: bool,
+) -> int:
+    """A product, into a copy of ``c`` or what is new, or ``c`` itself."""
+    if overwrite or beta != 0:
+        out = c if overwrite else s.copy(c)
+    else:
+        value = s.array(c)
+        lengths = [s.length(c, axis) for axis in range(value.ndim)]
+        out = s.routine("empty", lengths, value.dtype, value.ndim)
+    return product(s, routine, a, b, out, transposed, alpha, beta)
+
+
 @lowers(BatchedGemm)
 def batched_gemm(op: BatchedGemm, node: Apply, k: Lowerer) -> None:
     """beta * C + alpha * op(A) @ op(B) of stacks, by one library call."""
@@ -175,6 +309,15 @@ def batched_gemm(op: BatchedGemm, node: Apply, k: Lowerer) -> None:
 def rank_one(a: Array, x: Array, y: Array, *, alpha: float, overwrite: bool) -> Any:
     """``a + alpha * outer(x, y)``, into ``a`` itself with ``overwrite``."""
     return blas.ger(alpha, x, y, a, overwrite)
+
+
+@body_of("ger")
+def ger_steps(
+    s: Steps, a: int, x: int, y: int, *, alpha: float, overwrite: bool
+) -> int:
+    """A routine, on a copy unless ``a`` itself is to change."""
+    out = a if overwrite else s.copy(a)
+    return s.routines("ger", [out, x, y], [s.array(a)], *bits(alpha))
 
 
 @lowers(Ger)

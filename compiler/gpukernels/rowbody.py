@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from gpuarray.codegen import convert, identity_text, scalar_expression
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.nnet import first_rows_steps
@@ -137,8 +135,8 @@ class Written(Walks):
         names = [f"v{value}" for value in used]
         numbers = [self.number(value) for value in used]
         last = len(self.shape) - 1
-        first = add_reduction(
-            self.body, given, lines, texts, support, names, numbers, (last,)
+        first = self.body.reduction(
+            given, texts, names, numbers, (last,), lines=lines, support=support
         )
         for number, fold in enumerate(folds):
             made = self.body.view(first + number, (*range(last), -1))
@@ -148,50 +146,6 @@ class Written(Walks):
         """The body's value that a known one is."""
         found = self.known[value]
         return found.number if isinstance(found, Ref) else int(found)
-
-
-def add_reduction(
-    s: Steps,
-    folds: Sequence[Fold],
-    lines: Sequence[str],
-    texts: Sequence[tuple[str, str]],
-    support: str,
-    names: Sequence[str],
-    numbers: Sequence[int],
-    axes: tuple[int, ...],
-) -> int:
-    """A step of several folds; the number of the first of its results."""
-    supports = dict.fromkeys([support])
-    listed = []
-    for fold, (text, dtype) in zip(folds, texts, strict=True):
-        accumulator = np.dtype(fold.acc_dtype)
-        row = SCALARS[fold.monoid]
-        combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
-        supports[combine.support] = None
-        mapped = convert(text, np.dtype(dtype), accumulator)
-        identity = identity_text(row, accumulator)
-        listed.append(p.Fold(mapped, combine.text, identity, str(accumulator)))
-    first, *more = listed
-    given = [s.values[number] for number in numbers]
-    patterns = [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
-    kept = s.joint(patterns)
-    flags = tuple(flag for axis, flag in enumerate(kept) if axis not in axes)
-    return s.add(
-        p.Reduce,
-        *(p.ArrayValue(fold.dtype, flags) for fold in folds),
-        label=_WHERE,
-        ins=tuple(numbers),
-        prologue="\n".join(lines),
-        map=first.map,
-        preamble="\n".join(filter(None, supports)),
-        names=tuple(names),
-        in_dtypes=s.dtypes(numbers),
-        combine=first.combine,
-        identity=first.identity,
-        acc_dtype=first.acc_dtype,
-        axes=axes,
-        more=tuple(more),
-    )
 
 
 @body_of("rowwise")
@@ -309,6 +263,5 @@ def total_of(s: Steps, total: Total, stored: int | None) -> int:
     value = s.array(stored)
     fold = Fold(total.monoid, 0, total.dtype, total.acc_dtype, of_none=True)
     axes = tuple(range(value.ndim - 1))
-    texts = [("v0", value.dtype)]
-    made = add_reduction(s, [fold], [], texts, "", ["v0"], [stored], axes)
+    made = s.reduction([fold], [("v0", value.dtype)], ["v0"], [stored], axes)
     return s.view(made, (*(-1,) * len(axes), 0))

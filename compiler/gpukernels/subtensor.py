@@ -208,7 +208,7 @@ def picked_lengths(s: Steps, found: Sides) -> list[int]:
         rank = s.array(each).ndim
         for axis in range(rank):
             place, length = ndim - rank + axis, s.length(each, axis)
-            joint[place] = wider(s, joint[place], length, one)
+            joint[place] = s.wider(joint[place], length, one)
     count = s.array(found.view).ndim
     last = found.first + len(found.arrays)
     before = [s.length(found.view, axis) for axis in range(found.first)]
@@ -217,13 +217,6 @@ def picked_lengths(s: Steps, found: Sides) -> list[int]:
         *joint,
         *(s.length(found.view, axis) for axis in range(last, count)),
     ]
-
-
-def wider(s: Steps, a: int, b: int, one: int) -> int:
-    """``b`` where ``a`` is 1, else ``a``: the length that two broadcast to."""
-    is_one = s.arithmetic("eq", a, one)
-    more = s.arithmetic("mul", is_one, s.arithmetic("sub", b, a))
-    return s.arithmetic("add", a, more)
 
 
 @body_of("advanced_subtensor")

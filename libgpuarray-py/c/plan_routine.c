@@ -1,4 +1,5 @@
 /* Steps that are routines of the library: one row each, by name. */
+#include <gpuarray/blas.h>
 #include <gpuarray/index.h>
 #include <gpuarray/reduction.h>
 #include <gpuarray/scan.h>
@@ -158,6 +159,53 @@ static int run_assign(call *c) {
   return filled(c, GpuArray_setarray(c->outs[0], c->ins[1]));
 }
 
+/* ---- products ---- */
+
+/* A double whose bits an integer is. */
+static double as_double(long long bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* An input for functions that take no const, although they only read it. */
+static GpuArray *given(const call *c, unsigned int i) {
+  return (GpuArray *)(uintptr_t)c->ins[i];
+}
+
+enum product_kind { DOT, GEMV, GEMM, GEMM_BATCH };
+
+static int run_product(call *c) {
+  const long long *p = c->params;
+  GpuArray *a = given(c, 0), *b = given(c, 1), *r = c->outs[0];
+  if (p[1] < cb_no_trans || p[1] > cb_conj_trans || p[2] < cb_no_trans ||
+      p[2] > cb_conj_trans)
+    return GA_FAIL(GA_VALUE_ERROR, "product: there is no transposition %lld or %lld",
+                   p[1], p[2]);
+  const cb_transpose ta = (cb_transpose)p[1], tb = (cb_transpose)p[2];
+  const double alpha[2] = {as_double(p[3]), as_double(p[4])};
+  const double beta[2] = {as_double(p[5]), as_double(p[6])};
+  GA_TRY(GpuArray_view(r, c->ins[2]));
+  switch (p[0]) {
+  case DOT:
+    return filled(c, GpuArray_rdot(a, b, r, 0));
+  case GEMV:
+    return filled(c, GpuArray_cgemv(ta, alpha, a, b, beta, r, 0));
+  case GEMM:
+    return filled(c, GpuArray_cgemm(ta, tb, alpha, a, b, beta, r, 0));
+  case GEMM_BATCH:
+    return filled(c, GpuArray_cgemmBatch_3d(ta, tb, alpha, a, b, beta, r, 0));
+  default:
+    return filled(c, GA_FAIL(GA_VALUE_ERROR, "product: there is no kind %lld", p[0]));
+  }
+}
+
+static int run_ger(call *c) {
+  const double alpha[2] = {as_double(c->params[0]), as_double(c->params[1])};
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_cgeru(alpha, given(c, 1), given(c, 2), c->outs[0], 0));
+}
+
 /* ---- making ---- */
 
 static int check_lengths(size_t *dims, const call *c, const char *name) {
@@ -269,6 +317,8 @@ static const ga_routine routines[] = {
     {"put", "aaa+", 1, 0, 1, 0, run_put},
     {"add_at", "aaa+", 1, 0, 1, 0, run_add_at},
     {"assign", "aa", 0, 0, 1, 0, run_assign},
+    {"product", "aaa", 7, 0, 1, 2, run_product},
+    {"ger", "aaa", 2, 0, 1, 0, run_ger},
     {"empty", "i*", 0, 0, 1, -1, run_empty},
     {"zeros", "i*", 0, 0, 1, -1, run_zeros},
     {"arange", "i", 0, 0, 1, -1, run_arange},

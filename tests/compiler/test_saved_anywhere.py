@@ -125,6 +125,18 @@ def cases():
         "matrix of a diagonal": ([v], T.diag(v), vector),
         "repeat": ([x], T.repeat(x, 2, 0), wide),
         "roll": ([x], T.roll(x, 1, 0), wide),
+        "stacks of products": ([t], T.batched_dot(t, t.dimshuffle(0, 2, 1)),
+                               lambda n: [drawn(n, 3, 2)]),
+        "a stack and a matrix": ([t, x], [t @ x, x[0] @ t.dimshuffle(0, 2, 1)],
+                                 lambda n: [drawn(n, 3, 2), drawn(2, 2)]),
+        "a stack and a vector": ([t, v], t @ v, lambda n: [drawn(n, 2, 3), drawn(3)]),
+        "sum of stacks": ([t], 3 * t + 2 * T.batched_dot(t, t),
+                          lambda n: [drawn(n, 2, 2)]),
+        "products of integers": ([j], [T.dot(j, j.T), T.dot(j, j[0])],
+                                 lambda n: [places(3 * n, 9).reshape(n, 3)]),
+        "products of half precision": ([x], T.dot(x.astype("float16"),
+                                                  x.T.astype("float16")), wide),
+        "complex products": ([x], T.dot(x * (1 + 1j), x.T) * 2j, wide),
         "contiguous": ([x], T.extra_ops.cpu_contiguous(x.T), wide),
     }  # fmt: skip
 

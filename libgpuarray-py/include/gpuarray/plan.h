@@ -166,11 +166,15 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   places), scan a [kind (0 sums, 1 products, 2 maxima, 3 minima), axis, flags],
  *   extremum a [axis, smallest, results], join arrays [axis], take a indices [first],
  *   put a indices v [first], add_at a indices v [first], assign a v (these three: the
- *   result is `a`, overwritten), empty lengths, zeros lengths, arange length, cast a,
- *   contiguous a (a copy where it is not in C order), diagonal a [offset, axis, axis],
- *   require a integers (`a` itself; fails with the text where one is not true)
+ *   result is `a`, overwritten), product a b c [kind (0 dot, 1 gemv, 2 gemm, 3 batch),
+ *   transposition, transposition, alpha (two: its parts), beta (two)] (`c`,
+ * overwritten), ger a x y [alpha (two)] (`a`, overwritten), empty lengths, zeros
+ * lengths, arange length, cast a, contiguous a (a copy where it is not in C order),
+ * diagonal a [offset, axis, axis], require a integers (`a` itself; fails with the text
+ * where one is not true)
  *
- * as the functions of the same name. */
+ * as the functions of the same name; a double among integers is one of the same bits.
+ */
 typedef struct _gpuplan_routine {
   size_t size; /* sizeof(gpuplan_routine) */
   const char *label;
