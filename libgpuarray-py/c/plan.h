@@ -228,10 +228,11 @@ bool ga__branch_taken(const ga_frame *f, const ga_step *s);
 int ga__branch_choose(ga_frame *f, const ga_step *s);
 /* What stands for a result that was not computed: an array of one element. */
 int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value);
-/* Settles what signatures hold of integers, and then writes it to *words. */
+/* Settles what signatures hold of integers, and then writes it, n_int_inputs +
+ * n_conditions words, to where p->signature begins. */
 int ga__branch_settle(GpuPlan *p);
-int ga__branch_sign(uint64_t **words, GpuPlan *p, const GpuArray *const *ins,
-                    const long long *ints, int *failed_step);
+int ga__branch_sign(GpuPlan *p, const GpuArray *const *ins, const long long *ints,
+                    int *failed_step);
 void ga__branch_clear(GpuPlan *p);
 
 /* Whether a step computes a host integer from what the host knows. */

@@ -133,14 +133,21 @@ static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
   return GA_NO_ERROR;
 }
 
+/* A result is memory that is the caller's, or a constant's. */
+static int note_output(bool *kept, ga_tape *tape, gpudata *data) {
+  if (data->tape == NULL)
+    return ga__tape_keep(tape, data);
+  kept[ga__tape_slot(data)] = true;
+  return GA_NO_ERROR;
+}
+
 int ga__bound_finish(ga_bound *bound) {
   unsigned int n_slots = ga__tape_slots(bound->tape);
   bool *kept = ga__alloc(n_slots + 1, sizeof *kept);
   bound->bindings = ga__alloc(n_slots + 1, sizeof *bound->bindings);
   int status = kept == NULL || bound->bindings == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < bound->n_outputs; i++)
-    if (bound->outputs[i].data->tape != NULL)
-      kept[ga__tape_slot(bound->outputs[i].data)] = true;
+    status = note_output(kept, bound->tape, bound->outputs[i].data);
   if (status == GA_NO_ERROR)
     status = ga__tape_finish(bound->tape, kept);
   ga__free(kept);

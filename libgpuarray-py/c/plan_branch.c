@@ -233,17 +233,18 @@ static int compute_early(GpuPlan *p, const GpuArray *const *ins, const long long
   return GA_NO_ERROR;
 }
 
-int ga__branch_sign(uint64_t **words, GpuPlan *p, const GpuArray *const *ins,
-                    const long long *ints, int *failed_step) {
+int ga__branch_sign(GpuPlan *p, const GpuArray *const *ins, const long long *ints,
+                    int *failed_step) {
+  uint64_t *words = p->signature;
   for (unsigned int i = 0; i < p->n_int_inputs; i++)
-    *(*words)++ = p->settles[p->int_inputs[i]] ? (uint64_t)ints[i] : 0;
+    *words++ = p->settles[p->int_inputs[i]] ? (uint64_t)ints[i] : 0;
   if (p->n_conditions == 0 && p->n_views == 0)
     return GA_NO_ERROR;
   if (p->arrays != NULL) /* some views are early, if only such as nothing reads */
     ga__views_begin(p, ins);
   GA_TRY(compute_early(p, ins, ints, failed_step));
   for (unsigned int i = 0; i < p->n_conditions; i++)
-    *(*words)++ = p->integers[p->conditions[i]] != 0;
+    *words++ = p->integers[p->conditions[i]] != 0;
   return GA_NO_ERROR;
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array.h"
-#include "c/plan.h"
+#include "c/plan_overlap.h"
 #include "c/queue.h"
 #include "c/report.h"
 
@@ -41,8 +41,9 @@ static uint64_t *write_layout(uint64_t *words, const GpuArray *a, unsigned int n
   return words;
 }
 
-static void write_layouts(uint64_t *words, const GpuPlan *p,
-                          const GpuArray *const *ins) {
+/* Behind what a signature has of integers. */
+static void write_layouts(const GpuPlan *p, const GpuArray *const *ins) {
+  uint64_t *words = p->signature + p->n_int_inputs + p->n_conditions;
   for (unsigned int i = 0; i < p->n_inputs; i++)
     if (p->hidden == NULL || !p->hidden[i])
       words = write_layout(words, ins[i], ins[i]->nd, p->fixed[i]);
@@ -64,13 +65,13 @@ static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
 /* Binds the plan. Which inputs are fixed shows only when it is recorded, so it may be
  * recorded again, and that part of the signature is written again. */
 static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
-                     const long long *ints, uint64_t *layouts, int *failed_step) {
+                     const long long *ints, int *failed_step) {
   ga_bound *made;
   GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
   while (fixes_more(p, made)) {
     ga__bound_note_fixed(p, made);
     ga__bound_free(made);
-    write_layouts(layouts, p, ins);
+    write_layouts(p, ins);
     GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
   }
   p->info.n_binds++;
@@ -80,15 +81,22 @@ static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
   return GA_NO_ERROR;
 }
 
+/* The binding for inputs and views that lie so; the integers are signed. */
+static int find_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                      const long long *ints, int *failed_step) {
+  write_layouts(p, ins);
+  ga_bound *found = ga__bound_find(p);
+  if (found == NULL)
+    GA_TRY(bind_anew(&found, p, ins, ints, failed_step));
+  *out = found;
+  return GA_NO_ERROR;
+}
+
 /* The binding for everything that a bound plan depends on. */
 int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                        const long long *ints, int *failed_step) {
-  uint64_t *layouts = p->signature;
-  GA_TRY(ga__branch_sign(&layouts, p, ins, ints, failed_step));
-  write_layouts(layouts, p, ins);
-  *out = ga__bound_find(p);
-  return *out != NULL ? GA_NO_ERROR
-                      : bind_anew(out, p, ins, ints, layouts, failed_step);
+  GA_TRY(ga__branch_sign(p, ins, ints, failed_step));
+  return find_bound(out, p, ins, ints, failed_step);
 }
 
 /* Results as arrays on real buffers. A buffer that several results share is retained
@@ -119,12 +127,15 @@ static ga_binding view_binding(const GpuPlan *p, unsigned int place,
                       0};
 }
 
-static int replay(GpuArray *const *outs, ga_bound *bound, const GpuPlan *p,
-                  const GpuArray *const *ins) {
+static void fill_bindings(ga_bound *bound, const GpuPlan *p,
+                          const GpuArray *const *ins) {
   for (unsigned int i = 0; i < p->n_inputs; i++)
     bound->bindings[i] = (ga_binding){ins[i]->data, ga__plan_base(p, i, ins[i])};
   for (unsigned int i = 0; i < p->n_views; i++)
     bound->bindings[p->n_inputs + i] = view_binding(p, i, ins);
+}
+
+static int replay(GpuArray *const *outs, ga_bound *bound) {
   GA_TRY(ga__tape_replay(bound->tape, bound->bindings));
   hand_out(outs, bound);
   ga__tape_give_up(bound->tape, bound->bindings); /* the results hold their own */
@@ -143,11 +154,21 @@ unsigned int ga__plan_root(const GpuPlan *p, unsigned int value) {
   return value;
 }
 
+/* Whether `value` lies where input `i` does, as far as the plan tells; a choice lies
+ * where one of two does. */
+static bool lies_in(const GpuPlan *p, unsigned int value, unsigned int i) {
+  const unsigned int root = ga__plan_root(p, value), maker = p->values[root].maker;
+  const ga_step *s = maker > 0 ? &p->steps[maker - 1] : NULL;
+  if (s != NULL && s->kind == GA_STEP_CHOOSE)
+    return lies_in(p, s->ins[1], i) || lies_in(p, s->ins[2], i);
+  return root == p->inputs[i];
+}
+
 bool ga__plan_writes(const GpuPlan *p, unsigned int i, unsigned int n) {
   for (unsigned int k = 0; k < n; k++) {
     const ga_step *s = &p->steps[k];
     for (unsigned int o = 0; s->inplace != NULL && o < s->n_out; o++)
-      if (s->inplace[o] >= 0 && ga__plan_root(p, s->ins[s->inplace[o]]) == p->inputs[i])
+      if (s->inplace[o] >= 0 && lies_in(p, s->ins[s->inplace[o]], i))
         return true;
   }
   return false;
@@ -180,20 +201,38 @@ int ga__plan_settle(GpuPlan *p) {
   return GA_NO_ERROR;
 }
 
-/* Whether input `i` shares memory with another that this plan overwrites. Of two that
- * are both overwritten, the later gives way. */
-static bool needs_copy(const GpuPlan *p, unsigned int i, const GpuArray *const *ins) {
-  for (unsigned int k = 0; k < p->n_inputs; k++)
-    if (k != i && p->destroyed[k] && (k < i || !p->destroyed[i]) &&
-        ins[k]->data == ins[i]->data && GpuArray_share(ins[k], ins[i]))
-      return true;
-  return false;
+/* Replays another binding in place of one whose inputs may overlap: that of what is
+ * given once copies are made. */
+static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
+                        const GpuArray *const *ins, const long long *ints,
+                        int *failed_step) {
+  ga_apart apart = {0};
+  bool changed = false;
+  int status = ga__apart_open(&apart, p, ins);
+  do {
+    if (status == GA_NO_ERROR)
+      status = ga__overlap_part(&changed, p, *bound, apart.is_ours, apart.list,
+                                apart.copies);
+    if (status == GA_NO_ERROR && changed)
+      status = find_bound(bound, p, apart.list, ints, failed_step);
+  } while (status == GA_NO_ERROR && changed);
+  if (status == GA_NO_ERROR) {
+    fill_bindings(*bound, p, apart.list);
+    status = replay(outs, *bound);
+  }
+  ga__apart_close(&apart);
+  return status;
 }
 
 /* Replays a binding, and ends what was begun to find it. */
 static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
-                       const GpuArray *const *ins, int *failed_step) {
-  int status = replay(outs, bound, p, ins);
+                       const GpuArray *const *ins, const long long *ints,
+                       int *failed_step) {
+  fill_bindings(bound, p, ins);
+  const bool may_clash =
+      p->confirms || ga__tape_may_clash(bound->tape, bound->bindings);
+  int status = may_clash ? replay_apart(outs, &bound, p, ins, ints, failed_step)
+                         : replay(outs, bound);
   if (status != GA_NO_ERROR && ga__tape_failed(bound->tape) > 0)
     *failed_step = (int)ga__tape_failed(bound->tape) - 1;
   ga__views_end(p);
@@ -210,7 +249,7 @@ int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const 
     return ga__plan_run_within(p, outs, ins, ints, failed_step);
   int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
   if (status == GA_NO_ERROR)
-    return run_binding(outs, bound, p, ins, failed_step);
+    return run_binding(outs, bound, p, ins, ints, failed_step);
   ga__views_end(p);
   return status;
 }
@@ -236,7 +275,7 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   const bool is_within = ga__plan_is_within(p);
   p->is_whole = !is_within && get_whole(&bound, p, ins, ints, failed_step);
   if (p->is_whole)
-    return run_binding(outs, bound, p, ins, failed_step);
+    return run_binding(outs, bound, p, ins, ints, failed_step);
   GA_TRY(ga__stages_run(p, outs, ins, ints, failed_step));
   if (p->chosen != NULL && !is_within)
     ga__choice_refuse(p);
@@ -254,34 +293,23 @@ static int confirm(const GpuPlan *p, GpuArray *const *outs) {
   return status;
 }
 
-/* Replaces inputs that overlap an overwritten one by copies, and runs. */
+/* Runs on copies of inputs that overlap one which some step overwrites. */
 static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
                            const GpuArray *const *ins, const long long *ints,
                            int *failed_step) {
-  GpuArray *copies = ga__alloc(p->n_inputs, sizeof *copies);
-  const GpuArray **list = ga__alloc(p->n_inputs, sizeof *list);
-  int status = copies == NULL || list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_inputs; i++) {
-    list[i] = ins[i];
-    if (!needs_copy(p, i, ins))
-      continue;
-    status = GpuArray_copy(&copies[i], ins[i], GA_C_ORDER);
-    list[i] = &copies[i];
-  }
+  ga_apart apart = {0};
+  int status = ga__apart_open(&apart, p, ins);
   if (status == GA_NO_ERROR)
-    status = run_locked(p, outs, list, ints, failed_step);
-  for (unsigned int i = 0; copies != NULL && i < p->n_inputs; i++)
-    GpuArray_clear(&copies[i]);
-  ga__free(copies);
-  ga__free(list);
+    status = ga__overlap_copy(p, apart.list, apart.copies);
+  if (status == GA_NO_ERROR)
+    status = run_locked(p, outs, apart.list, ints, failed_step);
+  ga__apart_close(&apart);
   return status;
 }
 
-static bool any_overlap(const GpuPlan *p, const GpuArray *const *ins) {
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    if (needs_copy(p, i, ins))
-      return true;
-  return false;
+/* Whether no tape knows by itself what the whole run overwrites. */
+static bool needs_steps(const GpuPlan *p) {
+  return p->stages != NULL || ga__plan_is_within(p);
 }
 
 /* What must hold before a run looks at its inputs. */
@@ -339,8 +367,9 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   if (status == GA_NO_ERROR)
     status = check_within(p);
   if (status == GA_NO_ERROR)
-    status = any_overlap(p, ins) ? run_with_copies(p, outs, ins, ints, failed_step)
-                                 : run_locked(p, outs, ins, ints, failed_step);
+    status = needs_steps(p) && ga__overlap_any(p, ins)
+                 ? run_with_copies(p, outs, ins, ints, failed_step)
+                 : run_locked(p, outs, ins, ints, failed_step);
   if (status == GA_NO_ERROR && p->confirms)
     status = confirm(p, outs);
   ga__turn_end(&p->turn);

@@ -281,11 +281,12 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   return computes ? make_plan(c, stage, first, stage->first_read) : GA_NO_ERROR;
 }
 
-/* Inputs that are written before the last read. */
+/* Inputs that are written before the last read, or at all where the run may fail after
+ * its last step. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
   unsigned int last = p->n_steps;
-  while (last > 0 && p->steps[last - 1].kind != GA_STEP_READ)
+  while (!p->confirms && last > 0 && p->steps[last - 1].kind != GA_STEP_READ)
     last--;
   for (unsigned int i = 0; i < p->n_inputs; i++)
     c->stages->copied[i] = ga__plan_writes(p, i, last);

@@ -165,7 +165,8 @@ static int run_reduce(ga_frame *f, const ga_step *s) {
  */
 static int product_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int nd,
                          const size_t *dims) {
-  if (s->beta == 0.0 || s->inplace[0] >= 0)
+  const GpuArray *c = s->inplace[0] >= 0 ? &f->arrays[s->ins[2]] : NULL;
+  if (s->beta == 0.0 || (c != NULL && GpuArray_ISWRITEABLE(c)))
     return ga__step_result(out, f, s, 0, nd, dims);
   return GpuArray_copy(out, &f->arrays[s->ins[2]], GA_C_ORDER);
 }

@@ -74,6 +74,7 @@ void ga__tape_free(ga_tape *tape) {
   if (tape == NULL)
     return;
   ga__tape_free_graphs(tape);
+  ga__tape_free_clashes(tape);
   for (size_t i = 0; i < tape->n_commands; i++) {
     command *c = &tape->commands[i];
     if (c->kind == CALL)
@@ -394,5 +395,6 @@ int ga__tape_finish(ga_tape *tape, const bool *kept) {
   for (unsigned int i = 0; i < tape->n_blocks; i++)
     tape->workspace_size += tape->blocks[i].size;
   ga__tape_hold(tape, false);
+  GA_TRY(ga__tape_note_clashes(tape));
   return ga__tape_prepare_graphs(tape);
 }

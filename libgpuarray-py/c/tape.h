@@ -94,6 +94,9 @@ bool ga__tape_widen(ga_tape *tape, gpudata *stand_in);
 
 /* A stand-in for an input; slots are numbered in the order they are made. */
 int ga__tape_input(gpudata **out, ga_tape *tape);
+/* Keeps a real buffer that a recording refers to; GA_INVALID_ERROR for a stand-in of
+ * another one. */
+int ga__tape_keep(ga_tape *tape, gpudata *buffer);
 /* The number of a stand-in's slot; two that were united have the same. */
 unsigned int ga__tape_slot(const gpudata *stand_in);
 unsigned int ga__tape_slots(const ga_tape *tape);
@@ -116,6 +119,18 @@ typedef struct ga_binding {
   gpudata *buffer;
   size_t base;
 } ga_binding;
+
+/* Whether inputs of this replay may be in each other's memory, or in that of a
+ * constant, where it matters, or have to be kept from a run that fails: a quick look,
+ * which may say so of inputs that are apart. */
+bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings);
+/* Whether it would matter if these two had memory in common; whether a command writes
+ * that of one; and whether a function is called after that, which may fail. */
+bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b);
+bool ga__tape_writes(const ga_tape *tape, unsigned int number);
+bool ga__tape_may_fail_after(const ga_tape *tape, unsigned int number);
+/* The real buffers that commands and results refer to. */
+unsigned int ga__tape_held(gpudata *const **list, const ga_tape *tape);
 
 /* Queues all commands. bindings[] has an entry for each slot; those of inputs are
  * given, those of kept slots are filled with buffers that nobody else has, for the

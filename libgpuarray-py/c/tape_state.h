@@ -23,6 +23,8 @@ typedef struct slot {
   choice_path under;
   bool input, kept, fixed;
   bool written;       /* by some command */
+  size_t first_write; /* one more than the first command that writes it; 0 for none */
+  size_t last_use;    /* the same of the last one that reads or writes it */
   size_t born, died;  /* the commands between which it holds a value */
   unsigned int block; /* the piece of workspace it gets */
   gpudata *last;      /* kept: what the latest replay gave, where memory stays */
@@ -64,6 +66,13 @@ typedef struct condition {
   size_t offset, size;
   bool holds;
 } condition;
+
+/* A buffer that a replay was given, or, with HELD_SEAT, one that the tape holds. */
+#define HELD_SEAT UINT64_MAX
+typedef struct seat {
+  const gpudata *buffer;
+  uint64_t replay;
+} seat;
 
 typedef struct block {
   size_t size, free_at;
@@ -117,6 +126,14 @@ struct ga_tape {
   bool defers;               /* some command is a call */
   bool multiplies;           /* some command is a product */
   bool reports;              /* some launch may report an index; see c/report.h */
+  size_t last_call;          /* one more than the last command that is one; or 0 */
+  /* Inputs that it may matter for where others lie, and a table of buffers to find that
+   * out, if some input is written at all; see tape_clash.c. */
+  unsigned int *risky, n_risky;
+  seat *seats;
+  size_t n_seats; /* a power of two */
+  uint64_t replays;
+  bool is_never_apart;    /* a replay always has to look closer */
   ga_use *uses;           /* of a graph: `held`, then what moves, then the workspace */
   ga_named_launch *names; /* of a graph's launches */
   unsigned int n_names;
@@ -124,14 +141,16 @@ struct ga_tape {
 
 /* A new command, which its maker counts once it is complete. */
 int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind);
-/* Keeps a real buffer that a command refers to. */
-int ga__tape_keep(ga_tape *tape, gpudata *buffer);
 /* Makes room for one more element of a list. */
 int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size);
 /* Opens and ends what lies between the latest command and one recorded now. */
 int ga__tape_follow(ga_tape *tape);
 /* Ends all that is open, and puts together what united stand-ins need. */
 int ga__tape_end_choices(ga_tape *tape);
+
+/* Finds which inputs may not lie in the same memory; the commands are complete. */
+int ga__tape_note_clashes(ga_tape *tape);
+void ga__tape_free_clashes(ga_tape *tape);
 
 /* A graph pays where it saves launches, and is only for memory that does not move.
  * Makes the tape, whose commands are complete, ready for it. */

@@ -273,8 +273,11 @@ int GpuPlan_hold(GpuPlan *p, int on);
 
 /* Runs the plan. ins[i] are arrays on the plan's context; outs[i] are overwritten with
  * new arrays that the caller clears. An output that took over an input's memory shares
- * its buffer. On failure outs are left as they were and *failed_step, if wanted, is the
- * step's index or -1. */
+ * its buffer. Each input is a value of its own, wherever it lies: one that a step
+ * overwrites is copied first where it lies over a constant, or where a function that
+ * GpuPlan_defer was given or GpuPlan_confirm may end the run after that; one that is
+ * read as late as that is copied where the two overlap. On failure outs are left as
+ * they were and *failed_step, if wanted, is the step's index or -1. */
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step);
 

@@ -1,0 +1,172 @@
+/* Which inputs of a recording may not lie in the same memory.
+ *
+ * Each input has a stand-in of its own, and the commands take those for apart. Where
+ * two inputs of a replay are in one memory it matters only if a command writes one of
+ * them and that or a later one uses the other. That is found once, at the end of the
+ * recording; a replay then only looks whether two of such inputs have the same buffer,
+ * or one that is not the pool's. */
+#include "c/tape_state.h"
+
+#include "c/buffer.h"
+
+/* ---- what the commands do to inputs ---- */
+
+static void note(const ga_tape *tape, const gpudata *buffer, size_t at, bool writes) {
+  if (buffer == NULL || buffer->tape == NULL)
+    return;
+  slot *s = tape->slots[ga__tape_slot(buffer)];
+  s->last_use = at + 1;
+  if (writes && s->first_write == 0)
+    s->first_write = at + 1;
+}
+
+static void note_call(const ga_tape *tape, const ga_deferred *call, size_t at) {
+  for (unsigned int i = 0; i < call->n_out + call->n_in; i++)
+    note(tape, call->recorded[i].data, at, i < call->n_out);
+}
+
+static void note_command(ga_tape *tape, const command *c, size_t at) {
+  switch (c->kind) {
+  case LAUNCH:
+    for (unsigned int i = 0; i < c->launch.n_args; i++)
+      if (c->recorded[i].kind == GA_ARG_MEMORY)
+        note(tape, c->recorded[i].buffer, at, !c->recorded[i].is_read_only);
+    break;
+  case COPY:
+  case FILL:
+    note(tape, c->u.move.from, at, false);
+    note(tape, c->u.move.to, at, true);
+    break;
+  case PRODUCT:
+    note(tape, c->u.product.a.buffer, at, false);
+    note(tape, c->u.product.b.buffer, at, false);
+    note(tape, c->u.product.bias.buffer, at, false);
+    note(tape, c->u.product.c.buffer, at, true);
+    break;
+  case CALL:
+    note_call(tape, c->u.call, at);
+    tape->last_call = at + 1;
+    break;
+  case FIND:
+    note(tape, tape->conditions[c->u.choice.condition].buffer, at, false);
+    break;
+  case IF:
+  case ELSE:
+  case END:
+    break;
+  }
+}
+
+bool ga__tape_writes(const ga_tape *tape, unsigned int number) {
+  return tape->slots[number]->first_write > 0;
+}
+
+bool ga__tape_may_fail_after(const ga_tape *tape, unsigned int number) {
+  const slot *s = tape->slots[number];
+  return s->first_write > 0 && tape->last_call >= s->first_write;
+}
+
+static bool is_used_after(const slot *written, const slot *used) {
+  return written->first_write > 0 && used->last_use >= written->first_write;
+}
+
+bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b) {
+  const slot *x = tape->slots[a], *y = tape->slots[b];
+  return is_used_after(x, y) || is_used_after(y, x);
+}
+
+/* ---- at each replay ---- */
+
+/* The place of a buffer in the table, or the free one for it. What an earlier replay
+ * put there is free; what the tape holds stays. */
+static seat *find_seat(const ga_tape *tape, const gpudata *buffer) {
+  size_t at = ((uintptr_t)buffer >> 4) * 0x9e3779b97f4a7c15u >> 32;
+  for (;; at++) {
+    seat *s = &tape->seats[at & (tape->n_seats - 1)];
+    if (s->buffer == buffer || (s->replay != HELD_SEAT && s->replay != tape->replays))
+      return s;
+  }
+}
+
+static bool is_apart(const gpudata *buffer) {
+  return buffer->from != NULL;
+}
+
+bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings) {
+  if (tape->n_risky == 0)
+    return false;
+  if (tape->is_never_apart)
+    return true;
+  tape->replays++;
+  for (unsigned int i = 0; i < tape->n_risky; i++) {
+    const unsigned int number = tape->risky[i];
+    const gpudata *buffer = bindings[number].buffer;
+    if (!is_apart(buffer))
+      return true;
+    seat *s = find_seat(tape, buffer);
+    const bool is_taken =
+        s->buffer == buffer && s->replay != HELD_SEAT && s->replay == tape->replays;
+    const bool is_held = s->buffer == buffer && s->replay == HELD_SEAT;
+    if (is_taken || (is_held && ga__tape_writes(tape, number)))
+      return true;
+    if (!is_held)
+      *s = (seat){buffer, tape->replays};
+  }
+  return false;
+}
+
+/* ---- at the end of the recording ---- */
+
+static bool is_risky(const ga_tape *tape, unsigned int number) {
+  if (ga__tape_writes(tape, number))
+    return true;
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    if (tape->slots[i]->input && is_used_after(tape->slots[i], tape->slots[number]))
+      return true;
+  return false;
+}
+
+/* The list of inputs, and the table with what the tape holds. */
+static int open_table(ga_tape *tape) {
+  const size_t most = 2 * ((size_t)tape->n_slots + tape->n_held) + 1;
+  for (tape->n_seats = 16; tape->n_seats < most; tape->n_seats *= 2)
+    ;
+  tape->risky = ga__alloc((size_t)tape->n_slots + 1, sizeof *tape->risky);
+  tape->seats = ga__alloc(tape->n_seats, sizeof *tape->seats);
+  if (tape->risky == NULL || tape->seats == NULL)
+    return GA_MEMORY_ERROR;
+  tape->replays = 1;
+  for (size_t i = 0; i < tape->n_held; i++) {
+    const gpudata *held = tape->held[i];
+    if (held->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT))
+      continue;
+    tape->is_never_apart |= !is_apart(held);
+    *find_seat(tape, held) = (seat){held, HELD_SEAT};
+  }
+  for (unsigned int i = 0; i < tape->n_slots; i++)
+    if (tape->slots[i]->input && is_risky(tape, i))
+      tape->risky[tape->n_risky++] = i;
+  return GA_NO_ERROR;
+}
+
+int ga__tape_note_clashes(ga_tape *tape) {
+  bool any = false;
+  for (size_t i = 0; i < tape->n_commands; i++)
+    note_command(tape, &tape->commands[i], i);
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *s = tape->slots[i];
+    any |= s->input && s->first_write > 0;
+    tape->is_never_apart |= s->input && ga__tape_may_fail_after(tape, i);
+  }
+  return any ? open_table(tape) : GA_NO_ERROR;
+}
+
+void ga__tape_free_clashes(ga_tape *tape) {
+  ga__free(tape->risky);
+  ga__free(tape->seats);
+}
+
+unsigned int ga__tape_held(gpudata *const **list, const ga_tape *tape) {
+  *list = tape->held;
+  return (unsigned int)tape->n_held;
+}
