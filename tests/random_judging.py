@@ -87,9 +87,13 @@ class Judged:
             self.stabilized = None
             self.forget()
             self.fgraph.listeners.append(self.check)
-            rewrites.optimize(self.fgraph)
+            self.rewrite()
             if not self.found:
                 self.check_end()
+
+    def rewrite(self):
+        """All rewrites, each followed by `check`."""
+        rewrites.optimize(self.fgraph)
 
     def forget(self):
         """Compute everything anew, from a graph that has changed."""

@@ -108,8 +108,8 @@ def turn_difference(node: Apply) -> Variable | None:
     if negative is not None and match(negative, "sub") is not None:
         return call(row_of_op(node.op) or "", turned(negative))
     left = None if difference is None else argument(difference[0], "neg")
-    if difference is None or left is None:
-        return None
+    if difference is None or left is None or left.type.dtype != inner.type.dtype:
+        return None  # a narrower one wraps or rounds in its own dtype
     total = call("add", left, difference[1])
     return call(row_of_op(node.op) or "", call("neg", total))
 

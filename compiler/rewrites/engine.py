@@ -41,7 +41,14 @@ class RewriteError(CompilerError):
 
 
 class RestlessError(RewriteError):
-    """Rules fire again and again; the graph computes what it shall at any time."""
+    """Rules fire again and again; the graph computes what it shall at any time.
+
+    ``rules`` are the names of those that fire about as often as the most frequent one.
+    """
+
+    def __init__(self, message: str, rules: Collection[str]) -> None:
+        super().__init__(message)
+        self.rules = rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,8 @@ class Log:
     """The time of each phase."""
     tried: dict[str, Tried] | None = None
     """The calls of each rule and pass, and their time, where they are measured."""
+    restless: set[str] = field(default_factory=set)
+    """Rules that did not come to rest: later phases leave them out."""
 
     def note(self, rule: str, before: Variable, after: Variable) -> None:
         """Count the rule, and keep both sides where texts are wanted."""
@@ -223,6 +232,7 @@ class Fixpoint:
         self.rested = frozenset(map(id, rested))
         self.by_op: dict[tuple[type[Op], str | None, str], Choice] = {}
         self.left = max(2000, 50 * len(fgraph.apply_nodes))
+        self.fired: Counter[str] = Counter()
         self.queue: deque[Apply] = deque()
         self.waiting: set[Apply] = set()
         self.changes = 0
@@ -327,12 +337,13 @@ class Fixpoint:
     ) -> None:
         """Replace in the graph, log it, and queue what may change now."""
         self.left -= 1
+        self.fired[rule] += 1
         if self.left < 0:
-            fired = ", ".join(
-                f"{name} {n}x" for name, n in self.log.fired.most_common(6)
-            )
+            most = self.fired.most_common(6)
+            fired = ", ".join(f"{name} {n}x" for name, n in most)
             raise RestlessError(
-                f"rewriting does not come to rest; the rules that fired: {fired}"
+                f"rewriting does not come to rest; the rules that fired: {fired}",
+                [name for name, n in most if 2 * n >= most[0][1]],
             )
         self.interner.replaced(node, results)
         clients = self.fgraph.clients
@@ -419,7 +430,7 @@ def run_phase(
         rule
         for phase in (*includes, name)
         for rule in RULES.get(phase, [])
-        if is_wanted(rule)
+        if is_wanted(rule) and rule.name not in log.restless
     ]
     rules, known = chosen, rested
     passes = [found for found in PASSES.get(name, []) if is_wanted(found)]
@@ -438,6 +449,7 @@ def run_phase(
             is_changed = bool(rules) and Fixpoint(fgraph, rules, log, known).run()
         except RestlessError as error:
             warnings.warn(f"{error}; it goes on with what there is", stacklevel=2)
+            log.restless.update(error.rules)
             is_changed, rules, chosen = True, [], []
         is_changed_again = any([found.run(fgraph, log) for found in passes])
         if not is_changed_again:

@@ -6,20 +6,18 @@ in that place. Both come out of rules that each say one thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from gpuarray.compiler.graph.core import Apply, Variable, constant
+from gpuarray.compiler.graph.core import Apply, Op, Variable, constant
 from gpuarray.compiler.ops.advanced import (
     ARRAY,
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
 from gpuarray.compiler.ops.broadcast import BroadcastTo
-from gpuarray.compiler.ops.creation import ARange, counted, zeros
+from gpuarray.compiler.ops.creation import ARange, counted
 from gpuarray.compiler.ops.elemwise import Elemwise
-from gpuarray.compiler.ops.indexing import inc_subtensor
 from gpuarray.compiler.ops.lengths import settled
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
@@ -217,45 +215,35 @@ def index_rows_before_computing(node: Apply) -> Variable | None:
     """Elements of the first rows are taken before what is computed of them.
 
     log(X)[counted(3), k[:3]] -> log(X[counted(3), k[:3]])
-    (X - col(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] - u[:3]
-    (X + row(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] + u[k[:3]]
-    """
-    x, rows, labels = node.inputs[0], *node.inputs[-2:]
-    length, owner = _first_rows(node), x.owner
-    if length is None or owner is None or not isinstance(owner.op, Elemwise):
+    (X - col(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] - col(u)[counted(3), second(k[:3], 0)]
+    (X + row(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] + row(u)[second(counted(3), 0), k[:3]]
+    """  # noqa: E501
+    x, index = node.inputs[0], node.inputs[-2:]
+    owner = x.owner
+    if _first_rows(node) is None or owner is None or not isinstance(owner.op, Elemwise):
         return None
     flags = [given.type.broadcastable for given in owner.inputs]
     if flags.count((False, False)) != 1 or len(owner.outputs) > 1:
         return None
-    taken: dict[tuple[bool, ...], Callable[[Variable], Any]] = {
-        (False, False): lambda given: node.op(given, rows, labels),
-        (False, True): lambda given: _without(given, 1)[:length],
-        (True, False): lambda given: _without(given, 0)[labels],
-        (True, True): lambda given: dimshuffle(_without(given, 0), 0),
-    }
-    picked = [taken[flag](each) for flag, each in zip(flags, owner.inputs, strict=True)]
+    picked = [_taken(node.op, given, index) for given in owner.inputs]
     result: Variable = Elemwise(owner.op.scalar)(*picked)
     return result if result.type == node.outputs[0].type else None
 
 
-@rewrite(phase="simplify", ops=[Reduce])
-def sum_of_elements_of_rows(node: Apply) -> Variable | None:
-    """Zeros but for an element of each of the first rows are summed without them.
+def _taken(op: Op, x: Variable, index: Sequence[Variable]) -> Variable:
+    """Elements of a matrix that may repeat: along such an axis they are the first.
 
-    sum(inc_subtensor(zeros_like(X)[counted(3), k[:3]], u[:3]), 1) -> inc_subtensor(zeros((shape_i(zeros_like(X), 0),))[:3], u[:3])
-    """  # noqa: E501
-    op, change, out = node.op, node.inputs[0].owner, node.outputs[0]
-    assert isinstance(op, Reduce)
-    if change is None or not isinstance(change.op, AdvancedIncSubtensor):
-        return None
-    length, (target, values) = _first_rows(change), change.inputs[:2]
-    if length is None or (op.monoid, op.axes) != ("add", (1,)) or not is_zeros(target):
-        return None
-    if values.type.ndim != 1 or values.type.dtype != out.type.dtype:
-        return None
-    empty = zeros((shape_i(target, 0),), out.type.dtype)
-    result = inc_subtensor(empty[:length], values)
-    return result if result.type == out.type else None
+    An index of one element stands beside a longer one, so both are always needed.
+    """
+    flags = x.type.broadcastable
+    if all(flags):
+        return dimshuffle(_without(x, 0), 0)
+    places = [
+        call("second", each, number(0, each)) if flag else each
+        for each, flag in zip(index, flags, strict=True)
+    ]
+    taken: Variable = op(x, *places)
+    return taken
 
 
 @rewrite(phase="specialize", ops=[Softmax, LogSoftmax])

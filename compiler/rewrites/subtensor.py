@@ -181,10 +181,11 @@ def merge_subtensors(node: Apply) -> Variable | None:
         return None
     outer = iter(parts_of(node))
     merged: list[Part] = []
-    for part in parts_of(owner):
+    flags = owner.inputs[0].type.broadcastable
+    for is_one, part in zip(flags, parts_of(owner), strict=True):
         both = merged_part(part, next(outer)) if is_slice(part) else part
-        if both is None:
-            return None
+        if both is None or (is_one and part != FULL and both != part):
+            return None  # of an axis of length 1 a place beyond it has no type
         merged.append(both)
     return typed(view(owner.inputs[0], merged), node)
 

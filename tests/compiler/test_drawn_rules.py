@@ -2,8 +2,9 @@
 
 The left sides of all rules' examples are drawn with operands of other dtypes, of small
 integers, bool and complex numbers too, with axes of length 1 and numbers at the ends of
-a range. And products of constants of every size that stay within the range as they are
-written stay there when they are optimized.
+a range. So are all neighbours of the examples, where conditions of rules are needed.
+And products of constants of every size that stay within the range as they are written
+stay there when they are optimized.
 """
 
 import random
@@ -18,6 +19,9 @@ from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.rewrites import engine
+from gpuarray.compiler.rewrites.engine import Fixpoint, Log
+from gpuarray.compiler.rewrites.requirements import Missing
+from neighbours import neighbours
 from random_drawing import Values, quiet
 from random_judging import Judged
 from run_graph import run_graph
@@ -29,26 +33,37 @@ INDICES = ["int8", "uint8", "int32", "int64"]
 SPECIAL = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -1.0]
 LENGTH = 4
 DRAWS = 6
+DRAWN_OF = 4
+"""Of so many neighbours of examples one has operands of drawn dtypes and axes, too."""
+UNTOLD = {"sum_of_spread"}
+"""Rules that drop places that may be out of bounds: the cost reads them, too."""
+ERRORS = (IndexError, ValueError)
+"""What an expression may raise for its values, and must raise if it is rewritten."""
 REFUSED = (CompilerError, TypeError, ValueError, IndexError, AssertionError)
 """What an expression of these dtypes and shapes may raise as it is written."""
 
 
 class RuleDrawn:
-    """An example of a rule with drawn operands, as `Judged` takes it."""
+    """An example of a rule with drawn operands, as `Judged` takes it.
 
-    def __init__(self, text, seed):
+    With ``plain`` all operands have the dtypes and axes that the example says.
+    ``error`` is what the expression raises for its values: of an index or a shape.
+    """
+
+    def __init__(self, text, seed, plain=False):
         self.seed = seed
         self.random = random.Random(f"{seed} {text}")
         self.rng = np.random.default_rng(self.random.randrange(1 << 32))
         # Both sides of a choice are computed by the references, so both must fit.
         self.ones = 0 if "ifelse" in text else self.random.choice([0, 0, 0.3])
+        self.ones *= not plain
         # What is solved or overflows in a product depends on every digit.
         self.is_plain = bool(re.search("inverse|solve|dot", text))
         base = self.random.choice(DTYPES)
         values = {}
         with quiet():
-            for name, leaf in leaves().items():
-                dtype = self.dtype(name, base)
+            for name, leaf in leaves(re.findall(r"\b\w\b", text)).items():
+                dtype = leaf.dtype if plain else self.dtype(name, base)
                 pattern = [self.random.random() < self.ones for _ in range(leaf.ndim)]
                 variable = T.tensor(dtype, pattern, name)
                 shape = [1 if flag else LENGTH for flag in pattern]
@@ -58,7 +73,11 @@ class RuleDrawn:
             used = set(ancestors(self.outputs))
             self.inputs = [each for each in values if each in used]
             self.values = Values({each: values[each] for each in self.inputs})
-            self.values.of(self.outputs[0])
+            self.error = None
+            try:
+                self.values.of(self.outputs[0])
+            except ERRORS as error:
+                self.error = error
 
     def dtype(self, name, base):
         if name in "ik":
@@ -100,10 +119,10 @@ class RuleDrawn:
         return np.asarray(np.where(is_other, others, array))
 
 
-def drawn(text, seed):
+def drawn(text, seed, plain=False):
     """The example with drawn operands; None where NumPy has no value for it."""
     try:
-        return RuleDrawn(text, seed)
+        return RuleDrawn(text, seed, plain)
     except REFUSED:
         return None
 
@@ -115,10 +134,62 @@ def test_a_rule_holds_for_drawn_operands(rule):
         for example in rule.examples
         for seed in range(DRAWS)
     ]
-    cases = [each for each in cases if each is not None]
+    cases = [each for each in cases if each is not None and each.error is None]
     assert cases
     found = {(each.outputs[0].owner, each.seed): Judged(each).found for each in cases}
     assert {key: text for key, text in found.items() if text} == {}
+
+
+class JudgedAlone(Judged):
+    """An expression rewritten by one rule alone."""
+
+    def __init__(self, drawn, rule):
+        self.rule = rule
+        super().__init__(drawn)
+
+    def rewrite(self):
+        Fixpoint(self.fgraph, [self.rule], Log()).run()
+
+
+def difference(text, plain, rule):
+    """How a rule changes an expression's value or error; nothing where it has none."""
+    case = drawn(text, 0, plain)
+    if case is None:
+        return ""
+    if case.error is not None:
+        return "" if rule.name in UNTOLD else lost_error(case, rule)
+    try:
+        return JudgedAlone(case, rule).found
+    except REFUSED:
+        if "ifelse" in text:  # the branches fit alone, both are computed here
+            return ""
+        raise
+
+
+def lost_error(case, rule):
+    """What a rule makes of an expression that raises; nothing where it still does."""
+    fgraph = FunctionGraph(case.inputs, case.outputs)
+    missing = Missing(fgraph)
+    Fixpoint(fgraph, [rule], Log()).run()
+    missing.seen(fgraph)
+    missing.restored(fgraph)
+    values = Values({each: case.values.of(each) for each in case.inputs})
+    try:
+        with quiet():
+            found = values.of(fgraph.outputs[0])
+    except ERRORS:
+        return ""
+    return f"{found}, which raised {case.error}"
+
+
+@pytest.mark.parametrize("rule", engine.all_rules(), ids=lambda rule: rule.name)
+def test_a_rule_holds_beside_its_examples(rule):
+    texts = {text for each in rule.examples for text in neighbours(each.before)}
+    assert texts
+    plain = {text: difference(text, True, rule) for text in texts}
+    drawn = {text: difference(text, False, rule) for text in sorted(texts)[::DRAWN_OF]}
+    found = [*plain.items(), *drawn.items()]
+    assert {key: text for key, text in found if text} == {}
 
 
 # ---- products of constants ----

@@ -38,12 +38,14 @@ LINE = [-math.inf, -1e3, -15.0, -2.5, -1.0, -1e-20, -0.0, 0.0]
 LINE += [1e-20, 0.5, 1.0, 3.0, 15.0, 1e3, math.inf, math.nan]
 
 
-def leaves():
-    """The variables that examples may name."""
-    found = {name: T.dvector(name) for name in "xyzuv"}
-    found |= {name: T.dmatrix(name) for name in "XYABC"}
-    found |= {name: T.dtensor3(name) for name in "QR"}
-    return found | {"a": T.dscalar("a"), "i": T.ivector("i"), "k": T.lvector("k")}
+LEAVES = dict.fromkeys("xyzuv", T.dvector) | dict.fromkeys("XYABC", T.dmatrix)
+LEAVES |= dict.fromkeys("QR", T.dtensor3)
+LEAVES |= {"a": T.dscalar, "i": T.ivector, "k": T.lvector}
+
+
+def leaves(names=tuple(LEAVES)):
+    """The variables that examples may name, or those of them that are named."""
+    return {name: make(name) for name, make in LEAVES.items() if name in names}
 
 
 def values_of(variable):

@@ -4,6 +4,8 @@ Each expression is optimized and run by its ops' references; the graph as it was
 says what is right.
 """
 
+from contextlib import suppress
+
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from gpuarray.compiler import function, rewrites
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
 
@@ -216,6 +219,25 @@ def test_an_index_beyond_joined_rows_is_told_with_its_line(place, context):
     assert "test_rules_hold.py" in "".join(told.value.__notes__)
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[1:3][2],
+        lambda x: x[:2][2],
+        lambda x: x[1::2][2],
+        lambda x: x[::2][2],
+        lambda x: x[1:3][-3],
+    ],
+)
+def test_an_index_beyond_a_slice_is_told_under_a_condition_too(view):
+    """No requirement of lengths stands for it there."""
+    x, choice = T.dvector("x"), T.bscalar("choice")
+    fgraph = FunctionGraph([x, choice], [ifelse(choice, view(x), x[0])])
+    rewrites.optimize(fgraph)
+    with pytest.raises(IndexError):
+        run_graph(fgraph, {x: np.arange(4.0), choice: np.int8(1)})
+
+
 @pytest.mark.parametrize("place", [-2, -1, 0, 1])
 def test_one_of_joined_rows_is_that_row(place):
     rows = [T.drow("a"), T.drow("b")]
@@ -266,6 +288,28 @@ IDENTITIES = {
     "logaddexp(x, -inf)": lambda x: T.logaddexp(x, -np.inf),
     "where(True, x, 0)": lambda x: T.where(True, x, 0),
 }
+
+
+UNDONE = {(name, row.undone_by) for name, row in SCALARS.items() if row.undone_by}
+UNDONE |= {pair[::-1] for pair in UNDONE}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_a_function_is_undone_where_it_is_defined(dtype):
+    (x,) = vectors(dtype, "x")
+    outputs = []
+    for inner, outer in sorted(UNDONE):
+        with suppress(TypeError):  # of integers only, or of real numbers only
+            outputs.append(getattr(T, outer)(getattr(T, inner)(x)))
+    line = np.array([-3, -1, -0.6, 0, 0.6, 1, 3], dtype)
+    values = {x: line * (2 + 1j) if dtype == "complex128" else line}
+    fgraph = FunctionGraph([x], outputs)
+    wanted = run_graph(fgraph, values)
+    rewrites.optimize(fgraph)
+    for output, right, value in zip(
+        outputs, wanted, run_graph(fgraph, values), strict=True
+    ):
+        np.testing.assert_allclose(value, right, 1e-5, 1e-6, err_msg=str(output.owner))
 
 
 def numbers(dtype):
