@@ -3,8 +3,8 @@ made it.
 
 Lock-free, as the library's cache of kernels beside it: a temporary file, fsync, atomic
 rename. An entry ends with a hash of its bytes and its key, so a damaged or foreign one
-is made anew. The folder belongs to the user alone, and is bounded by
-GPUARRAY_CACHE_SIZE: the oldest entries go first.
+is made anew. The folder is one that nobody else can change (see gpuarray.folders), and
+is bounded by GPUARRAY_CACHE_SIZE: the oldest entries go first.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import stat
+import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
 from gpuarray.config import cache_folder
+from gpuarray.folders import private_folder, read_private, why_refused
 
 TEMPORARY = "tmp-"
 STALE_SECONDS = 3600
@@ -42,100 +43,111 @@ class Store:
         self._writes = 0
 
     def folder(self) -> Path | None:
-        """The folder, made if need be; None where nothing is kept."""
+        """Where entries are kept, if others cannot change it; None: nowhere."""
         above = cache_folder()
-        if above is None:
-            return None
-        place = Path(above, self.name)
-        try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            return None
-        return place if is_private(place) else None
+        return None if above is None else Path(above, self.name)
 
     def find(self, key: str) -> bytes | None:
         """The bytes that are kept for a key, a hash in hexadecimal digits."""
-        kept = self.folder()
-        return None if kept is None else self._held(kept / f"{key}{self.suffix}", key)
+        with self._opened(self.folder()) as kept:
+            return None if kept is None else self._held(kept, key)
 
     def keep(self, key: str, made: bytes) -> None:
         """Keep bytes for a key; what cannot be written is not kept."""
-        kept = self.folder()
-        if kept is not None:
-            with suppress(OSError):
-                self._write(kept, key, made)
+        with self._opened(self.folder(), make=True) as kept:
+            if kept is not None:
+                with suppress(OSError):
+                    self._write(kept, key, made)
 
     def find_or_make(self, key: str, make: Callable[[], bytes]) -> Path:
         """The file of an entry, which ``make`` gives the bytes of if there is none.
 
-        Where no folder can be had the file goes with the process.
+        Where none can be kept it goes with the process. OSError where neither is
+        possible.
         """
-        kept = self.folder() or _of_process(self.name)
-        path = kept / f"{key}{self.suffix}"
-        if self._held(path, key) is None:
-            self._write(kept, key, make())
-        return path
+        made = None
+        for each in (self.folder, self.folder_of_process):
+            place = each()
+            with self._opened(place, make=True) as kept:
+                if place is None or kept is None:
+                    continue
+                if self._held(kept, key) is None:
+                    made = make() if made is None else made
+                    try:
+                        self._write(kept, key, made)
+                    except OSError:
+                        continue
+                return place / f"{key}{self.suffix}"
+        raise OSError(f"{self.folder_of_process()}: no file can be written there")
 
-    def _held(self, path: Path, key: str) -> bytes | None:
-        """What a file holds, if it is ours, and is what was written for this key."""
-        try:
-            if path.is_symlink() or path.stat().st_uid != os.geteuid():
-                return None
-            held = path.read_bytes()
-        except OSError:
+    def folder_of_process(self) -> Path:
+        """A folder that goes with the process."""
+        return _of_process(self.name)
+
+    @contextmanager
+    def _opened(self, place: Path | None, make: bool = False) -> Iterator[int | None]:
+        """The descriptor of a folder, if there is one that may be used."""
+        if place is None:
+            yield None
+            return
+        with private_folder(str(place), make=make) as opened:
+            yield opened
+
+    def _held(self, folder: int, key: str) -> bytes | None:
+        """What a file holds, if it is what was written for this key."""
+        held = read_private(folder, f"{key}{self.suffix}")
+        if held is None:
             return None
         made = held[:-DIGEST]
-        if held[-DIGEST:] != _seal(key, made):
-            return None
-        with suppress(OSError):
-            os.utime(path)  # the entry was of use: it is young again
-        return made
+        return made if held[-DIGEST:] == _seal(key, made) else None
 
-    def _write(self, place: Path, key: str, made: bytes) -> None:
+    def _write(self, folder: int, key: str, made: bytes) -> None:
         """A new file with this content, safe on disk under its own name."""
-        handle, name = tempfile.mkstemp(self.suffix, TEMPORARY, place)
+        name = f"{TEMPORARY}{secrets.token_hex(8)}{self.suffix}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        handle = os.open(name, flags, 0o600, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(sealed(key, made))
                 file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(place / f"{key}{self.suffix}")
+                os.fsync(handle)
+            final = f"{key}{self.suffix}"
+            os.replace(name, final, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            _unlink(folder, name)
             raise
         if self._writes % WRITES_PER_PRUNE == 0:
-            self.prune(place)
+            self.prune(folder)
         self._writes += 1
 
-    def prune(self, place: Path) -> None:
+    def prune(self, folder: int) -> None:
         """Remove what nobody finished, and the oldest entries where there are many."""
-        entries = sorted(self._entries(place), key=lambda each: each[1].st_mtime)
+        entries = sorted(self._entries(folder), key=lambda each: each[1].st_mtime)
         now = time.time()
         kept = []
-        for path, found in entries:
-            if not path.name.startswith(TEMPORARY):
-                kept.append((path, found.st_size))
+        for name, found in entries:
+            if not name.startswith(TEMPORARY):
+                kept.append((name, found.st_size))
             elif now - found.st_mtime > STALE_SECONDS:
-                path.unlink(missing_ok=True)
+                _unlink(folder, name)
         total, limit = sum(size for _, size in kept), _limit()
         if total > limit:
-            for path, size in kept:
+            for name, size in kept:
                 if total <= limit - limit // 4:
                     break
-                path.unlink(missing_ok=True)
+                _unlink(folder, name)
                 total -= size
 
-    def _entries(self, place: Path) -> Iterator[tuple[Path, os.stat_result]]:
-        for path in place.glob(f"*{self.suffix}"):
-            with suppress(OSError):  # another process removed it meanwhile
-                yield path, path.stat()
+    def _entries(self, folder: int) -> Iterator[tuple[str, os.stat_result]]:
+        for name in os.listdir(folder):
+            if name.endswith(self.suffix):
+                with suppress(OSError):  # another process removed it meanwhile
+                    yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
-def is_private(place: Path) -> bool:
-    """Whether the folder is ours, and nobody else may write to it."""
-    found = place.stat()
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return found.st_uid == os.geteuid() and not found.st_mode & others
+def _unlink(folder: int, name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=folder)
 
 
 def sealed(key: str, made: bytes) -> bytes:
@@ -151,6 +163,8 @@ def _seal(key: str, made: bytes) -> bytes:
 def _of_process(name: str) -> Path:
     place = tempfile.TemporaryDirectory(prefix=f"gpuarray-{name}-")
     atexit.register(place.cleanup)
+    if refused := why_refused(place.name):
+        raise OSError(f"TMPDIR: {refused}")
     return Path(place.name)
 
 

@@ -110,7 +110,8 @@ def load(path: Path, who: str) -> ctypes.CDLL:
         if path not in _loaded:
             _loaded.add(path)
             return _opened(path, who)
-    with tempfile.NamedTemporaryFile(suffix=LIBRARIES.suffix) as copy:
+    place = LIBRARIES.folder_of_process()
+    with tempfile.NamedTemporaryFile(suffix=LIBRARIES.suffix, dir=place) as copy:
         copy.write(path.read_bytes())
         copy.flush()
         return _opened(Path(copy.name), who)

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "c/private_folder.h"
+
 #define SUFFIX ".kernel"
 #define TEMPORARY "tmp-"
 #define STALE_SECONDS 3600 /* after which a temporary file is nobody's any more */
@@ -64,44 +66,37 @@ void ga__cache_key(ga_strbuf *out, const char *backend, const char *made_for) {
                   made_for);
 }
 
-/* Whether the folder exists, is ours, and nobody else may write to it. */
-static bool is_private(const char *folder) {
-  struct stat is;
-  return stat(folder, &is) == 0 && S_ISDIR(is.st_mode) && is.st_uid == geteuid() &&
-         (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* Makes the folder and those above it. */
-static bool make_folder(const char *folder) {
-  if (is_private(folder))
-    return true;
-  char *path = ga__strdup(folder);
-  if (path == NULL)
-    return false;
-  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
+/* A folder that came with the library: whose it is is not asked. */
+static int open_shared(const char *folder, bool make) {
+  char *path = make ? ga__strdup(folder) : NULL;
+  if (path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+      *slash = '\0';
+      mkdir(path, S_IRWXU);
+      *slash = '/';
+    }
     mkdir(path, S_IRWXU);
-    *slash = '/';
   }
   ga__free(path);
-  mkdir(folder, S_IRWXU);
-  return is_private(folder);
+  return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* "<folder>/<name>", made with ga__alloc, or NULL. */
-static char *path_in(const char *folder, const char *name) {
-  size_t size = strlen(folder) + strlen(name) + 2;
-  char *path = ga__alloc(size, 1);
-  if (path)
-    snprintf(path, size, "%s/%s", folder, name);
-  return path;
+/* The descriptor of a folder that may be used, or -1. */
+static int open_folder(const char *folder, bool is_shared, bool make) {
+  int opened = -1;
+  if (folder == NULL)
+    return -1;
+  if (is_shared)
+    return open_shared(folder, make);
+  ga__private_folder(&opened, folder, make, NULL);
+  return opened;
 }
 
-static char *entry_path(const char *folder, ga_hash key_hash) {
-  char name[33 + sizeof SUFFIX];
-  ga__hash_text(name, key_hash);
-  strcat(name, SUFFIX);
-  return path_in(folder, name);
+typedef char file_name[33 + sizeof SUFFIX];
+
+static void name_entry(file_name out, ga_hash key_hash) {
+  ga__hash_text(out, key_hash);
+  strcat(out, SUFFIX);
 }
 
 static bool read_all(int file, char *out, size_t size) {
@@ -131,18 +126,24 @@ static bool write_all(int file, const void *bytes, size_t size) {
   return true;
 }
 
-/* The whole of a file, of ours unless it is shared; NULL with *answer set where there
- * is none. */
-static char *read_file(size_t *size, enum ga_cache_answer *answer, const char *path,
-                       bool is_shared) {
+/* Whether a file can be an entry: not a fifo or a device, and one that nobody else can
+ * change, unless it is shared. */
+static bool is_entry(const struct stat *is, bool is_shared) {
+  return S_ISREG(is->st_mode) &&
+         (is_shared ||
+          (is->st_uid == geteuid() && (is->st_mode & (S_IWGRP | S_IWOTH)) == 0));
+}
+
+/* The whole of a file; NULL with *answer set where there is none. */
+static char *read_file(size_t *size, enum ga_cache_answer *answer, int folder,
+                       const char *name, bool is_shared) {
   *answer = GA_CACHE_MISS;
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0)
     return NULL;
   struct stat is;
   char *text = NULL;
-  if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) &&
-      (is_shared || is.st_uid == geteuid())) {
+  if (fstat(file, &is) == 0 && is_entry(&is, is_shared)) {
     *size = (size_t)is.st_size;
     text = ga__alloc(*size, 1);
     if (text && !read_all(file, text, *size)) {
@@ -185,15 +186,15 @@ static bool is_whole(whole *s, size_t size, ga_hash key_hash) {
 /* Reads and checks the entry of a hash; on a hit the caller owns s->text. */
 static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key_hash,
                                        bool is_shared) {
-  enum ga_cache_answer answer = GA_CACHE_MISS;
-  if (folder == NULL || (!is_shared && !is_private(folder)))
-    return GA_CACHE_MISS;
-  char *path = entry_path(folder, key_hash);
-  if (path == NULL)
-    return GA_CACHE_MISS;
+  enum ga_cache_answer answer;
+  file_name name;
   size_t size = 0;
-  s->text = read_file(&size, &answer, path, is_shared);
-  ga__free(path);
+  int opened = open_folder(folder, is_shared, false);
+  if (opened < 0)
+    return GA_CACHE_MISS;
+  name_entry(name, key_hash);
+  s->text = read_file(&size, &answer, opened, name, is_shared);
+  close(opened);
   if (s->text == NULL)
     return answer;
   if (is_whole(s, size, key_hash))
@@ -301,10 +302,14 @@ static size_t list_entries(entry **entries, DIR *folder) {
 }
 
 /* Removes the oldest entries until a folder over its limit is a quarter below it. */
-static void prune(const char *path) {
-  DIR *folder = opendir(path);
-  if (folder == NULL)
+static void prune(int opened) {
+  int listed = openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = listed < 0 ? NULL : fdopendir(listed);
+  if (folder == NULL) {
+    if (listed >= 0)
+      close(listed);
     return;
+  }
   entry *entries = NULL;
   size_t n = list_entries(&entries, folder);
   uint64_t total = 0, limit = limit_bytes();
@@ -321,9 +326,10 @@ static void prune(const char *path) {
   closedir(folder);
 }
 
-static bool write_file(const char *path, const header *head, const char *key,
-                       const void *bytes) {
-  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+static bool write_file(int folder, const char *name, const header *head,
+                       const char *key, const void *bytes) {
+  int file =
+      openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0)
     return false;
   bool done = write_all(file, head, sizeof *head) &&
@@ -332,10 +338,11 @@ static bool write_file(const char *path, const header *head, const char *key,
   return close(file) == 0 && done;
 }
 
-bool ga__cache_write(const char *folder, const char *key, size_t key_size,
-                     const void *bytes, size_t size) {
+static bool write_entry(const char *folder, const char *key, size_t key_size,
+                        const void *bytes, size_t size, bool is_shared) {
   static atomic_uint writes;
-  if (folder == NULL || !make_folder(folder))
+  int opened = open_folder(folder, is_shared, true);
+  if (opened < 0)
     return false;
   unsigned int number = atomic_fetch_add(&writes, 1);
   ga_hash key_hash = ga__hash(key, key_size, (ga_hash){0, 0});
@@ -344,19 +351,29 @@ bool ga__cache_write(const char *folder, const char *key, size_t key_size,
   head.content = ga__hash(bytes, size, key_hash);
 
   /* The clock tells apart processes of one number on hosts that share the folder. */
-  char name[96];
+  char temporary[96];
+  file_name name;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  snprintf(name, sizeof name, TEMPORARY "%ld-%u-%lld-%ld", (long)getpid(), number,
-           (long long)now.tv_sec, now.tv_nsec);
-  char *temporary = path_in(folder, name), *path = entry_path(folder, key_hash);
-  bool stored = temporary && path && write_file(temporary, &head, key, bytes) &&
-                rename(temporary, path) == 0;
-  if (!stored && temporary)
-    unlink(temporary);
-  ga__free(temporary);
-  ga__free(path);
+  snprintf(temporary, sizeof temporary, TEMPORARY "%ld-%u-%lld-%ld", (long)getpid(),
+           number, (long long)now.tv_sec, now.tv_nsec);
+  name_entry(name, key_hash);
+  bool stored = write_file(opened, temporary, &head, key, bytes) &&
+                renameat(opened, temporary, opened, name) == 0;
+  if (!stored)
+    unlinkat(opened, temporary, 0);
   if (stored && number % WRITES_PER_CHECK == 0)
-    prune(folder);
+    prune(opened);
+  close(opened);
   return stored;
+}
+
+bool ga__cache_write(const char *folder, const char *key, size_t key_size,
+                     const void *bytes, size_t size) {
+  return write_entry(folder, key, key_size, bytes, size, false);
+}
+
+bool ga__cache_write_shared(const char *folder, const char *key, size_t key_size,
+                            const void *bytes, size_t size) {
+  return write_entry(folder, key, key_size, bytes, size, true);
 }

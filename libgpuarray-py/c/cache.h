@@ -2,9 +2,9 @@
  *
  * Lock-free: a temporary file, fsync, atomic rename. An entry stores its whole key and
  * a hash of its bytes, and is verified on read: a damaged or foreign one is a miss. The
- * folder is private to the user (made with 0700; one that others own or may write to is
- * not used) and bounded by GPUARRAY_CACHE_SIZE bytes (2 GiB if not set; 0 turns it
- * off): the oldest entries go first. */
+ * folder is one that nobody else can change (see private_folder.h; another one is not
+ * used), and so is each file. It is bounded by GPUARRAY_CACHE_SIZE bytes (2 GiB if not
+ * set; 0 turns it off): the oldest entries go first. */
 #ifndef GA_C_CACHE_H
 #define GA_C_CACHE_H
 
@@ -39,5 +39,8 @@ enum ga_cache_answer ga__cache_read_hashed(void **bytes, size_t *size, char **ke
 /* False if it could not be stored, which is no error. */
 bool ga__cache_write(const char *folder, const char *key, size_t key_size,
                      const void *bytes, size_t size);
+/* The same to a folder that is to come with the library, whoever owns it. */
+bool ga__cache_write_shared(const char *folder, const char *key, size_t key_size,
+                            const void *bytes, size_t size);
 
 #endif

@@ -61,7 +61,7 @@ bool ga__ship(const char *folder, const char *backend, const char *arch,
   place p;
   const bool done =
       open_place(&p, folder, backend, arch, source) &&
-      ga__cache_write(p.folder.text, p.key.text, p.key.length, bytes, size);
+      ga__cache_write_shared(p.folder.text, p.key.text, p.key.length, bytes, size);
   close_place(&p);
   return done;
 }

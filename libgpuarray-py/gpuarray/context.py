@@ -32,6 +32,7 @@ from gpuarray.errors import (
     NotConstructible,
     NotPicklable,
 )
+from gpuarray.folders import warn_if_refused
 from gpuarray.queues import Event, Queue
 
 
@@ -534,6 +535,7 @@ def _open(name: str) -> Context:
         if found is not None:
             return found
         prepare()
+        warn_if_refused()
         result = ffi.new("gpucontext **")
         status = lib.gpucontext_open(result, encoded(name, "context"))
         if status:
@@ -595,6 +597,7 @@ def _adopt(given: Any) -> Context:
 def _made_on(function: str, key: int) -> Context:
     """A context on the vendor's own, whose address is ``key``."""
     prepare()
+    warn_if_refused()
     adopt = extension(function, "gpucontext *(*)(void *, gpucontext_props *)")
     pointer = adopt(ffi.cast("void *", key), ffi.NULL)
     if not pointer:
@@ -699,6 +702,7 @@ def _open_with(
 ) -> Context:
     """A context with these options."""
     prepare()
+    warn_if_refused(folder)
     made, opened = ffi.new("gpucontext_props **"), ffi.new("gpucontext **")
     check(lib.gpucontext_props_new(made), "init")
     props = made[0]

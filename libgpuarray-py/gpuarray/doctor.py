@@ -14,6 +14,7 @@ from gpuarray._native import lib, text
 from gpuarray.config import cache_folder, settings, variables
 from gpuarray.context import Context, context, device_names
 from gpuarray.errors import GpuArrayError
+from gpuarray.folders import why_refused
 
 ADVICE = {
     "cuda": (
@@ -33,7 +34,9 @@ def versions() -> Iterator[str]:
     yield f"gpuarray {gpuarray.__version__}, libgpuarray API {lib.GPUARRAY_API_VERSION}"
     yield f"Python {platform.python_version()}, NumPy {np.__version__}"
     yield platform.platform()
-    yield f"kernel cache: {cache_folder() or 'off'}"
+    folder = cache_folder()
+    refused = why_refused(folder) if folder else ""
+    yield f"kernel cache: {folder or 'off'}{refused and f', not used: {refused}'}"
     yield from (f"{name}={value}" for name, value in variables().items())
 
 

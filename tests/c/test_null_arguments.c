@@ -466,6 +466,9 @@ static void test_what_takes_null(void) {
   CHECK_OK(gpuarray_set_label(NULL));
   CHECK(gpuarray_register_type(NULL, &ret) == -1 && ret == GA_VALUE_ERROR);
   CHECK(gpuarray_register_type(NULL, NULL) == -1);
+  int folder;
+  CHECK_STATUS(GA_VALUE_ERROR, gpuarray_private_folder(&folder, NULL, 0));
+  CHECK_STATUS(GA_VALUE_ERROR, gpuarray_private_folder(NULL, "/tmp", 0));
   CHECK(gpuarray_type_flagsa(1, NULL) == 0);
   gpuarray_elemwise_collapse(1, NULL, NULL, NULL);
 }

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -153,8 +154,30 @@ def test_a_damaged_or_foreign_entry_is_made_anew(cache, damage):
 def test_a_folder_that_others_may_write_to_is_not_used(cache):
     cache.mkdir(mode=0o700)
     cache.chmod(0o777)
-    path, _ = made("c" * 32)
+    with pytest.warns(RuntimeWarning, match=f"run chmod go-w {cache}, or"):
+        path, _ = made("c" * 32)
     assert path.parent != cache and list(cache.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_had_costs_only_time(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("GPUARRAY_CACHE_DIR", str(blocked))
+    path, first = made("e" * 32)
+    assert first == 1 and path.read_bytes().startswith(b"library")
+    assert LIBRARIES.find("e" * 32) is None
+
+
+def test_a_folder_of_the_process_that_others_could_exchange(tmp_path, monkeypatch):
+    above = tmp_path / "above"
+    above.mkdir()
+    above.chmod(0o777)
+    monkeypatch.setenv("GPUARRAY_CACHE_DIR", "")
+    monkeypatch.setenv("TMPDIR", str(above))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    store._of_process.cache_clear()
+    with pytest.raises(OSError, match=f"TMPDIR: others may write to {above} "):
+        made("f" * 32)
 
 
 def test_nothing_is_kept_where_the_cache_is_off(monkeypatch):

@@ -43,6 +43,20 @@ int gpuarray_type_flagsa(unsigned int n, struct _gpuelemwise_arg *arg);
  * for a scalar. The order of the axes stays, and at least one of them. */
 void gpuarray_elemwise_collapse(unsigned int n, unsigned int *nd, size_t *dim,
                                 ssize_t **strs);
+
+/* Opens a folder that nobody but the user and root can change, for what is run again:
+ * compiled code. *folder is its descriptor, which the caller closes; -1 on failure.
+ * With `make` what is missing of the path is made, for the user alone.
+ *
+ * The path is walked from the user's home ($HOME), from the folder for temporary files
+ * ($TMPDIR, /tmp) or, if it lies in neither, from the root. Each folder on it has to
+ * belong to the user or to root, and nobody else may write to it, but for those above
+ * the last that have the sticky bit, as /tmp. Links of the user's and root's are
+ * followed, to folders of which the same is asked.
+ *
+ * GA_VALUE_ERROR where a folder is not so: the text says which, why, and what to do.
+ * GA_SYS_ERROR where one is not there, or cannot be made or opened. */
+int gpuarray_private_folder(int *folder, const char *path, int make);
 /* cdef: end */
 
 /* float16 and bfloat16 on the host: storage only. */

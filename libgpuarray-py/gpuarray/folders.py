@@ -1,0 +1,94 @@
+"""Folders for compiled code: only those that nobody but the user can change are used.
+
+The library walks the path (gpuarray/util.h says by which rule); what is used then is
+the folder that it opened, by its descriptor, and no path.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from gpuarray._native import ffi, lib, library_text
+from gpuarray.config import cache_folder
+
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def why_refused(path: str, *, make: bool = False) -> str:
+    """Which folder of a path others can change, and what to do; empty for none."""
+    with _walked(path, make) as (status, _):
+        return library_text() if status == lib.GA_VALUE_ERROR else ""
+
+
+@contextmanager
+def private_folder(path: str, *, make: bool = False) -> Iterator[int | None]:
+    """The descriptor of a folder; None where there is none that may be used.
+
+    With ``make`` it is made where it is missing. Where others can change it a warning
+    says so, once for each reason.
+    """
+    with _walked(path, make) as (status, folder):
+        if status == lib.GA_VALUE_ERROR:
+            _warn(library_text())
+        yield None if status else folder
+
+
+@contextmanager
+def _walked(path: str, make: bool) -> Iterator[tuple[int, int]]:
+    """The library's status, and the descriptor that goes with success."""
+    folder = ffi.new("int *")
+    status = lib.gpuarray_private_folder(folder, os.fsencode(path), make)
+    try:
+        yield status, folder[0]
+    finally:
+        if status == 0:
+            os.close(folder[0])
+
+
+@cache
+def _warn(reason: str) -> None:
+    warnings.warn(
+        f"no compiled code is read from disk, or kept there: {reason} "
+        "(GPUARRAY_CACHE_DIR names the folder; empty, nothing is kept)",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def warn_if_refused(path: str | None = None) -> None:
+    """Warn once if the folder of kernels, or another one, is not used."""
+    path = cache_folder() if path is None else path
+    reason = why_refused(path) if path else ""
+    if reason:
+        _warn(reason)
+
+
+def read_private(folder: int, name: str) -> bytes | None:
+    """What a file of the user's own holds, which nobody else could change, or None.
+
+    Its time of change becomes now: the oldest files of a cache go first. Fifos and
+    devices are no files, and are not waited for.
+    """
+    try:
+        opened = os.open(name, _READ, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(opened)
+        is_own = found.st_uid == os.geteuid() and not found.st_mode & OTHERS
+        if not (stat.S_ISREG(found.st_mode) and is_own):
+            return None
+        with os.fdopen(opened, "rb", closefd=False) as file:
+            held = file.read()
+        os.utime(opened)
+        return held
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
