@@ -16,6 +16,7 @@ struct _gpuprofile {
   atomic_uint references; /* of its owner, and of commands being queued */
   pthread_mutex_t lock;   /* of what follows */
   void *origin;           /* an event of the default queue */
+  bool is_over;           /* no more events are read */
   size_t n, room, most, lost;
   size_t n_settled; /* whose times are known */
   gpuspan *spans;
@@ -191,12 +192,12 @@ static bool make_room(gpuprofile *p) {
   return true;
 }
 
-/* Notes a span, or loses it. */
+/* Notes a span, or loses it; also where the profile stopped as it was queued. */
 static void add(gpuprofile *p, const gpuspan *span, pending events) {
   pthread_mutex_lock(&p->lock);
   if (p->n - p->n_settled >= AT_ONCE)
     settle(p, false);
-  if (events.end && p->n < p->most && make_room(p)) {
+  if (!p->is_over && events.end && p->n < p->most && make_room(p)) {
     p->spans[p->n] = *span;
     p->events[p->n++] = events;
   } else {
@@ -240,6 +241,7 @@ int gpuprofile_stop(gpuprofile *p) {
     return status; /* the events are another process's */
   pthread_mutex_lock(&p->lock);
   settle(p, true);
+  p->is_over = true;
   ctx->backend->event_free(ctx->device, p->origin);
   pthread_mutex_unlock(&p->lock);
   return status;

@@ -205,6 +205,8 @@ static int open_device(void **device, CUdevice found, CUcontext given) {
   d->context = given;
   d->is_borrowed = given != NULL;
   int status = capability(&d->capability, found);
+  if (status == GA_NO_ERROR)
+    status = attributes(&d->most_shared, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1, found);
   if (status == GA_NO_ERROR && given == NULL)
     status = take_primary(d);
   if (status == GA_NO_ERROR)
@@ -253,6 +255,7 @@ int ga__cuda_queue_new(void **queue, void *device) {
   if (q == NULL)
     return GA_MEMORY_ERROR;
   q->capability = d->capability;
+  q->most_shared = d->most_shared;
   q->context = d->context;
   q->owner = d;
   int status = open_stream(q);

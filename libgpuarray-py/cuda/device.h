@@ -30,7 +30,8 @@ typedef struct ga_cuda_device {
   /* Ordered with the legacy default stream: what another library runs there sees our
    * results with no event, and the other way round. */
   CUstream stream;
-  int capability; /* 90 for sm_90 */
+  int capability;  /* 90 for sm_90 */
+  int most_shared; /* bytes of shared memory of a block that asks for it */
   /* Apart, for a read holds its own while it waits for the queue. */
   ga_cuda_staging writes, reads;
   cublasHandle blas;             /* NULL until blas_open */

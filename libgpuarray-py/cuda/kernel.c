@@ -1,6 +1,7 @@
 /* Programs and kernels on a CUDA device. */
 #include "cuda/kernel.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,7 +113,15 @@ void ga__cuda_unload(void *device, void *program) {
   ga__free(p);
 }
 
-/* ---- kernels: a CUfunction, which lives as long as its module ---- */
+/* ---- kernels ---- */
+
+/* A CUfunction, which lives as long as its module. The driver has one for all who ask
+ * for the kernel, so that what is set for it holds for every thread. */
+typedef struct ga_cuda_kernel {
+  CUfunction function;
+  atomic_int own;         /* bytes of shared memory that it has itself; -1: not asked */
+  atomic_bool is_unbound; /* a launch may have all the shared memory that there is */
+} ga_cuda_kernel;
 
 int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name) {
   const ga_cuda_device *d = device;
@@ -126,13 +135,18 @@ int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name
     return GA_FAIL(GA_VALUE_ERROR, "the program has no kernel named \"%s\"", name);
   if (result != CUDA_SUCCESS)
     return ga__cuda_fail(result, "cuModuleGetFunction");
-  *kernel = function;
+  ga_cuda_kernel *k = ga__alloc(1, sizeof *k);
+  if (k == NULL)
+    return GA_MEMORY_ERROR;
+  k->function = function;
+  atomic_init(&k->own, -1);
+  *kernel = k;
   return GA_NO_ERROR;
 }
 
 void ga__cuda_kernel_free(void *device, void *kernel) {
   (void)device;
-  (void)kernel;
+  ga__free(kernel);
 }
 
 static int function_attribute(int *out, const ga_cuda_device *d, int attribute,
@@ -141,34 +155,49 @@ static int function_attribute(int *out, const ga_cuda_device *d, int attribute,
 }
 
 int ga__cuda_kernel_threads(size_t *out, void *device, void *kernel) {
+  const ga_cuda_kernel *k = kernel;
   int threads;
-  GA_TRY(function_attribute(&threads, device, FUNCTION_MAX_THREADS, kernel));
+  GA_TRY(function_attribute(&threads, device, FUNCTION_MAX_THREADS, k->function));
   *out = (size_t)threads;
   return GA_NO_ERROR;
 }
 
 int ga__cuda_kernel_parameters(unsigned int *out, void *device, void *kernel) {
   const ga_cuda_device *d = device;
+  const ga_cuda_kernel *k = kernel;
   CUcontext previous;
   size_t offset, size;
   unsigned int n = 0;
   if (ga__cuda.cuFuncGetParamInfo == NULL)
     return GA_FAIL(GA_DEVSUP_ERROR, "the driver does not tell a kernel's parameters");
   GA_TRY(ga__cuda_enter(&previous, d));
-  while (ga__cuda.cuFuncGetParamInfo(kernel, n, &offset, &size) == CUDA_SUCCESS)
+  while (ga__cuda.cuFuncGetParamInfo(k->function, n, &offset, &size) == CUDA_SUCCESS)
     n++;
   ga__cuda_leave(d, previous);
   *out = n;
   return GA_NO_ERROR;
 }
 
-/* Asks for dynamic shared memory, if it is too much beside what the kernel has. */
-static int allow_shared(const ga_cuda_device *d, CUfunction function, size_t bytes) {
-  int own;
-  GA_TRY(function_attribute(&own, d, FUNCTION_OWN_SHARED, function));
+static int set_dynamic_shared(const ga_cuda_device *d, CUfunction function, int bytes) {
+  CUDA_RETURN(d, cuFuncSetAttribute, function, FUNCTION_MAX_DYNAMIC_SHARED, bytes);
+}
+
+/* Asks once for all the dynamic shared memory that there is beside the kernel's own, if
+ * a launch needs more than it has anyway. A limit for each launch could be lowered by
+ * another thread before this one's. */
+static int allow_shared(const ga_cuda_device *d, ga_cuda_kernel *k, size_t bytes) {
+  if (atomic_load_explicit(&k->is_unbound, memory_order_relaxed))
+    return GA_NO_ERROR;
+  int own = atomic_load_explicit(&k->own, memory_order_relaxed);
+  if (own < 0) {
+    GA_TRY(function_attribute(&own, d, FUNCTION_OWN_SHARED, k->function));
+    atomic_store_explicit(&k->own, own, memory_order_relaxed);
+  }
   if ((size_t)own + bytes <= PLAIN_SHARED)
     return GA_NO_ERROR;
-  CUDA_RETURN(d, cuFuncSetAttribute, function, FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes);
+  GA_TRY(set_dynamic_shared(d, k->function, d->most_shared - own));
+  atomic_store_explicit(&k->is_unbound, true, memory_order_relaxed);
+  return GA_NO_ERROR;
 }
 
 /* Writes the address of each argument; pointers are put into `memories` first. */
@@ -197,6 +226,7 @@ static int launch_failed(CUresult result, const ga_launch *l) {
 
 int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch) {
   const ga_cuda_device *d = device;
+  ga_cuda_kernel *k = kernel;
   unsigned int grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   void *addresses[GA_MAX_ARGS];
   CUdeviceptr memories[GA_MAX_ARGS];
@@ -207,10 +237,10 @@ int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch) {
   }
   bind(addresses, memories, launch);
   if (launch->shared > 0)
-    GA_TRY(allow_shared(d, kernel, launch->shared));
+    GA_TRY(allow_shared(d, k, launch->shared));
   GA_TRY(ga__cuda_enter(&previous, d));
   CUresult result = ga__cuda.cuLaunchKernel(
-      kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+      k->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
       (unsigned int)launch->shared, ga__cuda_stream(d), addresses, NULL);
   ga__cuda_leave(d, previous);
   return result == CUDA_SUCCESS ? GA_NO_ERROR : launch_failed(result, launch);

@@ -46,10 +46,11 @@ typedef struct mock_cuda {
   mock_product asked;
   long launches, graph_launches, peer_copies, compilations, products;
   unsigned int compile_time; /* us that NVRTC is to take */
-  long branches;  /* nodes of graphs that do not wait for the node before them */
-  long choices;   /* nodes of graphs that chose a side, as they ran */
-  int own_shared; /* bytes of shared memory that each kernel has of its own */
-  long shared;    /* pairs of products that take one workspace and need not wait */
+  long branches;        /* nodes of graphs that do not wait for the node before them */
+  long choices;         /* nodes of graphs that chose a side, as they ran */
+  int own_shared;       /* bytes of shared memory that each kernel has of its own */
+  long limits, lowered; /* of dynamic shared memory: set, and of these below another */
+  long shared; /* pairs of products that take one workspace and need not wait */
   long factorizations, batches; /* cuSOLVER's, of one matrix and of several */
   long plans, transforms;       /* cuFFT's */
   int direction;                /* of the last transform */

@@ -536,8 +536,11 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
 
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   CUresult result = mock_begin();
-  if (result == CUDA_SUCCESS && attribute == MAX_DYNAMIC_SHARED)
+  if (result == CUDA_SUCCESS && attribute == MAX_DYNAMIC_SHARED) {
+    mock_state.limits++;
+    mock_state.lowered += (unsigned int)value < function->shared;
     function->shared = (unsigned int)value;
+  }
   return mock_end(result);
 }
 

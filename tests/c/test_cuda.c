@@ -259,12 +259,26 @@ static void test_shared_memory(void) {
   void *program = NULL, *kernel = NULL;
   ga_strbuf log = {0};
   ga_launch launch = {.nd = 1, .grid = {1}, .block = {32}, .shared = 100000};
-  CHECK_OK(cuda->compile(&program, ctx->device, "void f() {}", &log));
+  CHECK_OK(cuda->compile(&program, ctx->device, "void f() {} void g() {}", &log));
   CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "f"));
   CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
-  mock->own_shared = 1000; /* which counts too */
-  launch.shared = (48 << 10) - 999;
+  /* What one launch needs is never taken from another thread's. */
+  launch.shared = 60000;
   CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
+  launch.shared = 227 << 10;
+  CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
+  CHECK(mock->limits == 1 && mock->lowered == 0);
+  launch.shared++;
+  CHECK_STATUS(GA_IMPL_ERROR, cuda->launch(ctx->device, kernel, &launch));
+  cuda->kernel_free(ctx->device, kernel);
+  CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "g"));
+  mock->own_shared = 1000; /* which counts too */
+  launch.shared = (48 << 10) - 1000;
+  CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
+  CHECK(mock->limits == 1);
+  launch.shared++;
+  CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
+  CHECK(mock->limits == 2 && mock->lowered == 0);
   mock->own_shared = 0;
   CHECK(ctx->info.local_memory == 227 << 10);
   launch = (ga_launch){.nd = 3, .grid = {1, 1, 70000}, .block = {1, 1, 1}};
@@ -304,6 +318,7 @@ static void test_binaries(void) {
   CHECK_OK(cuda->binary(&bytes, &size, ctx->device, program));
   CHECK_OK(cuda->load(&again, ctx->device, bytes, size));
   CHECK_OK(cuda->kernel(&kernel, ctx->device, again, "f"));
+  cuda->kernel_free(ctx->device, kernel);
   cuda->unload(ctx->device, again);
   cuda->unload(ctx->device, program);
   CHECK_STATUS(GA_COMPILE_ERROR, cuda->load(&again, ctx->device, "abc", 3));

@@ -258,6 +258,41 @@ static void test_failing_allocations(void) {
   }
 }
 
+/* ---- a profile that stops while a command is queued ---- */
+
+static gpuprofile *stopped;
+
+static int fill_and_stop(void *device, void *memory, size_t offset, unsigned char byte,
+                         size_t size) {
+  gpuprofile *p = stopped;
+  stopped = NULL;
+  if (p != NULL)
+    CHECK_OK(gpuprofile_stop(p));
+  return ga__null_backend.fill(device, memory, offset, byte, size);
+}
+
+static void test_stopped_while_a_command_is_queued(void) {
+  gpucontext *ctx = open_null();
+  gpuprofile *p = NULL;
+  gpuspan list[4];
+  size_t count, total, lost;
+  count_events();
+  hooked.fill = fill_and_stop;
+  gpudata *b = gpudata_alloc(ctx, 64, NULL, 0, NULL);
+  CHECK_OK(gpuprofile_start(&p, ctx, 0));
+  CHECK_OK(gpudata_memset(b, 0, 1));
+  stopped = p;
+  CHECK_OK(gpudata_memset(b, 0, 2));
+  CHECK_OK(gpudata_memset(b, 0, 3));
+  CHECK_OK(gpuprofile_spans(p, 0, 4, list, &count, &total, &lost));
+  CHECK(count == 1 && total == 1 && lost == 1);
+  CHECK(list[0].start >= 0 && list[0].end > list[0].start);
+  gpuprofile_release(p);
+  gpudata_release(b);
+  gpucontext_deref(ctx);
+  CHECK(n_events == n_freed);
+}
+
 int main(void) {
   gpucontext *ctx = open_null();
   test_only_what_waits_counts(ctx);
@@ -268,5 +303,6 @@ int main(void) {
   test_events_of_commands();
   test_misuse();
   test_failing_allocations();
+  test_stopped_while_a_command_is_queued();
   return check_result("profile");
 }
