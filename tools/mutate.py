@@ -5,8 +5,8 @@ each of them enters is noted. Then ``run``: of the mutants of the files named a 
 is drawn by a seed, and each meets the tests that enter its block, the quick ones first,
 until one fails. Tests that fail without a change are left out. Tests are collected
 once; a mutant is a fork of that process with the changed functions' code put in place,
-so it costs no more than its tests. What is changed outside of functions (tables, defaults) is
-imported anew in a process of its own.
+so it costs no more than its tests. What is changed outside of functions (tables,
+defaults) is imported anew in a process of its own.
 
 python tools/mutate.py map tests/compiler tests/gpuarray
 python tools/mutate.py run compiler/rewrites --sample 100 --seed 1

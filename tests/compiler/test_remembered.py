@@ -13,6 +13,7 @@ from gpuarray.compiler import config, shared
 from gpuarray.compiler.function import compiling, identity, remembered
 from gpuarray.compiler.function.remembered import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
+from gpuarray.compiler.graph.core import traced_as
 from gpuarray.compiler.ops import own
 from gpuarray.scalars import SCALARS
 
@@ -288,3 +289,65 @@ def test_an_error_names_the_node_of_a_plan_that_was_found():
         said.append([str(failure.value), *getattr(failure.value, "__notes__", ())])
     assert said[0] == said[1]
     assert "test_remembered.py" in "\n".join(said[1])
+
+
+# ---- programs that differ in one part alone ----
+
+
+def vector_times(value, dtype="float64", name="x", axis=0):
+    """A program with a constant; its parts are the arguments."""
+    x = T.matrix(name, dtype=dtype)
+    return T.sum(x * T.constant(value), axis=axis)
+
+
+SIX = np.arange(6.0)
+
+
+def tagged(**tags):
+    x = T.dvector("x")
+    vars(x.tag).update(tags)
+    return T.exp(x)
+
+
+def of_shared(is_one):
+    a = shared(SIX, "a")
+    return a + (a if is_one else shared(SIX, "a"))
+
+
+BESIDE = {
+    "a constant's shape": lambda: [
+        T.sum(T.constant(SIX.reshape(shape))) for shape in ((2, 3), (3, 2))
+    ],
+    "a constant's value": lambda: [vector_times(v) for v in (SIX[:3], SIX[3:])],
+    "a constant's dtype": lambda: [T.constant(np.zeros(1, d)) for d in ("i4", "f4")],
+    "a zero's sign": lambda: [T.constant(np.array([z])) for z in (0.0, -0.0)],
+    "an input's dtype": lambda: [vector_times(SIX[:3], d) for d in ("f4", "f8")],
+    "an input's name": lambda: [vector_times(SIX[:3], name=n) for n in "xy"],
+    "an axis": lambda: [vector_times(SIX[:3], axis=a) for a in (0, 1)],
+    "an axis of length 1": lambda: [T.exp(each("x")) for each in (T.dmatrix, T.drow)],
+    "an operand's place": lambda: [
+        (lambda x, y: [x - y, y - x][swapped])(T.dscalar("x"), T.dscalar("y"))
+        for swapped in (0, 1)
+    ],
+    "an operation": lambda: [each(T.dvector("x")) for each in (T.sin, T.cos)],
+    "a slice": lambda: [T.dvector("x")[part] for part in (slice(1, None), slice(1))],
+    "a target": lambda: [tagged(target=each) for each in ("cpu", "gpu")],
+    "a context": lambda: [tagged(context_name=each) for each in ("a", "b")],
+    "shared values": lambda: [of_shared(each) for each in (True, False)],
+    "an index of an output": lambda: [T.dvector("x").sort(), T.dvector("x").argsort()],
+}
+
+
+def text_of(output):
+    """What a program's key holds of its graph."""
+    writer = identity.Writer()
+    numbers = writer.graph([output])
+    return numbers, writer.lines
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_programs_that_differ_in_one_part_have_two_keys(name):
+    with traced_as(None):
+        (one, other), (again, _) = BESIDE[name](), BESIDE[name]()
+    assert text_of(one) == text_of(again)
+    assert text_of(one) != text_of(other)

@@ -414,3 +414,28 @@ def test_the_names_of_theano_are_there():
         assert getattr(T, name) is getattr(subtensor, name)
     x, i = T.dmatrix("x"), T.lscalar("i")
     assert T.Subtensor(x[i].owner.op.idx_list)(x, i).owner.op == x[i].owner.op
+
+
+# ---- axes after a mask ----
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+def test_an_axis_after_a_mask_is_the_one_that_is_checked(is_set, context):
+    """A mask of two axes stands for two, so the constant is of the third."""
+    x, m = T.dtensor3("x"), T.matrix("m", dtype="bool")
+    host = np.arange(30.0).reshape(2, 3, 5)
+    mask = np.array([[True, False, True], [False, True, False]])
+    with gpuarray.context(context):
+        for place in (4, -5, 5, -6):
+            for index in (place, [place, 0, place]):
+                part = x[m, index]
+                f = function([x, m], T.set_subtensor(part, 7.0) if is_set else part)
+                if place not in range(-5, 5):
+                    with pytest.raises(IndexError):
+                        f(host, mask)
+                    continue
+                expected = host[mask, index]
+                if is_set:
+                    expected = host.copy()
+                    expected[mask, index] = 7
+                np.testing.assert_array_equal(f(host, mask), expected)

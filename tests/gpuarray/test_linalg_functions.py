@@ -466,3 +466,14 @@ def test_numpys_names_lead_here(context):
     assert_same(np.einsum("bij,bij->b", x, x), np.einsum("bij,bij->b", host, host))
     got, expected = np.asarray(np.fft.fft(x)), np.fft.fft(host)
     np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(600, 2), (2, 600)])
+def test_the_rank_of_a_long_matrix_is_by_its_longer_side(context, shape):
+    """A singular value between 2 and 600 roundings of the largest is one's rounding."""
+    host = np.zeros(shape, "float32")
+    host[0, 0], host[1, 1] = 1, 300 * np.finfo("float32").eps
+    x = gpuarray.asarray(host, context=context)
+    assert np.linalg.matrix_rank(host) == 1
+    assert_same(gpuarray.linalg.matrix_rank(x), np.linalg.matrix_rank(host))
+    assert_same(gpuarray.linalg.matrix_rank(x * 2, rtol=1e-7), np.int64(2))

@@ -92,6 +92,27 @@ def test_gradients_are_finite_where_the_function_is_flat_or_kinked():
     assert SCALARS["abs"].gradient(math, one, zero, zero) == 0
 
 
+@pytest.mark.parametrize("name", ["fmax", "fmin", "maximum", "minimum", "clip"])
+def test_the_gradient_of_a_choice_goes_to_what_is_chosen_once(name):
+    line = np.array([-np.inf, -1.0, 0.0, 2.0, np.inf])
+    if name[0] == "f":  # which leave out a nan
+        line = np.append(line, np.nan)
+    row = SCALARS[name]
+    operands = [each.ravel() for each in np.meshgrid(*[line] * row.arity)]
+    y = row.reference(*operands)
+    flows = np.array(row.gradient(math, np.full(y.shape, 3.0), y, *operands))
+    assert np.all(flows.sum(axis=0) == 3) and set(flows.ravel()) == {0.0, 3.0}
+    chosen = np.array(operands)[np.argmax(flows, axis=0), np.arange(y.size)]
+    np.testing.assert_array_equal(chosen, y)
+
+
+def test_the_gradient_of_the_mantissa_is_the_power_of_two():
+    x = np.array([0.0, -0.0, 8.0, -3.0, 0.3])
+    with np.errstate(all="raise", divide="ignore", invalid="ignore"):
+        found = SCALARS["mantissa"].gradient(math, np.full(5, 2.0), np.frexp(x)[0], x)
+    np.testing.assert_allclose(found, 2 * np.array([1, 1, 1 / 16, 1 / 4, 2]))
+
+
 @each([row for row in ROWS if row.undone_by])
 def test_the_row_named_by_undone_by_inverts(row):
     (x,) = sample(row)

@@ -354,3 +354,75 @@ def test_bins_of_each_column_are_a_number_or_edges(context, edges, on_device):
             assert_same(one, other)
         both = gpuarray.histogram2d(points[:, 0], points[:, 1], bins)
         assert_same(both[0], np.histogram2d(host[:, 0], host[:, 1], judged)[0])
+
+
+# ---- axes in all orders, corrections at the count, integers at the ends ----
+
+ORDERS = [
+    0,
+    -1,
+    *itertools.permutations(range(3), 2),
+    *itertools.permutations(range(3)),
+]
+
+
+@pytest.mark.parametrize("axis", ORDERS, ids=str)
+def test_weights_of_axes_in_any_order(context, axis):
+    rng = np.random.default_rng(3)
+    host = rng.normal(size=(2, 3, 4))
+    axes = (axis,) if isinstance(axis, int) else axis
+    weights = rng.integers(1, 5, [host.shape[i] for i in axes]) + 0.5
+    a, w = (gpuarray.asarray(each, context=context) for each in (host, weights))
+    assert_same(
+        gpuarray.average(a, axis, w), np.average(host, axis=axis, weights=weights)
+    )
+    options = {"axis": axis, "method": "inverted_cdf"}
+    for name, q in itertools.product(("quantile", "nanquantile"), (0.2, 0.7)):
+        # Without a nan both are one; NumPy's nanquantile fails on weights of an axis.
+        expected = np.quantile(host, q, weights=weights, **options)
+        assert_same(getattr(gpuarray, name)(a, q, weights=w, **options), expected)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_correction_at_the_count_and_beside_it(context, name):
+    host = np.random.default_rng(4).normal(size=(3, 4))
+    host[:, 2] = 1.5
+    device = gpuarray.asarray(host, context=context)
+    for axis, count in ((0, 3), (1, 4), ((1, 0), 12), (None, 12)):
+        for ddof in (count - 1, count - 0.5, count, count + 1):
+            expected = getattr(np, name)(host, axis=axis, ddof=ddof)
+            assert_same(getattr(gpuarray, name)(device, axis=axis, ddof=ddof), expected)
+
+
+ENDS = {
+    "int64": [2**63 - 1, -(2**63), 2**63 - 2, 0, -(2**63) + 1, 2**53 + 1, -1],
+    "uint64": [2**63, 2**63 - 1, 2**64 - 1, 0, 2**63 + 1, 2**53 + 1, 2**64 - 2],
+}
+
+
+@pytest.mark.parametrize("dtype", ENDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sort",
+        "argsort",
+        "max",
+        "min",
+        "argmax",
+        "argmin",
+        "sum",
+        "prod",
+        "cumsum",
+        "unique",
+        "diff",
+        "ptp",
+    ],
+)
+def test_integers_at_2_to_the_63(context, name, dtype):
+    host = np.array(ENDS[dtype], dtype)
+    device = gpuarray.asarray(host, context=context)
+    with np.errstate(over="ignore"):
+        expected = getattr(np, name)(host)
+    found = np.asarray(getattr(gpuarray, name)(device))
+    np.testing.assert_array_equal(found, expected)
