@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 from gpuarray._native import capsule, check, exchange_capsule, ffi, lib, open_capsule
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
-from gpuarray.dtypes import OF_TYPECODE
+from gpuarray.dtypes import of_typecode
 from gpuarray.errors import BadExchange, BadType, BadValue, NeedsCopy, Unsupported
 
 A = TypeVar("A", bound=BaseArray)
@@ -247,17 +245,31 @@ def adopt(
     take_over = (
         lib.GpuArray_from_dlpack_unversioned if old else lib.GpuArray_from_dlpack
     )
-    status = take_over(struct, context.pointer, tensor, stream)
+    try:
+        pointer = context.pointer
+        status = take_over(struct, pointer, tensor, stream)
+    except BaseException:
+        _let_go(tensor)
+        raise
     if status:
         try:
             check(status, "from_dlpack")
         except (BadValue, Unsupported) as error:
             raise BadExchange(str(error)) from error
         finally:
-            if tensor.deleter:
-                tensor.deleter(tensor)
-    dtype: np.dtype[Any] = OF_TYPECODE[struct.typecode]
+            _let_go(tensor)
+    try:
+        dtype = of_typecode(struct.typecode)
+    except BaseException:
+        lib.GpuArray_clear(struct)  # which calls the deleter
+        raise
     return cls.wrap(struct, context, dtype, struct.typecode)
+
+
+def _let_go(tensor: Any) -> None:
+    """Tell the producer of a tensor that it is not needed any more."""
+    if tensor.deleter:
+        tensor.deleter(tensor)
 
 
 # ---- the table of functions ----
@@ -276,7 +288,12 @@ def install(cls: type[BaseArray]) -> None:
         readable = tensor.version.major == _VERSION[0]
         device = tensor.dl_tensor.device
         where = (int(device.device_type), int(device.device_id)) if readable else (1, 0)
-        return adopt(cls, tensor, "dltensor_versioned", context_of(where))
+        try:
+            context = context_of(where)
+        except BaseException:
+            _let_go(tensor)
+            raise
+        return adopt(cls, tensor, "dltensor_versioned", context)
 
     cls.__dlpack_c_exchange_api__ = exchange_capsule(  # type: ignore[attr-defined]
         tensor_address, from_tensor

@@ -141,6 +141,16 @@ def bfloat16() -> Any:
     return _bfloat16
 
 
+def of_typecode(typecode: int) -> np.dtype[Any]:
+    """The dtype that a code of the library means; LibraryMissing as in ``bfloat16``.
+
+    >>> of_typecode(11)
+    dtype('float32')
+    """
+    found = OF_TYPECODE.get(typecode)
+    return np.dtype(bfloat16()) if found is None else found
+
+
 def kind_of(dtype: np.dtype[Any]) -> str:
     """NumPy's letter of a dtype's kind; bfloat16, to NumPy a void, is a float.
 

@@ -8,7 +8,7 @@ import sys
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray import dlpack
+from gpuarray import dlpack, dtypes
 from gpuarray._native import capsule, check, ffi, lib, open_capsule
 from gpuarray.context import _SCHEDULES, _open_with
 from layouts import LAYOUTS, values
@@ -523,6 +523,97 @@ def test_c_code_exchanges_arrays_by_the_table(null):
     b[1, 1] = 42
     assert isinstance(b, gpuarray.Array)
     assert a[1, 1].item() == 42
+
+
+# ---- who gives the memory back ----
+
+
+DELETED = []
+
+
+@ffi.callback("void(DLManagedTensorVersioned *)")
+def delete(tensor):
+    DELETED.append(int(ffi.cast("uintptr_t", tensor)))
+
+
+class Foreign:
+    """A tensor of the host or another device, which notes that it is given back."""
+
+    def __init__(self, code=2, bits=32, device=(1, 0), major=1):
+        self.data, self.shape = ffi.new("char[64]"), ffi.new("int64_t *", 3)
+        self.tensor = ffi.new("DLManagedTensorVersioned *")
+        self.tensor.version.major = major
+        self.tensor.deleter = delete
+        described = self.tensor.dl_tensor
+        described.data, described.ndim, described.shape = self.data, 1, self.shape
+        described.dtype.code, described.dtype.bits, described.dtype.lanes = (
+            code,
+            bits,
+            1,
+        )
+        described.device.device_type, described.device.device_id = device
+        DELETED.clear()
+
+    @property
+    def times_given_back(self):
+        return DELETED.count(int(ffi.cast("uintptr_t", self.tensor)))
+
+
+def adopted(foreign, context):
+    return dlpack.adopt(gpuarray.Array, foreign.tensor, "dltensor_versioned", context)
+
+
+def test_a_tensor_is_given_back_once_when_the_array_dies(null):
+    foreign = Foreign()
+    a = adopted(foreign, null)
+    assert foreign.times_given_back == 0
+    del a
+    assert foreign.times_given_back == 1
+
+
+def test_bfloat16_without_its_package_is_refused_and_given_back(null, monkeypatch):
+    monkeypatch.setattr(dtypes, "_bfloat16", None)
+    monkeypatch.delitem(dtypes.OF_TYPECODE, 17, raising=False)
+    foreign = Foreign(code=4, bits=16)
+    with pytest.raises(gpuarray.LibraryMissing, match="pip install ml_dtypes"):
+        adopted(foreign, null)
+    assert foreign.times_given_back == 1
+
+
+@pytest.mark.parametrize("wrong", [{"bits": 4}, {"code": 77}, {"major": 9}])
+def test_what_no_array_holds_is_refused_and_given_back(null, wrong):
+    foreign = Foreign(**wrong)
+    with pytest.raises(BufferError):
+        adopted(foreign, null)
+    assert foreign.times_given_back == 1
+
+
+def test_a_closed_context_takes_nothing_and_gives_back(null):
+    foreign = Foreign()
+    closed = _open_with("null", 0, False, None, sys.maxsize, 0)
+    closed.close()
+    with pytest.raises(gpuarray.ContextClosed):
+        adopted(foreign, closed)
+    assert foreign.times_given_back == 1
+
+
+def test_c_code_is_given_back_what_lies_on_no_device_of_ours(null):
+    foreign = Foreign(device=(7, 0))
+    _, to_object = table()
+    made = ctypes.py_object()
+    address = int(ffi.cast("uintptr_t", foreign.tensor))
+    with pytest.raises(BufferError, match="is none of ours"):
+        to_object(address, ctypes.addressof(made))
+    assert foreign.times_given_back == 1
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_of_the_host_goes_to_a_device(context, layout):
+    host = LAYOUTS[layout](values("f4"))
+    with context:
+        found = gpuarray.from_dlpack(host)
+    assert found.context is context
+    np.testing.assert_array_equal(found.get(), host)
 
 
 # ---- other libraries on a card ----
