@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +91,7 @@ class Native:
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
         self._bodies: set[int] = set()
+        self._adding = Lock()
         self._recorders = self._load()
         self._prepare()
         names = [plan.array(number).dtype for number in plan.outputs]
@@ -106,10 +108,10 @@ class Native:
 
     def add_bodies(self, bodies: Mapping[int, p.Body]) -> None:
         """Say what functions do where they are not, by their places among the steps."""
-        for place, body in bodies.items():
-            if place not in self._bodies:
+        with self._adding:  # several threads may save the function
+            for place in bodies.keys() - self._bodies:
                 value = self._numbers[self.plan.steps[place].outs[0]]
-                add_body(body, value, self._native, self.context)
+                add_body(bodies[place], value, self._native, self.context)
                 self._bodies.add(place)
 
     def _prepare(self) -> None:

@@ -34,7 +34,7 @@ def bodies_of(found: Lowered, steps: Sequence[p.Step], depth: int = DEPTH) -> Fo
     bodies: dict[int, p.Body] = {}
     without = []
     for number, step in enumerate(steps):
-        if isinstance(step, p.Call):
+        if isinstance(step, p.Call) and step.recorded:
             made = body_of(step, found, found.nodes[number], depth)
             if made is None:
                 without.append(step)
@@ -47,7 +47,7 @@ def body_of(
     step: p.Call, found: Lowered, node: Apply | None, depth: int
 ) -> p.Body | None:
     """What a function's step does, as steps of the library; None where none say it."""
-    if not step.recorded or depth == 0:
+    if depth == 0:
         return None
     plan = written(step, found.plan.values)
     if plan is not None:
@@ -62,7 +62,8 @@ def body_of(
     if inner is None:
         return None
     own = bodies_of(inner, inner.plan.steps, depth - 1)
-    return None if own.without else p.Body(inner.plan, own.bodies)
+    pauses = any(isinstance(x, p.Call) and not x.recorded for x in inner.plan.steps)
+    return None if own.without or pauses else p.Body(inner.plan, own.bodies)
 
 
 def unfolded(

@@ -528,9 +528,9 @@ class Function(Straight):
         names such steps: without the compiler they run on this device alone, with the
         shapes of calls so far.
 
-        A function whose plan pauses in Python (how many elements a step gives depends
-        on values, as with `nonzero`; an op is computed on the host; there are several
-        contexts) is written as a pickle, which only Python reads.
+        A function whose plan pauses for what Python computes (an op on the host, a
+        factorization) or has several contexts is written as a pickle, which only Python
+        reads.
         """
         save(self, path, graph)
 

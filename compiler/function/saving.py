@@ -25,6 +25,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
+from gpuarray.compiler.gpukernels.bodies import inlined
 from gpuarray.compiler.parts import is_called
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import Container
@@ -143,9 +144,11 @@ def interface_of(function: Function) -> saved.Interface:
 
 def only_in_python(function: Function) -> str:
     """Why the function's plan needs Python at each call; empty if it does not."""
-    for step in function.plan.steps:
-        if is_called(step):
-            return f"its step {step.label} is computed in Python"
+    if inlined(function.plan) is None:
+        for step in function.plan.steps:
+            if is_called(step):
+                return f"its step {step.label} is computed in Python"
+        return "it is of several contexts"
     for i, given in enumerate(function._interface.inputs):
         is_int = isinstance(function.plan.values[i], p.IntValue)
         if is_int and (given.implicit or given.update is not None):
@@ -187,11 +190,18 @@ def _pickled(function: Function, kept: Iterable[Kept]) -> bytes:
 # ---- native files ----
 
 
+def _whole(plan: p.Plan) -> tuple[p.Plan, dict[int, int]]:
+    """The plan as a file has it, without pauses; where its steps are there."""
+    found = inlined(plan)
+    assert found is not None
+    return found
+
+
 def _handle(function: Function) -> Native:
     """The function's plan as the executor has it, with what it compiled and bound."""
     native = getattr(function._executable or function._load(), "whole", None)
     if native is None:  # a mode that looks at each step
-        native = Executable(function.plan, function.context).whole
+        native = Executable(_whole(function.plan)[0], function.context).whole
     assert isinstance(native, Native)
     return native
 
@@ -261,7 +271,8 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     note = saved.packed(interface, _pickled(function, kept) if graph else b"")
     plan = _handle(function)
     found = bodies_of(_lowered(function), function.plan.steps)
-    plan.add_bodies(found.bodies)
+    _, moved = _whole(function.plan)
+    plan.add_bodies({moved[at]: body for at, body in found.bodies.items()})
     _tell_of_python(function, plan, found.without)
     native = _described(plan, kept, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))

@@ -13,7 +13,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from gpuarray.codegen import convert, identity_text, scalar_expression
+from gpuarray.codegen import (
+    convert,
+    identity_text,
+    scalar_expression,
+    self_contained,
+)
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.graph.core import Op, Variable
@@ -92,6 +97,15 @@ class Steps:
         finally:
             self._when = before
 
+    @contextmanager
+    def only(self, when: tuple[tuple[int, bool], ...]) -> Iterator[None]:
+        """The steps that are added in the block run under these conditions."""
+        before, self._when = self._when, when
+        try:
+            yield
+        finally:
+            self._when = before
+
     # ---- integers ----
 
     def integer(self, value: int) -> int:
@@ -111,6 +125,10 @@ class Steps:
         is_one = self.arithmetic("eq", a, one)
         difference = self.arithmetic("sub", b, a)
         return self.arithmetic("add", a, self.arithmetic("mul", is_one, difference))
+
+    def read(self, x: int) -> int:
+        """The only element of an array, which the plan waits for: no body may."""
+        return self.add(p.Read, p.IntValue(), label="read", ins=(x,))
 
     # ---- arrays ----
 
@@ -213,7 +231,7 @@ class Steps:
             label=label,
             ins=tuple(ins),
             expr=expr,
-            preamble=preamble,
+            preamble=self_contained(preamble),
             names=names,
             in_dtypes=self.dtypes(ins),
             out_names=tuple(f"o{number}" for number in range(len(dtypes))),
@@ -255,7 +273,7 @@ class Steps:
             ins=tuple(numbers),
             prologue="\n".join(lines),
             map=first.map,
-            preamble="\n".join(filter(None, supports)),
+            preamble=self_contained("\n".join(filter(None, supports))),
             names=tuple(names),
             in_dtypes=self.dtypes(numbers),
             combine=first.combine,
@@ -302,17 +320,48 @@ def body_of(*names: str) -> Callable[[Writer], Writer]:
 
 def written(step: p.Call, values: Sequence[p.Value]) -> p.Plan | None:
     """The body of a step of a plan of these values, if one is written for it."""
+    steps = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])
+    results = write(steps, step, range(len(step.ins)))
+    return None if results is None else steps.plan(step.label, results)
+
+
+def write(steps: Steps, step: p.Call, ins: Sequence[int]) -> tuple[int, ...] | None:
+    """Add what a function's step does of the values ``ins``; None where none say it."""
     writer = WRITERS.get(step.function)
     if writer is None:
         return None
-    steps = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])
-    numbers = iter(range(len(step.ins)))
+    numbers = iter(ins)
     arguments = [
         next(numbers) if count < 0 else tuple(next(numbers) for _ in range(count))
         for count in step.groups
     ]
     results = writer(steps, *arguments, **dict(step.options))
-    if results is None:
-        return None
-    made = (results,) if isinstance(results, int) else tuple(results)
-    return steps.plan(step.label, made)
+    return (results,) if isinstance(results, int) else results and tuple(results)
+
+
+def inlined(plan: p.Plan) -> tuple[p.Plan, dict[int, int]] | None:
+    """The plan with what its functions do that Python calls at each run.
+
+    Also where its other steps are now, by their places. None where one of these
+    functions is Python's alone, or the plan is of several contexts.
+    """
+    steps = Steps(plan.values, [])
+    number = {old: old for old in range(len(plan.values))}
+    moved: dict[int, int] = {}
+    for place, step in enumerate(plan.steps):
+        ins = tuple(number[n] for n in step.ins)
+        when = tuple((number[n], wanted) for n, wanted in step.when)
+        if step.place is not None:
+            return None
+        if not isinstance(step, p.Call) or step.recorded:
+            moved[place] = len(steps.steps)
+            steps.steps.append(replace(step, ins=ins, when=when))
+            continue
+        with steps.only(when):
+            results = write(steps, step, ins)
+        if results is None:
+            return None
+        number.update(zip(step.outs, results, strict=True))
+    outputs = tuple(number[n] for n in plan.outputs)
+    values, made = tuple(steps.values), tuple(steps.steps)
+    return replace(plan, values=values, steps=made, outputs=outputs), moved

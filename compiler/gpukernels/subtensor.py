@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.array import Array
+from gpuarray.codegen import convert
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
@@ -19,6 +20,7 @@ from gpuarray.compiler.ops.advanced import (
     Nonzero,
     Picks,
 )
+from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.compiler.ops.subtensor import (
     Change,
     Entry,
@@ -154,6 +156,56 @@ def advanced_subtensor(
     return taken
 
 
+def count_nonzero(s: Steps, x: int) -> int:
+    """How many elements are not zero, which the plan waits for."""
+    value = s.array(x)
+    text = convert("x", np.dtype(value.dtype), np.dtype("bool"))
+    fold = Fold("add", 0, "int64", "int64", of_none=True)
+    axes = tuple(range(value.ndim))
+    return s.read(s.reduction([fold], [(text, "bool")], ["x"], [x], axes))
+
+
+def places_of(s: Steps, x: int) -> tuple[int, int]:
+    """A row of places for each axis, with room for all, and how many there are."""
+    return s.routine("nonzero", [x], "int64", 2), count_nonzero(s, x)
+
+
+@body_of("nonzero")
+def nonzero_steps(s: Steps, x: int) -> int:
+    """A routine, of which a view has as many places as the plan reads."""
+    found, count = places_of(s, x)
+    return s.index(found, ((), ("stop",)), [count])
+
+
+def unmasked(
+    s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]
+) -> tuple[list[int], list[Entry]]:
+    """The index with arrays of places for each mask, and its form."""
+    rest = iter(index)
+    made: list[int] = []
+    entries: list[Entry] = []
+    axis = 0
+    for entry in form:
+        count = len(parts_of(entry) or ()) if isinstance(entry, Slice) else 1
+        numbers = [next(rest) for _ in range(count)]
+        if entry != MASK:
+            made += numbers
+            entries.append(entry)
+            axis += 1
+            continue
+        (mask,) = numbers
+        ndim = s.array(mask).ndim
+        lengths = [(s.length(mask, k), s.length(x, axis + k)) for k in range(ndim)]
+        conditions = [s.arithmetic("eq", *pair) for pair in lengths]
+        s.require(x, conditions, f"index: a mask does not fit from axis {axis} on")
+        found, places = places_of(s, mask)
+        for k in range(ndim):
+            made.append(s.index(found, (None, ("stop",)), [s.integer(k), places]))
+            entries.append("int64")
+        axis += ndim
+    return made, entries
+
+
 @dataclass(frozen=True, slots=True)
 class Sides:
     """A view with the axes that arrays stand for side by side, from ``first`` on."""
@@ -226,11 +278,9 @@ def advanced_subtensor_steps(
     *index: Any,
     form: Sequence[Entry],
     ranges: Sequence[Range | None],
-) -> int | None:
-    """A view, and what is taken of it; none for a mask, for which the plan waits."""
-    if MASK in form:
-        return None
-    found = sides(s, x, index, form)
+) -> int:
+    """A view, and what is taken of it; for masks the plan waits."""
+    found = sides(s, x, *unmasked(s, x, index, form))
     value = s.array(found.view)
     ndim = value.ndim - len(found.arrays) + joint_rank(s, found.arrays)
     ins = [found.view, *found.arrays]
@@ -286,12 +336,10 @@ def advanced_inc_subtensor_steps(
     inplace: bool,
     repeats: Sequence[bool],
     ranges: Sequence[Range | None],
-) -> int | None:
+) -> int:
     """A copy, unless in place, and what is put into a view of it."""
-    if MASK in form:
-        return None
     result = x if inplace else s.copy(x)
-    found = sides(s, result, index, form)
+    found = sides(s, result, *unmasked(s, x, index, form))
     value = s.array(found.view)
     require_lengths(s, operation, picked_lengths(s, found), y, repeats)
     change = "put" if operation == "set_subtensor" else "add_at"

@@ -3,6 +3,7 @@
 
 #include "c/index_walk.h"
 #include "c/kept.h"
+#include "c/mask.h"
 #include "c/mask_source.h"
 
 /* ---- counting and listing ---- */
@@ -32,12 +33,18 @@ static int check_searched(const GpuArray *a, const char *operation) {
     return GA_FAIL(GA_UNALIGNED_ERROR,
                    "%s: %s is not aligned to its type; copy it first (GpuArray_copy)",
                    operation, ga__array_text(text, a));
-  if (a->data->tape != NULL)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "%s: how many elements of %s are not zero is not known while a plan "
-                   "is bound",
-                   operation, ga__array_text(text, a));
   return ga__context_supports(a->data->context, a->typecode, operation);
+}
+
+/* What waits for the count is not recorded. */
+static int check_not_bound(const GpuArray *a, const char *operation) {
+  char text[GA_ARRAY_TEXT];
+  if (a->data->tape == NULL)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                 "%s: how many elements of %s are not zero is not known while a plan "
+                 "is bound",
+                 operation, ga__array_text(text, a));
 }
 
 static bool is_far(const GpuArray *a) {
@@ -175,6 +182,7 @@ static int check_axes(const search *s, const char *operation) {
 /* Counts, and waits for the result. The caller releases s->places. */
 static int begin_search(search *s, const GpuArray *a, const char *operation) {
   GA_TRY(check_searched(a, operation));
+  GA_TRY(check_not_bound(a, operation));
   plan_search(s, a);
   if (s->n == 0)
     return GA_NO_ERROR;
@@ -248,6 +256,24 @@ int GpuArray_nonzero(GpuArray *out, const GpuArray *a) {
   if (out == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "nonzero: got no array to fill in");
   return find(out, a, "nonzero");
+}
+
+int ga__nonzero_bounded(GpuArray *out, const GpuArray *a) {
+  search s;
+  GA_TRY(check_searched(a, "nonzero"));
+  plan_search(&s, a);
+  s.total = s.n;
+  int status = s.n > 0 ? check_axes(&s, "nonzero") : GA_NO_ERROR;
+  if (status == GA_NO_ERROR && s.n > 0) {
+    plan_blocks(&s);
+    status = ga__buffer_new(&s.places, s.context, (s.blocks + 1) * sizeof(uint64_t));
+    if (status == GA_NO_ERROR)
+      status = queue_count(&s);
+  }
+  if (status == GA_NO_ERROR)
+    status = list_positions(out, &s);
+  end_search(&s);
+  return status;
 }
 
 /* ---- picking ---- */

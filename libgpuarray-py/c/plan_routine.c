@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "c/array.h"
+#include "c/mask.h"
 #include "c/plan.h"
 #include "c/reduction.h"
 
@@ -132,6 +133,10 @@ static int run_extremum(call *c) {
 static int run_join(call *c) {
   return GpuArray_concatenate(c->outs[0], c->ins, c->n_in,
                               (unsigned int)as_int(c->params[0]), c->types[0].typecode);
+}
+
+static int run_nonzero(call *c) {
+  return ga__nonzero_bounded(c->outs[0], c->ins[0]);
 }
 
 static int run_take(call *c) {
@@ -314,6 +319,7 @@ static const ga_routine routines[] = {
     {"extremum", "a", 3, 0, 0, -1, run_extremum},
     {"join", "a+", 1, 0, 1, -1, run_join},
     {"take", "aa+", 1, 0, 1, -1, run_take},
+    {"nonzero", "a", 0, 0, 1, -1, run_nonzero},
     {"put", "aaa+", 1, 0, 1, 0, run_put},
     {"add_at", "aaa+", 1, 0, 1, 0, run_add_at},
     {"assign", "aa", 0, 0, 1, 0, run_assign},

@@ -137,6 +137,12 @@ def cases():
         "products of half precision": ([x], T.dot(x.astype("float16"),
                                                   x.T.astype("float16")), wide),
         "complex products": ([x], T.dot(x * (1 + 1j), x.T) * 2j, wide),
+        "nonzero": ([x], [*T.nonzero(x > 0.5), T.flatnonzero(x)], wide),
+        "masks": ([x, v], [x[x > 0], T.set_subtensor(x[v > 0], 2.0),
+                           T.inc_subtensor(x[v > 0, 0], x[v > 0, 1])],
+                  lambda n: [drawn(n, 5), drawn(n)]),
+        "a mask of later axes": ([t], t[:, t[0] > 0], lambda n: [drawn(n, 3, 2)]),
+        "softmax of chosen rows": ([x], T.nnet.softmax(x[x[:, 0] > 0]), wide),
         "contiguous": ([x], T.extra_ops.cpu_contiguous(x.T), wide),
     }  # fmt: skip
 

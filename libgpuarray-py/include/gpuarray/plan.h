@@ -164,14 +164,15 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *
  *   sort a [axis, flags], argsort a [axis, flags], topk a k [axis, largest] (values and
  *   places), scan a [kind (0 sums, 1 products, 2 maxima, 3 minima), axis, flags],
- *   extremum a [axis, smallest, results], join arrays [axis], take a indices [first],
- *   put a indices v [first], add_at a indices v [first], assign a v (these three: the
- *   result is `a`, overwritten), product a b c [kind (0 dot, 1 gemv, 2 gemm, 3 batch),
- *   transposition, transposition, alpha (two: its parts), beta (two)] (`c`,
- * overwritten), ger a x y [alpha (two)] (`a`, overwritten), empty lengths, zeros
- * lengths, arange length, cast a, contiguous a (a copy where it is not in C order),
- * diagonal a [offset, axis, axis], require a integers (`a` itself; fails with the text
- * where one is not true)
+ *   extremum a [axis, smallest, results], join arrays [axis], nonzero a (a row for
+ *   each axis, as long as `a` has elements, which begins with the positions: what
+ * counts them says how many), take a indices [first], put a indices v [first], add_at a
+ * indices v [first], assign a v (these three: the result is `a`, overwritten), product
+ * a b c [kind (0 dot, 1 gemv, 2 gemm, 3 batch), transposition, transposition, alpha
+ * (two: its parts), beta (two)] (`c`, overwritten), ger a x y [alpha (two)] (`a`,
+ * overwritten), empty lengths, zeros lengths, arange length, cast a, contiguous a (a
+ * copy where it is not in C order), diagonal a [offset, axis, axis], require a integers
+ * (`a` itself; fails with the text where one is not true)
  *
  * as the functions of the same name; a double among integers is one of the same bits.
  */
