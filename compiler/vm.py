@@ -436,10 +436,20 @@ def integer(step: p.Step, values: Sequence[Any]) -> int:
         return int(values[0].shape[step.axis])
     a, b = values
     if step.label in _OF_PYTHON:
-        return int(_OF_PYTHON[step.label](a, b))
+        return wrapped(int(_OF_PYTHON[step.label](a, b)))
     if step.label == "cast":
         dtype = dtypes.OF_TYPECODE[b]
         return int(np.array(a, dtype="int64").astype(dtype))
     if b == 0 and step.label in _DIVISIONS:
         raise BadValue(f"integer: {a} {_DIVISIONS[step.label]} 0 in a shape")
-    return int(SCALARS[step.label].reference(a, b))
+    with np.errstate(over="ignore"):  # the smallest number by -1 is itself
+        return int(SCALARS[step.label].reference(np.int64(a), np.int64(b)))
+
+
+def wrapped(number: int) -> int:
+    """The value of a number's low 64 bits.
+
+    >>> wrapped(2**63), wrapped(-1)
+    (-9223372036854775808, -1)
+    """
+    return (number + 2**63) % 2**64 - 2**63

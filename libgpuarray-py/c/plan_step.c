@@ -5,13 +5,39 @@
 #include "c/plan.h"
 #include "c/report.h"
 
+/* Host integers wrap as NumPy's int64 do: what overflows is computed without a sign. A
+ * divisor of -1 is kept from the processor, which traps on the smallest number. */
+
+static long long wrapped(unsigned long long bits) {
+  long long x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static long long sum_of(long long a, long long b) {
+  return wrapped((unsigned long long)a + (unsigned long long)b);
+}
+
+static long long difference_of(long long a, long long b) {
+  return wrapped((unsigned long long)a - (unsigned long long)b);
+}
+
+static long long product_of(long long a, long long b) {
+  return wrapped((unsigned long long)a * (unsigned long long)b);
+}
+
 static long long floor_divide(long long a, long long b) {
+  if (b == -1)
+    return difference_of(0, a);
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
 /* A modulo whose result has the divisor's sign. */
 static long long floor_modulo(long long a, long long b) {
-  return a - floor_divide(a, b) * b;
+  if (b == -1)
+    return 0;
+  const long long m = a % b;
+  return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
 
 /* The low bits of `x` as a value of an integer type. */
@@ -40,13 +66,13 @@ static int run_int_op(ga_frame *f, const ga_step *s) {
   long long a = f->integers[s->ins[0]], b = f->integers[s->ins[1]], r = 0;
   switch (s->op) {
   case GP_INT_ADD:
-    r = a + b;
+    r = sum_of(a, b);
     break;
   case GP_INT_SUB:
-    r = a - b;
+    r = difference_of(a, b);
     break;
   case GP_INT_MUL:
-    r = a * b;
+    r = product_of(a, b);
     break;
   case GP_INT_FLOORDIV:
     if (b == 0)
@@ -189,6 +215,7 @@ static int run_product(ga_frame *f, const ga_step *s) {
 static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
                         size_t count) {
   size_t known = 1;
+  bool is_large = false;
   int open = -1;
   for (unsigned int i = 0; i < s->nd; i++) {
     long long n = f->integers[s->ins[i + 1]];
@@ -200,10 +227,12 @@ static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
       return GA_FAIL(GA_VALUE_ERROR,
                      "axis %u of the new shape is %lld, a length is >= 0", i, n);
     dims[i] = (size_t)n;
-    known *= dims[i];
+    is_large |= __builtin_mul_overflow(known, dims[i], &known);
   }
   if (open < 0)
     return GA_NO_ERROR;
+  if (is_large)
+    return GA_FAIL(GA_XLARGE_ERROR, "the axes of the new shape have over 2^64 places");
   if (known == 0 || count % known != 0)
     return GA_FAIL(GA_VALUE_ERROR, "%zu elements do not divide into axes of %zu", count,
                    known);

@@ -2,6 +2,8 @@
  * backend. */
 #include "null_plan.h"
 
+#include <limits.h>
+
 typedef struct calls {
   int n;
   int fail; /* a status to return */
@@ -179,6 +181,14 @@ static void test_integers(gpucontext *ctx) {
   CHECK(computed(ctx, GP_INT_FLOORDIV, -7, -2) == 3);
   CHECK(computed(ctx, GP_INT_MOD, -7, 4) == 1);
   CHECK(computed(ctx, GP_INT_MOD, 7, 0) == -1);
+  CHECK(computed(ctx, GP_INT_MOD, LLONG_MIN, -1) == 0); /* all wrap as NumPy's do */
+  CHECK(computed(ctx, GP_INT_MOD, LLONG_MAX, LLONG_MIN + 1) == 0);
+  CHECK(computed(ctx, GP_INT_FLOORDIV, LLONG_MIN, -1) == -1);
+  CHECK_TEXT("is -9223372036854775808");
+  CHECK(computed(ctx, GP_INT_FLOORDIV, LLONG_MIN + 8, LLONG_MIN) == 0);
+  CHECK(computed(ctx, GP_INT_ADD, LLONG_MIN, LLONG_MIN) == 0);
+  CHECK(computed(ctx, GP_INT_SUB, LLONG_MIN, LLONG_MAX) == 1);
+  CHECK(computed(ctx, GP_INT_MUL, LLONG_MAX / 2 + 3, 4) == 8);
   CHECK(computed(ctx, GP_INT_LT, 2, 3) == 1 && computed(ctx, GP_INT_LT, 3, 3) == 0);
   CHECK(computed(ctx, GP_INT_LE, 3, 3) == 1 && computed(ctx, GP_INT_LE, 4, 3) == 0);
   CHECK(computed(ctx, GP_INT_EQ, 3, 3) == 1 && computed(ctx, GP_INT_EQ, 4, 3) == 0);

@@ -309,3 +309,18 @@ def test_out_of_memory_names_the_operation_whose_result_finds_no_room(context):
         assert f"in big: its inputs are brought to {context.name}" in text, text
     assert "# the line" in "".join(texts)
     np.testing.assert_allclose(f(given), np.full(100, 1e6))
+
+
+@pytest.mark.parametrize("other", [-1, 3, -(2**63), 2**63 - 1])
+def test_integers_of_the_host_wrap(on_context, other):
+    x, i, j = T.fvector("x"), T.lscalar("i"), T.lscalar("j")
+    made = [i // j, i % j, i + j, i - j, i * j, abs(i), -i]
+    # What a slice is made of is the host's to compute.
+    f = theano.function([x, i, j], [x[: 1 + n % 4] for n in made])
+    value, low = np.arange(9, dtype="float32"), np.int64(-(2**63))
+    with np.errstate(over="ignore"):
+        k = np.int64(other)
+        found = [low // k, low % k, low + k, low - k, low * k, abs(low), -low]
+        expected = [value[: 1 + int(n % 4)] for n in found]
+    for mine, its in zip(f(value, low, k), expected, strict=True):
+        np.testing.assert_array_equal(mine, its)
