@@ -225,17 +225,31 @@ static int check_within(const GpuFunction *f) {
   return GA_NO_ERROR;
 }
 
+/* Whether the memory of a value is its own, and not that of a result which somebody
+ * still has. */
+static bool is_unshared(const ga_kept_value *v) {
+  return atomic_load_explicit(&v->array.data->references, memory_order_acquire) == 1;
+}
+
 /* The value that an input of the plan takes; a copy of one that the plan overwrites
- * although it is to stay. */
+ * although it, or a result in its memory, is to stay. */
 static int load_value(GpuFunction *f, unsigned int input) {
   int number = f->kept[input];
   ga_kept_value *v = &f->values[number];
   f->ins[input] = &v->array;
-  if (v->output >= 0 || !f->plan->destroyed[input])
+  if (!f->plan->destroyed[input] || (v->output >= 0 && is_unshared(v)))
     return GA_NO_ERROR;
   GA_TRY(GpuArray_copy(&f->copies[number], &v->array, GA_C_ORDER));
   f->ins[input] = &f->copies[number];
   return GA_NO_ERROR;
+}
+
+/* Results that lie in a kept value's memory are for reading. */
+static void protect_values(const GpuFunction *f, GpuArray *const *outs) {
+  for (unsigned int i = 0; i < f->n_shown; i++)
+    for (unsigned int k = 0; k < f->n_values; k++)
+      if (outs[i]->data == f->values[k].array.data)
+        outs[i]->flags &= ~GA_WRITEABLE;
 }
 
 static int call_locked(GpuFunction *f, GpuArray *const *outs,
@@ -261,6 +275,7 @@ static int call_locked(GpuFunction *f, GpuArray *const *outs,
     v->array = f->next[v->output];
     f->next[v->output] = (GpuArray){0};
   }
+  protect_values(f, outs);
   return GA_NO_ERROR;
 }
 

@@ -69,8 +69,9 @@ int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path);
 /* Runs the function. `ins` has the inputs that calls give, in the plan's order; NULL
  * leaves an optional one out. `ints` are the plan's integer inputs; NULL where there
  * are none. outs[i] are overwritten with new arrays that the caller clears: the plan's
- * outputs but those that become kept values. In a step's function of another plan
- * (GpuPlan_function) GA_UNSUPPORTED_ERROR where a kept value changes. */
+ * outputs but those that become kept values. One that is, or is a view of, a kept value
+ * as well is read-only, and no later call changes it. In a step's function of another
+ * plan (GpuPlan_function) GA_UNSUPPORTED_ERROR where a kept value changes. */
 int GpuFunction_call(GpuFunction *f, GpuArray *const *outs, const GpuArray *const *ins,
                      const long long *ints);
 /* A copy of a kept value as it is after all calls so far; the caller clears *value. */
