@@ -12,6 +12,7 @@ typedef struct binding_reader {
   const ga_saved_kernels *kernels;
   ga_bound *bound;
   extras more;
+  size_t *reach; /* bytes of the slots of inputs and views */
   bool unusable; /* what it needs is not to be had here: not an error */
 } binding_reader;
 
@@ -120,6 +121,22 @@ static int get_arg(binding_reader *b, ga_arg *list, unsigned int i) {
   return status;
 }
 
+/* GA_VALUE_ERROR unless the launch is as it was recorded, with buffers of at least the
+ * sizes that they had. */
+static int check_seal(binding_reader *b, const gpukernel *k, const ga_launch *l) {
+  size_t sizes[GA_MAX_ARGS] = {0};
+  ga_hash seal;
+  bool fits = true;
+  for (unsigned int i = 0; i < l->n_args; i++) {
+    sizes[i] = ga__get_int(b->r);
+    if (l->args[i].kind == GA_ARG_MEMORY)
+      fits = fits && sizes[i] <= ga__binding_size(l->args[i].buffer, b->reach);
+  }
+  GA_TRY(ga__launch_seal(&seal, k, l, sizes));
+  fits = fits && ga__get_int(b->r) == seal.a && ga__get_int(b->r) == seal.b;
+  return fits && !b->r->failed ? GA_NO_ERROR : ga__plan_malformed();
+}
+
 static int get_launch(binding_reader *b) {
   ga_launch l = {0};
   unsigned int number = ga__get_uint(b->r, UINT32_MAX);
@@ -139,6 +156,8 @@ static int get_launch(binding_reader *b) {
   l.args = args;
   gpukernel *k = b->kernels->list[number];
   b->unusable |= k == NULL;
+  if (status == GA_NO_ERROR && !b->unusable)
+    status = check_seal(b, k, &l);
   if (status == GA_NO_ERROR && !b->unusable)
     status = ga__tape_launch(b->bound->tape, k, &l);
   ga__free(args);
@@ -173,7 +192,8 @@ static int get_product(binding_reader *b) {
   get_operand(b, &call.b);
   get_operand(b, &call.c);
   get_operand(b, &call.bias);
-  if (r->failed || !call.a.buffer || !call.b.buffer || !call.c.buffer)
+  if (r->failed || !call.a.buffer || !call.b.buffer || !call.c.buffer ||
+      !ga__product_fits(&call, b->reach))
     return ga__plan_malformed();
   gpucontext *ctx = b->plan->context;
   const ga_blas *blas = ga__context_blas(ctx);
@@ -187,7 +207,9 @@ static int get_transfer(binding_reader *b, enum command_kind kind) {
   gpudata *from = get_buffer(b);
   size_t from_offset = ga__get_int(b->r), size = ga__get_int(b->r);
   unsigned char byte = (unsigned char)ga__get_uint(b->r, UINT8_MAX);
-  if (b->r->failed || to == NULL || (kind == COPY && from == NULL))
+  const transfer t = {to, kind == COPY ? from : NULL, to_offset, from_offset, size, 0};
+  if (b->r->failed || to == NULL || (kind == COPY && from == NULL) ||
+      !ga__transfer_fits(&t, b->reach))
     return ga__plan_malformed();
   if (kind == FILL)
     return ga__tape_fill(b->bound->tape, to, to_offset, byte, size);
@@ -210,19 +232,21 @@ static int get_command(binding_reader *b) {
   return status;
 }
 
-static int get_output(binding_reader *b, GpuArray *out) {
+static int get_output(binding_reader *b, GpuArray *out, const ga_value *v) {
   GpuArray a = {0};
   a.data = get_buffer(b);
   a.offset = ga__get_int(b->r);
-  a.flags = (int)ga__get_uint(b->r, INT32_MAX);
+  int flags = (int)ga__get_uint(b->r, INT32_MAX);
   a.typecode = (int)ga__get_uint(b->r, GA_NBASE);
   a.nd = ga__get_uint(b->r, GA_MAX_NDIM);
   for (unsigned int i = 0; i < a.nd; i++) {
     a.dimensions[i] = ga__get_int(b->r);
     a.strides[i] = (ssize_t)ga__get_int(b->r);
   }
-  if (b->r->failed || a.data == NULL)
+  if (b->r->failed || a.data == NULL || !ga__output_fits(&a, v, b->reach))
     return ga__plan_malformed();
+  a.flags = flags & GA_WRITEABLE;
+  GpuArray_fix_flags(&a);
   gpudata_retain(a.data);
   *out = a;
   return GA_NO_ERROR;
@@ -232,6 +256,7 @@ static int get_tape(binding_reader *b, size_t **lives) {
   ga_bound *bound = b->bound;
   ga_tape *tape = bound->tape;
   GA_TRY(get_signature(b));
+  GA_TRY(ga__binding_reach(b->reach, b->plan, bound->signature));
   GA_TRY(get_extras(b));
   GA_TRY(get_slots(b, lives));
   size_t n = ga__get_int(b->r);
@@ -244,7 +269,7 @@ static int get_tape(binding_reader *b, size_t **lives) {
     tape->slots[i]->died = (*lives)[2 * i + 1];
   }
   for (unsigned int i = 0; i < bound->n_outputs; i++)
-    GA_TRY(get_output(b, &bound->outputs[i]));
+    GA_TRY(get_output(b, &bound->outputs[i], &b->plan->values[b->plan->outputs[i]]));
   if (b->r->failed || b->r->left > 0)
     return ga__plan_malformed();
   return ga__bound_finish(bound);
@@ -261,7 +286,9 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
   b.bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *b.bound->outputs);
   b.bound->inputs =
       ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *b.bound->inputs);
-  int status = b.bound->outputs && b.bound->inputs ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  b.reach = ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *b.reach);
+  int status =
+      b.bound->outputs && b.bound->inputs && b.reach ? GA_NO_ERROR : GA_MEMORY_ERROR;
   if (status == GA_NO_ERROR)
     status = ga__tape_new(&b.bound->tape, p->context);
   if (status == GA_NO_ERROR) {
@@ -271,6 +298,7 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
   for (unsigned int i = 0; i < b.more.n; i++)
     gpudata_release(b.more.list[i]); /* the tape holds those that it uses */
   ga__free(b.more.list);
+  ga__free(b.reach);
   ga__free(lives);
   if (status == GA_NO_ERROR && !b.unusable)
     *out = b.bound;

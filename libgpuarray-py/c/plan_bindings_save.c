@@ -82,6 +82,25 @@ static void put_slots(ga_strbuf *out, const ga_tape *tape) {
   }
 }
 
+/* The sizes of a launch's buffers, and its seal. */
+static void put_seal(ga_strbuf *out, const command *c, const size_t *reach) {
+  size_t sizes[GA_MAX_ARGS] = {0};
+  ga_launch l = c->launch;
+  ga_hash seal;
+  l.args = c->recorded;
+  for (unsigned int i = 0; i < l.n_args; i++) {
+    if (l.args[i].kind == GA_ARG_MEMORY)
+      sizes[i] = ga__binding_size(l.args[i].buffer, reach);
+    ga__put_int(out, sizes[i]);
+  }
+  if (ga__launch_seal(&seal, c->kernel, &l, sizes) != GA_NO_ERROR) {
+    out->failed = true;
+    return;
+  }
+  ga__put_int(out, seal.a);
+  ga__put_int(out, seal.b);
+}
+
 static void put_launch(ga_strbuf *out, const GpuPlan *p, const extras *more,
                        const ga_saved_kernels *kernels, const command *c) {
   const ga_launch *l = &c->launch;
@@ -144,13 +163,15 @@ static void put_product(ga_strbuf *out, const GpuPlan *p, const extras *more,
 }
 
 static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
-                        const ga_saved_kernels *kernels, const command *c) {
+                        const ga_saved_kernels *kernels, const command *c,
+                        const size_t *reach) {
   const transfer *t = &c->u.move;
   ga__put_int(out, (uint64_t)c->kind);
   ga__put_text(out, c->label);
   switch (c->kind) {
   case LAUNCH:
     put_launch(out, p, more, kernels, c);
+    put_seal(out, c, reach);
     return;
   case PRODUCT:
     put_product(out, p, more, &c->u.product);
@@ -189,20 +210,26 @@ static void put_output(ga_strbuf *out, const GpuPlan *p, const extras *more,
 static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *kernels,
                      const ga_bound *b) {
   extras more = {0};
+  size_t *reach = ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *reach);
+  if (reach == NULL)
+    return GA_MEMORY_ERROR;
   ga__put_int(out, p->signature_length);
   for (size_t i = 0; i < p->signature_length; i++)
     ga__put_int(out, b->signature[i]);
-  int status = put_extras(out, &more, p, b->tape);
+  int status = ga__binding_reach(reach, p, b->signature);
+  if (status == GA_NO_ERROR)
+    status = put_extras(out, &more, p, b->tape);
   if (status == GA_NO_ERROR) {
     put_slots(out, b->tape);
     ga__put_int(out, b->tape->n_commands);
     for (size_t i = 0; i < b->tape->n_commands; i++)
-      put_command(out, p, &more, kernels, &b->tape->commands[i]);
+      put_command(out, p, &more, kernels, &b->tape->commands[i], reach);
     for (unsigned int i = 0; i < b->n_outputs; i++)
       put_output(out, p, &more, &b->outputs[i]);
     status = ga__strbuf_status(out);
   }
   ga__free(more.list);
+  ga__free(reach);
   return status;
 }
 

@@ -36,9 +36,10 @@ enum ga_plan_part {
 
 enum ga_plan_section {
   GA_PLAN_KERNELS = 1,
-  GA_PLAN_BINDINGS,
+  GA_PLAN_OLD_BINDINGS, /* until format 4; passed over */
   GA_PLAN_FUNCTION,
-  GA_PLAN_SECTIONS /* how many there are, and one */
+  GA_PLAN_BINDINGS, /* since format 5 */
+  GA_PLAN_SECTIONS  /* how many there are, and one */
 };
 
 #define GA_PLAN_DEPTH 4          /* bodies within bodies */
