@@ -1,12 +1,15 @@
 /* The list of backends, and what the names of devices mean. */
+#define _POSIX_C_SOURCE 200809L
 #include "c/backends.h"
 
 #include <ctype.h>
 #include <gpuarray/extension.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In the order in which a device is looked for; the last is never chosen unasked. */
 static const ga_backend *const backends[] = {&ga__cuda_backend, &ga__opencl_backend,
@@ -22,6 +25,29 @@ const ga_backend *ga__backend_find(const char *name) {
     if (strcmp(backends[i]->name, name) == 0)
       return backends[i];
   return NULL;
+}
+
+/* The processes that first asked the vendors of `backends` for platforms, once they
+ * answered. */
+static atomic_long asked_by[N_BACKENDS];
+
+/* How many platforms a backend has. Every way to a device begins here. GA_FORK_ERROR
+ * where the process was forked from one that has asked: the vendor's runtime has lost
+ * its threads, and would wait for them for ever. */
+static int count_platforms(unsigned int *out, const ga_backend *backend) {
+  size_t i = 0;
+  while (backends[i] != backend)
+    i++;
+  const long asked = atomic_load(&asked_by[i]), process = (long)getpid();
+  if (asked != 0 && asked != process && backend != &ga__null_backend)
+    return GA_FAIL(GA_FORK_ERROR,
+                   "%s was asked for its devices by process %ld, from which this one "
+                   "was forked; ask after the fork only (with multiprocessing, use the "
+                   "start method \"spawn\")",
+                   backend->name, asked);
+  GA_TRY(backend->platform_count(out));
+  atomic_store(&asked_by[i], process);
+  return GA_NO_ERROR;
 }
 
 const char *ga__backend_names(void) {
@@ -99,7 +125,7 @@ static int better_device(ga_address *out, int *best_rank, ga_device_info *info,
 /* The best device of a backend, the first of equals; what fails is passed over. */
 static int best_device(ga_address *out, const ga_backend *backend) {
   unsigned int platforms = 0;
-  GA_TRY(backend->platform_count(&platforms));
+  GA_TRY(count_platforms(&platforms, backend));
   ga_device_info *info = ga__alloc(1, sizeof *info);
   if (info == NULL)
     return GA_MEMORY_ERROR;
@@ -119,13 +145,15 @@ static int best_device(ga_address *out, const ga_backend *backend) {
 static int default_device(ga_address *out) {
   ga_strbuf causes = {0};
   int status = GA_NODEV_ERROR;
+  bool forked = false;
   for (size_t i = 0; i < N_CHOICES && status != GA_NO_ERROR; i++) {
     status = best_device(out, backends[i]);
+    forked = forked || status == GA_FORK_ERROR;
     if (status != GA_NO_ERROR)
       ga__strbuf_addf(&causes, "; %s", gpuarray_error_text());
   }
   if (status != GA_NO_ERROR)
-    status = GA_FAIL(GA_NODEV_ERROR, "no device was found%s",
+    status = GA_FAIL(forked ? GA_FORK_ERROR : GA_NODEV_ERROR, "no device was found%s",
                      causes.text ? causes.text : "");
   ga__strbuf_clear(&causes);
   return ga__backend_advise(status);
@@ -158,7 +186,7 @@ static bool read_place(ga_address *out, bool *chosen, const char *text) {
 /* GA_NODEV_ERROR unless the device is there. */
 static int check_place(const ga_address *a, const char *name) {
   unsigned int platforms = 0, devices = 0;
-  GA_TRY(a->backend->platform_count(&platforms));
+  GA_TRY(count_platforms(&platforms, a->backend));
   if (a->platform >= platforms)
     return GA_FAIL(GA_NODEV_ERROR, "\"%s\": %s has no platform %u (platforms: %u)",
                    name, a->backend->name, a->platform, platforms);
@@ -207,7 +235,7 @@ int gpu_get_platform_count(const char *name, unsigned int *platcount) {
   GA_TRY(find_by_name(&backend, name, __func__));
   if (platcount == NULL)
     return ga__fail_null(__func__, "place for the count");
-  return ga__backend_advise(backend->platform_count(platcount));
+  return ga__backend_advise(count_platforms(platcount, backend));
 }
 
 int gpu_get_device_count(const char *name, unsigned int platform,
@@ -217,7 +245,7 @@ int gpu_get_device_count(const char *name, unsigned int platform,
   GA_TRY(find_by_name(&backend, name, __func__));
   if (devcount == NULL)
     return ga__fail_null(__func__, "place for the count");
-  int status = backend->platform_count(&platforms);
+  int status = count_platforms(&platforms, backend);
   if (status == GA_NO_ERROR && platform >= platforms)
     status = GA_FAIL(GA_NODEV_ERROR, "%s has no platform %u (platforms: %u)", name,
                      platform, platforms);

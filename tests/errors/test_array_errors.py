@@ -1,6 +1,7 @@
 """What a user reads who makes a mistake with arrays; and life goes on after it."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -430,6 +431,33 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_time(context, tmp_path
     )
     assert code == 0, said
     assert "disk_hits=0" in said
+
+
+def test_devices_asked_for_after_a_fork_are_refused(context):
+    """The parent only counted; a runtime without its threads would wait for ever."""
+    kind, platform = context.kind, "".join(re.findall(r"(\d+):", context.name)) or "0"
+    code, said = in_a_process(f"""
+import os, gpuarray
+gpuarray.count_devices({str(kind)!r}, {platform})
+child = os.fork()
+if child == 0:
+    for ask in (
+        lambda: gpuarray.count_devices({str(kind)!r}, {platform}),
+        lambda: gpuarray.count_platforms({str(kind)!r}),
+        lambda: gpuarray.context({context.name!r}),
+        lambda: gpuarray.context({str(kind)!r}),
+        lambda: gpuarray.get_default_context(),
+    ):
+        try:
+            ask()
+        except gpuarray.ForkedContext as error:
+            print("refused:", error, flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+gpuarray.context({context.name!r})
+""")
+    assert code == 0, said
+    assert said.count("refused:") == 5 and "spawn" in said, said
 
 
 def test_a_context_used_after_a_fork_says_so(context):
