@@ -18,6 +18,7 @@ struct _gpudata {
   struct ga_tape *tape; /* not NULL: a stand-in of a plan that is being bound; has no
                            memory */
   size_t size;          /* bytes asked for */
+  size_t begins;        /* of which so many lie before those that are its own */
   size_t block_size;    /* bytes the pool gave */
   const ga_allocator *from; /* NULL: not the pool's */
   atomic_bool is_last;      /* a plan has one of the references, for its next result */

@@ -372,6 +372,7 @@ static int read_extent(size_t *below, size_t *above, const GpuArray *a, size_t i
 typedef struct extent {
   void *memory;
   size_t size, offset;
+  size_t begins; /* bytes of others that come first */
 } extent;
 
 /* An address is rounded down, for kernels rely on a buffer's start being aligned. */
@@ -382,7 +383,10 @@ static int find_address(extent *out, const DLTensor *t, size_t below, size_t abo
     return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor has elements and no memory",
                    operation);
   uintptr_t start = (first - below) & ~(BASE_ALIGNMENT - 1);
-  *out = (extent){(void *)start, first - start + above, first - start};
+  *out = (extent){.memory = (void *)start,
+                  .size = first - start + above,
+                  .offset = first - start,
+                  .begins = first - below - start};
   return GA_NO_ERROR;
 }
 
@@ -390,7 +394,7 @@ static int find_handle(extent *out, gpucontext *ctx, const DLTensor *t, size_t b
                        size_t above, const char *operation) {
   size_t size = 0, offset = (size_t)t->byte_offset;
   if (above == 0) {
-    *out = (extent){NULL, 0, 0};
+    *out = (extent){.memory = NULL};
     return GA_NO_ERROR;
   }
   if (t->data == NULL)
@@ -404,7 +408,7 @@ static int find_handle(extent *out, gpucontext *ctx, const DLTensor *t, size_t b
                    "%s: the tensor reaches from %zu bytes before to %zu after byte %zu "
                    "of a buffer of %zu",
                    operation, below, above, offset, size);
-  *out = (extent){t->data, size, offset};
+  *out = (extent){.memory = t->data, .size = size, .offset = offset};
   return GA_NO_ERROR;
 }
 
@@ -456,6 +460,7 @@ static int take(GpuArray *out, gpucontext *ctx, const DLTensor *t, bool is_read_
     gpudata_release(made.data);
     return status;
   }
+  made.data->begins = where.begins;
   made.offset = where.offset;
   GpuArray_fix_flags(&made);
   *out = made;

@@ -350,7 +350,8 @@ int gpudata_memset(gpudata *dst, size_t dstoff, int data) {
   GA_TRY(check_range(dst, dstoff, 0, __func__));
   if (dst->flags & GA_BUFFER_READ_ONLY)
     return GA_FAIL(GA_READONLY_ERROR, "gpudata_memset: the buffer is read-only");
-  return ga__buffer_fill(dst, dstoff, (unsigned char)data, dst->size - dstoff);
+  const size_t from = dstoff < dst->begins ? dst->begins : dstoff;
+  return ga__buffer_fill(dst, from, (unsigned char)data, dst->size - from);
 }
 
 int gpudata_sync(gpudata *b) {

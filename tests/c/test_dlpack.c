@@ -213,6 +213,24 @@ static void test_in_reversed(gpucontext *ctx) {
   GpuArray_clear(&a);
 }
 
+/* A buffer starts at an aligned address; what lies before the tensor is another's. */
+static void test_a_whole_buffer_is_set(gpucontext *ctx) {
+  GpuArray a;
+  DLManagedTensorVersioned t = foreign();
+  for (int i = 0; i < 64; i++)
+    some_memory[i] = (float)i;
+  CHECK_OK(GpuArray_from_dlpack(&a, ctx, &t, -1));
+  CHECK_OK(gpudata_memset(a.data, 0, 0));
+  CHECK_OK(gpudata_sync(a.data));
+  CHECK(some_memory[0] == 0 && some_memory[1] == 1); /* as they were */
+  CHECK(some_memory[2] == 0 && some_memory[8] == 0 && some_memory[9] == 9);
+  some_memory[2] = some_memory[3] = 5;
+  CHECK_OK(gpudata_memset(a.data, a.offset + sizeof(float), 0));
+  CHECK_OK(gpudata_sync(a.data));
+  CHECK(some_memory[2] == 5 && some_memory[3] == 0);
+  GpuArray_clear(&a);
+}
+
 static void test_round_trip(gpucontext *ctx) {
   static const int typecodes[] = {GA_BOOL,   GA_BYTE,   GA_UBYTE,    GA_SHORT,
                                   GA_USHORT, GA_INT,    GA_UINT,     GA_LONG,
@@ -467,6 +485,7 @@ int main(void) {
   test_out_on_host(cuda, false);
   test_in(null);
   test_in_reversed(null);
+  test_a_whole_buffer_is_set(null);
   test_refused_in(null);
   test_failing_allocations(null);
   test_threads(null);
