@@ -3,6 +3,7 @@
 #include "c/host_pool.h"
 
 #include <pthread.h>
+#include <search.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct ga_host_pool {
   pthread_mutex_t lock;
   size_t limit, live, cached; /* bytes */
   gpuhost *given_out;
+  void *places; /* a tree of those that are pinned, by address */
   gpuhost *kept[N_CLASSES];
 };
 
@@ -73,6 +75,44 @@ static void unlink_block(gpuhost **list, gpuhost *h) {
 
 static gpuhost **kept_list(ga_host_pool *pool, const gpuhost *h) {
   return &pool->kept[ga__class_below(h->size / UNIT)];
+}
+
+/* ---- places ---- */
+
+/* Ranges that meet are equal; blocks never do. */
+static int compare_places(const void *a, const void *b) {
+  const gpuhost *x = a, *y = b;
+  uintptr_t at_x = (uintptr_t)x->bytes, at_y = (uintptr_t)y->bytes;
+  if (at_x < at_y)
+    return at_y - at_x >= x->size ? -1 : 0;
+  return at_x - at_y >= y->size ? 1 : 0;
+}
+
+/* Without memory for it a block is not found, and its bytes go as any others. */
+static void note_given_out(ga_host_pool *pool, gpuhost *h) {
+  link_block(&pool->given_out, h);
+  if (h->is_pinned)
+    tsearch(h, &pool->places, compare_places);
+}
+
+static void note_back(ga_host_pool *pool, gpuhost *h) {
+  unlink_block(&pool->given_out, h);
+  if (h->is_pinned)
+    tdelete(h, &pool->places, compare_places);
+}
+
+bool ga__host_pool_pinned(ga_host_pool *pool, const void *bytes, size_t size) {
+  const gpuhost range = {.bytes = (void *)(uintptr_t)bytes, .size = size};
+  pthread_mutex_lock(&pool->lock);
+  gpuhost *const *found = tfind(&range, &pool->places, compare_places);
+  bool is_within = false;
+  if (found) {
+    size_t offset = (uintptr_t)bytes - (uintptr_t)(*found)->bytes;
+    is_within = (*found)->forks == ga__forks() && offset <= (*found)->size &&
+                size <= (*found)->size - offset;
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return is_within;
 }
 
 /* ---- blocks ---- */
@@ -167,14 +207,14 @@ gpuhost *ga__host_pool_get(ga_host_pool *pool, size_t size) {
       pool->live -= size;
   }
   if (h)
-    link_block(&pool->given_out, h);
+    note_given_out(pool, h);
   pthread_mutex_unlock(&pool->lock);
   return h;
 }
 
 /* Keeps a block that came back, or gives it to the system. */
 static void put_back(ga_host_pool *pool, gpuhost *h) {
-  unlink_block(&pool->given_out, h);
+  note_back(pool, h);
   pool->live -= h->size;
   if (pool->device == NULL || h->forks != ga__forks()) {
     free_block(pool, h);

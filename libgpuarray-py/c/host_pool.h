@@ -30,5 +30,8 @@ void ga__host_pool_close(ga_host_pool *pool);
 void ga__host_pool_trim(ga_host_pool *pool);
 /* A block of `size` bytes; NULL beyond the limit or where there is no memory. */
 gpuhost *ga__host_pool_get(ga_host_pool *pool, size_t size);
+/* Whether all of these bytes lie in one block that is given out and that the backend's
+ * pinning works on: one from before a fork may have been copied since. */
+bool ga__host_pool_pinned(ga_host_pool *pool, const void *bytes, size_t size);
 
 #endif

@@ -2,7 +2,9 @@
  *
  * One processor copies more slowly than a bus, so that several do. Each takes the next
  * piece when it is through with one, and has two parts of pinned memory: while the
- * device works on one of them the processor works on the other. */
+ * device works on one of them the processor works on the other. The first pieces and
+ * the last are small, since the bus stands still before the first one is copied, and
+ * the processors but one at the last. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/pieces.h"
 
@@ -10,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE ((size_t)2 << 20)
+#define SMALL ((size_t)512 << 10) /* bytes of the smallest pieces */
+#define LARGE ((size_t)2 << 20)
 enum { PARTS = 2, MOST_THREADS = 8 };
 
 /* What the threads share. */
@@ -35,9 +38,16 @@ typedef struct part {
 
 typedef struct worker {
   job *job;
+  struct worker *all;
+  unsigned int place, n; /* in the list of them, and how many there are */
   pthread_t thread;
+  bool is_started;
   part parts[PARTS];
 } worker;
+
+static size_t smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
 
 /* No further piece is begun. */
 static void note_failure(job *j, int status) {
@@ -50,13 +60,20 @@ static void note_failure(job *j, int status) {
   atomic_store(&j->next, j->size);
 }
 
+/* The bytes of a piece that has so many of them on its nearer side. */
+static size_t piece_size(size_t near) {
+  size_t size = near / MOST_THREADS / SMALL * SMALL;
+  return size < SMALL ? SMALL : smaller(size, LARGE);
+}
+
 static bool take_piece(job *j, part *p) {
   p->at = atomic_load(&j->next);
-  do
+  do {
     if (p->at >= j->size)
       return false;
-  while (!atomic_compare_exchange_weak(&j->next, &p->at, p->at + PIECE));
-  p->size = j->size - p->at < PIECE ? j->size - p->at : PIECE;
+    size_t rest = j->size - p->at;
+    p->size = smaller(piece_size(smaller(p->at, rest)), rest);
+  } while (!atomic_compare_exchange_weak(&j->next, &p->at, p->at + p->size));
   return true;
 }
 
@@ -83,8 +100,7 @@ static int begin_part(const job *j, part *p) {
   return j->backend->event(&p->event, j->device, false);
 }
 
-static void *work(void *argument) {
-  worker *w = argument;
+static void work(worker *w) {
   job *j = w->job;
   int status = GA_NO_ERROR;
   unsigned int turn = 0;
@@ -100,13 +116,12 @@ static void *work(void *argument) {
   }
   if (status != GA_NO_ERROR)
     note_failure(j, status);
-  return NULL;
 }
 
 /* How many threads, this one among them: as the machine and the transfer allow. */
 static unsigned int threads_for(size_t size) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t most = size / PIECE / PARTS;
+  size_t most = size / SMALL / PARTS;
   if (most > MOST_THREADS)
     most = MOST_THREADS;
   if (processors > 0 && most > (size_t)processors)
@@ -114,20 +129,38 @@ static unsigned int threads_for(size_t size) {
   return most > 1 ? (unsigned int)most : 1;
 }
 
-/* Starts the others, which get no signals, and works with them until all is done. With
- * fewer threads than wanted it takes longer. */
-static void run(worker *workers, unsigned int n) {
+static void *run(void *argument);
+
+/* Starts the two after this one, which start others: so none waits for long. With fewer
+ * threads than wanted it takes longer. */
+static void start_next(worker *w) {
+  for (unsigned int i = 2 * w->place + 1; i <= 2 * w->place + 2 && i < w->n; i++) {
+    worker *next = &w->all[i];
+    next->is_started = pthread_create(&next->thread, NULL, run, next) == 0;
+  }
+}
+
+static void work_and_join(worker *w) {
+  work(w);
+  for (unsigned int i = 2 * w->place + 1; i <= 2 * w->place + 2 && i < w->n; i++)
+    if (w->all[i].is_started)
+      pthread_join(w->all[i].thread, NULL);
+}
+
+static void *run(void *argument) {
+  start_next(argument);
+  work_and_join(argument);
+  return NULL;
+}
+
+/* All are done when it returns. The others get no signals. */
+static void run_all(worker *workers) {
   sigset_t all, before;
-  unsigned int started = 1;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (started < n &&
-         pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
-    started++;
+  start_next(workers);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  work(&workers[0]);
-  while (started > 1)
-    pthread_join(workers[--started].thread, NULL);
+  work_and_join(workers);
 }
 
 /* The status of a job; its text becomes this thread's. What failed may have left work
@@ -147,7 +180,8 @@ int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,
   if (ctx->backend->pinning == NULL)
     return GA_DEVSUP_ERROR;
   unsigned int n = threads_for(size);
-  gpuhost *pinned = ga__host_pool_get(ctx->host_pool, n * PARTS * PIECE);
+  size_t most = piece_size(size / 2);
+  gpuhost *pinned = ga__host_pool_get(ctx->host_pool, n * PARTS * most);
   if (pinned == NULL || !pinned->is_pinned) {
     gpuhost_release(pinned);
     return GA_DEVSUP_ERROR;
@@ -162,11 +196,11 @@ int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,
   worker workers[MOST_THREADS] = {0};
   pthread_mutex_init(&j.lock, NULL);
   for (unsigned int i = 0; i < n; i++) {
-    workers[i].job = &j;
+    workers[i] = (worker){.job = &j, .all = workers, .place = i, .n = n};
     for (unsigned int k = 0; k < PARTS; k++)
-      workers[i].parts[k].pinned = (char *)pinned->bytes + (i * PARTS + k) * PIECE;
+      workers[i].parts[k].pinned = (char *)pinned->bytes + (i * PARTS + k) * most;
   }
-  run(workers, n);
+  run_all(workers);
   int status = finish(&j);
   gpuhost_release(pinned);
   return status;

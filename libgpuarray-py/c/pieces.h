@@ -4,7 +4,7 @@
 
 #include "c/context.h"
 
-#define GA_PIECES_LEAST ((size_t)8 << 20) /* bytes from which pieces pay */
+#define GA_PIECES_LEAST ((size_t)4 << 20) /* bytes from which pieces pay */
 
 /* Copies `size` bytes at `offset` of the device's memory to the host, or from there
  * where `writes`, and waits. Several threads copy between `host` and pinned memory

@@ -1,10 +1,15 @@
 /* Bytes of buffers: copied, filled, read and written; checks here, work in the backend.
  */
+#include "c/host_pool.h"
 #include "c/pieces.h"
 #include "c/report.h"
 #include "c/tape.h"
 
 #define BOUNCE_SIZE ((size_t)16 << 20) /* of the host's part in a transfer */
+/* Bytes from which the pool is asked whether it has them. A write from there waits for
+ * the device, which pays for more of them than a read, which waits anyway. */
+#define STRAIGHT_READ ((size_t)16 << 10)
+#define STRAIGHT_WRITE ((size_t)256 << 10)
 
 /* ---- checks ---- */
 
@@ -183,6 +188,15 @@ static int read_one(gpucontext *ctx, void *device, const ga_reading *r) {
   }
 }
 
+/* What goes to a part of the pool's memory, which NumPy had as a result, goes there
+ * straight. */
+static void choose_way(ga_reading *r) {
+  const gpucontext *ctx = r->buffer->context;
+  if (r->way == GA_READ_COPIES && r->size >= STRAIGHT_READ && ctx->backend->pinning &&
+      ga__host_pool_pinned(ctx->host_pool, r->host, r->size))
+    r->way = GA_READ_PINNED;
+}
+
 /* Does not look at what kernels reported. */
 static int read_unreported(const ga_reading *r) {
   gpucontext *ctx = r->buffer->context;
@@ -198,7 +212,8 @@ static int read_unreported(const ga_reading *r) {
 }
 
 int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
-  const ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
+  ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
+  choose_way(&r);
   return read_unreported(&r);
 }
 
@@ -213,9 +228,12 @@ static int read_alone(const ga_reading *r) {
 }
 
 int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
-  const ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
+  ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
   GA_TRY(check_host_range(src, srcoff, sz, dst, __func__));
-  return sz == 0 ? GA_NO_ERROR : read_alone(&r);
+  if (sz == 0)
+    return GA_NO_ERROR;
+  choose_way(&r);
+  return read_alone(&r);
 }
 
 /* How many go to pinned memory. */
@@ -288,6 +306,7 @@ int ga__buffers_read(unsigned int n, ga_reading *list) {
       return GA_FAIL(GA_VALUE_ERROR, "read: the buffers are of two contexts, %s and %s",
                      ctx->name, list[i].buffer->context->name);
     list[i].memory = list[i].buffer->memory;
+    choose_way(&list[i]);
   }
   /* A profile times each of them by itself. */
   if (n > 1 && atomic_load(&ctx->profile) == NULL)
@@ -297,9 +316,24 @@ int ga__buffers_read(unsigned int n, ga_reading *list) {
   return GA_NO_ERROR;
 }
 
-/* In pieces what is large, where the backend has the means. */
+/* Waits, since the host may change the bytes then. */
+static int write_pinned(gpucontext *ctx, void *device, const gpudata *dst,
+                        size_t offset, const void *src, size_t size) {
+  const ga_backend *backend = ctx->backend;
+  int status = backend->pinning->write(device, dst->memory, offset, src, size);
+  int waited = backend->wait(device); /* also where something failed */
+  return status == GA_NO_ERROR ? waited : status;
+}
+
+/* Straight what lies in the pool's memory, in pieces what is large, where the backend
+ * has the means. */
 static int write_bytes(gpucontext *ctx, void *device, const gpudata *dst, size_t offset,
                        const void *src, size_t size, bool *waited) {
+  if (size >= STRAIGHT_WRITE && ctx->backend->pinning &&
+      ga__host_pool_pinned(ctx->host_pool, src, size)) {
+    *waited = true;
+    return write_pinned(ctx, device, dst, offset, src, size);
+  }
   if (size >= GA_PIECES_LEAST) {
     int status =
         ga__pieces_copy(ctx, device, dst->memory, offset, (void *)src, size, true);

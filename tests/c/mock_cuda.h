@@ -44,6 +44,7 @@ typedef struct mock_cuda {
   /* What was done. */
   mock_launch queued; /* the last launch that was queued */
   mock_product asked;
+  long host_copies; /* to the host and from there */
   long launches, graph_launches, peer_copies, compilations, products;
   unsigned int compile_time; /* us that NVRTC is to take */
   long branches;        /* nodes of graphs that do not wait for the node before them */

@@ -336,17 +336,25 @@ static CUresult push_copy(void *to, const void *from, size_t size, CUstream stre
                    &(command){.run = run_copy, .to = to, .from = from, .size = size});
 }
 
+static CUresult push_host_copy(void *to, const void *from, size_t size,
+                               CUstream stream) {
+  mock_lock();
+  mock_state.host_copies++;
+  mock_end(CUDA_SUCCESS);
+  return push_copy(to, from, size, stream);
+}
+
 static void *host(CUdeviceptr memory) {
   return (void *)(uintptr_t)memory;
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size,
                            CUstream stream) {
-  return push_copy(host(to), from, size, stream);
+  return push_host_copy(host(to), from, size, stream);
 }
 
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream) {
-  return push_copy(to, host(from), size, stream);
+  return push_host_copy(to, host(from), size, stream);
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size,

@@ -1,6 +1,10 @@
 /* Pinned memory on the mock of CUDA, whose streams run only when they are waited for:
  * what is used too early has old bytes. */
+#define _POSIX_C_SOURCE 200809L
 #include "mock_context.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gpuarray/host.h>
 
@@ -8,7 +12,7 @@
 #include "c/pieces.h"
 
 #define N ((size_t)10000)
-#define LARGE (5 * GA_PIECES_LEAST + 12345) /* bytes */
+#define LARGE (9 * GA_PIECES_LEAST + 12345) /* bytes */
 
 static unsigned char *pattern(size_t size, unsigned int seed) {
   unsigned char *bytes = malloc(size);
@@ -65,6 +69,84 @@ static void test_large_transfers_go_in_pieces(void) {
   CHECK_OK(gpudata_read(back, b, 3, LARGE));
   CHECK(memcmp(back, given, LARGE) == 0);
   gpudata_release(b);
+  gpucontext_deref(ctx);
+  free(given);
+  free(back);
+  check_given_back();
+}
+
+/* How many copies the driver made for a call. */
+static long copies_since(long before) {
+  return mock->host_copies - before;
+}
+
+/* What is pinned already goes up and down by one copy, and so does a part of it; with
+ * what lies behind it it goes as any other. */
+static void test_pinned_memory_is_used_straight(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  unsigned char *given = pattern(LARGE, 5), *back = calloc(LARGE, 1);
+  GpuArray a = bytes_of(ctx, given, LARGE);
+  const GpuArray *src = &a;
+  gpuhost *h = NULL;
+  void *none = NULL;
+  CHECK_OK(GpuArray_host(&h, &a, 0));
+  CHECK_OK(GpuArray_read_hosts(1, &h, &none, &src));
+  unsigned char *bytes = gpuhost_bytes(h);
+  gpudata *b = gpudata_alloc(ctx, LARGE, NULL, 0, NULL);
+  long before = mock->host_copies;
+  CHECK_OK(gpudata_write(b, 0, bytes, LARGE));
+  CHECK(copies_since(before) == 1);
+  memset(bytes, 0, LARGE); /* what was written was taken */
+  before = mock->host_copies;
+  CHECK_OK(gpudata_read(bytes + 3, b, 3, LARGE - 3));
+  CHECK(copies_since(before) == 1);
+  CHECK(memcmp(bytes + 3, given + 3, LARGE - 3) == 0 && bytes[2] == 0);
+  before = mock->host_copies;
+  CHECK_OK(gpudata_write(b, 7, bytes + 100, LARGE - 107)); /* a view */
+  CHECK(copies_since(before) == 1);
+  CHECK_OK(gpudata_read(back, b, 0, LARGE));
+  CHECK(memcmp(back + 7, given + 100, LARGE - 107) == 0);
+  void *dsts[] = {bytes, bytes + LARGE / 2};
+  GpuArray few = bytes_of(ctx, given, 4 * N);
+  const GpuArray *two[] = {&few, &few};
+  before = mock->host_copies;
+  CHECK_OK(GpuArray_read_all(2, dsts, two));
+  CHECK(copies_since(before) == 2);
+  CHECK(memcmp(bytes, given, 4 * N) == 0 && memcmp(dsts[1], given, 4 * N) == 0);
+  CHECK(ga__host_pool_pinned(ctx->host_pool, bytes, h->size));
+  CHECK(!ga__host_pool_pinned(ctx->host_pool, bytes, h->size + 1));
+  CHECK(!ga__host_pool_pinned(ctx->host_pool, bytes - 1, 2));
+  CHECK(!ga__host_pool_pinned(ctx->host_pool, given, LARGE));
+  gpuhost_release(h);
+  CHECK(!ga__host_pool_pinned(ctx->host_pool, bytes, 1)); /* given back */
+  gpudata_release(b);
+  GpuArray_clear(&a);
+  GpuArray_clear(&few);
+  gpucontext_deref(ctx);
+  free(given);
+  free(back);
+  check_given_back();
+}
+
+/* A block of a process that forked is no longer the memory that the driver knows. */
+static void test_pinned_memory_after_a_fork(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  unsigned char *given = pattern(LARGE, 6), *back = calloc(LARGE, 1);
+  GpuArray a = bytes_of(ctx, given, LARGE);
+  gpuhost *h = NULL;
+  CHECK_OK(GpuArray_host(&h, &a, 0));
+  CHECK(ga__host_pool_pinned(ctx->host_pool, gpuhost_bytes(h), LARGE));
+  pid_t child = fork();
+  if (child == 0)
+    _exit(0);
+  CHECK(waitpid(child, NULL, 0) == child);
+  CHECK(!ga__host_pool_pinned(ctx->host_pool, gpuhost_bytes(h), LARGE));
+  memcpy(gpuhost_bytes(h), given, LARGE);
+  CHECK_OK(gpudata_write(a.data, 0, gpuhost_bytes(h), LARGE));
+  CHECK_OK(gpudata_read(back, a.data, 0, LARGE));
+  CHECK(memcmp(back, given, LARGE) == 0);
+  gpuhost_release(h);
+  GpuArray_clear(&a);
   gpucontext_deref(ctx);
   free(given);
   free(back);
@@ -130,6 +212,8 @@ int main(void) {
   open_mock();
   test_results_land_in_pinned_memory();
   test_large_transfers_go_in_pieces();
+  test_pinned_memory_is_used_straight();
+  test_pinned_memory_after_a_fork();
   test_without_pinned_memory();
   test_failures_of_the_driver(true);
   test_failures_of_the_driver(false);
