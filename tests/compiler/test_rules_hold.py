@@ -60,20 +60,20 @@ def test_a_part_of_a_narrower_dtype_wraps_and_rounds_there(wide, narrow):
 
 # ---- inverses ----
 
-UNDONE = {
+UNDONE_BY = {
     row.name: row.undone_by
     for row in SCALARS.values()
     if row.undone_by and row.domain == (-np.inf, np.inf) and row.name != "invert"
 }
 
 
-@pytest.mark.parametrize("name", UNDONE)
+@pytest.mark.parametrize("name", UNDONE_BY)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_undone_is_the_number_also_where_roundings_lose_it(
     name, dtype, context
 ):
     (x,) = vectors(dtype, "x")
-    back = getattr(T, UNDONE[name])(getattr(T, name)(x))
+    back = getattr(T, UNDONE_BY[name])(getattr(T, name)(x))
     value = np.array([np.inf, -np.inf, np.nan, 1e5, -1e5], dtype)
     with gpuarray.context(context):
         found = np.asarray(function([x], back)(value))
@@ -290,15 +290,15 @@ IDENTITIES = {
 }
 
 
-UNDONE = {(name, row.undone_by) for name, row in SCALARS.items() if row.undone_by}
-UNDONE |= {pair[::-1] for pair in UNDONE}
+PAIRS = {(name, row.undone_by) for name, row in SCALARS.items() if row.undone_by}
+PAIRS |= {pair[::-1] for pair in PAIRS}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 def test_a_function_is_undone_where_it_is_defined(dtype):
     (x,) = vectors(dtype, "x")
     outputs = []
-    for inner, outer in sorted(UNDONE):
+    for inner, outer in sorted(PAIRS):
         with suppress(TypeError):  # of integers only, or of real numbers only
             outputs.append(getattr(T, outer)(getattr(T, inner)(x)))
     line = np.array([-3, -1, -0.6, 0, 0.6, 1, 3], dtype)

@@ -436,7 +436,8 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_time(context, tmp_path
 def test_devices_asked_for_after_a_fork_are_refused(context):
     """The parent only counted; a runtime without its threads would wait for ever."""
     kind, platform = context.kind, "".join(re.findall(r"(\d+):", context.name)) or "0"
-    code, said = in_a_process(f"""
+    code, said = in_a_process(
+        f"""
 import os, gpuarray
 gpuarray.count_devices({str(kind)!r}, {platform})
 child = os.fork()
@@ -455,7 +456,9 @@ if child == 0:
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 gpuarray.context({context.name!r})
-""")
+""",
+        GPUARRAY_DEVICE=context.name,
+    )
     assert code == 0, said
     assert said.count("refused:") == 5 and "spawn" in said, said
 
