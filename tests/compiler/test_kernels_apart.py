@@ -164,7 +164,7 @@ def test_kernels_that_share_programs_leave_nothing_behind(
     ]
     function([x, z], outputs)
     texts = [each.read_text() for each in tmp_path.iterdir()]
-    assert len(texts) > 5
+    assert len(texts) > 3  # CUDA has products compiled ahead
     for text in texts:
         assert not left_behind(text), text
         assert not re.findall(r"^ *#pragma (?!unroll|OPENCL FP_CONTRACT)", text, re.M)
