@@ -290,15 +290,15 @@ IDENTITIES = {
 }
 
 
-PAIRS = {(name, row.undone_by) for name, row in SCALARS.items() if row.undone_by}
-PAIRS |= {pair[::-1] for pair in PAIRS}
+INVERSES = {(name, row.undone_by) for name, row in SCALARS.items() if row.undone_by}
+INVERSES |= {pair[::-1] for pair in INVERSES}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 def test_a_function_is_undone_where_it_is_defined(dtype):
     (x,) = vectors(dtype, "x")
     outputs = []
-    for inner, outer in sorted(PAIRS):
+    for inner, outer in sorted(INVERSES):
         with suppress(TypeError):  # of integers only, or of real numbers only
             outputs.append(getattr(T, outer)(getattr(T, inner)(x)))
     line = np.array([-3, -1, -0.6, 0, 0.6, 1, 3], dtype)

@@ -213,7 +213,8 @@ int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
 int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz);
 /* Returns when `src` may be used again. */
 int gpudata_write(gpudata *dst, size_t dstoff, const void *src, size_t sz);
-/* Sets every byte from `dstoff` to the end of the buffer. */
+/* Sets every byte from `dstoff` to the end of the buffer; bytes before a tensor that
+ * another library lent stay as they are. */
 int gpudata_memset(gpudata *dst, size_t dstoff, int data);
 /* Waits until all work on the buffer is done; reports what failed meanwhile. */
 int gpudata_sync(gpudata *b);
