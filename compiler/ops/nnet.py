@@ -70,9 +70,10 @@ class Softmax(Normalised):
             return (np.exp(shifted) / total).astype(x.dtype)
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable) -> Variable:
-        """``(g - sum(g * y)) * y``."""
-        mean = m.sum(m.times(g, y), axis=self.axis, keepdims=True)
-        slope: Variable = m.times(g - mean, y)
+        """``g * y - sum(g * y) * y``: each term may have a mask of its own."""
+        shares = m.times(g, y)
+        total = m.sum(shares, axis=self.axis, keepdims=True)
+        slope: Variable = shares - m.times(total, y)
         return slope
 
 

@@ -61,6 +61,7 @@ def test_the_gradient_of_a_classifier_is_the_softmax_less_one():
         texts = [str(node.op) for node in fgraph.toposort()]
         assert not any("Pick" in text or "log" in text for text in texts)
         assert sum("exp" in text for text in texts) == 1
+        assert sum(text.count(" / ") for text in texts) == 1  # a mask needs none
 
 
 def test_a_classifiers_plan_is_short_and_reads_few_matrices(first_context):
