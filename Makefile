@@ -25,15 +25,18 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: $(VENV)/bin/python $(SOURCES)
+	@echo "Installing the package and what the example needs: minutes the first time"
 	$(BIN)/python -m pip install --quiet --progress-bar=off ".[cpu]" scikit-learn
 	touch $@
 
 $(VENV)/.test: $(VENV)/bin/python $(SOURCES)
+	@echo "Installing the package and what the tests need: minutes the first time"
 	$(BIN)/python -m pip install --quiet --progress-bar=off \
 	  --config-settings cmake.define.GPUARRAY_WERROR=ON ".[cpu,test]"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/bin/python $(SOURCES)
+	@echo "Installing the package and its peers: minutes the first time"
 	$(BIN)/python -m pip install --quiet --progress-bar=off ".[cpu,bench]"
 	touch $@
 
