@@ -92,6 +92,24 @@ def repeat(x: Array, repeats: Array, total: int, *, axis: int) -> Array:
     return taken
 
 
+@body_of("repeat")
+def repeat_steps(s: Steps, x: int, repeats: int, total: int, *, axis: int) -> int:
+    """A running sum, a search and what is taken at the places."""
+    ndim = s.array(x).ndim
+    zero = s.integer(0)
+    conditions = [
+        s.arithmetic("le", zero, total),
+        s.arithmetic("eq", s.length(repeats, 0), s.length(x, axis)),
+    ]
+    text = f"repeat: the repeats do not fit axis {axis}, or one is below 0"
+    s.require(x, conditions, text)
+    ends = s.routine("scan", [s.cast(repeats, "int64")], "int64", 1, 0, 0, 0)
+    numbers = s.routine("arange", [total], "int64", 1)
+    places = s.routine("searchsorted", [ends, numbers], "int64", 1, 1)
+    view = s.view(x, (*range(ndim),))
+    return s.routine("take", [view, places], s.array(x).dtype, ndim, axis)
+
+
 @lowers(Repeat)
 def lower_repeat(op: Repeat, node: Apply, k: Lowerer) -> None:
     """A running sum, a search and a launch that takes the elements."""

@@ -1,17 +1,22 @@
 """Factorizations and what they solve, by the array package's linalg.
 
 Plans pause for them: the vendor's library queues by itself, and where there is none
-NumPy computes on the host.
+NumPy computes on the host. In a file they are kernels of the library's own, by which an
+item of work does a matrix.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from gpuarray import linalg
 from gpuarray.array import Array
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
+from gpuarray.compiler.gpukernels.linalg import bits
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.inverses import Lstsq, MatrixPinv
@@ -136,3 +141,178 @@ def solve(a: Array, b: Array, *, A_structure: str) -> Any:
     if A_structure.endswith("triangular"):
         a = (tril if A_structure.startswith("lower") else triu)(a)
     return linalg.solve(a, b)
+
+
+# ---- in files ----
+
+KINDS = "solve", "det", "cholesky", "qr", "eigh", "svd", "pinv", "expm"
+"""What the library's own kernels do, in the order of its kinds."""
+LOWER, UPPER, NAN, FULL = 1, 2, 4, 8
+"""Their flags."""
+FAILURES = {
+    "solve": "a matrix is singular",
+    "cholesky": "a matrix is not positive definite",
+}
+"""What is told of a matrix that fails; of others that nothing converges."""
+
+
+def is_factorized(s: Steps, x: int) -> bool:
+    """Whether the library's own kernels have the dtype."""
+    return s.array(x).dtype in ("float32", "float64")
+
+
+def stack_of(s: Steps, x: int) -> tuple[int, list[int], int]:
+    """The matrices along one axis, and the lengths of the axes and of that one."""
+    ndim = s.array(x).ndim
+    lengths = [s.length(x, axis) for axis in range(ndim)]
+    count = s.integer(1)
+    for length in lengths[:-2]:
+        count = s.arithmetic("mul", count, length)
+    return s.reshape(x, [count, *lengths[-2:]]), lengths[:-2], count
+
+
+def factorize(
+    s: Steps,
+    kind: str,
+    ins: Sequence[int],
+    batch: Sequence[int],
+    ranks: Sequence[int],
+    flags: int = 0,
+    cutoff: float = -1.0,
+    name: str = "",
+) -> list[int]:
+    """A routine on stacks; its results, of these ranks, along the batch's axes."""
+    dtype = s.array(ins[0]).dtype
+    results = [p.ArrayValue(dtype, (False,) * (rank + 1)) for rank in ranks]
+    given = {
+        "ins": tuple(ins),
+        "name": "matrices",
+        "params": (KINDS.index(kind), flags, bits(cutoff)[0]),
+        "texts": (f"{name or kind}: {FAILURES.get(kind, 'it does not converge')}",),
+    }
+    first = s.add(p.Routine, *results, label=name or kind, **given)
+    found = []
+    for place, rank in enumerate(ranks):
+        number = first + place
+        sides = [s.length(number, axis) for axis in range(1, rank + 1)]
+        found.append(s.reshape(number, [*batch, *sides]))
+    return found
+
+
+def square(s: Steps, x: int, name: str) -> None:
+    """Fail unless the matrices are square."""
+    last = s.array(x).ndim
+    sides = s.arithmetic("eq", s.length(x, last - 2), s.length(x, last - 1))
+    s.require(x, [sides], f"{name}: the matrices are not square")
+
+
+def swapped(s: Steps, x: int) -> int:
+    """The matrices transposed."""
+    ndim = s.array(x).ndim
+    return s.view(x, [*range(ndim - 2), ndim - 1, ndim - 2])
+
+
+def decomposed(
+    s: Steps, kind: str, x: int, ranks: Sequence[int], **given: Any
+) -> list[int] | None:
+    """A factorization of the matrices, as many as there are."""
+    if not is_factorized(s, x):
+        return None
+    if kind not in ("qr", "svd", "pinv"):
+        square(s, x, given.get("name") or kind)
+    stack, batch, _ = stack_of(s, x)
+    return factorize(s, kind, [stack], batch, ranks, **given)
+
+
+@body_of("inv")
+def inv_steps(s: Steps, x: int) -> list[int] | None:
+    """What the matrices take to identities."""
+    return decomposed(s, "solve", x, [2], name="inv")
+
+
+@body_of("det")
+def det_steps(s: Steps, x: int) -> list[int] | None:
+    """The product of the pivots."""
+    return decomposed(s, "det", x, [0])
+
+
+@body_of("expm")
+def expm_steps(s: Steps, x: int) -> list[int] | None:
+    """A series, squared."""
+    return decomposed(s, "expm", x, [2])
+
+
+@body_of("cholesky")
+def cholesky_steps(s: Steps, x: int, *, lower: bool, on_error: str) -> int | None:
+    """One factor; in a stack nan for all where one has none is Python's alone."""
+    if on_error == "nan" and s.array(x).ndim > 2:
+        return None
+    flags = NAN if on_error == "nan" else 0
+    found = decomposed(s, "cholesky", x if lower else swapped(s, x), [2], flags=flags)
+    if found is None:
+        return None
+    return found[0] if lower else swapped(s, found[0])
+
+
+@body_of("eigh")
+def eigh_steps(s: Steps, x: int, *, UPLO: str) -> list[int] | None:
+    """Jacobi's method."""
+    return decomposed(s, "eigh", x, [1, 2], flags=UPPER if UPLO == "U" else 0)
+
+
+@body_of("eigvalsh")
+def eigvalsh_steps(s: Steps, x: int, *, UPLO: str) -> int | None:
+    """The values alone."""
+    found = eigh_steps(s, x, UPLO=UPLO)
+    return None if found is None else found[0]
+
+
+@body_of("qr")
+def qr_steps(s: Steps, x: int, *, mode: str) -> list[int] | None:
+    """Householder's reflections."""
+    flags = FULL if mode == "complete" else 0
+    found = decomposed(s, "qr", x, [2, 2, 2, 1], flags=flags)
+    if found is None:
+        return None
+    q, r, reflectors, tau = found
+    if mode == "raw":
+        return [swapped(s, reflectors), tau]
+    return [r] if mode == "r" else [q, r]
+
+
+@body_of("svd")
+def svd_steps(
+    s: Steps, x: int, *, full_matrices: bool, compute_uv: bool
+) -> list[int] | None:
+    """Jacobi's method on columns."""
+    flags = FULL if full_matrices and compute_uv else 0
+    found = decomposed(s, "svd", x, [2, 1, 2], flags=flags)
+    return found if compute_uv or found is None else found[1:2]
+
+
+@body_of("pinv")
+def pinv_steps(s: Steps, x: int, *, rcond: float | None) -> list[int] | None:
+    """By singular values."""
+    cutoff = -1.0 if rcond is None else float(rcond)
+    return decomposed(s, "pinv", x, [2], cutoff=cutoff)
+
+
+@body_of("solve")
+def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
+    """Elimination; the batches of both sides broadcast."""
+    if not is_factorized(s, a):
+        return None
+    square(s, a, "solve")
+    is_vector = s.array(b).ndim == 1
+    right = s.view(b, (0, -1)) if is_vector else b
+    one = s.integer(1)
+    ndim = s.array(a).ndim - 2
+    batch = [s.wider(s.length(a, k), s.length(right, k), one) for k in range(ndim)]
+    wide = []
+    for each in (a, right):
+        sides = [s.length(each, ndim), s.length(each, ndim + 1)]
+        wide.append(stack_of(s, s.broadcast(each, [*batch, *sides]))[0])
+    structures = {"lower_triangular": LOWER, "upper_triangular": UPPER}
+    flags = structures.get(A_structure, 0)
+    (found,) = factorize(s, "solve", wide, batch, [2], flags)
+    return s.index(found, [(), None], [s.integer(0)]) if is_vector else found

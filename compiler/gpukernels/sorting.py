@@ -17,6 +17,7 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.extra_ops import SearchSorted, Unique
 from gpuarray.compiler.ops.scanning import FUNCTIONS, CumOp
 from gpuarray.compiler.ops.sorting import ArgSort, Sort, TopK
+from gpuarray.dtypes import work_dtype
 
 
 @step_function("sort")
@@ -137,6 +138,21 @@ def searchsorted(x: Array, v: Array, *sorter: Array, side: Any) -> Array:
     copies = [each.copy() for each in sorter]
     places: Array = searching.searchsorted(x, v, side, *copies)
     return places
+
+
+@body_of("searchsorted")
+def searchsorted_steps(s: Steps, x: int, v: int, *sorter: int, side: Any) -> int | None:
+    """A routine; with a sorter on what it takes."""
+    common = np.result_type(s.array(x).dtype, s.array(v).dtype)
+    dtype = str(work_dtype(common))
+    if np.dtype(dtype).kind == "c":
+        return None
+    for order in sorter:
+        x = s.routine("take", [x, order], s.array(x).dtype, 1, 0)
+    ins = [s.cast(x, dtype), s.cast(v, dtype)]
+    return s.routine(
+        "searchsorted", ins, "int64", s.array(v).ndim, int(side == "right")
+    )
 
 
 @lowers(SearchSorted)

@@ -8,8 +8,10 @@
 
 #include "c/array.h"
 #include "c/mask.h"
+#include "c/matrices.h"
 #include "c/plan.h"
 #include "c/reduction.h"
+#include "c/search.h"
 
 /* What a routine is called with. An input that is a host integer is NULL in `ins`. */
 typedef struct call {
@@ -164,6 +166,10 @@ static int run_assign(call *c) {
   return filled(c, GpuArray_setarray(c->outs[0], c->ins[1]));
 }
 
+static int run_search(call *c) {
+  return ga__search(c->outs[0], c->ins[0], c->ins[1], c->params[0] != 0);
+}
+
 /* ---- products ---- */
 
 /* A double whose bits an integer is. */
@@ -209,6 +215,17 @@ static int run_ger(call *c) {
   const double alpha[2] = {as_double(c->params[0]), as_double(c->params[1])};
   GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
   return filled(c, GpuArray_cgeru(alpha, given(c, 1), given(c, 2), c->outs[0], 0));
+}
+
+/* Factorizations, and what they solve: the kind, flags and a rate's bits. */
+static int run_matrices(call *c) {
+  const ga_matrices_call m = {.kind = (enum ga_matrices_kind)c->params[0],
+                              .flags = (unsigned int)as_int(c->params[1]),
+                              .cutoff = as_double(c->params[2]),
+                              .failure = c->texts[0]};
+  if (c->params[0] < 0 || c->params[0] >= GA_MATRICES_N)
+    return GA_FAIL(GA_VALUE_ERROR, "matrices: there is no kind %lld", c->params[0]);
+  return ga__matrices_run(c->outs, c->n_out, c->ins, c->n_in, &m);
 }
 
 /* ---- making ---- */
@@ -324,6 +341,8 @@ static const ga_routine routines[] = {
     {"add_at", "aaa+", 1, 0, 1, 0, run_add_at},
     {"assign", "aa", 0, 0, 1, 0, run_assign},
     {"product", "aaa", 7, 0, 1, 2, run_product},
+    {"searchsorted", "aa", 1, 0, 1, -1, run_search},
+    {"matrices", "a+", 3, 1, 0, -1, run_matrices},
     {"ger", "aaa", 2, 0, 1, 0, run_ger},
     {"empty", "i*", 0, 0, 1, -1, run_empty},
     {"zeros", "i*", 0, 0, 1, -1, run_zeros},

@@ -1,0 +1,200 @@
+/* Factorizations of stacks of matrices by kernels of our own. */
+#include "c/matrices.h"
+
+#include "c/kept.h"
+
+/* What one launch works on: new arrays, in C order, as the kernel numbers them. */
+typedef struct work {
+  const ga_matrices_call *call;
+  gpucontext *context;
+  int typecode;
+  unsigned int flags;
+  bool is_turned; /* transposed: a wide matrix that is decomposed */
+  size_t batch, m, n, k;
+  GpuArray arrays[GA_MATRICES_ARRAYS];
+} work;
+
+/* ---- what is given ---- */
+
+static const char *const operations[] = {"solve", "det", "cholesky", "qr",
+                                         "eigh",  "svd", "pinv",     "expm"};
+
+static int check_given(const work *w, unsigned int n_out, const GpuArray **ins,
+                       unsigned int n_in) {
+  static const unsigned int counts[] = {1, 1, 1, 4, 2, 3, 1, 1};
+  const enum ga_matrices_kind kind = w->call->kind;
+  const GpuArray *a = ins[0], *b = ins[n_in - 1];
+  char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
+  const bool is_square =
+      kind != GA_MATRICES_QR && kind != GA_MATRICES_SVD && kind != GA_MATRICES_PINV;
+  bool fits = a->nd == 3 && (!is_square || a->dimensions[1] == a->dimensions[2]) &&
+              n_out == counts[kind] && n_in <= (kind == GA_MATRICES_SOLVE ? 2u : 1u);
+  if (fits && n_in == 2)
+    fits = b->nd == 3 && b->dimensions[0] == a->dimensions[0] &&
+           b->dimensions[1] == a->dimensions[1] && b->typecode == a->typecode;
+  if (a->typecode != GA_FLOAT && a->typecode != GA_DOUBLE)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, expected float32 or float64",
+                   operations[kind], ga__array_text(text, a));
+  if (fits)
+    return ga__context_supports(w->context, a->typecode, operations[kind]);
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: %u arrays %s and %s for %u results, expected a "
+                 "stack of %smatrices%s",
+                 operations[kind], n_in, ga__array_text(text, a),
+                 ga__array_text(other, b), n_out, is_square ? "square " : "",
+                 kind == GA_MATRICES_SOLVE ? ", and one of as many rows" : "");
+}
+
+/* The last two axes exchanged; shares the buffer. */
+static void turn(GpuArray *a) {
+  const size_t length = a->dimensions[1];
+  const ssize_t stride = a->strides[1];
+  a->dimensions[1] = a->dimensions[2];
+  a->strides[1] = a->strides[2];
+  a->dimensions[2] = length;
+  a->strides[2] = stride;
+  GpuArray_fix_flags(a);
+}
+
+/* ---- arrays ---- */
+
+/* A new array of (batch, rows, columns); without columns of (batch, rows). */
+static int make(work *w, unsigned int place, unsigned int nd, size_t rows,
+                size_t columns) {
+  const size_t dims[] = {w->batch, rows, columns};
+  return GpuArray_empty(&w->arrays[place], w->context, w->typecode, nd, dims,
+                        GA_C_ORDER);
+}
+
+static int make_all(work *w, const GpuArray **ins, unsigned int n_in) {
+  const bool is_full = w->flags & GA_MATRICES_FULL;
+  const size_t least = w->m < w->n ? w->m : w->n;
+  GpuArray given = *ins[0]; /* borrows the buffer */
+  if (w->is_turned)
+    turn(&given);
+  GA_TRY(GpuArray_copy(&w->arrays[0], &given, GA_C_ORDER));
+  switch (w->call->kind) {
+  case GA_MATRICES_SOLVE:
+    w->k = n_in == 2 ? ins[1]->dimensions[2] : w->n;
+    return n_in == 2 ? GpuArray_copy(&w->arrays[1], ins[1], GA_C_ORDER)
+                     : make(w, 1, 3, w->n, w->n);
+  case GA_MATRICES_DET:
+    return make(w, 1, 1, 0, 0);
+  case GA_MATRICES_QR:
+    w->k = is_full ? w->m : least;
+    GA_TRY(make(w, 1, 3, w->m, w->k));
+    GA_TRY(make(w, 2, 3, w->k, w->n));
+    return make(w, 3, 2, least, 0);
+  case GA_MATRICES_EIGH:
+    GA_TRY(make(w, 1, 2, w->n, 0));
+    return make(w, 2, 3, w->n, w->n);
+  case GA_MATRICES_SVD:
+  case GA_MATRICES_PINV:
+    w->k = is_full ? w->m : w->n;
+    GA_TRY(make(w, 1, 3, w->m, w->k));
+    GA_TRY(make(w, 2, 2, w->n, 0));
+    GA_TRY(make(w, 3, 3, w->n, w->n));
+    return w->call->kind == GA_MATRICES_PINV ? make(w, 4, 3, w->n, w->m) : GA_NO_ERROR;
+  case GA_MATRICES_EXPM:
+    GA_TRY(make(w, 1, 3, w->n, w->n));
+    return make(w, 2, 3, w->n, w->n);
+  default:
+    return GA_NO_ERROR;
+  }
+}
+
+/* ---- the launch ---- */
+
+/* An array that has elements, in place of those that have none. */
+static const GpuArray *find_filled(const work *w) {
+  for (unsigned int i = 0; i < GA_MATRICES_ARRAYS; i++)
+    if (w->arrays[i].data != NULL && ga__array_count(&w->arrays[i]) > 0)
+      return &w->arrays[i];
+  return NULL;
+}
+
+static int add_arguments(ga_args *args, const work *w, const GpuArray *filled) {
+  args->n = 0;
+  for (unsigned int i = 0; i < GA_MATRICES_ARRAYS; i++) {
+    const GpuArray *a = &w->arrays[i];
+    a = a->data != NULL && ga__array_count(a) > 0 ? a : filled;
+    ga__args_buffer(args, a->data);
+    ga__args_offset(args, a->data, a->offset);
+  }
+  ga__args_u64(args, w->batch);
+  ga__args_u64(args, w->m);
+  ga__args_u64(args, w->n);
+  ga__args_u64(args, w->k);
+  ga__args_u32(args, w->flags);
+  const float narrow = (float)w->call->cutoff;
+  if (w->typecode == GA_DOUBLE)
+    ga__args_value(args, &w->call->cutoff, sizeof w->call->cutoff);
+  else
+    ga__args_value(args, &narrow, sizeof narrow);
+  return ga__args_report(args, w->context, w->call->failure);
+}
+
+static int launch(const work *w) {
+  const ga_matrices_spec spec = {(unsigned char)w->call->kind,
+                                 (unsigned char)w->typecode};
+  const GpuArray *filled = find_filled(w);
+  gpukernel *kernel;
+  ga_args args;
+  if (filled == NULL)
+    return GA_NO_ERROR;
+  GA_TRY(ga__kernel_kept(&kernel, w->context, ga__matrices_source, &spec, sizeof spec));
+  GA_TRY(add_arguments(&args, w, filled));
+  size_t threads = w->context->info.is_cpu ? 1 : 32;
+  while (threads > ga__kernel_threads(kernel))
+    threads /= 2;
+  const size_t blocks = (w->batch - 1) / threads + 1, most = 32768;
+  const ga_launch l = {.nd = 1,
+                       .grid = {blocks < most ? blocks : most, 1, 1},
+                       .block = {threads, 1, 1},
+                       .n_args = args.n,
+                       .args = args.list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+/* ---- results ---- */
+
+static void hand_out(GpuArray **outs, work *w) {
+  static const unsigned char places[GA_MATRICES_N][4] = {
+      [GA_MATRICES_SOLVE] = {1},    [GA_MATRICES_DET] = {1},
+      [GA_MATRICES_CHOLESKY] = {0}, [GA_MATRICES_QR] = {1, 2, 0, 3},
+      [GA_MATRICES_EIGH] = {1, 2},  [GA_MATRICES_SVD] = {1, 2, 3},
+      [GA_MATRICES_PINV] = {4},     [GA_MATRICES_EXPM] = {1}};
+  static const unsigned char counts[] = {1, 1, 1, 4, 2, 3, 1, 1};
+  const enum ga_matrices_kind kind = w->call->kind;
+  for (unsigned int i = 0; i < counts[kind]; i++) {
+    const unsigned int given = kind == GA_MATRICES_SVD && w->is_turned ? 2 - i : i;
+    GpuArray *a = &w->arrays[places[kind][given]];
+    *outs[i] = *a;
+    a->data = NULL;
+    if (w->is_turned && outs[i]->nd == 3)
+      turn(outs[i]);
+  }
+}
+
+int ga__matrices_run(GpuArray **outs, unsigned int n_out, const GpuArray **ins,
+                     unsigned int n_in, const ga_matrices_call *call) {
+  const bool can_turn = call->kind == GA_MATRICES_SVD || call->kind == GA_MATRICES_PINV;
+  work w = {.call = call,
+            .context = ins[0]->data->context,
+            .typecode = ins[0]->typecode,
+            .flags = call->flags | (n_in == 1 ? GA_MATRICES_IDENTITY : 0)};
+  GA_TRY(check_given(&w, n_out, ins, n_in));
+  w.is_turned = can_turn && ins[0]->dimensions[1] < ins[0]->dimensions[2];
+  w.batch = ins[0]->dimensions[0];
+  w.m = ins[0]->dimensions[w.is_turned ? 2 : 1];
+  w.n = ins[0]->dimensions[w.is_turned ? 1 : 2];
+  int status = make_all(&w, ins, n_in);
+  if (status == GA_NO_ERROR)
+    status = launch(&w);
+  if (status == GA_NO_ERROR)
+    hand_out(outs, &w);
+  for (unsigned int i = 0; i < GA_MATRICES_ARRAYS; i++)
+    if (w.arrays[i].data != NULL)
+      GpuArray_clear(&w.arrays[i]);
+  return status;
+}

@@ -1,0 +1,105 @@
+/* Places in sorted vectors, by a kernel that plans may record. */
+#include "c/search.h"
+
+#include "c/kept.h"
+#include "c/kernel_text.h"
+
+typedef struct search_spec {
+  unsigned char typecode, right;
+} search_spec;
+
+static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
+  const search_spec *s = spec;
+  const char *type = gpuarray_get_type(s->typecode)->cluda_name;
+  ga_strbuf text = {0}, starts = {0};
+  (void)ctx;
+  ga__strbuf_add(&text, "(");
+  ga__text_array(&text, &starts, true, type, "a");
+  ga__text_array(&text, &starts, true, type, "v");
+  ga__text_array(&text, &starts, false, "ga_long", "out");
+  ga__strbuf_addf(&text,
+                  "ga_ulong n, ga_ulong m) {\n"
+                  "%s"
+                  "  for (ga_ulong i = GID_0 * LDIM_0 + LID_0; i < m;"
+                  " i += GDIM_0 * LDIM_0) {\n"
+                  "    const %s x = v[i];\n"
+                  "    ga_ulong low = 0, high = n;\n"
+                  "    while (low < high) {\n"
+                  "      const ga_ulong middle = low + (high - low) / 2;\n"
+                  "      const %s y = a[middle];\n"
+                  "      if (%s)\n"
+                  "        low = middle + 1;\n"
+                  "      else\n"
+                  "        high = middle;\n"
+                  "    }\n"
+                  "    out[i] = (ga_long)low;\n"
+                  "  }\n"
+                  "}\n",
+                  starts.text ? starts.text : "", type, type,
+                  s->right ? "!(x < y || (y != y && x == x))"
+                           : "y < x || (x != x && y == y)");
+  ga__strbuf_clear(&starts);
+  return ga__text_finish(out, "search", NULL, &text);
+}
+
+static int check_given(const GpuArray *a, const GpuArray *v) {
+  char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
+  const bool is_short = a->typecode == GA_HALF || a->typecode == GA_BFLOAT16;
+  if (a->nd == 1 && a->typecode == v->typecode && !is_short &&
+      ga__dtype_kind(a->typecode) != 'c')
+    return ga__context_supports(a->data->context, a->typecode, "searchsorted");
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "searchsorted: %s of %s, expected a vector and values of one real "
+                 "type",
+                 ga__array_text(text, v), ga__array_text(other, a));
+}
+
+static int launch(const GpuArray *out, const GpuArray *a, const GpuArray *v,
+                  bool right) {
+  const search_spec spec = {(unsigned char)a->typecode, right};
+  const size_t n = a->dimensions[0], m = ga__array_count(v);
+  gpucontext *ctx = a->data->context;
+  gpukernel *kernel;
+  ga_args args = {0};
+  GA_TRY(ga__kernel_kept(&kernel, ctx, write_source, &spec, sizeof spec));
+  const GpuArray *list[] = {n > 0 ? a : v, v};
+  for (unsigned int i = 0; i < 2; i++) {
+    ga__args_input(&args, list[i]->data);
+    ga__args_offset(&args, list[i]->data, list[i]->offset);
+  }
+  ga__args_buffer(&args, out->data);
+  ga__args_offset(&args, out->data, out->offset);
+  ga__args_u64(&args, n);
+  ga__args_u64(&args, m);
+  size_t threads = ctx->info.is_cpu ? 16 : 256;
+  while (threads > ga__kernel_threads(kernel))
+    threads /= 2;
+  const size_t blocks = (m - 1) / threads + 1;
+  const size_t most = 128 * (size_t)ctx->info.processors;
+  const ga_launch l = {.nd = 1,
+                       .grid = {blocks < most ? blocks : most, 1, 1},
+                       .block = {threads, 1, 1},
+                       .n_args = args.n,
+                       .args = args.list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+int ga__search(GpuArray *out, const GpuArray *a, const GpuArray *v, bool right) {
+  GpuArray vector = {0}, values = {0}, made = {0};
+  GA_TRY(check_given(a, v));
+  int status = GpuArray_copy(&vector, a, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_copy(&values, v, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_empty(&made, a->data->context, GA_LONG, v->nd, v->dimensions,
+                            GA_C_ORDER);
+  if (status == GA_NO_ERROR && ga__array_count(v) > 0)
+    status = launch(&made, &vector, &values, right);
+  GpuArray_clear(&vector);
+  GpuArray_clear(&values);
+  if (status == GA_NO_ERROR)
+    *out = made;
+  else
+    GpuArray_clear(&made);
+  return status;
+}
