@@ -366,7 +366,8 @@ def _nanquantile(
     keepdims: bool,
     weights: Any,
 ) -> Any:
-    if kind_of(require(array, operation).dtype) != "f":
+    source = require(array, operation)
+    if kind_of(source.dtype) != "f" and (source.size or source.dtype.kind in "cb"):
         return _quantile(
             operation, array, q, scale, axis, out, method, keepdims, weights
         )

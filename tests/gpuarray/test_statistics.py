@@ -324,6 +324,7 @@ def test_quantiles_of_nothing(first_context):
         with pytest.raises(ValueError, match=f"{name}: the axes .* give one axis"):
             getattr(gpuarray, name)(nothing, *q, axis=(0, 2))
     whole = nothing.astype("int32")
+    assert_same(gpuarray.nanquantile(whole, 0.5, axis=1), np.full((3, 4), np.nan))
     assert_same(gpuarray.nanmedian(whole, axis=(0, 2)), np.zeros(0))
 
 

@@ -40,7 +40,7 @@ def _psi(x):
     if x == -math.inf or (x <= 0 and x == math.floor(x)):
         return math.nan
     if x < 0:
-        return _psi(1 - x) - math.pi / math.tan(math.pi * x)
+        return _psi(1 - x) - math.pi / math.tan(math.pi * (x - round(x)))
     shift = 0.0
     while x < 10:
         shift -= 1 / x
@@ -59,7 +59,7 @@ def _tri_gamma(x):
     if x == -math.inf or (x <= 0 and x == math.floor(x)):
         return math.nan
     if x < 0:
-        inverse = math.pi / math.sin(math.pi * x)
+        inverse = math.pi / math.sin(math.pi * (x - round(x)))
         return inverse * inverse - _tri_gamma(1 - x)
     shift = 0.0
     while x < 10:

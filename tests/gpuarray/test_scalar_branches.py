@@ -1,0 +1,200 @@
+"""Rows of the table on each side of every branch of their texts.
+
+The places are the numbers that the C text and the reference compare with; the operands
+are these places, their neighbours and what is a little apart. SciPy is the judge where
+it has the function, else the row's reference in float64.
+"""
+
+import ast
+import inspect
+import itertools
+import re
+import sys
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray.apply import apply_row
+from gpuarray.codegen import resolve
+from gpuarray.errors import BadType
+from gpuarray.scalars import SCALARS
+from rows import LOOSE, RTOL
+
+NUMBER = r"(\d+\.?\d*(?:e[-+]?\d+)?)"
+COMPARED = re.compile(rf"(?:[<>]=?|[=!]=)\s*-?{NUMBER}|{NUMBER}\S*\s*(?:[<>]=?|[=!]=)")
+FLOATS = ("float32", "float64")
+
+
+def places(row):
+    """The numbers that the texts of a row, and those of its module, compare with."""
+    text = row.c_text("f") + row.support_text("f")
+    found = {float(x) for pair in COMPARED.findall(text) for x in pair if x}
+    module = sys.modules[row.gradient.__module__]
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Compare) and row.support_text("f"):
+            parts = [each for each in ast.walk(node) if isinstance(each, ast.Constant)]
+            found |= {float(x.value) for x in parts if isinstance(x.value, int | float)}
+    return sorted(x for x in found if x < 1e5)
+
+
+def beside(numbers, dtype):
+    """Each number, its two neighbours, and numbers near it; of both signs."""
+    x = np.array([*numbers, 0.0, 1.0], dtype)
+    up, down = (np.nextafter(x, x.dtype.type(to)) for to in (np.inf, -np.inf))
+    near = [x, up, down, x * x.dtype.type(0.97), x * x.dtype.type(1.03), x + 1, x / 3]
+    found = np.unique(np.concatenate(near))
+    found = found[(found == 0) | (np.abs(found) > 1e-30)]
+    return np.concatenate([found, -found])
+
+
+def operands_of(row, dtype):
+    """Arrays of drawn operands, all of one length."""
+    first = beside(places(row), dtype)
+    if row.arity == 1:
+        return [np.concatenate([first, np.linspace(-1, 1, 41).astype(dtype)])]
+    whole = [0, 0.5, 1, 2, 3, 10.5, 20, 21, 100]
+    some = np.array([*whole, -1, -0.5, *places(row)], dtype)
+    x, y = (each.ravel() for each in np.meshgrid(some, first))
+    return [np.concatenate(pair) for pair in ((x, y, x, x), (y, x, x, x + 1))]
+
+
+def judged(row, operands):
+    """What is right, in float64."""
+    special = pytest.importorskip("scipy.special")
+    wide = [x.astype("f8") for x in operands]
+    with np.errstate(all="ignore"):
+        theirs = getattr(special, row.name, None) if row.support_text("f") else None
+        right = (theirs or row.reference)(*wide)
+    if row.name == "psi":  # of which SciPy's loses its digits there
+        x = wide[0]
+        right = np.where((x < 0) & (abs(x - np.rint(x)) < 1e-6), np.nan, right)
+    if row.name in ("jv", "iv"):  # which end at an order, and lose digits beside some
+        apart = abs(wide[0] - np.rint(wide[0]))
+        keep = (wide[0] >= -20) & (wide[0] <= 1000) & ((apart == 0) | (apart > 1e-2))
+        right = np.where(keep, right, np.nan)
+    return right
+
+
+def has_branches(row):
+    try:
+        loop = resolve(row, (np.dtype("f4"),) * row.arity)
+    except BadType:
+        return False
+    is_float = loop.result == np.float32 and loop.operands[0] == np.float32
+    return is_float and row.arity < 3 and bool(places(row)) and row.name != "nextafter"
+
+
+ROWS = [row for row in SCALARS.values() if has_branches(row)]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_both_sides_of_every_branch(context, row, dtype):
+    if dtype == "float64" and not context.has_double:
+        pytest.skip("the device has no float64")
+    operands = operands_of(row, dtype)
+    got = np.asarray(
+        apply_row(row, [gpuarray.asarray(x, context=context) for x in operands])
+    )
+    right = judged(row, operands)
+    info = np.finfo(dtype)
+    with np.errstate(over="ignore"):
+        right = right.astype(dtype)
+    kept = (np.abs(right) < info.max / 2) & (np.abs(right) > info.tiny)
+    tolerance = RTOL[dtype] * LOOSE.get(row.name, 1)
+    np.testing.assert_allclose(got[kept], right[kept], tolerance, tolerance / 10)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_references_agree_with_scipy_on_both_sides(row):
+    special = pytest.importorskip("scipy.special")
+    if not hasattr(special, row.name) or isinstance(row.reference, np.ufunc):
+        return
+    operands = operands_of(row, "float64")
+    with np.errstate(all="ignore"):
+        ours, right = row.reference(*operands), judged(row, operands)
+    kept = np.abs(right) < 1e300
+    np.testing.assert_allclose(ours[kept], right[kept], 3e-11, 1e-13)
+
+
+@pytest.mark.parametrize("name", ["psi", "tri_gamma"])
+def test_references_beside_a_pole_are_those_of_the_pole(name):
+    poles = -np.arange(1.0, 9)
+    x = np.concatenate([np.nextafter(poles, np.inf), np.nextafter(poles, -np.inf)])
+    away = x - np.rint(x)
+    right = -1 / away if name == "psi" else 1 / away**2
+    np.testing.assert_allclose(SCALARS[name].reference(x), right, 1e-13)
+
+
+def test_every_half_has_its_neighbours(context):
+    every = np.arange(2**16, dtype="u2").view("f2")
+    x = gpuarray.asarray(every, context=context)
+    for to in (np.inf, -np.inf, 0.0, -0.0, np.nan, 1.0):
+        with np.errstate(all="ignore"):
+            right = np.nextafter(every, np.float16(to))
+        got = np.asarray(gpuarray.nextafter(x, np.float16(to)))
+        np.testing.assert_array_equal(got, right)
+        known = ~np.isnan(right)
+        np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(right[known]))
+
+
+# ---- what a row says of itself is all that holds ----
+
+LINE = np.array([-2.5, -1.0, -0.25, 0.0, 0.3, 1.0, 2.0, 7.0])
+BITS = np.arange(-5, 6)
+TWO = [row for row in SCALARS.values() if row.arity == 2 and row.is_ours]
+OVERFLOWS = {"lcm"}  # in its products, so that it is not said to associate
+
+
+def laws_of(row, line):
+    """Whether it commutes and associates on all triples of operands."""
+    a, b, c = (
+        np.array(x) for x in zip(*itertools.product(line, repeat=3), strict=True)
+    )
+    of = row.reference
+    with np.errstate(all="ignore"):
+        pairs = (of(a, b), of(b, a)), (of(of(a, b), c), of(a, of(b, c)))
+    return [bool(np.allclose(x, y, 1e-12, equal_nan=True)) for x, y in pairs]
+
+
+@pytest.mark.parametrize("row", TWO, ids=lambda row: row.name)
+def test_a_row_says_that_it_commutes_and_associates_if_it_does(row):
+    """What does not commute is not asked whether it associates."""
+    for line in (LINE, BITS):
+        try:
+            commutes, associates = laws_of(row, line)
+        except TypeError:  # for the operands, or for a result as an operand
+            continue
+        assert commutes == row.commutes
+        if commutes and row.name not in OVERFLOWS:
+            assert associates == row.associates
+        return
+    assert not row.commutes
+
+
+BOUNDED = [row for row in SCALARS.values() if row.domain != (-np.inf, np.inf)]
+
+
+@pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
+def test_a_domain_ends_where_the_function_or_its_slope_does(row):
+    low, high = row.domain
+    inside = np.linspace(max(low, -50), min(high, 50), 203)[1:-1]
+    if row.arity == 1:
+        with np.errstate(all="ignore"):
+            assert np.isfinite(row.reference(inside)).all()
+        for end in (low, high):
+            if not np.isfinite(end):
+                continue
+            around = end + np.array([-1e-12, 0.0, 1e-12])
+            with np.errstate(all="ignore"):
+                y = row.reference(around)
+                slope = (y[2] - y[0]) / 2e-12
+            assert not np.isfinite(y).all() or abs(slope) > 1e3
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_every_row_has_an_example_of_its_operands(name):
+    row = SCALARS[name]
+    assert len(row.example) == row.arity
+    with np.errstate(all="ignore"):
+        assert np.size(row.reference(*map(np.asarray, row.example)))
