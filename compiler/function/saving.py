@@ -270,12 +270,17 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     interface = interface_of(function)
     note = saved.packed(interface, _pickled(function, kept) if graph else b"")
     plan = _handle(function)
+    _tell_of_python(function, plan, _add_bodies(function, plan))
+    native = _described(plan, kept, interface, note)
+    check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
+
+
+def _add_bodies(function: Function, plan: Native) -> tuple[p.Call, ...]:
+    """Say what the plan's functions do without Python; those that nothing says."""
     found = bodies_of(_lowered(function), function.plan.steps)
     _, moved = _whole(function.plan)
     plan.add_bodies({moved[at]: body for at, body in found.bodies.items()})
-    _tell_of_python(function, plan, found.without)
-    native = _described(plan, kept, interface, note)
-    check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
+    return found.without
 
 
 def _lowered(function: Function) -> Lowered:
@@ -352,6 +357,7 @@ class SavedFunction(saved.LoadedFunction):
         self._path = path
         self._trusted = trusted
         self._plan: Native | None = None
+        self._source: Function | None = None  # what the plan is of
         self._function: Function | None = None
 
     def function(self) -> Function:
@@ -389,7 +395,7 @@ class SavedFunction(saved.LoadedFunction):
     def _run(
         self, arrays: Sequence[Array | None], integers: Sequence[int]
     ) -> list[Any]:
-        if self._plan is None:
+        if self._plan is None and not self._is_unbound():
             try:
                 return self._native.call(arrays, integers)
             except Unsupported as error:
@@ -410,6 +416,21 @@ class SavedFunction(saved.LoadedFunction):
                 raise
             raise failure from error.__cause__
 
+    def _is_unbound(self) -> bool:
+        """Whether the graph is there to bind from, and no call came with the file.
+
+        The graph has the launches of the function that was saved; the steps that a
+        file has in their place may need kernels that did not come with it.
+        """
+        may_bind = self._trusted and bool(self._graph)
+        return may_bind and self._native.info()["n_bindings"] == 0
+
+    def save(self, path: File) -> None:
+        """Write the function to a file, with its values as they are now."""
+        if self._plan is not None and self._source is not None:
+            _add_bodies(self._source, self._plan)
+        super().save(path)
+
     def _compile(self) -> Native:
         """Load the plan anew with its steps in Python, for inputs of any shape."""
         function = self._unpickled()
@@ -417,6 +438,7 @@ class SavedFunction(saved.LoadedFunction):
         kept = kept_values(function)
         note = saved.packed(self.interface, self._graph)
         self._native = _described(plan, kept, self.interface, note)
+        self._source = function
         self._plan = plan  # which the function in C does not own
         return plan
 

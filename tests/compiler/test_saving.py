@@ -167,6 +167,17 @@ def test_a_file_has_the_kernels_of_calls_that_were_not_made(on_context, tmp_path
     assert printed(COMPILES, on_context, tmp_path, "f") == "0\n"
 
 
+def test_a_function_bound_from_its_graph_is_saved_with_its_bodies(on_first, tmp_path):
+    x = T.matrix("x")
+    f = function([x], T.nnet.softmax(x))
+    f.save(tmp_path / "f")
+    g = load(tmp_path / "f", trusted=True)
+    g(rows(3))
+    g.save(tmp_path / "again")
+    h = gpuarray.load_function(tmp_path / "again", on_first)
+    np.testing.assert_allclose(h(rows(9)), f(rows(9)), rtol=1e-5)
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize("graph", [True, False])
 def test_steps_of_the_array_package_have_bodies(on_context, tmp_path, graph):
