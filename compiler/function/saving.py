@@ -25,7 +25,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
-from gpuarray.compiler.gpukernels.bodies import inlined
+from gpuarray.compiler.gpukernels.bodies import inlined, written
 from gpuarray.compiler.parts import is_called
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import Container
@@ -145,9 +145,17 @@ def interface_of(function: Function) -> saved.Interface:
 def only_in_python(function: Function) -> str:
     """Why the function's plan needs Python at each call; empty if it does not."""
     if inlined(function.plan) is None:
-        for step in function.plan.steps:
-            if is_called(step):
-                return f"its step {step.label} is computed in Python"
+        plan = function.plan
+        labels = [
+            step.label
+            for step in plan.steps
+            if isinstance(step, p.Call)
+            and is_called(step)
+            and written(step, plan.values) is None
+        ]
+        if labels:
+            names = " and ".join(dict.fromkeys(labels))
+            return f"its step {names} is computed in Python"
         return "it is of several contexts"
     for i, given in enumerate(function._interface.inputs):
         is_int = isinstance(function.plan.values[i], p.IntValue)
@@ -260,10 +268,17 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     layouts of calls before.
 
     A function whose plan pauses in Python is written as a pickle, which only Python
-    reads.
+    with the compiler reads; without ``graph`` a UserWarning says so, and which steps
+    it is.
     """
     reason = only_in_python(function)
     if reason:
+        if not graph:
+            warnings.warn(
+                f"save: {function.name}: {reason}: the file is a pickle, which only "
+                "Python with the compiler reads",
+                stacklevel=3,
+            )
         _write_pickle(function, path, reason)
         return
     kept = kept_values(function)
