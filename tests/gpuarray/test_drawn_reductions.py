@@ -17,7 +17,7 @@ from judge import assert_same
 
 SHAPES = [(3, 4, 2), (2, 5), (7,), (1, 3), (3, 0), (2, 1, 4), ()]
 DTYPES = ["float64", "float32", "int16", "bool", "complex64"]
-DRAWS = 20
+DRAWS = 12
 # The first operand is more than an array, or the result is more than one array.
 OTHER_OPERANDS = {
     *("append", "apply_along_axis", "apply_over_axes", "argpartition", "array_split"),
