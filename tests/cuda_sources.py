@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import tempfile
 from unittest import mock
 
 import check1
@@ -24,6 +25,7 @@ from gpuarray import fft_text
 from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
 from gpuarray.compiler.errors import AssertError
+from gpuarray.compiler.tensor import nlinalg, slinalg
 from gpuarray.context import Context
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
@@ -392,6 +394,28 @@ def perceptron():
         step(np.zeros((100, 64), x.dtype), np.zeros((100, 10), x.dtype))
 
 
+def of_files():
+    """The library's own factorizations and searches, which saved functions have."""
+    a = T.matrix("a")
+    results = [
+        nlinalg.matrix_inverse(a),
+        nlinalg.det(a),
+        slinalg.cholesky(a),
+        nlinalg.qr(a)[0],
+        nlinalg.eigh(a)[0],
+        nlinalg.svd(a)[0],
+        nlinalg.pinv(a),
+        slinalg.expm(a),
+        T.extra_ops.searchsorted(a[0], a),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for number, result in enumerate(results):
+            path = f"{folder}/{number}"
+            theano.function([a], result).save(path, graph=False)
+            loaded = gpuarray.load_function(path, gpuarray.context("null"))
+            loaded(np.eye(3, dtype=a.dtype))
+
+
 def main() -> None:
     """Make all sources."""
     gpuarray.context("null").runs_dry = True
@@ -414,7 +438,14 @@ def main() -> None:
         make()
     for float_dtype in ("float32", "float64"):
         with theano.config.use(device="null", floatX=float_dtype):
-            for make in (cases, kernels_of_ops, totals, examples, perceptron):
+            for make in (
+                cases,
+                kernels_of_ops,
+                totals,
+                examples,
+                perceptron,
+                of_files,
+            ):
                 make()
 
 

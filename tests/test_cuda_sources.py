@@ -63,6 +63,8 @@ STEMS = {
     "index_add",
     "index_put",
     "mask",
+    "matrices",
+    "search",
     "random",
     "fft_pass",
     "fft_chirp_in",

@@ -529,8 +529,8 @@ class Function(Straight):
         shapes of calls so far.
 
         A function whose plan pauses for what Python computes (an op on the host, a
-        factorization) or has several contexts is written as a pickle, which only Python
-        reads.
+        Fourier transform) or has several contexts is written as a pickle, which only
+        Python reads; without ``graph`` a UserWarning names these steps.
         """
         save(self, path, graph)
 
