@@ -16,31 +16,43 @@ typedef struct work {
 
 /* ---- what is given ---- */
 
-static const char *const operations[] = {"solve", "det", "cholesky", "qr",
-                                         "eigh",  "svd", "pinv",     "expm"};
+/* What each is called, how many results it has, and which arrays these are. */
+static const struct {
+  const char *name;
+  unsigned char n_out, places[4];
+} operations[GA_MATRICES_N] = {
+    [GA_MATRICES_SOLVE] = {"solve", 1, {1}},
+    [GA_MATRICES_DET] = {"det", 1, {1}},
+    [GA_MATRICES_CHOLESKY] = {"cholesky", 1, {0}},
+    [GA_MATRICES_QR] = {"qr", 4, {1, 2, 0, 3}},
+    [GA_MATRICES_EIGH] = {"eigh", 2, {1, 2}},
+    [GA_MATRICES_SVD] = {"svd", 3, {1, 2, 3}},
+    [GA_MATRICES_PINV] = {"pinv", 1, {4}},
+    [GA_MATRICES_EXPM] = {"expm", 1, {1}},
+};
 
 static int check_given(const work *w, unsigned int n_out, const GpuArray **ins,
                        unsigned int n_in) {
-  static const unsigned int counts[] = {1, 1, 1, 4, 2, 3, 1, 1};
   const enum ga_matrices_kind kind = w->call->kind;
   const GpuArray *a = ins[0], *b = ins[n_in - 1];
   char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
   const bool is_square =
       kind != GA_MATRICES_QR && kind != GA_MATRICES_SVD && kind != GA_MATRICES_PINV;
   bool fits = a->nd == 3 && (!is_square || a->dimensions[1] == a->dimensions[2]) &&
-              n_out == counts[kind] && n_in <= (kind == GA_MATRICES_SOLVE ? 2u : 1u);
+              n_out == operations[kind].n_out &&
+              n_in <= (kind == GA_MATRICES_SOLVE ? 2u : 1u);
   if (fits && n_in == 2)
     fits = b->nd == 3 && b->dimensions[0] == a->dimensions[0] &&
            b->dimensions[1] == a->dimensions[1] && b->typecode == a->typecode;
   if (a->typecode != GA_FLOAT && a->typecode != GA_DOUBLE)
     return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, expected float32 or float64",
-                   operations[kind], ga__array_text(text, a));
+                   operations[kind].name, ga__array_text(text, a));
   if (fits)
-    return ga__context_supports(w->context, a->typecode, operations[kind]);
+    return ga__context_supports(w->context, a->typecode, operations[kind].name);
   return GA_FAIL(GA_VALUE_ERROR,
                  "%s: %u arrays %s and %s for %u results, expected a "
                  "stack of %smatrices%s",
-                 operations[kind], n_in, ga__array_text(text, a),
+                 operations[kind].name, n_in, ga__array_text(text, a),
                  ga__array_text(other, b), n_out, is_square ? "square " : "",
                  kind == GA_MATRICES_SOLVE ? ", and one of as many rows" : "");
 }
@@ -159,16 +171,10 @@ static int launch(const work *w) {
 /* ---- results ---- */
 
 static void hand_out(GpuArray **outs, work *w) {
-  static const unsigned char places[GA_MATRICES_N][4] = {
-      [GA_MATRICES_SOLVE] = {1},    [GA_MATRICES_DET] = {1},
-      [GA_MATRICES_CHOLESKY] = {0}, [GA_MATRICES_QR] = {1, 2, 0, 3},
-      [GA_MATRICES_EIGH] = {1, 2},  [GA_MATRICES_SVD] = {1, 2, 3},
-      [GA_MATRICES_PINV] = {4},     [GA_MATRICES_EXPM] = {1}};
-  static const unsigned char counts[] = {1, 1, 1, 4, 2, 3, 1, 1};
   const enum ga_matrices_kind kind = w->call->kind;
-  for (unsigned int i = 0; i < counts[kind]; i++) {
+  for (unsigned int i = 0; i < operations[kind].n_out; i++) {
     const unsigned int given = kind == GA_MATRICES_SVD && w->is_turned ? 2 - i : i;
-    GpuArray *a = &w->arrays[places[kind][given]];
+    GpuArray *a = &w->arrays[operations[kind].places[given]];
     *outs[i] = *a;
     a->data = NULL;
     if (w->is_turned && outs[i]->nd == 3)
