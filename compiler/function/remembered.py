@@ -1,13 +1,13 @@
 """Finished plans on disk: a program that runs again rewrites nothing.
 
-An entry is the pickle of a plan, under a hash of all that it was made of: the graph as
-the program wrote it, the settings, the devices, this package's files. See ADR 0015.
+An entry is the text of a plan, under a hash of all that it was made of: the graph as
+the program wrote it, the settings, the devices, this package's files. Reading one runs
+nothing but the constructors of `RECORDS`. See ADR 0015.
 """
 
 from __future__ import annotations
 
 import hashlib
-import pickle
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +17,11 @@ from pathlib import Path
 import gpuarray
 import numpy as np
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.encoding import Encoding, Unencodable
 from gpuarray.compiler.function.compiling import Task
 from gpuarray.compiler.function.identity import Unknown, Writer, is_ours
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
+from gpuarray.compiler.ops import elemwise, rowwise, subtensor, together
 from gpuarray.compiler.rewrites.engine import Rule, all_rewrites
 from gpuarray.compiler.store import Store
 from gpuarray.context import Context
@@ -35,6 +37,18 @@ class Finished:
 
     plan: p.Plan
     to_host: tuple[bool, ...]
+
+
+RECORDS = (
+    Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.Dim, p.IntOp, p.Launch,
+    p.Fold, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast, p.Index, p.Copy,
+    p.Choose, p.Call, p.Routine, p.Reports, p.Read,
+    elemwise.Composite, elemwise.Step, subtensor.Slice, together.Part, together.Total,
+    rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
+    rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
+)  # fmt: skip
+"""What a plan and the options of its steps are made of, besides plain values."""
+ENCODING = Encoding(RECORDS)
 
 
 def key_of(task: Task) -> str | None:
@@ -75,11 +89,23 @@ def find(key: str) -> Finished | None:
     if content is None:
         return None
     try:
-        found = pickle.loads(content)
-    except Exception:  # of a damaged or foreign pickle, which may raise anything
+        found = ENCODING.decode(content)
+    except Unencodable:
         return None
-    is_right = isinstance(found, Finished) and calls(found.plan) <= set(STEP_FUNCTIONS)
-    return found if is_right else None
+    return found if isinstance(found, Finished) and is_sound(found.plan) else None
+
+
+def is_sound(plan: p.Plan) -> bool:
+    """Whether the numbers and names in a plan are of what there is."""
+    count = len(plan.values)
+    numbers = [*plan.outputs, *(number for number, _ in plan.constants)]
+    for step in plan.steps:
+        numbers += (*step.outs, *step.reads)
+    return (
+        0 <= plan.n_inputs <= count
+        and all([0 <= number < count for number in numbers])
+        and calls(plan) <= set(STEP_FUNCTIONS)
+    )
 
 
 def keep(key: str, finished: Finished) -> None:
@@ -90,8 +116,8 @@ def keep(key: str, finished: Finished) -> None:
     if "reference" in calls(finished.plan):
         return
     try:
-        content = pickle.dumps(finished, protocol=pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, TypeError, AttributeError):
+        content = ENCODING.encode(finished)
+    except Unencodable:  # such as an op in the options of a step
         return
     if len(content) <= MOST_BYTES:
         PLANS.keep(key, content)

@@ -181,13 +181,14 @@ def test_a_folder_of_another_user(place, prepared, run, home):
 
 
 def test_the_users_own_folders_are_used(place, prepared, run):
-    """The judge of the tests above: what is planted would run."""
+    """The judge of the tests above: a library that is planted would run; a pickle in
+    place of a plan is not read."""
     archive, marks = prepared
     cache = place / "own"
     link_to(archive, cache)
     errors = run(GPUARRAY_CACHE_DIR=str(cache), fails=True)  # it has no gpuarray_op_run
     assert "RuntimeWarning" not in errors
-    assert "library" in {each.name for each in marks.iterdir()}
+    assert {each.name for each in marks.iterdir()} == {"library"}
 
 
 def test_files_that_others_could_write_are_not_read(place, prepared, run):
