@@ -134,6 +134,7 @@ def test_every_half_has_its_neighbours(context):
             right = np.nextafter(every, np.float16(to))
         got = np.asarray(gpuarray.nextafter(x, np.float16(to)))
         np.testing.assert_array_equal(got, right)
+        right[every == to] = to  # as in C; NumPy before 2.5 kept the sign of a zero
         known = ~np.isnan(right)
         np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(right[known]))
 

@@ -11,12 +11,11 @@ from gpuarray.scalars.table import scalar
 
 # ---- neighbours of floats ----
 
-# Of the narrow types {bits} is the mantissa's, and {low} the smallest normal exponent;
-# {same} is what comes of equal zeros: NumPy's halves keep their sign, others change it.
+# Of the narrow types {bits} is the mantissa's, and {low} the smallest normal exponent.
 NEXT_NARROW = """
 GA_INLINE {t} ga_next_{name}({t} x, {t} to) {
   if (x != x || to != to || x == to)
-    return x != x ? x : to != to ? to : {same};
+    return x != x ? x : to;
   if (x == 0)
     return copysign(ldexp(({t})1, {low} - {bits}), to);
   if (fabs(x) == INFINITY)
@@ -31,8 +30,8 @@ GA_INLINE {t} ga_next_{name}({t} x, {t} to) {
 """
 
 
-def _next(name, bits, low, same):
-    words = {"{name}": name, "{bits}": str(bits), "{low}": f"({low})", "{same}": same}
+def _next(name, bits, low):
+    words = {"{name}": name, "{bits}": str(bits), "{low}": f"({low})"}
     text = NEXT_NARROW
     for word, meaning in words.items():
         text = text.replace(word, meaning)
@@ -44,8 +43,8 @@ def _next(name, bits, low, same):
     np.nextafter,
     kinds={"f16": "ga_next_half({0}, {1})", "bf16": "ga_next_bfloat16({0}, {1})"},
     support={
-        "f16": _next("half", 10, -14, "x"),
-        "bf16": _next("bfloat16", 7, -126, "to"),
+        "f16": _next("half", 10, -14),
+        "bf16": _next("bfloat16", 7, -126),
     },
     result="float",
     example=([0.0], 1.0),
