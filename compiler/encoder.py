@@ -228,6 +228,13 @@ def _(step: p.HostInt, e: Encoder) -> None:
 
 
 @encode.register
+def _(step: p.DeviceInt, e: Encoder) -> None:
+    number = p.DEVICE_INTS.index(step.property)
+    check(lib.GpuPlan_device(e.native, e.out, number))
+    e.result(step.outs[0])
+
+
+@encode.register
 def _(step: p.Dim, e: Encoder) -> None:
     check(lib.GpuPlan_dim(e.native, e.out, e.numbers[step.ins[0]], step.axis))
     e.result(step.outs[0])

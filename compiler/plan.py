@@ -104,6 +104,21 @@ class HostInt(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceInt(Step):
+    """A property of the device as a host integer, one of `DEVICE_INTS`."""
+
+    property: str
+
+    def detail(self) -> str:
+        """The property."""
+        return self.property
+
+
+DEVICE_INTS = ("is_processor", "processors")
+"""Of a device: whether it is a processor, and its multiprocessors, or cores."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dim(Step):
     """The length of an axis of an array."""
 

@@ -112,6 +112,11 @@ class Steps:
         """A constant integer."""
         return self.add(p.HostInt, p.IntValue(), label="integer", ins=(), value=value)
 
+    def device(self, name: str) -> int:
+        """A property of the device."""
+        given = {"label": "device", "ins": (), "property": name}
+        return self.add(p.DeviceInt, p.IntValue(), **given)
+
     def arithmetic(self, name: str, a: int, b: int) -> int:
         """One of the executor's operations on two integers."""
         return self.add(p.IntOp, p.IntValue(), label=name, ins=(a, b))
@@ -133,11 +138,16 @@ class Steps:
     # ---- arrays ----
 
     def routines(
-        self, name: str, ins: Sequence[int], results: Sequence[p.Value], *params: int
+        self,
+        name: str,
+        ins: Sequence[int],
+        results: Sequence[p.Value],
+        *params: int,
+        texts: tuple[str, ...] = (),
     ) -> int:
         """A routine of several results; the number of the first."""
-        given = {"ins": tuple(ins), "name": name, "params": params, "label": name}
-        return self.add(p.Routine, *results, **given)
+        given = {"ins": tuple(ins), "name": name, "params": params, "texts": texts}
+        return self.add(p.Routine, *results, label=name, **given)
 
     def routine(
         self, name: str, ins: Sequence[int], dtype: str, ndim: int, *params: int

@@ -1,19 +1,30 @@
-"""A row program as steps of the library: its walks, for files.
+"""A row program as steps of the library, for files: its kernel, or its walks.
 
-What `Walks` launches where a plan is bound is written down here instead: a reduction
-for each walk, and elementwise steps, whose kernels have the same texts.
+The kernel's texts are in the file, one for each form, and the library chooses among
+them as `rowlaunch` does. What `Walks` launches where a plan is bound is written down
+here, too: a reduction for each walk, and elementwise steps, whose kernels have the same
+texts. Which of the two runs follows from the device and the lengths.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.nnet import first_rows_steps
+from gpuarray.compiler.gpukernels.rowkept import TURN, has_packets, most_words
+from gpuarray.compiler.gpukernels.rowlaunch import (
+    LONG,
+    NARROW,
+    operation,
+    taken_inputs,
+    template,
+)
 from gpuarray.compiler.gpukernels.rowproduct import product_of
+from gpuarray.compiler.gpukernels.rowtext import Form
 from gpuarray.compiler.gpukernels.rowwalks import Walks
 from gpuarray.compiler.ops.rowwise import (
     CELL,
@@ -21,6 +32,7 @@ from gpuarray.compiler.ops.rowwise import (
     COUNT,
     FEW,
     LENGTH,
+    ONE,
     ROW,
     TABLE,
     Fold,
@@ -31,6 +43,8 @@ from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 _WHERE = "rows"
+LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
+"""How the library's routine is told what an array has a number for."""
 
 
 class NoForm(Exception):
@@ -175,12 +189,130 @@ def rowwise_steps(
     require_elements(s, program, numbers, shape)
     plain = program.storing() if program.totals else program
     try:
-        made = Written(s, plain, sources, listed, shape).results()
+        made = results_of(s, plain, sources, over, listed, shape)
     except NoForm:
         return None
     there = dict(enumerate(numbers)) | dict(zip(plain.outputs, made, strict=True))
     totals = [total_of(s, total, there[total.operand]) for total in program.totals]
     return [*made[: len(program.outputs)], *totals]
+
+
+def results_of(
+    s: Steps,
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    listed: Sequence[Any],
+    shape: Sequence[int],
+) -> list[int]:
+    """The outputs: by walks where these are better, else by one launch."""
+    numbers = [each.number if isinstance(each, Ref) else each for each in listed]
+    rows = product_of_lengths(s, shape[:-1])
+    by_walks = prefers_walks(s, program, numbers, rows, shape[-1])
+    with s.under(by_walks, True):
+        walked = Written(s, program, sources, listed, shape).results()
+    with s.under(by_walks, False):
+        launched = launch(s, program, sources, over, numbers, rows, shape)
+    return [s.choose(by_walks, *pair) for pair in zip(walked, launched, strict=True)]
+
+
+def product_of_lengths(s: Steps, lengths: Sequence[int]) -> int:
+    """How many elements have these lengths."""
+    found = s.integer(1)
+    for length in lengths:
+        found = s.arithmetic("mul", found, length)
+    return found
+
+
+def prefers_walks(
+    s: Steps, program: Program, numbers: Sequence[Any], rows: int, length: int
+) -> int:
+    """The same choice as where a plan is bound from Python: 1 for walks, else 0."""
+    twice = s.arithmetic("mul", s.integer(2), s.device("processors"))
+    is_long = s.arithmetic("lt", s.integer(LONG), length)
+    is_few = s.arithmetic("lt", rows, twice)
+    found = s.arithmetic("bitwise_and", is_long, is_few)
+    reasons = [
+        s.device("is_processor"),
+        s.arithmetic("le", s.integer(NARROW), length),
+        *(
+            s.arithmetic("eq", s.length(number, 0), s.integer(0))
+            for number, (_, kind) in zip(numbers, program.inputs, strict=True)
+            if kind == TABLE
+        ),
+    ]
+    for reason in reasons:
+        found = s.arithmetic("bitwise_or", found, reason)
+    return found
+
+
+def launch(
+    s: Steps,
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    numbers: Sequence[Any],
+    rows: int,
+    shape: Sequence[int],
+) -> list[int]:
+    """The outputs of the kernel, a routine's: matrices in the shape of the elements."""
+    kinds = program.kinds[: len(program.inputs)]
+    listed = list(zip(numbers, kinds, sources, strict=True))
+    used = [x for x in listed if x[1] != LENGTH and x[2] in ("int", "array")]
+    arguments = "".join(
+        "i" if source == "int" else LETTERS[kind] for _, kind, source in used
+    )
+    arrays = [
+        as_matrix(s, number, kind, rows, shape[-1])
+        for number, kind, source in used
+        if source == "array"
+    ]
+    integers = [number for number, _, source in used if source == "int"]
+    outputs = [(value, program.kinds[value]) for value in program.outputs]
+    texts = [
+        arguments,
+        "".join(LETTERS[kind] for _, kind in outputs),
+        operation(program) if program.reports else "",
+    ]
+    for text, name in templates(program, sources, taken_inputs(sources, over)):
+        texts += [name, text]
+    results = [
+        p.ArrayValue(program.dtypes[value], (False, kind != CELL))
+        for value, kind in outputs
+    ]
+    words = most_words(program)
+    made = s.routines("rows", [*arrays, *integers], results, words, texts=tuple(texts))
+    one = s.integer(1)
+    return [
+        s.reshape(made + i, [*shape[:-1], shape[-1] if kind == CELL else one])
+        for i, (_, kind) in enumerate(outputs)
+    ]
+
+
+def templates(
+    program: Program, sources: tuple[str, ...], taken: frozenset[int]
+) -> list[tuple[str, str]]:
+    """The texts of the kernel and their names, in the order of c/rows.h."""
+    plain = Form(sources, taken, False, False)
+    forms: list[Form | None] = [plain, replace(plain, is_unit=True)]
+    if most_words(program):
+        kept = replace(plain, kept=1, lanes=1)
+        forms += [kept, replace(kept, is_unit=True)]
+        packs = replace(kept, is_unit=True, pack=TURN)
+        has_packs = has_packets(program) and TABLE not in program.kinds
+        forms += [packs if has_packs else None]
+    else:
+        forms += [None] * 3
+    return [("", "") if form is None else template(program, form)[:2] for form in forms]
+
+
+def as_matrix(s: Steps, number: int, kind: str, rows: int, length: int) -> int:
+    """An input with its rows along one axis."""
+    if kind == TABLE:
+        return number
+    one = s.integer(1)
+    wanted = {CELL: [rows, length], ROW: [rows], COLUMN: [length]}.get(kind, [one])
+    return s.reshape(number, wanted)
 
 
 def domain(

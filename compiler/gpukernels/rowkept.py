@@ -197,16 +197,27 @@ class Kept(Writer):
     An item has as many registers besides as it may keep words: `blocks_at_once`.
     """
 
+    block = "$lanes"
+    kernel = "KERNEL_SIZED($lanes, $blocks)"
+    lanes = "$lanes"
     restrict = ""  # or else the compiler keeps what is to be read again
 
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
-        self.block = form.lanes
         self.early = early_inputs(program)
-        blocks = blocks_at_once(program, form)
-        self.kernel = f"KERNEL_SIZED({form.lanes}, {blocks})"
-        self.lanes = str(form.lanes)
-        self.sure = sure_elements(form)
+
+    def words(self) -> dict[str, object]:
+        """What the form says in numbers, by the words that stand for it in the text.
+
+        The library has the same rule (c/rows.c), for texts that come with a file.
+        """
+        form = self.form
+        return {
+            "$kept": form.kept,
+            "$lanes": form.lanes,
+            "$sure": sure_elements(form),
+            "$blocks": blocks_at_once(self.program, form),
+        }
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk."""
@@ -215,7 +226,7 @@ class Kept(Writer):
         before = kept[level - 2] | self.early if level > 1 else frozenset()
         fresh = sorted((kept[level - 1] | self.early) - before)
         read = [value for value in fresh if value < self.count]
-        lines = [f"{self.ctype(v)} k{v}[{self.form.kept}];" for v in fresh]
+        lines = [f"{self.ctype(v)} k{v}[$kept];" for v in fresh]
         if read:
             lines += self.each([self.kept_input(value) for value in read], read)
         lines += [f"{self.atype(f)} b{f} = {nothing[f]};" for f in folds]
@@ -252,7 +263,7 @@ class Kept(Writer):
         lines += self.turn([given.get(line, line) for line in body])
         return [
             "#pragma unroll",
-            f"for (ga_int first = 0; first < {self.form.kept}; first += {TURN}) {{",
+            f"for (ga_int first = 0; first < $kept; first += {TURN}) {{",
             *(f"  {line}" for line in lines),
             "}",
         ]
@@ -263,7 +274,7 @@ class Kept(Writer):
             "#pragma unroll",
             f"for (ga_int i = 0; i < {TURN}; i++) {{",
             "  const ga_int j = first + i, p = lane + j * lanes;",
-            f"  if (j < {self.sure} || (j < {self.form.kept} && p < length)) {{",
+            "  if (j < $sure || (j < $kept && p < length)) {",
             *(f"    {line}" for line in body),
             "  }",
             "}",
@@ -290,13 +301,13 @@ class Kept(Writer):
         Of packs the inputs ``read`` come before their elements, and what is stored, if
         it ``is_last``, goes after them.
         """
-        kept, pack = self.form.kept, self.form.pack
+        pack = self.form.pack
         if pack == 1:
             return [
                 "#pragma unroll",
-                f"for (ga_int j = 0; j < {kept}; j++) {{",
+                "for (ga_int j = 0; j < $kept; j++) {",
                 "  const ga_int p = lane + j * lanes;",
-                f"  if (j < {self.sure} || p < length) {{",
+                "  if (j < $sure || p < length) {",
                 *(f"    {line}" for line in body),
                 "  }",
                 "}",
@@ -307,9 +318,9 @@ class Kept(Writer):
         before, after = self.stored_packs() if is_last else ([], [])
         return [
             "#pragma unroll",
-            f"for (ga_int first = 0; first < {kept}; first += {pack}) {{",
+            f"for (ga_int first = 0; first < $kept; first += {pack}) {{",
             f"  const ga_int at = first * lanes + lane * {pack};",
-            f"  if (first + {pack} <= {self.sure} || at < length) {{",
+            f"  if (first + {pack} <= $sure || at < length) {{",
             *(f"    {self.read_pack(v)}" for v in read),
             *(f"    {line}" for line in before),
             "#pragma unroll",

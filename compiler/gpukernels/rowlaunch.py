@@ -39,7 +39,10 @@ from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
 
 MANY_ITEMS = 2048
 """The work items that keep a processor of a GPU busy."""
-_NARROW = 2**31 - 2**20
+NARROW = 2**31 - 2**20
+"""Elements of a row from which on their places take 64 bits."""
+LONG = 16384
+"""Elements of a row beyond which few rows are not left to a block each."""
 
 
 def operation_of(step: Any) -> str:
@@ -127,7 +130,7 @@ def launch(
     kept, pack = kept_packs(program, given, outputs, context)
     taken = taken_inputs(sources, over)
     ahead = 0 if product_of(program) is None else AHEAD
-    is_wide = length >= _NARROW
+    is_wide = length >= NARROW
     form = Form(sources, taken, given.is_unit, is_wide, *kept, ahead, pack)
     kernel = kernel_of(program, form, context)
     if form.kept and form.lanes > kernel.max_threads:  # it takes too many registers
@@ -268,10 +271,20 @@ def kernel_of(program: Program, form: Form, context: Context) -> GpuKernel:
 @lru_cache(maxsize=256)
 def named_text(program: Program, form: Form) -> tuple[str, str]:
     """The kernel's text, and its name."""
-    writer = Summed if program.totals else Kept if form.kept else Writer
-    text = self_contained(writer(program, form).text("$name"))
-    name = f"rowwise_{digest(text.encode())}"
-    return text.replace("$name", name), name
+    text, name, writer = template(program, form)
+    if form.kept:
+        name = f"{name}_{form.kept}_{form.lanes}"
+    for word, number in {"$name": name, **writer.words()}.items():
+        text = text.replace(word, str(number))
+    return text, name
+
+
+def template(program: Program, form: Form) -> tuple[str, str, Writer]:
+    """A kernel's text with words in place of what forms have in numbers, and a name."""
+    made = Summed if program.totals else Kept if form.kept else Writer
+    writer = made(program, form)
+    text = self_contained(writer.text())
+    return text, f"rowwise_{digest(text.encode())}", writer
 
 
 def types_of(program: Program, form: Form) -> list[Any]:

@@ -88,7 +88,7 @@ class Writer:
     ``cached`` the values of elements that were read by an earlier walk.
     """
 
-    block = BLOCK
+    block = str(BLOCK)
     kernel = "KERNEL"
     restrict = "GA_RESTRICT "
     lanes = "(ga_int)LDIM_0"
@@ -488,8 +488,12 @@ class Writer:
         """What a block does after its rows."""
         return []
 
-    def text(self, name: str) -> str:
-        """The whole kernel.
+    def words(self) -> dict[str, object]:
+        """What stands in the text for numbers of the form: those that have them."""
+        return {}
+
+    def text(self) -> str:
+        """The whole kernel, `$name`, with the words in it that `words` has.
 
         Its arguments: each output and its offset; for each input the array, its offset,
         of a table its length, and its strides in bytes, or the integer; what indices
@@ -528,7 +532,7 @@ class Writer:
             *(f"  {line}" for line in closing),
             "}",
         ]
-        return "\n".join(lines).replace("$name", name)
+        return "\n".join(lines)
 
 
 def divisors(program: Program) -> dict[int, int]:

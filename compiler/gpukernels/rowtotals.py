@@ -113,7 +113,7 @@ class Summed(Kept):
         kept = kept_values(self.program)[self.levels[folds[0]] - 1] | self.early
         letters = {v: FORGETFUL.get(self.ctype(v)) for v in sorted(kept)}
         body = [f'  GA_FORGET("{c}", k{v}[j]);' for v, c in letters.items() if c]
-        head = f"for (ga_int j = 0; j < {self.form.kept}; j++) {{"
+        head = "for (ga_int j = 0; j < $kept; j++) {"
         lines = super().runs(folds, nothing)
         return [*lines, "#pragma unroll", head, *body, "}"] if body else lines
 

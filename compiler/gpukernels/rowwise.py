@@ -24,6 +24,7 @@ from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rowkept import kept_block
 from gpuarray.compiler.gpukernels.rowlaunch import (
+    LONG,
     Given,
     kernel_of,
     launch,
@@ -70,8 +71,6 @@ from gpuarray.creation import empty
 from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
-LONG = 16384
-"""Elements of a row beyond which few rows are not left to a block each."""
 _MANY = 2**31  # rows
 
 

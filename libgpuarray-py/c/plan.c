@@ -206,6 +206,24 @@ int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x) {
   return ga__plan_add_step(p, s, "integer", 0, NULL, 1, &integer_value, value);
 }
 
+int GpuPlan_device(GpuPlan *p, unsigned int *value, int property) {
+  GA_TRY(ga__plan_check_given(p, "device", value, value));
+  const ga_device_info *info = &p->context->info;
+  ga_step s = {.kind = GA_STEP_DEVICE, .op = property};
+  switch (property) {
+  case GP_DEVICE_IS_PROCESSOR:
+    s.integer = info->is_cpu;
+    break;
+  case GP_DEVICE_PROCESSORS:
+    s.integer = info->processors;
+    break;
+  default:
+    return GA_FAIL(GA_INVALID_ERROR, "plan %s, device: there is no property %d",
+                   p->name, property);
+  }
+  return ga__plan_add_step(p, s, "device", 0, NULL, 1, &integer_value, value);
+}
+
 int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
                 unsigned int axis) {
   GA_TRY(ga__plan_check_given(p, "dim", value, value));

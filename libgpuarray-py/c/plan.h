@@ -25,6 +25,7 @@ enum ga_step_kind {
   GA_STEP_READ,     /* host integers that the device computed */
   GA_STEP_REPORTS,  /* how many wrong indices nobody was told of yet */
   GA_STEP_ROUTINE,  /* a routine of the library, by its name */
+  GA_STEP_DEVICE,   /* a host integer: a property of the device */
   GA_STEP_KINDS
 };
 
@@ -57,7 +58,7 @@ typedef struct ga_step {
   unsigned int axes;
   double alpha, beta;
   cb_transpose ta, tb;
-  int op; /* of GA_STEP_INT_OP; the axis of GA_STEP_DIM */
+  int op; /* of GA_STEP_INT_OP; the axis of GA_STEP_DIM; GA_STEP_DEVICE's property */
   long long integer;
   unsigned int nd; /* of a view */
   int pattern[GA_MAX_NDIM];
@@ -237,7 +238,8 @@ void ga__branch_clear(GpuPlan *p);
 
 /* Whether a step computes a host integer from what the host knows. */
 static inline bool ga__step_is_integer(const ga_step *s) {
-  return s->kind == GA_STEP_INT || s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
+  return s->kind == GA_STEP_INT || s->kind == GA_STEP_DEVICE ||
+         s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
 }
 
 /* Plans that read (plan_stages.c). Cuts such a plan into stages, if that was not done;

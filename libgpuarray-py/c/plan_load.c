@@ -174,6 +174,7 @@ static int read_routine(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d)
 static unsigned int least_inputs(enum ga_step_kind kind) {
   switch (kind) {
   case GA_STEP_INT:
+  case GA_STEP_DEVICE:
   case GA_STEP_FUNCTION:
   case GA_STEP_REPORTS:
   case GA_STEP_ROUTINE:
@@ -192,6 +193,8 @@ static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
   switch (d->kind) {
   case GA_STEP_INT:
     return GpuPlan_int(p, out, (long long)ga__get_int(r));
+  case GA_STEP_DEVICE:
+    return GpuPlan_device(p, out, (int)ga__get_uint(r, INT32_MAX));
   case GA_STEP_DIM:
     return GpuPlan_dim(p, out, d->ins[0], ga__get_uint(r, GA_MAX_NDIM));
   case GA_STEP_INT_OP:

@@ -11,6 +11,7 @@
 #include "c/matrices.h"
 #include "c/plan.h"
 #include "c/reduction.h"
+#include "c/rows.h"
 #include "c/search.h"
 
 /* What a routine is called with. An input that is a host integer is NULL in `ins`. */
@@ -228,6 +229,34 @@ static int run_matrices(call *c) {
   return ga__matrices_run(c->outs, c->n_out, c->ins, c->n_in, &m);
 }
 
+/* A kernel along rows: what its arguments and results are, the operation of its
+ * indices, and then a name and a text for each form. */
+static int run_rows(call *c) {
+  enum { MOST = 64 }; /* results */
+  const char *names[GA_ROWS_TEXTS], *texts[GA_ROWS_TEXTS];
+  unsigned int n_arrays = 0;
+  int typecodes[MOST];
+  while (n_arrays < c->n_in && c->ins[n_arrays] != NULL)
+    n_arrays++;
+  for (unsigned int i = 0; i < GA_ROWS_TEXTS; i++) {
+    names[i] = c->texts[3 + 2 * i];
+    texts[i] = c->texts[4 + 2 * i];
+  }
+  if (c->n_out > MOST || c->params[0] < 0)
+    return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %lld words", c->n_out,
+                   c->params[0]);
+  for (unsigned int i = 0; i < c->n_out; i++)
+    typecodes[i] = c->types[i].typecode;
+  const ga_rows_call rows = {.arguments = c->texts[0],
+                             .outputs = c->texts[1],
+                             .operation = c->texts[2],
+                             .names = names,
+                             .texts = texts,
+                             .words = (unsigned int)as_int(c->params[0])};
+  return ga__rows_run(c->outs, typecodes, c->n_out, c->ins, n_arrays,
+                      c->ints + n_arrays, c->n_in - n_arrays, c->context, &rows);
+}
+
 /* ---- making ---- */
 
 static int check_lengths(size_t *dims, const call *c, const char *name) {
@@ -344,6 +373,7 @@ static const ga_routine routines[] = {
     {"searchsorted", "aa", 1, 0, 1, -1, run_search},
     {"matrices", "a+", 3, 1, 0, -1, run_matrices},
     {"ger", "aaa", 2, 0, 1, 0, run_ger},
+    {"rows", "a+i*", 1, 3 + 2 * GA_ROWS_TEXTS, 0, -1, run_rows},
     {"empty", "i*", 0, 0, 1, -1, run_empty},
     {"zeros", "i*", 0, 0, 1, -1, run_zeros},
     {"arange", "i", 0, 0, 1, -1, run_arange},

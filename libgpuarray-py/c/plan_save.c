@@ -103,6 +103,7 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   case GA_STEP_INT:
     ga__put_int(out, (uint64_t)s->integer);
     break;
+  case GA_STEP_DEVICE:
   case GA_STEP_DIM:
   case GA_STEP_INT_OP:
     ga__put_int(out, (uint64_t)s->op);

@@ -87,7 +87,8 @@ static bool is_earlier(const cutter *c, unsigned int value, unsigned int stage) 
 /* Whether a stage makes the integer for itself instead of being given it. */
 static bool is_copied(const cutter *c, unsigned int value) {
   const unsigned int maker = c->p->values[value].maker;
-  return maker > 0 && c->p->steps[maker - 1].kind == GA_STEP_INT;
+  return maker > 0 && (c->p->steps[maker - 1].kind == GA_STEP_INT ||
+                       c->p->steps[maker - 1].kind == GA_STEP_DEVICE);
 }
 
 static void note_read(cutter *c, unsigned int value, unsigned int stage,

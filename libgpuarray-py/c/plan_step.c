@@ -295,6 +295,7 @@ static int run_reports(ga_frame *f, const ga_step *s) {
 int ga__step_run(ga_frame *f, const ga_step *s) {
   switch (s->kind) {
   case GA_STEP_INT:
+  case GA_STEP_DEVICE:
     f->integers[s->outs[0]] = s->integer;
     return GA_NO_ERROR;
   case GA_STEP_DIM:

@@ -136,6 +136,125 @@ static void test_routines_that_are_none(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* x (n,), count: the rows of x as (count, -1), by a kernel of these arguments. */
+static int build_rows(GpuPlan **out, gpucontext *ctx, const char *arguments,
+                      const char *outputs) {
+  static const gpuplan_type matrix = {GA_FLOAT, 2};
+  const char *texts[13] = {arguments,
+                           outputs,
+                           "take",
+                           "plain",
+                           "KERNEL $name",
+                           "unit",
+                           "KERNEL $name",
+                           "kept",
+                           "KERNEL $name $kept",
+                           "",
+                           "",
+                           "",
+                           ""};
+  unsigned int x, count, rest, rows, made, length;
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, ctx, "rows");
+  STEP(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(p, &count));
+  STEP(GpuPlan_int(p, &rest, -1));
+  STEP(GpuPlan_reshape(p, &rows, "reshape", x, 2, (unsigned int[]){count, rest}));
+  STEP(GpuPlan_dim(p, &length, rows, 1));
+  const gpuplan_routine step = {.size = sizeof step,
+                                .label = "rows",
+                                .name = "rows",
+                                .n_params = 1,
+                                .params = (long long[]){1},
+                                .n_texts = 13,
+                                .texts = texts,
+                                .n_in = 3,
+                                .ins = (unsigned int[]){rows, x, length},
+                                .n_out = 1,
+                                .results = &matrix};
+  STEP(GpuPlan_routine(p, &made, &step));
+  STEP(GpuPlan_output(p, made));
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static void check_rows(gpucontext *ctx, const char *arguments, const char *outputs,
+                       long long count, const char *problem) {
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int failed;
+  CHECK_OK(build_rows(&p, ctx, arguments, outputs));
+  if (problem) {
+    CHECK_STATUS(GA_VALUE_ERROR, call_vector(p, ctx, 6, count, &out, &failed));
+    CHECK_TEXT(problem);
+  } else {
+    CHECK_OK(call_vector(p, ctx, 6, count, &out, &failed));
+    CHECK(out.nd == 2 && out.dimensions[0] == (size_t)count);
+    CHECK(out.dimensions[1] == (outputs[0] == 'C' ? 6 / (size_t)count : 1));
+    GpuArray_clear(&out);
+  }
+  GpuPlan_free(p);
+}
+
+static void test_rows_have_the_shapes_that_are_told(gpucontext *ctx) {
+  check_rows(ctx, "CVi", "C", 1, NULL);
+  check_rows(ctx, "CiV", "R", 1, NULL);
+  check_rows(ctx, "CRi", "R", 6, NULL);
+  check_rows(ctx, "CVi", "C", 2, "rows: input 1 is");
+  check_rows(ctx, "CRi", "C", 2, "rows: input 1 is");
+  check_rows(ctx, "CSi", "C", 2, "rows: input 1 is");
+  check_rows(ctx, "CCi", "C", 2, "rows: input 1 is");
+  check_rows(ctx, "TVi", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "RVi", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CV", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVii", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVx", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVi", "CC", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVi", "V", 1, "rows: 2 arrays, 1 integers and 1 results");
+}
+
+static void test_properties_of_the_device(gpucontext *ctx) {
+  char path[] = "/tmp/gpuarray-bodyXXXXXX";
+  unsigned int x, count, value, zeros;
+  GpuPlan *p = NULL, *loaded = NULL;
+  GpuArray out = {0};
+  int failed;
+  CHECK_OK(GpuPlan_new(&p, ctx, "device"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_int_input(p, &count));
+  CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_device(p, &value, 99));
+  CHECK_TEXT("device: there is no property 99");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_device(p, NULL, GP_DEVICE_PROCESSORS));
+  CHECK_OK(GpuPlan_device(p, &value, GP_DEVICE_PROCESSORS));
+  CHECK_OK(add(p, &zeros, "zeros", 1, &value, 0, NULL));
+  CHECK_OK(GpuPlan_output(p, zeros));
+  make_file(path);
+  CHECK_OK(GpuPlan_save(p, path));
+  CHECK_OK(GpuPlan_load(&loaded, ctx, path));
+  CHECK_OK(call_vector(loaded, ctx, 3, 0, &out, &failed));
+  unsigned int processors = 0;
+  CHECK_OK(gpucontext_property(ctx, GA_CTX_PROP_NUMPROCS, &processors));
+  CHECK(out.dimensions[0] == processors);
+  GpuArray_clear(&out);
+  GpuPlan_free(p);
+  GpuPlan_free(loaded);
+  unlink(path);
+}
+
+static int trial_of_rows(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int failed;
+  int status = build_rows(&p, ctx, "CVi", "C");
+  STEP(call_vector(p, ctx, 6, 1, &out, &failed));
+  GpuArray_clear(&out);
+  GpuPlan_free(p);
+  return status;
+}
+
 static int trial(gpucontext *ctx) {
   char path[] = "/tmp/gpuarray-bodyXXXXXX";
   GpuPlan *p = NULL;
@@ -156,7 +275,10 @@ int main(void) {
   test_a_body_stands_for_a_function(ctx);
   test_bodies_that_do_not_fit(ctx);
   test_routines_that_are_none(ctx);
+  test_rows_have_the_shapes_that_are_told(ctx);
+  test_properties_of_the_device(ctx);
   fail_each_allocation(trial, ctx);
+  fail_each_allocation(trial_of_rows, ctx);
   gpucontext_deref(ctx);
   return check_result("plan_routine");
 }

@@ -38,6 +38,12 @@ enum gpuplan_int_op {
   GP_INT_CAST = 12 /* the first as the integer type whose typecode the second is */
 };
 
+/* What devices differ in. */
+enum gpuplan_device {
+  GP_DEVICE_IS_PROCESSOR = 0, /* 1 or 0 */
+  GP_DEVICE_PROCESSORS = 1    /* its multiprocessors, or cores */
+};
+
 /* `name` is for messages. The caller owns *res. */
 int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name);
 /* Frees the plan and what its bindings keep. NULL is fine. */
@@ -54,6 +60,9 @@ int GpuPlan_int_input(GpuPlan *p, unsigned int *value);
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a);
 /* A host integer that is always `x`. */
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x);
+/* A property of the plan's device (enum gpuplan_device) as a host integer; of a plan
+ * from a file, of the device that it was loaded on. */
+int GpuPlan_device(GpuPlan *p, unsigned int *value, int property);
 /* The length of an axis of an array, as a host integer. */
 int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array, unsigned int axis);
 /* A host integer made of two others; `op` is an enum gpuplan_int_op. */
@@ -174,7 +183,9 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  * copy where it is not in C order), diagonal a [offset, axis, axis], require a integers
  * (`a` itself; fails with the text where one is not true), searchsorted a v [right],
  * matrices a b [kind, flags, rate] (stacks of three axes, factorized by kernels of the
- * library's own: c/matrices.h; the text is what is told of a matrix that fails)
+ * library's own: c/matrices.h; the text is what is told of a matrix that fails), rows
+ * arrays integers [words] (a kernel along the rows of matrices, in the forms whose
+ * texts follow: c/rows.h; its results are new matrices)
  *
  * as the functions of the same name; a double among integers is one of the same bits.
  */
