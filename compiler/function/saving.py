@@ -371,6 +371,8 @@ class SavedFunction(saved.LoadedFunction):
         super().__init__(native)
         self._path = path
         self._trusted = trusted
+        if trusted and self._graph:  # whose functions launch the kernels of the file
+            native.use_bodies(False)
         self._plan: Native | None = None
         self._source: Function | None = None  # what the plan is of
         self._function: Function | None = None
@@ -410,7 +412,7 @@ class SavedFunction(saved.LoadedFunction):
     def _run(
         self, arrays: Sequence[Array | None], integers: Sequence[int]
     ) -> list[Any]:
-        if self._plan is None and not self._is_unbound():
+        if self._plan is None:
             try:
                 return self._native.call(arrays, integers)
             except Unsupported as error:
@@ -430,15 +432,6 @@ class SavedFunction(saved.LoadedFunction):
             if failure is None:
                 raise
             raise failure from error.__cause__
-
-    def _is_unbound(self) -> bool:
-        """Whether the graph is there to bind from, and no call came with the file.
-
-        The graph has the launches of the function that was saved; the steps that a
-        file has in their place may need kernels that did not come with it.
-        """
-        may_bind = self._trusted and bool(self._graph)
-        return may_bind and self._native.info()["n_bindings"] == 0
 
     def save(self, path: File) -> None:
         """Write the function to a file, with its values as they are now."""

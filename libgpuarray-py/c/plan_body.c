@@ -67,6 +67,18 @@ int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
   return GA_NO_ERROR;
 }
 
+int GpuPlan_use_bodies(GpuPlan *p, int on) {
+  GpuPlan *stage;
+  if (p == NULL)
+    return ga__fail_null("plan use bodies", "plan");
+  GA_TRY(ga__turn_take(&p->turn, "plan use bodies", p->name));
+  p->lacks_bodies = on == 0;
+  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
+    stage->lacks_bodies = p->lacks_bodies;
+  ga__turn_end(&p->turn);
+  return GA_NO_ERROR;
+}
+
 /* Puts what the step is given into the frame of its body. */
 static int enter(ga_frame *inner, const ga_frame *f, const ga_step *s) {
   const GpuPlan *body = inner->plan;
@@ -106,6 +118,10 @@ static int run_steps(ga_frame *inner) {
 
 int ga__body_run(ga_frame *f, const ga_step *s) {
   const GpuPlan *body = s->body;
+  if (body != NULL && f->plan->lacks_bodies)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "this step is a function of the program that saved the plan, and "
+                   "its body is not to be used (GpuPlan_use_bodies)");
   if (body == NULL)
     return GA_FAIL(
         GA_UNSUPPORTED_ERROR,

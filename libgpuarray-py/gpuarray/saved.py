@@ -162,6 +162,10 @@ class Native:
             for struct, (dtype, code) in zip(structs, self.outputs, strict=True)
         ]
 
+    def use_bodies(self, on: bool) -> None:
+        """Whether calls that were not recorded may use what stands for functions."""
+        check(lib.GpuPlan_use_bodies(lib.GpuFunction_plan(self.pointer), on))
+
     def get(self, name: str) -> Array:
         """A copy of a kept value."""
         struct = ffi.new(ARRAY)

@@ -86,6 +86,24 @@ static void test_a_body_stands_for_a_function(gpucontext *ctx) {
   unlink(path);
 }
 
+static void test_bodies_may_be_left_alone(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int failed;
+  CHECK_OK(build(&p, ctx));
+  CHECK_OK(call_vector(p, ctx, 3, 2, &out, &failed));
+  GpuArray_clear(&out);
+  CHECK_OK(GpuPlan_use_bodies(p, 0));
+  CHECK_OK(call_vector(p, ctx, 3, 2, &out, &failed)); /* which is bound already */
+  GpuArray_clear(&out);
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR, call_vector(p, ctx, 3, 1, &out, &failed));
+  CHECK_TEXT("its body is not to be used");
+  CHECK_OK(GpuPlan_use_bodies(p, 1));
+  check_runs(p, ctx);
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_use_bodies(NULL, 1));
+  GpuPlan_free(p);
+}
+
 static void test_bodies_that_do_not_fit(gpucontext *ctx) {
   unsigned int ins[2], made, other;
   GpuPlan *p = NULL, *body = NULL;
@@ -273,6 +291,7 @@ static int trial(gpucontext *ctx) {
 int main(void) {
   gpucontext *ctx = open_null();
   test_a_body_stands_for_a_function(ctx);
+  test_bodies_may_be_left_alone(ctx);
   test_bodies_that_do_not_fit(ctx);
   test_routines_that_are_none(ctx);
   test_rows_have_the_shapes_that_are_told(ctx);

@@ -167,6 +167,47 @@ def test_a_file_has_the_kernels_of_calls_that_were_not_made(on_context, tmp_path
     assert printed(COMPILES, on_context, tmp_path, "f") == "0\n"
 
 
+BINDS = """
+import sys
+import numpy as np
+import gpuarray
+from gpuarray.compiler import load
+context = gpuarray.context(sys.argv[1])
+f = load(sys.argv[2], trusted=True)
+given, results = np.load(sys.argv[3]), {}
+for n in (6, 9, 6):
+    results[f"{n}"] = f(given[f"x{n}"], given[f"y{n}"])
+    results[f"{n} kept"] = f["w"]
+counts = context.cache_info()
+np.savez(sys.argv[4], **results)
+print(counts.compiled + counts.disk_hits)
+"""
+
+
+@pytest.mark.every_case
+def test_shapes_that_were_not_recorded_are_bound_from_the_graph(on_context, tmp_path):
+    """With the launches of the function, not those of its steps' bodies."""
+    x, y = T.matrix("x"), T.lvector("y")
+    w = shared(np.ones(4, "float32"), name="w")
+    several = [x.sum(), (x * x).sum(), T.sort(x * w, 0).sum(), T.argmax(x[y])]
+    total = sum(each.astype("float32") for each in several)
+    f = function([x, y], total, updates={w: w + x.std(0) * total})
+    given = {f"x{n}": rows(n) for n in (6, 9)} | {f"y{n}": labels(n) for n in (6, 9)}
+    f(given["x6"], given["y6"])
+    w.set_value(np.ones(4, "float32"))
+    f.save(tmp_path / "f")
+    np.savez(tmp_path / "given.npz", **given)
+    names = "f", "given.npz", "found.npz"
+    assert printed(BINDS, on_context, tmp_path, *names) == "0\n"
+    found = np.load(tmp_path / "found.npz")
+    results = {}
+    for n in (6, 9, 6):
+        results[f"{n}"] = f(given[f"x{n}"], given[f"y{n}"])
+        results[f"{n} kept"] = f["w"]
+    for name, result in results.items():
+        assert found[name].tobytes() == result.tobytes()
+
+
 def test_a_function_bound_from_its_graph_is_saved_with_its_bodies(on_first, tmp_path):
     x = T.matrix("x")
     f = function([x], T.nnet.softmax(x))

@@ -212,6 +212,11 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
  * results; it does not read (GpuPlan_read). `p` takes it, also on failure:
  * GA_VALUE_ERROR where it does not fit the step. */
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
+/* Whether signatures that are not bound yet may use bodies, as they do at first. With 0
+ * a run of one whose steps would do so fails with GA_UNSUPPORTED_ERROR, for programs
+ * that have the functions besides and take over then. Signatures that came with a file
+ * run as before. */
+int GpuPlan_use_bodies(GpuPlan *p, int on);
 
 /* Steps that are added from here on run only where each of the n host integers
  * conditions[i] is true (not zero), or false where wanted[i] is 0; n = 0 ends it. They
