@@ -25,7 +25,7 @@ from gpuarray import fft_text
 from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
 from gpuarray.compiler.errors import AssertError
-from gpuarray.compiler.tensor import nlinalg, slinalg
+from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.context import Context
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
@@ -395,7 +395,7 @@ def perceptron():
 
 
 def of_files():
-    """The library's own factorizations and searches, which saved functions have."""
+    """The library's own factorizations, searches and transforms, which files have."""
     a = T.matrix("a")
     results = [
         nlinalg.matrix_inverse(a),
@@ -407,6 +407,7 @@ def of_files():
         nlinalg.pinv(a),
         slinalg.expm(a),
         T.extra_ops.searchsorted(a[0], a),
+        fft.rfft(a),
     ]
     with tempfile.TemporaryDirectory() as folder:
         for number, result in enumerate(results):

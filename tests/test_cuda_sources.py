@@ -65,6 +65,7 @@ STEMS = {
     "mask",
     "matrices",
     "search",
+    "fourier",
     "random",
     "fft_pass",
     "fft_chirp_in",

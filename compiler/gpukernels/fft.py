@@ -1,7 +1,8 @@
 """Fourier transforms by the vendor's library or by our own kernels.
 
 Plans pause for them: a vendor's library queues by itself, and our own kernels' tables
-of roots are uploaded when a length is first seen.
+of roots are uploaded when a length is first seen. In a file they are passes of a kernel
+of the library's own, along one axis after the other.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from gpuarray import fft
 from gpuarray.array import Array
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
@@ -47,3 +49,32 @@ def transform_back(x: Array, n: int) -> Array:
 def irfft(op: IRFFT, node: Apply, k: Lowerer) -> None:
     """A call on complex arrays."""
     k.call(node, "irfft", node.inputs, recorded=False)
+
+
+# ---- in files ----
+
+INVERSE, SCALED, REAL, HALF, TO_REAL, TO_HALF = (1 << bit for bit in range(6))
+"""What the library's routine is told, as its flags."""
+
+
+@body_of("rfft")
+def rfft_steps(s: Steps, x: int) -> int:
+    """The last axis halved, and then the others."""
+    dtype, ndim = s.array(x).dtype, s.array(x).ndim
+    n = s.length(x, ndim - 1)
+    found = s.routine("fft", [x, n], dtype, ndim + 1, ndim - 1, REAL | TO_HALF)
+    for axis in range(1, ndim - 1):
+        n = s.length(found, axis)
+        found = s.routine("fft", [found, n], dtype, ndim + 1, axis, 0)
+    return found
+
+
+@body_of("irfft")
+def irfft_steps(s: Steps, x: int, n: int) -> int:
+    """All axes but the last, and then that to real numbers."""
+    dtype, ndim = s.array(x).dtype, s.array(x).ndim
+    for axis in range(1, ndim - 2):
+        ins = [x, s.length(x, axis)]
+        x = s.routine("fft", ins, dtype, ndim, axis, INVERSE | SCALED)
+    flags = INVERSE | SCALED | HALF | TO_REAL
+    return s.routine("fft", [x, n], dtype, ndim - 1, ndim - 2, flags)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "c/array.h"
+#include "c/fourier.h"
 #include "c/mask.h"
 #include "c/matrices.h"
 #include "c/plan.h"
@@ -257,6 +258,14 @@ static int run_rows(call *c) {
                       c->ints + n_arrays, c->n_in - n_arrays, c->context, &rows);
 }
 
+/* ---- transforms ---- */
+
+static int run_fft(call *c) {
+  const long long flags = c->params[1];
+  return ga__fourier(c->outs[0], c->ins[0], c->params[0], c->ints[1],
+                     flags < 0 || flags > INT32_MAX ? UINT32_MAX : (unsigned int)flags);
+}
+
 /* ---- making ---- */
 
 static int check_lengths(size_t *dims, const call *c, const char *name) {
@@ -372,6 +381,7 @@ static const ga_routine routines[] = {
     {"product", "aaa", 7, 0, 1, 2, run_product},
     {"searchsorted", "aa", 1, 0, 1, -1, run_search},
     {"matrices", "a+", 3, 1, 0, -1, run_matrices},
+    {"fft", "ai", 2, 0, 1, -1, run_fft},
     {"ger", "aaa", 2, 0, 1, 0, run_ger},
     {"rows", "a+i*", 1, 3 + 2 * GA_ROWS_TEXTS, 0, -1, run_rows},
     {"empty", "i*", 0, 0, 1, -1, run_empty},

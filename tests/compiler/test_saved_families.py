@@ -14,7 +14,7 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function
+from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 13, 33)
@@ -65,6 +65,20 @@ def counts(n):
     return np.random.default_rng(n).integers(0, 4, n)
 
 
+def parts(x):
+    return np.stack([x.real, x.imag], -1)
+
+
+def whole(x):
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def gradient(x):
+    """Of the sum of squares of the half of a transform: twice what it is of."""
+    found, n = np.fft.rfft(x), x.shape[1]
+    return 2 * np.fft.fft(found.conj(), n).real
+
+
 def adjoint(x):
     return np.swapaxes(x, -1, -2)
 
@@ -74,6 +88,10 @@ def cases():
     a, b, v = T.dmatrix("a"), T.dmatrix("b"), T.dvector("v")
     t = T.TensorType(F64, (False,) * 3)("t")
     u = T.TensorType(F64, (False,) * 3)("u")
+    spectra = T.TensorType(F64, (False,) * 4)("spectra")
+    # A prime length beyond 61 is a convolution.
+    lengths = {size: 67 if size == 8 else 97 if size == 33 else size + 1
+               for size in SIZES}  # fmt: skip
     n = T.lvector("n")
     lin = np.linalg
 
@@ -174,6 +192,19 @@ def cases():
                                         v, b, sorter=T.argsort(v)),
                                      lambda n: [drawn(n), drawn(3, n)],
                                      lambda x, y: np.searchsorted(np.sort(x), y)),
+        "rfft": ([a], fft.rfft(a), lambda n: [drawn(3, lengths[n])],
+                 lambda x: parts(np.fft.rfft(x))),
+        "rfft over axes": ([t], fft.rfft(t, "ortho"), lambda n: [drawn(2, n + 1, 6)],
+                           lambda x: parts(np.fft.rfft2(x, norm="ortho"))),
+        "irfft": ([t], [fft.irfft(t), fft.irfft(t, is_odd=True)],
+                  lambda n: [drawn(2, lengths[n] // 2 + 2, 2)],
+                  lambda x: [np.fft.irfft(whole(x)),
+                             np.fft.irfft(whole(x), 2 * x.shape[1] - 1)]),
+        "irfft over axes": ([spectra], fft.irfft(spectra),
+                            lambda n: [drawn(2, n + 1, 4, 2)],
+                            lambda x: np.fft.irfft2(whole(x))),
+        "gradient of a transform": ([a], grad(T.sqr(fft.rfft(a)).sum(), a),
+                                    lambda n: [drawn(2, lengths[n])], gradient),
         "repeat": ([a, n], [T.repeat(a, n, 0), T.repeat(a.T, n, 1)],
                    lambda k: [drawn(k, 3), counts(k)],
                    lambda x, y: [np.repeat(x, y, 0), np.repeat(x.T, y, 1)]),
@@ -255,7 +286,6 @@ def test_what_only_python_does_is_told(first_context, tmp_path):
         "eig": ([a], nlinalg.eig(a)[0]),
         "lstsq": ([a, v], nlinalg.lstsq(a, v, -1)[0]),
         "unique": ([v], T.extra_ops.Unique()(v)),
-        "rfft": ([a], fft.rfft(a)),
         "cholesky": ([t], slinalg.Cholesky(on_error="nan")(t)),
     }
     with config.use(device=first_context.name):

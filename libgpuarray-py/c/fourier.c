@@ -1,0 +1,338 @@
+/* Fourier transforms by a kernel of our own: which passes, and their tables of roots.
+ *
+ * Stockham's algorithm; each pass reads one array and writes another. A length with a
+ * large prime factor is a convolution of a longer length, a power of two (Bluestein).
+ * An inverse transform is the same with real and imaginary parts exchanged at both
+ * ends. Tables are computed on the host, in double precision, when a transform is
+ * recorded; the recording keeps them. */
+#include "c/fourier.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "c/kept.h"
+#include "c/tape.h"
+
+enum {
+  LARGEST = 61, /* prime factor of a length that is transformed as it is */
+  MOST = 64,    /* factors of a length */
+  SMALL = 8     /* elements of a work item on a processor, at least */
+};
+
+/* A transform of `length` elements, of (outer, given, inner) to (outer, made, inner),
+ * whose signal has n elements. */
+typedef struct transform {
+  gpucontext *context;
+  int typecode;
+  size_t outer, inner, n, given, made, length;
+  unsigned int flags;
+  double scale;
+  const GpuArray *pre, *post; /* tables, or NULL */
+} transform;
+
+/* ---- tables ---- */
+
+/* exp(-2 pi i k / n), from an angle of less than a quarter. */
+static void set_root(double *out, size_t k, size_t n) {
+  const double whole = 2 * 3.14159265358979323846;
+  const size_t quarter = 4 * k / n;
+  const double angle = whole * ((double)(4 * k - quarter * n) / (4 * (double)n));
+  const double c = cos(angle), s = sin(angle);
+  const double turned[4][2] = {{c, -s}, {-s, -c}, {-c, s}, {s, c}};
+  memcpy(out, turned[quarter], sizeof turned[quarter]);
+}
+
+static void set_roots(double *out, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    set_root(out + 2 * k, k, n);
+}
+
+/* exp(-pi i k^2 / n); the squares are reduced as whole numbers. */
+static void set_chirp(double *out, size_t n) {
+  size_t square = 0; /* modulo 2 n */
+  for (size_t k = 0; k < n; k++) {
+    set_root(out + 2 * k, square, 2 * n);
+    square = (square + 2 * k + 1) % (2 * n);
+  }
+}
+
+/* The conjugates of the chirp of n elements around 0, in a table of `length`. */
+static void set_response(double *out, size_t length, size_t n) {
+  set_chirp(out, n);
+  memset(out + 2 * n, 0, 2 * (length - n) * sizeof *out);
+  for (size_t k = 0; k < n; k++) {
+    out[2 * k + 1] = -out[2 * k + 1];
+    if (k > 0)
+      memcpy(out + 2 * (length - k), out + 2 * k, 2 * sizeof *out);
+  }
+}
+
+/* Memory of its own for a table of complex numbers, which is overwritten. */
+static int upload(GpuArray *out, const transform *t, double *list, size_t n) {
+  const size_t dims[] = {n, 2};
+  float *narrow = (float *)(void *)list;
+  for (size_t i = 0; t->typecode == GA_FLOAT && i < 2 * n; i++)
+    narrow[i] = (float)list[i];
+  ga_tape *recording = ga__tape_suspend();
+  int status =
+      GpuArray_copy_from_host(out, t->context, list, t->typecode, 2, dims, NULL);
+  ga__tape_resume(recording);
+  return status;
+}
+
+typedef void (*set_table)(double *out, size_t n);
+
+static int make_table(GpuArray *out, const transform *t, set_table set, size_t n) {
+  double *list = ga__alloc(2 * n, sizeof *list);
+  if (list == NULL)
+    return GA_MEMORY_ERROR;
+  set(list, n);
+  int status = upload(out, t, list, n);
+  ga__free(list);
+  return status;
+}
+
+/* ---- passes ---- */
+
+/* The radices of the passes of a length; 0 of them if a prime factor is too large. */
+static unsigned int find_radices(size_t *list, size_t n) {
+  unsigned int count = 0;
+  for (size_t radix = 4; radix <= LARGEST; radix = radix == 4   ? 2
+                                                   : radix == 2 ? 3
+                                                                : radix + 2)
+    for (; n % radix == 0; n /= radix)
+      list[count++] = radix;
+  if (n == 1 && count == 0)
+    list[count++] = 1;
+  return n == 1 ? count : 0;
+}
+
+/* One pass from `in` to `out`, of which `done` elements each are transformed. */
+static int launch(const GpuArray *out, const GpuArray *in, const transform *t,
+                  const GpuArray *roots, size_t radix, size_t done) {
+  const size_t total = t->outer * t->made * t->inner;
+  const size_t most = t->length > t->given ? t->length : t->given;
+  const ga_fourier_spec spec = {(unsigned char)t->typecode,
+                                t->outer * most * t->inner >= (size_t)1 << 29};
+  gpukernel *kernel;
+  ga_args args = {0};
+  GA_TRY(ga__kernel_kept(&kernel, t->context, ga__fourier_source, &spec, sizeof spec));
+  const GpuArray *list[] = {out, in, roots, t->pre ? t->pre : roots,
+                            t->post ? t->post : roots};
+  for (unsigned int i = 0; i < sizeof list / sizeof *list; i++) {
+    if (i == 0)
+      ga__args_buffer(&args, list[i]->data);
+    else
+      ga__args_input(&args, list[i]->data);
+    ga__args_offset(&args, list[i]->data, list[i]->offset);
+  }
+  const size_t sizes[] = {total,   t->length, t->inner, t->given,
+                          t->made, t->n,      radix,    done};
+  for (unsigned int i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    ga__args_u64(&args, sizes[i]);
+  ga__args_u32(&args, t->flags);
+  const float narrow = (float)t->scale;
+  if (t->typecode == GA_DOUBLE)
+    ga__args_value(&args, &t->scale, sizeof t->scale);
+  else
+    ga__args_value(&args, &narrow, sizeof narrow);
+  size_t threads = t->context->info.is_cpu ? SMALL : 256;
+  while (threads > ga__kernel_threads(kernel))
+    threads /= 2;
+  const size_t blocks = (total - 1) / threads + 1;
+  const size_t enough = 128 * (size_t)t->context->info.processors;
+  const ga_launch l = {.nd = 1,
+                       .grid = {blocks < enough ? blocks : enough, 1, 1},
+                       .block = {threads, 1, 1},
+                       .n_args = args.n,
+                       .args = args.list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+/* What one of `n` passes has of the transform: only the first reads, and only the last
+ * writes, otherwise than in complex numbers of the whole length. */
+static transform pass_of(const transform *t, unsigned int i, unsigned int n) {
+  const unsigned int first =
+      GA_FOURIER_REAL | GA_FOURIER_HALF | GA_FOURIER_SWAP | GA_FOURIER_PRE;
+  transform p = *t;
+  if (i > 0) {
+    p.flags &= ~first;
+    p.n = p.given = t->length;
+  }
+  if (i + 1 < n) {
+    p.flags &= first;
+    p.made = t->length;
+    p.scale = 1;
+  }
+  return p;
+}
+
+/* Memory for the result of a pass. */
+static int make_made(GpuArray *out, const transform *t) {
+  const size_t dims[] = {t->outer, t->made, t->inner, 2};
+  return GpuArray_empty(out, t->context, t->typecode,
+                        t->flags & GA_FOURIER_TO_REAL ? 3 : 4, dims, GA_C_ORDER);
+}
+
+/* The passes of a length without large prime factors, into a new array. */
+static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
+  size_t radices[MOST], done = 1;
+  const unsigned int n = find_radices(radices, t->length);
+  GpuArray roots, before = {0};
+  GA_TRY(make_table(&roots, t, set_roots, t->length));
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < n; i++) {
+    const transform p = pass_of(t, i, n);
+    GpuArray made = {0};
+    status = make_made(&made, &p);
+    if (status == GA_NO_ERROR)
+      status = launch(&made, i > 0 ? &before : in, &p, &roots, radices[i], done);
+    GpuArray_clear(&before);
+    before = made;
+    done *= radices[i];
+  }
+  GpuArray_clear(&roots);
+  if (status == GA_NO_ERROR)
+    *out = before;
+  else
+    GpuArray_clear(&before);
+  return status;
+}
+
+/* ---- a convolution ---- */
+
+/* What the chirp is convolved with, transformed: of `length` elements. */
+static int make_response(GpuArray *out, const transform *t, size_t length) {
+  double *list = ga__alloc(2 * length, sizeof *list);
+  GpuArray given = {0};
+  if (list == NULL)
+    return GA_MEMORY_ERROR;
+  set_response(list, length, t->n);
+  int status = upload(&given, t, list, length);
+  ga__free(list);
+  const transform whole = {.context = t->context,
+                           .typecode = t->typecode,
+                           .outer = 1,
+                           .inner = 1,
+                           .n = length,
+                           .given = length,
+                           .made = length,
+                           .length = length,
+                           .scale = 1};
+  ga_tape *recording = ga__tape_suspend(); /* a table, too */
+  if (status == GA_NO_ERROR)
+    status = run_passes(out, &given, &whole);
+  ga__tape_resume(recording);
+  GpuArray_clear(&given);
+  return status;
+}
+
+/* Forth, with the response at its end, and back, which is forth between exchanges. */
+static int convolve(GpuArray *out, const GpuArray *in, const transform *t,
+                    const GpuArray *chirp, const GpuArray *response) {
+  const unsigned int ends = GA_FOURIER_TO_REAL | GA_FOURIER_BACK;
+  transform there = *t, back = *t;
+  GpuArray middle = {0};
+  there.made = there.length;
+  there.flags = (t->flags & ~ends) | GA_FOURIER_PRE | GA_FOURIER_POST | GA_FOURIER_BACK;
+  there.pre = chirp;
+  there.post = response;
+  there.scale = 1;
+  back.n = back.given = back.length;
+  back.flags = (t->flags & ends) | GA_FOURIER_TURN | GA_FOURIER_POST;
+  back.post = chirp;
+  back.scale = t->scale / (double)t->length;
+  GA_TRY(run_passes(&middle, in, &there));
+  int status = run_passes(out, &middle, &back);
+  GpuArray_clear(&middle);
+  return status;
+}
+
+static int run_convolution(GpuArray *out, const GpuArray *in, const transform *t) {
+  transform wide = *t;
+  GpuArray chirp = {0}, response = {0};
+  for (wide.length = 1; wide.length < 2 * t->n - 1;)
+    wide.length *= 2;
+  int status = make_table(&chirp, t, set_chirp, t->n);
+  if (status == GA_NO_ERROR)
+    status = make_response(&response, t, wide.length);
+  if (status == GA_NO_ERROR)
+    status = convolve(out, in, &wide, &chirp, &response);
+  GpuArray_clear(&chirp);
+  GpuArray_clear(&response);
+  return status;
+}
+
+/* ---- what is given ---- */
+
+static int check_given(const GpuArray *a, long long axis, long long n,
+                       unsigned int flags) {
+  char text[GA_ARRAY_TEXT];
+  const bool is_real = flags & GA_FOURIER_REAL;
+  const long long nd = (long long)a->nd - (is_real ? 0 : 1);
+  if (a->typecode != GA_FLOAT && a->typecode != GA_DOUBLE)
+    return GA_FAIL(GA_INVALID_ERROR, "fft: got %s, expected float32 or float64",
+                   ga__array_text(text, a));
+  if (axis < 0 || axis >= nd || (!is_real && a->dimensions[a->nd - 1] != 2) ||
+      flags >= GA_FOURIER_FLAGS)
+    return GA_FAIL(GA_VALUE_ERROR, "fft: axis %lld of %s of %s numbers", axis,
+                   ga__array_text(text, a), is_real ? "real" : "complex");
+  if (a->nd + 1 > GA_MAX_NDIM)
+    return GA_FAIL(GA_VALUE_ERROR, "fft: %u axes, of at most %d", a->nd,
+                   GA_MAX_NDIM - 1);
+  if (n < 1 || n > INT32_MAX)
+    return GA_FAIL(GA_VALUE_ERROR, "fft: %lld elements are no signal; expected 1 to %d",
+                   n, INT32_MAX);
+  return ga__context_supports(a->data->context, a->typecode, "fft");
+}
+
+static transform describe(const GpuArray *a, unsigned int axis, size_t n,
+                          unsigned int flags) {
+  const unsigned int nd = a->nd - (flags & GA_FOURIER_REAL ? 0 : 1);
+  const unsigned int inverse = GA_FOURIER_SWAP | GA_FOURIER_BACK;
+  transform t = {.context = a->data->context,
+                 .typecode = a->typecode,
+                 .outer = 1,
+                 .inner = 1,
+                 .n = n,
+                 .length = n,
+                 .given = a->dimensions[axis],
+                 .made = flags & GA_FOURIER_TO_HALF ? n / 2 + 1 : n,
+                 .flags = flags | (flags & GA_FOURIER_INVERSE ? inverse : 0),
+                 .scale = flags & GA_FOURIER_SCALED ? 1 / (double)n : 1};
+  for (unsigned int i = 0; i < nd; i++)
+    *(i < axis ? &t.outer : &t.inner) *= i == axis ? 1 : a->dimensions[i];
+  return t;
+}
+
+/* The result in the shape of `a`, with the axis as long as what was made. */
+static int shape_result(GpuArray *out, const GpuArray *made, const GpuArray *a,
+                        unsigned int axis, const transform *t) {
+  const unsigned int nd = a->nd - (t->flags & GA_FOURIER_REAL ? 0 : 1);
+  const bool is_real = t->flags & GA_FOURIER_TO_REAL;
+  size_t dims[GA_MAX_NDIM];
+  memcpy(dims, a->dimensions, nd * sizeof *dims);
+  dims[axis] = t->made;
+  dims[nd] = 2;
+  return GpuArray_reshape(out, made, nd + (is_real ? 0 : 1), dims, GA_C_ORDER, 1);
+}
+
+int ga__fourier(GpuArray *out, const GpuArray *a, long long axis, long long n,
+                unsigned int flags) {
+  size_t radices[MOST];
+  GpuArray in = {0}, made = {0};
+  GA_TRY(check_given(a, axis, n, flags));
+  const transform t = describe(a, (unsigned int)axis, (size_t)n, flags);
+  int status = GpuArray_IS_C_CONTIGUOUS(a) ? GpuArray_view(&in, a)
+                                           : GpuArray_copy(&in, a, GA_C_ORDER);
+  if (status == GA_NO_ERROR && t.outer * t.inner == 0)
+    status = make_made(&made, &t);
+  else if (status == GA_NO_ERROR)
+    status = find_radices(radices, t.length) > 0 ? run_passes(&made, &in, &t)
+                                                 : run_convolution(&made, &in, &t);
+  if (status == GA_NO_ERROR)
+    status = shape_result(out, &made, a, (unsigned int)axis, &t);
+  GpuArray_clear(&in);
+  GpuArray_clear(&made);
+  return status;
+}
