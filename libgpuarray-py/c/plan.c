@@ -160,6 +160,7 @@ int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   GA_TRY(ga__tape_refuse(a, "plan constant"));
   ga_value v = ga__plan_array(a->typecode, a->nd);
   GA_TRY(GpuArray_view(&v.constant, a));
+  v.constant.flags &= ~GA_WRITEABLE; /* no step takes its memory over */
   int status = new_value(value, p, v);
   if (status != GA_NO_ERROR)
     GpuArray_clear(&v.constant);

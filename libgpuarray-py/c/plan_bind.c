@@ -110,6 +110,26 @@ static void mark_early(ga_frame *f) {
     f->done[p->early[i]] = true;
 }
 
+/* Whether memory is the recording's: a constant's, or that of a view of one which was
+ * taken before the signature was formed. */
+static bool is_held(const ga_frame *f, const gpudata *data) {
+  const GpuPlan *p = f->plan;
+  if (data->tape == NULL)
+    return true;
+  const unsigned int slot = ga__tape_slot(data);
+  return slot >= p->n_inputs && slot < p->n_inputs + p->n_views &&
+         p->values[ga__plan_root(p, p->views[slot - p->n_inputs])].constant.data;
+}
+
+/* A result. In the place of memory that later runs read it is a copy. */
+static int put_output(GpuArray *out, const ga_frame *f, unsigned int value) {
+  GpuArray *a = &f->arrays[value];
+  if (a->data == NULL)
+    GA_TRY(ga__branch_absent(a, f->plan, value));
+  return f->tape != NULL && is_held(f, a->data) ? GpuArray_copy(out, a, GA_C_ORDER)
+                                                : GpuArray_view(out, a);
+}
+
 static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
   const GpuPlan *p = f->plan;
   for (unsigned int i = 0; i < p->n_steps; i++) {
@@ -124,12 +144,10 @@ static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
   }
   if (f->chosen != NULL && ga__tape_defers(f->tape))
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "a function that each run calls");
-  for (unsigned int i = 0; i < p->n_outputs; i++) {
-    GpuArray *a = &f->arrays[p->outputs[i]];
-    if (a->data == NULL)
-      GA_TRY(ga__branch_absent(a, p, p->outputs[i]));
-    GA_TRY(GpuArray_view(&outputs[i], a));
-  }
+  if (f->tape != NULL)
+    ga__tape_under(f->tape, 0, NULL);
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    GA_TRY(put_output(&outputs[i], f, p->outputs[i]));
   return GA_NO_ERROR;
 }
 

@@ -35,6 +35,8 @@ static void end(const GpuPlan *p) {
   for (unsigned int i = 0; i < p->n_inputs; i++)
     if (s->copied[i])
       drop(&s->arrays[p->inputs[i]]);
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    drop(&s->arrays[p->outputs[i]]);
   for (const ga_stage *stage = s->list; stage < s->list + s->n; stage++)
     for (unsigned int i = 0; stage->plan != NULL && i < stage->plan->n_outputs; i++)
       drop(&s->arrays[stage->outs[i]]);
@@ -196,16 +198,37 @@ static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
   return GA_NO_ERROR;
 }
 
+/* Copies the constants that are results, so that each run's are the caller's own. */
+static int copy_constants(const GpuPlan *p) {
+  const ga_stages *s = p->stages;
+  for (unsigned int i = 0; i < p->n_outputs; i++) {
+    const unsigned int v = p->outputs[i];
+    if (p->values[v].constant.data != NULL && s->arrays[v].data == NULL)
+      GA_TRY(GpuArray_copy(&s->arrays[v], s->at[v], GA_C_ORDER));
+  }
+  return GA_NO_ERROR;
+}
+
+/* Results, which have references of their own. */
+static void hand_out(const GpuPlan *p, GpuArray *const *outs) {
+  const ga_stages *s = p->stages;
+  for (unsigned int i = 0; i < p->n_outputs; i++) {
+    const unsigned int v = p->outputs[i];
+    *outs[i] = p->values[v].constant.data ? s->arrays[v] : *s->at[v];
+    gpudata_retain(outs[i]->data);
+  }
+}
+
 int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                    const long long *ints, int *failed_step) {
   const ga_stages *s = p->stages;
   int status = begin(p, ins, ints);
   for (unsigned int k = 0; status == GA_NO_ERROR && k < s->n; k++)
     status = run_stage(p, &s->list[k], failed_step);
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_outputs; i++) {
-    *outs[i] = *s->at[p->outputs[i]];
-    gpudata_retain(outs[i]->data);
-  }
+  if (status == GA_NO_ERROR)
+    status = copy_constants(p);
+  if (status == GA_NO_ERROR)
+    hand_out(p, outs);
   end(p);
   return status;
 }

@@ -304,7 +304,94 @@ static void test_constants(gpucontext *ctx, bool is_foreign, bool reads) {
   GpuPlan_free(p);
 }
 
+/* Overwrites a result, or finds that it is for reading. */
+static void spoil(GpuArray *out) {
+  if (out->flags & GA_WRITEABLE)
+    CHECK_OK(GpuArray_memset(out, 9));
+  else
+    CHECK_STATUS(GA_VALUE_ERROR, GpuArray_memset(out, 9));
+}
+
+/* A constant, a slice of it by integers that each run is given, and what a step is to
+ * put in its place, as results: what is written to them no later run reads. */
+static void test_constants_given_out(gpucontext *ctx, bool reads) {
+  unsigned int x, c, v, read, start, stop, part;
+  const float same[N] = {1, 2, 3, 4, 5, 6, 7, 8}, doubled[N] = {2, 4, 6, 8, 10, 12};
+  const long long one = 1, ends[2] = {0, 6};
+  const int form = GP_INDEX_SLICE + GP_INDEX_START + GP_INDEX_STOP;
+  GpuArray constant = counted(ctx), flag = {0}, a = counted(ctx);
+  GpuArray six = part_of(&a, 0, 6);
+  GpuPlan *p = new_plan(ctx, 1, &x);
+  CHECK_OK(GpuPlan_constant(p, &c, &constant));
+  CHECK_OK(GpuPlan_input(p, &v, GA_LONG, 0, 0));
+  CHECK_OK(GpuPlan_int_input(p, &start));
+  CHECK_OK(GpuPlan_int_input(p, &stop));
+  if (reads)
+    CHECK_OK(GpuPlan_read(p, &read, "read", v, 1));
+  CHECK_OK(GpuPlan_index(p, &part, "part", c, 1, &form,
+                         (const unsigned int[]){start, stop}));
+  CHECK_OK(GpuPlan_output(p, c));
+  CHECK_OK(GpuPlan_output(p, part));
+  CHECK_OK(GpuPlan_output(p, add(p, part, x, 0)));
+  CHECK_OK(GpuPlan_output(p, c));
+  CHECK_OK(GpuArray_copy_from_host(&flag, ctx, &one, GA_LONG, 0, NULL, NULL));
+  for (int i = 0; i < 3; i++) {
+    GpuArray outs[4] = {{0}};
+    CHECK_OK(GpuPlan_call(p, (GpuArray *[]){&outs[0], &outs[1], &outs[2], &outs[3]},
+                          (const GpuArray *[]){&six, &flag}, ends, NULL));
+    CHECK(has(&outs[0], N, same) && has(&outs[1], 6, same));
+    CHECK(has(&outs[2], 6, doubled) && has(&outs[3], N, same));
+    for (int k = 0; k < 4; k++) {
+      spoil(&outs[k]);
+      GpuArray_clear(&outs[k]);
+    }
+  }
+  CHECK(has(&constant, N, same));
+  GpuArray_clear(&six);
+  GpuArray_clear(&a);
+  GpuArray_clear(&flag);
+  GpuArray_clear(&constant);
+  GpuPlan_free(p);
+}
+
 /* ---- in the recording of another plan ---- */
+
+/* A constant that a plan inside gives, and a step of the outer one in its place. */
+static int run_inner(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                     const long long *ints) {
+  (void)ins, (void)ints;
+  return GpuPlan_run(data, outs, NULL, NULL);
+}
+
+static void test_constants_within_a_recording(gpucontext *ctx) {
+  unsigned int c, x, made;
+  const gpuplan_type type = {GA_FLOAT, 1};
+  const float same[N] = {1, 2, 3, 4, 5, 6, 7, 8},
+              doubled[N] = {2, 4, 6, 8, 10, 12, 14, 16};
+  GpuArray constant = counted(ctx), a = counted(ctx);
+  GpuPlan *inner = new_plan(ctx, 0, NULL), *p = new_plan(ctx, 1, &x);
+  CHECK_OK(GpuPlan_constant(inner, &c, &constant));
+  CHECK_OK(GpuPlan_output(inner, c));
+  CHECK_OK(
+      GpuPlan_function(p, &made, "within", run_inner, inner, 0, NULL, 1, &type, NULL));
+  CHECK_OK(GpuPlan_output(p, made));
+  CHECK_OK(GpuPlan_output(p, add(p, made, x, 0)));
+  for (int i = 0; i < 3; i++) {
+    GpuArray outs[2] = {{0}};
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
+                         (const GpuArray *[]){&a}, NULL));
+    CHECK(has(&outs[0], N, same) && has(&outs[1], N, doubled));
+    for (int k = 0; k < 2; k++) {
+      spoil(&outs[k]);
+      GpuArray_clear(&outs[k]);
+    }
+  }
+  CHECK(has(&constant, N, same));
+  GpuArray_clear(&a);
+  GpuArray_clear(&constant);
+  GpuPlan_free(p);
+  GpuPlan_free(inner);
+}
 
 static int run_twice(void *data, GpuArray *const *outs, const GpuArray *const *ins,
                      const long long *ints) {
@@ -384,6 +471,9 @@ int main(void) {
   test_two_that_are_overwritten(ctx);
   for (int i = 0; i < 4; i++)
     test_constants(ctx, i & 1, i & 2);
+  test_constants_given_out(ctx, false);
+  test_constants_given_out(ctx, true);
+  test_constants_within_a_recording(ctx);
   test_within_a_recording(ctx);
   test_a_product_over_what_is_read_only(ctx);
   gpucontext_deref(ctx);

@@ -56,7 +56,8 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
 /* A host integer that each run is given. A plan is bound anew for each set of those
  * that more depends on than views of inputs. */
 int GpuPlan_int_input(GpuPlan *p, unsigned int *value);
-/* A value that is always this array, of which the plan holds a reference. */
+/* A value that is always this array, of which the plan holds a reference. No step and
+ * no result takes its memory: as a result it is a copy. */
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a);
 /* A host integer that is always `x`. */
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x);
