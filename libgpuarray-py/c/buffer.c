@@ -93,6 +93,7 @@ static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
   buffer->size = size;
   buffer->block_size = block->size;
   buffer->from = block->from;
+  atomic_init(&buffer->is_met, false);
   atomic_init(&buffer->is_last, false);
   buffer->label = ga__label();
   buffer->host = NULL;
@@ -111,16 +112,14 @@ static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
   gpucontext_retain(ctx);
 }
 
-/* The opposite. Locked. */
+/* Takes a buffer out of the context's list. Locked. */
 static void take_down(gpudata *buffer) {
-  gpucontext *ctx = buffer->context;
   if (buffer->next)
     buffer->next->previous = buffer->previous;
   if (buffer->previous)
     buffer->previous->next = buffer->next;
   else
-    ctx->live = buffer->next;
-  drop_struct(ctx, buffer);
+    buffer->context->live = buffer->next;
 }
 
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
@@ -151,13 +150,26 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
   return GA_NO_ERROR;
 }
 
+/* Notes of a buffer that is not the pool's, and of those on whose memory it lies, that
+ * they are met. Locked. */
+static void note_met(gpudata *buffer) {
+  ptrdiff_t between;
+  for (gpudata *b = buffer->context->live; b; b = b->next)
+    if (b != buffer && ga__buffers_meet(&between, buffer, b)) {
+      atomic_store(&b->is_met, true);
+      atomic_store(&buffer->is_met, true);
+    }
+}
+
 /* A buffer that is not the pool's. */
 static int new_foreign(gpudata **out, gpucontext *ctx, void *memory, size_t size) {
   ga_block block = {.memory = memory, .size = size};
   pthread_mutex_lock(&ctx->lock);
   gpudata *buffer = new_struct(ctx);
-  if (buffer)
+  if (buffer) {
     set_up(buffer, ctx, size, &block);
+    note_met(buffer);
+  }
   pthread_mutex_unlock(&ctx->lock);
   *out = buffer;
   return buffer ? GA_NO_ERROR : GA_MEMORY_ERROR;
@@ -196,6 +208,20 @@ static int new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
   return GA_NO_ERROR;
 }
 
+void ga__buffer_each_met(const gpudata *b, void (*visit)(void *with, gpudata *other),
+                         void *with) {
+  gpucontext *ctx = b->context;
+  ptrdiff_t between;
+  if (!atomic_load(&b->is_met))
+    return;
+  pthread_mutex_lock(&ctx->lock);
+  for (gpudata *other = ctx->live; other; other = other->next)
+    if (other != b && atomic_load(&other->is_met) &&
+        ga__buffers_meet(&between, b, other))
+      visit(with, other);
+  pthread_mutex_unlock(&ctx->lock);
+}
+
 /* ---- references ---- */
 
 void gpudata_retain(gpudata *b) {
@@ -203,19 +229,38 @@ void gpudata_retain(gpudata *b) {
     atomic_fetch_add_explicit(&b->references, 1, memory_order_relaxed);
 }
 
-/* Lets memory go that is not the pool's. What waiting for it reports comes up at the
- * next call that can fail. */
+/* Lets memory go that is not the pool's, once no other thread finds it in the list.
+ * What waiting for it reports comes up at the next call that can fail. */
 static void release_foreign(gpudata *b) {
   gpucontext *ctx = b->context;
   bool is_host = b->flags & GA_BUFFER_HOST;
-  if (is_host || b->release)
+  if (is_host || b->release || atomic_load(&b->is_met))
     ga__context_waited(ctx, ga__queue_wait_buffer(b));
+  pthread_mutex_lock(&ctx->lock);
+  take_down(b);
+  pthread_mutex_unlock(&ctx->lock);
   if (is_host)
     ctx->backend->host_free(ctx->device, b->memory, b->host);
   else if (ctx->backend->forget)
     ctx->backend->forget(ctx->device);
   if (b->release)
     b->release(b->owner);
+  pthread_mutex_lock(&ctx->lock);
+  drop_struct(ctx, b);
+  pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Gives memory back to the pool. */
+static void release_block(gpudata *b) {
+  gpucontext *ctx = b->context;
+  ga_block block = {b->memory, b->block_size, b->from, {.epoch = 0}};
+  pthread_mutex_lock(&ctx->lock);
+  if (b->uses.epoch != 0)
+    block.uses = b->uses;
+  ga__pool_put(ctx->pool, &block);
+  take_down(b);
+  drop_struct(ctx, b);
+  pthread_mutex_unlock(&ctx->lock);
 }
 
 void gpudata_release(gpudata *b) {
@@ -231,15 +276,8 @@ void gpudata_release(gpudata *b) {
     return; /* Neither the lock nor the memory is this process's. */
   if (b->from == NULL)
     release_foreign(b);
-  pthread_mutex_lock(&ctx->lock);
-  if (b->from) {
-    ga_block block = {b->memory, b->block_size, b->from, {.epoch = 0}};
-    if (b->uses.epoch != 0)
-      block.uses = b->uses;
-    ga__pool_put(ctx->pool, &block);
-  }
-  take_down(b);
-  pthread_mutex_unlock(&ctx->lock);
+  else
+    release_block(b);
   gpucontext_deref(ctx);
 }
 

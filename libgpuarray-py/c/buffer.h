@@ -21,6 +21,7 @@ struct _gpudata {
   size_t begins;        /* of which so many lie before those that are its own */
   size_t block_size;    /* bytes the pool gave */
   const ga_allocator *from; /* NULL: not the pool's */
+  atomic_bool is_met;       /* another buffer lay on its memory when that was made */
   atomic_bool is_last;      /* a plan has one of the references, for its next result */
   ga_uses uses;             /* the latest, where the context has several queues */
   const char *label;        /* of the thread that made it */
@@ -49,6 +50,11 @@ static inline bool ga__buffers_meet(ptrdiff_t *between, const gpudata *a,
   return a == b || ((a->from == NULL || b->from == NULL) &&
                     ga__buffers_meet_foreign(between, a, b));
 }
+/* Calls `visit` for every buffer of the context that has memory in common with `b`, but
+ * not for `b`; they live until it is back. Of one on which nothing else lay it is cheap
+ * to ask. */
+void ga__buffer_each_met(const gpudata *b, void (*visit)(void *with, gpudata *other),
+                         void *with);
 /* Where the host finds the memory of a device that shares the host's, NULL where it
  * does not. */
 void *ga__buffer_on_host(const gpudata *b);

@@ -93,6 +93,33 @@ static void note(gpuqueue *q, ga_uses *uses, bool writes, uint64_t ticket) {
 
 /* ---- around work on buffers ---- */
 
+/* A use of memory that several buffers lie on, to be after those by way of others. */
+typedef struct turn_on_memory {
+  gpuqueue *q;
+  bool writes;
+  int status;
+} turn_on_memory;
+
+static void follow(void *with, gpudata *other) {
+  turn_on_memory *turn = with;
+  gpucontext *ctx = other->context;
+  pthread_mutex_lock(&ctx->queue_lock);
+  if (turn->status == GA_NO_ERROR)
+    turn->status = order_after(turn->q, &other->uses, turn->writes);
+  pthread_mutex_unlock(&ctx->queue_lock);
+}
+
+/* Makes `q` wait for the uses of other buffers on the same memory. */
+static int follow_others(gpuqueue *q, unsigned int n, const ga_use *uses) {
+  for (unsigned int i = 0; i < n; i++) {
+    turn_on_memory turn = {q, uses[i].writes, GA_NO_ERROR};
+    if (uses[i].buffer)
+      ga__buffer_each_met(uses[i].buffer, follow, &turn);
+    GA_TRY(turn.status);
+  }
+  return GA_NO_ERROR;
+}
+
 int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
                     const ga_use *uses) {
   if (!has_queues(ctx)) {
@@ -109,7 +136,7 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
     if (uses[i].buffer)
       status = order_after(q, &uses[i].buffer->uses, uses[i].writes);
   pthread_mutex_unlock(&ctx->queue_lock);
-  return status;
+  return status == GA_NO_ERROR ? follow_others(q, n, uses) : status;
 }
 
 void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
@@ -206,19 +233,34 @@ int ga__queue_wait(gpuqueue *q) {
   return wait_queue(q->context, q);
 }
 
+/* The queues, a bit for each place, on which a buffer was used. queue_lock is held. */
+static unsigned int queues_of(const gpudata *buffer) {
+  const ga_uses *uses = &buffer->uses;
+  unsigned int found = 0;
+  if (uses->epoch != buffer->context->epoch) /* there was only the default queue */
+    return 1;
+  for (unsigned int i = 0; i < uses->n; i++)
+    found |= 1u << uses->last[i].queue;
+  return found;
+}
+
+static void add_queues(void *with, gpudata *buffer) {
+  unsigned int *found = with;
+  pthread_mutex_lock(&buffer->context->queue_lock);
+  *found |= queues_of(buffer);
+  pthread_mutex_unlock(&buffer->context->queue_lock);
+}
+
 int ga__queue_wait_buffer(gpudata *buffer) {
   gpucontext *ctx = buffer->context;
+  unsigned int found = 0;
   if (!has_queues(ctx))
     return wait_queue(ctx, &ctx->main_queue);
-  pthread_mutex_lock(&ctx->queue_lock);
-  ga_uses uses = buffer->uses;
-  bool is_known = uses.epoch == ctx->epoch;
-  pthread_mutex_unlock(&ctx->queue_lock);
-  if (!is_known)
-    return wait_queue(ctx, &ctx->main_queue);
+  add_queues(&found, buffer);
+  ga__buffer_each_met(buffer, add_queues, &found);
   int status = GA_NO_ERROR;
-  for (unsigned int i = 0; i < uses.n; i++) {
-    gpuqueue *q = ga__queue_take(ctx, uses.last[i].queue);
+  for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES; i++) {
+    gpuqueue *q = found >> i & 1u ? ga__queue_take(ctx, i) : NULL;
     if (q == NULL)
       continue; /* it was waited for when it went */
     int waited = wait_queue(ctx, q);

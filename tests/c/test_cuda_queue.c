@@ -99,6 +99,98 @@ static void test_work_on_a_buffer_is_in_order(void) {
   check_given_back();
 }
 
+/* ---- several buffers on one memory ---- */
+
+static void forget(void *owner) {
+  gpudata_release(owner);
+}
+
+/* Another buffer on `size` bytes from `offset` of the memory. */
+static gpudata *again(gpudata *b, size_t offset, size_t size) {
+  gpudata *other = NULL;
+  gpudata_retain(b);
+  CHECK_OK(
+      ga__buffer_wrap(&other, b->context, (char *)b->memory + offset, size, forget, b));
+  return other;
+}
+
+static bool part_holds(gpudata *b, size_t size, int byte) {
+  unsigned char bytes[SIZE] = {0};
+  CHECK_OK(gpudata_read(bytes, b, 0, size));
+  for (size_t i = 0; i < size; i++)
+    if (bytes[i] != byte)
+      return false;
+  return true;
+}
+
+/* Written by way of one and read by way of another, on two queues. */
+static void test_work_on_one_memory_is_in_order(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  gpudata *a = filled(ctx, 1);
+  CHECK_OK(gpudata_sync(a));
+  gpuqueue *q = new_queue(ctx), *r = new_queue(ctx);
+  gpudata *b = again(a, 0, SIZE), *low = again(a, 0, SIZE / 2),
+          *high = again(b, SIZE / 2, SIZE / 2);
+  gpudata *c = filled(ctx, 9);
+  CHECK_OK(gpudata_sync(c));
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  CHECK_OK(gpudata_memset(a, 0, 2));
+  CHECK_OK(gpucontext_use_queue(ctx, r));
+  CHECK(holds(b, 2));
+  CHECK_OK(gpudata_memset(low, 0, 3));
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  CHECK_OK(gpudata_move(c, 0, b, 0, SIZE / 2));
+  CHECK_OK(gpudata_memset(high, 0, 4));
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  CHECK_OK(gpudata_memset(low, 0, 5)); /* not before it was copied */
+  CHECK(part_holds(c, SIZE / 2, 3));
+  CHECK(part_holds(a, SIZE / 2, 5) && part_holds(high, SIZE / 2, 4));
+
+  /* A wait for one is a wait for what was done by way of the others. */
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  CHECK_OK(gpudata_memset(high, 0, 6));
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  CHECK_OK(gpudata_sync(b));
+  CHECK(((unsigned char *)a->memory)[SIZE - 1] == 6);
+
+  /* Parts that are apart do not wait for each other. */
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  CHECK_OK(gpudata_memset(high, 0, 7));
+  CHECK_OK(gpucontext_use_queue(ctx, r));
+  CHECK_OK(gpudata_memset(low, 0, 8));
+  CHECK(part_holds(low, SIZE / 2, 8));
+  CHECK(((unsigned char *)a->memory)[SIZE - 1] == 6);
+
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  gpudata_release(low);
+  gpudata_release(high);
+  gpudata_release(b);
+  gpudata_release(a);
+  gpudata_release(c);
+  gpuqueue_release(q);
+  gpuqueue_release(r);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
+/* What was done by way of a buffer that is gone, and that nobody is told of. */
+static void test_work_by_way_of_a_buffer_that_is_gone(void) {
+  gpucontext *ctx = open_cuda("cuda0");
+  gpudata *a = filled(ctx, 1), *b = NULL;
+  CHECK_OK(gpudata_sync(a));
+  gpuqueue *q = new_queue(ctx);
+  CHECK_OK(ga__buffer_wrap(&b, ctx, a->memory, SIZE, NULL, NULL));
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  CHECK_OK(gpudata_memset(b, 0, 2));
+  gpudata_release(b);
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  CHECK(holds(a, 2));
+  gpudata_release(a);
+  gpuqueue_release(q);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
 static void test_between_contexts(void) {
   gpucontext *one = open_cuda("cuda0"), *two = open_cuda("cuda1");
   gpuqueue *q = new_queue(one), *r = new_queue(two);
@@ -362,6 +454,8 @@ static void test_each_call_fails(void) {
 int main(void) {
   open_mock();
   test_work_on_a_buffer_is_in_order();
+  test_work_on_one_memory_is_in_order();
+  test_work_by_way_of_a_buffer_that_is_gone();
   test_between_contexts();
   test_events();
   test_blame();

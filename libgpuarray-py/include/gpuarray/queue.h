@@ -4,8 +4,9 @@
  * queue is done in the order it was queued; work on two queues may be done at once.
  * Each thread has a current queue on each context, the default one unless it chose
  * another, and all that it calls goes there: launches, copies, fills, products, reads
- * and writes. The library keeps the order of work on one buffer across queues by
- * itself, on the device: whoever reads waits for whoever wrote, whoever writes for all.
+ * and writes. The library keeps the order of work on one buffer, and on several
+ * that lie on one memory, across queues by itself, on the device: whoever reads waits
+ * for whoever wrote, whoever writes for all.
  * A user's kernel counts as writing to each of its buffers. What is passed as a bare
  * address is not seen: order that with events.
  *
