@@ -472,7 +472,11 @@ static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
   }
   ga__launches_add(&ctx->launches, k->shown, q->place);
   ga_span span = ga__profile_begin(ctx, device);
+  if (reports)
+    ga__report_enter(ctx);
   int status = ctx->backend->launch(device, k->kernel, launch);
+  if (reports)
+    ga__report_leave(ctx);
   ga__profile_end(&span, k->shown, GPUARRAY_SPAN_LAUNCH, 0);
   if (status == GA_NO_ERROR && (reports || ctx->is_blocking || ctx->backend->mark))
     status = note_launch(ctx, q, reports);

@@ -51,6 +51,18 @@ static int order_after(gpuqueue *q, const ga_uses *uses, bool writes) {
   return GA_NO_ERROR;
 }
 
+int ga__queue_follow_all(gpuqueue *q) {
+  gpucontext *ctx = q->context;
+  int status = GA_NO_ERROR;
+  if (!has_queues(ctx))
+    return status;
+  pthread_mutex_lock(&ctx->queue_lock);
+  for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES && status == GA_NO_ERROR; i++)
+    status = wait_for(q, ctx->queues[i], 0, true);
+  pthread_mutex_unlock(&ctx->queue_lock);
+  return status;
+}
+
 /* ---- noting ---- */
 
 /* Adds a reading use. Where there is no room one that only reads makes way, and `q`

@@ -63,6 +63,9 @@ void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses);
 int ga__queue_begin_launch(void **device, gpucontext *ctx, const ga_launch *launch);
 void ga__queue_end_launch(gpucontext *ctx, const ga_launch *launch);
 
+/* Makes a queue wait, on the device, for what all others have queued. */
+int ga__queue_follow_all(gpuqueue *q);
+
 /* While a thread records a graph the two do nothing; the graph is ordered as one. */
 void ga__queue_record(bool on);
 bool ga__queue_is_recording(void);

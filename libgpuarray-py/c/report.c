@@ -20,6 +20,8 @@ struct ga_reports {
   gpudata count;        /* its first part, as kernels read it */
   gpudata user;         /* of GA_CTX_PROP_ERRBUF; memory NULL until asked for */
   pthread_mutex_t lock; /* of the sites, and of reading the word */
+  /* Held by whoever launches what may report, and alone by whoever clears the word. */
+  pthread_rwlock_t launching;
   site sites[N_SITES];
 };
 
@@ -63,6 +65,7 @@ static int open_reports(gpucontext *ctx) {
   }
   put_buffer(&r->count, ctx, r->word.memory, sizeof(uint32_t), GA_BUFFER_COUNT);
   pthread_mutex_init(&r->lock, NULL);
+  pthread_rwlock_init(&r->launching, NULL);
   atomic_store(&ctx->reports, r);
   return GA_NO_ERROR;
 }
@@ -88,6 +91,7 @@ void ga__reports_close(gpucontext *ctx) {
   if (r->user.memory)
     ctx->backend->free(ctx->device, r->user.memory);
   pthread_mutex_destroy(&r->lock);
+  pthread_rwlock_destroy(&r->launching);
   ga__free(r);
   atomic_store(&ctx->reports, NULL);
 }
@@ -209,16 +213,39 @@ static int fail_report(const ga_reports *r, const uint32_t *word) {
                  s->label && *s->label ? ")" : "");
 }
 
-/* Reads the word by way of a queue, behind all that it has queued, and clears it. */
+void ga__report_enter(gpucontext *ctx) {
+  pthread_rwlock_rdlock(&atomic_load(&ctx->reports)->launching);
+}
+
+void ga__report_leave(gpucontext *ctx) {
+  pthread_rwlock_unlock(&atomic_load(&ctx->reports)->launching);
+}
+
+static int read_word(uint32_t *word, const ga_reports *r, const gpuqueue *q) {
+  return q->context->backend->read(q->device, word, r->word.memory, 0,
+                                   N_WORDS * sizeof *word);
+}
+
+/* Reads the word behind all that any queue has queued, and clears it. Meanwhile nothing
+ * is launched that may report. */
+static int take_word(uint32_t *word, const ga_reports *r, gpuqueue *q) {
+  const ga_backend *backend = q->context->backend;
+  GA_TRY(ga__queue_follow_all(q));
+  GA_TRY(read_word(word, r, q));
+  GA_TRY(backend->fill(q->device, r->word.memory, 0, 0, N_WORDS * sizeof *word));
+  return backend->wait(q->device);
+}
+
+/* Looks at the word by way of a queue, behind all that it has queued. */
 static int look(ga_reports *r, gpuqueue *q) {
-  gpucontext *ctx = q->context;
-  const ga_backend *backend = ctx->backend;
   uint32_t word[N_WORDS];
-  GA_TRY(backend->read(q->device, word, r->word.memory, 0, sizeof word));
+  GA_TRY(read_word(word, r, q));
   if (word[COUNT] == 0)
     return GA_NO_ERROR;
-  GA_TRY(backend->fill(q->device, r->word.memory, 0, 0, sizeof word));
-  GA_TRY(backend->wait(q->device));
+  pthread_rwlock_wrlock(&r->launching);
+  int status = take_word(word, r, q);
+  pthread_rwlock_unlock(&r->launching);
+  GA_TRY(status);
   return fail_report(r, word);
 }
 
@@ -231,6 +258,8 @@ int ga__report_check(gpuqueue *q) {
   int status = look(r, q);
   pthread_mutex_unlock(&r->lock);
   const bool is_report = status == GA_INDEX_ERROR || status == GA_LINALG_ERROR;
+  if (status != GA_NO_ERROR && !is_report)
+    atomic_store(&q->reports, true); /* nobody was told of what it holds */
   return is_report ? status : ga__context_status(q->context, status);
 }
 

@@ -16,6 +16,10 @@ typedef struct ga_reports ga_reports;
 int ga__report_check(gpuqueue *q);
 /* The same for every queue of the context. */
 int ga__report_check_all(gpucontext *ctx);
+/* Around the queuing of a launch that has the word: nobody clears it meanwhile, so that
+ * no report comes between reading and clearing. */
+void ga__report_enter(gpucontext *ctx);
+void ga__report_leave(gpucontext *ctx);
 /* The word, and the number by which a kernel reports to it for this operation under
  * this label. */
 int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,

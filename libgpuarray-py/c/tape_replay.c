@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "c/report.h"
+
 /* ---- command by command ---- */
 
 /* The real buffer for a recorded one, and the bytes to add to an offset in it. */
@@ -459,7 +461,11 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
   /* Any of a graph's launches may fail. */
   gpuqueue *q = ga__queue_current(ctx);
   ga__launches_add_all(&ctx->launches, tape->n_names, tape->names, q->place);
+  if (tape->reports)
+    ga__report_enter(ctx);
   int status = ctx->backend->graph_launch(device, known->handle);
+  if (tape->reports)
+    ga__report_leave(ctx);
   if (status == GA_NO_ERROR)
     status = ga__launches_mark(q, tape->n_names);
   if (tape->reports)

@@ -1,6 +1,9 @@
 /* Wrong indices that kernels report, and the buffer for users' kernels. */
 #include "null_context.h"
 
+#include <pthread.h>
+#include <time.h>
+
 #include "c/kernel.h"
 #include "c/report.h"
 
@@ -85,6 +88,100 @@ static void test_each_queue_tells_of_its_launches(gpucontext *ctx, gpukernel *k)
   gpuqueue_release(q);
 }
 
+/* ---- a report while another is told ---- */
+
+static struct {
+  gpukernel *kernel;
+  gpuqueue *queue; /* that it is launched on */
+  uint32_t *word;
+  ga_args args; /* of the launch, made before as a plan has them */
+  unsigned int site;
+  pthread_t thread;
+  int (*fill)(void *device, void *memory, size_t offset, unsigned char byte,
+              size_t size);
+  bool is_begun;
+} late;
+
+/* A launch of which the kernel has run by the time it is queued. */
+static int launch_and_report(void *device, void *kernel, const ga_launch *l) {
+  (void)device, (void)kernel, (void)l;
+  report(late.word, late.site, 8, 4);
+  return GA_NO_ERROR;
+}
+
+static void *launch_late(void *unused) {
+  const ga_launch l = {
+      .nd = 1, .grid = {1}, .block = {1}, .n_args = 3, .args = late.args.list};
+  (void)unused;
+  CHECK_OK(gpucontext_use_queue(late.kernel->context, late.queue));
+  CHECK_OK(ga__kernel_launch(late.kernel, &l));
+  CHECK_OK(gpucontext_use_queue(late.kernel->context, NULL));
+  return NULL;
+}
+
+/* Another thread launches when the word is about to be cleared. */
+static int fill_late(void *device, void *memory, size_t offset, unsigned char byte,
+                     size_t size) {
+  if (memory == late.word && !late.is_begun) {
+    late.is_begun = true;
+    hooked.launch = launch_and_report;
+    CHECK(pthread_create(&late.thread, NULL, launch_late, NULL) == 0);
+    nanosleep(&(struct timespec){0, 50000000}, NULL);
+  }
+  return late.fill(device, memory, offset, byte, size);
+}
+
+static void test_a_report_while_another_is_told(gpukernel *k, gpuqueue *q) {
+  gpucontext *ctx = k->context;
+  const ga_backend before = hooked;
+  unsigned int take, put;
+  launch(k, "put", &put);
+  uint32_t *word = launch(k, "take", &take);
+  late.kernel = k;
+  late.queue = q;
+  late.word = word;
+  late.site = put;
+  late.fill = hooked.fill;
+  late.args.n = 0;
+  CHECK_OK(ga__args_report(&late.args, ctx, "put"));
+  late.is_begun = false;
+  hooked.fill = fill_late;
+  report(word, take, 6, 2);
+  CHECK_STATUS(GA_INDEX_ERROR, gpucontext_sync(ctx));
+  CHECK_TEXT("take: index 6 is out of bounds for an axis of length 2");
+  CHECK(late.is_begun && pthread_join(late.thread, NULL) == 0);
+  CHECK_STATUS(GA_INDEX_ERROR, gpucontext_sync(ctx));
+  CHECK_TEXT("put: index 8 is out of bounds for an axis of length 4");
+  CHECK_OK(gpucontext_sync(ctx));
+  hooked = before;
+}
+
+static void test_reports_while_others_are_told(gpucontext *ctx, gpukernel *k) {
+  gpuqueue *q = NULL;
+  test_a_report_while_another_is_told(k, NULL);
+  CHECK_OK(gpuqueue_new(&q, ctx));
+  test_a_report_while_another_is_told(k, q);
+  gpuqueue_release(q);
+}
+
+/* A look that fails has told nobody: the next one tells. */
+static int fail_read(void *device, void *host, void *memory, size_t offset,
+                     size_t size) {
+  (void)device, (void)host, (void)memory, (void)offset, (void)size;
+  return GA_FAIL(GA_MISC_ERROR, "not now");
+}
+
+static void test_a_look_that_fails(gpucontext *ctx, gpukernel *k) {
+  const ga_backend before = hooked;
+  unsigned int take;
+  uint32_t *word = launch(k, "take", &take);
+  report(word, take, 6, 2);
+  hooked.read = fail_read;
+  CHECK_STATUS(GA_MISC_ERROR, gpucontext_sync(ctx));
+  hooked = before;
+  CHECK_STATUS(GA_INDEX_ERROR, gpucontext_sync(ctx));
+}
+
 static void test_a_users_kernel_reports(gpucontext *ctx, gpukernel *k) {
   gpudata *word = NULL, *own;
   unsigned int site = 0, again = 1, other;
@@ -149,6 +246,8 @@ int main(void) {
   gpukernel *k = any_kernel(ctx);
   test_a_report_fails_the_next_wait_once(ctx, k);
   test_each_queue_tells_of_its_launches(ctx, k);
+  test_reports_while_others_are_told(ctx, k);
+  test_a_look_that_fails(ctx, k);
   test_a_users_kernel_reports(ctx, k);
   test_sites_are_bounded(ctx, k);
   test_the_users_buffer(ctx);
