@@ -12,6 +12,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # What lies under c/backend.h: all that a vendor's folder may use of the core.
 FLOOR = {
     "backend.h",
+    "backend_guard.h",
     "status.h",
     "strbuf.h",
     "hash.h",

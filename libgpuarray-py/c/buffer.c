@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "c/ending.h"
 #include "c/tape.h"
 
 void *ga__buffer_memory(const gpudata *buffer) {
@@ -339,8 +340,10 @@ static place place_of(const gpudata *b) {
     return (place){NULL, (uintptr_t)(host ? host : b->memory)};
   void *memory = b->memory;
   size_t offset = 0;
-  if (sharing != NULL && sharing->whole != NULL)
+  if (sharing != NULL && sharing->whole != NULL && ga__vendor_enter() == GA_NO_ERROR) {
     sharing->whole(&memory, &offset, ctx->device);
+    ga__vendor_leave();
+  }
   return (place){memory, offset};
 }
 

@@ -3,6 +3,7 @@
 
 #include "c/buffer.h"
 #include "c/dtype.h"
+#include "c/ending.h"
 #include "c/queue.h"
 #include <gpuarray/buffer_collectives.h>
 
@@ -29,8 +30,10 @@ static int collectives_of(const ga_collectives **out, gpucontext *ctx, int statu
 
 static int join(gpucomm *c, gpucommCliqueId id) {
   gpucontext *ctx = c->context;
+  GA_TRY(ga__vendor_enter());
   int status = ctx->backend->collectives->open(&c->comm, ctx->device, id.internal,
                                                c->ranks, c->rank);
+  ga__vendor_leave();
   return status == GA_NO_ERROR
              ? status
              : ga__fail_within(status, "gpucomm_new, rank %d of %d", c->rank, c->ranks);
@@ -68,7 +71,10 @@ void gpucomm_free(gpucomm *comm) {
   gpucontext *ctx = comm->context;
   if (ga__context_is_ours(ctx)) {
     (void)ga__context_wait(ctx);
-    ctx->backend->collectives->close(ctx->device, comm->comm);
+    if (ga__vendor_enter() == GA_NO_ERROR) {
+      ctx->backend->collectives->close(ctx->device, comm->comm);
+      ga__vendor_leave();
+    }
     gpucontext_deref(ctx);
   }
   ga__free(comm);
@@ -88,9 +94,12 @@ int gpucomm_gen_clique_id(gpucontext *ctx, gpucommCliqueId *comm_id) {
   GA_TRY(collectives_of(&collectives, ctx, GA_DEVSUP_ERROR, __func__));
   if (comm_id == NULL)
     return ga__fail_null(__func__, "place for the id");
-  GA_TRY(collectives->unique_id(made.internal));
-  *comm_id = made;
-  return GA_NO_ERROR;
+  GA_TRY(ga__vendor_enter());
+  int status = collectives->unique_id(made.internal);
+  ga__vendor_leave();
+  if (status == GA_NO_ERROR)
+    *comm_id = made;
+  return status;
 }
 
 static int check_question(const gpucomm *comm, const int *answer,

@@ -242,8 +242,14 @@ void gpucontext_props_del(gpucontext_props *p) {
 
 /* ---- opening and closing ---- */
 
+static void wait_at_end(void *ctx) {
+  (void)ga__queue_wait_all(ctx);
+}
+
 /* Everything but the device itself; ctx->device may be NULL. */
 static void free_context(gpucontext *ctx) {
+  if (ctx->at_end.wait)
+    ga__ending_remove(&ctx->at_end);
   ga__casts_close(ctx);
   ga__scans_close(ctx);
   ga__extrema_close(ctx);
@@ -349,6 +355,10 @@ static int open_context(gpucontext **res, ga_address *address, void *native,
     ctx->cache_folder = ga__cache_folder();
   if (props)
     warm_pool(ctx, props);
+  if (ctx->info.is_cpu) {
+    ctx->at_end = (ga_waited){.wait = wait_at_end, .argument = ctx};
+    ga__ending_add(&ctx->at_end);
+  }
   *res = ctx;
   return GA_NO_ERROR;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "c/backends.h"
+#include "c/ending.h"
 #include "c/host_pool.h"
 #include "c/launches.h"
 #include "c/pool.h"
@@ -28,6 +29,7 @@ struct _gpucontext {
   pid_t opened_by;
   ga_pool *pool;
   ga_host_pool *host_pool; /* where results are brought to */
+  ga_waited at_end;        /* its queues, where threads of the process compute */
   void *spare;         /* structs of released buffers, chained by their first word */
   gpudata *live;       /* the buffers, chained both ways */
   gpuqueue main_queue; /* the default one: `device` itself */

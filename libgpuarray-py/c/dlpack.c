@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "c/array.h"
+#include "c/ending.h"
 #include "c/queue.h"
 
 #define BASE_ALIGNMENT                                                                 \
@@ -88,10 +89,13 @@ int gpucontext_dlpack_stream(gpucontext *ctx, intptr_t *out) {
   if (out == NULL)
     return ga__fail_null(__func__, "place for the stream");
   intptr_t stream = -1;
-  if (sharing->stream)
-    GA_TRY(sharing->stream(&stream, ga__queue_device(ctx)));
-  *out = stream;
-  return GA_NO_ERROR;
+  GA_TRY(ga__vendor_enter());
+  int status =
+      sharing->stream ? sharing->stream(&stream, ga__queue_device(ctx)) : GA_NO_ERROR;
+  ga__vendor_leave();
+  if (status == GA_NO_ERROR)
+    *out = stream;
+  return status;
 }
 
 /* The status of a vendor's failure, with the operation before its text. */
@@ -400,7 +404,9 @@ static int find_handle(extent *out, gpucontext *ctx, const DLTensor *t, size_t b
   if (t->data == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor has elements and no memory",
                    operation);
+  GA_TRY(ga__vendor_enter());
   int status = ctx->backend->sharing->check(&size, ctx->device, t->data);
+  ga__vendor_leave();
   if (status != GA_NO_ERROR)
     return ga__fail_within(status, "%s", operation);
   if (below > offset || offset > size || above > size - offset)

@@ -2,10 +2,15 @@
 #include <gpuarray/fft.h>
 
 #include "c/array.h"
+#include "c/ending.h"
 
 static const ga_fft *fft_of(gpucontext *ctx) {
   const ga_fft *fft = ctx->backend->fft;
-  return fft && fft->open(ctx->device) == GA_NO_ERROR ? fft : NULL;
+  if (fft == NULL || ga__vendor_enter() != GA_NO_ERROR)
+    return NULL;
+  bool is_open = fft->open(ctx->device) == GA_NO_ERROR;
+  ga__vendor_leave();
+  return is_open ? fft : NULL;
 }
 
 int gpuarray_transforms(gpucontext *ctx) {
@@ -111,6 +116,13 @@ static int queue_call(gpucontext *ctx, const ga_fft *fft, const ga_fft_call *cal
   return ga__context_status(ctx, status);
 }
 
+static int ask_workspace(ga_fft_call *call, const ga_fft *fft, gpucontext *ctx) {
+  GA_TRY(ga__vendor_enter());
+  int status = fft->workspace(&call->work_size, ga__queue_device(ctx), call);
+  ga__vendor_leave();
+  return status;
+}
+
 int GpuArray_fft(GpuArray *out, GpuArray *a, unsigned int rank, int inverse) {
   if (out == NULL || a == NULL)
     return ga__fail_null("fft", "array");
@@ -128,7 +140,7 @@ int GpuArray_fft(GpuArray *out, GpuArray *a, unsigned int rank, int inverse) {
   ga_fft_call call = make_call(out, a, rank, inverse);
   if (ga__array_count(out) == 0 || ga__array_count(a) == 0)
     return GA_NO_ERROR;
-  GA_TRY(fft->workspace(&call.work_size, ga__queue_device(ctx), &call));
+  GA_TRY(ask_workspace(&call, fft, ctx));
   if (call.work_size > 0)
     GA_TRY(ga__buffer_new(&call.work, ctx, call.work_size));
   int status = queue_call(ctx, fft, &call);

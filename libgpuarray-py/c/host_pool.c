@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "c/context.h"
+#include "c/ending.h"
 #include "c/pages.h"
 #include "c/size_class.h"
 
@@ -120,18 +121,27 @@ bool ga__host_pool_pinned(ga_host_pool *pool, const void *bytes, size_t size) {
 /* Asks the backend for pinned memory, else the system for ordinary one. */
 static bool make_bytes(gpuhost *h, const ga_host_pool *pool) {
   const ga_pinning *pinning = pool->backend->pinning;
-  if (pinning &&
-      pinning->alloc(&h->handle, &h->bytes, pool->device, h->size) == GA_NO_ERROR) {
-    h->is_pinned = true;
-    return true;
+  if (pinning && ga__vendor_enter() == GA_NO_ERROR) {
+    h->is_pinned =
+        pinning->alloc(&h->handle, &h->bytes, pool->device, h->size) == GA_NO_ERROR;
+    ga__vendor_leave();
   }
-  h->bytes = ga__pages_new(h->size);
+  if (!h->is_pinned)
+    h->bytes = ga__pages_new(h->size);
   return h->bytes != NULL;
+}
+
+/* Where the process ends by another thread the system gets it back soon. */
+static void free_pinned(const ga_host_pool *pool, const gpuhost *h) {
+  if (ga__vendor_enter() != GA_NO_ERROR)
+    return;
+  pool->backend->pinning->free(pool->device, h->handle, h->bytes, h->size);
+  ga__vendor_leave();
 }
 
 static void free_block(const ga_host_pool *pool, gpuhost *h) {
   if (h->is_pinned)
-    pool->backend->pinning->free(pool->device, h->handle, h->bytes, h->size);
+    free_pinned(pool, h);
   else
     ga__pages_free(h->bytes, h->size);
   ga__free(h);
@@ -264,8 +274,10 @@ void ga__host_pool_close(ga_host_pool *pool) {
   ga__host_pool_trim(pool);
   pthread_mutex_lock(&pool->lock);
   for (gpuhost *h = pool->given_out; h; h = h->next)
-    if (h->is_pinned)
+    if (h->is_pinned && ga__vendor_enter() == GA_NO_ERROR) {
       pool->backend->pinning->leave(pool->device, h->handle, h->bytes);
+      ga__vendor_leave();
+    }
   pool->device = NULL;
   bool is_last = pool->given_out == NULL;
   pthread_mutex_unlock(&pool->lock);

@@ -1,5 +1,6 @@
 /* The order of work on one buffer across the queues of a context. */
 #include "c/buffer.h"
+#include "c/ending.h"
 
 /* While a thread records a graph nothing is queued; the whole graph is ordered later.
  */
@@ -134,6 +135,7 @@ static int follow_others(gpuqueue *q, unsigned int n, const ga_use *uses) {
 
 int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
                     const ga_use *uses) {
+  GA_TRY(ga__vendor_enter());
   if (!has_queues(ctx)) {
     *device = ctx->device;
     return GA_NO_ERROR;
@@ -148,10 +150,15 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
     if (uses[i].buffer)
       status = order_after(q, &uses[i].buffer->uses, uses[i].writes);
   pthread_mutex_unlock(&ctx->queue_lock);
-  return status == GA_NO_ERROR ? follow_others(q, n, uses) : status;
+  if (status == GA_NO_ERROR)
+    status = follow_others(q, n, uses);
+  if (status != GA_NO_ERROR)
+    ga__vendor_leave();
+  return status;
 }
 
-void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
+/* Notes the uses where there are several queues. */
+static void note_all(gpucontext *ctx, unsigned int n, const ga_use *uses) {
   if (!has_queues(ctx) || is_recording)
     return;
   gpuqueue *q = ga__queue_current(ctx);
@@ -161,6 +168,11 @@ void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
     if (uses[i].buffer)
       note(q, &uses[i].buffer->uses, uses[i].writes, ticket);
   pthread_mutex_unlock(&ctx->queue_lock);
+}
+
+void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
+  note_all(ctx, n, uses);
+  ga__vendor_leave();
 }
 
 /* The buffers of a launch. One may come twice, once to read and once to write. */

@@ -7,6 +7,7 @@
  * the processors but one at the last. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/pieces.h"
+#include "c/ending.h"
 
 #include <signal.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static int begin_part(const job *j, part *p) {
   return j->backend->event(&p->event, j->device, false);
 }
 
-static void work(worker *w) {
+static int copy_pieces(worker *w) {
   job *j = w->job;
   int status = GA_NO_ERROR;
   unsigned int turn = 0;
@@ -114,8 +115,17 @@ static void work(worker *w) {
     int late = finish_part(j, &w->parts[(turn + i) % PARTS]);
     status = status == GA_NO_ERROR ? late : status;
   }
+  return status;
+}
+
+static void work(worker *w) {
+  int status = ga__vendor_enter();
+  if (status == GA_NO_ERROR) {
+    status = copy_pieces(w);
+    ga__vendor_leave();
+  }
   if (status != GA_NO_ERROR)
-    note_failure(j, status);
+    note_failure(w->job, status);
 }
 
 /* How many threads, this one among them: as the machine and the transfer allow. */

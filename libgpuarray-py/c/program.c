@@ -12,6 +12,7 @@
 
 #include "c/cache.h"
 #include "c/complex.h"
+#include "c/ending.h"
 #include "c/shipped.h"
 
 #define N_BUCKETS 256
@@ -397,48 +398,28 @@ struct ga_job {
   bool has_thread;
 };
 
-static atomic_uint n_running; /* of all contexts */
+static int run_slowly(struct ga_job *job) {
+  ga_strbuf log = {0};
+  int status = job->ctx->backend->compile(&job->compiled, job->ctx->device,
+                                          job->key.text + job->source_at, &log);
+  if (status == GA_NO_ERROR)
+    store_program(job->ctx, &job->key, job->compiled);
+  ga__strbuf_clear(&log);
+  return status;
+}
 
+/* A process that ends waits until it is stored. */
 static void *run_job(void *argument) {
   struct ga_job *job = argument;
-  ga_strbuf log = {0};
-  job->status = job->ctx->backend->compile(&job->compiled, job->ctx->device,
-                                           job->key.text + job->source_at, &log);
-  if (job->status == GA_NO_ERROR)
-    store_program(job->ctx, &job->key, job->compiled);
-  else
+  job->status = ga__vendor_enter();
+  if (job->status == GA_NO_ERROR) {
+    job->status = run_slowly(job);
+    ga__vendor_leave();
+  }
+  if (job->status != GA_NO_ERROR)
     snprintf(job->text, sizeof job->text, "%s", gpuarray_error_text());
-  ga__strbuf_clear(&log);
   atomic_fetch_sub(&job->ctx->programs->n_running, 1);
-  atomic_fetch_sub(&n_running, 1);
   return NULL;
-}
-
-/* What a thread does when it ends or calls exit(), before what any library has asked
- * for with atexit(): the way of glibc for C++'s thread_local objects. */
-extern int __cxa_thread_atexit_impl(void (*end)(void *), void *argument, void *library)
-    __attribute__((weak));
-extern void *__dso_handle __attribute__((visibility("hidden")));
-
-static pid_t owner; /* the process whose threads they are: a child of it has none */
-
-static void wait_at_exit(void *unused) {
-  (void)unused;
-  while (getpid() == owner && atomic_load(&n_running) > 0)
-    usleep(1000);
-}
-
-/* A process that ends takes away what the compiler has made, which threads may still
- * use; the thread that asks for kernels is most likely the one that ends it. */
-static bool will_wait_at_exit(void) {
-  static _Thread_local bool is_known;
-  if (is_known)
-    return true;
-  if (__cxa_thread_atexit_impl == NULL)
-    return false;
-  owner = getpid();
-  is_known = __cxa_thread_atexit_impl(wait_at_exit, NULL, &__dso_handle) == 0;
-  return is_known;
 }
 
 unsigned int ga__program_threads(const gpucontext *ctx) {
@@ -454,7 +435,7 @@ int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
   GA_TRY(open_table(ctx));
   if (find_known(out, origin, ctx, k))
     return GA_NO_ERROR;
-  bool may_wait = ga__program_threads(ctx) > 0 && will_wait_at_exit();
+  bool may_wait = ga__program_threads(ctx) > 0 && ga__ending_is_seen();
   struct ga_job *job = may_wait ? ga__alloc(1, sizeof *job) : NULL;
   if (job == NULL)
     return compile(out, ctx, k, name, NULL);
@@ -468,7 +449,6 @@ int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
   job->source_at = k->source_at;
   (*out)->job = job;
   atomic_fetch_add(&ctx->programs->n_running, 1);
-  atomic_fetch_add(&n_running, 1);
   job->has_thread = pthread_create(&job->thread, NULL, run_job, job) == 0;
   if (!job->has_thread)
     run_job(job);

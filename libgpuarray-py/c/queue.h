@@ -53,8 +53,9 @@ gpuqueue *ga__queue_current(gpucontext *ctx);
 /* What the backend is given for work of this thread. */
 void *ga__queue_device(gpucontext *ctx);
 
-/* Around the queuing of work on buffers, of this thread on its queue. begin makes the
- * queue wait for earlier work on others, where there are several; end notes the use.
+/* Around the queuing of work on buffers, of this thread on its queue, and around the
+ * vendor's calls in it. begin makes the queue wait for earlier work on others, where
+ * there are several; end notes the use.
  * *device is what the backend is given. Where begin fails nothing is to be queued and
  * end is not called. */
 int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n, const ga_use *uses);

@@ -3,6 +3,7 @@
 #include <gpuarray/solver.h>
 
 #include "c/array.h"
+#include "c/ending.h"
 #include "c/kernel.h"
 
 /* Where the arrays of one call come from. */
@@ -16,7 +17,11 @@ typedef struct request {
 
 static const ga_solver *solver_of(gpucontext *ctx) {
   const ga_solver *solver = ctx->backend->solver;
-  return solver && solver->open(ctx->device) == GA_NO_ERROR ? solver : NULL;
+  if (solver == NULL || ga__vendor_enter() != GA_NO_ERROR)
+    return NULL;
+  bool is_open = solver->open(ctx->device) == GA_NO_ERROR;
+  ga__vendor_leave();
+  return is_open ? solver : NULL;
 }
 
 int gpuarray_solves(gpucontext *ctx) {
@@ -228,9 +233,16 @@ static int queue_call(const request *r, const ga_solver *solver) {
   return ga__context_status(r->context, status);
 }
 
+static int ask_workspace(request *r, const ga_solver *solver) {
+  GA_TRY(ga__vendor_enter());
+  int status =
+      solver->workspace(&r->call.work_size, ga__queue_device(r->context), &r->call);
+  ga__vendor_leave();
+  return status;
+}
+
 static int run_call(request *r, const ga_solver *solver) {
-  void *device = ga__queue_device(r->context);
-  GA_TRY(solver->workspace(&r->call.work_size, device, &r->call));
+  GA_TRY(ask_workspace(r, solver));
   if (r->call.work_size > 0)
     GA_TRY(ga__buffer_new(&r->call.work, r->context, r->call.work_size));
   int status = queue_call(r, solver);

@@ -121,10 +121,14 @@ static int transfer_peer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcof
   ga_use writes = {dst, true}, reads = {src, false};
   void *to_device, *from_device;
   GA_TRY(ga__context_status(to, ga__queue_begin(&to_device, to, 1, &writes)));
-  GA_TRY(ga__context_status(from, ga__queue_begin(&from_device, from, 1, &reads)));
+  int status = ga__queue_begin(&from_device, from, 1, &reads);
+  if (status != GA_NO_ERROR) {
+    ga__queue_end(to, 1, &writes);
+    return ga__context_status(from, status);
+  }
   ga_span span = ga__profile_begin(to, to_device);
-  int status = to->backend->copy_peer(to_device, dst->memory, dstoff, from_device,
-                                      src->memory, srcoff, sz);
+  status = to->backend->copy_peer(to_device, dst->memory, dstoff, from_device,
+                                  src->memory, srcoff, sz);
   ga__profile_end(&span, "copy between devices", GPUARRAY_SPAN_COPY, sz);
   ga__queue_end(to, 1, &writes);
   ga__queue_end(from, 1, &reads);

@@ -12,12 +12,7 @@
 #include "cuda/solver.h"
 #include "cuda/transfer.h"
 
-const ga_backend ga__cuda_backend = {
-    .name = "cuda",
-    .prelude = ga__cuda_prelude,
-    .compiles_at_once = true,
-    .sure_threads = 256, /* of 255 registers each a processor has 65536 */
-
+static const ga_backend plain = {
     .report = ga__cuda_report,
     .platform_count = ga__cuda_platform_count,
     .device_count = ga__cuda_device_count,
@@ -25,7 +20,6 @@ const ga_backend ga__cuda_backend = {
     .open = ga__cuda_open,
     .adopt = ga__cuda_adopt,
     .close = ga__cuda_close,
-
     .alloc = ga__cuda_alloc,
     .free = ga__cuda_free,
     .free_memory = ga__cuda_free_memory,
@@ -37,8 +31,6 @@ const ga_backend ga__cuda_backend = {
     .copy_peer = ga__cuda_copy_peer,
     .host_alloc = ga__cuda_host_alloc,
     .host_free = ga__cuda_host_free,
-    .pinning = &ga__cuda_pinning,
-
     .compile = ga__cuda_compile,
     .compile_for = ga__cuda_compile_for,
     .binary = ga__cuda_binary,
@@ -49,31 +41,91 @@ const ga_backend ga__cuda_backend = {
     .kernel_threads = ga__cuda_kernel_threads,
     .kernel_parameters = ga__cuda_kernel_parameters,
     .launch = ga__cuda_launch,
-
     .wait = ga__cuda_wait,
     .queue_new = ga__cuda_queue_new,
     .queue_free = ga__cuda_queue_free,
     .mark = ga__cuda_mark,
-    .progress = ga__cuda_progress,
     .event = ga__cuda_event,
     .event_order = ga__cuda_event_order,
     .event_done = ga__cuda_event_done,
     .event_wait = ga__cuda_event_wait,
     .event_seconds = ga__cuda_event_seconds,
     .event_free = ga__cuda_event_free,
-
-    .graph_lanes = GA_CUDA_LANES,
     .graph_begin = ga__cuda_graph_begin,
     .graph_next = ga__cuda_graph_next,
     .graph_end = ga__cuda_graph_end,
     .graph_launch = ga__cuda_graph_launch,
     .graph_free = ga__cuda_graph_free,
-    .graph_chooses = ga__cuda_graph_chooses,
     .graph_if = ga__cuda_graph_if,
     .graph_else = ga__cuda_graph_else,
     .graph_end_if = ga__cuda_graph_end_if,
-
     .blas_open = ga__cuda_blas_open,
+};
+
+#include "c/backend_guard.h"
+
+const ga_backend ga__cuda_backend = {
+    .name = "cuda",
+    .prelude = ga__cuda_prelude,
+    .compiles_at_once = true,
+    .sure_threads = 256, /* of 255 registers each a processor has 65536 */
+
+    GUARDED(report),
+    GUARDED(platform_count),
+    GUARDED(device_count),
+    GUARDED(probe),
+    GUARDED(open),
+    GUARDED(adopt),
+    GUARDED(close),
+
+    GUARDED(alloc),
+    GUARDED(free),
+    GUARDED(free_memory),
+    GUARDED(read),
+    GUARDED(read_all),
+    GUARDED(write),
+    GUARDED(copy),
+    GUARDED(fill),
+    GUARDED(copy_peer),
+    GUARDED(host_alloc),
+    GUARDED(host_free),
+    .pinning = &ga__cuda_pinning,
+
+    GUARDED(compile),
+    GUARDED(compile_for),
+    GUARDED(binary),
+    GUARDED(load),
+    GUARDED(unload),
+    GUARDED(kernel),
+    GUARDED(kernel_free),
+    GUARDED(kernel_threads),
+    GUARDED(kernel_parameters),
+    GUARDED(launch),
+
+    GUARDED(wait),
+    GUARDED(queue_new),
+    GUARDED(queue_free),
+    GUARDED(mark),
+    .progress = ga__cuda_progress,
+    GUARDED(event),
+    GUARDED(event_order),
+    GUARDED(event_done),
+    GUARDED(event_wait),
+    GUARDED(event_seconds),
+    GUARDED(event_free),
+
+    .graph_lanes = GA_CUDA_LANES,
+    GUARDED(graph_begin),
+    GUARDED(graph_next),
+    GUARDED(graph_end),
+    GUARDED(graph_launch),
+    GUARDED(graph_free),
+    .graph_chooses = ga__cuda_graph_chooses,
+    GUARDED(graph_if),
+    GUARDED(graph_else),
+    GUARDED(graph_end_if),
+
+    GUARDED(blas_open),
     .blas = &ga__cuda_blas,
     .solver = &ga__cuda_solver,
     .fft = &ga__cuda_fft,

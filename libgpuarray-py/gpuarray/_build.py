@@ -44,6 +44,7 @@ GpuArray *array_index(const GpuArray *a, unsigned int n, const ssize_t *starts,
 GpuArray *array_index1(const GpuArray *a, ssize_t start, ssize_t stop, ssize_t step);
 GpuArray *array_transpose(const GpuArray *a);
 int last_status(void);
+int watch_exit(void);
 void host_free(void *block);
 void dlpack_capsule_free(void *capsule);
 void *dlpack_lending(void *tensor, bool versioned);
@@ -67,6 +68,11 @@ static GpuArray *new_struct(void) {
     status = GA_MEMORY_ERROR;
   return a;
 }
+
+/* Tells the library of the end before the process comes to it: no Python thread comes
+ * back then, and those that are in C still use devices. -1 where Python has no place
+ * for it: then the library sees the end itself, if a little late. */
+static int watch_exit(void) { return Py_AtExit(gpuarray_at_exit); }
 
 /* The struct if `outcome` is success; else frees it. */
 static GpuArray *finish(GpuArray *a, int outcome) {

@@ -44,6 +44,8 @@ ARRAY = ffi.typeof("GpuArray *")
 """For ``ffi.new``: a zeroed array struct."""
 
 
+lib.watch_exit()
+
 HINTS: list[Callable[[Exception], str]] = []
 """What higher floors know of an error that the library tells of; empty: nothing."""
 

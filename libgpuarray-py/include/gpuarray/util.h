@@ -57,6 +57,13 @@ void gpuarray_elemwise_collapse(unsigned int n, unsigned int *nd, size_t *dim,
  * GA_VALUE_ERROR where a folder is not so: the text says which, why, and what to do.
  * GA_SYS_ERROR where one is not there, or cannot be made or opened. */
 int gpuarray_private_folder(int *folder, const char *path, int make);
+
+/* Says that the calling thread is about to end the process, by exit() or by returning
+ * from main(). The library then refuses what other threads still ask of devices, with
+ * GA_LOST_ERROR, and waits for what they have begun, half a minute at most, before the
+ * handlers that vendors' runtimes have asked for with atexit() take away what those
+ * threads use. A thread that has used the library itself need not say so. */
+void gpuarray_at_exit(void);
 /* cdef: end */
 
 /* float16 and bfloat16 on the host: storage only. */

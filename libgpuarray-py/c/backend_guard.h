@@ -1,0 +1,141 @@
+/* The entries of a backend's table, each between ga__vendor_enter and ga__vendor_leave.
+ *
+ * A file that has the table itself as `static const ga_backend plain` includes this
+ * once, and names what the library is to know by GUARDED. Where the process ends by
+ * another thread, an entry with a status fails, and what frees leaves it to the system.
+ */
+#include "c/backend.h"
+#include "c/ending.h"
+
+#define GUARDED(entry) .entry = guarded_##entry
+
+/* A call with a status. */
+#define GUARD(entry, parameters, ...)                                                  \
+  __attribute__((unused)) static int guarded_##entry parameters {                      \
+    GA_TRY(ga__vendor_enter());                                                        \
+    int status = plain.entry(__VA_ARGS__);                                             \
+    ga__vendor_leave();                                                                \
+    return status;                                                                     \
+  }
+/* The same, of what may bring in libraries, or makes parts of them ready. */
+#define GUARD_FIRST(entry, parameters, ...)                                            \
+  __attribute__((unused)) static int guarded_##entry parameters {                      \
+    GA_TRY(ga__vendor_enter());                                                        \
+    int status = plain.entry(__VA_ARGS__);                                             \
+    ga__ending_first();                                                                \
+    ga__vendor_leave();                                                                \
+    return status;                                                                     \
+  }
+/* A call without a result. */
+#define GUARD_VOID(entry, parameters, ...)                                             \
+  __attribute__((unused)) static void guarded_##entry parameters {                     \
+    if (ga__vendor_enter() != GA_NO_ERROR)                                             \
+      return;                                                                          \
+    plain.entry(__VA_ARGS__);                                                          \
+    ga__vendor_leave();                                                                \
+  }
+/* A call that gives a pointer, which may be NULL. */
+#define GUARD_POINTER(entry, parameters, ...)                                          \
+  __attribute__((unused)) static void *guarded_##entry parameters {                    \
+    if (ga__vendor_enter() != GA_NO_ERROR)                                             \
+      return NULL;                                                                     \
+    void *result = plain.entry(__VA_ARGS__);                                           \
+    ga__vendor_leave();                                                                \
+    return result;                                                                     \
+  }
+
+GUARD_VOID(report, (ga_strbuf * out), out)
+GUARD_FIRST(platform_count, (unsigned int *out), out)
+GUARD(device_count, (unsigned int *out, unsigned int platform), out, platform)
+GUARD(probe, (ga_device_info * out, unsigned int platform, unsigned int index), out,
+      platform, index)
+GUARD_FIRST(open,
+            (void **device, ga_device_info *info, unsigned int platform,
+             unsigned int index),
+            device, info, platform, index)
+GUARD_FIRST(adopt,
+            (void **device, ga_device_info *info, unsigned int *platform,
+             unsigned int *index, void *native),
+            device, info, platform, index, native)
+GUARD_VOID(close, (void *device), device)
+
+GUARD(alloc, (void **memory, void *device, size_t size), memory, device, size)
+GUARD_VOID(free, (void *device, void *memory), device, memory)
+GUARD(free_memory, (size_t *out, void *device), out, device)
+GUARD(read, (void *device, void *host, void *memory, size_t offset, size_t size),
+      device, host, memory, offset, size)
+GUARD(read_all, (void *device, unsigned int n, const ga_reading *list), device, n, list)
+GUARD(write,
+      (void *device, void *memory, size_t offset, const void *host, size_t size,
+       bool *waited),
+      device, memory, offset, host, size, waited)
+GUARD(copy,
+      (void *device, void *to, size_t to_offset, void *from, size_t from_offset,
+       size_t size),
+      device, to, to_offset, from, from_offset, size)
+GUARD(fill,
+      (void *device, void *memory, size_t offset, unsigned char byte, size_t size),
+      device, memory, offset, byte, size)
+GUARD(host_alloc, (void **memory, void **host, void *device, size_t size), memory, host,
+      device, size)
+GUARD_VOID(host_free, (void *device, void *memory, void *host), device, memory, host)
+GUARD_POINTER(host_address, (void *device, void *memory), device, memory)
+GUARD_VOID(forget, (void *device), device)
+GUARD(copy_peer,
+      (void *to_device, void *to, size_t to_offset, void *from_device, void *from,
+       size_t from_offset, size_t size),
+      to_device, to, to_offset, from_device, from, from_offset, size)
+
+GUARD_FIRST(compile, (void **program, void *device, const char *source, ga_strbuf *log),
+            program, device, source, log)
+GUARD_FIRST(compile_for,
+            (const char *source, const char *arch, void **bytes, size_t *size,
+             ga_strbuf *log),
+            source, arch, bytes, size, log)
+GUARD(binary, (void **bytes, size_t *size, void *device, void *program), bytes, size,
+      device, program)
+GUARD_FIRST(load, (void **program, void *device, const void *bytes, size_t size),
+            program, device, bytes, size)
+GUARD_VOID(unload, (void *device, void *program), device, program)
+GUARD(kernel, (void **kernel, void *device, void *program, const char *name), kernel,
+      device, program, name)
+GUARD_VOID(kernel_free, (void *device, void *kernel), device, kernel)
+GUARD(kernel_threads, (size_t *out, void *device, void *kernel), out, device, kernel)
+GUARD(kernel_parameters, (unsigned int *out, void *device, void *kernel), out, device,
+      kernel)
+GUARD(launch, (void *device, void *kernel, const ga_launch *launch), device, kernel,
+      launch)
+
+GUARD(wait, (void *device), device)
+GUARD(queue_new, (void **queue, void *device), queue, device)
+GUARD_VOID(queue_free, (void *queue), queue)
+GUARD(mark, (void *device, uint32_t mark), device, mark)
+GUARD(event, (void **event, void *device, bool timed), event, device, timed)
+GUARD(event_order, (void *device, void *event), device, event)
+GUARD(event_done, (bool *out, void *device, void *event), out, device, event)
+GUARD(event_wait, (void *device, void *event), device, event)
+GUARD(event_seconds, (double *out, void *device, void *start, void *end), out, device,
+      start, end)
+GUARD_VOID(event_free, (void *device, void *event), device, event)
+GUARD_POINTER(watched, (void *device), device)
+GUARD(event_span, (double *start, double *end, void *device, void *origin, void *event),
+      start, end, device, origin, event)
+
+GUARD(graph_begin, (void *device, unsigned int lanes), device, lanes)
+GUARD(graph_next,
+      (void *device, unsigned int n, const unsigned int *after, unsigned int lane),
+      device, n, after, lane)
+GUARD(graph_end, (void **graph, void *device), graph, device)
+GUARD(graph_launch, (void *device, void *graph), device, graph)
+GUARD_VOID(graph_free, (void *device, void *graph), device, graph)
+GUARD(graph_if, (void *device, void *memory, size_t offset, size_t size), device,
+      memory, offset, size)
+GUARD(graph_else, (void *device), device)
+GUARD(graph_end_if, (void *device), device)
+
+GUARD_FIRST(blas_open, (void *device), device)
+
+#undef GUARD
+#undef GUARD_FIRST
+#undef GUARD_VOID
+#undef GUARD_POINTER
