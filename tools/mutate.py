@@ -45,7 +45,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -60,6 +60,8 @@ SECONDS_BEFORE = 20.0
 """What a mutant may take beyond ten times what its tests took."""
 PROGRESS = 60.0
 """The seconds from one line of progress of a map to the next."""
+TABLES = {"libgpuarray-py/gpuarray/scalars/": "SCALARS"}
+"""Files that fill a table when imported, and its name in the tests that read it."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 
@@ -125,7 +127,7 @@ def changed_calls(node: ast.Call) -> Iterator[ast.AST]:
 
 
 def changed_constants(node: ast.Constant) -> Iterator[ast.AST]:
-    """Another number, or a kernel's text with another operator."""
+    """Another number, or a kernel's text with another operator in one of its lines."""
     value = node.value
     if isinstance(value, bool):
         yield ast.Constant(not value)
@@ -134,9 +136,15 @@ def changed_constants(node: ast.Constant) -> Iterator[ast.AST]:
     elif isinstance(value, float):
         yield ast.Constant(value + 1.0)
     elif isinstance(value, str) and ("{0}" in value or " = " in value):
-        for old, new in WRITTEN.items():
-            if old in value:
-                yield ast.Constant(value.replace(old, new, 1))
+        lines = value.split("\n")
+        for place, line in enumerate(lines):
+            if line.lstrip().startswith(("/*", "* ", "//")):
+                continue
+            for old, new in WRITTEN.items():
+                if old in line:
+                    made = line.replace(old, new, 1)
+                    rest = lines[place + 1 :]
+                    yield ast.Constant("\n".join([*lines[:place], made, *rest]))
 
 
 @dataclass(frozen=True)
@@ -150,6 +158,8 @@ class Mutant:
     block: str = field(compare=False)
     text: str = field(compare=False)
     key: str = field(compare=False)
+    rows: frozenset[str] = field(compare=False)
+    """The decorated functions, the rows of a table, that a change outside is of."""
 
     @property
     def is_outside(self) -> bool:
@@ -225,13 +235,55 @@ class Tree:
                     continue
                 line = getattr(node, "lineno", 0)
                 block = self.blocks[place]
-                text = f"{before}  ->  {after}"
-                said = f"{self.file} {block} {self._index(place)} {text}"
+                text = "  ->  ".join(differing(before, after))
+                said = f"{self.file} {block} {self._index(place)} {before}  ->  {after}"
                 key = hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
-                yield Mutant(self.file, place, choice, line, block, text, key)
+                rows = self._rows(place) if block.endswith("@") else frozenset[str]()
+                yield Mutant(self.file, place, choice, line, block, text, key, rows)
+
+    def _rows(self, place: int) -> frozenset[str]:
+        """The functions whose decorators hold a node, or read what it is a part of."""
+        while place and not isinstance(self.nodes[self.parents[place]], ast.Module):
+            if isinstance(self.nodes[place], FUNCTIONS[:2]):
+                break
+            place = self.parents[place]
+        return self._read_by(self.nodes[place])
+
+    @cached_property
+    def _reads(self) -> list[tuple[ast.AST, set[str], set[str]]]:
+        """The statements of a module: what each makes, and the names that it reads."""
+        found = []
+        for each in self.tree.body:
+            parts: list[ast.AST] = [each]
+            if isinstance(each, FUNCTIONS[:2]) and each.decorator_list:
+                parts = [*each.decorator_list]
+            names = [x for part in parts for x in ast.walk(part)]
+            known = [x for x in names if isinstance(x, ast.Name)]
+            made = {x.id for x in known if isinstance(x.ctx, ast.Store)}
+            made |= {each.name} if isinstance(each, FUNCTIONS[:2]) else set()
+            found.append((each, made, {x.id for x in known}))
+        return found
+
+    def _read_by(self, node: ast.AST) -> frozenset[str]:
+        """The decorated functions that a statement is, or that read what it makes."""
+        waiting, seen = [node], [node]
+        while waiting:
+            made = {
+                x for one, names, _ in self._reads if one is waiting[0] for x in names
+            }
+            waiting.pop(0)
+            for each, _, read in self._reads:
+                if made & read and each not in seen:
+                    seen.append(each)
+                    waiting.append(each)
+        return frozenset(
+            each.name.rstrip("_")
+            for each in seen
+            if isinstance(each, FUNCTIONS[:2]) and each.decorator_list
+        )
 
     def _is_text(self, place: int) -> bool:
-        """Whether a node is of a docstring, a decorator's or a message's text."""
+        """Whether a node is of a docstring's, an example's or a message's text."""
         at = self.fields[place]
         while at is not None:
             parent, name, _ = at
@@ -240,6 +292,8 @@ class Tree:
             ):
                 return True
             if isinstance(parent, ast.Raise | ast.Assert):
+                return True
+            if isinstance(parent, ast.keyword) and parent.arg == "example":
                 return True
             if isinstance(parent, ast.If) and name == "test":
                 test = ast.unparse(parent.test)
@@ -298,6 +352,22 @@ def shown(node: ast.AST) -> str:
     if isinstance(node, ast.If):
         return f"if {ast.unparse(node.test)}"
     return " ".join(ast.unparse(ast.fix_missing_locations(copy.copy(node))).split())
+
+
+def differing(before: str, after: str) -> tuple[str, str]:
+    """Of long texts what is around the place where they differ."""
+    if len(before) < 200:
+        return before, after
+    start = alike(before, after)
+    end = alike(before[:start:-1], after[:start:-1])
+    first = max(0, start - 60)
+    return before[first : len(before) - end + 40], after[first : len(after) - end + 40]
+
+
+def alike(one: str, other: str) -> int:
+    """How many characters two texts have in common before they differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 @cache
@@ -738,16 +808,29 @@ class Covers:
             tests.sort(key=lambda test: (self.seconds[test], test))
 
     def tests(self, mutant: Mutant, budget: float) -> tuple[list[str], float]:
-        """The tests of a mutant within seconds, a spread of them, the quick first."""
+        """The tests of a mutant within seconds, a spread of them, the quick first.
+
+        Of the rows of a table: first those that have a row's name in their own, and
+        beside those that enter the file all that read the table.
+        """
         if mutant.is_outside:
             tests = self.by_file.get(mutant.file, [])
+            words = [word for at, word in TABLES.items() if mutant.file.startswith(at)]
+            tests = [*dict.fromkeys([*tests, *self._readers(words)])]
         else:
             tests = self.by_block.get(f"{mutant.file} {mutant.block}", [])
         total, chosen = 0.0, []
         by_function: dict[str, list[str]] = defaultdict(list)
         for each in tests:
             by_function[each.partition("[")[0]].append(each)
-        groups = sorted(by_function.values(), key=lambda g: self.seconds[g[0]])
+        for group in by_function.values():
+            group.sort(
+                key=lambda test: (not is_of(test, mutant.rows), self.seconds[test])
+            )
+        groups = sorted(
+            by_function.values(),
+            key=lambda g: (not is_of(g[0], mutant.rows), self.seconds[g[0]]),
+        )
         depth = 0
         while groups and total < budget:
             for group in groups:
@@ -759,6 +842,23 @@ class Covers:
             depth += 1
             groups = [group for group in groups if len(group) > depth]
         return chosen, total
+
+    def _readers(self, words: list[str]) -> list[str]:
+        """The tests of the modules that have one of the words in their text."""
+        files = {test.partition("::")[0] for test in self.seconds}
+        reading = {x for x in files if any(w in source_of(x) for w in words)}
+        return [x for x in self.seconds if x.partition("::")[0] in reading]
+
+
+@cache
+def source_of(file: str) -> str:
+    """The text of a file."""
+    return (ROOT / file).read_text()
+
+
+def is_of(test: str, rows: Iterable[str]) -> bool:
+    """Whether a case of a test is named after one of the rows."""
+    return not set(rows).isdisjoint(test.partition("[")[2].rstrip("]").split("-"))
 
 
 class State:
