@@ -46,6 +46,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -683,7 +684,7 @@ class Run:
         for each in (0, 1, 2):
             os.dup2(empty, each)
         try:
-            if not self.order["control"]:
+            if not self.order["control"] and not self.put_texts(mutant):
                 self.put(mutant)
         except (Cannot, ValueError):
             self.anew(mutant, tests, outcome)
@@ -693,6 +694,35 @@ class Run:
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
             hook.pytest_runtest_protocol(item=item, nextitem=following)
         outcome.tell("survived")
+
+    def put_texts(self, mutant: Mutant) -> bool:
+        """Put a changed kernel text into the rows of a table; whether it is in some.
+
+        All else of rows is read as modules are imported, by tests as well.
+        """
+        tree = tree_of(mutant.file)
+        node = tree.nodes[mutant.place]
+        if not mutant.rows or not isinstance(node, ast.Constant | ast.JoinedStr):
+            return False
+        if not isinstance(getattr(node, "value", ""), str):
+            return False
+        (place,) = [at for at in TABLES if mutant.file.startswith(at)]
+        name = module_of(mutant.file)
+        table = getattr(sys.modules[name.rpartition(".")[0]], TABLES[place])
+        before = dict(table)
+        exec(tree.code(mutant), {"__name__": name})
+        after = dict(table)
+        table.update(before)
+        is_changed = False
+        for name, row in before.items():
+            for part in ("expression", "by_kind", "support"):
+                value = getattr(after[name], part)
+                is_changed |= value != getattr(row, part)
+                object.__setattr__(row, part, value)
+        for each in gc.get_objects():
+            if hasattr(each, "cache_clear") and each.__module__.startswith("gpuarray"):
+                each.cache_clear()
+        return is_changed
 
     def put(self, mutant: Mutant) -> None:
         """Put the changed code into the functions of this process."""
@@ -710,10 +740,11 @@ class Run:
         report = Path(os.environ["GPUARRAY_CACHE_DIR"], "report")
         names = report.with_name("tests")
         names.write_text("\n".join(tests))
-        order["report"] = str(report)
+        order |= {"report": str(report), "tests": str(names)}
         python = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "mutate"]
         contexts = [x for each in self.order["contexts"] for x in ("--context", each)]
-        command = [*python, "-p", "no:cacheprovider", *contexts, f"@{names}"]
+        files = dict.fromkeys(each.partition("::")[0] for each in tests)
+        command = [*python, "-p", "no:cacheprovider", *contexts, *files]
         environment = {
             **os.environ,
             ORDER: json.dumps(order),
@@ -729,15 +760,39 @@ class One:
 
     def __init__(self, order: dict[str, Any]) -> None:
         self.report = Path(order["report"])
+        self.tests = Path(order["tests"]).read_text().split("\n")
         tree = Tree(order["file"])
         (mutant,) = [each for each in tree.mutants() if each.key == order["key"]][:1]
         code = tree.code(mutant)
         sys.meta_path.insert(0, Finder(lambda f: code if f == tree.file else None))
+        try:
+            import_module(module_of(tree.file))
+        except Exception as error:
+            self.report.write_text(f"killed by {type(error).__name__} when imported")
+            raise
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the tests chosen; some may have gone with the change."""
+        found = {item.nodeid: item for item in items}
+        items[:] = [found[each] for each in self.tests if each in found]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module of tests that cannot be imported is a failure, too."""
+        if report.failed:
+            self.report.write_text(f"killed {report.nodeid}")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write down the first failure."""
         if report.failed:
             self.report.write_text(f"killed {report.nodeid}")
+
+
+def module_of(file: str) -> str:
+    """The name of a file's module."""
+    (place,) = [each for each in PACKAGES if file.startswith(f"{each}/")]
+    parts = Path(file).relative_to(place).with_suffix("").parts
+    return ".".join((PACKAGES[place], *(x for x in parts if x != "__init__")))
 
 
 @dataclass
@@ -811,26 +866,31 @@ class Covers:
         """The tests of a mutant within seconds, a spread of them, the quick first.
 
         Of the rows of a table: first those that have a row's name in their own, and
-        beside those that enter the file all that read the table.
+        beside those that enter the file all that read the table; not those of others.
         """
         if mutant.is_outside:
             tests = self.by_file.get(mutant.file, [])
-            words = [word for at, word in TABLES.items() if mutant.file.startswith(at)]
-            tests = [*dict.fromkeys([*tests, *self._readers(words)])]
+            places = [each for each in TABLES if mutant.file.startswith(each)]
+            readers = self._readers([TABLES[each] for each in places])
+            tests = [*dict.fromkeys([*tests, *readers])]
         else:
             tests = self.by_block.get(f"{mutant.file} {mutant.block}", [])
+        if mutant.rows:
+            others = {row for place in places for row in rows_in(place)}
+            named = [each for each in tests if is_of(each, mutant.rows)]
+            rest = [each for each in tests if not is_of(each, others)]
+            chosen, total = self._spread(named, budget)
+            more, seconds = self._spread(rest, budget - total)
+            return chosen + more, total + seconds
+        return self._spread(tests, budget)
+
+    def _spread(self, tests: list[str], budget: float) -> tuple[list[str], float]:
+        """Of each function the quickest case, then the next of each, within seconds."""
         total, chosen = 0.0, []
         by_function: dict[str, list[str]] = defaultdict(list)
-        for each in tests:
+        for each in sorted(tests, key=lambda test: (self.seconds[test], test)):
             by_function[each.partition("[")[0]].append(each)
-        for group in by_function.values():
-            group.sort(
-                key=lambda test: (not is_of(test, mutant.rows), self.seconds[test])
-            )
-        groups = sorted(
-            by_function.values(),
-            key=lambda g: (not is_of(g[0], mutant.rows), self.seconds[g[0]]),
-        )
+        groups = [*by_function.values()]
         depth = 0
         while groups and total < budget:
             for group in groups:
@@ -848,6 +908,14 @@ class Covers:
         files = {test.partition("::")[0] for test in self.seconds}
         reading = {x for x in files if any(w in source_of(x) for w in words)}
         return [x for x in self.seconds if x.partition("::")[0] in reading]
+
+
+@cache
+def rows_in(place: str) -> frozenset[str]:
+    """The names of a table's rows, which are decorated functions of these files."""
+    found = [x for file in files_of([place]) for x in tree_of(file).nodes]
+    rows = [x for x in found if isinstance(x, FUNCTIONS[:2]) and x.decorator_list]
+    return frozenset(row.name.rstrip("_") for row in rows)
 
 
 @cache
