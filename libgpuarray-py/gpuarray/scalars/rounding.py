@@ -83,6 +83,7 @@ def round_half_away_from_zero(m, g, y, x):
 @scalar(
     "fabs({0}) == INFINITY ? copysign(({t})0, {0}) : copysign({0} - trunc({0}), {0})",
     lambda x: np.modf(x)[0],
+    result="float",
     typed_as=np.modf,
     example=([1.5, -2.25],),
 )
@@ -94,6 +95,7 @@ def fractional_part(m, g, y, x):
 @scalar(
     "trunc({0})",
     lambda x: np.modf(x)[1],
+    result="float",
     typed_as=np.modf,
     output=1,
     example=([1.5, -2.25],),
@@ -122,6 +124,7 @@ GA_INLINE ga_int ga_exponent({t} x) {
     "ga_mantissa({0})",
     lambda x: np.frexp(x)[0],
     support=FREXP,
+    result="float",
     typed_as=np.frexp,
     example=([8.0, 3.0],),
 )

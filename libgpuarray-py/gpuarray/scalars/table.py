@@ -42,9 +42,10 @@ class Scalar:
     in ``joins`` are promoted to the result's dtype and the others are taken as they
     come. ``gives_parts``: where that dtype is complex, the result has its parts' dtype;
     ``gives_complex``: the result is the complex dtype of such parts.
-    ``output``: which of the ufunc's results this row is. ``floats_integers``: where
-    NumPy gives integers of integers, the compiler gives floats, as Theano does; it
-    gives float16 only of float16, too.
+    ``result``: a truth value (``bool``), a float, of integers too (``float``), or of
+    the operands' kind (``same``). ``output``: which of the ufunc's results this row is.
+    ``floats_integers``: where NumPy gives integers of integers, the compiler gives
+    floats, as Theano does; it gives float16 only of float16, too.
 
     The gradient's docstring is the line that describes the row, and ``example`` has
     operands that show it: lists for arrays.
