@@ -1,8 +1,11 @@
 """Plans on disk: found again where all that makes them is the same, and only there."""
 
+import copy
 import os
 import subprocess
 import sys
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import gpuarray
 import gpuarray.compiler as theano
@@ -10,11 +13,12 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, shared
-from gpuarray.compiler.function import compiling, identity, remembered
+from gpuarray.compiler.function import compiling, identity, make, remembered
 from gpuarray.compiler.function.remembered import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
 from gpuarray.compiler.graph.core import traced_as
 from gpuarray.compiler.ops import own
+from gpuarray.compiler.rewrites import Selection
 from gpuarray.scalars import SCALARS
 
 pytestmark = pytest.mark.usefixtures("on_context")
@@ -351,3 +355,92 @@ def test_programs_that_differ_in_one_part_have_two_keys(name):
         (one, other), (again, _) = BESIDE[name](), BESIDE[name]()
     assert text_of(one) == text_of(again)
     assert text_of(one) != text_of(other)
+
+
+# ---- what beside the graph is in a key ----
+
+
+@pytest.fixture
+def task(monkeypatch):
+    """What a function with a shared variable and two outputs is compiled from."""
+    found = []
+    monkeypatch.setattr(make, "finish", seen_by(found, make.finish))
+    x, w = T.dvector("x"), shared(SIX, "w")
+    theano.function([x], [T.exp(x), x * w], updates={w: w + 1}, name="f")
+    assert remembered.key_of(found[0]) == remembered.key_of(found[0])
+    return found[0]
+
+
+def seen_by(found, finish):
+    """``finish``, which notes its task."""
+
+    def noting(task, *others):
+        found.append(task)
+        return finish(task, *others)
+
+    return noting
+
+
+def device(bin_id="a", name="b", is_cpu=True):
+    return SimpleNamespace(bin_id=bin_id, name=name, is_cpu=is_cpu)
+
+
+OTHER_TASKS = {
+    "name": lambda task: "g",
+    "variables": lambda task: [*task.variables, T.dvector("y")],
+    "shared": lambda task: [*task.shared, shared(SIX, "u")],
+    "expressions": lambda task: task.expressions[::-1],
+    "selection": lambda task: [
+        Selection(phases=()),
+        replace(task.selection, including=frozenset({"fusion"})),
+        replace(task.selection, excluding=frozenset({"fusion"})),
+    ],
+    "become": lambda task: [{}, {1: task.shared[0]}, {2: task.variables[0]}],
+    "stay": lambda task: [frozenset(), frozenset({0, 2})],
+    "home": lambda task: "another",
+    "names": lambda task: [{None: "a"}, {"b": "a"}, {"b": "b"}],
+    "contexts": lambda task: [
+        {"a": device()},
+        {"b": device()},
+        {"a": device(bin_id="b")},
+        {"a": device(name="c")},
+        {"a": device(is_cpu=False)},
+        {"a": device(), "b": device()},
+    ],
+    "settings": lambda task: [
+        with_other(task.settings, each.name)
+        for each in fields(task.settings)
+        if each.name != "profile_optimizer"  # of which nothing is kept
+    ],
+}
+
+
+def with_other(settings, name):
+    """Settings that are another one by a value of the test's."""
+    changed = copy.copy(settings)
+    object.__setattr__(changed, name, "another")
+    return changed
+
+
+@pytest.mark.parametrize("part", [each.name for each in fields(compiling.Task)])
+def test_tasks_that_differ_in_one_part_have_two_keys(part, task):
+    others = OTHER_TASKS[part](task)
+    if not isinstance(others, list) or part in ("variables", "shared", "expressions"):
+        others = [others]
+    keys = [remembered.key_of(replace(task, **{part: each})) for each in others]
+    assert len({remembered.key_of(task), *keys}) == len(keys) + 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (gpuarray, "__version__", "9"),
+        (np, "__version__", "9"),
+        (sys, "version", "9"),
+        (remembered, "package", lambda: "9"),
+    ],
+)
+def test_other_versions_have_other_keys(module, name, value, task, monkeypatch):
+    key = remembered.key_of(task)
+    monkeypatch.setattr(module, name, value)
+    assert remembered.key_of(task) != key
