@@ -2,11 +2,12 @@
 
 Not a part of the suite. First ``map``: the tests run once, and which blocks of code
 each of them enters is noted. Then ``run``: of the mutants of the files named a sample
-is drawn by a seed, and each meets the tests that enter its block, the quick ones first,
-until one fails. Tests that fail without a change are left out. Tests are collected
-once; a mutant is a fork of that process with the changed functions' code put in place,
-so it costs no more than its tests. What is changed outside of functions (tables,
-defaults) is imported anew in a process of its own.
+is drawn by a seed, and each meets the tests that enter its block, first those that have
+noticed others of the file, then the quick ones, until one fails. Tests that fail
+without a change are left out. Tests are collected once; a mutant is a fork of that
+process with the changed functions' code put in place, so it costs no more than its
+tests. What is changed outside of functions (tables, defaults) is imported anew in a
+process of its own.
 
 python tools/mutate.py map tests/compiler tests/gpuarray
 python tools/mutate.py run compiler/rewrites --sample 100 --seed 1
@@ -47,6 +48,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -80,6 +82,8 @@ COMPUTED = {
     ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 CALLED = {"min": "max", "max": "min", "any": "all", "all": "any"}
+CHECKS = ("strict", "frozen", "slots")
+"""Keywords that refuse what is wrong, as an assertion does, and change nothing else."""
 WRITTEN = {" < ": " <= ", " > ": " >= ", " <= ": " < ", " >= ": " > ", " == ": " != "}
 WRITTEN |= {" + ": " - ", " - ": " + ", " * ": " / ", " / ": " * ", " && ": " || "}
 
@@ -122,7 +126,9 @@ def changed_calls(node: ast.Call) -> Iterator[ast.AST]:
     if isinstance(node.func, ast.Name) and node.func.id in CALLED:
         name = ast.Name(CALLED[node.func.id], ast.Load())
         yield ast.Call(name, node.args, node.keywords)
-    for place in range(len(node.keywords)):
+    for place, keyword in enumerate(node.keywords):
+        if keyword.arg in CHECKS:
+            continue
         left = node.keywords[:place] + node.keywords[place + 1 :]
         yield ast.Call(node.func, node.args, left)
 
@@ -228,7 +234,7 @@ class Tree:
     def mutants(self) -> Iterator[Mutant]:
         """All changes of this file."""
         for place, node in enumerate(self.nodes):
-            if self._is_text(place):
+            if self._is_text(place) or self._is_of_types(place):
                 continue
             for choice, made in enumerate(changes(node)):
                 before, after = shown(node), shown(made)
@@ -253,7 +259,7 @@ class Tree:
     @cached_property
     def _reads(self) -> list[tuple[ast.AST, set[str], set[str]]]:
         """The statements of a module: what each makes, and the names that it reads."""
-        found = []
+        found: list[tuple[ast.AST, set[str], set[str]]] = []
         for each in self.tree.body:
             parts: list[ast.AST] = [each]
             if isinstance(each, FUNCTIONS[:2]) and each.decorator_list:
@@ -306,6 +312,17 @@ class Tree:
                 return False
         return False
 
+    def _is_of_types(self, place: int) -> bool:
+        """Whether a node is of an alias of types, or of what only a checker reads."""
+        node = self.nodes[place]
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return True
+        while place and not isinstance(node, ast.stmt):
+            place = self.parents[place]
+            node = self.nodes[place]
+        is_outside = self.blocks[place].endswith("@")
+        return is_outside and isinstance(node, ast.Assign) and is_type(node.value)
+
     def _index(self, place: int) -> int:
         """Which of its block's nodes one is: what does not move with lines above."""
         first = place
@@ -346,6 +363,19 @@ class Tree:
                 ast.copy_location(each, anchor)
             body.insert(start, note)
         return self.code(), names
+
+
+def is_type(node: ast.expr) -> bool:
+    """Whether an expression is written as types are: `Callable[[int], str] | None`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return is_type(node.left) and (is_none(node.right) or is_type(node.right))
+    named = node.value if isinstance(node, ast.Subscript) else node
+    return isinstance(named, ast.Name) and named.id[0].isupper()
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether an expression is written `None`."""
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def shown(node: ast.AST) -> str:
@@ -447,7 +477,8 @@ class Map:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Note what a test enters, and how long it takes."""
+        """Note what a test enters, and how long it takes, with no plan kept before."""
+        shutil.rmtree(Path(os.environ["GPUARRAY_CACHE_DIR"], "plans"), True)
         self.entered[:] = bytes(len(self.entered))
         start = time.monotonic()
         result = yield
@@ -648,7 +679,9 @@ class Run:
 
     def started(self, mutant: Mutant) -> Child:
         """A process that runs a mutant's tests."""
-        tests, seconds = self.covers.tests(mutant, self.order["budget"])
+        tests, seconds = self.covers.tests(
+            mutant, self.order["budget"], self.state.noticed_by(mutant.file)
+        )
         limit = SECONDS_BEFORE + 20 * mutant.is_outside + 10 * seconds
         folder = Path(tempfile.mkdtemp(prefix="mutant-"))
         take, give = os.pipe()
@@ -828,11 +861,7 @@ class Child:
         for path in [each for each in self.folder.rglob("*") if each.is_file()]:
             relative = path.relative_to(self.folder)
             other = self.cache / relative
-            is_kernel = len(relative.parts) > 1 and relative.parts[0] not in (
-                "plans",
-                "ops",
-            )
-            if is_kernel and not other.exists() and not path.name.startswith("tmp"):
+            if path.suffix == ".kernel" and not other.exists():
                 other.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 path.replace(other)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -862,9 +891,13 @@ class Covers:
         for tests in (*self.by_block.values(), *self.by_file.values()):
             tests.sort(key=lambda test: (self.seconds[test], test))
 
-    def tests(self, mutant: Mutant, budget: float) -> tuple[list[str], float]:
-        """The tests of a mutant within seconds, a spread of them, the quick first.
+    def tests(
+        self, mutant: Mutant, budget: float, known: Counter[str]
+    ) -> tuple[list[str], float]:
+        """The tests of a mutant within seconds, and these.
 
+        First those that have noticed a mutant of its file, by how many; then a spread
+        of the others, the quick ones first.
         Of the rows of a table: first those that have a row's name in their own, and
         beside those that enter the file all that read the table; not those of others.
         """
@@ -882,26 +915,28 @@ class Covers:
             chosen, total = self._spread(named, budget)
             more, seconds = self._spread(rest, budget - total)
             return chosen + more, total + seconds
-        return self._spread(tests, budget)
+        first = sorted({*tests} & {*known}, key=lambda each: (-known[each], each))
+        chosen, total = self._within(first, budget / 2)
+        rest = [each for each in tests if each not in {*chosen}]
+        more, seconds = self._spread(rest, budget - total)
+        return chosen + more, total + seconds
+
+    def _within(self, tests: list[str], budget: float) -> tuple[list[str], float]:
+        """Those of the tests, in order, that fit into so many seconds."""
+        chosen, total = [], 0.0
+        for each in tests:
+            if total + self.seconds[each] <= budget:
+                chosen.append(each)
+                total += self.seconds[each]
+        return chosen, total
 
     def _spread(self, tests: list[str], budget: float) -> tuple[list[str], float]:
         """Of each function the quickest case, then the next of each, within seconds."""
-        total, chosen = 0.0, []
-        by_function: dict[str, list[str]] = defaultdict(list)
+        groups: dict[str, list[str]] = defaultdict(list)
         for each in sorted(tests, key=lambda test: (self.seconds[test], test)):
-            by_function[each.partition("[")[0]].append(each)
-        groups = [*by_function.values()]
-        depth = 0
-        while groups and total < budget:
-            for group in groups:
-                each = group[depth]
-                if total + self.seconds[each] > budget:
-                    continue
-                chosen.append(each)
-                total += self.seconds[each]
-            depth += 1
-            groups = [group for group in groups if len(group) > depth]
-        return chosen, total
+            groups[each.partition("[")[0]].append(each)
+        rounds = zip_longest(*groups.values())
+        return self._within([x for each in rounds for x in each if x], budget)
 
     def _readers(self, words: list[str]) -> list[str]:
         """The tests of the modules that have one of the words in their text."""
@@ -947,6 +982,14 @@ class State:
         """The first word of what became of one."""
         found = self.found.get(mutant.key)
         return found[1].partition(" ")[0] if found else None
+
+    def noticed_by(self, file: str) -> Counter[str]:
+        """The tests that noticed mutants of a file, and how many."""
+        return Counter(
+            outcome.removeprefix("killed ").rpartition(" (")[0]
+            for other, outcome, _ in self.found.values()
+            if other == file and outcome.startswith("killed ")
+        )
 
 
 def drawn(order: dict[str, Any]) -> list[Mutant]:
@@ -1019,6 +1062,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     above = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = f"{Path(__file__).parent}:{above}"
     os.environ[ORDER] = json.dumps(order)
+    kernels = Path(order["map"]).with_name("kernels")  # kept from run to run
+    kernels.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.environ["GPUARRAY_CACHE_DIR"] = str(kernels)
+    os.environ["PYTEST_XDIST_WORKER"] = "mutate"  # who brings a cache
     contexts = [x for each in options.contexts for x in ("--context", each)]
     tests = options.paths if options.do == "map" else options.tests
     command = [sys.executable, "-m", "pytest", "-q", "-p", "mutate", *contexts]
