@@ -73,6 +73,7 @@ def rfft_steps(s: Steps, x: int) -> int:
 def irfft_steps(s: Steps, x: int, n: int) -> int:
     """All axes but the last, and then that to real numbers."""
     dtype, ndim = s.array(x).dtype, s.array(x).ndim
+    x = s.index(x, [*[()] * (ndim - 1), ("stop",)], [s.integer(2)])  # what is read
     for axis in range(1, ndim - 2):
         ins = [x, s.length(x, axis)]
         x = s.routine("fft", ins, dtype, ndim, axis, INVERSE | SCALED)

@@ -63,7 +63,7 @@ def softmax_of(op: Any, inputs: Sequence[Variable]) -> list[Variable]:
     total = reduce.sum(powers, axis=op.axis, keepdims=True, dtype=x.type.dtype)
     if isinstance(op, LogSoftmax):
         return [row["sub"](shifted, row["log"](total))]
-    return [row["true_divide"](powers, total)]
+    return [row["true_div"](powers, total)]
 
 
 @lowers(Softmax)
