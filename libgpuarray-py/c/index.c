@@ -246,15 +246,7 @@ int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
 
 /* ---- put ---- */
 
-/* Whether indices that lead to one place may bring different values. */
-static bool may_differ(const ga_index_walk *w) {
-  for (unsigned int i = 0; i < w->n; i++)
-    for (unsigned int k = 0; k < w->nd; k++)
-      if (w->dims[k] > 1 && w->index[i].at.strides[k] != 0)
-        return true;
-  return false;
-}
-
+/* Whether the values differ along one of these axes. */
 static bool varies_along(const ga_index_walk *w, unsigned int first,
                          unsigned int last) {
   for (unsigned int k = first; k < last; k++)
@@ -305,7 +297,7 @@ int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
   if (keep != NULL) {
     add_keep(&w, keep, first);
   } else if (ix->mode != GA_INDEX_TRUSTED && ga__index_count(&w) > 0 &&
-             may_differ(&w) && varies_along(&w, first, first + n_result)) {
+             varies_along(&w, first, first + n_result)) {
     size_t count = 1;
     for (unsigned int k = first; k < first + n_result; k++)
       count *= w.dims[k];

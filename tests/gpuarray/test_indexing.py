@@ -367,6 +367,21 @@ def test_adding_far_more_often_than_there_are_places(context, dtype):
     assert_same(device, np.stack([0 * rows[0], 0 * rows[0], rows.sum(0)]), rtol=1e-4)
 
 
+def test_the_last_value_wins_where_one_index_stands_for_all(context):
+    """A broadcast index array leads every value to one place."""
+    n = 400_000
+    value = (np.arange(n) % 97).astype("float32")
+    row = gpuarray.asarray(value, context=context)
+    place = gpuarray.broadcast_to(gpuarray.asarray([1], context=context), (n,))
+    for _ in range(5):
+        a = gpuarray.zeros((3,), "float32", context=context)
+        a[place] = row
+        b = gpuarray.zeros((3, 3), "float32", context=context)
+        b[place, place] = row
+        assert a[1] == value[-1]
+        assert b[1, 1] == value[-1]
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
 def test_the_last_of_many_values_for_a_place_wins(context, dtype):
     rng = np.random.default_rng(12)
