@@ -233,18 +233,8 @@ static int check_shape(size_t *bytes, const char *operation, int typecode,
   if (nd > GA_MAX_NDIM || (nd > 0 && dims == NULL))
     return GA_FAIL(GA_VALUE_ERROR, "%s: got %u axes%s, expected at most %d", operation,
                    nd, dims == NULL ? " without dimensions" : "", GA_MAX_NDIM);
-  size_t count, itemsize = gpuarray_get_elsize(typecode);
-  int status = ga__shape_count(&count, nd, dims);
-  if (status != GA_NO_ERROR)
-    return ga__fail_within(status, "%s", operation);
-  if (count > PTRDIFF_MAX / itemsize) {
-    char shape[GA_SHAPE_TEXT];
-    return GA_FAIL(GA_XLARGE_ERROR, "%s: %s of %s is over %td bytes", operation,
-                   ga__shape_text(shape, nd, dims), ga__dtype_name(typecode),
-                   PTRDIFF_MAX);
-  }
-  *bytes = count * itemsize;
-  return GA_NO_ERROR;
+  int status = ga__shape_bytes(bytes, typecode, nd, dims);
+  return status == GA_NO_ERROR ? status : ga__fail_within(status, "%s", operation);
 }
 
 int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,

@@ -79,9 +79,14 @@ static void open_walk(ga_index_walk *w, const GpuArray *a, const ga_indices *ix)
   w->dst.data = w->src.data = w->keep.data = w->word = NULL;
 }
 
-/* Indices into axes of no elements. */
+/* The shape that the walk goes over: one that can be counted, and no indices into axes
+ * of no elements. */
 static int check_lengths(const ga_index_walk *w, unsigned int first) {
-  if (ga__index_count(w) == 0)
+  size_t count;
+  int status = ga__shape_count(&count, w->nd, w->dims);
+  if (status != GA_NO_ERROR)
+    return ga__fail_within(status, "%s", w->operation);
+  if (count == 0)
     return GA_NO_ERROR;
   for (unsigned int k = 0; k < w->n; k++)
     if (w->index[k].length == 0)

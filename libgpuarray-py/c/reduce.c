@@ -328,7 +328,9 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
     if (ga__shape_broadcast(nd, dims, a->nd, a->dimensions) != GA_NO_ERROR)
       return ga__fail_within(GA_VALUE_ERROR, "reduction");
   }
-  return GA_NO_ERROR;
+  size_t count;
+  int status = ga__shape_count(&count, *nd, dims);
+  return status == GA_NO_ERROR ? status : ga__fail_within(status, "reduction");
 }
 
 /* Fails where a result would be of no elements and that is not wanted. */

@@ -1,6 +1,8 @@
 /* Pure functions of shapes and strides. */
 #include "c/shape.h"
 
+#include "c/dtype.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +25,19 @@ int ga__shape_count(size_t *out, unsigned int nd, const size_t *dims) {
                    ga__shape_text(text, nd, dims));
   }
   *out = count;
+  return GA_NO_ERROR;
+}
+
+int ga__shape_bytes(size_t *out, int typecode, unsigned int nd, const size_t *dims) {
+  size_t count, itemsize = gpuarray_get_elsize(typecode);
+  GA_TRY(ga__shape_count(&count, nd, dims));
+  if (count > PTRDIFF_MAX / itemsize) {
+    char shape[GA_SHAPE_TEXT];
+    return GA_FAIL(GA_XLARGE_ERROR, "%s of %s is over %td bytes",
+                   ga__shape_text(shape, nd, dims), ga__dtype_name(typecode),
+                   PTRDIFF_MAX);
+  }
+  *out = count * itemsize;
   return GA_NO_ERROR;
 }
 

@@ -7,6 +7,8 @@
 
 /* Product of the dimensions in *out; GA_XLARGE_ERROR if it overflows. */
 int ga__shape_count(size_t *out, unsigned int nd, const size_t *dims);
+/* The bytes of so many elements of a type; GA_XLARGE_ERROR as well. */
+int ga__shape_bytes(size_t *out, int typecode, unsigned int nd, const size_t *dims);
 void ga__shape_c_strides(ssize_t *strides, unsigned int nd, const size_t *dims,
                          size_t itemsize);
 void ga__shape_f_strides(ssize_t *strides, unsigned int nd, const size_t *dims,

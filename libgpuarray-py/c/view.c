@@ -269,8 +269,8 @@ int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
                    "most %d",
                    nd, nd > 0 && dims == NULL ? " without dimensions" : "",
                    ga__array_text(text, a), GA_MAX_NDIM);
-  size_t count;
-  int status = ga__shape_count(&count, nd, dims);
+  size_t bytes;
+  int status = ga__shape_bytes(&bytes, a->typecode, nd, dims);
   if (status != GA_NO_ERROR)
     return ga__fail_within(status, "broadcast");
   GpuArray made;

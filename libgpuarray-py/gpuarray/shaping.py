@@ -20,7 +20,7 @@ from gpuarray.base import (
     axis_number,
     require,
 )
-from gpuarray.errors import BadIndex, BadType, BadValue
+from gpuarray.errors import BadIndex, BadType, BadValue, TooLarge
 
 Axis = int | Sequence[int] | None
 
@@ -253,7 +253,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     listed = [as_shape(shape, "broadcast_shapes") for shape in shapes]
     try:
         return np.broadcast_shapes(*listed)
-    except ValueError:
+    except ValueError as error:
+        if "too large" in str(error):
+            raise TooLarge(f"broadcast_shapes: {error}") from None
         given = ", ".join(map(str, listed))
         raise BadValue(
             f"broadcast_shapes: {given} do not broadcast: along an axis, counted from "

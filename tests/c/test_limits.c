@@ -94,6 +94,50 @@ static void test_too_many_indices(void) {
     GpuArray_clear(all[i]);
 }
 
+/* Shapes that few elements stretch to, alone or together, whose elements or bytes no
+ * integer counts. */
+static void test_stretched_beyond_counting(void) {
+  GpuArray one = zeros(GA_FLOAT, 1, SHAPE(1)), places = zeros(GA_LONG, 1, SHAPE(1));
+  GpuArray view = {.nd = 77}, out = {.nd = 77}, column, row, high, wide;
+  const gpuelemwise_arg args[2] = {{"a", GA_FLOAT, GE_READ}, {"b", GA_FLOAT, GE_READ}};
+  const gpureduction_spec spec = {.size = sizeof spec,
+                                  .map = "a * b",
+                                  .combine = "a + b",
+                                  .identity = "0",
+                                  .acc_typecode = GA_FLOAT,
+                                  .out_typecode = GA_FLOAT,
+                                  .n = 2,
+                                  .inputs = args};
+  int status = GA_NO_ERROR;
+  REFUSED(XLARGE, "broadcast: (4611686018427387904,) of float32 is over",
+          GpuArray_broadcast_to(&view, &one, 1, SHAPE((size_t)1 << 62)));
+  REFUSED(XLARGE, "broadcast: shape (8589934592, 8589934592) has more elements",
+          GpuArray_broadcast_to(&view, &one, 2, SHAPE(huge, huge)));
+  CHECK(view.nd == 77);
+  CHECK_OK(GpuArray_broadcast_to(&column, &one, 2, SHAPE(huge, 1)));
+  CHECK_OK(GpuArray_broadcast_to(&row, &one, 2, SHAPE(1, huge)));
+  GpuReduction *gr = GpuReduction_new(ctx, &spec, &status);
+  CHECK_OK(status);
+  REFUSED(XLARGE, "reduction: shape (8589934592, 8589934592) has more elements",
+          GpuReduction_apply(gr, &out, (void *[]){&column, &row}, 3, 0));
+  CHECK(out.nd == 77);
+  GpuReduction_free(gr);
+
+  GpuArray square = zeros(GA_FLOAT, 2, SHAPE(4, 4));
+  CHECK_OK(GpuArray_broadcast_to(&high, &places, 2, SHAPE(huge, 1)));
+  CHECK_OK(GpuArray_broadcast_to(&wide, &places, 2, SHAPE(1, huge)));
+  const GpuArray *list[2] = {&high, &wide};
+  REFUSED(XLARGE, "put: shape (8589934592, 8589934592) has more elements",
+          GpuArray_put(&square, 2, list, 0, &one, GA_INDEX_WRAP));
+  REFUSED(XLARGE, "add_at: shape (8589934592, 8589934592) has more elements",
+          GpuArray_add_at(&square, 2, list, 0, &one, GA_INDEX_WRAP));
+  REFUSED(XLARGE, "take: shape (8589934592, 8589934592) has more elements",
+          GpuArray_take(&out, &square, 2, list, 0, GA_INDEX_WRAP));
+  GpuArray *all[] = {&one, &places, &column, &row, &high, &wide, &square};
+  for (size_t i = 0; i < 7; i++)
+    GpuArray_clear(all[i]);
+}
+
 /* A strided axis of more elements than 32 bits count. */
 static void test_long_axes(void) {
   GpuArray pair = zeros(GA_BOOL, 2, SHAPE(2, 1)), stretched, strided = {0};
@@ -308,6 +352,7 @@ int main(int argc, char **argv) {
   ctx = open_null();
   test_stand_ins();
   test_too_many_indices();
+  test_stretched_beyond_counting();
   test_long_axes();
   test_too_many_arguments();
   test_tensors();

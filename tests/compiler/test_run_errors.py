@@ -324,3 +324,13 @@ def test_integers_of_the_host_wrap(on_context, other):
         expected = [value[: 1 + int(n % 4)] for n in found]
     for mine, its in zip(f(value, low, k), expected, strict=True):
         np.testing.assert_array_equal(mine, its)
+
+
+def test_a_sum_over_more_elements_than_can_be_counted(on_context):
+    x, y = T.fvector("x"), T.fvector("y")
+    f = theano.function([x, y], (x.dimshuffle(0, "x") * y).sum())
+    one = gpuarray.ones(1, "float32", context=on_context)
+    long = gpuarray.broadcast_to(one, (2**32,))
+    with pytest.raises(gpuarray.errors.TooLarge, match="more elements than can"):
+        f(long, long)
+    np.testing.assert_array_equal(f(np.ones(2, "f"), np.ones(3, "f")), 6)

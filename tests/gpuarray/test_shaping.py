@@ -3,6 +3,7 @@
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray.errors import TooLarge
 from judge import assert_same
 from layouts import LAYOUTS, pair, values
 
@@ -343,3 +344,12 @@ def test_apply_over_axes(first_context):
     for axes in ([0, 2], (1,), -1):
         expected = np.apply_over_axes(np.sum, host, axes)
         assert_same(gpuarray.apply_over_axes(gpuarray.sum, a, axes), expected)
+
+
+def test_shapes_whose_elements_nothing_counts_are_too_large(context):
+    one = gpuarray.ones(1, "float32", context=context)
+    long = gpuarray.broadcast_to(one, (2**33,))
+    with pytest.raises(TooLarge, match="over 9223372036854775807 bytes"):
+        gpuarray.broadcast_to(one, (2**62,))
+    with pytest.raises(TooLarge, match="broadcast_shapes: broadcast dimensions too"):
+        gpuarray.meshgrid(long, long)
