@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import WeakSet
-
 from gpuarray.compiler.config import FOLLOWERS, config, context_map
 from gpuarray.compiler.errors import (
     ContextNotDefined,
@@ -12,14 +10,15 @@ from gpuarray.compiler.errors import (
     NotOfferedError,
 )
 from gpuarray.compiler.flags import DEVICE
+from gpuarray.compiler.living import Living
 from gpuarray.context import Context, context
 from gpuarray.doctor import devices
 from gpuarray.errors import GpuArrayError
 
 _REGISTERED: dict[str, Context] = {}
-_FOUND: WeakSet[Context] = WeakSet()
+_FOUND: Living[Context, None] = Living()
 """The contexts of functions, on which launches wait where the setting says so."""
-_WAITING: WeakSet[Context] = WeakSet()
+_WAITING: Living[Context, None] = Living()
 """Those on which they do for the setting, and not because the program asked for it."""
 
 
@@ -96,7 +95,7 @@ def get_context(name: str | None = None) -> Context:
         chosen = context_map(config.contexts).get(name or "", name or config.device)
         found = processor() if chosen == "cpu" else context(chosen or None)
     if found not in _FOUND:
-        _FOUND.add(found)
+        _FOUND[found] = None
         follow_blocking()
     return found
 
@@ -109,7 +108,7 @@ def follow_blocking() -> None:
             continue
         each.launch_blocking = wait
         if wait:
-            _WAITING.add(each)
+            _WAITING[each] = None
     if not wait:
         _WAITING.clear()
 

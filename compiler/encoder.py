@@ -120,23 +120,16 @@ class Recorder:
         self.context = context
         self.is_int = [isinstance(plan.values[n], p.IntValue) for n in step.ins]
         self.handle = ffi.new_handle(self)
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
-    def record(self, outs: Any, ins: Any, ints: Any) -> int:
-        """Run the function on arrays without memory; a status of the library."""
-        try:
-            values = [
-                ints[i] if is_int else self._view(ins[i])
-                for i, is_int in enumerate(self.is_int)
-            ]
-            for i, result in enumerate(call(self.step, values, self.context)):
-                check(lib.GpuArray_view(outs[i], result.struct))
-        except Exception as error:
-            # The frames hold arrays without memory, which end with the recording.
-            self.error = error.with_traceback(None)
-            self.error.__context__ = None
-            return int(lib.GA_VALUE_ERROR)
-        return 0
+    def record(self, outs: Any, ins: Any, ints: Any) -> None:
+        """Run the function on arrays without memory."""
+        values = [
+            ints[i] if is_int else self._view(ins[i])
+            for i, is_int in enumerate(self.is_int)
+        ]
+        for i, result in enumerate(call(self.step, values, self.context)):
+            check(lib.GpuArray_view(outs[i], result.struct))
 
     def _view(self, source: Any) -> Array:
         struct = ffi.new(ARRAY)
@@ -145,11 +138,23 @@ class Recorder:
         return Array.wrap(struct, self.context, dtype, struct.typecode)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+def _keep_error(_kind: Any, error: BaseException, trace: Any) -> None:
+    """Keep what ended `plan_function`, an interrupt too, for who called the plan."""
+    if trace is not None:
+        recorder: Recorder = ffi.from_handle(trace.tb_frame.f_locals["data"])
+        # The frames hold arrays without memory, which end with the recording.
+        recorder.error = error.with_traceback(None)
+        error.__context__ = None
+
+
+@ffi.def_extern(error=int(lib.GA_VALUE_ERROR), onerror=_keep_error)  # type: ignore[untyped-decorator]
 def plan_function(data: Any, outs: Any, ins: Any, ints: Any) -> int:
-    """A step's function, called from C while a plan is bound."""
-    recorder: Recorder = ffi.from_handle(data)
-    return recorder.record(outs, ins, ints)
+    """A step's function, called from C while a plan is bound; a status of the library.
+
+    What it raises is kept, wherever that is.
+    """
+    ffi.from_handle(data).record(outs, ins, ints)
+    return 0
 
 
 def call(step: p.Call, values: Sequence[Any], context: Context) -> tuple[Array, ...]:

@@ -202,7 +202,7 @@ class Native:
             raise TypeError(f"{self.plan.name}: cannot run on {kinds}")
         return results
 
-    def recorded(self) -> Exception | None:
+    def recorded(self) -> BaseException | None:
         """What a step in Python has raised, if the latest run ended by that."""
         found = None
         for recorder in self._recorders:

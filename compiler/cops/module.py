@@ -146,8 +146,8 @@ class Module:
             for kind in written.types[written.n_inputs :]
         ]
         self._open()
-        closing = self._find("gpuarray_op_close", "void (*)(void)")
-        self._closed = ffi.gc(ffi.new("char *"), lambda _: closing())
+        closing = self._find("gpuarray_op_close", "void (*)(char *)")
+        self._closed = ffi.gc(ffi.new("char *"), closing)
 
     def _find(self, name: str, ctype: str) -> Any:
         address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value

@@ -52,7 +52,8 @@ GPUARRAY_PUBLIC int gpuarray_op_run(void *ga_op_data, GpuArray *const *ga_op_out
 """
 
 _OTHERS = """\
-GPUARRAY_PUBLIC void gpuarray_op_close(void) {
+GPUARRAY_PUBLIC void gpuarray_op_close(char *ga_op_unused) {
+  (void)ga_op_unused;
 %(cleanup)s
 }
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakSet
 
 from gpuarray._native import HINTS
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import late_text
+from gpuarray.compiler.living import Living
 
-_functions: WeakSet[Any] = WeakSet()
+_functions: Living[Any, None] = Living()
 """What has a plan whose steps may be told of."""
 
 
 def remember(function: Any) -> None:
     """Errors that are told late may be of the function's steps."""
-    _functions.add(function)
+    _functions[function] = None
 
 
 def is_of(error: Exception, plan: p.Plan) -> None:

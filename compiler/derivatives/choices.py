@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.living import Living
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
@@ -29,7 +29,7 @@ Pull = Callable[[Variable], Sequence[Any]]
 
 _CHOICE, _FACTOR = SCALARS["where"], SCALARS["where_nonzero"]
 _SAMPLES = (0.3, -0.7, 2.5)
-_KNOWN: WeakKeyDictionary[Variable, bool] = WeakKeyDictionary()
+_KNOWN: Living[Variable, bool] = Living()
 
 
 def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:

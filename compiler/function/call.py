@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from typing import Any, SupportsIndex
-from weakref import WeakMethod
+from weakref import ref
 
 import numpy as np
 from gpuarray.array import Array
@@ -146,12 +146,12 @@ class Function(Straight):
         if whole is None or self._guarded:
             return None
         takes = {i: self._takes(i) for i in range(self._n_inputs)}
-        check = WeakMethod(self._check_arrays)
+        itself = ref(self)
 
         def examine(args: Sequence[Any]) -> None:
-            method = check()
-            if method is not None:
-                method(args)
+            function = itself()
+            if function is not None:
+                function._check_arrays(args)
 
         return whole.runner(
             self._n_outputs,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
 from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.living import Living
 from gpuarray.compiler.ops.shape import Shape_i, shape_i
 from gpuarray.dtypes import kind_of
 
 Lengths = tuple[Variable, ...]
 
 # Those that the graph's leaves tell: what may be behind an array does not change them.
-_TOLD: MutableMapping[Variable, Lengths] = WeakKeyDictionary()
+_TOLD: Living[Variable, Lengths] = Living()
 
 
 def settled(length: Any) -> Variable:

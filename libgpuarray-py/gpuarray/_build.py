@@ -20,7 +20,8 @@ INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 
 INCLUDED = ("stdatomic", "stdbool", "stdlib", "structmember")
 OBJECTS = [
-    Path(__file__).with_name(name) for name in ("_memory.c", "_runner.c", "_straight.c")
+    Path(__file__).with_name(name)
+    for name in ("_holder.c", "_memory.c", "_runner.c", "_straight.c")
 ]
 
 # What the package calls besides the public functions. An operator is one call: it makes
@@ -28,7 +29,6 @@ OBJECTS = [
 # without a list of pointers. NULL stands for a failure, whose status is last_status().
 HELPERS_CDEF = """
 GpuArray *array_adopt(GpuArray *a);
-void array_free(GpuArray *a);
 GpuArray *array_apply1(GpuElemwise *ge, const GpuArray *a);
 GpuArray *array_apply2(GpuElemwise *ge, const GpuArray *a, const GpuArray *b);
 GpuArray *array_apply_float(GpuElemwise *ge, const GpuArray *a, double value,
@@ -54,6 +54,7 @@ void *runner_class(void *arrays, void *pointer, void *containers, void *hosts,
                    void *numbers);
 void *straight_class(void *runners);
 void *memory_class(void);
+void *holder_class(void *pointer);
 extern "Python" int plan_function(void *data, GpuArray *const *outs,
                                   const GpuArray *const *ins, const long long *ints);
 """

@@ -30,6 +30,7 @@ __all__ = [
     "exchange_capsule",
     "extension",
     "ffi",
+    "holder_class",
     "lib",
     "library_text",
     "memory_class",
@@ -172,6 +173,13 @@ def runner_class(arrays: type, containers: type) -> Any:
 def memory_class() -> Any:
     """The class of memory that arrays were brought to (_memory.c)."""
     return _object(int(ffi.cast("uintptr_t", lib.memory_class())))
+
+
+@cache
+def holder_class() -> Any:
+    """The base of objects that own an array's struct (_holder.c)."""
+    made = lib.holder_class(ffi.cast("void *", id(ARRAY)))
+    return _object(int(ffi.cast("uintptr_t", made)))
 
 
 @cache

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._native import ARRAY, address, check, ffi, lib, memory_class
+from gpuarray._native import (
+    ARRAY,
+    address,
+    check,
+    ffi,
+    holder_class,
+    lib,
+    memory_class,
+)
 from gpuarray.config import allows_implicit_conversion
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
@@ -217,7 +225,19 @@ def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
     return lengths
 
 
-class BaseArray:
+if TYPE_CHECKING:
+
+    class Holder:
+        """What frees the ``GpuArray *`` in ``_struct`` when it goes."""
+
+        _struct: Any
+        _kept: Any
+
+else:
+    Holder = holder_class()
+
+
+class BaseArray(Holder):
     """An n-d array on a device: where its elements lie, and how they come and go.
 
     It owns one struct of the library. The buffer goes back to the context's pool when
@@ -230,7 +250,6 @@ class BaseArray:
         "_context",
         "_dtype",
         "_shape",
-        "_struct",
         "_typecode",
     )
 
@@ -238,7 +257,6 @@ class BaseArray:
     _context: Context
     _dtype: DType
     _shape: tuple[int, ...]  # set when first asked for
-    _struct: Any
     _typecode: int
 
     def __new__(cls) -> Self:
@@ -247,9 +265,6 @@ class BaseArray:
             "arrays are made by gpuarray.asarray, empty, zeros, full, arange; of a "
             "class of your own by gpuarray.zeros(shape, cls=YourClass)"
         )
-
-    def __del__(self, free: Any = lib.array_free) -> None:
-        free(self._struct)
 
     @classmethod
     def wrap(cls, struct: Any, context: Context, dtype: DType, typecode: int) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
@@ -218,5 +217,5 @@ def from_gpudata(
     )
     array = cls.wrap(struct, place, made, code)
     if base is not None:  # it lives as long as the array
-        weakref.finalize(array, lambda kept: None, base).atexit = False
+        array._kept = base
     return array
