@@ -31,22 +31,34 @@ const ga_backend *ga__backend_find(const char *name) {
  * answered. */
 static atomic_long asked_by[N_BACKENDS];
 
-/* How many platforms a backend has. Every way to a device begins here. GA_FORK_ERROR
- * where the process was forked from one that has asked: the vendor's runtime has lost
- * its threads, and would wait for them for ever. */
-static int count_platforms(unsigned int *out, const ga_backend *backend) {
+static atomic_long *asker_of(const ga_backend *backend) {
   size_t i = 0;
   while (backends[i] != backend)
     i++;
-  const long asked = atomic_load(&asked_by[i]), process = (long)getpid();
-  if (asked != 0 && asked != process && backend != &ga__null_backend)
-    return GA_FAIL(GA_FORK_ERROR,
-                   "%s was asked for its devices by process %ld, from which this one "
-                   "was forked; ask after the fork only (with multiprocessing, use the "
-                   "start method \"spawn\")",
-                   backend->name, asked);
+  return &asked_by[i];
+}
+
+int ga__backend_check_fork(const ga_backend *backend) {
+  const long asked = atomic_load(asker_of(backend));
+  if (asked == 0 || asked == (long)getpid() || backend == &ga__null_backend)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_FORK_ERROR,
+                 "%s was asked for its devices by process %ld, from which this one was "
+                 "forked; ask after the fork only (with multiprocessing, use the start "
+                 "method \"spawn\")",
+                 backend->name, asked);
+}
+
+void ga__backend_note_asked(const ga_backend *backend) {
+  long nobody = 0;
+  atomic_compare_exchange_strong(asker_of(backend), &nobody, (long)getpid());
+}
+
+/* How many platforms a backend has. Every way to a device by its name begins here. */
+static int count_platforms(unsigned int *out, const ga_backend *backend) {
+  GA_TRY(ga__backend_check_fork(backend));
   GA_TRY(backend->platform_count(out));
-  atomic_store(&asked_by[i], process);
+  ga__backend_note_asked(backend);
   return GA_NO_ERROR;
 }
 
@@ -261,6 +273,7 @@ const char *gpuarray_search_report(const char *name) {
   if (find_by_name(&backend, name, __func__) != GA_NO_ERROR)
     return strcpy(text, "");
   backend->report(&report);
+  ga__backend_note_asked(backend);
   snprintf(text, sizeof text, "%s", report.text ? report.text : "");
   ga__strbuf_clear(&report);
   return text;

@@ -16,6 +16,12 @@ typedef struct ga_address {
 } ga_address;
 #define GA_DEVICE_NAME 32
 
+/* Around what a vendor's runtime is asked. GA_FORK_ERROR where the process was forked
+ * from one that has asked: the runtime has lost its threads, and would wait for them
+ * for ever. */
+int ga__backend_check_fork(const ga_backend *backend);
+void ga__backend_note_asked(const ga_backend *backend);
+
 /* The device that `name` ("cuda0", "cuda", "opencl0:1", "opencl", "null") means; NULL
  * is the first of: CUDA, a discrete OpenCL GPU, any OpenCL GPU, an OpenCL CPU.
  * GA_INVALID_ERROR for another form, GA_NODEV_ERROR or GA_LOAD_ERROR with what to do

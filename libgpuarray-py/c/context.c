@@ -293,11 +293,12 @@ static void warm_pool(gpucontext *ctx, const gpucontext_props *props) {
 /* Opens the device of an address, or the one that `native` is of, and names it. */
 static int open_device(gpucontext *ctx, ga_address *address, void *native) {
   const ga_backend *backend = address->backend;
-  int status;
-  if (native)
+  int status = ga__backend_check_fork(backend);
+  if (status == GA_NO_ERROR && native) {
     status = backend->adopt(&ctx->device, &ctx->info, &address->platform,
                             &address->index, native);
-  else
+    ga__backend_note_asked(backend);
+  } else if (status == GA_NO_ERROR)
     status = backend->open(&ctx->device, &ctx->info, address->platform, address->index);
   ga__backend_device_name(ctx->name, address);
   if (status != GA_NO_ERROR) {

@@ -433,13 +433,22 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_time(context, tmp_path
     assert "disk_hits=0" in said
 
 
-def test_devices_asked_for_after_a_fork_are_refused(context):
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "gpuarray.count_devices({kind!r}, {platform})",
+        "lib.gpuarray_search_report({kind!r}.encode())",
+    ],
+)
+def test_devices_asked_for_after_a_fork_are_refused(context, asked):
     """The parent only counted; a runtime without its threads would wait for ever."""
     kind, platform = context.kind, "".join(re.findall(r"(\d+):", context.name)) or "0"
     code, said = in_a_process(
         f"""
 import os, gpuarray
-gpuarray.count_devices({str(kind)!r}, {platform})
+from gpuarray._native import lib, prepare
+prepare()
+{asked.format(kind=str(kind), platform=platform)}
 child = os.fork()
 if child == 0:
     for ask in (
