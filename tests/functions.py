@@ -299,7 +299,24 @@ def _(d):
 def _(d):
     a = d.array()
     options = {"axis": d.axis(a), "keepdims": d.flag(), "ddof": d.pick(0, 0, 1, 2)}
-    return (a,), options | _where(d, a)
+    options |= _where(d, a)
+    if d.number(0, 3) == 0:
+        options["correction"] = options.pop("ddof")
+    axes = options["axis"]
+    if d.number(0, 3) == 0 and np.size(axes or 0) <= a.ndim and "where" not in options:
+        options["mean"] = _kept_mean(a, axes)
+        options = {k: v for k, v in options.items() if v is not None or k != "mean"}
+    return (a,), options
+
+
+def _kept_mean(array, axes):
+    """The mean with the axes kept; None where there is none, or nan among it."""
+    try:
+        with np.errstate(all="ignore"):
+            found = np.mean(array, axes, keepdims=True)
+    except (ValueError, TypeError):
+        return None
+    return found if np.isfinite(found).all() and array.size else None
 
 
 @case("argmax", "argmin")
@@ -336,26 +353,32 @@ def _(d):
 @case("sort")
 def _(d):
     a = d.array(low=1)
-    return (a,), {"axis": d.axis(a, many=False)}
+    how = d.pick({}, {"kind": "stable"}, {"stable": True})
+    return (a,), {"axis": d.axis(a, many=False), **how}
 
 
 @case("argsort")
 def _(d):
     a = d.array(low=1)
-    return (a,), {"axis": d.axis(a, many=False), "kind": "stable"}
+    how = d.pick({"kind": "stable"}, {"stable": True})
+    return (a,), {"axis": d.axis(a, many=False), **how}
 
 
 @case("lexsort")
 def _(d):
     a = d.array(REAL, low=2, least=1)
-    return (a,), {}
+    return (a,), {"axis": d.number(1 - a.ndim, a.ndim - 2)}
 
 
 @case("searchsorted")
 def _(d):
     a = np.sort(d.array(REAL, low=1, high=1, least=1))
     v = d.array((a.dtype.name,))
-    return (a, v), {"side": d.pick("left", "right")}
+    options = {"side": d.pick("left", "right")}
+    if d.flag():
+        options["sorter"] = np.arange(a.size)[::-1].copy()
+        a = a[::-1].copy()
+    return (a, v), options
 
 
 @case("digitize", waits="values")
@@ -378,7 +401,11 @@ def _shares(d, scale):
     methods = ("linear", "lower", "higher", "nearest", "midpoint", "hazen", "weibull")
     others = ("inverted_cdf", "averaged_inverted_cdf", "median_unbiased")
     method = d.pick("linear", *methods, *others)
-    return (a, q), {"axis": d.axis(a), "keepdims": d.flag(), "method": method}
+    options = {"axis": d.axis(a), "keepdims": d.flag(), "method": method}
+    if method == "inverted_cdf" and a.size:
+        # Quarters, so that a share is met by no sum but by chance of none.
+        options["weights"] = d.content.integers(1, 9, a.shape) / 4
+    return (a, q), options
 
 
 @case("quantile", "nanquantile", rtol=20)
@@ -394,7 +421,11 @@ def _(d):
 @case("unique", waits="values")
 def _(d):
     options = {f"return_{name}": d.flag() for name in ("index", "inverse", "counts")}
-    return (d.array(REAL, low=1),), options
+    a = d.array(REAL, low=1)
+    how = d.pick({}, {"equal_nan": False}, {"axis": 0}, {"sorted": True})
+    if "axis" in how:
+        a = d.array(INTEGERS, low=1, least=1, special=False)
+    return (a,), options | how
 
 
 @case("angle", rtol=4)
@@ -408,11 +439,35 @@ def _(d):
     return (d.array(REAL, low=1, special=False),), {}
 
 
-@case("union1d", "intersect1d", "setdiff1d", "setxor1d", waits="values")
+@case("union1d", waits="values")
+def _(d):
+    return _two_sets(d), {}
+
+
+def _two_sets(d, assume_unique=False):
+    """Two arrays of one dtype; each of different elements, if so it is assumed."""
+    dtype = d.pick(*REAL)
+    both = d.array((dtype,), low=1), d.array((dtype,), low=1)
+    return tuple(map(np.unique, both)) if assume_unique else both
+
+
+@case("setdiff1d", "setxor1d", waits="values")
+def _(d):
+    options = {"assume_unique": d.flag()}
+    return _two_sets(d, **options), options
+
+
+@case("intersect1d", waits="values")
+def _(d):
+    options = {"assume_unique": d.flag()}
+    return _two_sets(d, **options), options | {"return_indices": d.flag()}
+
+
 @case("isin")
 def _(d):
-    dtype = d.pick(*REAL)
-    return (d.array((dtype,), low=1), d.array((dtype,), low=1)), {}
+    options = {"assume_unique": d.flag()}
+    how = {"invert": d.flag(), "kind": d.pick(None, "sort")}
+    return _two_sets(d, **options), options | how
 
 
 # ---- shapes ----
@@ -422,7 +477,7 @@ def _(d):
 def _(d):
     a = d.array()
     shape = d.pick((-1,), (a.size,), (1, -1), (*a.shape, 1), a.shape[::-1], (7, 3))
-    return (a, shape), {"order": d.pick("C", "C", "F")}
+    return (a, shape), {"order": d.pick("C", "C", "F"), "copy": d.pick(None, True)}
 
 
 @case("nan_to_num")
@@ -430,20 +485,45 @@ def _(d):
     a = d.array()
     options = {name: d.pick(None, 7, -2.5, [1]) for name in ("posinf", "neginf")}
     nan = d.pick(0.0, 3, d.values(d.broadcast_to(a.shape), "float32", special=False))
-    return (a,), options | {"nan": nan}
+    return (a,), options | {"nan": nan, "copy": d.pick(True, True, False)}
 
 
-@case("ravel", "transpose", "fliplr", "flipud", "atleast_1d", "atleast_2d")
-@case("atleast_3d", "matrix_transpose", "argwhere", "copy")
-@case("real", "imag", "ediff1d", "trim_zeros")
+@case("fliplr", "flipud", "atleast_1d", "atleast_2d", "atleast_3d")
+@case("matrix_transpose", "real", "imag")
 def _(d):
     return (d.array(),), {}
 
 
-for _name in ("argwhere", "nonzero", "flatnonzero", "trim_zeros"):
-    CASES[_name] = Case(
-        _name, lambda d: ((d.array(low=1, high=1),), {}), waits="values"
-    )
+@case("argwhere", "nonzero", "flatnonzero", waits="values")
+def _(d):
+    return (d.array(low=1),), {}
+
+
+@case("trim_zeros", waits="values")
+def _(d):
+    a = d.values((d.length(0, 9),), d.pick(*EVERY))
+    a[: d.number(0, 3)] = 0
+    a[a.size - d.number(0, min(2, a.size)) :] = 0
+    return (a,), {"trim": d.pick("fb", "f", "b"), "axis": d.pick(None, 0, -1)}
+
+
+@case("transpose")
+def _(d):
+    a = d.array()
+    axes = tuple(int(i) for i in d.random.permutation(a.ndim))
+    return (a,), {"axes": d.pick(None, axes, tuple(i - a.ndim for i in axes))}
+
+
+@case("ravel", "copy")
+def _(d):
+    return (d.array(),), {"order": d.pick("C", "F")}
+
+
+@case("ediff1d")
+def _(d):
+    a = d.array((*INTEGERS, *FLOATS, *COMPLEX))
+    ends = [d.pick(None, 1, d.values((2,), a.dtype.name)) for _ in "ab"]
+    return (a,), {"to_begin": ends[0], "to_end": ends[1]}
 
 
 @case("squeeze", "flip")
@@ -478,7 +558,9 @@ def _(d):
 
 @case("rot90")
 def _(d):
-    return (d.array(low=2), d.number(-3, 5)), {}
+    a = d.array(low=2)
+    axes = [int(i) for i in d.random.permutation(a.ndim)[:2]]
+    return (a, d.number(-3, 5)), {"axes": d.pick((0, 1), axes, (-1, 0))}
 
 
 @case("repeat")
@@ -509,7 +591,14 @@ def _(d):
     return (d.array(shape=shape), d.array(shape=d.broadcast_to(shape))), {}
 
 
-@case("concatenate", "concat", "stack", "hstack", "vstack", "dstack", "column_stack")
+@case("concatenate", "concat", "stack")
+def _(d):
+    shape = d.shape(low=1)
+    axis = d.pick(0, 0, -1, len(shape) - 1, -len(shape))
+    return ([d.array(shape=shape) for _ in range(d.number(1, 3))],), {"axis": axis}
+
+
+@case("hstack", "vstack", "dstack", "column_stack")
 def _(d):
     shape = d.shape(low=1)
     return ([d.array(shape=shape) for _ in range(d.number(1, 3))],), {}
@@ -562,7 +651,10 @@ def _(d):
 @case("diagonal")
 @case("trace", rtol=SUM)
 def _(d):
-    return (d.summands(low=2),), {"offset": d.number(-2, 2)}
+    a = d.summands(low=2)
+    one, other = (int(i) for i in d.random.permutation(a.ndim)[:2])
+    axes = d.pick({}, {"axis1": one, "axis2": other - a.ndim})
+    return (a,), {"offset": d.number(-2, 2), **axes}
 
 
 @case("diag", "tril", "triu")
@@ -577,13 +669,15 @@ def _(d):
 
 @case("vander")
 def _(d):
-    return (d.array(INTEGERS[4:] + FLOATS, low=1, high=1, special=False), 3), {}
+    a = d.array(INTEGERS[4:] + FLOATS, low=1, high=1, special=False)
+    return (a, d.pick(3, 3, None, 1)), {"increasing": d.flag()}
 
 
 @case("meshgrid")
 def _(d):
     vectors = [d.array(low=1, high=1) for _ in range(d.number(1, 3))]
-    return tuple(vectors), {"indexing": d.pick("xy", "ij")}
+    options = {"indexing": d.pick("xy", "ij"), "sparse": d.flag(), "copy": d.flag()}
+    return tuple(vectors), options
 
 
 # ---- picking ----
@@ -594,8 +688,11 @@ def _(d):
     a = d.array(low=1, least=1)
     axis = d.axis(a, many=False)
     length = a.size if axis is None else (a.shape[axis] if axis < a.ndim else 1)
-    places = d.content.integers(-length, length, d.shape(high=2))
-    return (a, places), {"axis": axis}
+    beyond = d.pick(0, 0, 2 * length)
+    low, high = -length - beyond, length + beyond
+    places = d.content.integers(low, high, d.shape(high=2))
+    mode = {"mode": d.pick("clip", "wrap")} if beyond else {}
+    return (a, places), {"axis": axis, **mode}
 
 
 @case("take_along_axis")
@@ -632,7 +729,8 @@ def _(d):
 def _(d):
     shape, dtype = d.shape(), d.pick(*EVERY)
     masks = [d.array(("bool",), shape=shape) for _ in range(2)]
-    return (masks, [d.array((dtype,), shape=shape) for _ in range(2)]), {}
+    default = d.pick({}, {"default": 1})
+    return (masks, [d.array((dtype,), shape=shape) for _ in range(2)]), default
 
 
 @case("partition", "argpartition", judge=None)
@@ -646,20 +744,32 @@ def _(d):
 
 @case("round", "around")
 def _(d):
-    return (d.array(FLOATS + INTEGERS, special=False), d.number(0, 2)), {}
+    return (d.array(FLOATS + INTEGERS, special=False), d.number(-2, 2)), {}
 
 
 @case("clip")
 def _(d):
     a = d.array(REAL[1:])
     low, high = sorted((d.number(0, 20), d.number(0, 20)))
-    return (a, d.pick(low, None), d.pick(high, high)), {}
+    limits = [d.pick(low, None), d.pick(high, high, None)]
+    limits = d.pick(limits, limits[::-1])
+    if d.flag():
+        return (a, *limits), {}
+    names = d.pick(("min", "max"), ("a_min", "a_max"))
+    return (a,), dict(zip(names, limits, strict=True))
 
 
 @case("diff")
 def _(d):
     a = d.array(low=1)
-    return (a,), {"n": d.number(0, 3), "axis": d.axis(a, many=False, none=False)}
+    axis = d.axis(a, many=False, none=False)
+    ends = {}
+    for name in ("prepend", "append"):
+        if d.number(0, 2) == 0 and axis < a.ndim:
+            lengths = [*a.shape]
+            lengths[axis] = d.number(1, 2)
+            ends[name] = d.pick(0, d.values(tuple(lengths), a.dtype.name))
+    return (a,), {"n": d.number(0, 3), "axis": axis, **ends}
 
 
 @case("gradient", rtol=50, waits="values")
@@ -669,13 +779,18 @@ def _(d):
     options = {"axis": axis, "edge_order": d.pick(1, 1, 2)}
     if axis is not None and axis < a.ndim and d.flag():
         return (a, np.cumsum(d.content.uniform(0.5, 1.5, a.shape[axis]))), options
-    return (a, d.pick(1.0, 0.5)), options
+    return (a, *d.pick((1.0,), (0.5,), (), (0.5,) * np.size(axis or 0))), options
 
 
 @case("trapezoid", rtol=20)
 def _(d):
     a = d.array(FLOATS[1:], low=1, special=False)
-    return (a,), {"dx": d.pick(1.0, 0.5), "axis": d.axis(a, False, False)}
+    axis = d.axis(a, False, False)
+    how = {"dx": d.pick(1.0, 0.5)}
+    if d.flag() and axis < a.ndim:
+        shape = d.pick((a.shape[axis],), a.shape)
+        how = {"x": d.content.uniform(-1, 1, shape).astype(a.dtype)}
+    return (a,), {"axis": axis, **how}
 
 
 @case("interp", rtol=50)
@@ -683,7 +798,8 @@ def _(d):
     places = np.cumsum(d.content.uniform(0.1, 1.0, d.length(1, 12)))
     values = d.values(places.shape, "float64", special=False)
     x = d.content.uniform(-1, 8, d.shape(high=2))
-    return (x, places, values), d.pick({}, {"left": -1.0}, {"right": 2.0})
+    how = d.pick({}, {"left": -1.0}, {"right": 2.0}, {"period": 3.0})
+    return (x, places, values), how
 
 
 @case("convolve", "correlate", rtol=50)
@@ -697,19 +813,29 @@ def _(d):
     a = d.array(FLOATS[1:] + INTEGERS, least=1, special=False)
     axis = d.axis(a)
     weights = d.pick(None, d.content.uniform(0.5, 2, a.shape))
-    return (a,), {"axis": axis, "weights": weights}
+    options = {"axis": axis, "weights": weights}
+    return (a,), options | {"returned": d.flag(), "keepdims": d.flag()}
 
 
 @case("cov", rtol=200)
 def _(d):
     a = d.array(FLOATS[1:], low=1, high=2, least=3, special=False)
-    return (a,), {"rowvar": d.flag(), "bias": d.flag()}
+    options = {"rowvar": d.flag(), **d.pick({}, {"bias": True}, {"ddof": 2})}
+    count = a.shape[-1 if options["rowvar"] or a.ndim == 1 else 0]
+    if d.number(0, 2) == 0:
+        options["fweights"] = d.content.integers(1, 4, count)
+    if d.number(0, 2) == 0:
+        options["aweights"] = d.content.uniform(0.5, 2, count)
+    if d.number(0, 2) == 0:
+        options["y"] = d.values(a.shape, a.dtype.name, special=False)
+    return (a,), options
 
 
 @case("corrcoef", rtol=500)
 def _(d):
     a = d.array(FLOATS[1:], low=2, high=2, least=3, special=False)
-    return (a,), {"rowvar": d.flag()}
+    y = d.pick(None, d.values(a.shape, a.dtype.name, special=False))
+    return (a,), {"rowvar": d.flag(), "y": y}
 
 
 @case("bincount", waits="values")
@@ -721,36 +847,64 @@ def _(d):
     return (a,), options
 
 
+def _weights(d, shape):
+    """Now and then weights of points, whose sums are exact."""
+    return d.pick({}, {"weights": np.asarray(d.content.integers(-3, 9, shape) / 4)})
+
+
 @case("histogram", waits="values", rtol=20)
 def _(d):
     a = d.array(FLOATS[1:] + INTEGERS, special=False)
     bins = d.pick(5, 10, np.array([-3.0, -1.0, 0.0, 2.0]))
-    return (a, bins), {"range": d.pick(None, (-2.0, 2.0)), "density": d.flag()}
+    options = {"range": d.pick(None, (-2.0, 2.0)), "density": d.flag()}
+    return (a, bins), options | _weights(d, a.shape)
 
 
 @case("histogram_bin_edges", waits="values")
 def _(d):
     a = d.array(FLOATS[1:], special=False)
-    return (a, 7), {"range": d.pick(None, (-2.0, 2.0))}
+    options = {"range": d.pick(None, (-2.0, 2.0)), **_weights(d, a.shape)}
+    return (a, d.pick(7, np.array([-3.0, -1.0, 0.0, 2.0]))), options
 
 
-@case("histogram2d", waits="values")
+def _binned(d, n, dimensions):
+    """Bins, ranges, weights and density of points of some dimensions."""
+    edges = np.array([-3.0, -1.0, 0.0, 2.0])
+    bins = d.pick(4, [*range(3, 3 + dimensions)], [edges] * dimensions)
+    ranges = d.pick(None, [(-2.0, 2.0 + i) for i in range(dimensions)])
+    return {"bins": bins, "range": ranges, "density": d.flag(), **_weights(d, (n,))}
+
+
+@case("histogram2d", waits="values", rtol=20)
 def _(d):
     n = d.length(1, 30)
-    return tuple(d.values((n,), "float64", special=False) for _ in "xy"), {"bins": 4}
+    points = tuple(d.values((n,), "float64", special=False) for _ in "xy")
+    return points, _binned(d, n, 2)
 
 
-@case("histogramdd", waits="values")
+@case("histogramdd", waits="values", rtol=20)
 def _(d):
-    return (d.values((d.length(1, 30), 3), "float64", special=False),), {"bins": 3}
+    n = d.length(1, 30)
+    return (d.values((n, 3), "float64", special=False),), _binned(d, n, 3)
+
+
+def _near(d):
+    """An array, and one that is equal, near it or not."""
+    a = d.array(FLOATS)
+    b = a if d.flag() else np.asarray(a + d.pick(0, 1e-7, 1e-3, 1))
+    return a, b.astype(a.dtype)
 
 
 @case("isclose")
-@case("allclose", "array_equal", waits="values")
+@case("allclose", waits="values")
 def _(d):
-    a = d.array(FLOATS)
-    b = a if d.flag() else np.asarray(a + d.pick(0, 1e-7, 1e-3, 1))
-    return (a, b.astype(a.dtype)), {"equal_nan": d.flag()}
+    limits = {"rtol": d.pick(1e-5, 0.0, 0.01), "atol": d.pick(1e-8, 0.0, 0.5)}
+    return _near(d), {"equal_nan": d.flag(), **limits}
+
+
+@case("array_equal", waits="values")
+def _(d):
+    return _near(d), {"equal_nan": d.flag()}
 
 
 @case("array_equiv", waits="values")
@@ -781,20 +935,45 @@ def _(d):
 @case("dot", rtol=50)
 def _(d):
     dtype, m, k, n = _factors(d)
-    left, right = d.pick(((m, k), (k, n)), ((k,), (k,)), ((m, k), (k,)), ((k,), (k, n)))
+    left = d.pick((), (k,), (m, k), (2, m, k))
+    right = d.pick((), (k,), (k, n), (3, k, n))
     return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
 
 
-@case("vdot", "vecdot", "inner", rtol=50)
+@case("vdot", rtol=50)
 def _(d):
-    dtype, _, k, _ = _factors(d)
-    return tuple(d.array((dtype,), shape=(k,), special=False) for _ in "ab"), {}
+    dtype, m, k, _ = _factors(d)
+    left, right = d.pick((k,), (m, k)), d.pick((k,), (m, k))
+    return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
 
 
-@case("outer", "kron", rtol=50)
+@case("inner", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    left, right = d.pick((), (k,), (m, k), (2, m, k)), d.pick((), (k,), (n, k))
+    return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
+
+
+@case("vecdot", "linalg.vecdot", rtol=50)
+def _(d):
+    dtype, m, k, _ = _factors(d)
+    shape = d.pick((k,), (m, k), (2, m, k))
+    operands = [d.array((dtype,), shape=shape, special=False) for _ in "ab"]
+    return tuple(operands), {"axis": d.number(-len(shape), -1)}
+
+
+@case("outer", rtol=50)
 def _(d):
     dtype, m, _, n = _factors(d)
-    return tuple(d.array((dtype,), shape=(s,), special=False) for s in (m, n)), {}
+    left, right = d.pick((m,), (2, m)), d.pick((n,), (n, 2), ())
+    return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
+
+
+@case("kron", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    left, right = d.pick((m,), (m, k)), d.pick((n,), (n, 2), (2, n, 2))
+    return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
 
 
 @case("tensordot", rtol=50)
@@ -811,13 +990,15 @@ def _(d):
     texts = ("ij,jk->ik", "ij,jk", "ij,jk->ki", "ij,jk->", "ij,jk->ijk")
     a = d.array((dtype,), shape=(m, k), special=False)
     b = d.array((dtype,), shape=(k, n), special=False)
-    return (d.pick(*texts), a, b), {}
+    return (d.pick(*texts), a, b), {"optimize": d.pick(False, True, "greedy")}
 
 
 @case("linalg.cross", rtol=50)
 def _(d):
-    dtype = d.pick(*FLOATS[1:])
-    return tuple(d.array((dtype,), shape=(4, 3), special=False) for _ in "ab"), {}
+    dtype, axis = d.pick(*FLOATS[1:]), d.pick(-1, 0, 1)
+    shape = (3, 4) if axis == 0 else (4, 3)
+    operands = [d.array((dtype,), shape=shape, special=False) for _ in "ab"]
+    return tuple(operands), {"axis": axis}
 
 
 # ---- linear algebra: matrices far from singular ----
@@ -833,33 +1014,98 @@ def _matrix(d, rows=None, columns=None, dtypes=("float32", "float64", *COMPLEX))
     return found.astype(dtype)
 
 
-@case(
-    "linalg.inv",
-    "linalg.det",
-    "linalg.slogdet",
-    "linalg.pinv",
-    rtol=2000,
-    waits="solver",
-)
-@case("linalg.matrix_rank", "linalg.cond", rtol=2000, waits="solver")
-@case("linalg.matrix_norm", rtol=2000)
+@case("linalg.inv", "linalg.det", "linalg.slogdet", rtol=2000, waits="solver")
 @case("linalg.svdvals", rtol=2000, waits="solver")
 def _(d):
     return (_matrix(d),), {}
 
 
-@case("linalg.matrix_transpose", "linalg.diagonal", "linalg.trace", rtol=20)
+@case("linalg.cond", rtol=2000, waits="solver")
+def _(d):
+    return (_matrix(d),), {"p": d.pick(None, 2, -2, 1, -1, np.inf, -np.inf, "fro")}
+
+
+@case("linalg.matrix_norm", rtol=2000)
+def _(d):
+    orders = ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+    return (_matrix(d, d.pick(None, 3)),), {
+        "ord": d.pick(*orders),
+        "keepdims": d.flag(),
+    }
+
+
+def _of_low_rank(d, hermitian):
+    """Matrices, some of them with rows that are others' sums."""
+    a = _matrix(d, None if hermitian else d.pick(None, 3))
+    if hermitian:
+        return a + a.swapaxes(-1, -2).conj()
+    if d.flag():
+        a[..., -1, :] = a[..., 0, :]
+    return a
+
+
+@case("linalg.matrix_rank", rtol=2000, waits="solver")
+def _(d):
+    hermitian = d.flag()
+    how = d.pick({}, {"tol": 0.5}, {"rtol": 0.1}, {"tol": np.array(4.0)})
+    return (_of_low_rank(d, hermitian),), {"hermitian": hermitian, **how}
+
+
+@case("linalg.pinv", rtol=2000, waits="solver")
+def _(d):
+    hermitian = d.flag()
+    a = _matrix(d, None if hermitian else d.pick(None, 3))
+    a = a + a.swapaxes(-1, -2).conj() if hermitian else a
+    how = d.pick({}, {"rcond": 1e-3}, {"rtol": 1e-2})
+    return (a,), {"hermitian": hermitian, **how}
+
+
+@case("linalg.matrix_transpose", rtol=20)
 def _(d):
     return (d.array(FLOATS, low=2, special=False),), {}
 
 
-@case("linalg.matmul", "linalg.outer", "linalg.vecdot", "matvec", "vecmat", rtol=50)
+@case("linalg.diagonal", "linalg.trace", rtol=20)
 def _(d):
-    dtype, m, _, _ = _factors(d)
-    shapes = {"a": d.pick((m,), (m, m)), "b": (m,)}
-    return tuple(
-        d.array((dtype,), shape=shape, special=False) for shape in shapes.values()
-    ), {}
+    return (d.array(FLOATS, low=2, special=False),), {"offset": d.number(-2, 2)}
+
+
+@case("linalg.outer", rtol=50)
+def _(d):
+    dtype, m, _, n = _factors(d)
+    return tuple(d.array((dtype,), shape=(s,), special=False) for s in (m, n)), {}
+
+
+@case("linalg.matmul", rtol=50)
+def _(d):
+    dtype, m, k, n = _factors(d)
+    left, right = d.pick((k,), (m, k), (2, m, k)), d.pick((k,), (k, n), (2, k, n))
+    return tuple(d.array((dtype,), shape=s, special=False) for s in (left, right)), {}
+
+
+@case("matvec", "vecmat", rtol=50)
+def _(d):
+    dtype, m, k, _ = _factors(d)
+    stack = d.pick((m, m), (m, k), (2, m, k), (2, 1, m, m))
+    vector = d.pick((m,), (k,), (2, m), (3, 1, k), (m, m))
+    return (stack, vector, dtype), {}
+
+
+def _drawn_factors(draw, is_left):
+    """A stack of matrices and one of vectors, in the order of the function."""
+
+    def both(d):
+        (*shapes, dtype), options = draw(d)
+        operands = [d.array((dtype,), shape=s, special=False) for s in shapes]
+        return tuple(operands if is_left else operands[::-1]), options
+
+    return both
+
+
+for _name in ("matvec", "vecmat"):
+    CASES[_name] = Case(
+        _name, _drawn_factors(CASES[_name].draw, _name == "matvec"), rtol=50
+    )
 
 
 @case("linalg.tensordot", rtol=50)
@@ -886,15 +1132,19 @@ def _(d):
 @case("linalg.tensorsolve", rtol=2000, waits="solver")
 def _(d):
     a = d.values((6, 2, 3), d.pick("float32", "float64"), special=False)
-    eye = np.eye(6, dtype=a.dtype).reshape(6, 2, 3)
-    return (a + 12 * eye, d.values((6,), a.dtype.name, special=False)), {}
+    a = a + 12 * np.eye(6, dtype=a.dtype).reshape(6, 2, 3)
+    b = d.values((6,), a.dtype.name, special=False)
+    if d.flag():
+        return (a.transpose(1, 0, 2), b), {"axes": (0,)}
+    return (a, b), {}
 
 
 @case("linalg.lstsq", rtol=2000, waits="values")
 def _(d):
     a = _matrix(d, dtypes=("float32", "float64"))
     a = a.reshape(-1, *a.shape[-2:])[0]
-    return (a, d.values(a.shape[:1], a.dtype.name, special=False)), {}
+    b = d.values(d.pick(a.shape[:1], (a.shape[0], 2)), a.dtype.name, special=False)
+    return (a, b), d.pick({}, {"rcond": 1e-3}, {"rcond": None})
 
 
 def _restored(xp, name, a):
@@ -911,10 +1161,21 @@ def _restored(xp, name, a):
     return a.astype(values.dtype) @ vectors - vectors * values[..., None, :]
 
 
-@case("linalg.cholesky", "linalg.eigvalsh", rtol=2000, waits="solver")
-def _(d):
+def _definite(d):
     a = _matrix(d)
-    return (a @ a.swapaxes(-1, -2).conj(),), {}
+    return a @ a.swapaxes(-1, -2).conj()
+
+
+@case("linalg.cholesky", rtol=2000, waits="solver")
+def _(d):
+    return (_definite(d),), {"upper": d.flag()}
+
+
+@case("linalg.eigvalsh", rtol=2000, waits="solver")
+def _(d):
+    """Of one triangle: in the other is something else."""
+    a, part = _definite(d), d.pick("L", "U")
+    return ((np.tril if part == "L" else np.triu)(a),), {"UPLO": part}
 
 
 @case("linalg.solve", rtol=2000, waits="solver")
@@ -931,14 +1192,17 @@ def _(d):
 
 @case("linalg.norm", rtol=200)
 def _(d):
-    a = d.array(FLOATS[1:] + COMPLEX, low=1, high=2, special=False, least=1)
-    return (a,), {"ord": d.pick(None, None, 1, np.inf, 2), "keepdims": d.flag()}
+    a = d.array(FLOATS[1:] + COMPLEX, low=1, high=3, special=False, least=1)
+    orders = (None, None, 1, np.inf, 2, "fro", -1, -np.inf, 3, 0)
+    options = {"ord": d.pick(*orders), "keepdims": d.flag()}
+    return (a,), options | d.pick({}, {"axis": d.axis(a)})
 
 
 @case("linalg.vector_norm", rtol=200)
 def _(d):
     a = d.array(FLOATS[1:] + COMPLEX, low=1, special=False, least=1)
-    return (a,), {"axis": d.axis(a), "ord": d.pick(2, 1, 0, np.inf, 3)}
+    options = {"axis": d.axis(a), "ord": d.pick(2, 1, 0, np.inf, 3, -np.inf)}
+    return (a,), options | {"keepdims": d.flag()}
 
 
 # ---- Fourier transforms ----
@@ -953,15 +1217,28 @@ def _(d):
     return (a,), {**options, "norm": d.pick(None, "ortho", "forward", "backward")}
 
 
+def _transformed(d, a, axes):
+    """Lengths, axes and the norm of a transform over several axes."""
+    options = {"norm": d.pick(None, "ortho", "forward", "backward")}
+    if axes is None or not d.flag():
+        return options
+    options["axes"] = axes
+    return options | d.pick({}, {"s": [d.pick(3, 4, 5) for _ in axes]})
+
+
 @case("fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", rtol=200)
 def _(d):
     a = d.array(("float32", "float64"), low=1, high=3, special=False, least=2)
-    return (a,), {"norm": d.pick(None, "ortho", "forward")}
+    count = d.number(1, a.ndim)
+    axes = [int(i) for i in d.random.permutation(a.ndim)[:count]]
+    return (a,), _transformed(d, a, axes)
 
 
 @case("fft.fft2", "fft.ifft2", "fft.rfft2", "fft.irfft2", rtol=200)
 def _(d):
-    return (d.array(("float32", "float64"), 2, 3, least=2, special=False),), {}
+    a = d.array(("float32", "float64"), 2, 3, least=2, special=False)
+    axes = [int(i) - a.ndim for i in d.random.permutation(a.ndim)[:2]]
+    return (a,), _transformed(d, a, axes)
 
 
 @case("fft.fftshift", "fft.ifftshift")
@@ -1022,7 +1299,8 @@ def _(d):
     x = np.linspace(-1, 2, n).astype(dtype)
     y = d.array((dtype,), shape=d.pick((n,), (n, 2)), special=False)
     weights = np.linspace(1, 2, n).astype(dtype)
-    return (x, y, d.number(0, 3)), d.pick({}, {"w": weights}, {"cov": True})
+    options = d.pick({}, {"w": weights}, {"cov": True}, {"rcond": 1e-3}, {"full": True})
+    return (x, y, d.number(0, 3)), options
 
 
 @case("tril_indices_from", "triu_indices_from")

@@ -1,11 +1,13 @@
 """Every function that NumPy has too, with NumPy as the judge over all that it takes."""
 
+import inspect
 import types
 
 import gpuarray
 import numpy as np
 import pytest
 from differential import arrays_of, cases, differences
+from functions import Draw, named
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judge import assert_same
@@ -45,10 +47,69 @@ def test_every_function_has_a_case():
     assert set(functions()) - set(CASES) == ELSEWHERE
 
 
+SEEDS = range(60)
+# What has no meaning on a device, or is told elsewhere: where results go and how.
+NOT_DRAWN = {"out", "dtype", "overwrite_input", "casting", "order"}
+
+
+def given_by(name, seed):
+    """What a call gives: each parameter by its name."""
+    arguments, options = CASES[name].draw(Draw(seed))
+    try:
+        parameters = inspect.signature(CASES[name].numpy())
+    except ValueError:  # of functions in C that tell nothing of themselves
+        return {**dict(enumerate(arguments)), **options}
+    return parameters.bind(*arguments, **options).arguments
+
+
+def form_of(value):
+    """What tells two values of a parameter apart for the one who computes with them."""
+    if isinstance(value, np.ndarray):
+        return value.ndim, value.dtype.kind, value.size > 1
+    if isinstance(value, list | tuple):
+        return len(value), *map(form_of, value[:1])
+    if isinstance(value, float):
+        return float
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return np.sign(value) if is_number else str(value)
+
+
+def telling(name, most):
+    """A few seeds that together give as many forms of the parameters as they can."""
+    forms = {
+        seed: {(key, form_of(value)) for key, value in given_by(name, seed).items()}
+        for seed in SEEDS
+    }
+    chosen, seen = [], set()
+    while len(chosen) < most:
+        seed = max(forms, key=lambda seed: len(forms[seed] - seen))
+        if forms[seed] <= seen:
+            break
+        chosen.append(seed)
+        seen |= forms[seed]
+    return chosen
+
+
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_function_gives_what_numpy_gives(name, first_context):
-    found = [differences(CASES[name], seed, first_context) for seed in range(3)]
+    is_row = isinstance(CASES[name].numpy(), np.ufunc)  # whose rows have many tests
+    seeds = telling(name, 2 if is_row else 5)
+    found = [differences(CASES[name], seed, first_context) for seed in seeds]
     assert list(filter(None, found)) == []
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_option_that_numpy_has_too_is_drawn(name):
+    ours, theirs = named(gpuarray, name), CASES[name].numpy()
+    if isinstance(theirs, np.ufunc):
+        return
+    try:
+        known = set(inspect.signature(theirs).parameters)
+    except ValueError:
+        return
+    shared = known & set(inspect.signature(ours).parameters) - NOT_DRAWN
+    drawn = {each for seed in SEEDS for each in given_by(name, seed)}
+    assert shared <= drawn
 
 
 NUMBERS_ON_THE_DEVICE = {
