@@ -215,7 +215,8 @@ def _made_up(
     }
     line = folds[mode](x, axis=axis, keepdims=True)
     if line.type.dtype != x.type.dtype:  # a mean of integers, to the nearest one
-        line = math.cast(math.rint(line), x.type.dtype)
+        is_truth = x.type.dtype == "bool"
+        line = math.cast(line if is_truth else math.rint(line), x.type.dtype)
     return _ended(x, axis, width, [line, line])
 
 

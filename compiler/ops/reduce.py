@@ -277,7 +277,7 @@ def mean(
 
 
 def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """The variance over ``axis``, with ``count - ddof`` in the denominator.
+    """The variance over ``axis``, with ``count - ddof`` in the denominator, or 0.
 
     Of complex numbers it is that of their distance to the mean, and real.
     """
@@ -289,7 +289,8 @@ def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Var
     squared = math.square(abs(centred) if variable.type.is_complex else centred)
     if ddof == 0:
         return mean(squared, axes, keepdims=keepdims)
-    divisor = math.cast(count(variable, axes) - ddof, squared.type.dtype)
+    free = math.maximum(count(variable, axes) - ddof, 0)
+    divisor = math.cast(free, squared.type.dtype)
     return sum(squared, axes, keepdims=keepdims) / divisor
 
 
