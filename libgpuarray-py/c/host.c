@@ -51,6 +51,26 @@ int GpuArray_host(gpuhost **res, const GpuArray *a, int lends) {
   return GA_NO_ERROR;
 }
 
+int gpucontext_set_host_limit(gpucontext *ctx, size_t bytes) {
+  GA_TRY(ga__context_check(ctx));
+  ga__host_pool_set_limit(ctx->host_pool, bytes);
+  return GA_NO_ERROR;
+}
+
+int gpucontext_host_memory(gpucontext *ctx, size_t *live, size_t *cached,
+                           size_t *limit) {
+  size_t counts[3];
+  GA_TRY(ga__context_check(ctx));
+  ga__host_pool_count(ctx->host_pool, &counts[0], &counts[1], &counts[2]);
+  if (live)
+    *live = counts[0];
+  if (cached)
+    *cached = counts[1];
+  if (limit)
+    *limit = counts[2];
+  return GA_NO_ERROR;
+}
+
 static enum ga_reading_way way_to(const gpuhost *h) {
   if (h == NULL)
     return GA_READ_COPIES;

@@ -222,11 +222,17 @@ gpuhost *ga__host_pool_get(ga_host_pool *pool, size_t size) {
   return h;
 }
 
+/* The bytes that may be kept. */
+static size_t room(const ga_host_pool *pool) {
+  return pool->live < pool->limit ? pool->limit - pool->live : 0;
+}
+
 /* Keeps a block that came back, or gives it to the system. */
 static void put_back(ga_host_pool *pool, gpuhost *h) {
   note_back(pool, h);
   pool->live -= h->size;
-  if (pool->device == NULL || h->forks != ga__forks()) {
+  if (pool->device == NULL || h->forks != ga__forks() ||
+      pool->cached + h->size > room(pool)) {
     free_block(pool, h);
     return;
   }
@@ -260,6 +266,22 @@ void gpuhost_release(gpuhost *h) {
 
 void *gpuhost_bytes(const gpuhost *h) {
   return h ? h->bytes : NULL;
+}
+
+void ga__host_pool_set_limit(ga_host_pool *pool, size_t bytes) {
+  pthread_mutex_lock(&pool->lock);
+  pool->limit = bytes;
+  shrink(pool, room(pool));
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void ga__host_pool_count(ga_host_pool *pool, size_t *live, size_t *cached,
+                         size_t *limit) {
+  pthread_mutex_lock(&pool->lock);
+  *live = pool->live;
+  *cached = pool->cached;
+  *limit = pool->limit;
+  pthread_mutex_unlock(&pool->lock);
 }
 
 void ga__host_pool_trim(ga_host_pool *pool) {

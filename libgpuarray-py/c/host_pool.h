@@ -26,6 +26,9 @@ struct _gpuhost {
 int ga__host_pool_new(ga_host_pool **out, const ga_backend *backend, void *device);
 /* The device is about to be closed. */
 void ga__host_pool_close(ga_host_pool *pool);
+void ga__host_pool_set_limit(ga_host_pool *pool, size_t bytes);
+void ga__host_pool_count(ga_host_pool *pool, size_t *live, size_t *cached,
+                         size_t *limit);
 /* Gives what is kept back to the system. */
 void ga__host_pool_trim(ga_host_pool *pool);
 /* A block of `size` bytes; NULL beyond the limit or where there is no memory. */

@@ -61,6 +61,7 @@ from gpuarray.context import (
     Context as Context,
     Device as Device,
     GpuContext as GpuContext,
+    HostMemoryInfo as HostMemoryInfo,
     MemoryInfo as MemoryInfo,
     context as context,
     count_devices as count_devices,

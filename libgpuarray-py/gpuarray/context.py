@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from gpuarray._native import (
     check,
@@ -54,6 +55,25 @@ class MemoryInfo(NamedTuple):
     peak: int
     limit: int
     n_live: int
+
+
+class HostMemoryInfo(NamedTuple):
+    """The memory that a context has for results on the host, in bytes.
+
+    ``live`` are NumPy arrays that results were brought to, ``cached`` are kept for the
+    next ones, and ``limit`` bounds both together (0: none is kept).
+
+    >>> context = gpuarray.context("null")
+    >>> a = gpuarray.zeros(10_000, "float64", context)
+    >>> before = context.host_memory_info().live
+    >>> values = a.get()
+    >>> context.host_memory_info().live - before >= values.nbytes
+    True
+    """
+
+    live: int
+    cached: int
+    limit: int
 
 
 class CacheInfo(NamedTuple):
@@ -258,9 +278,40 @@ class Context:
 
     @limit.setter
     def limit(self, size: int) -> None:
-        if size < 0:
-            raise BadValue(f"limit: {size} bytes; expected 0 (none) or more")
-        check(lib.gpucontext_set_limit(self.pointer, size))
+        check(lib.gpucontext_set_limit(self.pointer, _bytes(size, "limit")))
+
+    def host_memory_info(self) -> HostMemoryInfo:
+        """How much memory the context has for results on the host.
+
+        What a function returns on a processor may be the device's own memory, which is
+        not counted here. ``trim`` gives what is kept back to the system.
+
+        >>> gpuarray.context("null").host_memory_info()
+        HostMemoryInfo(live=..., cached=..., limit=...)
+        """
+        sizes = ffi.new("size_t[3]")
+        check(lib.gpucontext_host_memory(self.pointer, sizes, sizes + 1, sizes + 2))
+        return HostMemoryInfo(*sizes)
+
+    @property
+    def host_limit(self) -> int:
+        """The most bytes that results on the host have of the context; 0: none.
+
+        Beyond it they are ordinary NumPy arrays. At first the environment variable
+        GPUARRAY_HOST_SIZE, or an eighth of the machine's memory.
+
+        >>> context = gpuarray.context("null")
+        >>> before, context.host_limit = context.host_limit, 2**20
+        >>> context.host_limit
+        1048576
+        >>> context.host_limit = before
+        """
+        return self.host_memory_info().limit
+
+    @host_limit.setter
+    def host_limit(self, size: int) -> None:
+        size = _bytes(size, "host_limit")
+        check(lib.gpucontext_set_host_limit(self.pointer, size))
 
     def _property(self, number: int, ctype: str) -> Any:
         value = ffi.new(ctype)
@@ -483,6 +534,18 @@ class Context:
 
     def __reduce__(self) -> Any:
         raise NotPicklable("a context cannot be pickled; pickle its name")
+
+
+def _bytes(size: Any, what: str) -> int:
+    """A limit in bytes."""
+    if not isinstance(size, SupportsIndex):
+        raise BadType(f"{what}: got {size!r}, expected a whole number of bytes")
+    number = operator.index(size)
+    if not 0 <= number <= sys.maxsize:
+        raise BadValue(
+            f"{what}: {number} bytes; expected 0 (none) or more, at most {sys.maxsize}"
+        )
+    return number
 
 
 GpuContext = Context  # libgpuarray's name

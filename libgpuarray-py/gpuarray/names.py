@@ -20,8 +20,9 @@ _PLACES = {
     """,
     "config": "implicit_conversion set_implicit_conversion",
     "context": """
-        CacheInfo Context Device GpuContext MemoryInfo context count_devices
-        count_platforms devices get_default_context init set_default_context
+        CacheInfo Context Device GpuContext HostMemoryInfo MemoryInfo context
+        count_devices count_platforms devices get_default_context init
+        set_default_context
     """,
     "contractions": "cross inner kron matvec outer vecmat",
     "creation": """

@@ -222,7 +222,38 @@ static void test_failing_allocations(void) {
   gpucontext_deref(ctx);
 }
 
+/* A lower limit takes what is kept at once, and what is in use when it comes back. */
+static void test_the_limit_can_be_changed(void) {
+  gpucontext *ctx = open_null();
+  GpuArray a = floats(ctx, N, 1);
+  size_t live = 9, cached = 9, limit = 0;
+  gpuhost *one = memory_for(&a, 0), *two = memory_for(&a, 0);
+  gpuhost_release(two);
+  CHECK_OK(gpucontext_host_memory(ctx, &live, &cached, &limit));
+  CHECK(live >= N * 4 && cached == live && limit > 2 * live);
+  CHECK_OK(gpucontext_set_host_limit(ctx, live));
+  CHECK_OK(gpucontext_host_memory(ctx, NULL, &cached, &limit));
+  CHECK(cached == 0 && limit == live);
+  CHECK(memory_for(&a, 0) == NULL);
+  CHECK_OK(gpucontext_set_host_limit(ctx, 0));
+  CHECK_OK(bring(one, NULL, &a));
+  CHECK(holds(one, N, 1));
+  gpuhost_release(one);
+  CHECK_OK(gpucontext_host_memory(ctx, &live, &cached, NULL));
+  CHECK(live == 0 && cached == 0);
+  CHECK(memory_for(&a, 0) == NULL);
+  CHECK_OK(gpucontext_set_host_limit(ctx, SIZE_MAX));
+  one = memory_for(&a, 0);
+  CHECK(one != NULL);
+  gpuhost_release(one);
+  CHECK_OK(gpucontext_host_memory(ctx, NULL, &cached, NULL));
+  CHECK(cached >= N * 4);
+  GpuArray_clear(&a);
+  gpucontext_deref(ctx);
+}
+
 int main(void) {
+  test_the_limit_can_be_changed();
   test_blocks_are_kept_for_the_next_result();
   test_what_nobody_else_has_is_not_copied();
   test_small_and_empty_arrays_need_no_memory_of_the_pool();

@@ -171,6 +171,8 @@ static void test_arrays(void) {
   REFUSES(GpuArray_read_all(1, hosts, EITHER(no_arrays, arrays)));
   gpuhost *place, *no_places[1] = {NULL};
   REFUSES(GpuArray_host(P(&place), P(&a), 0));
+  REFUSES(gpucontext_set_host_limit(P(ctx), 0));
+  REFUSES(gpucontext_host_memory(P(ctx), NULL, NULL, NULL));
   REFUSES_DAMAGED(&a, GpuArray_host(&place, &a, 0));
   REFUSES(GpuArray_read_hosts(1, no_places, P(hosts), P(arrays)));
   REFUSES(GpuArray_read_hosts(1, NULL, EITHER(no_hosts, hosts), arrays));

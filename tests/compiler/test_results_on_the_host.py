@@ -3,6 +3,8 @@
 import gc
 import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import gpuarray
@@ -146,6 +148,96 @@ def test_memory_beyond_the_limit_is_of_numpy(monkeypatch):
     for result in results:
         np.testing.assert_array_equal(result, values())
     context.close()
+
+
+def test_the_limit_can_be_changed_while_results_are_in_use(device):
+    before = device.host_limit
+    a = gpuarray.asarray(values())
+    device.trim()
+    held = [a.get() for _ in range(3)]
+    size = device.host_memory_info().live
+    assert size >= 3 * held[0].nbytes
+    del held[0]
+    assert device.host_memory_info()[:2] == (size * 2 // 3, size // 3)
+    device.host_limit = 0
+    assert device.host_memory_info() == (size * 2 // 3, 0, 0)
+    assert a.get().base is None
+    for result in held:
+        np.testing.assert_array_equal(result, values())
+    del held, result
+    assert device.host_memory_info() == (0, 0, 0)
+    device.host_limit = before
+    assert a.get().base is not None
+
+
+@pytest.mark.parametrize("limit", ["limit", "host_limit"])
+def test_a_limit_is_a_number_of_bytes(device, limit):
+    before = getattr(device, limit)
+    for wrong in (-1, 2**70):
+        with pytest.raises(gpuarray.errors.BadValue, match=limit):
+            setattr(device, limit, wrong)
+    for wrong in ("1 GiB", 1.5, None):
+        with pytest.raises(gpuarray.errors.BadType, match=limit):
+            setattr(device, limit, wrong)
+    assert getattr(device, limit) == before
+
+
+def test_threads_change_the_limit_while_others_take_results(device, x):
+    f = function([x], x * 3)
+    f(values())
+    before, wrong = device.host_limit, []
+
+    def work(number):
+        kept = []
+        for i in range(40):
+            given = values(first=number * 1000 + i)
+            copied = gpuarray.asarray(given).get()
+            kept = [*kept[-3:], (given * 3, f(given)), (given, copied)]
+            wrong.extend(i for a, b in kept if not np.array_equal(a, b))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for each in threads:
+        each.start()
+    while any(each.is_alive() for each in threads):
+        for device.host_limit in (0, 10**5, 10**6, before):
+            device.trim()
+    assert not wrong
+    assert device.host_memory_info().live == 0
+
+
+def test_results_are_there_until_the_interpreter_is_gone(device):
+    """Some die with their modules, some after the context, some never."""
+    program = f"""
+import atexit, builtins, sys, threading
+import numpy as np
+import gpuarray
+from gpuarray.compiler import function, tensor as T
+
+x = T.fvector("x")
+f = function([x], x + 1)
+given = np.ones({N}, "float32")
+
+class Kept:
+    pass
+
+kept, Kept.of_a_class = Kept(), f(given)
+kept.itself, kept.result = kept, f(given)
+builtins.result, builtins.copied = f(given), gpuarray.asarray(given).get()
+sys.modules["no module"] = f(given)
+local = threading.local()
+local.result = f(given)
+atexit.register(lambda: print(builtins.result.sum() + builtins.copied.sum()))
+gpuarray.get_default_context().close()
+sys.exit(5)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GPUARRAY_DEVICE": device.name},
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (5, f"{3.0 * N}\n"), done.stderr
 
 
 def test_a_processor_gives_its_own_memory(device, x):
