@@ -1,7 +1,7 @@
 /* Each function of OpenCL fails where it is used: the status, a text with its name, and
  * what failed works again afterwards. The driver is a true one that fails when it is
  * told to; once it is taken as it is, and once for that of a discrete GPU. */
-#include "device_context.h"
+#include "discrete_gpu.h"
 
 #include <stddef.h>
 
@@ -10,7 +10,6 @@
 #include <gpuarray/extension.h>
 #include <gpuarray/queue.h>
 
-#include "c/context.h"
 #include "opencl/kernel.h"
 #include "opencl/platform.h"
 #include "opencl/share.h"
@@ -81,8 +80,6 @@ static const entry entries[] = {
     ENTRY(clSVMAlloc, fail_clSVMAlloc),
 };
 
-static ga_opencl_api *api; /* of the device under test */
-
 /* Puts a function in the place of one of OpenCL's; gives back what was there. */
 static any_function *replace(size_t place, any_function *function) {
   any_function *before;
@@ -133,10 +130,6 @@ static step open_another, adopt, new_queue, allocate, host_allocate, read_foreig
     get_kernel, get_threads, get_binary, load, launch_value, launch_local, wait_for_all,
     record, order, is_done, wait_for_event, seconds, publish, publish_to_host, follow,
     make_buffer;
-
-static ga_opencl_device *device_of(gpucontext *ctx) {
-  return ctx->device;
-}
 
 static int open_another(gpucontext *ctx) {
   gpucontext *other = NULL;
@@ -556,30 +549,15 @@ static void run_cases(const failing_case *list, size_t n) {
 
 /* ---- the device as a discrete GPU ---- */
 
-static cl_int (*real_info)(cl_device_id device, cl_uint what, size_t size, void *value,
-                           size_t *real_size);
-
-static cl_int info_of_gpu(cl_device_id device, cl_uint what, size_t size, void *value,
-                          size_t *real_size) {
-  const cl_ulong gpu = CL_DEVICE_TYPE_GPU;
-  cl_int got = real_info(device, what, size, value, real_size);
-  if (got == CL_SUCCESS && value && what == CL_DEVICE_TYPE)
-    memcpy(value, &gpu, sizeof gpu);
-  if (got == CL_SUCCESS && value && what == CL_DEVICE_HOST_UNIFIED_MEMORY)
-    memset(value, 0, size < 4 ? size : 4);
-  return got;
-}
-
 static void test_as_gpu(void) {
-  real_info = api->clGetDeviceInfo;
-  api->clGetDeviceInfo = info_of_gpu;
+  pretend_gpu();
   gpucontext *ctx = open_device();
   CHECK(ctx->info.is_discrete_gpu && !device_of(ctx)->shares_memory);
   gpucontext_deref(ctx);
   RUN_CASES(cases);
   for (size_t i = 0; i < sizeof gpu_cases / sizeof *gpu_cases; i++)
     run_cases(&gpu_cases[i], 1);
-  api->clGetDeviceInfo = real_info;
+  pretend_nothing();
 }
 
 /* ---- other failures ---- */
