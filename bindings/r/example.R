@@ -20,6 +20,11 @@ expect("its sum", gpu_read(gpu_sum(y)), sum(2 * m + 1))
 expect("its columns' sums", gpu_read(gpu_sum(y, 1)), colSums(2 * m + 1))
 expect("m' m", gpu_read(gpu_matmul(gpu_array(context, t(m)), x)), t(m) %*% m)
 
+expect("integers", gpu_read(gpu_array(context, c(1, -2), "int64")), c(1, -2))
+expect("logicals", gpu_read(gpu_array(context, c(TRUE, FALSE), "bool")), c(TRUE, FALSE))
+expect("complex", gpu_read(gpu_array(context, 1+2i, "complex64")), 1+2i)
+expect("nothing", dim(gpu_read(gpu_array(context, matrix(0, 2, 0), "int8"))), c(2L, 0L))
+
 source <- "
 KERNEL void scale(GLOBAL_MEM ga_double *a, ga_size offset, ga_size n, ga_double by) {
   a = (GLOBAL_MEM ga_double *)((GLOBAL_MEM char *)a + offset);

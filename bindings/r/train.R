@@ -20,6 +20,7 @@ labels <- as.double(rowSums(numbers[, 1:3]) > rowSums(numbers[, 4:6]))
 arguments <- commandArgs(trailingOnly = TRUE)
 context <- gpu_open(if (length(arguments) > 1) arguments[2] else "")
 train <- gpu_load(context, arguments[1])
+stopifnot(gpu_describe(train)$inputs$name == c("x", "y"))
 x <- gpu_array(context, (numbers - 128) / 128)
 y <- gpu_array(context, labels)
 for (i in seq_len(steps) - 1) {

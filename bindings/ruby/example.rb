@@ -28,6 +28,11 @@ expect "its sum", y.sum.to_a, 48.0
 expect "its columns' sums", y.sum(axis: 0).to_a, [12.0, 16.0, 20.0]
 expect "x x'", x.dot(x.transpose).to_a, [[14.0, 32.0], [32.0, 77.0]]
 
+expect "integers", context.array([[1, -2]], type: :int64).to_a, [[1, -2]]
+expect "of halves", context.array([0.5, 2], type: :float16).to_a, [0.5, 2.0]
+expect "complex", context.array([Complex(1, 2)], type: :complex64).to_a, [Complex(1, 2)]
+expect "nothing", context.array([], type: :bool, shape: [2, 0]).to_a, [[], []]
+
 mine = x.copy
 square = GpuArray::Kernel.new(context, SOURCE, "square",
                               [GpuArray::BUFFER, GpuArray::SIZE, GpuArray::SIZE])

@@ -4,6 +4,8 @@
 #   context = GpuArray::Context.new("cuda0")
 #   x = context.array([1.0, 2.0, 3.0])
 #   (x * x).to_a          # => [1.0, 4.0, 9.0]
+#   f = GpuArray::Function.new(context, "f.plan")  # compiled and saved in Python
+#   f.call(x, 2)          # its results for an array and an integer of the host
 #
 # The library is found by the loader, or named by GPUARRAY_LIBRARY. Work is queued; only
 # Array#to_a and Context#sync wait. A failed call raises GpuArray::Error.
@@ -27,6 +29,7 @@ module GpuArray
       "void *inputs"
     ]
     KernelStruct = struct ["void *k", "void *args"]
+    ItemStruct = struct ["char *name", "int typecode", "unsigned int nd", "int optional"]
 
     extern "const char *gpuarray_error_text()"
     extern "int gpucontext_open(void *, const char *)"
@@ -39,6 +42,7 @@ module GpuArray
     extern "int GpuArray_view(void *, void *)"
     extern "int GpuArray_copy(void *, void *, int)"
     extern "int GpuArray_read(void *, size_t, void *)"
+    extern "int GpuArray_astype(void *, void *, int, int)"
     extern "int GpuArray_transpose(void *, void *, void *)"
     extern "int GpuArray_reshape(void *, void *, unsigned int, void *, int, int)"
     extern "void GpuArray_clear(void *)"
@@ -61,6 +65,7 @@ module GpuArray
     extern "int GpuFunction_get(void *, const char *, void *)"
     extern "int GpuFunction_set(void *, const char *, void *)"
     extern "int GpuFunction_count(void *, int, void *)"
+    extern "int GpuFunction_item(void *, int, unsigned int, void *)"
   end
 
   # A call that failed: the library's text, and the status.
@@ -78,9 +83,14 @@ module GpuArray
     raise Error.new(status) unless status.zero?
   end
 
-  # Name in Ruby => the library's code, the letter of Array#pack.
-  TYPES = { float32: [11, "f"], float64: [12, "d"], int32: [5, "l"], int64: [7, "q"],
-            uint8: [2, "C"] }.freeze
+  # Name in Ruby => the library's code, and the letter of Array#pack; types without one
+  # are converted on the device. An element of a complex type is a Complex.
+  TYPES = { bool: [0, "C"], int8: [1, "c"], uint8: [2, "C"], int16: [3, "s"],
+            uint16: [4, "S"], int32: [5, "l"], uint32: [6, "L"], int64: [7, "q"],
+            uint64: [8, "Q"], float32: [11, "f"], float64: [12, "d"],
+            complex64: [14, "f"], complex128: [15, "d"], bfloat16: [17, nil],
+            float16: [23, nil] }.freeze
+  COMPLEX = %i[complex64 complex128].freeze
   TYPE_OF_CODE = TYPES.to_h { |name, (code, _)| [code, name] }.freeze
   BUFFER = -1
   SIZE = 24
@@ -112,20 +122,30 @@ module GpuArray
       self
     end
 
-    # An array of nested or flat numbers.
-    def array(values, type: :float32)
-      shape = []
-      level = values
-      while level.is_a?(::Array)
-        shape << level.length
-        level = level.first
-      end
+    # An array of nested numbers; with a shape, of a flat list of them in C order. Numbers
+    # of :bool may be true and false.
+    def array(values, type: :float32, shape: nil)
+      shape ||= Context.shape_of(values)
       code, letter = TYPES.fetch(type)
-      bytes = [values].flatten.pack("#{letter}*")
+      return array(values, shape: shape).astype(type) if letter.nil?
+
+      bytes = GpuArray.bytes([values].flatten, type)
+      unless bytes.bytesize == shape.inject(1, :*) * GpuArray.width(type)
+        raise ArgumentError, "shape #{shape} for other than its number of values"
+      end
       Array.make(self) do |out|
         C.GpuArray_copy_from_host(out, @pointer, bytes, code, shape.length,
                                   shape.pack("Q*"), nil)
       end
+    end
+
+    def self.shape_of(values)
+      shape = []
+      while values.is_a?(::Array)
+        shape << values.length
+        values = values.first
+      end
+      shape
     end
 
     # out = expression over arrays that are given by name:
@@ -147,6 +167,26 @@ module GpuArray
         C.GpuElemwise_free(elemwise)
       end
     end
+  end
+
+  # Numbers as the bytes of a type.
+  def self.bytes(numbers, type)
+    numbers = numbers.map { |n| { true => 1, false => 0 }.fetch(n, n) } if type == :bool
+    numbers = numbers.flat_map(&:rectangular) if COMPLEX.include?(type)
+    numbers.pack("#{TYPES.fetch(type)[1]}*")
+  end
+
+  # The numbers again.
+  def self.numbers(bytes, type)
+    found = bytes.unpack("#{TYPES.fetch(type)[1]}*")
+    return found.map { |n| n != 0 } if type == :bool
+
+    COMPLEX.include?(type) ? found.each_slice(2).map { |re, im| Complex(re, im) } : found
+  end
+
+  # The bytes of an element.
+  def self.width(type)
+    [0].pack(TYPES.fetch(type)[1]).bytesize * (COMPLEX.include?(type) ? 2 : 1)
   end
 
   # A C list of gpuelemwise_arg and the texts that it points to.
@@ -203,18 +243,37 @@ module GpuArray
 
     def copy = Array.make(@context) { |out| C.GpuArray_copy(out, @struct, 0) }
 
+    # The elements converted to another type, in C order.
+    def astype(type)
+      Array.make(@context) { |out| C.GpuArray_astype(out, @struct, TYPES.fetch(type)[0], 0) }
+    end
+
+    # The elements as a flat list in C order; waits.
+    def flat
+      return astype(:float32).flat if TYPES.fetch(type)[1].nil?
+
+      whole = copy
+      bytes = "\0" * (size * GpuArray.width(type))
+      GpuArray.check(C.GpuArray_read(bytes, bytes.bytesize, whole.struct))
+      GpuArray.numbers(bytes, type)
+    end
+
     # The elements as nested Ruby arrays (a number for a 0-d array); waits.
     def to_a
-      whole = copy
-      letter = TYPES.fetch(type)[1]
-      width = [0].pack(letter).bytesize
-      bytes = "\0" * (size * width)
-      GpuArray.check(C.GpuArray_read(bytes, bytes.bytesize, whole.struct))
-      flat = bytes.unpack("#{letter}*")
-      return flat.first if shape.empty?
+      elements = flat
+      return elements.first if shape.empty?
 
-      shape.drop(1).reverse.inject(flat) { |rows, n| rows.each_slice(n).to_a }
+      nest(elements, shape)
     end
+
+    def nest(elements, lengths)
+      first, *others = lengths
+      return elements if others.empty?
+
+      width = others.inject(1, :*)
+      ::Array.new(first) { |i| nest(elements[i * width, width], others) }
+    end
+    private :nest
 
     { "+" => "x + y", "-" => "x - y", "*" => "x * y", "/" => "x / y" }.each do |op, text|
       define_method(op) do |other|
@@ -262,9 +321,12 @@ module GpuArray
   end
 
   # A function that was compiled and saved in Python, with the values that it keeps.
+  # The file runs for all shapes, on every device.
   class Function
-    INPUTS = 0
-    OUTPUTS = 2
+    LISTS = { inputs: 0, integers: 1, outputs: 2, values: 3 }.freeze
+    # Of a list: a name or nil, a type (nil for an integer of the host), the number of
+    # axes, and whether calls may leave it out.
+    Item = ::Struct.new(:name, :type, :nd, :optional)
 
     def initialize(context, path)
       @context = context
@@ -276,13 +338,24 @@ module GpuArray
 
     def self.releaser(address) = proc { C.GpuFunction_free(address) }
 
-    # The outputs for arrays in the order of the inputs; nil leaves an optional one out.
-    def call(*arrays)
-      raise ArgumentError, "expected #{count(INPUTS)} arrays" if arrays.size != count(INPUTS)
+    # What calls take and give, and what is kept: lists of Item.
+    LISTS.each { |name, list| define_method(name) { items(list, name == :integers) } }
+
+    # The list of outputs. Arrays are given in the order of `inputs`, nil leaves an
+    # optional one out; integers of the host in the order of `integers`, before, between
+    # or behind them.
+    def call(*given)
+      numbers, arrays = given.partition { |each| each.is_a?(Integer) }
+      counts = LISTS.transform_values { |list| count(list) }
+      unless arrays.size == counts[:inputs] && numbers.size == counts[:integers]
+        raise ArgumentError, "given #{arrays.size} arrays and #{numbers.size} integers, " \
+                             "expected #{counts[:inputs]} and #{counts[:integers]}"
+      end
 
       ins = arrays.map { |array| array ? array.to_ptr.to_i : 0 }.pack("Q*")
-      outs = ::Array.new(count(OUTPUTS)) { C::ArrayStruct.malloc }
-      status = C.GpuFunction_call(@pointer, GpuArray.pointers(*outs), ins, nil)
+      outs = ::Array.new(counts[:outputs]) { C::ArrayStruct.malloc }
+      status = C.GpuFunction_call(@pointer, GpuArray.pointers(*outs), ins,
+                                  numbers.pack("q*"))
       unless status.zero?
         outs.each { |out| Fiddle.free(out.to_ptr.to_i) }
         raise Error.new(status)
@@ -303,6 +376,16 @@ module GpuArray
       place = [0].pack("L")
       GpuArray.check(C.GpuFunction_count(@pointer, list, place))
       place.unpack1("L")
+    end
+
+    def items(list, integers)
+      item = C::ItemStruct.malloc(Fiddle::RUBY_FREE)
+      ::Array.new(count(list)) do |i|
+        GpuArray.check(C.GpuFunction_item(@pointer, list, i, item))
+        name = item.name.null? ? nil : item.name.to_s
+        Item.new(name, integers ? nil : TYPE_OF_CODE.fetch(item.typecode), item.nd,
+                 item.optional != 0)
+      end
     end
   end
 

@@ -20,6 +20,7 @@ end
 
 context = GpuArray::Context.new(ARGV.fetch(1, ""))
 train = GpuArray::Function.new(context, ARGV.fetch(0))
+abort "not such a step" unless train.inputs.map(&:name) == %w[x y]
 x, y = data.map { |values| context.array(values) }
 STEPS.times do |i|
   cost = train.call(x, y).first.to_a

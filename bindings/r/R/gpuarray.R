@@ -1,6 +1,7 @@
 # libgpuarray from R: matrices and vectors on any CUDA or OpenCL device.
 #
-# Numbers are float64 on the device, in R's column-major order. Work is queued; only
+# Numbers are float64 on the device, or of the type that is asked for, in R's
+# column-major order. Work is queued; only
 # gpu_read and gpu_sync wait. A failed call is an R error with the library's text.
 
 # Opens a device: "cuda0", "opencl0:1"; "" is the best device found.
@@ -9,26 +10,35 @@ gpu_open <- function(name = "") .Call(C_gpu_open, name)
 # Waits for all work queued on the context.
 gpu_sync <- function(context) invisible(.Call(C_gpu_sync, context))
 
-# Puts a vector, matrix or array of numbers on the device.
-gpu_array <- function(context, values) {
-  dims <- dim(values)
+# Puts a vector, matrix or array of numbers, complex numbers or logicals on the device.
+# `type` is NumPy's name of a type, such as "float32", "int64" or "bool": the device
+# converts to it. R's numbers hold integers to 2^53. `dims` are those of `values`;
+# integer(0) makes an array without dimensions of one number.
+gpu_array <- function(context, values, type = NULL, dims = dim(values)) {
   if (is.null(dims)) dims <- length(values)
-  .Call(C_gpu_array, context, as.double(values), as.integer(dims))
+  if (is.null(type)) type <- if (is.complex(values)) "complex128" else "float64"
+  values <- if (is.complex(values)) as.complex(values) else as.double(values)
+  .Call(C_gpu_array, context, values, type, as.integer(dims))
 }
 
-# Brings an array back as an R vector, matrix or array.
+# NumPy's name of an array's type.
+gpu_type <- function(array) .Call(C_gpu_type, array)
+
+# Brings an array back as an R vector, matrix or array: of logicals for "bool", of
+# complex numbers for complex types, else of numbers.
 gpu_read <- function(array) {
   values <- .Call(C_gpu_read, array)
+  if (gpu_type(array) == "bool") values <- values != 0
   dims <- dim(array)
   if (length(dims) > 1) dim(values) <- dims
   values
 }
 
-# A new array: gpu_elementwise(ctx, "out = x + 2 * y", x = a, y = b).
+# A new array of float64: gpu_elementwise(ctx, "out = x + 2 * y", x = a, y = b).
 gpu_elementwise <- function(context, expression, ...)
   .Call(C_gpu_elementwise, context, expression, list(...))
 
-# The sum over the given dimensions (numbers from 1), by default over all.
+# The sum over the given dimensions (numbers from 1), by default over all, in float64.
 gpu_sum <- function(array, along = seq_along(dim(array)))
   .Call(C_gpu_sum, array, as.integer(sum(2^(along - 1))))
 
@@ -44,19 +54,37 @@ gpu_kernel <- function(context, source, name, numbers = 0L)
 gpu_call <- function(kernel, array, ...)
   invisible(.Call(C_gpu_call, kernel, array, as.double(c(...))))
 
-# A function of float64 that was compiled and saved in Python.
+# A function that was compiled and saved in Python. The file runs for all shapes, on
+# every device.
 gpu_load <- function(context, path) .Call(C_gpu_load, context, path.expand(path))
 
-# The list of its outputs for arrays in the order of its inputs.
+# The list of its outputs. Arrays are given in the order of its inputs, NULL leaves an
+# optional one out; whole numbers are its integers of the host, in their order, before,
+# between or behind the arrays.
 gpu_run <- function(fun, ...) .Call(C_gpu_run, fun, list(...))
+
+# What a function takes, gives and keeps: data frames of names, types, numbers of axes,
+# and whether calls may leave an input out.
+gpu_describe <- function(fun) {
+  lists <- c(inputs = 0L, integers = 1L, outputs = 2L, values = 3L)
+  lapply(lists, function(list) {
+    columns <- .Call(C_gpu_items, fun, list)
+    names(columns) <- c("name", "type", "axes", "optional")
+    as.data.frame(columns)
+  })
+}
 
 # A value that it keeps between calls.
 gpu_value <- function(fun, name) .Call(C_gpu_value, fun, name)
 
+# Gives such a value other elements, of its type.
+gpu_set_value <- function(fun, name, array)
+  invisible(.Call(C_gpu_set_value, fun, name, array))
+
 dim.gpu_array <- function(x) .Call(C_gpu_dim, x)
 
 print.gpu_array <- function(x, ...) {
-  cat("float64 array on a device, dimensions", paste(dim(x), collapse = " x "), "\n")
+  cat(gpu_type(x), "array on a device, dimensions", paste(dim(x), collapse = " x "), "\n")
   invisible(x)
 }
 

@@ -1,6 +1,7 @@
 /* The .Call functions of the R package: external pointers that own a context, an array,
- * a kernel or a function, and R errors from statuses. R's numbers are float64; arrays
- * keep R's column-major order. */
+ * a kernel or a function, and R errors from statuses. R's numbers are float64 or
+ * complex128, which the device converts from and to other types; arrays keep R's
+ * column-major order. */
 #include <R.h>
 #include <R_ext/Rdynload.h>
 #include <Rinternals.h>
@@ -91,22 +92,72 @@ static SEXP gpu_sync(SEXP context) {
   return context;
 }
 
-/* `dims` is an integer vector; the values lie in column-major order. */
-static SEXP gpu_array(SEXP context, SEXP values, SEXP dims) {
-  unsigned int nd = (unsigned int)Rf_length(dims);
-  size_t shape[GA_MAX_NDIM];
-  ssize_t strides[GA_MAX_NDIM], step = sizeof(double);
-  GpuArray *array;
+/* The types by NumPy's names. */
+static const struct {
+  const char *name;
+  int typecode;
+} types[] = {
+    {"bool", GA_BOOL},      {"int8", GA_BYTE},         {"int16", GA_SHORT},
+    {"int32", GA_INT},      {"int64", GA_LONG},        {"uint8", GA_UBYTE},
+    {"uint16", GA_USHORT},  {"uint32", GA_UINT},       {"uint64", GA_ULONG},
+    {"float16", GA_HALF},   {"bfloat16", GA_BFLOAT16}, {"float32", GA_FLOAT},
+    {"float64", GA_DOUBLE}, {"complex64", GA_CFLOAT},  {"complex128", GA_CDOUBLE}};
+#define N_TYPES (sizeof types / sizeof *types)
+
+static int typecode_of(SEXP name) {
+  for (size_t i = 0; i < N_TYPES; i++)
+    if (strcmp(types[i].name, CHAR(STRING_ELT(name, 0))) == 0)
+      return types[i].typecode;
+  Rf_error("there is no type \"%s\"", CHAR(STRING_ELT(name, 0)));
+}
+
+static const char *type_name(int typecode) {
+  for (size_t i = 0; i < N_TYPES; i++)
+    if (types[i].typecode == typecode)
+      return types[i].name;
+  return "another type";
+}
+
+static int is_complex(int typecode) {
+  return typecode == GA_CFLOAT || typecode == GA_CDOUBLE;
+}
+
+/* `dims` is an integer vector; the values, numbers or complex ones, lie in column-major
+ * order. */
+static SEXP gpu_array(SEXP context, SEXP values, SEXP type, SEXP dims) {
+  const unsigned int nd = (unsigned int)Rf_length(dims);
+  const int pairs = TYPEOF(values) == CPLXSXP, typecode = typecode_of(type);
+  const size_t item = pairs ? sizeof(Rcomplex) : sizeof(double);
+  size_t shape[GA_MAX_NDIM], n = 1;
+  ssize_t strides[GA_MAX_NDIM], step = (ssize_t)item;
+  GpuArray *whole, *array;
   for (unsigned int i = 0; i < nd && i < GA_MAX_NDIM; i++) {
     shape[i] = (size_t)INTEGER(dims)[i];
     strides[i] = step;
     step *= (ssize_t)shape[i];
+    n *= shape[i];
   }
-  SEXP result = PROTECT(new_array(&array));
-  check(GpuArray_copy_from_host(array, address(context, "a gpu_context"), REAL(values),
-                                GA_DOUBLE, nd, shape, strides));
+  if (n != (size_t)Rf_xlength(values))
+    Rf_error("gpu_array: %.0f values for dimensions of %.0f",
+             (double)Rf_xlength(values), (double)n);
+  const void *bytes =
+      pairs ? (const void *)COMPLEX(values) : (const void *)REAL(values);
+  SEXP owner = PROTECT(new_array(&whole)), result = owner;
+  check(GpuArray_copy_from_host(whole, address(context, "a gpu_context"), bytes,
+                                pairs ? GA_CDOUBLE : GA_DOUBLE, nd, shape, strides));
+  if (typecode != whole->typecode) {
+    result = PROTECT(new_array(&array));
+    check(GpuArray_astype(array, whole, typecode, GA_F_ORDER));
+    free_array(owner);
+    UNPROTECT(1);
+  }
   UNPROTECT(1);
   return result;
+}
+
+static SEXP gpu_type(SEXP pointer) {
+  const GpuArray *array = address(pointer, "a gpu_array");
+  return Rf_mkString(type_name(array->typecode));
 }
 
 static SEXP gpu_dim(SEXP pointer) {
@@ -118,17 +169,19 @@ static SEXP gpu_dim(SEXP pointer) {
   return dims;
 }
 
-/* The values in column-major order; waits. */
+/* The values in column-major order, numbers or complex ones; waits. */
 static SEXP gpu_read(SEXP pointer) {
   const GpuArray *array = address(pointer, "a gpu_array");
+  const int pairs = is_complex(array->typecode);
   size_t n = 1;
   GpuArray *whole;
   for (unsigned int i = 0; i < array->nd; i++)
     n *= array->dimensions[i];
   SEXP owner = PROTECT(new_array(&whole));
-  check(GpuArray_copy(whole, array, GA_F_ORDER));
-  SEXP values = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)n));
-  check(GpuArray_read(REAL(values), n * sizeof(double), whole));
+  check(GpuArray_astype(whole, array, pairs ? GA_CDOUBLE : GA_DOUBLE, GA_F_ORDER));
+  SEXP values = PROTECT(Rf_allocVector(pairs ? CPLXSXP : REALSXP, (R_xlen_t)n));
+  check(pairs ? GpuArray_read(COMPLEX(values), n * sizeof(Rcomplex), whole)
+              : GpuArray_read(REAL(values), n * sizeof(double), whole));
   free_array(owner);
   UNPROTECT(2);
   return values;
@@ -145,8 +198,10 @@ static SEXP gpu_elementwise(SEXP context, SEXP expression, SEXP arrays) {
   GpuArray *out;
   args[0] = (gpuelemwise_arg){"out", GA_DOUBLE, GE_WRITE};
   for (unsigned int i = 0; i < n; i++) {
-    ins[i] = address(VECTOR_ELT(arrays, i), "a gpu_array");
-    args[i + 1] = (gpuelemwise_arg){CHAR(STRING_ELT(names, i)), GA_DOUBLE, GE_READ};
+    const GpuArray *array = address(VECTOR_ELT(arrays, i), "a gpu_array");
+    ins[i] = (void *)array;
+    args[i + 1] =
+        (gpuelemwise_arg){CHAR(STRING_ELT(names, i)), array->typecode, GE_READ};
   }
   SEXP result = PROTECT(new_array(&out));
   GpuElemwise *ge = GpuElemwise_new(address(context, "a gpu_context"), NULL,
@@ -161,7 +216,7 @@ static SEXP gpu_elementwise(SEXP context, SEXP expression, SEXP arrays) {
 /* The sum over the axes whose bits `axes` has. */
 static SEXP gpu_sum(SEXP pointer, SEXP axes) {
   GpuArray *array = address(pointer, "a gpu_array"), *out;
-  const gpuelemwise_arg input = {"x", GA_DOUBLE, GE_READ};
+  const gpuelemwise_arg input = {"x", array->typecode, GE_READ};
   gpureduction_spec spec = {.size = sizeof spec,
                             .map = "x",
                             .combine = "a + b",
@@ -188,7 +243,7 @@ static SEXP gpu_matmul(SEXP left, SEXP right) {
   if (a->nd != 2 || b->nd != 2)
     Rf_error("gpu_matmul: both arrays need two dimensions");
   SEXP result = PROTECT(new_array(&out));
-  check(GpuArray_empty(out, GpuArray_context(a), GA_DOUBLE, 2, shape, GA_F_ORDER));
+  check(GpuArray_empty(out, GpuArray_context(a), a->typecode, 2, shape, GA_F_ORDER));
   check(GpuArray_rgemm(cb_no_trans, cb_no_trans, 1, a, b, 0, out, 0));
   UNPROTECT(1);
   return result;
@@ -245,24 +300,71 @@ static SEXP gpu_load(SEXP context, SEXP path) {
   return own(function, free_function, "gpu_function");
 }
 
-/* The list of outputs for a list of arrays. */
-static SEXP gpu_run(SEXP pointer, SEXP arrays) {
+/* The list of outputs for a list of arrays, of which NULL leaves an optional one out,
+ * and numbers: the integers of the host, in their order. */
+static SEXP gpu_run(SEXP pointer, SEXP given) {
   GpuFunction *function = address(pointer, "a gpu_function");
-  unsigned int n_in, n_out;
+  unsigned int n_in, n_int, n_out, arrays = 0, integers = 0;
+  const unsigned int n = (unsigned int)Rf_length(given);
   check(GpuFunction_count(function, GF_INPUTS, &n_in));
+  check(GpuFunction_count(function, GF_INTS, &n_int));
   check(GpuFunction_count(function, GF_OUTPUTS, &n_out));
-  if ((unsigned int)Rf_length(arrays) != n_in)
-    Rf_error("gpu_run: given %d arrays, expected %u", Rf_length(arrays), n_in);
-  const GpuArray **ins = (const GpuArray **)R_alloc(n_in + 1, sizeof *ins);
+  const GpuArray **ins = (const GpuArray **)R_alloc(n + 1, sizeof *ins);
+  long long *ints = (long long *)R_alloc(n + 1, sizeof *ints);
   GpuArray **outs = (GpuArray **)R_alloc(n_out + 1, sizeof *outs);
-  for (unsigned int i = 0; i < n_in; i++)
-    ins[i] = address(VECTOR_ELT(arrays, i), "a gpu_array");
+  for (unsigned int i = 0; i < n; i++) {
+    SEXP each = VECTOR_ELT(given, i);
+    if (TYPEOF(each) == NILSXP)
+      ins[arrays++] = NULL;
+    else if (Rf_isNumeric(each) && Rf_length(each) == 1)
+      ints[integers++] = (long long)Rf_asReal(each);
+    else
+      ins[arrays++] = address(each, "a gpu_array or a whole number");
+  }
+  if (arrays != n_in || integers != n_int)
+    Rf_error("gpu_run: given %u arrays and %u integers, expected %u and %u", arrays,
+             integers, n_in, n_int);
   SEXP results = PROTECT(Rf_allocVector(VECSXP, n_out));
   for (unsigned int i = 0; i < n_out; i++)
     SET_VECTOR_ELT(results, i, new_array(&outs[i]));
-  check(GpuFunction_call(function, outs, ins, NULL));
+  check(GpuFunction_call(function, outs, ins, ints));
   UNPROTECT(1);
   return results;
+}
+
+/* Of a list of the function (GF_INPUTS and so on) the names, types, numbers of axes and
+ * whether each may be left out. */
+static SEXP gpu_items(SEXP pointer, SEXP list) {
+  GpuFunction *function = address(pointer, "a gpu_function");
+  const int which = Rf_asInteger(list);
+  gpufunction_item item;
+  unsigned int n;
+  check(GpuFunction_count(function, which, &n));
+  SEXP result = PROTECT(Rf_allocVector(VECSXP, 4));
+  SEXP names = Rf_allocVector(STRSXP, n);
+  SET_VECTOR_ELT(result, 0, names);
+  SEXP kinds = Rf_allocVector(STRSXP, n);
+  SET_VECTOR_ELT(result, 1, kinds);
+  SEXP axes = Rf_allocVector(INTSXP, n);
+  SET_VECTOR_ELT(result, 2, axes);
+  SEXP optional = Rf_allocVector(LGLSXP, n);
+  SET_VECTOR_ELT(result, 3, optional);
+  for (unsigned int i = 0; i < n; i++) {
+    check(GpuFunction_item(function, which, i, &item));
+    SET_STRING_ELT(names, i, item.name ? Rf_mkChar(item.name) : NA_STRING);
+    SET_STRING_ELT(kinds, i,
+                   Rf_mkChar(which == GF_INTS ? "integer" : type_name(item.typecode)));
+    INTEGER(axes)[i] = (int)item.nd;
+    LOGICAL(optional)[i] = item.optional != 0;
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+static SEXP gpu_set_value(SEXP pointer, SEXP name, SEXP array) {
+  check(GpuFunction_set(address(pointer, "a gpu_function"), CHAR(STRING_ELT(name, 0)),
+                        address(array, "a gpu_array")));
+  return pointer;
 }
 
 static SEXP gpu_value(SEXP pointer, SEXP name) {
@@ -277,10 +379,11 @@ static SEXP gpu_value(SEXP pointer, SEXP name) {
 #define ENTRY(name, n) {#name, (DL_FUNC)(name), n}
 static const R_CallMethodDef entries[] = {
     ENTRY(gpu_open, 1),   ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
-    ENTRY(gpu_array, 3),  ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
+    ENTRY(gpu_array, 4),  ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
     ENTRY(gpu_sum, 2),    ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
     ENTRY(gpu_kernel, 4), ENTRY(gpu_call, 3),        ENTRY(gpu_load, 2),
-    ENTRY(gpu_run, 2),    ENTRY(gpu_value, 2),       {NULL, NULL, 0}};
+    ENTRY(gpu_run, 2),    ENTRY(gpu_value, 2),       ENTRY(gpu_set_value, 3),
+    ENTRY(gpu_items, 2),  ENTRY(gpu_type, 1),        {NULL, NULL, 0}};
 
 void R_init_gpuarray(DllInfo *info) {
   R_registerRoutines(info, NULL, entries, NULL, NULL);
