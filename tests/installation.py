@@ -1,7 +1,7 @@
 """libgpuarray installed as users install it: built with CMake, optimised, strict.
 
-What the tests of the installed library share: the fixture ``installed`` and how to run
-the programs that use it.
+What the tests of the installed library share: the fixtures ``installed`` and
+``r_places``, and how to run the programs that use it.
 """
 
 import os
@@ -79,3 +79,27 @@ def installed(tmp_path_factory):
     cmake("--install", build, "--prefix", prefix)
     (library,) = prefix.rglob("libgpuarray.so")
     return Installation(prefix, library.parent)
+
+
+def interpreter(name):
+    """The path of a language's program."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.fixture(scope="session")
+def r_places(installed, tmp_path_factory):
+    """The R package, installed, as variables of R's process."""
+    folder = tmp_path_factory.mktemp("r")
+    package, library = folder / "package", folder / "library"
+    shutil.copytree(ROOT / "bindings" / "r", package)
+    library.mkdir()
+    places = {
+        "LD_LIBRARY_PATH": str(installed.libraries),
+        "PKG_CONFIG_PATH": str(installed.pkg_config.parent),
+        "R_LIBS": str(library),
+    }
+    run(interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places)
+    return places

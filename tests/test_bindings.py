@@ -7,12 +7,11 @@ and R train with a step that was compiled and saved in Python, to Python's digit
 """
 
 import importlib.util
-import shutil
 
 import pytest
 from gpuarray._native import prepare
 from gpuarray.compiler import config
-from installation import CC, CXX, ROOT, STRICT, cmake, flags, run
+from installation import CC, CXX, ROOT, STRICT, cmake, flags, interpreter, run
 
 BINDINGS = ROOT / "bindings"
 pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.xdist_group("installed")]
@@ -39,30 +38,6 @@ def caught(output):
     last = output.strip().splitlines()[-1]
     assert last.startswith("caught: "), output
     return last
-
-
-def interpreter(name):
-    """The path of a language's program."""
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
-@pytest.fixture(scope="module")
-def r_places(installed, tmp_path_factory):
-    """The R package, installed, as variables of R's process."""
-    folder = tmp_path_factory.mktemp("r")
-    package, library = folder / "package", folder / "library"
-    shutil.copytree(BINDINGS / "r", package)
-    library.mkdir()
-    places = {
-        "LD_LIBRARY_PATH": str(installed.libraries),
-        "PKG_CONFIG_PATH": str(installed.pkg_config.parent),
-        "R_LIBS": str(library),
-    }
-    run(interpreter("R"), "CMD", "INSTALL", f"--library={library}", package, **places)
-    return places
 
 
 @pytest.fixture(scope="module")

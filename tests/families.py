@@ -1,0 +1,384 @@
+"""Functions of every family of ops, to be saved and run by programs that know them not.
+
+For each its inputs, its outputs, the arguments of a call of some size, and what NumPy
+says of them: a function of its own, or the references of the ops. Factors that are not
+determined are multiplied first. `family_files` writes them; the programs in ``clients``
+run them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+from gpuarray.compiler import In, grad, shared
+from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.tensor import fft, nlinalg, slinalg
+from gpuarray.dtypes import as_dtype
+from layouts import values
+
+F32, F64 = "float32", "float64"
+F32_THREE = np.float32(3)
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", F32, F64, "complex64", "complex128"),
+)
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 13, 33)
+FROM_1 = (*SIZES[1:], 40)
+WITHOUT_0 = (
+    *("softmax of columns", "argmax of axes", "take rows", "take by a matrix"),
+    *("take apart", "set rows", "add to rows", "gradient of rows"),
+    *("products of integers", "a mask of later axes", "topk", "smallest", "argmax"),
+    "split",
+)
+"""Of `of_rows`: what takes an element, or an extremum, where there must be one."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A function that is saved, and how it is called; see above."""
+
+    inputs: list[Any]
+    outputs: Any
+    arguments: Callable[[int], list[Any]]
+    judge: Callable[..., Any] | None = None
+    updates: Mapping[Any, Any] = field(default_factory=dict)
+    sizes: tuple[int, ...] = SIZES
+    rtol: float = 3e-4
+    atol: float = 2e-5
+
+
+def made(table, without_0=(), **options):
+    """Families of their positional fields; some have no size of 0."""
+    return {
+        name: Family(*fields, **options, sizes=FROM_1 if name in without_0 else SIZES)
+        for name, fields in table.items()
+    }
+
+
+def drawn(*shape, dtype=F64):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype)
+
+
+def small(*shape):
+    return drawn(*shape, dtype=F32)
+
+
+def places(count, stop):
+    return np.random.default_rng(count + stop).integers(-stop, stop, count)
+
+
+def counts(n):
+    return np.random.default_rng(n).integers(0, 4, n)
+
+
+def regular(*shape):
+    """Matrices that are far from singular."""
+    return drawn(*shape) + 3 * np.sqrt(shape[-1]) * np.eye(shape[-1])
+
+
+def positive(*shape):
+    x = drawn(*shape)
+    return x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1])
+
+
+def adjoint(x):
+    return np.swapaxes(x, -1, -2)
+
+
+def exponential(x):
+    """By eigenvalues."""
+    w, v = np.linalg.eig(x)
+    return (v * np.exp(w) @ np.linalg.inv(v)).real
+
+
+def of_rows() -> dict[str, Family]:
+    """Rows, indices, sorts, joins and products, in float32."""
+    x, y, v = T.fmatrix("x"), T.fmatrix("y"), T.fvector("v")
+    i, j, k = T.lvector("i"), T.lmatrix("j"), T.lscalar("k")
+    t = T.TensorType(F32, (False,) * 3)("t")
+    w = shared(np.linspace(-1, 1, 5).astype(F32), name="w")
+    scores = T.nnet.softmax(x * w)
+    cost = T.nnet.categorical_crossentropy(scores, i).mean()
+    centred = x - x.mean(1, keepdims=True)
+    normed = centred / T.sqrt(T.sqr(centred).mean(1, keepdims=True) + 1e-5) * w
+
+    def wide(n):
+        return [small(n, 5)]
+
+    def labelled(n):
+        return [small(n, 5), places(n, 5)]
+
+    def several(n):
+        return [small(n, 5), places(4, n)]
+
+    def vector(n):
+        return [small(n)]
+
+    return made({
+        "softmax": ([x], T.nnet.softmax(x), wide),
+        "logsoftmax": ([x], T.nnet.logsoftmax(x), wide),
+        "softmax of columns": ([x], T.nnet.softmax(x, 0), wide),
+        "softmax of half precision": ([x], T.nnet.softmax(x.astype("float16")), wide),
+        "layer norm": ([x], normed, wide),
+        "gradient of a layer norm": ([x], grad(T.sqr(normed).sum(), [w, x]), wide),
+        "cost": ([x, i], [cost, T.argmax(scores, 1)], labelled),
+        "gradient of a cost": ([x, i], grad(cost, w), labelled),
+        "several sums": ([x], [x.sum(), x.std(0), x.max(1), (x * x).sum(0)], wide),
+        "sort": ([x], T.sort(x, 0), wide),
+        "argsort": ([x], T.argsort(x, 0), wide),
+        "topk": ([v], T.topk(v, 1), vector),
+        "smallest": ([v], T.topk(v, -1), vector),
+        "cumsum": ([x], T.cumsum(x, 0), wide),
+        "cumsum of all": ([x], T.cumsum(x), wide),
+        "cumprod": ([x], grad(T.cumprod(x, 0).sum(), x), wide),
+        "argmax": ([x], [T.argmax(x, 0), T.argmin(x, 1), T.argmax(x)], wide),
+        "argmax of axes": ([t], T.argmax(t, (0, 2)), lambda n: [small(n, 3, 2)]),
+        "extrema": ([x], list(T.max_and_argmax(x, 1)), wide),
+        "concatenate": ([x, y], T.concatenate([x, y * 2]), lambda n: wide(n) + wide(2)),
+        "stack": ([v], T.stack([v, v + 1]), vector),
+        "arange": ([v], v * T.arange(v.shape[0]), vector),
+        "arange of floats": ([k], T.arange(k, dtype=F32), lambda n: [n - 1]),
+        "take rows": ([x, i], x[i], several),
+        "take columns": ([x, i], x[:, i], lambda n: [small(n, 5), places(3, 5)]),
+        "take by a matrix": ([x, j], x[j], lambda n: [*wide(n), places(4, n)[:, None]]),
+        "take apart": ([t, i], t[0, :, i], lambda n: [small(n, 3, 2), places(n, 2)]),
+        "take pairs": ([x, i], x[T.arange(i.shape[0]), i], labelled),
+        "set_subtensor": ([x, v], T.set_subtensor(x[1:, 0], v[1:]),
+                          lambda n: [small(n, 5), small(n)]),
+        "inc_subtensor": ([x, v], T.inc_subtensor(x[::-1, 1], v),
+                          lambda n: [small(n, 5), small(n)]),
+        "set rows": ([x, i], T.set_subtensor(x[i], 3.0), several),
+        "add to rows": ([x, i], T.inc_subtensor(x[i], x[i] * 2), several),
+        "gradient of rows": ([x, i], grad(T.sqr(x[i]).sum(), x), several),
+        "gradient of pairs": ([x, i], grad(x[T.arange(x.shape[0]), i].sum(), x),
+                              labelled),
+        "split": ([v], T.split(v, [1, v.shape[0] - 1], 2), vector),
+        "diagonal": ([x], [T.diag(x), x.diagonal(-1)], wide),
+        "matrix of a diagonal": ([v], T.diag(v), vector),
+        "repeat twice": ([x], T.repeat(x, 2, 0), wide),
+        "roll": ([x], T.roll(x, 1, 0), wide),
+        "stacks of products": ([t], T.batched_dot(t, t.dimshuffle(0, 2, 1)),
+                               lambda n: [small(n, 3, 2)]),
+        "a stack and a matrix": ([t, x], [t @ x, x[0] @ t.dimshuffle(0, 2, 1)],
+                                 lambda n: [small(n, 3, 2), small(2, 2)]),
+        "a stack and a vector": ([t, v], t @ v, lambda n: [small(n, 2, 3), small(3)]),
+        "sum of stacks": ([t], 3 * t + 2 * T.batched_dot(t, t),
+                          lambda n: [small(n, 2, 2)]),
+        "products of integers": ([j], [T.dot(j, j.T), T.dot(j, j[0])],
+                                 lambda n: [places(3 * n, 9).reshape(n, 3)]),
+        "products of half precision": ([x], T.dot(x.astype("float16"),
+                                                  x.T.astype("float16")), wide),
+        "complex products": ([x], T.dot(x * (1 + 1j), x.T) * 2j, wide),
+        "nonzero": ([x], [*T.nonzero(x > 0.5), T.flatnonzero(x)], wide),
+        "masks": ([x, v], [x[x > 0], T.set_subtensor(x[v > 0], 2.0),
+                           T.inc_subtensor(x[v > 0, 0], x[v > 0, 1])],
+                  lambda n: [small(n, 5), small(n)]),
+        "a mask of later axes": ([t], t[:, t[0] > 0], lambda n: [small(n, 3, 2)]),
+        "softmax of chosen rows": ([x], T.nnet.softmax(x[x[:, 0] > 0]), wide),
+        "contiguous": ([x], T.extra_ops.cpu_contiguous(x.T), wide),
+    }, WITHOUT_0)  # fmt: skip
+
+
+def of_matrices() -> dict[str, Family]:
+    """Linear algebra, searches and repeats, in float64."""
+    a, b, v = T.dmatrix("a"), T.dmatrix("b"), T.dvector("v")
+    t = T.TensorType(F64, (False,) * 3)("t")
+    u = T.TensorType(F64, (False,) * 3)("u")
+    n = T.lvector("n")
+    lin = np.linalg
+
+    def product(*factors):
+        found = factors[0]
+        for each in factors[1:]:
+            found = T.batched_dot(found, each) if found.ndim == 3 else found @ each
+        return found
+
+    def unit(x):
+        return x.T @ x
+
+    narrow = a.astype("float32")
+    q, r = nlinalg.qr(a)
+    q2, r2 = nlinalg.qr(a, "complete")
+    s_u, s, s_vh = nlinalg.svd(a, full_matrices=False)
+    f_u, _, f_vh = nlinalg.svd(a)
+    w, vectors = nlinalg.eigh(a)
+    eye = np.eye
+
+    def high(size):
+        return [drawn(size + 2, size)]
+
+    def wide(size):
+        return [drawn(size, size + 3)]
+
+    def square(size):
+        return [regular(size, size)]
+
+    def symmetric(size):
+        x = drawn(size, size)
+        return [x + x.T]
+
+    def thin(x):
+        return [x, eye(min(x.shape))]
+
+    return made({
+        "inv": ([a], nlinalg.matrix_inverse(a), square, lin.inv),
+        "inv of stacks": ([t], nlinalg.matrix_inverse(t),
+                          lambda n: [regular(n, 3, 3)], lin.inv),
+        "inv of float32": ([a], T.all(abs(
+                              narrow @ nlinalg.matrix_inverse(narrow)
+                              - T.eye(a.shape[0], dtype="float32")) < 1e-4),
+                          square, lambda x: np.True_),
+        "solve": ([a, b], slinalg.solve(a, b),
+                  lambda n: [regular(n, n), drawn(n, 4)], lin.solve),
+        "solve of a vector": ([a, v], slinalg.solve(a, v),
+                              lambda n: [regular(n, n), drawn(n)], lin.solve),
+        "solve of stacks": ([t, u], slinalg.solve(t, u),
+                            lambda n: [regular(n, 3, 3), drawn(1, 3, 2)], lin.solve),
+        "lower triangle": ([a, b], slinalg.solve_triangular(a, b, lower=True),
+                           lambda n: [regular(n, n), drawn(n, 2)],
+                           lambda x, y: lin.solve(np.tril(x), y)),
+        "upper triangle": ([a, b], slinalg.solve_triangular(a, b),
+                           lambda n: [regular(n, n), drawn(n, 2)],
+                           lambda x, y: lin.solve(np.triu(x), y)),
+        "det": ([a], nlinalg.det(a), lambda n: [drawn(n, n)], lin.det),
+        "det of stacks": ([t], nlinalg.det(t), lambda n: [drawn(n, 4, 4)], lin.det),
+        "cholesky": ([a], slinalg.cholesky(a), lambda n: [positive(n, n)],
+                     lin.cholesky),
+        "upper cholesky": ([t], slinalg.Cholesky(lower=False)(t),
+                           lambda n: [positive(n, 3, 3)],
+                           lambda x: adjoint(lin.cholesky(x))),
+        "cholesky or nan": ([a], slinalg.Cholesky(on_error="nan")(a),
+                            lambda n: [-positive(n, n)],
+                            lambda x: np.full_like(x, np.nan)),
+        "qr": ([a], [q @ r, unit(q), nlinalg.qr(a, "r")], high,
+               lambda x: [*thin(x), lin.qr(x, "r")]),
+        "qr of wide matrices": ([a], [q @ r, unit(q)], wide, thin),
+        "complete qr": ([a], [q2 @ r2, unit(q2)], high,
+                        lambda x: [x, eye(x.shape[0])]),
+        "raw qr": ([a], nlinalg.qr(a, "raw"), wide, lambda x: lin.qr(x, "raw")),
+        "svd": ([a], [(s_u * s) @ s_vh, s, unit(s_u)], high,
+                lambda x: [x, lin.svd(x, compute_uv=False), eye(x.shape[1])]),
+        "svd of wide matrices": ([a], [(s_u * s) @ s_vh, unit(s_vh.T)], wide, thin),
+        "svd of low rank": ([a], [(s_u * s) @ s_vh, unit(s_u)],
+                            lambda n: [np.ones((n + 2, n))],
+                            lambda x: [x, eye(x.shape[1])]),
+        "full svd": ([a], [unit(f_u), unit(f_vh)], wide,
+                     lambda x: [eye(x.shape[0]), eye(x.shape[1])]),
+        "singular values": ([t], nlinalg.svd(t, compute_uv=False),
+                            lambda n: [drawn(n, 3, 4)],
+                            lambda x: lin.svd(x, compute_uv=False)),
+        "pinv": ([a], nlinalg.pinv(a), wide, lin.pinv),
+        "pinv of stacks": ([t], nlinalg.pinv(t), lambda n: [drawn(n, 4, 3)], lin.pinv),
+        "eigh": ([a], [(vectors * w) @ vectors.T, w, unit(vectors)], symmetric,
+                 lambda x: [x, lin.eigvalsh(x), eye(len(x))]),
+        "upper eigh": ([a], nlinalg.eigh(a, "U")[0], square,
+                       lambda x: lin.eigvalsh(x, "U")),
+        "eigvalsh": ([a], slinalg.eigvalsh(a, None), square, lin.eigvalsh),
+        "expm": ([a], slinalg.expm(a), lambda n: [drawn(n, n)], exponential),
+        "searchsorted": ([v, b], [T.extra_ops.searchsorted(v, b),
+                                  T.extra_ops.searchsorted(v, b, "right")],
+                         lambda n: [np.sort(drawn(n).round(1)), drawn(n, 2).round(1)],
+                         lambda x, y: [np.searchsorted(x, y),
+                                       np.searchsorted(x, y, "right")]),
+        "searchsorted by a sorter": ([v, b], T.extra_ops.searchsorted(
+                                        v, b, sorter=T.argsort(v)),
+                                     lambda n: [drawn(n), drawn(3, n)],
+                                     lambda x, y: np.searchsorted(np.sort(x), y)),
+        "repeat": ([a, n], [T.repeat(a, n, 0), T.repeat(a.T, n, 1)],
+                   lambda k: [drawn(k, 3), counts(k)],
+                   lambda x, y: [np.repeat(x, y, 0), np.repeat(x.T, y, 1)]),
+    }, rtol=1e-7, atol=1e-8)  # fmt: skip
+
+
+def parts(x):
+    return np.stack([x.real, x.imag], -1)
+
+
+def whole(x):
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def gradient_of_rfft(x):
+    """Of the sum of squares of the half of a transform: twice what it is of."""
+    return 2 * np.fft.fft(np.fft.rfft(x).conj(), x.shape[1]).real
+
+
+def of_transforms() -> dict[str, Family]:
+    """Fourier transforms, in float64."""
+    a, t = T.dmatrix("a"), T.TensorType(F64, (False,) * 3)("t")
+    spectra = T.TensorType(F64, (False,) * 4)("spectra")
+    # A prime length beyond 61 is a convolution.
+    lengths = {size: {8: 67, 33: 97}.get(size, size + 1) for size in SIZES}
+    return made({
+        "rfft": ([a], fft.rfft(a), lambda n: [drawn(3, lengths[n])],
+                 lambda x: parts(np.fft.rfft(x))),
+        "rfft over axes": ([t], fft.rfft(t, "ortho"), lambda n: [drawn(2, n + 1, 6)],
+                           lambda x: parts(np.fft.rfft2(x, norm="ortho"))),
+        "irfft": ([t], [fft.irfft(t), fft.irfft(t, is_odd=True)],
+                  lambda n: [drawn(2, lengths[n] // 2 + 2, 2)],
+                  lambda x: [np.fft.irfft(whole(x)),
+                             np.fft.irfft(whole(x), 2 * x.shape[1] - 1)]),
+        "irfft over axes": ([spectra], fft.irfft(spectra),
+                            lambda n: [drawn(2, n + 1, 4, 2)],
+                            lambda x: np.fft.irfft2(whole(x))),
+        "gradient of a transform": ([a], grad(T.sqr(fft.rfft(a)).sum(), a),
+                                    lambda n: [drawn(2, lengths[n])],
+                                    gradient_of_rfft),
+    }, rtol=1e-7, atol=1e-8)  # fmt: skip
+
+
+def all_families() -> dict[str, Family]:
+    """All of this module; no name is there twice."""
+    tables = of_rows(), of_matrices(), of_transforms(), of_dtypes(), with_values()
+    found = {name: family for table in tables for name, family in table.items()}
+    assert len(found) == sum(map(len, tables))
+    return found
+
+
+def of_dtypes() -> dict[str, Family]:
+    """Inputs and results of each dtype, at lengths of 0, too."""
+    found = {}
+    for dtype in DTYPES:
+        x = T.TensorType(dtype, (False, False))("x")
+        outputs = [x * x, x[::-1].T, T.neq(x, T.zeros_like(x))]
+        found[dtype] = Family([x], outputs, partial(drawn_of, dtype), rtol=1e-6)
+    return found
+
+
+def drawn_of(dtype, n):
+    return [values(as_dtype(dtype), (n, 3), seed=n)]
+
+
+def with_values() -> dict[str, Family]:
+    """What is kept between calls, inputs left out, host integers, branches."""
+    x, v, k, n = T.fmatrix("x"), T.fvector("v"), T.lscalar("k"), T.lscalar("n")
+    c, s = T.lscalar("c"), T.fscalar("s")
+    total = shared(np.zeros(5, F32), name="total")
+    calls = shared(np.int64(0), name="calls")
+    by = In(s, value=np.float32(2), name="by")
+    return made({
+        "kept values": ([x], [x.sum(), total * 2], lambda i: [small(i, 5)], None,
+                        {total: total + x.sum(0), calls: calls + 1}),
+        "kept alone": ([v], [], lambda i: [small(i)], None, {calls: calls + v.size}),
+        "an input left out": ([v, by], v * s,
+                              lambda i: [small(i), F32_THREE][: 1 + i % 2]),
+        "host integers": ([k, v, n], [v[:k] * k, v.reshape((n, -1)), k - 2 * n],
+                          lambda i: [i // 2, small(4 * i + 4), 4]),
+        "lengths": ([k], [T.zeros((k, 2)), T.arange(k), T.eye(k)], lambda i: [i]),
+        "branches": ([c, v], ifelse(c > 3, v.sum(), T.exp(v).max() * 2),
+                     lambda i: [i, small(i + 1)]),
+        "branches of the device": ([v], ifelse(v.sum() > 0, v * 2, T.sqr(v)),
+                                   lambda i: [small(i)]),
+        "elementwise functions": ([x], [T.exp(x) - T.expm1(x), T.log1p(T.sqr(x)),
+                                        T.sqrt(abs(x)) * T.sgn(x), T.tanh(x) + T.erf(x),
+                                        T.gammaln(abs(x) + 1), T.maximum(x, 0.5),
+                                        T.switch(x > 0, x, T.sin(x)), T.floor(x),
+                                        T.isnan(T.log(x)), x.astype("int8") // 2],
+                                  lambda i: [small(i, 5)]),
+        "products and outer products": ([x, v], [T.dot(x, x.T) + 2 * x[:, 0],
+                                                 T.dot(v, x), T.outer(v, v)],
+                                        lambda i: [small(i, 5), small(i)]),
+    })  # fmt: skip
