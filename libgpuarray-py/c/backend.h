@@ -407,8 +407,9 @@ typedef struct ga_backend {
 
   /* (optional) Prepares the BLAS library; `blas` is used only after it succeeded. Where
    * either is NULL, or it fails with GA_LOAD_ERROR, the library uses its own kernels.
-   */
-  int (*blas_open)(void *device);
+   * While a graph is recorded a queue makes nothing ready for its products: that is
+   * done before, also `with_epilogues`, for which there may be more to do. */
+  int (*blas_open)(void *device, bool with_epilogues);
   const ga_blas *blas;
   const ga_solver *solver; /* (optional) */
   const ga_fft *fft;       /* (optional) */

@@ -103,7 +103,7 @@ static bool is_blas(const char *wanted) {
 static void open_blas(gpucontext *ctx) {
   int status = GA_LOAD_ERROR;
   if (!is_blas("own") && ctx->backend->blas && ctx->backend->blas_open)
-    status = ctx->backend->blas_open(ctx->device);
+    status = ctx->backend->blas_open(ctx->device, false);
   if (status != GA_MEMORY_ERROR) /* which may be over at the next call */
     atomic_store(&ctx->blas_state, status != GA_NO_ERROR ? -1 : 1);
 }

@@ -288,6 +288,7 @@ int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
   GA_TRY(new_command(&c, tape, PRODUCT));
   c->u.product = *call;
   tape->multiplies = true;
+  tape->has_epilogues |= call->epilogue != GA_BLAS_PLAIN;
   tape->n_commands++;
   return GA_NO_ERROR;
 }

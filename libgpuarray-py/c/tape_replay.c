@@ -387,8 +387,8 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
   /* A queue of its own makes ready here what it cannot while it records. */
   if (tape->n_conditions > 0 && !backend->graph_chooses(device))
     return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no choices in graphs");
-  if (tape->n_conditions > 0 && tape->multiplies) /* no product may have run here */
-    GA_TRY(backend->blas_open(device));
+  if (tape->multiplies) /* no product may have run here */
+    GA_TRY(backend->blas_open(device, tape->has_epilogues));
   int queued = begin_graph(&branches, device, tape, bindings);
   if (queued != GA_NO_ERROR)
     return queued;

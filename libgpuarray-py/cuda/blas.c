@@ -27,6 +27,9 @@ int ga__cuda_blas_fail(cublasStatus result, const char *call) {
 
 static int make_handle(cublasHandle *out, const ga_cuda_device *d) {
   cublasHandle handle = NULL;
+  if (ga__cuda_stream(d) != d->stream)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "cublasCreate: no handle is made while a graph is recorded");
   cublasStatus result = ga__cuda.cublasCreate(&handle);
   if (result != 0)
     return ga__cuda_blas_fail(result, "cublasCreate");
@@ -43,13 +46,15 @@ static int make_handle(cublasHandle *out, const ga_cuda_device *d) {
   return GA_NO_ERROR;
 }
 
-int ga__cuda_blas_open(void *device) {
+int ga__cuda_blas_open(void *device, bool with_epilogues) {
   ga_cuda_device *d = device;
   CUcontext previous;
   GA_TRY(ga__cuda_need_cublas());
   GA_TRY(ga__cuda_enter(&previous, d));
   pthread_mutex_lock(&d->blas_lock);
   int status = d->blas ? GA_NO_ERROR : make_handle(&d->blas, d);
+  if (status == GA_NO_ERROR && with_epilogues)
+    status = ga__cuda_lt_open(d);
   pthread_mutex_unlock(&d->blas_lock);
   ga__cuda_leave(d, previous);
   /* A cuBLAS that does not start on this device counts as missing. */

@@ -6,7 +6,7 @@
 
 extern const ga_blas ga__cuda_blas;
 
-int ga__cuda_blas_open(void *device);
+int ga__cuda_blas_open(void *device, bool with_epilogues);
 /* The device's context is current and its queue empty. */
 void ga__cuda_blas_close(ga_cuda_device *device);
 

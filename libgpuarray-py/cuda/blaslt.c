@@ -59,9 +59,12 @@ bool ga__cuda_lt_serves(void *device, const ga_blas_call *call) {
          ga__cuda_need_cublaslt() == GA_NO_ERROR;
 }
 
-static int open_lt(ga_cuda_device *d) {
+int ga__cuda_lt_open(ga_cuda_device *d) {
   if (d->lt)
     return GA_NO_ERROR;
+  if (ga__cuda_stream(d) != d->stream)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "cublasLtCreate: no handle is made while a graph is recorded");
   GA_TRY(ga__cuda_need_cublaslt());
   struct ga_cuda_lt *lt = ga__alloc(1, sizeof *lt);
   if (lt == NULL)
@@ -192,7 +195,7 @@ static int run(ga_cuda_device *device, const ga_blas_call *call, const descripti
 int ga__cuda_lt_product(ga_cuda_device *device, const ga_blas_call *call) {
   descriptions d = {NULL, NULL, NULL, NULL, NULL};
   const question q = make_question(call);
-  GA_TRY(open_lt(device));
+  GA_TRY(ga__cuda_lt_open(device));
   int status = describe_all(&d, &q, ga__cuda_blas_at(&call->bias));
   if (status == GA_NO_ERROR)
     status = run(device, call, &d, &q);

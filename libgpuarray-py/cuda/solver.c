@@ -361,7 +361,7 @@ static int solver_call(void *device, const ga_solver_call *call) {
   CUcontext previous;
   const bool is_batch = ga__cuda_batch_serves(call);
   if (is_batch)
-    GA_TRY(ga__cuda_blas_open(d));
+    GA_TRY(ga__cuda_blas_open(d, false));
   GA_TRY(ga__cuda_enter(&previous, d));
   pthread_mutex_lock(&d->blas_lock);
   int status = need_handle(d);

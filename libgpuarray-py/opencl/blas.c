@@ -14,7 +14,8 @@
 
 #define AT_ONCE ((double)(1 << 20)) /* terms of a product that takes some 20 us */
 
-int ga__opencl_blas_open(void *device) {
+int ga__opencl_blas_open(void *device, bool with_epilogues) {
+  (void)with_epilogues;
   const ga_opencl_device *d = device;
   return d->shares_memory ? ga__host_blas_open() : ga__clblast_open(device);
 }

@@ -177,7 +177,7 @@ static void check_gemv(gpucontext *ctx, unsigned int way, size_t m, size_t n) {
 
 static void test_gemv(void) {
   gpucontext *ctx = open_cuda("cuda0");
-  CHECK_OK(ctx->backend->blas_open(ctx->device));
+  CHECK_OK(ctx->backend->blas_open(ctx->device, false));
   for (unsigned int way = 0; way < 16; way++) {
     check_gemv(ctx, way, 3, 4);
     check_gemv(ctx, way, 1, 4);
@@ -562,6 +562,48 @@ static void test_each_queue_has_its_graph(void) {
   check_given_back();
 }
 
+/* A handle made while a graph is recorded would be the queue's, not the recording's:
+ * the product would run at once and not be in the graph. It is made before. */
+static void test_handles_are_made_before_a_recording(bool has_bias) {
+  gpucontext *ctx = open_cuda("cuda0");
+  const ga_backend *cuda = ctx->backend;
+  gpuqueue *q = NULL;
+  gpudata *x = gpudata_alloc(ctx, 64, NULL, 0, NULL);
+  const ga_blas_operand one = {.buffer = x, .ld = 1};
+  const ga_blas_call call = {.routine = GA_BLAS_GEMM,
+                             .epilogue = has_bias ? GA_BLAS_BIAS : GA_BLAS_PLAIN,
+                             .typecode = GA_FLOAT,
+                             .m = 1,
+                             .n = 1,
+                             .k = 1,
+                             .batch = 1,
+                             .alpha = {1},
+                             .a = one,
+                             .b = one,
+                             .c = one,
+                             .bias = one};
+  CHECK_OK(gpuqueue_new(&q, ctx));
+  CHECK_OK(gpucontext_use_queue(ctx, q));
+  CHECK_OK(cuda->blas_open(ctx->device, false));
+  void *device = ga__queue_device(ctx);
+  for (int i = 0; i < 3; i++) {
+    void *graph = NULL;
+    const bool is_open = i == (has_bias ? 2 : 1);
+    if (i > 0)
+      CHECK_OK(cuda->blas_open(device, i == 2));
+    CHECK_OK(cuda->graph_begin(device, 0));
+    CHECK_STATUS(is_open || i == 2 ? GA_NO_ERROR : GA_UNSUPPORTED_ERROR,
+                 cuda->blas->call(device, &call));
+    if (cuda->graph_end(&graph, device) == GA_NO_ERROR)
+      cuda->graph_free(ctx->device, graph);
+  }
+  CHECK_OK(gpucontext_use_queue(ctx, NULL));
+  gpudata_release(x);
+  gpuqueue_release(q);
+  gpucontext_deref(ctx);
+  check_given_back();
+}
+
 static int scenario(void) {
   gpucontext *ctx = NULL;
   int status = gpucontext_open(&ctx, "cuda0");
@@ -618,6 +660,8 @@ int main(void) {
   test_plans_become_graphs();
   test_a_launch_alone_becomes_a_graph_and_a_copy_does_not();
   test_graphs_branch();
+  test_handles_are_made_before_a_recording(false);
+  test_handles_are_made_before_a_recording(true);
   test_each_queue_has_its_graph();
   test_each_call_fails();
   test_a_fault_in_a_graph();

@@ -224,8 +224,8 @@ static void test_what_is_in_c_order_is_walked_as_one_block(void) {
 
 static int opened; /* how often a BLAS was to be */
 
-static int missing_blas(void *device) {
-  (void)device;
+static int missing_blas(void *device, bool with_epilogues) {
+  (void)device, (void)with_epilogues;
   opened++;
   return GA_FAIL(GA_LOAD_ERROR, "there is none");
 }
