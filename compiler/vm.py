@@ -98,6 +98,7 @@ class Native:
         self._kinds = [(np.dtype(n), dtypes.dtype_to_typecode(n)) for n in names]
         check(lib.GpuPlan_keep(self._native, config.bindings))
         check(lib.GpuPlan_hold(self._native, not config.allow_gc))
+        check(lib.GpuPlan_protect(self._native, 1))
         self._run = self.runner(len(self._kinds))
 
     def _load(self) -> list[Recorder]:

@@ -191,6 +191,9 @@ int GpuFunction_new(GpuFunction **res, GpuPlan *plan, const gpufunction_spec *sp
   f->plan = plan;
   ga__turn_open(&f->turn);
   int status = fill(f, spec);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < f->n_values; i++)
+    if (f->values[i].output >= 0)
+      status = GpuPlan_protect(plan, 1);
   if (status == GA_NO_ERROR)
     *res = f;
   else

@@ -121,8 +121,8 @@ struct _GpuPlan {
   bool is_ahead;    /* what a later signature may need is not compiled yet */
   /* The first n_sure of them are launched whatever the sizes are, most likely. */
   unsigned int n_sure, n_needs, needs_capacity;
-  bool holds, confirms;
-  bool lacks_bodies;        /* steps without their functions fail: no bodies */
+  bool lacks_bodies; /* steps without their functions fail: no bodies */
+  bool holds, confirms, protects;
   struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
   /* Of a plan with stages that is tried as one recording, for the device chooses: for
    * each value, whether it is a condition that is read. NULL for all others. */

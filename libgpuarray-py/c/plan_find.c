@@ -165,3 +165,15 @@ int GpuPlan_hold(GpuPlan *p, int on) {
   ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }
+
+int GpuPlan_protect(GpuPlan *p, int on) {
+  GpuPlan *stage;
+  if (p == NULL)
+    return ga__fail_null("plan protect", "plan");
+  GA_TRY(ga__turn_take(&p->turn, "plan protect", p->name));
+  p->protects = on != 0;
+  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
+    stage->protects = p->protects;
+  ga__turn_end(&p->turn);
+  return GA_NO_ERROR;
+}

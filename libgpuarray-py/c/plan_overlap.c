@@ -30,7 +30,9 @@ static bool gives_way(const GpuPlan *p, unsigned int i, const GpuArray *const *i
 }
 
 static int copy_input(const GpuArray **place, GpuArray *copy) {
-  GA_TRY(GpuArray_copy(copy, *place, GA_C_ORDER));
+  const bool is_f =
+      GpuArray_IS_F_CONTIGUOUS(*place) && !GpuArray_IS_C_CONTIGUOUS(*place);
+  GA_TRY(GpuArray_copy(copy, *place, is_f ? GA_F_ORDER : GA_C_ORDER));
   *place = copy;
   return GA_NO_ERROR;
 }

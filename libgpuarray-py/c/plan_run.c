@@ -88,6 +88,7 @@ static int find_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
   ga_bound *found = ga__bound_find(p);
   if (found == NULL)
     GA_TRY(bind_anew(&found, p, ins, ints, failed_step));
+  ga__tape_protect(found->tape, p->protects);
   *out = found;
   return GA_NO_ERROR;
 }
@@ -201,6 +202,13 @@ int ga__plan_settle(GpuPlan *p) {
   return GA_NO_ERROR;
 }
 
+/* Notes of a binding, if it is still kept, that what it asks for was done. */
+static void prove(GpuPlan *p, const ga_tape *tape) {
+  for (ga_bound *b = p->bound; b; b = b->next)
+    if (b->tape == tape)
+      ga__tape_prove(b->tape);
+}
+
 /* Replays another binding in place of one whose inputs may overlap: that of what is
  * given once copies are made. */
 static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
@@ -208,6 +216,7 @@ static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
                         int *failed_step) {
   ga_apart apart = {0};
   bool changed = false;
+  const ga_tape *given = (*bound)->tape;
   int status = ga__apart_open(&apart, p, ins);
   do {
     if (status == GA_NO_ERROR)
@@ -220,6 +229,8 @@ static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
     fill_bindings(*bound, p, apart.list);
     status = replay(outs, *bound);
   }
+  if (status == GA_NO_ERROR)
+    prove(p, given);
   ga__apart_close(&apart);
   return status;
 }
@@ -242,6 +253,25 @@ static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
   return GA_NO_ERROR;
 }
 
+/* Runs a binding; where there is no room for the copies of a first run, without. */
+static int run_found(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
+                     const GpuArray *const *ins, const long long *ints,
+                     int *failed_step) {
+  const bool is_protected = ga__tape_is_protected(bound->tape);
+  int status = run_binding(outs, bound, p, ins, ints, failed_step);
+  if (status != GA_MEMORY_ERROR || !is_protected)
+    return status;
+  *failed_step = -1;
+  p->protects = false;
+  status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
+  if (status == GA_NO_ERROR)
+    status = run_binding(outs, bound, p, ins, ints, failed_step);
+  else
+    ga__views_end(p);
+  p->protects = true;
+  return status;
+}
+
 int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                        const long long *ints, int *failed_step) {
   ga_bound *bound;
@@ -249,7 +279,7 @@ int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const 
     return ga__plan_run_within(p, outs, ins, ints, failed_step);
   int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
   if (status == GA_NO_ERROR)
-    return run_binding(outs, bound, p, ins, ints, failed_step);
+    return run_found(outs, bound, p, ins, ints, failed_step);
   ga__views_end(p);
   return status;
 }
@@ -275,7 +305,7 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   const bool is_within = ga__plan_is_within(p);
   p->is_whole = !is_within && get_whole(&bound, p, ins, ints, failed_step);
   if (p->is_whole)
-    return run_binding(outs, bound, p, ins, ints, failed_step);
+    return run_found(outs, bound, p, ins, ints, failed_step);
   GA_TRY(ga__stages_run(p, outs, ins, ints, failed_step));
   if (p->chosen != NULL && !is_within)
     ga__choice_refuse(p);

@@ -222,6 +222,7 @@ static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned in
   stage->plan->most_bindings = p->most_bindings;
   stage->plan->holds = p->holds;
   stage->plan->lacks_bodies = p->lacks_bodies;
+  stage->plan->protects = p->protects;
   memset(c->numbers, 0, p->n_values * sizeof *c->numbers);
   for (unsigned int i = first; i < end; i++)
     GA_TRY(add_step(c, stage, i));

@@ -125,10 +125,20 @@ typedef struct ga_binding {
  * which may say so of inputs that are apart. */
 bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings);
 /* Whether it would matter if these two had memory in common; whether a command writes
- * that of one; and whether a function is called after that, which may fail. */
+ * that of one; and whether what comes after that may fail: a function that is called,
+ * or, of a tape that protects, any command until one replay went through. */
 bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b);
 bool ga__tape_writes(const ga_tape *tape, unsigned int number);
 bool ga__tape_may_fail_after(const ga_tape *tape, unsigned int number);
+/* Has inputs that are written kept from a replay that fails: the first one is taken to
+ * fail after each of them, and in later ones what the device refuses is tried again. */
+void ga__tape_protect(ga_tape *tape, bool on);
+/* Whether the next replay is a first one, and inputs that it writes are to be copies; a
+ * function that replays call is not asked a second time. */
+bool ga__tape_is_protected(const ga_tape *tape);
+/* Notes that the device takes all that the commands ask for: one replay went through.
+ */
+void ga__tape_prove(ga_tape *tape);
 /* The real buffers that commands and results refer to. */
 unsigned int ga__tape_held(gpudata *const **list, const ga_tape *tape);
 

@@ -61,9 +61,30 @@ bool ga__tape_writes(const ga_tape *tape, unsigned int number) {
   return tape->slots[number]->first_write > 0;
 }
 
+static bool is_called_after(const ga_tape *tape, const slot *written) {
+  return written->first_write > 0 && tape->last_call >= written->first_write;
+}
+
+static bool is_written_early(const ga_tape *tape, const slot *s) {
+  return s->first_write > 0 && s->first_write < tape->n_commands;
+}
+
 bool ga__tape_may_fail_after(const ga_tape *tape, unsigned int number) {
   const slot *s = tape->slots[number];
-  return s->first_write > 0 && tape->last_call >= s->first_write;
+  return is_called_after(tape, s) ||
+         (tape->protects && !tape->is_proven && is_written_early(tape, s));
+}
+
+void ga__tape_protect(ga_tape *tape, bool on) {
+  tape->protects = on;
+}
+
+bool ga__tape_is_protected(const ga_tape *tape) {
+  return tape->protects && tape->writes_early && !tape->is_proven && !tape->defers;
+}
+
+void ga__tape_prove(ga_tape *tape) {
+  tape->is_proven = true;
 }
 
 static bool is_used_after(const slot *written, const slot *used) {
@@ -95,7 +116,8 @@ static bool is_apart(const gpudata *buffer) {
 bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings) {
   if (tape->n_risky == 0)
     return false;
-  if (tape->is_never_apart)
+  if (tape->is_never_apart ||
+      (tape->protects && tape->writes_early && !tape->is_proven))
     return true;
   tape->replays++;
   for (unsigned int i = 0; i < tape->n_risky; i++) {
@@ -156,7 +178,8 @@ int ga__tape_note_clashes(ga_tape *tape) {
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     const slot *s = tape->slots[i];
     any |= s->input && s->first_write > 0;
-    tape->is_never_apart |= s->input && ga__tape_may_fail_after(tape, i);
+    tape->is_never_apart |= s->input && is_called_after(tape, s);
+    tape->writes_early |= s->input && is_written_early(tape, s);
   }
   return any ? open_table(tape) : GA_NO_ERROR;
 }

@@ -236,6 +236,21 @@ static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
   return replay_command(tape, c, bindings);
 }
 
+/* Whether a command that failed is worth another try: it would leave inputs half
+ * changed. A function that is called is not asked twice. */
+static bool may_try_again(const ga_tape *tape, const command *c) {
+  return tape->protects && tape->writes_early && tape->is_proven && c->kind != CALL &&
+         atomic_load(&tape->context->lost) == NULL;
+}
+
+/* What a device refuses for want of room it may take once its queue is empty. */
+static int try_again(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+  gpucontext *ctx = tape->context;
+  GA_TRY(ga__context_waited(ctx, ga__queue_wait(ga__queue_current(ctx))));
+  GA_TRY(gpucontext_trim(ctx));
+  return queue_command(tape, at, bindings, NULL);
+}
+
 /* Each command has the label of the step it was recorded for. While a graph is recorded
  * there are `branches`; with lanes, a command waits for those only that they list. */
 static int queue_commands(ga_tape *tape, const ga_binding *bindings,
@@ -246,6 +261,8 @@ static int queue_commands(ga_tape *tape, const ga_binding *bindings,
     command *c = &tape->commands[i];
     ga__label_swap(*c->label ? c->label : own);
     status = queue_command(tape, &i, bindings, branches);
+    if (status != GA_NO_ERROR && branches == NULL && may_try_again(tape, c))
+      status = try_again(tape, &i, bindings);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;
   }
   ga__label_swap(own);
@@ -491,6 +508,8 @@ int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {
   int status = allocate(tape, bindings);
   if (status == GA_NO_ERROR)
     status = queue(tape, bindings);
+  if (status == GA_NO_ERROR)
+    ga__tape_prove(tape);
   if (!tape->is_held || status != GA_NO_ERROR)
     drop_workspace(tape);
   if (status != GA_NO_ERROR)

@@ -135,6 +135,9 @@ struct ga_tape {
   size_t n_seats; /* a power of two */
   uint64_t replays;
   bool is_never_apart;    /* a replay always has to look closer */
+  bool protects;          /* see ga__tape_protect */
+  bool is_proven;         /* the device took all commands once */
+  bool writes_early;      /* an input is written before the last command */
   ga_use *uses;           /* of a graph: `held`, then what moves, then the workspace */
   ga_named_launch *names; /* of a graph's launches */
   unsigned int n_names;

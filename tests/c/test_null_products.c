@@ -301,6 +301,7 @@ static void test_plans(void) {
   REFUSES(GpuPlan_keep(P(p), 2));
   REFUSES(GpuPlan_hold(P(p), 1));
   REFUSES(GpuPlan_use_bodies(P(p), 1));
+  REFUSES(GpuPlan_protect(P(p), 1));
   CHECK_OK(GpuPlan_input_type(p, 0, NULL, NULL, NULL));
   CHECK_OK(GpuPlan_output_type(p, 0, NULL, NULL));
   test_functions(p, &a);

@@ -44,9 +44,10 @@ def test_values_and_memory_stay(state, first_context):
     n, x, w, v = state
     updates = [(w, ifelse(n, w - x, w)), (v, ifelse(n, v * 2, v))]
     f = compiled(first_context.name, [n, x], w.sum(), updates)
-    f(0, STEP)
+    for truth in (0, 1):  # the first run of a side overwrites copies
+        f(truth, STEP)
     places = memory(w), memory(v)
-    wanted_w, wanted_v = np.arange(4, dtype="f4"), np.ones(4, "f4")
+    wanted_w, wanted_v = np.arange(4, dtype="f4") - STEP, np.full(4, 2, "f4")
     for truth in (0, 1, 1, 0, 2, 0):
         assert float(f(truth, STEP)) == wanted_w.sum()
         if truth:

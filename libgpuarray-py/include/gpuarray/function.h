@@ -19,7 +19,8 @@
  * says so. Waiting: a call queues work and waits only where its plan reads integers of
  * the device (GpuPlan_read); saving waits for the values; loading compiles what the
  * file has not. Failure: a status, with outputs untouched and
- * the kept values as they were. Threads: calls of one function are serialised. */
+ * the kept values as they were, as far as GpuPlan_protect says. Threads: calls of one
+ * function are serialised. */
 #ifndef GPUARRAY_FUNCTION_H
 #define GPUARRAY_FUNCTION_H
 

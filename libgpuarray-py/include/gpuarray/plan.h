@@ -291,6 +291,13 @@ int GpuPlan_keep(GpuPlan *p, unsigned int n);
  * where both need at most 64 KiB. It holds for what is bound later. */
 int GpuPlan_hold(GpuPlan *p, int on);
 
+/* Whether a run that the device refuses halfway leaves inputs as they were which steps
+ * overwrite. The first run of a signature overwrites copies, where steps come after
+ * and there is room for both; what the device refuses of later ones, which it took
+ * then, is tried again once the queue is empty. Refused for good, what was overwritten
+ * before it stays so. GpuFunction does this for values that it keeps. */
+int GpuPlan_protect(GpuPlan *p, int on);
+
 /* Runs the plan. ins[i] are arrays on the plan's context; outs[i] are overwritten with
  * new arrays that the caller clears. An output that took over an input's memory shares
  * its buffer. Each input is a value of its own, wherever it lies: one that a step
