@@ -8,30 +8,44 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     """Write a file, which has all of ``content`` (text as UTF-8) or stays as it was.
 
+    As `whole_file`. Raises OSError.
+    """
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """What a file is to hold; it stays as it was until the block ends without an error.
+
     Several threads, processes and hosts may write it at once: the last one stays. A
     link is followed, and a file that is replaced keeps its permissions. What is no
     regular file, such as a pipe, is written into. Raises OSError.
     """
-    data = content.encode() if isinstance(content, str) else content
     target = Path(os.fsdecode(os.path.realpath(path)))
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
         mode = None
-    if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        target.write_bytes(data)
-        return
-    _replace(target, data, mode)
+    if mode is None or stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        with _replacing(target, mode) as file:
+            yield file
+    else:
+        with target.open("wb") as file:
+            yield file
 
 
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
+@contextmanager
+def _replacing(target: Path, mode: int | None) -> Iterator[IO[bytes]]:
     """A file under a name that nobody else has, which then takes the target's place."""
     other = target.with_name(f".gpuarray-{secrets.token_hex(12)}.tmp")
     try:
@@ -40,7 +54,7 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
         raise OSError(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(made, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +16,7 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, bfloat16, kind_of
 from gpuarray.errors import BadType
+from gpuarray.file_write import whole_file
 
 File = str | os.PathLike[str] | IO[bytes]
 Place = str | Context | None
@@ -41,14 +43,17 @@ def _device(host: Any, operation: str, context: Context) -> Array:
 def save(file: File, arr: Array) -> None:
     """Write an array to a .npy file, which ``numpy.load`` reads as well.
 
-    A name without ``.npy`` gets it. bfloat16, which the format has no name for, is
-    written as two bytes an element, and ``load`` takes such for bfloat16.
+    A name without ``.npy`` gets it. The file is written whole: whoever reads it
+    meanwhile finds the old content or the new. bfloat16, which the format has no name
+    for, is written as two bytes an element, and ``load`` takes such for bfloat16.
 
     >>> gpuarray.save("one.npy", gpuarray.arange(3))
     >>> print(gpuarray.load("one.npy"))
     [0 1 2]
     """
-    np.save(file, _host(arr, "save"), allow_pickle=False)
+    host = _host(arr, "save")
+    with _opened(file, ".npy") as opened:
+        np.save(opened, host, allow_pickle=False)
 
 
 def savez(file: File, *args: Array, **kwds: Array) -> None:
@@ -58,7 +63,9 @@ def savez(file: File, *args: Array, **kwds: Array) -> None:
     >>> sorted(np.load("arrays.npz"))
     ['arr_0', 'ones']
     """
-    np.savez(file, *_hosts(args, "savez"), **_named(kwds, "savez"))
+    hosts, named = _hosts(args, "savez"), _named(kwds, "savez")
+    with _opened(file, ".npz") as opened:
+        np.savez(opened, *hosts, **named)
 
 
 def savez_compressed(file: File, *args: Array, **kwds: Array) -> None:
@@ -69,7 +76,17 @@ def savez_compressed(file: File, *args: Array, **kwds: Array) -> None:
     [0 1 2]
     """
     operation = "savez_compressed"
-    np.savez_compressed(file, *_hosts(args, operation), **_named(kwds, operation))
+    hosts, named = _hosts(args, operation), _named(kwds, operation)
+    with _opened(file, ".npz") as opened:
+        np.savez_compressed(opened, *hosts, **named)
+
+
+def _opened(file: File, suffix: str) -> AbstractContextManager[IO[bytes]]:
+    """A file that is written whole, by its name, or one that the caller has opened."""
+    if not isinstance(file, str | bytes | os.PathLike):
+        return nullcontext(file)
+    path = os.fsdecode(file)
+    return whole_file(path if path.endswith(suffix) else path + suffix)
 
 
 def _hosts(arrays: tuple[Array, ...], operation: str) -> list[Any]:

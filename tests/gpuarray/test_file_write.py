@@ -1,11 +1,14 @@
 """Files that are written whole."""
 
+import io
 import os
 import stat
 import threading
 
+import gpuarray
+import numpy as np
 import pytest
-from gpuarray.file_write import write_file
+from gpuarray.file_write import whole_file, write_file
 
 
 def test_a_file_is_written_anew_or_replaced(tmp_path):
@@ -76,3 +79,56 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     with pytest.raises(FileNotFoundError, match="none"):
         write_file(tmp_path / "none" / "f", b"x")
     assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_what_ends_by_an_error_leaves_the_file_as_it_was(tmp_path):
+    file = tmp_path / "f"
+    write_file(file, b"old")
+    with pytest.raises(KeyboardInterrupt), whole_file(file) as opened:
+        opened.write(b"half of it")
+        raise KeyboardInterrupt
+    assert file.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+
+
+SAVES = {
+    "save": lambda file, a: gpuarray.save(file, a),
+    "savez": lambda file, a: gpuarray.savez(file, a),
+    "savez_compressed": lambda file, a: gpuarray.savez_compressed(file, a),
+}
+
+
+@pytest.mark.parametrize("kind", SAVES)
+def test_saved_arrays_are_whole_for_who_reads_them_meanwhile(kind, tmp_path):
+    """Each has one number as often as it says."""
+    save, file = SAVES[kind], tmp_path / ("f.npy" if kind == "save" else "f.npz")
+    arrays = [gpuarray.asarray(np.full(n, n), context="null") for n in (1, 300, 20_000)]
+    threads = [
+        threading.Thread(target=lambda a=a: [save(file, a) for _ in range(20)])
+        for a in arrays
+    ]
+    save(tmp_path / "f", arrays[0])  # which gets the suffix
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        read = gpuarray.load(file, context="null")
+        found = np.asarray(read if kind == "save" else read["arr_0"])
+        assert len(found) == found[0] == found[-1]
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+    with io.BytesIO() as opened:
+        save(opened, arrays[1])
+        assert opened.tell() > 2400 or kind == "savez_compressed"
+
+
+def test_a_save_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    file, a = tmp_path / "f.npy", gpuarray.zeros(3, context="null")
+    gpuarray.save(file, a)
+
+    def fail(opened, *args, **named):
+        opened.write(b"half of it")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "save", fail)
+    with pytest.raises(OSError, match="no space"):
+        gpuarray.save(file, a)
+    assert len(np.load(file)) == 3
