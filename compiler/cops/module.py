@@ -28,6 +28,7 @@ from gpuarray.compiler.cops.toolchain import (
 from gpuarray.compiler.errors import CCodeError
 from gpuarray.compiler.store import Store
 from gpuarray.context import Context
+from gpuarray.folders import private_folder, read_private
 
 HERE = Path(__file__).parent
 LIBRARIES = Store("ops", ".so")
@@ -110,14 +111,32 @@ def load(path: Path, who: str) -> ctypes.CDLL:
         if path not in _loaded:
             _loaded.add(path)
             return _opened(path, who)
+    with private_folder(str(path.parent)) as folder:
+        content = None if folder is None else read_private(folder, path.name)
+    if content is None:
+        raise CCodeError(f"{who}: {path} is gone; it was there when it was loaded")
     place = LIBRARIES.folder_of_process()
     with tempfile.NamedTemporaryFile(suffix=LIBRARIES.suffix, dir=place) as copy:
-        copy.write(path.read_bytes())
+        copy.write(content)
         copy.flush()
         return _opened(Path(copy.name), who)
 
 
 def _opened(path: Path, who: str) -> ctypes.CDLL:
+    """The library in its folder, which is looked at again, and opened by descriptor.
+
+    Above the user's home, or the folder for temporary files, others may exchange
+    folders: what a path led to a moment ago it need not lead to now.
+    """
+    with private_folder(str(path.parent)) as folder:
+        if folder is None:
+            raise CCodeError(f"{who}: {path.parent} is no folder of the user's alone")
+        by_descriptor = Path(f"/proc/self/fd/{folder}")
+        place = by_descriptor if by_descriptor.exists() else path.parent
+        return _loaded_from(place / path.name, who)
+
+
+def _loaded_from(path: Path, who: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:

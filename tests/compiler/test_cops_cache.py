@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from gpuarray import folders
 from gpuarray.compiler import store
-from gpuarray.compiler.cops.module import LIBRARIES
+from gpuarray.compiler.cops.module import LIBRARIES, load
+from gpuarray.compiler.errors import CCodeError
 
 PROCESSES = 8
 """How many compile at once; the rare run sets it to 32."""
@@ -202,3 +204,22 @@ def test_the_oldest_entries_go_first_and_what_nobody_finished(cache, monkeypatch
 def test_the_folder_is_beside_the_kernels(cache):
     assert LIBRARIES.folder() == cache
     assert Path(os.environ["GPUARRAY_CACHE_DIR"]) == cache.parent
+
+
+def test_a_folder_that_is_exchanged_before_it_is_loaded_from_runs_nothing(cache):
+    """Above a home others may do so; a library runs code when it is opened."""
+    path = LIBRARIES.find_or_make("0" * 32, lambda: b"no library")
+    with pytest.raises(CCodeError, match="an op: its compiled C code cannot be loaded"):
+        load(path, "an op")
+    cache.rename(cache.with_name("elsewhere"))
+    cache.mkdir()
+    cache.chmod(0o777)
+    path.write_bytes(b"planted")
+    folders._warn.cache_clear()
+    with (
+        pytest.warns(RuntimeWarning, match="others may write"),
+        pytest.raises(CCodeError, match="is gone"),
+    ):
+        load(path, "an op")  # whose copy would be loaded
+    with pytest.raises(CCodeError, match="no folder of the user's alone"):
+        load(path.with_name(f"{'1' * 32}{path.suffix}"), "an op")
