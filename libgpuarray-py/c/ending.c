@@ -165,8 +165,8 @@ int ga__vendor_enter(void) {
     return GA_NO_ERROR;
   if (self.inside == NULL)
     watch_thread();
-  atomic_fetch_add(self.inside,
-                   1); /* before it looks, as the handler sets and counts */
+  /* Counted before it looks, as the handler refuses before it counts. */
+  atomic_fetch_add(self.inside, 1);
   if (!atomic_load(&is_ending) || self.ends)
     return GA_NO_ERROR;
   ga__vendor_leave();

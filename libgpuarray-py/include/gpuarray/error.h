@@ -36,7 +36,8 @@ enum ga_error {
   GA_LOAD_ERROR = 18,    /* a library is missing or lacks a function */
   GA_COMPILE_ERROR = 19, /* a kernel of the library's does not compile, as of an
                             expression; the text has log and source */
-  GA_LOST_ERROR = 20,    /* the context failed earlier; the text has the first cause */
+  GA_LOST_ERROR = 20,    /* the context failed earlier, and the text has the first
+                            cause; or another thread ends the process */
   GA_FORK_ERROR = 21,    /* the context was opened before a fork */
   GA_INDEX_ERROR = 22,   /* an index out of bounds, seen while a kernel ran */
   GA_LINALG_ERROR = 23   /* a matrix that is singular or not positive definite, or an
