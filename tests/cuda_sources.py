@@ -396,25 +396,30 @@ def perceptron():
 
 def of_files():
     """The library's own factorizations, searches and transforms, which files have."""
-    a = T.matrix("a")
-    results = [
-        nlinalg.matrix_inverse(a),
-        nlinalg.det(a),
-        slinalg.cholesky(a),
-        nlinalg.qr(a)[0],
-        nlinalg.eigh(a)[0],
-        nlinalg.svd(a)[0],
-        nlinalg.pinv(a),
-        slinalg.expm(a),
-        T.extra_ops.searchsorted(a[0], a),
-        fft.rfft(a),
+    a, z = T.matrix("a"), T.zmatrix("z")
+    factorized = [
+        result
+        for x in (a, z)
+        for result in (
+            nlinalg.matrix_inverse(x),
+            nlinalg.det(x),
+            slinalg.cholesky(x),
+            nlinalg.qr(x)[0],
+            nlinalg.eigh(x)[0],
+            nlinalg.svd(x)[0],
+            nlinalg.pinv(x),
+            slinalg.expm(x),
+            nlinalg.eig(x)[0],
+        )
     ]
+    results = [*factorized, T.extra_ops.searchsorted(a[0], a), fft.rfft(a)]
     with tempfile.TemporaryDirectory() as folder:
         for number, result in enumerate(results):
             path = f"{folder}/{number}"
-            theano.function([a], result).save(path, graph=False)
+            f = theano.function([a, z], result, on_unused_input="ignore")
+            f.save(path, graph=False)
             loaded = gpuarray.load_function(path, gpuarray.context("null"))
-            loaded(np.eye(3, dtype=a.dtype))
+            loaded(np.eye(3, dtype=a.dtype), np.eye(3, dtype=z.dtype))
 
 
 def main() -> None:

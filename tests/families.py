@@ -84,6 +84,11 @@ def positive(*shape):
     return x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1])
 
 
+def mixed(n):
+    """Matrices of which the third one is not positive definite."""
+    return positive(n, 3, 3) * np.where(np.arange(n) == 2, -1, 1)[:, None, None]
+
+
 def adjoint(x):
     return np.swapaxes(x, -1, -2)
 
@@ -253,6 +258,14 @@ def of_matrices() -> dict[str, Family]:
         "cholesky or nan": ([a], slinalg.Cholesky(on_error="nan")(a),
                             lambda n: [-positive(n, n)],
                             lambda x: np.full_like(x, np.nan)),
+        "cholesky or nan of stacks": ([t], [
+                                          slinalg.Cholesky(on_error="nan")(t),
+                                          slinalg.Cholesky(False, "nan")(t[:2])],
+                                      lambda n: [mixed(n)],
+                                      lambda x: [
+                                          lin.cholesky(x) if len(x) < 3
+                                          else np.full_like(x, np.nan),
+                                          adjoint(lin.cholesky(x[:2]))]),
         "qr": ([a], [q @ r, unit(q), nlinalg.qr(a, "r")], high,
                lambda x: [*thin(x), lin.qr(x, "r")]),
         "qr of wide matrices": ([a], [q @ r, unit(q)], wide, thin),
@@ -291,6 +304,105 @@ def of_matrices() -> dict[str, Family]:
                    lambda k: [drawn(k, 3), counts(k)],
                    lambda x, y: [np.repeat(x, y, 0), np.repeat(x.T, y, 1)]),
     }, rtol=1e-7, atol=1e-8)  # fmt: skip
+
+
+def of_complex_matrices() -> dict[str, Family]:
+    """Complex matrices, and the eigenvalues of matrices without symmetry.
+
+    These are in no order; they are judged by the matrix that they take apart.
+    """
+    z, c = T.zmatrix("z"), T.zmatrix("c")
+    a, t = T.dmatrix("a"), T.TensorType(F64, (False,) * 3)("t")
+    lin = np.linalg
+    q, r = nlinalg.qr(z)
+    s_u, s, s_vh = nlinalg.svd(z, full_matrices=False)
+    f_u, _, f_vh = nlinalg.svd(z)
+    w, vectors = nlinalg.eigh(z)
+    of_real, of_complex, of_stack = (nlinalg.eig(each) for each in (a, z, t))
+
+    square = square_complex
+
+    def high(n):
+        return [drawn(n + 2, n) + 1j * drawn(n + 3, n)[1:]]
+
+    def wide(n):
+        return [high(n)[0].T.copy()]
+
+    def hermitian(n):
+        (x,) = high(n)
+        return [adjoint(x).conj() @ x + np.eye(n)]
+
+    def both(n):
+        return [*square(n), *high(n)[0][None, :n]]
+
+    def eye(n):
+        return np.eye(n, dtype="complex128")
+
+    def unit(x):
+        return T.conj(x).T @ x
+
+    def thin(x):
+        return [x, eye(min(x.shape))]
+
+    stack, lengths = of_stack
+    done = T.batched_dot(t, lengths) - lengths * stack.dimshuffle(0, "x", 1)
+    return made({
+        "complex inv": ([z], nlinalg.matrix_inverse(z), square, lin.inv),
+        "complex solve": ([z, c], slinalg.solve(z, c), both, lin.solve),
+        "complex det": ([z], nlinalg.det(z), square, lin.det),
+        "complex cholesky": ([z], slinalg.cholesky(z), hermitian, lin.cholesky),
+        "complex qr": ([z], [q @ r, unit(q)], high, thin),
+        "complex raw qr": ([z], nlinalg.qr(z, "raw"), high, lambda x: lin.qr(x, "raw")),
+        "complex svd": ([z], [(s_u * s) @ s_vh, unit(s_u), s], high,
+                        lambda x: [*thin(x), lin.svd(x, compute_uv=False)]),
+        "wide complex svd": ([z], [(s_u * s) @ s_vh, unit(T.conj(s_vh).T)], wide, thin),
+        "full complex svd": ([z], [unit(f_u), unit(f_vh)], wide,
+                             lambda x: [eye(n) for n in x.shape]),
+        "complex pinv": ([z], nlinalg.pinv(z), wide, lin.pinv),
+        "complex eigh": ([z], [(vectors * w) @ T.conj(vectors).T, w, unit(vectors)],
+                         hermitian, lambda x: [x, lin.eigvalsh(x), eye(len(x))]),
+        "upper complex eigvalsh": ([z], slinalg.eigvalsh(z, None, lower=False), square,
+                                   lambda x: lin.eigvalsh(x, "U")),
+        "complex expm": ([z], slinalg.expm(z), lambda n: [square(n)[0] / (n + 1)],
+                         powers),
+        "eig": ([a], apart(a, of_real), lambda n: [drawn(n + 1, n + 1)], is_apart),
+        "complex eig": ([z], apart(z, of_complex), lambda n: square(n + 1), is_apart),
+        "eig of stacks": ([t], abs(done) < 1e-9, lambda n: [drawn(n, 4, 4)],
+                          lambda x: np.ones(x.shape, bool)),
+        "eig of triangles": ([a], of_real[0], lambda n: [np.triu(regular(n, n))],
+                             lambda x: np.diag(x).astype("c16")),
+        "eig of turns": ([a], T.sort(of_real[0].imag), lambda n: [shift(n + 1)],
+                         lambda x: np.sort(lin.eigvals(x).imag)),
+    }, rtol=1e-7, atol=1e-8)  # fmt: skip
+
+
+def apart(x, found):
+    """Whether the matrix stretches its vectors, and how long they are."""
+    values, columns = found
+    done = x.dot(columns) - columns * values
+    return [abs(done).max() < 1e-9, T.sqr(abs(columns)).sum(-2)]
+
+
+def is_apart(x):
+    return [np.True_, np.ones(len(x))]
+
+
+def square_complex(n):
+    return [regular(n, n) + 1j * drawn(n, n + 1)[:, 1:]]
+
+
+def shift(n):
+    """A matrix whose eigenvalues are the roots of 1, which have one absolute value."""
+    return np.roll(np.eye(n), 1, 0)
+
+
+def powers(x):
+    """The exponential by its series, of a small matrix squared."""
+    term = total = np.eye(len(x)) + 0j
+    for k in range(1, 25):
+        term = term @ x / 32 / k
+        total = total + term
+    return np.linalg.matrix_power(total, 32)
 
 
 def parts(x):
@@ -332,7 +444,14 @@ def of_transforms() -> dict[str, Family]:
 
 def all_families() -> dict[str, Family]:
     """All of this module; no name is there twice."""
-    tables = of_rows(), of_matrices(), of_transforms(), of_dtypes(), with_values()
+    tables = (
+        of_rows(),
+        of_matrices(),
+        of_complex_matrices(),
+        of_transforms(),
+        of_dtypes(),
+        with_values(),
+    )
     found = {name: family for table in tables for name, family in table.items()}
     assert len(found) == sum(map(len, tables))
     return found

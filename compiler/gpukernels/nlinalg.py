@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from gpuarray import linalg
 from gpuarray.array import Array
+from gpuarray.codegen import literal
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
@@ -20,7 +21,17 @@ from gpuarray.compiler.gpukernels.linalg import bits
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.inverses import Lstsq, MatrixPinv
-from gpuarray.compiler.ops.nlinalg import QR, SVD, Det, Eig, Eigh, Eigvalsh
+from gpuarray.compiler.ops.nlinalg import (
+    COMPLEX,
+    QR,
+    REAL,
+    SVD,
+    Det,
+    Eig,
+    Eigh,
+    Eigvalsh,
+)
+from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.compiler.ops.slinalg import Cholesky, Expm, exponential
 from gpuarray.compiler.ops.solving import MatrixInverse, Solve
 from gpuarray.creation import asarray, eye, full_like
@@ -145,7 +156,7 @@ def solve(a: Array, b: Array, *, A_structure: str) -> Any:
 
 # ---- in files ----
 
-KINDS = "solve", "det", "cholesky", "qr", "eigh", "svd", "pinv", "expm"
+KINDS = "solve", "det", "cholesky", "qr", "eigh", "svd", "pinv", "expm", "eig"
 """What the library's own kernels do, in the order of its kinds."""
 LOWER, UPPER, NAN, FULL = 1, 2, 4, 8
 """Their flags."""
@@ -158,7 +169,7 @@ FAILURES = {
 
 def is_factorized(s: Steps, x: int) -> bool:
     """Whether the library's own kernels have the dtype."""
-    return s.array(x).dtype in ("float32", "float64")
+    return s.array(x).dtype in REAL.values() or s.array(x).dtype in REAL
 
 
 def stack_of(s: Steps, x: int) -> tuple[int, list[int], int]:
@@ -180,10 +191,20 @@ def factorize(
     flags: int = 0,
     cutoff: float = -1.0,
     name: str = "",
+    real: int = -1,
 ) -> list[int]:
-    """A routine on stacks; its results, of these ranks, along the batch's axes."""
+    """A routine on stacks; its results, of these ranks, along the batch's axes.
+
+    The result ``real`` is of real numbers, also where the matrices are complex.
+    """
     dtype = s.array(ins[0]).dtype
-    results = [p.ArrayValue(dtype, (False,) * (rank + 1)) for rank in ranks]
+    dtypes = [dtype] * len(ranks)
+    if real >= 0:
+        dtypes[real] = REAL.get(dtype, dtype)
+    results = [
+        p.ArrayValue(each, (False,) * (rank + 1))
+        for each, rank in zip(dtypes, ranks, strict=True)
+    ]
     given = {
         "ins": tuple(ins),
         "name": "matrices",
@@ -244,20 +265,46 @@ def expm_steps(s: Steps, x: int) -> list[int] | None:
 
 @body_of("cholesky")
 def cholesky_steps(s: Steps, x: int, *, lower: bool, on_error: str) -> int | None:
-    """One factor; in a stack nan for all where one has none is Python's alone."""
-    if on_error == "nan" and s.array(x).ndim > 2:
-        return None
+    """One factor each; or nan for all, where one has none and that is asked for."""
     flags = NAN if on_error == "nan" else 0
     found = decomposed(s, "cholesky", x if lower else swapped(s, x), [2], flags=flags)
     if found is None:
         return None
-    return found[0] if lower else swapped(s, found[0])
+    (made,) = found
+    if on_error == "nan" and s.array(x).ndim > 2:
+        made = nan_for_all(s, made)
+    return made if lower else swapped(s, made)
+
+
+def nan_for_all(s: Steps, x: int) -> int:
+    """``x``; nan everywhere if it is nan anywhere."""
+    value = s.array(x)
+    is_complex = value.dtype in REAL
+    is_nan = "ga_cisnan(x)" if is_complex else "x != x"
+    fold = Fold("add", 0, "int64", "int64", of_none=True)
+    axes = tuple(range(value.ndim))
+    count = s.reduction([fold], [(f"({is_nan})", "bool")], ["x"], [x], axes)
+    nan = literal(np.nan, np.dtype(value.dtype))
+    return s.launch(
+        [x, count],
+        [value.dtype],
+        f"o0 = n > 0 ? {nan} : x;",
+        label="nan",
+        names=("x", "n"),
+    )
 
 
 @body_of("eigh")
 def eigh_steps(s: Steps, x: int, *, UPLO: str) -> list[int] | None:
     """Jacobi's method."""
-    return decomposed(s, "eigh", x, [1, 2], flags=UPPER if UPLO == "U" else 0)
+    return decomposed(s, "eigh", x, [1, 2], flags=UPPER if UPLO == "U" else 0, real=0)
+
+
+@body_of("eig")
+def eig_steps(s: Steps, x: int) -> list[int] | None:
+    """The shifted QR method, on complex numbers."""
+    dtype = s.array(x).dtype
+    return decomposed(s, "eig", s.cast(x, COMPLEX.get(dtype, dtype)), [1, 2])
 
 
 @body_of("eigvalsh")
@@ -286,7 +333,7 @@ def svd_steps(
 ) -> list[int] | None:
     """Jacobi's method on columns."""
     flags = FULL if full_matrices and compute_uv else 0
-    found = decomposed(s, "svd", x, [2, 1, 2], flags=flags)
+    found = decomposed(s, "svd", x, [2, 1, 2], flags=flags, real=1)
     return found if compute_uv or found is None else found[1:2]
 
 

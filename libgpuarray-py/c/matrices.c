@@ -16,6 +16,12 @@ typedef struct work {
 
 /* ---- what is given ---- */
 
+int ga__matrices_real(int typecode) {
+  return typecode == GA_CDOUBLE  ? GA_DOUBLE
+         : typecode == GA_CFLOAT ? GA_FLOAT
+                                 : typecode;
+}
+
 /* What each is called, how many results it has, and which arrays these are. */
 static const struct {
   const char *name;
@@ -29,6 +35,7 @@ static const struct {
     [GA_MATRICES_SVD] = {"svd", 3, {1, 2, 3}},
     [GA_MATRICES_PINV] = {"pinv", 1, {4}},
     [GA_MATRICES_EXPM] = {"expm", 1, {1}},
+    [GA_MATRICES_EIG] = {"eig", 2, {1, 2}},
 };
 
 static int check_given(const work *w, unsigned int n_out, const GpuArray **ins,
@@ -44,9 +51,12 @@ static int check_given(const work *w, unsigned int n_out, const GpuArray **ins,
   if (fits && n_in == 2)
     fits = b->nd == 3 && b->dimensions[0] == a->dimensions[0] &&
            b->dimensions[1] == a->dimensions[1] && b->typecode == a->typecode;
-  if (a->typecode != GA_FLOAT && a->typecode != GA_DOUBLE)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, expected float32 or float64",
-                   operations[kind].name, ga__array_text(text, a));
+  const bool is_complex = a->typecode == GA_CFLOAT || a->typecode == GA_CDOUBLE;
+  if (!is_complex && (kind == GA_MATRICES_EIG ||
+                      (a->typecode != GA_FLOAT && a->typecode != GA_DOUBLE)))
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, expected %scomplex64 or complex128",
+                   operations[kind].name, ga__array_text(text, a),
+                   kind == GA_MATRICES_EIG ? "" : "float32, float64, ");
   if (fits)
     return ga__context_supports(w->context, a->typecode, operations[kind].name);
   return GA_FAIL(GA_VALUE_ERROR,
@@ -78,6 +88,13 @@ static int make(work *w, unsigned int place, unsigned int nd, size_t rows,
                         GA_C_ORDER);
 }
 
+/* A new array of (batch, n), of real numbers. */
+static int make_real(work *w, unsigned int place) {
+  const size_t dims[] = {w->batch, w->n};
+  return GpuArray_empty(&w->arrays[place], w->context, ga__matrices_real(w->typecode),
+                        2, dims, GA_C_ORDER);
+}
+
 static int make_all(work *w, const GpuArray **ins, unsigned int n_in) {
   const bool is_full = w->flags & GA_MATRICES_FULL;
   const size_t least = w->m < w->n ? w->m : w->n;
@@ -97,14 +114,17 @@ static int make_all(work *w, const GpuArray **ins, unsigned int n_in) {
     GA_TRY(make(w, 1, 3, w->m, w->k));
     GA_TRY(make(w, 2, 3, w->k, w->n));
     return make(w, 3, 2, least, 0);
-  case GA_MATRICES_EIGH:
+  case GA_MATRICES_EIG:
     GA_TRY(make(w, 1, 2, w->n, 0));
+    return make(w, 2, 3, w->n, w->n);
+  case GA_MATRICES_EIGH:
+    GA_TRY(make_real(w, 1));
     return make(w, 2, 3, w->n, w->n);
   case GA_MATRICES_SVD:
   case GA_MATRICES_PINV:
     w->k = is_full ? w->m : w->n;
     GA_TRY(make(w, 1, 3, w->m, w->k));
-    GA_TRY(make(w, 2, 2, w->n, 0));
+    GA_TRY(make_real(w, 2));
     GA_TRY(make(w, 3, 3, w->n, w->n));
     return w->call->kind == GA_MATRICES_PINV ? make(w, 4, 3, w->n, w->m) : GA_NO_ERROR;
   case GA_MATRICES_EXPM:
@@ -139,7 +159,7 @@ static int add_arguments(ga_args *args, const work *w, const GpuArray *filled) {
   ga__args_u64(args, w->k);
   ga__args_u32(args, w->flags);
   const float narrow = (float)w->call->cutoff;
-  if (w->typecode == GA_DOUBLE)
+  if (ga__matrices_real(w->typecode) == GA_DOUBLE)
     ga__args_value(args, &w->call->cutoff, sizeof w->call->cutoff);
   else
     ga__args_value(args, &narrow, sizeof narrow);

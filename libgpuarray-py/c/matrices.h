@@ -16,6 +16,7 @@ enum ga_matrices_kind {
   GA_MATRICES_SVD,      /* a: u, s, vh */
   GA_MATRICES_PINV,     /* a: the pseudo-inverse */
   GA_MATRICES_EXPM,     /* a: the exponential */
+  GA_MATRICES_EIG,      /* a, complex: values, vectors */
   GA_MATRICES_N
 };
 
@@ -42,10 +43,13 @@ typedef struct ga_matrices_call {
   const char *failure; /* of a matrix, for the text of GA_LINALG_ERROR */
 } ga_matrices_call;
 
-/* Fills in new arrays of a stack `ins[0]` (batch, m, n) of floats or doubles, and of
+/* Fills in new arrays of a stack `ins[0]` (batch, m, n) of floats or doubles or complex
+ * numbers of these, of which singular values and those of eigh are real; and of
  * `ins[1]` (batch, n, k). GA_INVALID_ERROR and GA_VALUE_ERROR for others. */
 int ga__matrices_run(GpuArray **outs, unsigned int n_out, const GpuArray **ins,
                      unsigned int n_in, const ga_matrices_call *call);
+/* The type of an element's real part. */
+int ga__matrices_real(int typecode);
 int ga__matrices_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

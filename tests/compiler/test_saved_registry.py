@@ -47,7 +47,6 @@ SHARE = 40
 ALONE = {
     "assert": "it raises AssertionError, which no status of the library is",
     "c_code": "it is C code of the program's own, compiled for this host",
-    "eig": "the library has no kernel of its own for it",
     "kernels": "the op's gpu_launches is Python that says how kernels are launched",
     "load": "it reads a file of NumPy at each run",
     "lstsq": "how long a result is depends on the rank",
@@ -61,10 +60,7 @@ ALONE = {
 }
 """Step functions that no file has, and why."""
 
-PARTLY = {
-    name: "the library's own kernels are of real matrices"
-    for name in ("cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "pinv", "solve")
-}
+PARTLY = {"searchsorted": "its kernel has no order of complex numbers"}
 """Step functions that a file has for some inputs, and why not for all."""
 
 # ---- cases ----
@@ -230,7 +226,6 @@ def functions_alone(folder):
     return {
         "assert": ([v], T.opt.Assert("v")(v, v.sum() > 0)),
         "c_code": ([v], VectorTimesScalar()(v, v.sum())),
-        "eig": ([x], T.nlinalg.eig(x)[0]),
         "kernels": ([x], scan_rows(x)),
         "load": ([v], v + loaded),
         "lstsq": ([x, v], T.nlinalg.lstsq(x, v, -1)[0]),
@@ -246,18 +241,8 @@ def functions_alone(folder):
 
 def functions_partly():
     """For each step function that has a body for some inputs, one for which not."""
-    z, b = T.zmatrix("z"), T.zmatrix("b")
-    linear, solving = T.nlinalg, T.slinalg
-    return {
-        "cholesky": ([z], solving.cholesky(z)),
-        "det": ([z], linear.det(z)),
-        "eigh": ([z], linear.eigh(z)[0]),
-        "eigvalsh": ([z], solving.eigvalsh(z, None)),
-        "expm": ([z], solving.expm(z)),
-        "inv": ([z], linear.matrix_inverse(z)),
-        "pinv": ([z], linear.pinv(z)),
-        "solve": ([z, b], solving.solve(z, b)),
-    }
+    z = T.zvector("z")
+    return {"searchsorted": ([z], T.extra_ops.searchsorted(z, z))}
 
 
 # ---- saving ----
