@@ -70,6 +70,23 @@ def places(count, stop):
     return np.random.default_rng(count + stop).integers(-stop, stop, count)
 
 
+def squares(x, y, rcond=None):
+    found, left, rank, s = np.linalg.lstsq(x, y, rcond)
+    return [found, left, np.int64(rank), s]
+
+
+def repeated(n):
+    """Some numbers several times, and nan twice."""
+    x = drawn(n, 3).round()
+    x[n // 2 : n // 2 + 1, :2] = np.nan
+    return x
+
+
+def unique(x):
+    values, index, inverse, many = np.unique(x, True, True, True)
+    return [values, index, inverse.reshape(x.shape), many]
+
+
 def counts(n):
     return np.random.default_rng(n).integers(0, 4, n)
 
@@ -300,6 +317,19 @@ def of_matrices() -> dict[str, Family]:
                                         v, b, sorter=T.argsort(v)),
                                      lambda n: [drawn(n), drawn(3, n)],
                                      lambda x, y: np.searchsorted(np.sort(x), y)),
+        "lstsq": ([a, v], nlinalg.lstsq(a, v, None), lambda n: [*high(n), drawn(n + 2)],
+                  squares),
+        "lstsq of several": ([a, b], nlinalg.Lstsq(0.1)(a, b),
+                             lambda n: [np.outer(drawn(n + 1), drawn(n + 3))
+                                        + 1e-4 * drawn(n + 1, n + 3), drawn(n + 1, 2)],
+                             lambda x, y: squares(x, y, 0.1)),
+        "unique": ([b], T.extra_ops.Unique(True, True, True)(b),
+                   lambda n: [repeated(n)], unique),
+        "unique values": ([b], T.extra_ops.Unique()(b), lambda n: [repeated(n)],
+                          np.unique),
+        "unique numbers of runs": ([n], T.extra_ops.Unique(False, False, True)(n),
+                                   lambda n: [counts(n)],
+                                   lambda x: np.unique(x, return_counts=True)),
         "repeat": ([a, n], [T.repeat(a, n, 0), T.repeat(a.T, n, 1)],
                    lambda k: [drawn(k, 3), counts(k)],
                    lambda x, y: [np.repeat(x, y, 0), np.repeat(x.T, y, 1)]),

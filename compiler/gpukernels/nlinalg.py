@@ -17,7 +17,7 @@ from gpuarray.codegen import literal
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.linalg import bits
+from gpuarray.compiler.gpukernels.linalg import bits, product
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.inverses import Lstsq, MatrixPinv
@@ -363,3 +363,94 @@ def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
     flags = structures.get(A_structure, 0)
     (found,) = factorize(s, "solve", wide, batch, [2], flags)
     return s.index(found, [(), None], [s.integer(0)]) if is_vector else found
+
+
+@body_of("lstsq")
+def lstsq_steps(s: Steps, x: int, y: int, *, rcond: float | None) -> list[int] | None:
+    """By singular values; the rank, which a length depends on, is read."""
+    found = decomposed(s, "svd", x, [2, 1, 2], real=1, name="lstsq")
+    if found is None:
+        return None
+    m, n = s.length(x, 0), s.length(x, 1)
+    s.require(x, [s.arithmetic("eq", m, s.length(y, 0))], "lstsq: b has other rows")
+    u, values, vh = found
+    limit = cutoff_of(s, values, m, n, rcond)
+    used = s.launch([values, limit], ["bool"], "o0 = w > t;", label="rank", names=WT)
+    rank = total(s, used)
+    is_vector = s.array(y).ndim == 1
+    right = s.view(y, (0, -1)) if is_vector else y
+    inner = times(s, adjoint(s, u), right)
+    scaled = s.launch(
+        [inner, s.view(values, (0, -1)), limit],
+        [s.array(x).dtype],
+        divided(s.array(x).dtype),
+        label="lstsq",
+        names=("x", *WT),
+    )
+    made = times(s, adjoint(s, vh), scaled)
+    gap = s.row("sub", right, times(s, x, made))
+    left = squares(s, gap)
+    is_full = s.arithmetic("eq", s.read(rank), n)
+    is_high = s.arithmetic("lt", n, m)
+    count = s.arithmetic(
+        "mul", s.arithmetic("mul", is_full, is_high), s.length(left, 0)
+    )
+    left = s.index(left, [("stop",)], [count])
+    if is_vector:
+        made = s.index(made, [(), None], [s.integer(0)])
+    return [made, left, rank, values]
+
+
+WT = "w", "t"
+"""A singular value and the limit under which it counts as 0, in texts."""
+
+
+def cutoff_of(s: Steps, values: int, m: int, n: int, rcond: float | None) -> int:
+    """The limit under which singular values count as 0."""
+    dtype = np.dtype(s.array(values).dtype)
+    fold = Fold("maximum", 0, str(dtype), str(dtype), of_none=True)
+    most = s.reduction([fold], [("w", str(dtype))], ["w"], [values], (0,))
+    rate = float(np.finfo(dtype).eps) if rcond is None else float(rcond)
+    text = literal(rate, dtype)
+    larger = s.arithmetic("maximum", m, n) if rcond is None else s.integer(1)
+    text = f"o0 = w * ({text} * n);"
+    return s.launch(
+        [most, larger], [str(dtype)], text, label="cutoff", names=("w", "n")
+    )
+
+
+def divided(dtype: str) -> str:
+    """The text of what is divided by a singular value, or 0."""
+    if dtype in REAL:
+        return "o0 = w > t ? ga_complex(x.x / w, x.y / w) : ga_complex(0 * w, 0 * w);"
+    return "o0 = w > t ? x / w : 0;"
+
+
+def total(s: Steps, x: int) -> int:
+    """How many elements of a vector are true."""
+    fold = Fold("add", 0, "int64", "int64", of_none=True)
+    return s.reduction([fold], [("x", "bool")], ["x"], [x], (0,))
+
+
+def squares(s: Steps, x: int) -> int:
+    """The sums of the squares of absolute values of each column."""
+    dtype = s.array(x).dtype
+    real = REAL.get(dtype, dtype)
+    text = "(x.x * x.x + x.y * x.y)" if dtype in REAL else "(x * x)"
+    fold = Fold("add", 0, real, real, of_none=True)
+    return s.reduction([fold], [(text, real)], ["x"], [x], (0,))
+
+
+def adjoint(s: Steps, x: int) -> int:
+    """The matrix transposed, of conjugates."""
+    dtype = s.array(x).dtype
+    if dtype in REAL:
+        x = s.launch([x], [dtype], "o0 = ga_conj(x);", label="conj", names=("x",))
+    return swapped(s, x)
+
+
+def times(s: Steps, a: int, b: int) -> int:
+    """The product of two matrices."""
+    dtype = s.array(a).dtype
+    out = s.routine("empty", [s.length(a, 0), s.length(b, 1)], dtype, 2)
+    return product(s, "gemm", a, b, out)

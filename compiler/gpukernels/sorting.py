@@ -13,11 +13,12 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.subtensor import places_of
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.extra_ops import SearchSorted, Unique
 from gpuarray.compiler.ops.scanning import FUNCTIONS, CumOp
 from gpuarray.compiler.ops.sorting import ArgSort, Sort, TopK
-from gpuarray.dtypes import work_dtype
+from gpuarray.dtypes import as_dtype, kind_of, work_dtype
 
 
 @step_function("sort")
@@ -172,3 +173,77 @@ def lower_unique(op: Unique, node: Apply, k: Lowerer) -> None:
     """How many there are only the values tell, so the plan waits."""
     options = {name: getattr(op, name) for name in Unique.__props__}
     k.call(node, "unique", node.inputs, options, recorded=False)
+
+
+@body_of("unique")
+def unique_steps(
+    s: Steps,
+    x: int,
+    *,
+    return_index: bool,
+    return_inverse: bool,
+    return_counts: bool,
+    axis: int | None,
+) -> list[int] | None:
+    """A sort, and what differs from the element before; not of parts along an axis."""
+    value = s.array(x)
+    if axis is not None and value.ndim > 1:
+        return None
+    lengths = [s.length(x, each) for each in range(value.ndim)]
+    flat = s.reshape(x, [s.integer(-1)])
+    order = s.routine("argsort", [flat], "int64", 1, 0, 0)
+    ordered = s.routine("take", [flat, order], value.dtype, 1, 0)
+    is_first = differs(s, ordered)
+    starts = places_of_true(s, is_first)
+    found = [s.routine("take", [ordered, starts], value.dtype, 1, 0)]
+    if return_index:
+        found.append(s.routine("take", [order, starts], "int64", 1, 0))
+    if return_inverse:
+        places = s.routine("scan", [s.cast(is_first, "int64")], "int64", 1, 0, 0, 0)
+        counted = s.launch(
+            [places], ["int64"], "o0 = i - 1;", label="places", names=("i",)
+        )
+        target = s.routine("empty", [s.length(order, 0)], "int64", 1)
+        put = s.routine("put", [target, order, counted], "int64", 1, 0)
+        found.append(s.reshape(put, lengths))
+    if return_counts:
+        found.append(runs(s, starts, s.length(ordered, 0)))
+    return found
+
+
+def differs(s: Steps, ordered: int) -> int:
+    """Whether each element of a sorted vector differs from the one before.
+
+    The first one does; a nan does not differ from another one.
+    """
+    value = s.array(ordered)
+    counts = s.routine("arange", [s.length(ordered, 0)], "int64", 1)
+    text = "o0 = i > 0 ? i - 1 : 0;"
+    before = s.launch([counts], ["int64"], text, label="unique", names=("i",))
+    other = s.routine("take", [ordered, before], value.dtype, 1, 0)
+    kind = kind_of(as_dtype(value.dtype))
+    differ = "ga_cne(x, y)" if kind == "c" else "x != y"
+    nan = "ga_cisnan({0})" if kind == "c" else "{0} != {0}"
+    both = f"({nan.format('x')}) && ({nan.format('y')})"
+    text = f"o0 = i == 0 || (({differ}) && !({both}));"
+    names = "x", "y", "i"
+    given = [ordered, other, counts]
+    return s.launch(given, ["bool"], text, label="unique", names=names)
+
+
+def places_of_true(s: Steps, mask: int) -> int:
+    """Where a vector is true: as many places as the plan reads."""
+    found, count = places_of(s, mask)
+    return s.index(found, [None, ("stop",)], [s.integer(0), count])
+
+
+def runs(s: Steps, starts: int, end: int) -> int:
+    """How far each of the places is from the next one, the last from the end."""
+    count = s.length(starts, 0)
+    counts = s.routine("arange", [count], "int64", 1)
+    text = "o0 = i + 1 < n ? i + 1 : i;"
+    after = s.launch([counts, count], ["int64"], text, label="runs", names=("i", "n"))
+    stops = s.routine("take", [starts, after], "int64", 1, 0)
+    text = "o0 = (i + 1 < n ? y : e) - x;"
+    given, names = [counts, count, stops, end, starts], ("i", "n", "y", "e", "x")
+    return s.launch(given, ["int64"], text, label="runs", names=names)
