@@ -11,8 +11,7 @@ in C order, each as a float64, a complex one as two. ``calls`` has lines of word
     result ARRAY                       what NumPy says of a result
     value NAME ARRAY                   what the function keeps after the call
 
-An offset counts float64 from the start of ``data``. No function was called before it
-was saved.
+An offset counts float64 from the start of ``data``.
 """
 
 from collections.abc import Mapping
@@ -28,8 +27,14 @@ from gpuarray.dtypes import as_dtype
 from gpuarray.info import finfo
 
 
-def write_families(families: Mapping[str, Family], folder: Path) -> int:
-    """Save each family and write its calls; how many results and values there are."""
+def write_families(
+    families: Mapping[str, Family], folder: Path, is_called: bool = False
+) -> int:
+    """Save each family and write its calls; how many results and values there are.
+
+    A function is called before it is saved only where ``is_called`` says so: then the
+    file has what the call recorded, its bindings, and values are as they were before.
+    """
     data = bytearray()
     lines = []
     for number, (name, family) in enumerate(families.items()):
@@ -37,6 +42,11 @@ def write_families(families: Mapping[str, Family], folder: Path) -> int:
         f = function(
             family.inputs, family.outputs, name="f", updates=dict(family.updates)
         )
+        if is_called:
+            kept = {each: each.get_value() for each in family.updates}
+            f(*family.arguments(family.sizes[-1]))
+            for variable, value in kept.items():
+                variable.set_value(value)
         f.save(folder / file, graph=False)
         lines.append(f"function {file} {_rtol(family)} {family.atol} {name}")
         for size in family.sizes:

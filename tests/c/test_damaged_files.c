@@ -1,18 +1,17 @@
 /* Saved functions whose files are damaged behind the hash: each file is changed in a
- * few of its integers, numbers and elements, gets the hash of what it is then, and is
- * loaded and called. It may be refused, fail or give other numbers; nothing reads or
- * writes beyond its arrays, which AddressSanitizer and the runtime's own checks watch.
+ * few of its integers, numbers and elements, or has a text, a block or a run of fields
+ * of another file in place of its own, gets the hash of what it is then, and is loaded
+ * and called. It may be refused, with a text that says why, fail or give other numbers;
+ * nothing reads or writes beyond its arrays, which AddressSanitizer watches on the host
+ * and pages beside each buffer on devices that share its memory.
  *
- *   test_damaged_files                    a function of its own, 400 files
- *   test_damaged_files COUNT [FIRST]      files of numbers FIRST to FIRST + COUNT
- *   test_damaged_files COUNT FIRST FILE   of a function that another program saved
+ *   test_damaged_files                     functions of its own, 400 files
+ *   test_damaged_files COUNT FIRST FOLDER  files of numbers FIRST to FIRST + COUNT, of
+ *                                          functions that tests/family_files.py wrote
  *
  * A file is changed by its number alone, so that a failure can be repeated. The files
  * are tried in a process of their own, which is begun anew where one of them takes
- * longer than SECONDS; LENGTHS in the environment, such as "6,4", are the lengths of
- * axes of its inputs, from the last axis on.
- *
- * What is not changed is what runs as code: compiled programs, and texts. */
+ * longer than SECONDS. */
 #define _GNU_SOURCE
 #include "device_context.h"
 #include "null_plan.h"
@@ -23,156 +22,18 @@
 #include <sys/wait.h>
 
 #include <gpuarray/function.h>
+#include <gpuarray/kernel.h>
 
 #include "c/array.h"
-#include "c/hash.h"
-#include "c/plan_file.h"
+#include "damage.h"
 #include "float_sum.h"
+#include "guarded_memory.h"
+#include "saved_calls.h"
 
 #define SECONDS 20
-#define HEAD 40 /* bytes: mark, format, length, hash */
 #define MEMORY ((size_t)256 << 20)
-#define MOST 64 /* inputs and outputs */
 
 extern char **environ;
-
-/* ---- where a file may be changed ---- */
-
-/* A place that the reader took an integer or elements from. CMakeLists.txt has the
- * linker put these functions between the library and its reader. */
-typedef struct field {
-  size_t at, size;
-} field;
-
-static field *fields;
-static size_t n_fields;
-static const char *start; /* of the file that is read, while its fields are listed */
-static bool in_code;
-
-static void note(const ga_reader *r, size_t size) {
-  if (start == NULL || in_code || size == 0 || size > r->left)
-    return;
-  fields = realloc(fields, (n_fields + 1) * sizeof *fields);
-  fields[n_fields++] = (field){(size_t)(r->at - start), size};
-}
-
-const char *__real_ga__get(ga_reader *r, size_t size);
-uint64_t __real_ga__get_int(ga_reader *r);
-unsigned int __real_ga__get_uint(ga_reader *r, unsigned int most);
-int __real_ga__get_place(ga_reader *r, unsigned int end);
-double __real_ga__get_double(ga_reader *r);
-ga_reader __real_ga__get_bytes(ga_reader *r);
-int __real_ga__kernels_get(ga_saved_kernels *k, gpucontext *ctx, ga_reader *r);
-int __real_ga__file_read(const char *what, char **bytes, size_t *size,
-                         const char *path);
-const char *__wrap_ga__get(ga_reader *r, size_t size);
-uint64_t __wrap_ga__get_int(ga_reader *r);
-unsigned int __wrap_ga__get_uint(ga_reader *r, unsigned int most);
-int __wrap_ga__get_place(ga_reader *r, unsigned int end);
-double __wrap_ga__get_double(ga_reader *r);
-ga_reader __wrap_ga__get_bytes(ga_reader *r);
-int __wrap_ga__kernels_get(ga_saved_kernels *k, gpucontext *ctx, ga_reader *r);
-int __wrap_ga__file_read(const char *what, char **bytes, size_t *size,
-                         const char *path);
-
-const char *__wrap_ga__get(ga_reader *r, size_t size) {
-  note(r, size);
-  return __real_ga__get(r, size);
-}
-uint64_t __wrap_ga__get_int(ga_reader *r) {
-  note(r, 8);
-  return __real_ga__get_int(r);
-}
-unsigned int __wrap_ga__get_uint(ga_reader *r, unsigned int most) {
-  note(r, 8);
-  return __real_ga__get_uint(r, most);
-}
-int __wrap_ga__get_place(ga_reader *r, unsigned int end) {
-  note(r, 8);
-  return __real_ga__get_place(r, end);
-}
-double __wrap_ga__get_double(ga_reader *r) {
-  note(r, 8);
-  return __real_ga__get_double(r);
-}
-ga_reader __wrap_ga__get_bytes(ga_reader *r) {
-  note(r, 8);
-  return __real_ga__get_bytes(r);
-}
-int __wrap_ga__kernels_get(ga_saved_kernels *k, gpucontext *ctx, ga_reader *r) {
-  in_code = true;
-  int status = __real_ga__kernels_get(k, ctx, r);
-  in_code = false;
-  return status;
-}
-static bool lists; /* the next file that is read has its fields listed */
-int __wrap_ga__file_read(const char *what, char **bytes, size_t *size,
-                         const char *path) {
-  int status = __real_ga__file_read(what, bytes, size, path);
-  start = lists && status == GA_NO_ERROR ? *bytes : NULL;
-  return status;
-}
-
-/* ---- changes ---- */
-
-static uint64_t state;
-
-static uint64_t draw(uint64_t n) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (state >> 33) % n;
-}
-
-static uint64_t get_word(const char *bytes) {
-  uint64_t word;
-  memcpy(&word, bytes, sizeof word);
-  return word;
-}
-
-/* Another integer: near what it is, small, of another field, or far. */
-static uint64_t changed(uint64_t word, const char *bytes) {
-  const field *other = &fields[draw(n_fields)];
-  switch (draw(8)) {
-  case 0:
-    return word + 1;
-  case 1:
-    return word - 1;
-  case 2:
-    return draw(20);
-  case 3:
-    return word * 2 + draw(2);
-  case 4:
-    return word ^ (uint64_t)1 << draw(64);
-  case 5:
-    return UINT64_MAX - draw(300);
-  case 6:
-    return other->size == 8 ? get_word(bytes + other->at) : word / 2;
-  default:
-    return (uint64_t)1 << draw(64);
-  }
-}
-
-static void damage(char *bytes, size_t number) {
-  state = number;
-  draw(2);
-  for (uint64_t n = 1 + draw(3) / 2; n > 0; n--) {
-    const field *f = &fields[draw(n_fields)];
-    if (f->size == 8) {
-      uint64_t word = changed(get_word(bytes + f->at), bytes);
-      memcpy(bytes + f->at, &word, sizeof word);
-    } else {
-      bytes[f->at + draw(f->size)] = (char)draw(256);
-    }
-  }
-}
-
-/* The head says that the body is as it should be. */
-static void set_head(char *bytes, size_t size) {
-  const uint64_t length = size - HEAD;
-  const ga_hash hash = ga__hash(bytes + HEAD, length, (ga_hash){0, 0});
-  memcpy(bytes + 16, &length, 8);
-  memcpy(bytes + 24, &hash.a, 8);
-  memcpy(bytes + 32, &hash.b, 8);
-}
 
 /* ---- a function with steps of many kinds ---- */
 
@@ -262,19 +123,12 @@ static GpuPlan *build(gpucontext *ctx, bool by_function) {
 
 /* ---- loading and calling ---- */
 
-static size_t length_of(unsigned int from_last) {
-  const char *text = getenv("LENGTHS");
-  for (; text != NULL && from_last > 0; from_last--)
-    text = strchr(text, ',') ? strchr(text, ',') + 1 : NULL;
-  return text ? strtoul(text, NULL, 10) : 6;
-}
-
 static int make_input(GpuArray *a, gpucontext *ctx, const gpufunction_item *item) {
   size_t dims[GA_MAX_NDIM];
   if (item->nd > 6)
     return GA_VALUE_ERROR;
   for (unsigned int i = 0; i < item->nd; i++)
-    dims[i] = length_of(item->nd - 1 - i);
+    dims[i] = 6;
   return GpuArray_zeros(a, ctx, item->typecode, item->nd, dims, GA_C_ORDER);
 }
 
@@ -291,26 +145,37 @@ static void read_and_clear(GpuArray *outs, unsigned int n) {
   }
 }
 
-/* Calls the function as its lists say; whether it gave results. */
-static bool call(GpuFunction *f, gpucontext *ctx) {
+/* The input that the call has at this place, of the file's type where it has none. */
+static int give(GpuArray *a, const GpuArray **in, gpucontext *ctx, GpuFunction *f,
+                unsigned int i, const saved_call *c, const double *elements) {
+  gpufunction_item item;
+  *in = a;
+  if (c != NULL && i < c->n_in) {
+    if (c->ins[i].typecode < 0)
+      *in = NULL;
+    return *in ? make_saved_input(a, ctx, &c->ins[i], elements) : GA_NO_ERROR;
+  }
+  CHECK_OK(GpuFunction_item(f, GF_INPUTS, i, &item));
+  return make_input(a, ctx, &item);
+}
+
+/* Calls the function twice; whether it gave results. `c` may be NULL. */
+static bool call(GpuFunction *f, gpucontext *ctx, const saved_call *c,
+                 const double *elements) {
   unsigned int n_in = 0, n_int = 0, n_out = 0, made = 0;
   GpuArray arrays[MOST] = {0}, results[MOST] = {0}, *outs[MOST];
   const GpuArray *ins[MOST];
   long long ints[MOST];
-  gpufunction_item item;
   CHECK_OK(GpuFunction_count(f, GF_INPUTS, &n_in));
   CHECK_OK(GpuFunction_count(f, GF_INTS, &n_int));
   CHECK_OK(GpuFunction_count(f, GF_OUTPUTS, &n_out));
   if (n_in > MOST || n_int > MOST || n_out > MOST)
     return false;
   int status = GA_NO_ERROR;
-  for (; status == GA_NO_ERROR && made < n_in; made++) {
-    CHECK_OK(GpuFunction_item(f, GF_INPUTS, made, &item));
-    STEP(make_input(&arrays[made], ctx, &item));
-    ins[made] = &arrays[made];
-  }
+  for (; status == GA_NO_ERROR && made < n_in; made++)
+    status = give(&arrays[made], &ins[made], ctx, f, made, c, elements);
   for (unsigned int i = 0; i < n_int; i++)
-    ints[i] = 3;
+    ints[i] = c != NULL && i < c->n_int ? c->ints[i] : 3;
   for (unsigned int i = 0; i < n_out; i++)
     outs[i] = &results[i];
   for (int i = 0; i < 2; i++) {
@@ -318,6 +183,7 @@ static bool call(GpuFunction *f, gpucontext *ctx) {
     if (status == GA_NO_ERROR)
       read_and_clear(results, n_out);
   }
+  CHECK(status == GA_NO_ERROR || gpuarray_error_text()[0] != '\0');
   for (unsigned int i = 0; i < made; i++)
     GpuArray_clear(&arrays[i]);
   return status == GA_NO_ERROR;
@@ -329,18 +195,57 @@ typedef struct outcomes {
   size_t loaded, called;
 } outcomes;
 
-static char *read_whole(const char *path, size_t *size) {
-  char *bytes = NULL;
-  CHECK_OK(__real_ga__file_read("test", &bytes, size, path));
-  return bytes;
+/* The functions, and what is read from their files where they are first needed. */
+typedef struct sources {
+  saved_calls calls;
+  bool is_own; /* one function, which is called with arrays of its types */
+  source *list;
+} sources;
+
+static sources open_sources(const char *path, bool is_own) {
+  sources s = {.is_own = is_own};
+  if (is_own) {
+    s.calls.list = calloc(1, sizeof *s.calls.list);
+    s.calls.n = 1;
+    snprintf(s.calls.list->path, sizeof s.calls.list->path, "%s", path);
+  } else {
+    s.calls = read_calls(path);
+  }
+  s.list = calloc(s.calls.n + 1, sizeof *s.list);
+  return s;
 }
 
-static void try_file(gpucontext *ctx, const char *path, outcomes *found) {
+static const source *get_source(sources *s, size_t i, gpucontext *ctx) {
+  source *found = &s->list[i];
+  GpuFunction *f = NULL;
+  if (found->bytes != NULL)
+    return found;
+  list_fields(found);
+  CHECK_OK(GpuFunction_load(&f, ctx, s->calls.list[i].path));
+  list_fields(NULL);
+  CHECK(f != NULL && found->words.n > 0 &&
+        call(f, ctx, s->is_own ? NULL : &s->calls.list[i], s->calls.elements));
+  GpuFunction_free(f);
+  return found;
+}
+
+static void close_sources(sources *s) {
+  for (size_t i = 0; i < s->calls.n; i++)
+    clear_source(&s->list[i]);
+  free(s->list);
+  free(s->calls.list);
+  free(s->calls.elements);
+}
+
+static void try_file(gpucontext *ctx, const char *path, outcomes *found,
+                     const saved_call *c, const double *elements) {
   GpuFunction *f = NULL;
   if (GpuFunction_load(&f, ctx, path) == GA_NO_ERROR) {
     found->loaded++;
-    found->called += call(f, ctx);
+    found->called += call(f, ctx, c, elements);
     GpuFunction_free(f);
+  } else {
+    CHECK(gpuarray_error_text()[0] != '\0');
   }
   (void)gpucontext_sync(ctx); /* a wrong index is told of */
 }
@@ -358,31 +263,25 @@ static gpucontext *renewed(gpucontext *ctx, size_t number) {
 }
 
 /* The process that tries files until `end`. */
-static int work(const char *source, int shared, size_t end) {
+static int work(const char *folder, bool is_own, int shared, size_t end) {
   char path[] = "/tmp/gpuarray-damaged-XXXXXX";
   outcomes *found =
       mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
-  GpuFunction *f = NULL;
-  size_t size;
+  sources s = open_sources(folder, is_own);
   make_file(path);
   gpucontext *ctx = renewed(NULL, 1);
-  lists = true;
-  CHECK_OK(GpuFunction_load(&f, ctx, source));
-  lists = false;
-  start = NULL;
-  CHECK(f != NULL && n_fields > 0 && call(f, ctx));
-  GpuFunction_free(f);
-  char *whole = read_whole(source, &size), *bytes = malloc(size);
   while (found->next < end) {
-    const size_t number = found->next;
-    memcpy(bytes, whole, size);
-    damage(bytes, number);
-    set_head(bytes, size);
+    const size_t number = found->next, i = number % s.calls.n;
+    const source *mine = get_source(&s, i, ctx);
+    const source *donor = get_source(&s, number / s.calls.n % s.calls.n, ctx);
+    size_t size;
+    char *bytes = damaged(mine, donor, number, &size);
     int file = open(path, O_WRONLY | O_TRUNC);
     CHECK(write(file, bytes, size) == (ssize_t)size);
     close(file);
+    free(bytes);
     alarm(SECONDS);
-    try_file(ctx, path, found);
+    try_file(ctx, path, found, is_own ? NULL : &s.calls.list[i], s.calls.elements);
     alarm(0);
     found->next = number + 1;
     if (found->next < end)
@@ -390,16 +289,50 @@ static int work(const char *source, int shared, size_t end) {
   }
   gpucontext_deref(ctx);
   unlink(path);
-  free(bytes);
-  ga__free(whole);
-  free(fields);
+  close_sources(&s);
   return check_result("test_damaged_files: worker");
+}
+
+/* ---- guards ---- */
+
+enum { SURVIVED = 0, UNGUARDED = 4 };
+
+/* Reads behind a buffer, which the process does not survive where it is guarded. */
+static int read_beyond(void) {
+  const char *text = "KERNEL void beyond(GLOBAL_MEM ga_float *a, ga_size n) "
+                     "{ a[0] = a[n]; }";
+  const int types[2] = {GA_BUFFER, GA_SIZE};
+  const size_t one = 1, n = 128; /* 512 bytes, which is what a buffer has at least */
+  size_t behind = n;
+  GpuKernel k = {0};
+  GpuArray a = {0};
+  gpucontext *ctx = open_device();
+  CHECK_OK(GpuArray_zeros(&a, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuKernel_init(&k, ctx, 1, &text, NULL, "beyond", 2, types, 0, NULL));
+  if (n_guarded == 0)
+    return UNGUARDED;
+  const int quiet = open("/dev/null", O_WRONLY);
+  dup2(quiet, 2);
+  CHECK_OK(GpuKernel_call(&k, 1, &one, &one, 0, (void *[]){a.data, &behind}));
+  CHECK_OK(gpucontext_sync(ctx));
+  return SURVIVED;
+}
+
+static void check_guards(void) {
+  char *arguments[] = {"test_damaged_files", "--beyond", NULL};
+  pid_t child;
+  int status = 0;
+  CHECK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != SURVIVED);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == UNGUARDED)
+    printf("memory is not shared: kernels are not watched\n");
 }
 
 /* ---- the program ---- */
 
 /* Tries the files; false where a process died of one. */
-static bool run_workers(const char *source, size_t first, size_t end) {
+static bool run_workers(const char *folder, bool is_own, size_t first, size_t end) {
   char descriptor[24], last[24];
   const int shared = memfd_create("outcomes", 0);
   CHECK(shared >= 0 && ftruncate(shared, sizeof(outcomes)) == 0);
@@ -411,8 +344,12 @@ static bool run_workers(const char *source, size_t first, size_t end) {
   snprintf(descriptor, sizeof descriptor, "%d", shared);
   snprintf(last, sizeof last, "%zu", end);
   while (lives && found->next < end) {
-    char *arguments[] = {"test_damaged_files", "--work", (char *)(uintptr_t)source,
-                         descriptor,           last,     NULL};
+    char *arguments[] = {"test_damaged_files",
+                         is_own ? "--own" : "--work",
+                         (char *)(uintptr_t)folder,
+                         descriptor,
+                         last,
+                         NULL};
     pid_t child;
     int status = 0;
     CHECK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
@@ -444,7 +381,7 @@ static void save_own(const char *path, bool by_function) {
   GpuPlan *p = build(ctx, by_function);
   CHECK_OK(GpuArray_zeros(&w, ctx, GA_FLOAT, 2, (size_t[]){6, 6}, GA_C_ORDER));
   CHECK_OK(GpuFunction_new(&f, p, &spec));
-  CHECK(call(f, ctx));
+  CHECK(call(f, ctx, NULL, NULL));
   CHECK_OK(GpuFunction_save(f, path));
   GpuFunction_free(f);
   GpuPlan_free(p);
@@ -453,19 +390,23 @@ static void save_own(const char *path, bool by_function) {
 }
 
 int main(int argc, char **argv) {
-  if (argc == 5 && strcmp(argv[1], "--work") == 0)
-    return work(argv[2], atoi(argv[3]), strtoul(argv[4], NULL, 10));
+  if (argc == 5 && strncmp(argv[1], "--", 2) == 0)
+    return work(argv[2], strcmp(argv[1], "--own") == 0, atoi(argv[3]),
+                strtoul(argv[4], NULL, 10));
+  if (argc == 2 && strcmp(argv[1], "--beyond") == 0)
+    return read_beyond();
+  check_guards();
   const size_t count = argc > 1 ? strtoul(argv[1], NULL, 10) : 400,
                first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
   if (argc > 3) {
-    CHECK(run_workers(argv[3], first, first + count));
+    CHECK(run_workers(argv[3], false, first, first + count));
     return check_result("test_damaged_files");
   }
   for (int by_function = 0; by_function < 2; by_function++) {
     char path[] = "/tmp/gpuarray-whole-XXXXXX";
     make_file(path);
     save_own(path, by_function);
-    CHECK(run_workers(path, first, first + (count + 1) / 2));
+    CHECK(run_workers(path, true, first, first + (count + 1) / 2));
     unlink(path);
   }
   return check_result("test_damaged_files");
