@@ -656,6 +656,54 @@ def test_load_function_reads_no_pickle(on_first, tmp_path, monkeypatch):
     assert "only Python runs this function" in message
 
 
+PLANTED_EVERYWHERE = """
+import json, sys
+import numpy as np
+import gpuarray
+from gpuarray.compiler import load
+from gpuarray.compiler.errors import UntrustedFileError
+context = gpuarray.context(sys.argv[1])
+events, refused = [], 0
+sys.addaudithook(lambda event, args: "pickle" in event and events.append(str(args)))
+for loaded in (gpuarray.load_function, load):
+    f = loaded(sys.argv[2], context)
+    for n in (3, 5):
+        f(np.ones(n, "float32"), 2)
+    f.save(sys.argv[2] + "-again"), f.info(), repr(f), str(f.interface)
+    for name in f.values:
+        f[name] = f[name]
+for ask in (f.function, lambda: f.maker, lambda: f.plan):
+    try:
+        ask()
+    except UntrustedFileError:
+        refused += 1
+print(json.dumps([events, refused]))
+"""
+
+
+def test_pickles_in_every_part_of_a_file_are_bytes(on_first, tmp_path, monkeypatch):
+    """As names, constants, kept values, the note's fields and the graph."""
+    folder = tmp_path / "made"
+    text = pickle.dumps(Planted(folder), 0).decode()
+    elements = np.frombuffer(pickle.dumps(Planted(folder)), np.uint8)
+    monkeypatch.setattr(saving, "_pickled", lambda *_: pickle.dumps(Planted(folder)))
+    x, k = T.fvector(text), T.lscalar(text + "k")
+    kept = shared(elements, name=text + "kept")
+    f = function(
+        [x, k],
+        {text: T.sort(x) * k, text + "2": kept[::-1], text + "3": T.constant(elements)},
+        updates={kept: kept[::-1]},
+        name=text,
+    )
+    f(np.ones(4, "float32"), 1)  # which the file has, too
+    f.save(tmp_path / "f")
+    assert (tmp_path / "f").read_bytes().count(b"mkdir") > 8
+    assert (tmp_path / "f").read_bytes().count(elements.tobytes()) >= 2
+    said = printed(PLANTED_EVERYWHERE, on_first, tmp_path, "f")
+    assert json.loads(said) == [[], 3]
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize("protocol", range(6))
 def test_what_a_pickle_names_is_found_without_running_it(tmp_path, protocol):
     value = [Planted(tmp_path / "made"), Planted(tmp_path / "b"), np.float32, {"a": 1}]
