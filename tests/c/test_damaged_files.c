@@ -30,7 +30,7 @@
 #include "guarded_memory.h"
 #include "saved_calls.h"
 
-#define SECONDS 20
+#define SECONDS 60
 #define MEMORY ((size_t)256 << 20)
 
 extern char **environ;
