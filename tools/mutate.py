@@ -919,7 +919,12 @@ class Covers:
         chosen, total = self._within(first, budget / 2)
         rest = [each for each in tests if each not in {*chosen}]
         more, seconds = self._spread(rest, budget - total)
-        return chosen + more, total + seconds
+        if mutant.is_outside or not tests:
+            return chosen + more, total + seconds
+        # What is kept from test to test hides that others enter the block, too.
+        nearby = [x for x in self.by_file.get(mutant.file, []) if x not in {*tests}]
+        others, last = self._spread(nearby, budget - total - seconds)
+        return chosen + more + others, total + seconds + last
 
     def _within(self, tests: list[str], budget: float) -> tuple[list[str], float]:
         """Those of the tests, in order, that fit into so many seconds."""
