@@ -306,3 +306,44 @@ def test_forwards_and_backwards_are_adjoint(seed):
     np.testing.assert_allclose(
         np.tensordot(hess, values[v], 2), again, rtol=1e-8, atol=1e-8
     )
+
+
+def test_a_direction_that_is_given_stays_on_the_way_through_its_node():
+    x, v, u = T.dvector("x"), T.dvector("v"), T.dvector("u")
+    first, second = T.split(x, [1, 2], 2)
+    pushed = Rop(first.sum() * second, [x, first], [v, u])
+    values = {x: f64(3), v: f64(3) + 1, u: np.array([7.0])}
+    expected = 7.0 * values[x][1:] + values[x][0] * values[v][1:]
+    np.testing.assert_allclose(evaluate(pushed, values), expected)
+
+
+def test_a_mask_alone_moves_nothing():
+    x, y, v = T.dvector("x"), T.dvector("y"), T.dvector("v")
+    masked = Elemwise(SCALARS["where_nonzero"])(x, y)
+    values = {x: np.array([0.0, 1.0, 2.0]), y: f64(3), v: f64(3)}
+    for wrt, expected in ((x, 0 * values[v]), (y, values[v] * [0, 1, 1])):
+        direction = Rop(masked, wrt, v, "ignore")
+        np.testing.assert_array_equal(evaluate(direction, values), expected)
+
+
+def test_an_op_gives_its_directions_as_a_tuple_or_a_list():
+    class Pair(Op):
+        __props__ = ("kind",)
+
+        def __init__(self, kind):
+            self.kind = kind
+
+        def infer(self, x):
+            return [x, x]
+
+        def reference(self, x):
+            return [2 * x, 3 * x]
+
+        def R_op(self, inputs, directions):  # noqa: N802 (Theano's name)
+            return self.kind([2 * directions[0], 3 * directions[0]])
+
+    x, v = T.dvector("x"), T.dvector("v")
+    for kind in (list, tuple):
+        for output, times in zip(Pair(kind)(x), (2, 3), strict=True):
+            found = evaluate(Rop(output, x, v), {x: f64(3), v: f64(3)})
+            np.testing.assert_array_equal(found, times * f64(3))

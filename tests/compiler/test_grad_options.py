@@ -250,7 +250,8 @@ def test_an_op_may_say_what_flows_given_its_outputs():
         grad(WithLOp("few")(x, y).sum(), x)
 
 
-def test_a_wrong_connection_pattern_is_told():
+@pytest.mark.parametrize("pattern", [[[True, False]], [[True], [True]], [[]], []])
+def test_a_wrong_connection_pattern_is_told(pattern):
     class Loose(Op):
         __props__ = ()
 
@@ -258,7 +259,7 @@ def test_a_wrong_connection_pattern_is_told():
             return x
 
         def connection_pattern(self, node):
-            return [[True, False]]
+            return pattern
 
     with pytest.raises(GraphValueError, match="expected 1 rows"):
         grad(Loose()(x).sum(), x)

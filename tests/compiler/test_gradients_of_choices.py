@@ -17,6 +17,7 @@ from gpuarray.compiler import (
     jacobian,
     shared,
 )
+from gpuarray.compiler.derivatives import choices
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
@@ -449,3 +450,47 @@ def test_masks_of_choices_cost_no_launch():
         masks.append(str(plan).count("where_nonzero"))
     assert counts[0] == counts[1]
     assert masks[0] > masks[1]
+
+
+# ---- what is known to hold zeros ----
+
+ZEROS_ARE_KEPT = {
+    "itself": (lambda z, y: z, True),
+    "a multiple": (lambda z, y: z * 2, True),
+    "a product": (lambda z, y: y * z, True),
+    "a quotient": (lambda z, y: z / y, True),
+    "a divisor": (lambda z, y: y / z, False),
+    "a power": (lambda z, y: z**2, True),
+    "a function of 0 that is 0": (lambda z, y: T.sin(z), True),
+    "a function of 0 that is 1": (lambda z, y: T.exp(z), False),
+    "a sum with a number": (lambda z, y: z + 2, False),
+    "a sum with 0": (lambda z, y: z + 0.0, True),
+    "a sum with its like": (lambda z, y: z + 3 * z, True),
+    "a sum with an array": (lambda z, y: z + y, False),
+    "a difference from a number": (lambda z, y: 2 - z, False),
+    "an angle": (lambda z, y: T.arctan2(z, y), False),
+    "other axes": (lambda z, y: z.dimshuffle("x", 0), True),
+    "a part": (lambda z, y: z[1:], True),
+    "another array": (lambda z, y: T.exp(y) * y, False),
+}
+
+
+@pytest.mark.parametrize("name", ZEROS_ARE_KEPT)
+def test_zeros_of_a_choice_are_followed_where_they_stay(name):
+    build, expected = ZEROS_ARE_KEPT[name]
+    x, y = T.dvectors("xy")
+    for z in (T.where(y > 0, x, 0.0), T.where(y > 0, 0.0, x)):
+        assert choices.holds_zeros(build(z, y)) == expected
+    assert not choices.holds_zeros(build(T.where(y > 0, x, 1.0), y))
+
+
+def test_a_row_is_0_beside_a_0_where_numpy_says_so():
+    places = {
+        "mul": (True, True), "true_div": (True, False), "add": (False, False),
+        "sub": (False, False), "arctan2": (False, False), "power": (False, False),
+        "hypot": (False, False), "floor_divide": (True, False),
+    }  # fmt: skip
+    choices.annihilates.cache_clear()
+    for name, expected in places.items():
+        found = tuple(choices.annihilates(SCALARS[name], place) for place in (0, 1))
+        assert found == expected, name

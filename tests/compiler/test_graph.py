@@ -1,18 +1,29 @@
 """The graph core: types, variables, walks, and the graph under rewriting."""
 
+import functools
 import pickle
 
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
-from gpuarray.compiler import FunctionGraph, GpuArrayType, TensorType, config, shared
+from gpuarray.compiler import (
+    FunctionGraph,
+    GpuArrayType,
+    Op,
+    TensorType,
+    config,
+    grad,
+    shared,
+)
 from gpuarray.compiler.errors import (
+    GraphArgumentError,
     GraphTypeError,
     InconsistencyError,
     MissingInputError,
 )
 from gpuarray.compiler.graph.core import Apply, Constant, constant, traced_as
+from gpuarray.compiler.graph.lazy import is_lazy
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone,
@@ -21,6 +32,7 @@ from gpuarray.compiler.graph.traverse import (
     same_graph,
     toposort,
 )
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
 
@@ -381,3 +393,89 @@ def test_a_constant_is_told_from_a_variable():
     x = T.vector()
     assert T.as_tensor_variable(x) is x
     assert T.as_tensor_variable(T.exp(x).owner).owner is not None
+
+
+def test_a_clone_has_the_name_that_is_given_or_its_own():
+    x = T.dvector("x")
+    assert (x.clone().name, x.clone("y").name) == ("x", "y")
+    c = constant(2.0, name="c")
+    assert (c.clone().name, c.clone("d").name) == ("c", "d")
+
+
+def test_what_a_derivative_was_derived_from_is_not_pickled():
+    x = T.dvector("x")
+    slope = grad((3 * x).sum(), x)
+    assert slope.tag.derived_from and vars(slope.tag).keys() > {"derived_from"}
+    again = pickle.loads(pickle.dumps(slope))
+    assert not hasattr(again.tag, "derived_from")
+    assert vars(again.tag).keys() == vars(slope.tag).keys() - {"derived_from"}
+
+
+@pytest.mark.parametrize("value", [[[1], [1, 2]], "text", object(), 1 << 70])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(GraphArgumentError, match="constant: "):
+        constant(value)
+
+
+def test_graphs_are_the_same_by_operations_leaves_and_what_stands_for_what():
+    x, y = T.dvectors("xy")
+    assert same_graph(T.exp(x) + y, T.exp(x) + y)
+    assert same_graph(x + 2, x + 2) and not same_graph(x + 2, x + 3)
+    assert same_graph(x * y, y * x, {x: y, y: x})
+    parts = T.split(x, [1, 1], 2), T.split(x, [1, 1], 2)
+    assert same_graph(parts[0][1], parts[1][1])
+    for one, other in [
+        (x, y), (x, T.exp(x)), (x + y, x - y), (x + y, y + x), (x + 2, x + y),
+        (parts[0][0], parts[1][1]), (T.exp(x), constant(1.0)), (x + y, T.exp(x)),
+        (T.stack([x, y]), T.stack([x, y, x])),
+    ]:  # fmt: skip
+        assert not same_graph(one, other) and not same_graph(other, one)
+
+
+def test_an_op_that_may_leave_inputs_alone_is_lazy():
+    x = T.dvector("x")
+    assert is_lazy(ifelse(T.iscalar(), x, x).owner.op)
+    assert not is_lazy(T.exp(x).owner.op)
+
+
+def test_an_op_may_be_asked_for_shapes_as_theanos_are_and_through_a_wrapper():
+    def wrapped(method):
+        @functools.wraps(method)
+        def call(*arguments):
+            return method(*arguments)
+
+        return call
+
+    class Plain(Op):
+        __props__ = ()
+
+        def infer(self, x):
+            return x
+
+        def infer_shape(self, node, input_shapes):
+            return [input_shapes[0]]
+
+    class Theanos(Plain):
+        def infer_shape(self, fgraph, node, input_shapes):
+            assert fgraph is None
+            return [input_shapes[0]]
+
+    x = T.dvector("x")
+    kinds = [Plain, Theanos]
+    for kind in (Plain, Theanos):
+
+        class Wrapped(kind):
+            infer_shape = wrapped(kind.infer_shape)
+
+        kinds.append(Wrapped)
+    for kind in kinds:
+        node = kind()(x).owner
+        assert node.op.output_shapes(node, [(3,)]) == [(3,)], kind
+
+
+def test_a_variable_put_in_its_own_place_is_no_change():
+    x = T.dvector("x")
+    fgraph = FunctionGraph([x], [T.exp(x)])
+    fgraph.replace(fgraph.outputs[0], fgraph.outputs[0], "nothing")
+    assert fgraph.log == []
+    fgraph.check()

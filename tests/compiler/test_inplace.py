@@ -67,6 +67,13 @@ def test_an_updated_shared_value_is_overwritten_by_its_new_value():
     assert overwriting(inplace([w, g], [w - g], destroyable=[w])) == ["w"]
 
 
+def test_the_new_value_goes_where_the_old_is_not_where_another_array_is():
+    a, x = T.dvectors("a", "x")
+    for first, second in ((a, T.cumsum(x)), (T.cumsum(x), a)):
+        fgraph = inplace([a, x], [first * second], destroyable={a: 0})
+        assert overwriting(fgraph) == ["a"]
+
+
 def test_only_the_new_value_of_a_shared_value_may_overwrite_it():
     w, v = T.dvectors("w", "v")
     updates = [v + w, w * v]

@@ -325,3 +325,74 @@ def test_what_has_no_step_function_runs_on_the_host(on_context, monkeypatch):
         f = function([rows], MapRows(Sorted(), (True,))(rows) * 2)
     data = np.stack([f64(5).astype("f4") * k for k in (1, -1, 2)])
     np.testing.assert_allclose(f(data), 2 * np.sort(data, axis=1), rtol=1e-6)
+
+
+def test_lengths_that_are_no_list_of_scalars_are_given_to_each_row():
+    x, lengths = T.dvector("x"), T.lvector("lengths")
+    values = {x: f64(4), lengths: np.array([2, 2])}
+    for build in (
+        lambda v: T.reshape(v**2, lengths, ndim=2),
+        lambda v: T.broadcast_to(v[:2] * v[2:], lengths, ndim=2),
+    ):
+        matrix = evaluate(jacobian(build(x), x), values)
+        step = 1e-6
+        for k in range(4):
+            ends = [
+                evaluate(build(x), values | {x: values[x] + sign * step * np.eye(4)[k]})
+                for sign in (1, -1)
+            ]
+            expected = (ends[0] - ends[1]) / (2 * step)
+            np.testing.assert_allclose(matrix[..., k], expected, atol=1e-7)
+
+
+INTEGERS_OF_ROWS = {
+    "of one length": (lambda x, n, m: x[n:], [0]),
+    "of both": (lambda x, n, m: x[n:m], [0, 1]),
+    "of the first alone": (lambda x, n, m: x[n:m], [0]),
+    "of the second alone": (lambda x, n, m: x[n:m], [1]),
+    "of none": (lambda x, n, m: x[n:m], []),
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS_OF_ROWS)
+def test_a_part_that_differs_by_row_is_taken_of_each_row(name):
+    build, by_row = INTEGERS_OF_ROWS[name]
+    x, n, m = T.dvector("x"), T.lscalar("n"), T.lscalar("m")
+    xs, ns, ms = T.dmatrix("xs"), T.lvector("ns"), T.lvector("ms")
+    rows = {x: xs} | {[n, m][i]: [ns, ms][i] for i in by_row}
+    (result,) = over_rows([build(x, n, m)], rows)
+    is_by_rule = not [each for each in toposort([result]) if type(each.op) is MapRows]
+    assert is_by_rule == (not by_row)
+    values = {xs: f64(2, 5), n: 1, m: 3, ns: np.array([1, 1]), ms: np.array([3, 3])}
+    values |= {n: np.int64(1), m: np.int64(3)}
+    found = evaluate(result, values)
+    expected = values[xs][:, 1:] if name == "of one length" else values[xs][:, 1:3]
+    np.testing.assert_array_equal(found, expected)
+
+
+class Halved(Op):
+    """The square root of half of a number: its slope is infinite at 0."""
+
+    def infer(self, x):
+        return x
+
+    def reference(self, x):
+        return np.sqrt(x / 2)
+
+    def grad(self, m, g, y, x):
+        return m.over(g, 4 * y)
+
+
+def test_a_choice_leaves_zeros_behind_what_runs_for_each_row():
+    x = T.dmatrix("x")
+    y = T.where(x > 0, MapRows(Halved(), (True,))(x), x)
+    values = {x: np.array([[2.0, 0.0], [8.0, 0.5]])}
+    found = evaluate(grad(y.sum(), x), values)
+    np.testing.assert_allclose(found, [[0.25, 1.0], [0.125, 0.5]])
+    every = evaluate(grad(MapRows(Halved(), (True,))(x).sum(), x), values)
+    np.testing.assert_array_equal(every, [[0.25, np.inf], [0.125, 0.5]])
+
+
+def test_map_rows_takes_as_many_inputs_as_it_was_made_for():
+    with pytest.raises(GraphTypeError, match="given 2 inputs, expected 1"):
+        MapRows(Sorted(), (True,)).make_node(T.dmatrix(), T.dvector())
