@@ -300,7 +300,7 @@ class Tree:
                 return True
             if isinstance(parent, ast.Raise | ast.Assert):
                 return True
-            if isinstance(parent, ast.keyword) and parent.arg == "example":
+            if isinstance(parent, ast.keyword) and parent.arg in ("example", *CHECKS):
                 return True
             if isinstance(parent, ast.If) and name == "test":
                 test = ast.unparse(parent.test)
@@ -320,6 +320,8 @@ class Tree:
         while place and not isinstance(node, ast.stmt):
             place = self.parents[place]
             node = self.nodes[place]
+        if isinstance(node, ast.FunctionDef):
+            return any(ast.unparse(x) == "overload" for x in node.decorator_list)
         is_outside = self.blocks[place].endswith("@")
         return is_outside and isinstance(node, ast.Assign) and is_type(node.value)
 
