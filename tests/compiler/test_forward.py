@@ -339,7 +339,7 @@ def test_an_op_gives_its_directions_as_a_tuple_or_a_list():
         def reference(self, x):
             return [2 * x, 3 * x]
 
-        def R_op(self, inputs, directions):  # noqa: N802 (Theano's name)
+        def R_op(self, inputs, directions):
             return self.kind([2 * directions[0], 3 * directions[0]])
 
     x, v = T.dvector("x"), T.dvector("v")

@@ -321,3 +321,28 @@ def test_what_is_computed_again_may_be_read_by_several_results():
     again, product = 1 - np.tanh(a), np.tanh(a) @ b
     np.testing.assert_allclose(first, again + product)
     np.testing.assert_allclose(second, again * product)
+
+
+KEPT = {
+    "nobody else": (lambda e, y: [], 1),
+    "the caller": (lambda e, y: [e], 2),
+    "the caller, transposed": (lambda e, y: [e.T], 2),
+    "a node that is not fused": (lambda e, y: [T.sort(e, axis=0)], 2),
+    "a product": (lambda e, y: [T.dot(e, y)], 2),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_axes_are_moved_before_computing_where_nobody_else_reads(name):
+    X, Y = T.dmatrices("X", "Y")
+    others, count = KEPT[name]
+    e = T.exp(X)
+    outputs = [T.tanh(e.T) + Y, *others(e, Y)]
+    values = {X: np.arange(6.0).reshape(2, 3), Y: np.ones((3, 2))}
+    plain = run_graph(FunctionGraph([X, Y], outputs), values)
+    fgraph = FunctionGraph([X, Y], outputs)
+    rewrites.optimize(fgraph)
+    kernels = [node for node in fgraph.toposort() if isinstance(node.op, Elemwise)]
+    assert len(kernels) == count
+    for left, right in zip(plain, run_graph(fgraph, values), strict=True):
+        np.testing.assert_allclose(right, left)

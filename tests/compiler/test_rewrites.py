@@ -23,7 +23,14 @@ from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.marks import grad_clip, zero_grad
 from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.rowwise import Rowwise
-from gpuarray.compiler.ops.shape import dimshuffle, reshape, shape, shape_i
+from gpuarray.compiler.ops.shape import (
+    DimShuffle,
+    dimshuffle,
+    reshape,
+    shape,
+    shape_i,
+)
+from gpuarray.compiler.ops.subtensor import Subtensor
 from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
@@ -178,6 +185,43 @@ def test_both_sides_of_a_rule_are_equal_over_the_whole_line(rule, example):
         rtol=tolerance,
         atol=0 if EXACT[rule.phase] else 1e-9,
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"), [each for each in CASES if each.values[0].wants_graph]
+)
+def test_a_rule_makes_nothing_twice_for_others_who_read_a_part(rule, example):
+    variables = leaves()
+    before = eval(example.before, namespace(variables))
+    parts = [v for v in ancestors([before]) if v.owner is not None][1:]
+    for also_read in (parts, *([part] for part in parts)):
+        fgraph = FunctionGraph(list(variables.values()), [before, *also_read])
+        count = how_many_compute(fgraph)
+        Fixpoint(fgraph, [rule], Log()).run()
+        assert how_many_compute(fgraph) <= count, list(map(text_of, fgraph.outputs))
+
+
+def how_many_compute(fgraph):
+    """The number of nodes that are no views of one array."""
+    views = DimShuffle | Subtensor
+    return sum(not isinstance(node.op, views) for node in fgraph.apply_nodes)
+
+
+def test_rules_that_do_not_come_to_rest_are_left_out_from_then_on(monkeypatch):
+    rules = {phase: list(each) for phase, each in engine.RULES.items()}
+    monkeypatch.setattr(engine, "RULES", rules)
+
+    @engine.rewrite(phase="canonicalize", ops=["arctan2"])
+    def turn_for_ever(node):
+        """arctan2(x, y) -> arctan2(-y, x)"""
+        x, y = node.inputs
+        return T.arctan2(-y, x)
+
+    x, y = T.dvectors("xy")
+    fgraph = FunctionGraph([x, y], [T.exp(T.arctan2(x, y)) + 0])
+    with pytest.warns(UserWarning, match="does not come to rest") as told:
+        log = rewrites.optimize(fgraph)
+    assert len(told) == 1 and log.restless == {"turn_for_ever"}
 
 
 def exemptions(note):
