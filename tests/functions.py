@@ -675,9 +675,47 @@ def _(d):
 
 @case("meshgrid")
 def _(d):
-    vectors = [d.array(low=1, high=1) for _ in range(d.number(1, 3))]
+    vectors = [d.array(low=1, high=1) for _ in range(d.number(0, 3))]
     options = {"indexing": d.pick("xy", "ij"), "sparse": d.flag(), "copy": d.flag()}
     return tuple(vectors), options
+
+
+@case("ix_", waits="values")
+def _(d):
+    def sequence():
+        dtype = d.pick("int64", "bool", "int8")
+        return np.abs(d.values((d.length(0, 4),), dtype, special=False))
+
+    return tuple(sequence() for _ in range(d.number(1, 3))), {}
+
+
+def _ends(d, positive):
+    """Where a range begins and ends: numbers or arrays that broadcast."""
+    shape = d.pick((), (2,), (2, 3))
+    ends = [
+        np.asarray(d.content.uniform(0.5, 3.0, s), d.pick("float32", "float64"))
+        for s in (shape, d.broadcast_to(shape))
+    ]
+    ends = ends if positive else [ends[0], -ends[1]]
+    options = {"num": d.number(0, 6), "endpoint": d.flag()}
+    return tuple(ends), options | {"axis": d.pick(0, 0, -1)}
+
+
+@case("linspace", rtol=4, waits="values")
+def _(d):
+    ends, options = _ends(d, False)
+    return ends, options | {"retstep": d.number(0, 2) == 0}
+
+
+@case("logspace", rtol=50, waits="values")
+def _(d):
+    ends, options = _ends(d, False)
+    return ends, options | {"base": d.pick(10.0, 2.0)}
+
+
+@case("geomspace", rtol=50, waits="values")
+def _(d):
+    return _ends(d, True)
 
 
 # ---- picking ----
@@ -736,7 +774,8 @@ def _(d):
 @case("partition", "argpartition", judge=None)
 def _(d):
     a = d.array(REAL, low=1, least=1)
-    return (a, d.number(0, 0)), {"axis": d.axis(a, many=False)}
+    kth = d.pick(0, -1, a.shape[0], -a.shape[-1] - 1, [0, 0])
+    return (a, kth), {"axis": d.axis(a, many=False)}
 
 
 # ---- numbers ----
@@ -899,6 +938,9 @@ def _near(d):
 @case("allclose", waits="values")
 def _(d):
     limits = {"rtol": d.pick(1e-5, 0.0, 0.01), "atol": d.pick(1e-8, 0.0, 0.5)}
+    if d.number(0, 3) == 0:  # as far apart as it may be
+        a = np.asarray(np.round(d.values(d.shape(), d.pick(*FLOATS), special=False)))
+        return (a, np.asarray(a + a.dtype.type(1))), {"rtol": 0.0, "atol": 1.0}
     return _near(d), {"equal_nan": d.flag(), **limits}
 
 
@@ -1055,8 +1097,10 @@ def _(d):
 def _(d):
     hermitian = d.flag()
     a = _matrix(d, None if hermitian else d.pick(None, 3))
+    if d.flag():  # its least singular value is one that some limits leave out
+        a[..., -1, :] *= a.dtype.type(1e-4)
     a = a + a.swapaxes(-1, -2).conj() if hermitian else a
-    how = d.pick({}, {"rcond": 1e-3}, {"rtol": 1e-2})
+    how = d.pick({}, {"rcond": 1e-2}, {"rtol": 1e-2})
     return (a,), {"hermitian": hermitian, **how}
 
 

@@ -133,7 +133,8 @@ def ix_(*sequences: Any) -> tuple[Any, ...]:
         given = asarray(sequence, context=like.context)
         if given.ndim != 1:
             raise BadValue(f"ix_: a sequence of shape {given.shape}, expected a vector")
-        given = given.astype(INT64) if given.size == 0 else given
+        if given.size == 0 and not isinstance(sequence, BaseArray):
+            given = given.astype(INT64)
         places = given.nonzero()[0] if given.dtype.kind == "b" else given
         shape = [1] * len(sequences)
         shape[i] = -1 if places.size else 0
