@@ -15,6 +15,7 @@ from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Constant, Variable, constant
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops import dispatch
+from gpuarray.compiler.ops.products import batched
 from gpuarray.compiler.tensor import nlinalg
 
 CASES = cases()
@@ -177,6 +178,26 @@ def test_calls_at_the_edges(call, array):
     for value, its in zip(found, right, strict=True):
         assert value.shape == np.shape(its)
         assert_near(value, np.asarray(its), 1)
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (2, 1), (1, 1), (2, 2)])
+def test_stacks_of_one_matrix_are_as_long_as_the_other(lengths):
+    stacks = [
+        np.arange(n * 6.0).reshape(n, *s)
+        for n, s in zip(lengths, ((3, 2), (2, 3)), strict=True)
+    ]
+    x, y = (T.TensorType("float64", (len(a) == 1, False, False))() for a in stacks)
+    values = {x: stacks[0], y: stacks[1]}
+    output = batched(x, y)
+    np.testing.assert_array_equal(evaluate(output, values), np.matmul(*stacks))
+    assert all(evaluate(n, values) == m for n, m in shapes_told([output], values))
+
+
+def test_a_list_of_axes_is_no_number_of_them():
+    x = T.dmatrix("x")
+    for axes in ([1], (1,)):
+        with pytest.raises((CompilerError, ValueError)):
+            T.tensordot(x, x, axes)
 
 
 def test_methods_of_what_is_no_row_are_refused_by_name():

@@ -126,6 +126,20 @@ def test_some_outputs_can_be_asked_for_and_the_others_cost_nothing():
             f(vector(3), output_subset=wrong)
 
 
+def test_some_outputs_have_their_own_constants_alone():
+    x, k = T.vector("x"), vector(900, 1)
+    f = function([x], [T.dot(x, T.constant(k)), T.sum(x[:2] * k[:2]), x[:3] + k[:3]])
+    v = vector(900)
+    whole = f(v)
+    for places in ([0], [1], [2], [2, 0]):
+        for got, right in zip(f(v, output_subset=places), places, strict=True):
+            np.testing.assert_array_equal(got, whole[right])
+        part = f._with_outputs(tuple(places)).plan
+        kept = {number for number, _ in part.constants}
+        assert kept <= {each for step in part.steps for each in step.reads}
+    assert len(f._with_outputs((0,)).plan.constants) < len(f.plan.constants)
+
+
 def test_shared_variables_bring_their_updates_along():
     count, other = shared(np.float32(0), name="count"), shared(np.float32(10))
     count.default_update = count + other

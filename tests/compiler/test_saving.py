@@ -304,6 +304,25 @@ def test_inputs_of_all_kinds(on_first, tmp_path):
     assert g["s"] == f["s"] and g["h"] == 9
 
 
+def test_a_hidden_input_may_stand_before_others(on_first, tmp_path):
+    """Of arrays and integers, of which each has its places."""
+    x, y, k = T.vector("x"), T.vector("y"), T.lscalar("k")
+    hidden = [
+        In(T.scalar("h"), value=9.0, implicit=True),
+        In(T.vector("v"), value=np.arange(3.0, dtype="f4"), implicit=True),
+    ]
+    places = [hidden[0], x, hidden[1], k, y]
+    h, v = (each.variable for each in hidden)
+    f = function(places, (x * h)[:k] + (y - v)[:k], on_unused_input="ignore")
+    f.save(tmp_path / "f")
+    one, other = rows(2)[0], rows(2)[1]
+    one, other = one[:3], other[:3]
+    for trusted in (True, False):
+        g = load(tmp_path / "f", trusted=trusted)
+        for n in (2, 3):
+            assert np.array_equal(g(one, n, other), f(one, n, other))
+
+
 def test_a_copy_without_updates_keeps_its_values(on_first, tmp_path):
     f = classifier().copy(delete_updates=True)
     f.save(tmp_path / "f")
