@@ -133,7 +133,7 @@ GUARD(graph_if, (void *device, void *memory, size_t offset, size_t size), device
 GUARD(graph_else, (void *device), device)
 GUARD(graph_end_if, (void *device), device)
 
-GUARD_FIRST(blas_open, (void *device), device)
+GUARD_FIRST(blas_open, (void *device, bool with_epilogues), device, with_epilogues)
 
 #undef GUARD
 #undef GUARD_FIRST
