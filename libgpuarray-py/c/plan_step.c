@@ -262,6 +262,12 @@ static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
                  ga__dtype_name(v->typecode), v->nd);
 }
 
+static int check_results(const ga_frame *f, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_out; i++)
+    GA_TRY(check_result(f, s, i));
+  return GA_NO_ERROR;
+}
+
 /* Does what the step is: its function, or its body. */
 static int run_function(ga_frame *f, const ga_step *s) {
   GpuArray **outs = ga__alloc(s->n_out + 1, sizeof *outs);
@@ -278,8 +284,8 @@ static int run_function(ga_frame *f, const ga_step *s) {
     }
     status = s->function ? s->function(s->data, outs, ins, ints) : ga__body_run(f, s);
   }
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++)
-    status = check_result(f, s, i);
+  if (status == GA_NO_ERROR)
+    status = check_results(f, s);
   ga__free(outs);
   ga__free((void *)(uintptr_t)ins);
   ga__free(ints);
@@ -327,7 +333,8 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
   case GA_STEP_REPORTS:
     return run_reports(f, s);
   case GA_STEP_ROUTINE:
-    return ga__routine_run(f, s);
+    GA_TRY(ga__routine_run(f, s));
+    return check_results(f, s);
   case GA_STEP_READ: /* recorded only where the device chooses */
     return ga__choice_read(f, s);
   case GA_STEP_KINDS:

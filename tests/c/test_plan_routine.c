@@ -273,6 +273,32 @@ static int trial_of_rows(gpucontext *ctx) {
   return status;
 }
 
+/* A file may say so. */
+static void test_results_of_another_type(gpucontext *ctx) {
+  const gpuplan_type announced[2] = {{GA_DOUBLE, 1}, {GA_FLOAT, 2}};
+  for (int i = 0; i < 2; i++) {
+    unsigned int x, made;
+    int failed;
+    GpuPlan *p = NULL;
+    GpuArray out = {0};
+    CHECK_OK(GpuPlan_new(&p, ctx, "other"));
+    CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+    CHECK_OK(GpuPlan_routine(p, &made,
+                             &(gpuplan_routine){.size = sizeof(gpuplan_routine),
+                                                .label = "view",
+                                                .name = "contiguous",
+                                                .n_in = 1,
+                                                .ins = &x,
+                                                .n_out = 1,
+                                                .results = &announced[i]}));
+    CHECK_OK(GpuPlan_output(p, made));
+    CHECK_STATUS(GA_INVALID_ERROR, call_vector(p, ctx, 3, 0, &out, &failed));
+    CHECK_TEXT(i == 0 ? "announced as float64 of 1 axes"
+                      : "announced as float32 of 2 axes");
+    GpuPlan_free(p);
+  }
+}
+
 static int trial(gpucontext *ctx) {
   char path[] = "/tmp/gpuarray-bodyXXXXXX";
   GpuPlan *p = NULL;
@@ -296,6 +322,7 @@ int main(void) {
   test_routines_that_are_none(ctx);
   test_rows_have_the_shapes_that_are_told(ctx);
   test_properties_of_the_device(ctx);
+  test_results_of_another_type(ctx);
   fail_each_allocation(trial, ctx);
   fail_each_allocation(trial_of_rows, ctx);
   gpucontext_deref(ctx);
