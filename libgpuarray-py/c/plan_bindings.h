@@ -7,7 +7,9 @@
  *
  * The section: how many, then each as bytes of its own: the signature, buffers that the
  * commands refer to, the tape's slots, its commands, the outputs. Behind each launch
- * stand the sizes of the buffers that it was recorded with, and a seal of all of it.
+ * stand the sizes of the buffers that it was recorded with, and a seal of all of it;
+ * behind each binding a seal of the binding, as a kernel relies on what those before it
+ * have written.
  * Sizes and places on the device are the device's own, so a binding is of use where its
  * kernels are. */
 #ifndef GA_C_PLAN_BINDINGS_H
@@ -55,6 +57,8 @@ size_t ga__binding_size(const gpudata *buffer, const size_t *reach);
 bool ga__transfer_fits(const transfer *t, const size_t *reach);
 bool ga__product_fits(const ga_blas_call *c, const size_t *reach);
 bool ga__output_fits(const GpuArray *a, const ga_value *v, const size_t *reach);
+/* A hash of a binding's bytes, which is not that of a file of them. */
+ga_hash ga__binding_seal(const char *bytes, size_t size);
 /* A hash of a launch, with the sizes of its buffers. */
 int ga__launch_seal(ga_hash *seal, const gpukernel *k, const ga_launch *l,
                     const size_t *sizes);

@@ -139,6 +139,13 @@ bool ga__product_fits(const ga_blas_call *c, const size_t *reach) {
          matrix_fits(&c->c, cb_no_trans, c->m, c->n, c->batch, itemsize, reach);
 }
 
+/* A kernel may take what an earlier one has written for places within a buffer, such as
+ * an order of indices: so the commands, and which buffers they use, belong together as
+ * the lines of a program do. */
+ga_hash ga__binding_seal(const char *bytes, size_t size) {
+  return ga__hash(bytes, size, (ga_hash){GA_PLAN_BINDINGS, size});
+}
+
 /* Numbers of a launch belong to its kernel as its text does: nobody but the kernel
  * knows what they mean. The seal says that they are together as they were recorded. */
 int ga__launch_seal(ga_hash *seal, const gpukernel *k, const ga_launch *l,

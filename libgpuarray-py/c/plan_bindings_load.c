@@ -275,6 +275,17 @@ static int get_tape(binding_reader *b, size_t **lives) {
   return ga__bound_finish(bound);
 }
 
+/* Leaves the binding without its seal. */
+static int check_binding_seal(ga_reader *r) {
+  const size_t size =
+      r->left < 2 * sizeof(uint64_t) ? 0 : r->left - 2 * sizeof(uint64_t);
+  ga_reader stored = {r->at + size, r->left - size, false};
+  const ga_hash seal = ga__binding_seal(r->at, size);
+  const bool fits = ga__get_int(&stored) == seal.a && ga__get_int(&stored) == seal.b;
+  r->left = size;
+  return fits && !stored.failed ? GA_NO_ERROR : ga__plan_malformed();
+}
+
 /* *out stays NULL for a binding that is of no use here. */
 static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels,
                      ga_reader *r) {
@@ -316,6 +327,7 @@ static int get_bindings(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *
     ga_reader one = ga__get_bytes(r);
     if (r->failed)
       return ga__plan_malformed();
+    GA_TRY(check_binding_seal(&one));
     GA_TRY(get_bound(&bound, p, kernels, &one));
     if (bound != NULL)
       GA_TRY(ga__bound_add(p, bound));

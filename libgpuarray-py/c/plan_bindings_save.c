@@ -228,6 +228,12 @@ static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *k
       put_output(out, p, &more, &b->outputs[i]);
     status = ga__strbuf_status(out);
   }
+  if (status == GA_NO_ERROR) {
+    const ga_hash seal = ga__binding_seal(out->text, out->length);
+    ga__put_int(out, seal.a);
+    ga__put_int(out, seal.b);
+    status = ga__strbuf_status(out);
+  }
   ga__free(more.list);
   ga__free(reach);
   return status;

@@ -28,6 +28,7 @@ typedef struct source {
   char *bytes;
   size_t size;
   fields words, texts, blocks;
+  field bindings; /* the section, or nothing */
 } source;
 
 /* ---- where a file may be changed ---- */
@@ -128,6 +129,12 @@ WRAPPED(int, ga__kernels_get, ga_saved_kernels *k, gpucontext *ctx, ga_reader *r
   int status = __real_ga__kernels_get(k, ctx, r);
   in_code = false;
   return status;
+}
+
+WRAPPED(int, ga__bindings_get, GpuPlan *p, const ga_saved_kernels *k, ga_reader *r) {
+  if (listed)
+    listed->bindings = (field){(size_t)(r->at - start), r->left};
+  return __real_ga__bindings_get(p, k, r);
 }
 
 WRAPPED(int, ga__file_read, const char *what, char **bytes, size_t *size,

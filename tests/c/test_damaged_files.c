@@ -389,6 +389,36 @@ static void save_own(const char *path, bool by_function) {
   gpucontext_deref(ctx);
 }
 
+/* What was recorded is one program: where a kernel is given another buffer, or one
+ * before it does not run, it may find places that are none. So all of it is refused. */
+static void check_bindings_are_whole(const char *path) {
+  char copy[] = "/tmp/gpuarray-damaged-XXXXXX";
+  gpucontext *ctx = open_device();
+  source s = {0};
+  GpuFunction *f = NULL;
+  list_fields(&s);
+  CHECK_OK(GpuFunction_load(&f, ctx, path));
+  list_fields(NULL);
+  GpuFunction_free(f);
+  CHECK(s.bindings.size > 1000);
+  make_file(copy);
+  for (size_t i = 0; i < s.words.n; i += 5) {
+    const field *w = &s.words.list[i];
+    if (w->at < s.bindings.at + 8 || w->at >= s.bindings.at + s.bindings.size)
+      continue;
+    s.bytes[w->at] ^= 1;
+    set_head(s.bytes, s.size);
+    int file = open(copy, O_WRONLY | O_TRUNC);
+    CHECK(write(file, s.bytes, s.size) == (ssize_t)s.size);
+    close(file);
+    CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_load(&f, ctx, copy));
+    s.bytes[w->at] ^= 1;
+  }
+  unlink(copy);
+  clear_source(&s);
+  gpucontext_deref(ctx);
+}
+
 int main(int argc, char **argv) {
   if (argc == 5 && strncmp(argv[1], "--", 2) == 0)
     return work(argv[2], strcmp(argv[1], "--own") == 0, atoi(argv[3]),
@@ -406,6 +436,8 @@ int main(int argc, char **argv) {
     char path[] = "/tmp/gpuarray-whole-XXXXXX";
     make_file(path);
     save_own(path, by_function);
+    if (by_function)
+      check_bindings_are_whole(path);
     CHECK(run_workers(path, true, first, first + (count + 1) / 2));
     unlink(path);
   }
