@@ -5,20 +5,10 @@ expressions are what is tested here, and a kernel per row and dtype would take a
 to build.
 """
 
-import gpuarray
 import numpy as np
 import pytest
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.apply import new_elemwise
-from gpuarray.array import Array
-from gpuarray.codegen import scalar_expression
-from gpuarray.dtypes import (
-    DOUBLES,
-    DTYPES,
-    OF_TYPECODE,
-    dtype_to_typecode,
-    kind_of,
-)
+from gpuarray.dtypes import DOUBLES, DTYPES, kind_of
+from many_rows import compute
 from rows import assert_agrees, defined, reference, rows_for, special_values
 
 MIXED = [
@@ -36,28 +26,6 @@ MIXED = [
     ("bfloat16", "float16"),
 ]
 THREES = ["float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"]
-AT_ONCE = 48  # rows in a kernel, which takes up to 64 arguments
-
-
-def compute(context, rows, operands):
-    """The results of many rows of the same operands, from one kernel."""
-    arrays = [gpuarray.asarray(x, context=context) for x in operands]
-    names = [(name, x.dtype) for name, x in zip("xyz", operands, strict=False)]
-    found = [scalar_expression(row, names) for row in rows]
-    support = "".join(dict.fromkeys(one.support for one in found))
-    text = " ".join(f"r{i} = ({one.text});" for i, one in enumerate(found))
-    codes = [dtype_to_typecode(one.dtype) for one in found]
-    arguments = [(f"r{i}", code, lib.GE_WRITE) for i, code in enumerate(codes)]
-    arguments += [(n, dtype_to_typecode(dtype), lib.GE_READ) for n, dtype in names]
-    handle = new_elemwise(context, support, text, arguments, "many rows")
-    structs = [ffi.new(ARRAY) for _ in rows]
-    ins = ffi.new("void *[]", [array.struct for array in arrays])
-    check(lib.GpuElemwise_apply(handle, ffi.new("GpuArray *[]", structs), ins))
-    results = [
-        Array.wrap(struct, context, OF_TYPECODE[code], code)
-        for struct, code in zip(structs, codes, strict=True)
-    ]
-    return [np.asarray(result) for result in results]
 
 
 def run(context, operands):
@@ -68,11 +36,7 @@ def run(context, operands):
         ]
     rows = [row for row, _ in found]
     assert rows
-    results = [
-        result
-        for start in range(0, len(rows), AT_ONCE)
-        for result in compute(context, rows[start : start + AT_ONCE], operands)
-    ]
+    results = compute(context, rows, operands)
     for (row, loop), got in zip(found, results, strict=True):
         expected = reference(row, loop, operands)
         assert_agrees(row, got, expected, defined(row, operands, expected))
