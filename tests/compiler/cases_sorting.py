@@ -62,6 +62,13 @@ case(
     lambda x: np.sort(x, None)[::-1][:3],
     f64(3, 4),
 )
+for shape in ((5,), (2, 3, 4)):
+    case(
+        f"topk_last_of_{len(shape)}",
+        lambda x: [T.topk(x, 2), T.argtopk(x, 2), *T.topk_and_argtopk(x, 2)],
+        lambda x: 2 * largest(x, 2),
+        f64(*shape),
+    )
 case(
     "argtopk",
     lambda x: T.argtopk(x, 2, idx_dtype="int32"),

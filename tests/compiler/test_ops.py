@@ -63,6 +63,8 @@ def test_an_op_tells_the_shape_of_its_result(case):
             shapes[each] if each in shapes else constant_shape(each)
             for each in node.inputs
         ]
+        for wanted in node.op.requirements(node, given):
+            assert_holds(wanted, values)
         told = node.op.infer_shape(node, given)
         for output, lengths in zip(node.outputs, told, strict=True):
             assert len(lengths) == output.type.ndim
@@ -70,6 +72,16 @@ def test_an_op_tells_the_shape_of_its_result(case):
             for length, right in zip(lengths, real, strict=True):
                 assert length is None or evaluate(length, values) == right
             shapes[output] = tuple(constant(length, "int64") for length in real)
+
+
+def assert_holds(wanted, values):
+    """What an op requires of lengths is so where it computes."""
+    ends = [
+        constant(x) if isinstance(x, int) else x for x in (wanted.left, wanted.right)
+    ]
+    left, right = evaluate(ends, values)
+    is_within = wanted.relation == "within"
+    assert -right <= left < right if is_within else left == right
 
 
 def constant_shape(variable):
