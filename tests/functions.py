@@ -423,8 +423,11 @@ def _(d):
     options = {f"return_{name}": d.flag() for name in ("index", "inverse", "counts")}
     a = d.array(REAL, low=1)
     how = d.pick({}, {"equal_nan": False}, {"axis": 0}, {"sorted": True})
-    if "axis" in how:
-        a = d.array(INTEGERS, low=1, least=1, special=False)
+    if "axis" in how:  # few different rows
+        a = d.array(("bool",), low=1, least=1).astype(d.pick(*INTEGERS))
+        how["axis"] = d.number(-a.ndim, a.ndim - 1)
+        if d.flag():
+            a = np.repeat(a[:1], 2, 0)
     return (a,), options | how
 
 
@@ -484,7 +487,8 @@ def _(d):
 def _(d):
     a = d.array()
     options = {name: d.pick(None, 7, -2.5, [1]) for name in ("posinf", "neginf")}
-    nan = d.pick(0.0, 3, d.values(d.broadcast_to(a.shape), "float32", special=False))
+    shape = (1,) * d.pick(0, 1, a.ndim + 1) + d.broadcast_to(a.shape)
+    nan = d.pick(0.0, 3, np.asarray(d.values(shape, "float32", special=False)))
     return (a,), options | {"nan": nan, "copy": d.pick(True, True, False)}
 
 
@@ -1188,6 +1192,8 @@ def _(d):
     a = _matrix(d, dtypes=("float32", "float64"))
     a = a.reshape(-1, *a.shape[-2:])[0]
     b = d.values(d.pick(a.shape[:1], (a.shape[0], 2)), a.dtype.name, special=False)
+    if d.number(0, 5) == 0:  # which is refused
+        a, b = d.pick((a[None], b), (a, b[..., None, None]))
     return (a, b), d.pick({}, {"rcond": 1e-3}, {"rcond": None})
 
 
