@@ -822,7 +822,9 @@ def _(d):
     options = {"axis": axis, "edge_order": d.pick(1, 1, 2)}
     if axis is not None and axis < a.ndim and d.flag():
         return (a, np.cumsum(d.content.uniform(0.5, 1.5, a.shape[axis]))), options
-    return (a, *d.pick((1.0,), (0.5,), (), (0.5,) * np.size(axis or 0))), options
+    count = a.ndim if axis is None else 1
+    spaces = [0.5 + i for i in range(count)]
+    return (a, *d.pick((1.0,), (0.5,), (), spaces, spaces)), options
 
 
 @case("trapezoid", rtol=20)
@@ -1349,7 +1351,8 @@ def _(d):
     x = np.linspace(-1, 2, n).astype(dtype)
     y = d.array((dtype,), shape=d.pick((n,), (n, 2)), special=False)
     weights = np.linspace(1, 2, n).astype(dtype)
-    options = d.pick({}, {"w": weights}, {"cov": True}, {"rcond": 1e-3}, {"full": True})
+    more = {"rcond": 1e-3}, {"full": True}, {"cov": "unscaled"}
+    options = d.pick({}, {"w": weights}, {"cov": True}, *more)
     return (x, y, d.number(0, 3)), options
 
 

@@ -229,13 +229,16 @@ def test_masks_beside_other_indices(context):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_what_is_not_zero_is_counted_and_listed(context, dtype):
-    # Shapes are walked alike in every dtype: one of them has them all.
-    one_of_all = [(70, 5, 9)]
-    for shape in [(3000,), (1,), (0, 4), *one_of_all] if dtype == "f4" else one_of_all:
+    # Shapes and layouts are walked alike in every dtype: one of them has them all.
+    shapes, views = [(70, 5, 9)], [lambda a: a.T[::-2]]
+    if dtype == "f4":
+        shapes = [(3000,), (1,), (0, 4), *shapes]
+        views = [lambda a: a, lambda a: a.T, lambda a: a[::-2]]
+    for shape in shapes:
         host = values(dtype, shape)
         host = np.where(values("float32", shape, seed=1) > 0, host, host * 0)
         host = host.astype(dtype)
-        for view in (lambda a: a, lambda a: a.T, lambda a: a[::-2]):
+        for view in views:
             device = view(on(context, host))
             expected = view(host)
             found = gpuarray.nonzero(device)
