@@ -312,14 +312,16 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   return GA_NO_ERROR;
 }
 
-/* Waits for what a run has queued, and takes its results back where that failed. */
-static int confirm(const GpuPlan *p, GpuArray *const *outs) {
+/* Waits for what a run has queued, and takes back what outs held where that failed. */
+static int confirm(const GpuPlan *p, GpuArray *const *outs, const GpuArray *before) {
   gpuqueue *q = ga__queue_current(p->context);
   int status = ga__context_waited(p->context, ga__queue_wait(q));
   if (status == GA_NO_ERROR)
     status = ga__report_check(q);
-  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_outputs; i++)
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_outputs; i++) {
     GpuArray_clear(outs[i]);
+    *outs[i] = before[i];
+  }
   return status;
 }
 
@@ -380,6 +382,28 @@ static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
   return GA_NO_ERROR;
 }
 
+static int run_apart(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                     const long long *ints, int *failed_step) {
+  return needs_steps(p) && ga__overlap_any(p, ins)
+             ? run_with_copies(p, outs, ins, ints, failed_step)
+             : run_locked(p, outs, ins, ints, failed_step);
+}
+
+/* A run that waits at its end. */
+static int run_confirmed(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                         const long long *ints, int *failed_step) {
+  GpuArray *before = ga__alloc((size_t)p->n_outputs + 1, sizeof *before);
+  if (before == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < p->n_outputs; i++)
+    before[i] = *outs[i];
+  int status = run_apart(p, outs, ins, ints, failed_step);
+  if (status == GA_NO_ERROR)
+    status = confirm(p, outs, before);
+  ga__free(before);
+  return status;
+}
+
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step) {
   return GpuPlan_call(p, outs, ins, NULL, failed_step);
@@ -397,11 +421,8 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   if (status == GA_NO_ERROR)
     status = check_within(p);
   if (status == GA_NO_ERROR)
-    status = needs_steps(p) && ga__overlap_any(p, ins)
-                 ? run_with_copies(p, outs, ins, ints, failed_step)
-                 : run_locked(p, outs, ins, ints, failed_step);
-  if (status == GA_NO_ERROR && p->confirms)
-    status = confirm(p, outs);
+    status = p->confirms ? run_confirmed(p, outs, ins, ints, failed_step)
+                         : run_apart(p, outs, ins, ints, failed_step);
   ga__turn_end(&p->turn);
   return status;
 }
