@@ -360,3 +360,20 @@ def test_what_complex_numbers_have_no_gradient_of_is_told():
     values, _ = T.nlinalg.eigh(T.zmatrix())
     with pytest.raises(NoGradientError, match="of complex numbers is not offered"):
         grad(values.sum(), values.owner.inputs[0])
+
+
+def test_a_gradient_that_is_a_variable_of_the_program_keeps_its_name():
+    class HalfSquare(Op):
+        __props__ = ()
+
+        def infer(self, x):
+            return x
+
+        def grad(self, m, g, y, x):
+            return x
+
+    s = T.dscalar("s")
+    cost = HalfSquare()(s)
+    cost.name = "cost"
+    assert grad(cost, s) is s
+    assert s.name == "s" and not hasattr(s.tag, "derived_from")

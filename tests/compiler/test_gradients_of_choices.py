@@ -494,3 +494,27 @@ def test_a_row_is_0_beside_a_0_where_numpy_says_so():
     for name, expected in places.items():
         found = tuple(choices.annihilates(SCALARS[name], place) for place in (0, 1))
         assert found == expected, name
+
+
+def test_a_constant_of_several_numbers_leaves_zeros_as_well():
+    x = T.dvector("x")
+    kept = T.constant(np.array([0.0, 1.0]))
+    for cost in ((T.log(x) * kept).sum(), (kept * T.log(x)).sum()):
+        found = evaluate(grad(cost, x), {x: np.array([0.0, 2.0])})
+        np.testing.assert_array_equal(found, [0.0, 0.5])
+
+
+def test_zeros_are_zeros_in_every_form():
+    x, a = T.dvector("x"), T.dscalar("a")
+    zero = T.constant(0.0)
+    zeros = [
+        zero, T.cast(zero, "float32"), zero.dimshuffle("x"), T.constant(np.zeros(3)),
+        T.broadcast_to(zero, (3,)), T.zeros_like(x), T.fill(x, 0.0),
+        T.cast(T.fill(x, 0), "float64"), T.where(T.constant(True), zero, a),
+    ]  # fmt: skip
+    others = [
+        x, a, T.constant(1.0), T.constant(np.array([0.0, 1.0])), T.ones_like(x),
+        T.fill(x, a), T.exp(zero), T.where(T.constant(False), zero, a), zero + a,
+    ]  # fmt: skip
+    assert [choices.is_zeros(each) for each in zeros] == [True] * len(zeros)
+    assert [choices.is_zeros(each) for each in others] == [False] * len(others)

@@ -14,6 +14,7 @@ from gpuarray.compiler import function, rewrites
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.rewrites.filling import is_never_negative
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
 
@@ -419,3 +420,27 @@ def test_zero_and_a_sum_is_kept(context):
     with gpuarray.context(context):
         made = function([A], 0 + T.dot(A, A))([[-0.0]])
     assert not np.signbit(np.asarray(made)).any()
+
+
+# ---- lengths that may be negative ----
+
+
+def test_what_is_made_of_lengths_is_known_to_be_one():
+    X, n = T.dmatrix("X"), T.lscalar("n")
+    rows, columns = X.shape[0], X.shape[1]
+    for length in (rows, rows + columns, rows * 2 + 1, T.minimum(rows, columns)):
+        assert is_never_negative(T.as_tensor_variable(length))
+    for length in (rows - columns, n, rows + n, rows * n, T.minimum(rows, n), -1):
+        assert not is_never_negative(T.as_tensor_variable(length))
+    assert not is_never_negative(T.maximum(rows, n))
+
+
+def test_a_length_that_may_be_negative_is_refused_where_it_is():
+    X = T.dmatrix("X")
+    total = T.broadcast_to(T.constant(2.0), (X.shape[0] - X.shape[1],)).sum()
+    _, found = both([X], total, [np.ones((4, 1))])
+    assert found == 6
+    fgraph = FunctionGraph([X], [total])
+    rewrites.optimize(fgraph)
+    with pytest.raises(ValueError):
+        run_graph(fgraph, {X: np.ones((1, 4))})
