@@ -343,6 +343,16 @@ def test_lengths_that_are_no_list_of_scalars_are_given_to_each_row():
             ]
             expected = (ends[0] - ends[1]) / (2 * step)
             np.testing.assert_allclose(matrix[..., k], expected, atol=1e-7)
+        rows = T.dmatrix("rows")
+        (result,) = over_rows([build(x)], {x: rows})
+        several = np.stack([values[x], 2 * values[x]])
+        found = evaluate(result, values | {rows: several})
+        alone = [evaluate(build(x), values | {x: row}) for row in several]
+        np.testing.assert_allclose(found, alone)
+        lengths_of_rows = T.lmatrix("lengths of rows")
+        (result,) = over_rows([build(x)], {x: rows, lengths: lengths_of_rows})
+        given = {rows: several, lengths_of_rows: np.array([[2, 2], [2, 2]])}
+        np.testing.assert_allclose(evaluate(result, given), alone)
 
 
 INTEGERS_OF_ROWS = {
