@@ -18,8 +18,7 @@ static void holder_drop(PyObject *pointer) {
     PyErr_Clear(); /* it was set to something else */
     return;
   }
-  Py_BEGIN_ALLOW_THREADS
-  array_free(a);
+  Py_BEGIN_ALLOW_THREADS array_free(a);
   Py_END_ALLOW_THREADS
 }
 
