@@ -366,22 +366,21 @@ def cov(
     source = source.astype(dtype, copy=False)
     less = (0 if bias else 1) if ddof is None else ddof
     weights = _sample_weights(source, fweights, aweights)
-    count = float(source.shape[1])
+    free: Any = max(float(source.shape[1] - less), 0.0)
     if weights is None:
-        free = count - less
         away = source - mean(source, 1, keepdims=True)
         right = away
     else:
         middle, total = average(source, 1, weights, returned=True)
-        total = float(total[0])
-        free = total - less
+        free = total[0] - less
         if less and aweights is not None:
             heavy = weights * _as_vector(source, aweights)
-            free = total - less * float(heavy.sum()) / total
+            free = total[0] - less * heavy.sum() / total[0]
+        free = FUNCTIONS["maximum"](free, 0)
         away = source - middle[:, None]
         right = away * weights
     product = matmul(away, right.conj().T)
-    return (product / max(free, 0.0)).squeeze()
+    return (product / free).squeeze()
 
 
 def _variables(array: Any, rowvar: bool) -> Any:
@@ -392,13 +391,14 @@ def _variables(array: Any, rowvar: bool) -> Any:
 
 
 def _as_vector(source: Any, weights: Any) -> Any:
-    host = asnumpy(weights)
-    if host.shape != source.shape[1:]:
-        raise BadValue(
-            f"cov: weights of shape {host.shape} for {source.shape[1]} samples"
-        )
     real = np.empty(0, source.dtype).real.dtype
-    return source.from_host(host.astype(real), source.context)
+    if not isinstance(weights, BaseArray):
+        weights = source.from_host(np.asarray(weights, real), source.context)
+    if weights.shape != source.shape[1:]:
+        raise BadValue(
+            f"cov: weights of shape {weights.shape} for {source.shape[1]} samples"
+        )
+    return weights.astype(real, copy=False)
 
 
 def _sample_weights(source: Any, counts: Any, weights: Any) -> Any:
