@@ -40,9 +40,9 @@ class Finished:
 
 
 RECORDS = (
-    Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.Dim, p.IntOp, p.Launch,
-    p.Fold, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast, p.Index, p.Copy,
-    p.Choose, p.Call, p.Routine, p.Reports, p.Read,
+    Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
+    p.Launch, p.Fold, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast, p.Index,
+    p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read,
     elemwise.Composite, elemwise.Step, subtensor.Slice, together.Part, together.Total,
     rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
     rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
