@@ -300,6 +300,7 @@ static void test_plans(void) {
   REFUSES(GpuPlan_info(P(p), P(&info)));
   REFUSES(GpuPlan_keep(P(p), 2));
   REFUSES(GpuPlan_hold(P(p), 1));
+  REFUSES(GpuPlan_device(P(p), P(&number), GP_DEVICE_PROCESSORS));
   REFUSES(GpuPlan_use_bodies(P(p), 1));
   REFUSES(GpuPlan_protect(P(p), 1));
   CHECK_OK(GpuPlan_input_type(p, 0, NULL, NULL, NULL));

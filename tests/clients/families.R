@@ -29,7 +29,8 @@ is_close <- function(found, wanted, state) {
   if (is.complex(wanted))
     return(is_close(Re(found), Re(wanted), state) && is_close(Im(found), Im(wanted), state))
   near <- found == wanted | abs(found - wanted) <= state$atol + state$rtol * abs(wanted)
-  all(ifelse(is.nan(wanted), is.nan(found), near & !is.nan(found)))
+  near[is.na(near)] <- FALSE
+  all(ifelse(is.na(wanted), is.na(found), near & !is.na(found)))
 }
 
 compare <- function(array, words, state) {
