@@ -66,7 +66,6 @@ def test_from_ruby(installed, names, written, kernels):
     assert right(names, written, kernels, *program, **places)
 
 
-@pytest.mark.xfail(strict=False, reason="R's NA among complex and nan results: open")
 def test_from_r(r_places, names, written, kernels):
     program = interpreter("Rscript"), PROGRAMS / "families.R"
     assert right(names, written, kernels, *program, **r_places)

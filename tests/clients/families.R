@@ -19,8 +19,8 @@ described <- function(words) {
   pairs <- startsWith(words[1], "complex")
   size <- prod(dims)
   values <- data[numbers[1] + seq_len(if (pairs) 2 * size else size)]
-  if (pairs) values <- complex(real = values[c(TRUE, FALSE)],
-                               imaginary = values[c(FALSE, TRUE)])
+  if (pairs) values <- complex(real = values[2 * seq_len(size) - 1],
+                               imaginary = values[2 * seq_len(size)])
   if (length(dims) > 1) values <- as.vector(aperm(array(values, rev(dims))))
   list(type = words[1], dims = dims, values = values)
 }
@@ -29,8 +29,7 @@ is_close <- function(found, wanted, state) {
   if (is.complex(wanted))
     return(is_close(Re(found), Re(wanted), state) && is_close(Im(found), Im(wanted), state))
   near <- found == wanted | abs(found - wanted) <= state$atol + state$rtol * abs(wanted)
-  near[is.na(near)] <- FALSE
-  all(ifelse(is.na(wanted), is.na(found), near & !is.na(found)))
+  all(ifelse(is.nan(wanted), is.nan(found), near & !is.nan(found)))
 }
 
 compare <- function(array, words, state) {
