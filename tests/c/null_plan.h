@@ -32,6 +32,16 @@ static inline int call_vector(GpuPlan *p, gpucontext *ctx, size_t n, long long i
   return status;
 }
 
+/* A step's function: fills ins[0], whose memory the result takes over, with bytes of
+ * the integer that comes second. */
+static inline int fill_bytes(void *data, GpuArray *const *outs,
+                             const GpuArray *const *ins, const long long *ints) {
+  (void)data;
+  int status = GpuArray_view(outs[0], ins[0]);
+  STEP(GpuArray_memset(outs[0], (int)ints[1]));
+  return status;
+}
+
 /* An empty file for a plan; `path` ends with XXXXXX. */
 static inline void make_file(char *path) {
   int file = mkstemp(path);

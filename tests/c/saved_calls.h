@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c/dtype.h"
+
 #define MOST 64 /* inputs or outputs of a function */
 
 typedef struct saved_input {
@@ -30,18 +32,9 @@ typedef struct saved_calls {
 } saved_calls;
 
 static inline int typecode_of(const char *name) {
-  static const struct {
-    const char *name;
-    int typecode;
-  } types[] = {
-      {"bool", GA_BOOL},      {"int8", GA_BYTE},         {"int16", GA_SHORT},
-      {"int32", GA_INT},      {"int64", GA_LONG},        {"uint8", GA_UBYTE},
-      {"uint16", GA_USHORT},  {"uint32", GA_UINT},       {"uint64", GA_ULONG},
-      {"float16", GA_HALF},   {"bfloat16", GA_BFLOAT16}, {"float32", GA_FLOAT},
-      {"float64", GA_DOUBLE}, {"complex64", GA_CFLOAT},  {"complex128", GA_CDOUBLE}};
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (strcmp(types[i].name, name) == 0)
-      return types[i].typecode;
+  for (int t = 0; t < GA_NBASE; t++)
+    if (gpuarray_get_elsize(t) > 0 && strcmp(ga__dtype_name(t), name) == 0)
+      return t;
   return -1;
 }
 

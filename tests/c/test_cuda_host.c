@@ -1,6 +1,7 @@
 /* Pinned memory on the mock of CUDA, whose streams run only when they are waited for:
  * what is used too early has old bytes. */
 #define _POSIX_C_SOURCE 200809L
+#include "host_bytes.h"
 #include "mock_context.h"
 
 #include <sys/wait.h>
@@ -13,19 +14,6 @@
 
 #define N ((size_t)10000)
 #define LARGE (9 * GA_PIECES_LEAST + 12345) /* bytes */
-
-static unsigned char *pattern(size_t size, unsigned int seed) {
-  unsigned char *bytes = malloc(size);
-  for (size_t i = 0; i < size; i++)
-    bytes[i] = (unsigned char)((i * 2654435761u + seed) >> 13);
-  return bytes;
-}
-
-static GpuArray bytes_of(gpucontext *ctx, const unsigned char *bytes, size_t n) {
-  GpuArray a = {0};
-  CHECK_OK(GpuArray_copy_from_host(&a, ctx, bytes, GA_UBYTE, 1, &n, NULL));
-  return a;
-}
 
 /* Several results with one wait: pinned, small, and of one's own memory. */
 static void test_results_land_in_pinned_memory(void) {

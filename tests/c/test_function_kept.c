@@ -11,15 +11,6 @@ enum { N = 6 };
 
 static const gpuplan_type vector = {GA_FLOAT, 1};
 
-/* Fills ins[0], whose memory the result takes over, with bytes of the integer. */
-static int fill(void *data, GpuArray *const *outs, const GpuArray *const *ins,
-                const long long *ints) {
-  (void)data;
-  int status = GpuArray_view(outs[0], ins[0]);
-  STEP(GpuArray_memset(outs[0], (int)ints[1]));
-  return status;
-}
-
 static int failure; /* of the deferred function */
 
 static int maybe(void *data, GpuArray *const *outs, const GpuArray *const *ins,
@@ -52,7 +43,7 @@ static made make(gpucontext *ctx, bool shows, bool asks, bool confirms) {
   CHECK_OK(GpuPlan_input(m.plan, &w, GA_FLOAT, 1, 0));
   CHECK_OK(GpuPlan_input(m.plan, &x, GA_FLOAT, 1, 0));
   CHECK_OK(GpuPlan_int_input(m.plan, &b));
-  CHECK_OK(GpuPlan_function(m.plan, &filled, "fill", fill, NULL, 2,
+  CHECK_OK(GpuPlan_function(m.plan, &filled, "fill", fill_bytes, NULL, 2,
                             (const unsigned int[]){w, b}, 1, &vector,
                             (const int[]){0}));
   CHECK_OK(GpuPlan_output(m.plan, filled));

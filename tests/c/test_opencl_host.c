@@ -3,6 +3,7 @@
  * it is given back. */
 #define _POSIX_C_SOURCE 200809L
 #include "discrete_gpu.h"
+#include "host_bytes.h"
 
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -105,20 +106,7 @@ static void check_given_back(void) {
   CHECK(atomic_load(&n_memories) == 0);
 }
 
-/* ---- bytes ---- */
-
-static unsigned char *pattern(size_t size, unsigned int seed) {
-  unsigned char *bytes = malloc(size);
-  for (size_t i = 0; i < size; i++)
-    bytes[i] = (unsigned char)((i * 2654435761u + seed) >> 13);
-  return bytes;
-}
-
-static GpuArray bytes_of(gpucontext *ctx, const unsigned char *bytes, size_t n) {
-  GpuArray a = {0};
-  CHECK_OK(GpuArray_copy_from_host(&a, ctx, bytes, GA_UBYTE, 1, &n, NULL));
-  return a;
-}
+/* ---- arrays ---- */
 
 static gpuhost *memory_for(const GpuArray *a) {
   gpuhost *h = NULL;

@@ -48,14 +48,6 @@ static void refuse(long after, int times) {
 
 /* ---- a function that fills three values in their places ---- */
 
-static int fill(void *data, GpuArray *const *outs, const GpuArray *const *ins,
-                const long long *ints) {
-  (void)data;
-  int status = GpuArray_view(outs[0], ins[0]);
-  STEP(GpuArray_memset(outs[0], (int)ints[1]));
-  return status;
-}
-
 typedef struct made {
   GpuPlan *plan;
   GpuFunction *f;
@@ -74,7 +66,7 @@ static made make(gpucontext *ctx) {
   CHECK_OK(GpuPlan_input(m.plan, &x, GA_FLOAT, 1, 0));
   CHECK_OK(GpuPlan_int_input(m.plan, &b));
   for (unsigned int i = 0; i < N_VALUES; i++) {
-    CHECK_OK(GpuPlan_function(m.plan, &out, "fill", fill, NULL, 2,
+    CHECK_OK(GpuPlan_function(m.plan, &out, "fill", fill_bytes, NULL, 2,
                               (const unsigned int[]){in[i], b}, 1, &vector,
                               (const int[]){0}));
     CHECK_OK(GpuPlan_output(m.plan, out));
@@ -202,7 +194,7 @@ static void test_only_the_first_run_copies(gpucontext *ctx) {
   CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
   CHECK_OK(GpuPlan_input(p, &y, GA_FLOAT, 1, 0));
   CHECK_OK(GpuPlan_int_input(p, &b));
-  CHECK_OK(GpuPlan_function(p, &filled, "fill", fill, NULL, 2,
+  CHECK_OK(GpuPlan_function(p, &filled, "fill", fill_bytes, NULL, 2,
                             (const unsigned int[]){x, b}, 1, &vector,
                             (const int[]){0}));
   CHECK_OK(GpuPlan_copy(p, &copied, "copy", y));
