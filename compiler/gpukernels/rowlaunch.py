@@ -273,7 +273,7 @@ def named_text(program: Program, form: Form) -> tuple[str, str]:
     """The kernel's text, and its name."""
     text, name, writer = template(program, form)
     if form.kept:
-        name = f"{name}_{form.kept}_{form.lanes}"
+        name = f"{name}k{form.kept}x{form.lanes}"
     for word, number in {"$name": name, **writer.words()}.items():
         text = text.replace(word, str(number))
     return text, name

@@ -224,7 +224,7 @@ static int fill_in(ga_strbuf *out, const char *text, const char *name,
 static int get_kernel(gpukernel **k, const problem *p, const form *f) {
   const char *name = p->call->names[f->text];
   ga_source source = {0};
-  const int size = f->kept ? snprintf(source.name, sizeof source.name, "%s_%zu_%zu",
+  const int size = f->kept ? snprintf(source.name, sizeof source.name, "%sk%zux%zu",
                                       name, f->kept, f->lanes)
                            : snprintf(source.name, sizeof source.name, "%s", name);
   if (name[0] == '\0' || size < 0 || (size_t)size >= sizeof source.name)
