@@ -93,7 +93,7 @@ static void put_seal(ga_strbuf *out, const command *c, const size_t *reach) {
       sizes[i] = ga__binding_size(l.args[i].buffer, reach);
     ga__put_int(out, sizes[i]);
   }
-  if (ga__launch_seal(&seal, c->kernel, &l, sizes) != GA_NO_ERROR) {
+  if (ga__launch_seal(&seal, ga__kernel_saved(c->kernel), &l, sizes) != GA_NO_ERROR) {
     out->failed = true;
     return;
   }
@@ -106,7 +106,7 @@ static void put_launch(ga_strbuf *out, const GpuPlan *p, const extras *more,
   const ga_launch *l = &c->launch;
   const char *operation, *label;
   unsigned int number = 0;
-  while (kernels->list[number] != c->kernel)
+  while (kernels->list[number] != ga__kernel_saved(c->kernel))
     number++;
   ga__put_int(out, number);
   ga__put_int(out, l->nd);

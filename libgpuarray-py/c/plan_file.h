@@ -61,6 +61,10 @@ void ga__put_section(ga_strbuf *out, enum ga_plan_section section,
 int ga__put_array(ga_strbuf *out, const GpuArray *a);
 /* The kernels of the steps that are compiled, and of the bindings. */
 int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p);
+/* The kernel that a file has for `k`: of a user's kernel the context's of the same
+ * text, if there is one, for that has its text with it and is found by it after
+ * loading. */
+gpukernel *ga__kernel_saved(gpukernel *k);
 int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *k);
 /* GA_DEVSUP_ERROR where the driver gives no compiled program away. */
 int ga__kernels_put(ga_strbuf *out, const ga_saved_kernels *kernels, gpucontext *ctx);

@@ -8,7 +8,12 @@
 #include "c/plan_file.h"
 #include "c/tape_state.h"
 
-int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *k) {
+gpukernel *ga__kernel_saved(gpukernel *k) {
+  return k->original ? k->original : k;
+}
+
+int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *given) {
+  gpukernel *k = ga__kernel_saved(given);
   for (unsigned int i = 0; i < kernels->n; i++)
     if (kernels->list[i] == k)
       return GA_NO_ERROR;
