@@ -1,9 +1,11 @@
-/* Saved plans on a device: constants that are views of a larger buffer. */
+/* Saved plans on a device: constants that are views of a larger buffer, and kernels
+ * that others ask for by their text. */
 #include "device_context.h"
 
 #include <unistd.h>
 
 #include <gpuarray/elemwise.h>
+#include <gpuarray/kernel.h>
 #include <gpuarray/plan.h>
 
 #define N 3
@@ -99,6 +101,101 @@ static void test_constants_that_are_views(gpucontext *ctx, bool by_function) {
   }
 }
 
+/* ---- a user's kernel of a text that the context has compiled with others ---- */
+
+enum { TEXTS = 40 }; /* more than there are threads, so that some share a program */
+
+static void write_text(char text[256], char name[16], int number) {
+  snprintf(name, 16, "shift_%d", number);
+  snprintf(text, 256,
+           "GA_SELF_CONTAINED\n"
+           "KERNEL void %s(GLOBAL_MEM const ga_float *x, GLOBAL_MEM ga_float *y) {\n"
+           "  y[LID_0] = x[LID_0] + %d;\n"
+           "}\n",
+           name, number);
+}
+
+static GpuKernel user_kernel(gpucontext *ctx, int number) {
+  char text[256], name[16];
+  const char *source = text;
+  GpuKernel k;
+  const int types[] = {GA_INPUT, GA_BUFFER};
+  write_text(text, name, number);
+  CHECK_OK(GpuKernel_init(&k, ctx, 1, &source, NULL, name, 2, types, 0, NULL));
+  return k;
+}
+
+/* Every text's kernel, one after the other. */
+static int shift(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                 const long long *ints) {
+  GpuKernel *kernels = data;
+  const size_t one = 1, length = N;
+  (void)ints;
+  int status = GpuArray_empty(outs[0], GpuArray_context(ins[0]), GA_FLOAT, 1, &length,
+                              GA_C_ORDER);
+  for (int i = 0; status == GA_NO_ERROR && i < TEXTS; i++) {
+    void *arguments[] = {ins[0]->data, outs[0]->data};
+    status = GpuKernel_call(&kernels[i], 1, &one, &length, 0, arguments);
+  }
+  return status;
+}
+
+static size_t made(gpucontext *ctx) {
+  gpucontext_cache info = {0};
+  CHECK_OK(gpucontext_cache_info(ctx, &info));
+  return info.compiled + info.disk_hits;
+}
+
+static void call(GpuPlan *p, gpucontext *ctx) {
+  const size_t length = N;
+  float found[N];
+  GpuArray x = {0}, y = {0};
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &length, GA_C_ORDER));
+  CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&y}, (const GpuArray *[]){&x}, NULL));
+  CHECK_OK(GpuArray_read(found, sizeof found, &y));
+  CHECK(found[0] == TEXTS - 1 && found[N - 1] == TEXTS - 1);
+  GpuArray_clear(&x);
+  GpuArray_clear(&y);
+}
+
+static void test_texts_are_found_where_a_file_is_loaded(gpucontext *ctx) {
+  const gpuplan_type vector = {GA_FLOAT, 1};
+  unsigned int x, y;
+  GpuKernel kernels[TEXTS];
+  GpuPlan *earlier = NULL, *p = NULL, *loaded = NULL;
+  CHECK_OK(GpuPlan_new(&earlier, ctx, "earlier"));
+  for (int i = 0; i < TEXTS; i++) {
+    char text[256], name[16];
+    write_text(text, name, i);
+    CHECK_OK(GpuPlan_needs_kernel(earlier, text, name));
+  }
+  CHECK_OK(GpuPlan_prepare(earlier));
+  for (int i = 0; i < TEXTS; i++)
+    kernels[i] = user_kernel(ctx, i);
+  CHECK_OK(GpuPlan_new(&p, ctx, "later"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_function(p, &y, "shift", shift, kernels, 1, &x, 1, &vector, NULL));
+  CHECK_OK(GpuPlan_output(p, y));
+  call(p, ctx);
+  CHECK_OK(GpuPlan_save(p, path));
+
+  gpucontext *other = open_device();
+  CHECK_OK(GpuPlan_load(&loaded, other, path));
+  call(loaded, other);
+  const size_t before = made(other);
+  for (int i = 0; i < TEXTS; i++) {
+    GpuKernel again = user_kernel(other, i);
+    GpuKernel_clear(&again);
+  }
+  CHECK(made(other) == before);
+  GpuPlan_free(loaded);
+  gpucontext_deref(other);
+  for (int i = 0; i < TEXTS; i++)
+    GpuKernel_clear(&kernels[i]);
+  GpuPlan_free(p);
+  GpuPlan_free(earlier);
+}
+
 int main(void) {
   gpucontext *ctx = open_device();
   int file = mkstemp(path);
@@ -106,6 +203,7 @@ int main(void) {
   close(file);
   test_constants_that_are_views(ctx, false);
   test_constants_that_are_views(ctx, true);
+  test_texts_are_found_where_a_file_is_loaded(ctx);
   gpucontext_deref(ctx);
   unlink(path);
   return check_result("test_saved_plan_device");
