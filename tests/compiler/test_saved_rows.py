@@ -10,7 +10,8 @@ from gpuarray.compiler.graph.types import TensorType
 
 SHAPES = [(3, 5), (0, 4), (7, 1000), (2, 8188), (3, 5001), (2, 40000)]
 """Rows that items walk along, that they keep with packs and without, and long ones."""
-SHOWN = [(3, 5), (2, 3000)]  # for the simulator
+SHOWN = [(3, 5), (2, 3000), (1, 4801)]
+"""For the simulator: rows that are walked, kept in packs, and kept in part."""
 
 
 def softmax(x, t, c, i):
@@ -102,14 +103,31 @@ def test_the_numbers_of_the_function(context, make, tmp_path):
             are_alike(loaded(*values), expected)
 
 
+def wider(rows, context):
+    """The rows in a matrix whose rows begin where packs do, whatever their length."""
+    length = rows.shape[1]
+    whole = np.zeros((rows.shape[0], length // 4 * 4 + 4), rows.dtype)
+    whole[:, :length] = rows
+    return gpuarray.asarray(whole, context=context)[:, :length]
+
+
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("make", [several, of_a_table], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "make", [several, of_a_table, layer_norm], ids=lambda f: f.__name__
+)
 def test_rows_from_a_file(first_context, make, tmp_path):
     f = compiled(first_context, make)
     loaded = from_file(f, tmp_path / "f.plan", first_context)
     for shape in SHOWN:
-        values = given(shape, "float32")
-        are_alike(loaded(*values), f(*values))
+        x, t, c, i = given(shape, "float32")
+        are_alike(loaded(x, t, c, i), f(x, t, c, i))
+        x, t = (gpuarray.asarray(a, context=first_context)[:, ::-1] for a in (x, t))
+        are_alike(loaded(x, t, c, i), f(x, t, c, i))
+        are_alike(loaded(x[:, 1:], t[:, 1:], c[1:], i), f(x[:, 1:], t[:, 1:], c[1:], i))
+        x, t = x[:, ::-1][:, 1:], t[:, ::-1][:, 1:]  # neighbours, but in no packs
+        are_alike(loaded(x, t, c[1:], i), f(x, t, c[1:], i))
+        x, t = (wider(a, first_context) for a in given(shape, "float32")[:2])
+        are_alike(loaded(x, t, c, i), f(x, t, c, i))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
@@ -130,6 +148,7 @@ def test_views_of_any_layout(context, tmp_path):
     for a, b in [
         (whole[::2], factors),
         (whole[:, 1:], factors[1:]),
+        (whole[:, 1:8189], factors[1:8189]),  # whole packs, which begin between packs
         (whole[:, ::-1], factors[::-1]),
         (whole[:, :5].T[:, :3], factors[:3]),
     ]:
