@@ -9,7 +9,7 @@ texts. Which of the two runs follows from the device and the lengths.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpuarray.compiler import plan as p
@@ -25,7 +25,19 @@ from gpuarray.compiler.gpukernels.rowlaunch import (
 )
 from gpuarray.compiler.gpukernels.rowproduct import product_of
 from gpuarray.compiler.gpukernels.rowtext import Form
-from gpuarray.compiler.gpukernels.rowwalks import Walks
+from gpuarray.compiler.gpukernels.rowwalks import (
+    Count,
+    First,
+    Inside,
+    Lines,
+    Map,
+    Move,
+    Same,
+    Walk,
+    Walks,
+    folds_of,
+    walks_of,
+)
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -51,115 +63,100 @@ class NoForm(Exception):
     """The program has a part that is not of these steps."""
 
 
-@dataclass
-class Ref:
-    """An array of a body: the number of its value, once a step has made it."""
+class Written:
+    """Launches that are written down; it has state because each reads what others made.
 
-    number: int = -1
-
-
-class Written(Walks):
-    """A run that is written down: arrays are `Ref`, integers numbers of values.
-
-    ``shape`` has the numbers of the lengths.
+    ``known`` has the numbers of the body's values by the program's; ``shape`` those of
+    the lengths.
     """
 
     def __init__(
         self,
         steps: Steps,
-        program: Program,
-        sources: Sequence[str],
-        values: Sequence[Any],
+        walks: Walks,
+        numbers: Sequence[int | None],
         shape: Sequence[int],
     ) -> None:
         self.body = steps
-        context: Any = None
-        super().__init__(program, sources, values, shape, context)
+        self.walks = walks
+        self.shape = shape
+        self.known = {v: each for v, each in enumerate(numbers) if each is not None}
 
     def results(self) -> list[int]:
-        """Run it; the values of the outputs."""
-        made: list[Any] = [Ref() for _ in self.program.outputs]
-        self.run(made, (-1,) * len(made))
-        return [each.number for each in made]
+        """Write all of them; the outputs. Raises `NoForm`."""
+        for move in self.walks.moves:
+            self.write(move)
+        return [self.known[value] for value in self.walks.outputs]
 
-    def is_whole(self, array: Any) -> bool:
-        """Outputs have no memory that others could lie in before."""
-        return False
+    def write(self, move: Move) -> None:
+        """Write one, as a launch or a routine."""
+        s, known = self.body, self.known
+        match move:
+            case Map():
+                self.map(move)
+            case Walk():
+                self.walk(move)
+            case Count():
+                counts = s.routine("arange", [self.shape[-1]], move.dtype, 1)
+                new_axes = (-1,) * (len(self.shape) - 1)
+                known[move.out] = s.view(counts, (*new_axes, 0))
+            case First():
+                counts = s.routine("arange", [self.shape[0]], "int64", 1)
+                text, names = "o0 = i < n;", ("i", "n")
+                given = [counts, known[move.count]]
+                made = s.launch(given, ["bool"], text, label=_WHERE, names=names)
+                known[move.out] = s.view(made, (0, -1))
+            case Inside():
+                counts = s.routine("arange", [self.shape[-1]], "int64", 1)
+                labels = known[move.labels]
+                row = p.ArrayValue("int64", s.array(labels).broadcastable)
+                known[move.out] = s.routines("take", [counts, labels], [row], 0)
+            case Lines():
+                rows = s.reshape(known[move.places], [self.shape[0]])
+                table = known[move.table]
+                given = [table, rows]
+                dtype = s.array(table).dtype
+                known[move.out] = s.routine("take", given, dtype, 2, 0)
+            case Same():
+                known[move.out] = known[move.value]
 
-    def place(self, dtype: str) -> Any:
-        """A step makes it."""
-        return Ref()
-
-    def new_array(self, shape: Sequence[int], dtype: str) -> Any:
-        """A step makes it."""
-        return Ref()
-
-    def count_places(self, dtype: str) -> Any:
-        """A routine, and a view."""
-        counts = self.body.routine("arange", [self.shape[-1]], dtype, 1)
-        return Ref(self.body.view(counts, (*(-1,) * (len(self.shape) - 1), 0)))
-
-    def head(self, count: int) -> Any:
-        """Comparisons with the places of rows."""
-        counts = self.body.routine("arange", [self.shape[0]], "int64", 1)
-        given, names = [counts, count], ("i", "n")
-        made = self.body.launch(
-            given, ["bool"], "o0 = i < n;", label=_WHERE, names=names
-        )
-        return Ref(self.body.view(made, (0, -1)))
-
-    def within(self, labels: Any) -> Any:
-        """A routine."""
-        counts = self.body.routine("arange", [self.shape[-1]], "int64", 1)
-        value = self.body.array(labels.number)
-        row = p.ArrayValue("int64", value.broadcastable)
-        return Ref(self.body.routines("take", [counts, labels.number], [row], 0))
-
-    def taken(self, table: Any, places: Any) -> Any:
-        """A routine."""
-        rows = self.body.reshape(places.number, [self.shape[0]])
-        dtype = self.body.array(table.number).dtype
-        return Ref(self.body.routine("take", [table.number, rows], dtype, 2, 0))
-
-    def elementwise(self, roots: Sequence[int], outs: Sequence[Any]) -> None:
+    def map(self, move: Map) -> None:
         """A launch, of inputs whose joint shape is that of the values."""
-        lines, texts, support, used = self.text(roots)
-        names = tuple(f"v{value}" for value in used)
-        given = [self.number(value) for value in used]
-        kinds = {self.program.kinds[value] for value in used}
-        wants_cells = self.program.kinds[roots[0]] == CELL
+        program = self.walks.program
+        kinds = {program.kinds[value] for value in move.used}
+        wants_cells = program.kinds[move.made[0]] == CELL
         if CELL not in kinds and (wants_cells or ROW not in kinds):
             raise NoForm  # the results have more elements than what is read
-        for number, (text, _) in enumerate(texts):
+        lines = list(move.text.lines)
+        for number, (text, _) in enumerate(move.text.results):
             lines.append(f"o{number} = {text};")
-        dtypes = [dtype for _, dtype in texts]
         first = self.body.launch(
-            given, dtypes, "\n".join(lines), label=_WHERE, names=names, preamble=support
+            [self.known[value] for value in move.used],
+            [dtype for _, dtype in move.text.results],
+            "\n".join(lines),
+            label=_WHERE,
+            names=tuple(f"v{value}" for value in move.used),
+            preamble=move.text.support,
         )
-        for number, out in enumerate(outs):
-            out.number = first + number
+        for number, out in enumerate(move.outs):
+            self.known[out] = first + number
 
-    def reduce(self, folds: Sequence[int]) -> None:
+    def walk(self, move: Walk) -> None:
         """A reduction of the last axis, and views that have it again."""
-        steps = [self.program.steps[fold - self.count] for fold in folds]
-        given = [step for step in steps if isinstance(step, Fold)]
-        lines, texts, support, used = self.text([step.operand for step in given])
-        if not any(self.program.kinds[value] == CELL for value in used):
+        if not any(self.walks.program.kinds[value] == CELL for value in move.used):
             raise NoForm
-        names = [f"v{value}" for value in used]
-        numbers = [self.number(value) for value in used]
         last = len(self.shape) - 1
         first = self.body.reduction(
-            given, texts, names, numbers, (last,), lines=lines, support=support
+            folds_of(self.walks, move),
+            move.text.results,
+            [f"v{value}" for value in move.used],
+            [self.known[value] for value in move.used],
+            (last,),
+            lines=move.text.lines,
+            support=move.text.support,
         )
-        for number, fold in enumerate(folds):
-            made = self.body.view(first + number, (*range(last), -1))
-            self.known[fold] = Ref(made)
-
-    def number(self, value: int) -> int:
-        """The body's value that a known one is."""
-        found = self.known[value]
-        return found.number if isinstance(found, Ref) else int(found)
+        for number, fold in enumerate(move.folds):
+            self.known[fold] = self.body.view(first + number, (*range(last), -1))
 
 
 @body_of("rowwise")
@@ -179,13 +176,10 @@ def rowwise_steps(
     if shape is None:
         return None
     require_shape(s, program, numbers, shape)
-    listed: list[Any] = [
-        None if each is None else Ref(each) if s.is_array(each) else each
-        for each in numbers
+    listed = [
+        all_rows(s, number, shape[0]) if kind == FEW and number is not None else number
+        for number, (_, kind) in zip(numbers, program.inputs, strict=True)
     ]
-    for index, (_, kind) in enumerate(program.inputs):
-        if kind == FEW:
-            listed[index] = Ref(all_rows(s, listed[index].number, shape[0]))
     require_elements(s, program, numbers, shape)
     plain = program.storing() if program.totals else program
     try:
@@ -202,15 +196,15 @@ def results_of(
     program: Program,
     sources: tuple[str, ...],
     over: tuple[int, ...],
-    listed: Sequence[Any],
+    numbers: Sequence[int | None],
     shape: Sequence[int],
 ) -> list[int]:
     """The outputs: by walks where these are better, else by one launch."""
-    numbers = [each.number if isinstance(each, Ref) else each for each in listed]
+    walks = walks_of(program, sources, (True,) * len(program.outputs))
     rows = product_of_lengths(s, shape[:-1])
     by_walks = prefers_walks(s, program, numbers, rows, shape[-1])
     with s.under(by_walks, True):
-        walked = Written(s, program, sources, listed, shape).results()
+        walked = Written(s, walks, numbers, shape).results()
     with s.under(by_walks, False):
         launched = launch(s, program, sources, over, numbers, rows, shape)
     return [s.choose(by_walks, *pair) for pair in zip(walked, launched, strict=True)]

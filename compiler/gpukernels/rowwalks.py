@@ -3,12 +3,17 @@
 This serves processors, whose reductions and elementwise kernels know best how to make
 vectors, and GPUs where there are too few rows to keep them busy. What is computed of
 each element is computed again in each walk, save what costs more than to store it.
+
+Which launches these are follows from the program, and is found once: `walks_of`. They
+are queued on arrays, told to a plan before it runs, and written into files.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,8 @@ from gpuarray.codegen import (
     self_contained,
 )
 from gpuarray.compiler.gpukernels.argmax import taken
-from gpuarray.compiler.gpukernels.creation import counted
+from gpuarray.compiler.gpukernels.calls import Needs
+from gpuarray.compiler.gpukernels.creation import count_source, counted
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
@@ -43,12 +49,120 @@ from gpuarray.compiler.ops.rowwise import (
 )
 from gpuarray.context import Context
 from gpuarray.creation import empty
-from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_ctype, work_dtype
+from gpuarray.dtypes import dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.fancy import take_at
 from gpuarray.scalars import SCALARS
 
 _CALL = re.compile(r"\w\(")
 _INT64 = dtype_to_typecode("int64")
+
+
+# ---- what is launched ----
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a launch computes: statements, then the texts of its results."""
+
+    lines: tuple[str, ...]
+    results: tuple[Operand, ...]
+    support: str
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """An elementwise launch: the values ``made`` of those that are ``used``.
+
+    They become the values ``outs``. ``into`` has for each the output in whose memory it
+    lies, -1 for memory of its own.
+    """
+
+    made: tuple[int, ...]
+    outs: tuple[int, ...]
+    into: tuple[int, ...]
+    used: tuple[int, ...]
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A reduction of the last axis: ``folds``, values, of those that are ``used``."""
+
+    folds: tuple[int, ...]
+    used: tuple[int, ...]
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The places of a row's elements, 0, 1, 2, ..., as a value."""
+
+    out: int
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """Which rows are among the first ``count``."""
+
+    out: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The places that ``labels`` are, counted from the left."""
+
+    out: int
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The rows of ``table`` that ``places`` are."""
+
+    out: int
+    table: int
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """A value that is another one."""
+
+    out: int
+    value: int
+
+
+Move = Map | Walk | Count | First | Inside | Lines | Same
+
+
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """The launches of a program, in order, and which values its outputs are.
+
+    ``program`` reads places by folds; ``integers`` are the values that the host knows.
+    """
+
+    program: Program
+    moves: tuple[Move, ...]
+    outputs: tuple[int, ...]
+    integers: frozenset[int]
+
+
+@lru_cache(maxsize=256)
+def walks_of(
+    program: Program,
+    sources: tuple[str, ...],
+    fresh: tuple[bool, ...],
+    is_whole: bool = False,
+) -> Walks:
+    """The launches of a program.
+
+    ``fresh`` outputs have memory that nothing else lies in; other values may lie there
+    before. All rows are among the first if ``is_whole``.
+    """
+    return _Planner(program, sources, fresh, is_whole).walks()
 
 
 def folded(program: Program) -> tuple[Program, list[str]]:
@@ -83,146 +197,167 @@ def folded(program: Program) -> tuple[Program, list[str]]:
     return made, [identity_text(row, work_dtype(np.dtype(each))) for each in dtypes]
 
 
-class Walks:
-    """A run of a program; it has state because each walk needs what those before gave.
+class _Planner:
+    """Lists the launches; it has state because each walk needs what those before gave.
 
-    ``known`` has the arrays and integers that there are so far, by value; ``spare`` are
-    outputs that nothing was written to yet.
+    ``known`` are the values that there are so far; ``spare`` the outputs that nothing
+    was written to yet.
     """
 
     def __init__(
         self,
         program: Program,
-        sources: Sequence[str],
-        values: Sequence[Any],
-        shape: Sequence[int],
-        context: Context,
+        sources: tuple[str, ...],
+        fresh: tuple[bool, ...],
+        is_whole: bool,
     ) -> None:
         count = len(program.inputs)
-        program, texts = folded(program)
-        self.program = program
+        self.program, texts = folded(program)
         self.sources = (*sources, *texts)
-        self.shape = tuple(shape)
-        self.context = context
-        self.count = len(program.inputs)
-        self.spare: list[Array] = []
-        self.known: dict[int, Any] = {
-            i: value
-            for i, (value, (_, kind)) in enumerate(
-                zip(values, program.inputs[:count], strict=True)
-            )
-            if value is not None and kind != LENGTH
+        self.count = len(self.program.inputs)
+        self.steps = list(enumerate(self.program.steps, self.count))
+        self.fresh = fresh
+        self.moves: list[Move] = []
+        self.last = len(self.program.dtypes)  # of the numbers that values have
+        kinds = [kind for _, kind in self.program.inputs]
+        self.known = {
+            value
+            for value in range(count)
+            if sources[value] in ("array", "int") and kinds[value] != LENGTH
         }
-        for value, step in enumerate(program.steps, self.count):
+        self.integers = {v for v in self.known if sources[v] == "int"}
+        for value, step in self.steps:
             if isinstance(step, Place):
-                self.known[value] = self.count_places(step.dtype)
+                self.add(Count(value, step.dtype), [value])
+            elif isinstance(step, Head) and is_whole:
+                self.known.add(value)
+                self.integers.add(value)
             elif isinstance(step, Head):
-                self.known[value] = self.head(self.known[step.count])
+                self.add(First(value, step.count), [value])
+        self.spare = [
+            index
+            for index, value in enumerate(self.program.outputs)
+            if fresh[index] and self.program.kinds[value] == CELL
+        ]
 
-    def run(self, outputs: list[Any], over: Sequence[int]) -> None:
-        """Compute the outputs; those that ``over`` has inputs for lie in their memory.
+    def add(self, move: Move, made: Iterable[int]) -> None:
+        """List a launch; the values made are known from here on."""
+        self.moves.append(move)
+        self.known.update(made)
 
-        An array that a reduction has made is given in the place of another one.
-        """
+    def walks(self) -> Walks:
+        """List all of them."""
         program = self.program
-        fresh = [i for i, target in enumerate(over) if target < 0]
-        self.spare = [outputs[i] for i in fresh if self.is_whole(outputs[i])]
-        levels = range(1, max(program.levels) + 1)
+        outputs = list(program.outputs)
         self.store_places(0)
-        for level in levels:
+        for level in range(1, max(program.levels) + 1):
             folds = [
                 value
-                for value, step in enumerate(program.steps, self.count)
+                for value, step in self.steps
                 if isinstance(step, Fold) and program.levels[value] == level
             ]
             self.store_costly(folds)
-            self.reduce(folds)
+            steps = [program.steps[fold - self.count] for fold in folds]
+            text, used = self.text([s.operand for s in steps if isinstance(s, Fold)])
+            self.add(Walk(tuple(folds), used, text), folds)
             self.store_rows(level)
             self.store_places(level)
-        done = [i for i in fresh if self.is_fold(program.outputs[i])]
-        for i in done:
-            outputs[i] = self.known[program.outputs[i]]
+        left = [
+            index
+            for index, value in enumerate(outputs)
+            if not (self.fresh[index] and self.is_fold(value))
+        ]
         for wants_cells in (True, False):  # rows last: elements read them
             chosen = [
                 i
-                for i, value in enumerate(program.outputs)
-                if (program.kinds[value] == CELL) == wants_cells and i not in done
+                for i in left
+                if (program.kinds[program.outputs[i]] == CELL) == wants_cells
             ]
             if chosen:
                 roots = [program.outputs[i] for i in chosen]
-                self.elementwise(roots, [outputs[i] for i in chosen])
+                for index in chosen:
+                    outputs[index] = self.number()
+                self.map(roots, [outputs[i] for i in chosen], chosen)
+        moves, integers = tuple(self.moves), frozenset(self.integers)
+        return Walks(program, moves, tuple(outputs), integers)
+
+    def number(self) -> int:
+        """The number of a value that the program has none for."""
+        self.last += 1
+        return self.last - 1
+
+    def map(
+        self, roots: Sequence[int], outs: Sequence[int], into: Sequence[int]
+    ) -> None:
+        """List an elementwise launch."""
+        text, used = self.text(roots)
+        self.moves.append(Map(tuple(roots), tuple(outs), tuple(into), used, text))
+
+    def store(self, roots: Sequence[int], into: Sequence[int]) -> None:
+        """Compute values that are known from here on."""
+        self.map(roots, roots, into)
+        self.known.update(roots)
 
     def is_fold(self, value: int) -> bool:
         """Whether the value is what a reduction gives."""
         at = value - self.count
         return at >= 0 and isinstance(self.program.steps[at], Fold)
 
-    def is_whole(self, array: Any) -> bool:
-        """Whether an array has a place for each element."""
-        return bool(array.shape == self.shape)
-
     def store_costly(self, folds: Sequence[int]) -> None:
         """Compute what folds read of each element by functions, such as exp, once."""
-        roots = []
-        for fold in folds:
-            step = self.program.steps[fold - self.count]
-            assert isinstance(step, Fold)
-            if self.program.kinds[step.operand] == CELL and self.is_costly(
-                step.operand
-            ):
-                roots.append(step.operand)
-        if roots := list(dict.fromkeys(roots)):
-            made = [self.place(self.program.dtypes[value]) for value in roots]
-            self.elementwise(roots, made)
-            self.known.update(zip(roots, made, strict=True))
+        steps = [self.program.steps[fold - self.count] for fold in folds]
+        operands = dict.fromkeys(s.operand for s in steps if isinstance(s, Fold))
+        roots = [
+            value
+            for value in operands
+            if self.program.kinds[value] == CELL and self.is_costly(value)
+        ]
+        if roots:
+            self.store(roots, [self.place(self.program.dtypes[v]) for v in roots])
 
-    def count_places(self, dtype: str) -> Any:
-        """The places of a row's elements."""
-        places = counted(self.shape[-1], dtype)
-        return places.reshape(*(1,) * (len(self.shape) - 1), self.shape[-1])
-
-    def head(self, count: int) -> Any:
-        """Which rows are among the first: 1 if all are."""
-        rows = self.shape[0]
-        return 1 if count == rows else (counted(rows, "int64") < count).reshape(rows, 1)
-
-    def within(self, labels: Any) -> Any:
-        """Places counted from the left; the next wait tells of those in no row."""
-        return take_at(counted(self.shape[-1], "int64"), [labels], 0)
-
-    def taken(self, table: Any, places: Any) -> Any:
-        """Rows of a table; the next wait tells of those that it has not."""
-        return take_at(table, [places.reshape(-1)], 0)
+    def place(self, dtype: str) -> int:
+        """Where elements are kept: where an output will be, if there is one."""
+        for index, output in enumerate(self.spare):
+            if self.program.dtypes[self.program.outputs[output]] == dtype:
+                return self.spare.pop(index)
+        return -1
 
     def store_places(self, level: int) -> None:
         """Places in rows that are known once `level` walks are done."""
-        for value, step in enumerate(self.program.steps, self.count):
+        for value, step in self.steps:
             if self.program.levels[value] != level:
                 continue
             if isinstance(step, Taken):
-                table, places = self.known[step.table], self.known[step.place]
-                self.known[value] = self.taken(table, places)
+                self.add(Lines(value, step.table, step.place), [value])
             if not isinstance(step, Within | Line):
                 continue
-            labels = self.known.get(step.operand)
-            if labels is None or isinstance(labels, int):
-                row, dtype = (*self.shape[:-1], 1), self.program.dtypes[step.operand]
-                labels = self.new_array(row, dtype)
-                self.elementwise([step.operand], [labels])
-            self.known[value] = (
-                labels if isinstance(step, Line) else self.within(labels)
-            )
+            labels = step.operand
+            if labels not in self.known or labels in self.integers:
+                labels = self.number()
+                self.map([step.operand], [labels], [-1])
+            is_line = isinstance(step, Line)
+            move = Same(value, labels) if is_line else Inside(value, labels)
+            self.add(move, [value])
 
-    def place(self, dtype: str) -> Any:
-        """Where elements are kept: where an output will be, if there is one."""
-        for index, array in enumerate(self.spare):
-            if array.dtype == as_dtype(dtype):
-                return self.spare.pop(index)
-        return self.new_array(self.shape, dtype)
-
-    def new_array(self, shape: Sequence[int], dtype: str) -> Any:
-        """Where values are kept."""
-        return empty(shape, dtype, context=self.context)
+    def store_rows(self, level: int) -> None:
+        """Compute what elements or folds need of the values of rows."""
+        program = self.program
+        wanted = {
+            operand
+            for value, step in self.steps
+            for operand in operands_of(step)
+            if isinstance(step, Fold) or program.kinds[value] == CELL
+        }
+        roots = [
+            value
+            for value, step in self.steps
+            if value in wanted
+            and isinstance(step, Step)
+            and program.kinds[value] != CELL
+            and program.levels[value] == level
+        ]
+        if roots:
+            self.store(roots, [-1] * len(roots))
 
     def is_costly(self, value: int) -> bool:
         """Whether functions are called for each element."""
@@ -247,33 +382,8 @@ class Walks:
                     stack.extend(operands_of(self.program.steps[value - self.count]))
         return sorted(wanted)
 
-    def store_rows(self, level: int) -> None:
-        """Compute what elements or folds need of the values of rows."""
-        program = self.program
-        wanted = {
-            operand
-            for value, step in enumerate(program.steps, self.count)
-            for operand in operands_of(step)
-            if isinstance(step, Fold) or program.kinds[value] == CELL
-        }
-        roots = [
-            value
-            for value, step in enumerate(program.steps, self.count)
-            if value in wanted
-            and isinstance(step, Step)
-            and program.kinds[value] != CELL
-            and program.levels[value] == level
-        ]
-        if roots:
-            row = (*self.shape[:-1], 1)
-            made = [self.new_array(row, program.dtypes[v]) for v in roots]
-            self.elementwise(roots, made)
-            self.known.update(zip(roots, made, strict=True))
-
-    def text(
-        self, roots: Iterable[int]
-    ) -> tuple[list[str], list[Operand], str, list[int]]:
-        """Statements, the roots' texts, device functions, what is read of `known`."""
+    def text(self, roots: Sequence[int]) -> tuple[Text, tuple[int, ...]]:
+        """What computes the roots, and what it reads of `known`."""
         wanted = self.needed(roots)
         operands: dict[int, Operand] = {}
         lines: list[str] = []
@@ -281,7 +391,7 @@ class Walks:
         for value in wanted:
             dtype = self.program.dtypes[value]
             operands[value] = (f"v{value}", dtype)
-            if isinstance(self.known.get(value), int):
+            if value in self.integers:
                 text = convert(f"v{value}", np.dtype("int64"), np.dtype(dtype))
                 operands[value] = (text, dtype)
             elif value not in self.known and value < self.count:
@@ -292,90 +402,66 @@ class Walks:
                 made, support = expression(step, [operands[i] for i in step.operands])
                 supports[support] = None
                 lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {made};")
-        used = [value for value in wanted if value in self.known]
+        results = tuple(operands[root] for root in roots)
         support = "\n".join(filter(None, supports))
-        return lines, [operands[root] for root in roots], support, used
+        used = tuple(value for value in wanted if value in self.known)
+        return Text(tuple(lines), results, support), used
 
-    def arguments(self, used: Iterable[int]) -> list[tuple[str, int, int]]:
-        """How kernels know the values that they read."""
-        return [
-            (f"v{value}", _INT64, lib.GE_SCALAR)
-            if isinstance(self.known[value], int)
-            else (
-                f"v{value}",
-                dtype_to_typecode(self.program.dtypes[value]),
-                lib.GE_READ,
-            )
-            for value in used
-        ]
 
-    def given(self, used: Iterable[int]) -> list[Any]:
-        """The values that kernels read, as the library takes them."""
-        return [
-            ffi.new("long long *", each) if isinstance(each, int) else each.struct
-            for each in (self.known[value] for value in used)
-        ]
+# ---- kernels ----
 
-    def key(self, kind: str, roots: Iterable[int]) -> tuple[Any, ...]:
-        """What tells a kernel from others."""
-        known = tuple((v, isinstance(self.known[v], int)) for v in sorted(self.known))
-        return ("rowwalk", kind, self.program, self.sources, tuple(roots), known)
 
-    def elementwise(self, roots: Sequence[int], outs: Sequence[Any]) -> None:
-        """Compute values into arrays."""
-        kernel, used = self.map_kernel(roots)
-        arrays = [out.struct for out in outs] + self.given(used)
-        status = call_elemwise(kernel, arrays)
-        if status:
-            fail(status, "rows", self.context, [*outs])
+def map_kernel(walks: Walks, move: Map, context: Context) -> Any:
+    """The ``GpuElemwise *`` of a launch, made when it is first asked for."""
+    key = "row map", walks.program, walks.integers, move
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        lines, arguments = list(move.text.lines), []
+        for number, (text, dtype) in enumerate(move.text.results):
+            lines.append(f"o{number} = {text};")
+            arguments.append((f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE))
+        kernel = context._kernels[key] = new_elemwise(
+            context,
+            self_contained(move.text.support),
+            "\n".join(lines),
+            [*arguments, *arguments_of(walks, move.used)],
+            "rows",
+        )
+    return kernel
 
-    def reduce(self, folds: Sequence[int]) -> None:
-        """One walk: the folds of a level."""
-        kernel, used = self.fold_kernel(folds)
-        made = ffi.new("GpuArray[]", len(folds))
-        kept = self.given(used)  # the array of pointers keeps none of them
-        given = ffi.new("void *[]", kept)
-        axes = 1 << (len(self.shape) - 1)
-        check(lib.GpuReduction_apply(kernel, made, given, axes, 1))
-        for number, fold in enumerate(folds):
-            self.known[fold] = taken(made + number, self.context)
 
-    def map_kernel(self, roots: Sequence[int]) -> tuple[Any, list[int]]:
-        """The kernel that computes values, and which of those known it reads."""
-        lines, texts, support, used = self.text(roots)
-        key = self.key("map", roots)
-        kernel = self.context._kernels.get(key)
-        if kernel is None:
-            arguments = []
-            for number, (text, dtype) in enumerate(texts):
-                lines.append(f"o{number} = {text};")
-                arguments.append((f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE))
-            kernel = self.context._kernels[key] = new_elemwise(
-                self.context,
-                self_contained(support),
-                "\n".join(lines),
-                [*arguments, *self.arguments(used)],
-                "rows",
-            )
-        return kernel, used
+def walk_kernel(walks: Walks, move: Walk, context: Context) -> Any:
+    """The ``GpuReduction *`` of a walk, made when it is first asked for."""
+    key = "row walk", walks.program, walks.integers, move
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        kernel = context._kernels[key] = new_reduction(
+            context,
+            folds_of(walks, move),
+            move.text.lines,
+            move.text.results,
+            move.text.support,
+            arguments_of(walks, move.used),
+        )
+    return kernel
 
-    def fold_kernel(self, folds: Sequence[int]) -> tuple[Any, list[int]]:
-        """The reduction of a walk, and which of the known values it reads."""
-        steps = [self.program.steps[fold - self.count] for fold in folds]
-        roots = [step.operand for step in steps if isinstance(step, Fold)]
-        lines, texts, support, used = self.text(roots)
-        key = self.key("fold", folds)
-        kernel = self.context._kernels.get(key)
-        if kernel is None:
-            kernel = self.context._kernels[key] = new_reduction(
-                self.context,
-                [step for step in steps if isinstance(step, Fold)],
-                lines,
-                texts,
-                support,
-                self.arguments(used),
-            )
-        return kernel, used
+
+def folds_of(walks: Walks, move: Walk) -> list[Fold]:
+    """The folds of a walk."""
+    count = len(walks.program.inputs)
+    steps = [walks.program.steps[fold - count] for fold in move.folds]
+    return [step for step in steps if isinstance(step, Fold)]
+
+
+def arguments_of(walks: Walks, used: Iterable[int]) -> list[tuple[str, int, int]]:
+    """How kernels know the values that they read."""
+    dtypes = walks.program.dtypes
+    return [
+        (f"v{value}", _INT64, lib.GE_SCALAR)
+        if value in walks.integers
+        else (f"v{value}", dtype_to_typecode(dtypes[value]), lib.GE_READ)
+        for value in used
+    ]
 
 
 def new_reduction(
@@ -422,3 +508,128 @@ def new_reduction(
     if not handle:
         check(status[0], "rows")
     return ffi.gc(handle, lib.GpuReduction_free)
+
+
+# ---- a run ----
+
+
+class Run:
+    """The launches queued on arrays; it has state because each reads what others made.
+
+    ``known`` has the arrays and integers that there are so far, by value.
+    """
+
+    def __init__(
+        self,
+        walks: Walks,
+        values: Sequence[Any],
+        outputs: Iterable[Array | None],
+        shape: tuple[int, ...],
+        context: Context,
+    ) -> None:
+        self.walks = walks
+        self.outputs = list(outputs)
+        self.shape = shape
+        self.context = context
+        self.known: dict[int, Any] = dict(enumerate(values))
+
+    def results(self) -> list[Array]:
+        """Queue all of them; the outputs."""
+        for move in self.walks.moves:
+            self.queue(move)
+        return [self.known[value] for value in self.walks.outputs]
+
+    def queue(self, move: Move) -> None:
+        """Queue one; the next wait tells of indices that lead nowhere."""
+        match move:
+            case Map():
+                self.map(move)
+            case Walk():
+                self.walk(move)
+            case Count():
+                lengths = (1,) * (len(self.shape) - 1) + self.shape[-1:]
+                places = counted(self.shape[-1], move.dtype)
+                self.known[move.out] = places.reshape(lengths)
+            case First():
+                rows = counted(self.shape[0], "int64")
+                made = rows < self.known[move.count]
+                self.known[move.out] = made.reshape(self.shape[0], 1)
+            case Inside():
+                places = counted(self.shape[-1], "int64")
+                self.known[move.out] = take_at(places, [self.known[move.labels]], 0)
+            case Lines():
+                places = self.known[move.places].reshape(-1)
+                made = take_at(self.known[move.table], [places], 0)
+                self.known[move.out] = made
+            case Same():
+                self.known[move.out] = self.known[move.value]
+
+    def map(self, move: Map) -> None:
+        """Compute values into arrays."""
+        made = [self.place(*each) for each in zip(move.made, move.into, strict=True)]
+        arrays = [*(each.struct for each in made), *self.given(move.used)]
+        status = call_elemwise(map_kernel(self.walks, move, self.context), arrays)
+        if status:
+            fail(status, "rows", self.context, made)
+        self.known.update(zip(move.outs, made, strict=True))
+
+    def place(self, value: int, into: int) -> Array:
+        """Where a value goes: to the memory of an output, or its own."""
+        found = self.outputs[into] if into >= 0 else None
+        if found is None:
+            program = self.walks.program
+            is_cell = program.kinds[value] == CELL
+            shape = self.shape if is_cell else (*self.shape[:-1], 1)
+            found = empty(shape, program.dtypes[value], context=self.context)
+            if into >= 0:
+                self.outputs[into] = found
+        return found
+
+    def walk(self, move: Walk) -> None:
+        """One walk: the folds of a level."""
+        made = ffi.new("GpuArray[]", len(move.folds))
+        kept = self.given(move.used)  # the array of pointers keeps none of them
+        given = ffi.new("void *[]", kept)
+        axes = 1 << (len(self.shape) - 1)
+        kernel = walk_kernel(self.walks, move, self.context)
+        check(lib.GpuReduction_apply(kernel, made, given, axes, 1))
+        for number, fold in enumerate(move.folds):
+            self.known[fold] = taken(made + number, self.context)
+
+    def given(self, used: Iterable[int]) -> list[Any]:
+        """The values that kernels read, as the library takes them."""
+        return [
+            ffi.new("long long *", self.known.get(value, 1))
+            if value in self.walks.integers
+            else self.known[value].struct
+            for value in used
+        ]
+
+
+def tell_walks(
+    program: Program,
+    sources: tuple[str, ...],
+    over: Sequence[int],
+    ndim: int,
+    needs: Needs,
+) -> None:
+    """The kernels of all launches, on arrays of so many axes.
+
+    What takes rows of tables is made where it is first wanted.
+    """
+    fresh = tuple(target < 0 for target in over)
+    walks = walks_of(program, sources, fresh, is_whole=True)
+    kinds = walks.program.kinds
+    for move in walks.moves:
+        match move:
+            case Map():
+                kernel = map_kernel(walks, move, needs.context)
+                singles = [i for i, v in enumerate(move.used) if kinds[v] == ONE]
+                needs.elemwise(kernel, ndim, singles)
+            case Walk():
+                kernel = walk_kernel(walks, move, needs.context)
+                needs.reduction(kernel, ndim, (ndim - 1,))
+            case Count():
+                needs.kernel(*count_source(move.dtype))
+            case Inside():
+                needs.kernel(*count_source("int64"))

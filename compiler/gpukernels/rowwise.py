@@ -19,7 +19,6 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.folds import accumulator
-from gpuarray.compiler.gpukernels.forecast import Forecast
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rowkept import kept_block
@@ -47,7 +46,7 @@ from gpuarray.compiler.gpukernels.rowtotals import (
     fold_rows,
     total_kernel,
 )
-from gpuarray.compiler.gpukernels.rowwalks import Walks
+from gpuarray.compiler.gpukernels.rowwalks import Run, tell_walks, walks_of
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.nnet import check_first_rows
 from gpuarray.compiler.ops.rowwise import (
@@ -179,11 +178,15 @@ def run(
         for value, (_, kind) in zip(listed, program.inputs, strict=True)
         if kind == TABLE
     )
-    by_walks = prefers_walks(rows, length, context) or not has_lines
-    outputs = new_outputs(program, targets, shape, by_walks, context)
-    if rows > 0 and by_walks:
-        Walks(program, sources, listed, shape, context).run(outputs, over)
-    elif rows > 0:
+    if rows > 0 and (prefers_walks(rows, length, context) or not has_lines):
+        fresh = tuple(target is None for target in targets)
+        counts = (
+            x for x, (_, k) in zip(listed, program.inputs, strict=True) if k == COUNT
+        )
+        walks = walks_of(program, sources, fresh, all(n == rows for n in counts))
+        return tuple(Run(walks, listed, targets, shape, context).results())
+    outputs = new_outputs(program, targets, shape, context)
+    if rows > 0:
         launch(program, sources, over, listed, outputs, rows, length, context)
     return tuple(give(outputs, targets))
 
@@ -217,13 +220,12 @@ def new_outputs(
     program: Program,
     targets: Sequence[Any],
     shape: tuple[int, ...],
-    any_strides: bool,
     context: Context,
 ) -> list[Array]:
     """Where outputs go: into targets, if those will do."""
     return [
         target
-        if target is not None and (any_strides or target.flags.c_contiguous)
+        if target is not None and target.flags.c_contiguous
         else empty(
             shape if program.kinds[value] == CELL else (*shape[:-1], 1),
             program.dtypes[value],
@@ -261,7 +263,7 @@ def with_totals(
         form = totals_form(program, sources, over, given, targets, context)
         blocks = blocks_for(program, form, rows, length, context) if form.kept else 0
         if blocks and kernel_of(program, form, context).max_threads >= form.lanes:
-            outputs = new_outputs(program, targets, shape, False, context)
+            outputs = new_outputs(program, targets, shape, context)
             parts = [
                 empty((blocks, length), str(accumulator(total)), context=context)
                 for total in program.totals
@@ -295,7 +297,7 @@ def tell_needs(
     product = product_of(program)
     if product is not None and needs.context.is_cpu:
         rest = product.without(sources, over)
-        Forecast(needs, product.rest, rest["sources"], 2).take_down(rest["over"])
+        tell_walks(product.rest, rest["sources"], rest["over"], 2, needs)
         return
     if program.totals:
         for bunch in bunches(program.totals, needs.context):
@@ -310,7 +312,7 @@ def tell_needs(
         form = Form(sources, taken_inputs(sources, over), True, False, ahead=ahead)
         needs.kernel(*named_text(program, form))
         return
-    Forecast(needs, program, sources, ndim).take_down(over)
+    tell_walks(program, sources, over, ndim, needs)
 
 
 def prefers_walks(rows: int, length: int, context: Context) -> bool:

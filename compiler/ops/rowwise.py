@@ -170,7 +170,19 @@ class Program:
                 )
 
     def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
-        return Program, (self.inputs, self.steps, self.outputs, self.totals)
+        return Program, self.parts
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What two programs are equal by."""
+        return self.inputs, self.steps, self.outputs, self.totals
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.parts)
+
+    def __hash__(self) -> int:  # a key of kernels wherever a plan is bound
+        return self._hash
 
     @cached_property
     def wanted(self) -> tuple[int, ...]:

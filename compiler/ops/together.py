@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -64,7 +65,7 @@ class Total:
         return f"{NAMES[self.monoid]} of {self.map}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """One of the operations.
 
@@ -75,6 +76,16 @@ class Part:
     scalar: Composite
     is_one: tuple[bool, ...]
     total: Total | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
+        return Part, (self.scalar, self.is_one, self.total)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.scalar, self.is_one, self.total))
+
+    def __hash__(self) -> int:  # a key of kernels wherever a plan is bound
+        return self._hash
 
     @property
     def given(self) -> tuple[str, ...]:

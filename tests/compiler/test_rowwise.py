@@ -293,8 +293,8 @@ def test_a_walk_keeps_the_integers_that_it_reads(first_context, monkeypatch):
     def spoil(number):
         number[0] = 64
 
-    listed_values = rowwalks.Walks.given
-    monkeypatch.setattr(rowwalks.Walks, "given", given)
+    listed_values = rowwalks.Run.given
+    monkeypatch.setattr(rowwalks.Run, "given", given)
     monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: True)
     x = T.dmatrix("x")
     with config.use(device=first_context.name):
