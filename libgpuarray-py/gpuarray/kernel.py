@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,6 +211,10 @@ class GpuKernel:
                     f"{value.context.name}, the kernel on {self.context.name}"
                 )
             return value.struct.data
+        ctype = _INTEGERS.get(code)
+        if type(value) is int and ctype is not None:
+            with suppress(OverflowError):  # NumPy says which number does not fit
+                return ffi.new(ctype, value)
         dtype = _number_dtype(code)
         return ffi.from_buffer("char[]", np.asarray(value, dtype).reshape(1).view("u1"))
 
@@ -247,6 +252,14 @@ def _number_dtype(code: int) -> np.dtype[Any]:
     return OF_TYPECODE[code]
 
 
+_INTEGERS = {
+    code: ffi.typeof(f"{_number_dtype(code).name}_t *")
+    for code in (*OF_TYPECODE, OFFSET, SIZE, SSIZE)
+    if _number_dtype(code).kind in "iu"
+}
+"""The types of integer arguments in C."""
+
+
 def _argument_code(given: Any) -> int:
     if isinstance(given, type) and issubclass(given, BaseArray):
         return _BUFFER
@@ -255,4 +268,6 @@ def _argument_code(given: Any) -> int:
 
 def _lengths(given: int | Sequence[int]) -> list[int]:
     """One to three lengths; NumPy's integers, too."""
+    if type(given) is int:
+        return [given]
     return [int(length) for length in np.atleast_1d(given)]
