@@ -240,6 +240,61 @@ void gpucontext_props_del(gpucontext_props *p) {
   ga__free(p);
 }
 
+/* ---- what is attached to a context ---- */
+
+struct ga_attachment {
+  ga_attachment *next;
+  ga_attachment_free free;
+  void *object;
+};
+
+void *ga__context_attached(gpucontext *ctx, enum ga_attached kind,
+                           ga_attachment_free free) {
+  const ga_attachment *a =
+      atomic_load_explicit(&ctx->attached[kind], memory_order_acquire);
+  while (a != NULL && a->free != free)
+    a = a->next;
+  return a ? a->object : NULL;
+}
+
+static void *attach_new(gpucontext *ctx, enum ga_attached kind, size_t size,
+                        ga_attachment_free free) {
+  ga_attachment *a = ga__alloc(1, sizeof *a);
+  void *object = ga__alloc(1, size);
+  if (a == NULL || object == NULL) {
+    ga__free(a);
+    ga__free(object);
+    return NULL;
+  }
+  *a = (ga_attachment){atomic_load(&ctx->attached[kind]), free, object};
+  atomic_store_explicit(&ctx->attached[kind], a, memory_order_release);
+  return object;
+}
+
+int ga__context_attach(void **out, gpucontext *ctx, enum ga_attached kind, size_t size,
+                       ga_attachment_free free) {
+  *out = ga__context_attached(ctx, kind, free);
+  if (*out != NULL)
+    return GA_NO_ERROR;
+  pthread_mutex_lock(&ctx->attach_lock);
+  *out = ga__context_attached(ctx, kind, free);
+  if (*out == NULL)
+    *out = attach_new(ctx, kind, size, free);
+  pthread_mutex_unlock(&ctx->attach_lock);
+  return *out ? GA_NO_ERROR : GA_MEMORY_ERROR;
+}
+
+static void free_attached(gpucontext *ctx) {
+  for (unsigned int kind = 0; kind < GA_ATTACHED; kind++) {
+    ga_attachment *a;
+    while ((a = atomic_load(&ctx->attached[kind])) != NULL) {
+      a->free(ctx, a->object); /* which threads that it waits for may look up */
+      atomic_store(&ctx->attached[kind], a->next);
+      ga__free(a);
+    }
+  }
+}
+
 /* ---- opening and closing ---- */
 
 static void wait_at_end(void *ctx) {
@@ -250,11 +305,7 @@ static void wait_at_end(void *ctx) {
 static void free_context(gpucontext *ctx) {
   if (ctx->at_end.wait)
     ga__ending_remove(&ctx->at_end);
-  ga__casts_close(ctx);
-  ga__scans_close(ctx);
-  ga__extrema_close(ctx);
-  ga__kept_close(ctx);
-  ga__kernels_close(ctx);
+  free_attached(ctx);
   ga__reports_close(ctx);
   ga__queues_close(ctx);
   ga__pool_free(ctx->pool);
@@ -271,6 +322,7 @@ static void free_context(gpucontext *ctx) {
     ga__free(cause);
   ga__free(ctx->cache_folder);
   pthread_mutex_destroy(&ctx->lock);
+  pthread_mutex_destroy(&ctx->attach_lock);
   pthread_mutex_destroy(&ctx->slow_lock);
   pthread_mutex_destroy(&ctx->blas_lock);
   pthread_mutex_destroy(&ctx->queue_lock);
@@ -332,6 +384,7 @@ static gpucontext *new_context(const ga_backend *backend) {
   ctx->wants_vendor = is_blas("vendor");
   atomic_init(&ctx->lost, NULL);
   pthread_mutex_init(&ctx->lock, NULL);
+  pthread_mutex_init(&ctx->attach_lock, NULL);
   pthread_mutex_init(&ctx->slow_lock, NULL);
   pthread_mutex_init(&ctx->blas_lock, NULL);
   pthread_mutex_init(&ctx->queue_lock, NULL);

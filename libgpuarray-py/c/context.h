@@ -13,12 +13,17 @@
 #include "c/profile.h"
 #include "c/queue.h"
 
-typedef struct ga_programs ga_programs; /* program.c's */
-typedef struct ga_kernels ga_kernels;   /* kernel.c's */
-typedef struct ga_casts ga_casts;       /* copy.c's */
-typedef struct ga_scans ga_scans;       /* scan_named.c's */
-typedef struct ga_extrema ga_extrema;   /* reduce_extremum.c's */
-typedef struct ga_kept ga_kept;         /* kept.c's */
+/* Frees what was attached to a context (ga__context_attach). */
+typedef void (*ga_attachment_free)(gpucontext *ctx, void *object);
+typedef struct ga_attachment ga_attachment;
+
+/* In the order in which they are freed: users of kernels, kernels, programs. */
+enum ga_attached {
+  GA_ATTACHED_USERS,
+  GA_ATTACHED_KERNELS,
+  GA_ATTACHED_PROGRAMS,
+  GA_ATTACHED
+};
 
 struct _gpucontext {
   const ga_backend *backend;
@@ -43,27 +48,24 @@ struct _gpucontext {
   atomic_size_t waits;           /* of the host for the device, so far */
   _Atomic(gpuprofile *) profile; /* that is running, or NULL; set with queue_lock */
   _Atomic(struct ga_reports *) reports; /* report.c's, made when needed */
-  ga_programs *programs;                /* compiled in this process, by content */
-  ga_kernels *kernels;                  /* of them, by source */
-  _Atomic(ga_casts *) casts;            /* that convert arrays, made when needed */
-  _Atomic(ga_scans *) scans;            /* cumulative sums and their like */
-  _Atomic(ga_extrema *) extrema;        /* reductions that find them */
-  _Atomic(ga_kept *) kept;              /* kernels by what they are made of */
-  gpucontext_cache cache;               /* counters */
-  char *cache_folder;    /* of compiled programs; NULL: not kept on disk */
-  atomic_int blas_state; /* 0 not tried, 1 the vendor's is open, -1 there is none */
-  bool wants_vendor;     /* also where our own kernels are faster */
+  /* What other parts of the library keep with it; freed in this order. */
+  _Atomic(ga_attachment *) attached[GA_ATTACHED];
+  gpucontext_cache cache; /* counters */
+  char *cache_folder;     /* of compiled programs; NULL: not kept on disk */
+  atomic_int blas_state;  /* 0 not tried, 1 the vendor's is open, -1 there is none */
+  bool wants_vendor;      /* also where our own kernels are faster */
   /* Products of our own, of `kernels`, by kind and type; or NULL. */
   _Atomic(gpukernel *) blas_kernels[GA_BLAS_KINDS][GA_BLAS_TYPES];
-  atomic_bool is_tf32;        /* products of float32 may use tensor cores in tf32 */
-  _Atomic(char *) lost;       /* the first cause once the device failed, else NULL */
-  pthread_mutex_t lock;       /* of pool, spare, live, kernels and cache; held for
-                                 moments */
-  pthread_mutex_t queue_lock; /* of queues and of the uses of buffers; taken last */
-  pthread_mutex_t slow_lock;  /* of programs; held while something is compiled or
-                                 opened; taken before `lock` */
-  pthread_mutex_t blas_lock;  /* held while the vendor's BLAS is opened, which may be
-                                 while something is compiled */
+  atomic_bool is_tf32;         /* products of float32 may use tensor cores in tf32 */
+  _Atomic(char *) lost;        /* the first cause once the device failed, else NULL */
+  pthread_mutex_t lock;        /* of pool, spare, live, kernels and cache; held for
+                                  moments */
+  pthread_mutex_t attach_lock; /* of adding to `attached`; nothing is done under it */
+  pthread_mutex_t queue_lock;  /* of queues and of the uses of buffers; taken last */
+  pthread_mutex_t slow_lock;   /* of programs; held while something is compiled or
+                                  opened; taken before `lock` */
+  pthread_mutex_t blas_lock;   /* held while the vendor's BLAS is opened, which may be
+                                  while something is compiled */
 };
 
 /* GA_LOST_ERROR or GA_FORK_ERROR if the context cannot be used any more,
@@ -96,15 +98,12 @@ int ga__context_product(gpucontext *ctx, const ga_blas_call *call);
 /* GA_DEVSUP_ERROR if the device cannot hold or compute this type. */
 int ga__context_supports(gpucontext *ctx, int typecode, const char *operation);
 
-/* Frees what kernel.c keeps for a context that is closed; kernel.c has it. */
-void ga__kernels_close(gpucontext *ctx);
-/* The same of copy.c. */
-void ga__casts_close(gpucontext *ctx);
-/* The same of scan_named.c. */
-void ga__scans_close(gpucontext *ctx);
-/* The same of reduce_extremum.c. */
-void ga__extrema_close(gpucontext *ctx);
-/* The same of kept.c. */
-void ga__kept_close(gpucontext *ctx);
+/* The object attached under this `free`, or NULL. Thread-safe, without a lock. */
+void *ga__context_attached(gpucontext *ctx, enum ga_attached kind,
+                           ga_attachment_free free);
+/* The same; where there is none, one of `size` zeroed bytes is attached, which `free`
+ * frees when the context is closed. */
+int ga__context_attach(void **out, gpucontext *ctx, enum ga_attached kind, size_t size,
+                       ga_attachment_free free);
 
 #endif

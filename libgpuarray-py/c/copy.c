@@ -7,39 +7,30 @@
 
 #include "c/elemwise.h"
 
-struct ga_casts {
+typedef struct casts {
   _Atomic(GpuElemwise *) cast[GA_NBASE][GA_NBASE]; /* [to][from] */
   _Atomic(GpuElemwise *) fill[GA_NBASE];
-};
+} casts;
 
 /* ---- kernels ---- */
 
-static int get_casts(ga_casts **out, gpucontext *ctx) {
-  *out = atomic_load_explicit(&ctx->casts, memory_order_acquire);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  ga_casts *made = ga__alloc(1, sizeof *made), *none = NULL;
-  if (made == NULL)
-    return GA_MEMORY_ERROR;
-  if (atomic_compare_exchange_strong(&ctx->casts, &none, made)) {
-    *out = made;
-  } else {
-    ga__free(made);
-    *out = none;
+static void free_casts(gpucontext *ctx, void *object) {
+  casts *c = object;
+  (void)ctx;
+  for (unsigned int i = 0; i < GA_NBASE; i++) {
+    GpuElemwise_free(atomic_load(&c->fill[i]));
+    for (unsigned int k = 0; k < GA_NBASE; k++)
+      GpuElemwise_free(atomic_load(&c->cast[i][k]));
   }
-  return GA_NO_ERROR;
+  ga__free(c);
 }
 
-void ga__casts_close(gpucontext *ctx) {
-  ga_casts *casts = atomic_exchange(&ctx->casts, NULL);
-  if (casts == NULL)
-    return;
-  for (unsigned int i = 0; i < GA_NBASE; i++) {
-    GpuElemwise_free(atomic_load(&casts->fill[i]));
-    for (unsigned int k = 0; k < GA_NBASE; k++)
-      GpuElemwise_free(atomic_load(&casts->cast[i][k]));
-  }
-  ga__free(casts);
+static int get_casts(casts **out, gpucontext *ctx) {
+  void *object;
+  GA_TRY(
+      ga__context_attach(&object, ctx, GA_ATTACHED_USERS, sizeof(casts), free_casts));
+  *out = object;
+  return GA_NO_ERROR;
 }
 
 /* float64 to float16 or bfloat16 must round once: the float32 between them is rounded
@@ -121,10 +112,10 @@ static int get_cast(GpuElemwise **out, _Atomic(GpuElemwise *) *place, gpucontext
 static int run_cast(GpuArray *dst, GpuArray *src) {
   gpucontext *ctx = dst->data->context;
   int to = dst->typecode, from = src->typecode;
-  ga_casts *casts;
+  casts *c;
   GpuElemwise *ge;
-  GA_TRY(get_casts(&casts, ctx));
-  GA_TRY(get_cast(&ge, &casts->cast[to][from], ctx, to, from));
+  GA_TRY(get_casts(&c, ctx));
+  GA_TRY(get_cast(&ge, &c->cast[to][from], ctx, to, from));
   void *args[] = {dst, src};
   return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
 }
@@ -133,10 +124,10 @@ static int run_cast(GpuArray *dst, GpuArray *src) {
 static int run_fill(GpuArray *dst, void *value) {
   gpucontext *ctx = dst->data->context;
   int type = dst->typecode;
-  ga_casts *casts;
+  casts *c;
   GpuElemwise *ge;
-  GA_TRY(get_casts(&casts, ctx));
-  GA_TRY(get_elemwise(&ge, &casts->fill[type], ctx, "d = s", type, type, GE_SCALAR));
+  GA_TRY(get_casts(&c, ctx));
+  GA_TRY(get_elemwise(&ge, &c->fill[type], ctx, "d = s", type, type, GE_SCALAR));
   void *args[] = {dst, value};
   return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
 }

@@ -14,34 +14,19 @@ typedef struct kept_kernel {
   unsigned char spec[];
 } kept_kernel;
 
-struct ga_kept {
+typedef struct table {
   _Atomic(kept_kernel *) buckets[N_BUCKETS];
-};
+} table;
 
-static int get_table(ga_kept **out, gpucontext *ctx) {
-  *out = atomic_load_explicit(&ctx->kept, memory_order_acquire);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  ga_kept *made = ga__alloc(1, sizeof *made), *none = NULL;
-  if (made == NULL)
-    return GA_MEMORY_ERROR;
-  if (atomic_compare_exchange_strong(&ctx->kept, &none, made)) {
-    *out = made;
-  } else {
-    ga__free(made);
-    *out = none;
-  }
-  return GA_NO_ERROR;
-}
-
-void ga__kept_close(gpucontext *ctx) {
-  ga_kept *table = atomic_exchange(&ctx->kept, NULL);
-  for (unsigned int i = 0; table != NULL && i < N_BUCKETS; i++)
-    for (kept_kernel *k = atomic_load(&table->buckets[i]), *next; k != NULL; k = next) {
+static void free_table(gpucontext *ctx, void *object) {
+  table *t = object;
+  (void)ctx;
+  for (unsigned int i = 0; i < N_BUCKETS; i++)
+    for (kept_kernel *k = atomic_load(&t->buckets[i]), *next; k != NULL; k = next) {
       next = k->next;
       ga__free(k);
     }
-  ga__free(table);
+  ga__free(t);
 }
 
 /* FNV-1a. */
@@ -73,9 +58,11 @@ static int compile(gpukernel **out, gpucontext *ctx, ga_make_source make,
 
 int ga__kernel_kept(gpukernel **out, gpucontext *ctx, ga_make_source make,
                     const void *spec, size_t size) {
-  ga_kept *table;
-  GA_TRY(get_table(&table, ctx));
-  _Atomic(kept_kernel *) *bucket = &table->buckets[bucket_of(spec, size)];
+  void *object;
+  GA_TRY(
+      ga__context_attach(&object, ctx, GA_ATTACHED_USERS, sizeof(table), free_table));
+  table *t = object;
+  _Atomic(kept_kernel *) *bucket = &t->buckets[bucket_of(spec, size)];
   gpukernel *kernel = find(bucket, make, spec, size);
   if (kernel == NULL) {
     GA_TRY(compile(&kernel, ctx, make, spec));

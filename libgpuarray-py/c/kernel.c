@@ -20,9 +20,9 @@ typedef struct entry {
   gpukernel kernel;
 } entry;
 
-struct ga_kernels {
+typedef struct table {
   entry *buckets[N_BUCKETS]; /* of lock; changed with slow_lock held too */
-};
+} table;
 
 /* ---- keys ---- */
 
@@ -39,14 +39,39 @@ bool ga__kernel_is_closed(const char *text) {
 
 /* ---- what a context keeps ---- */
 
-static entry **entry_bucket(ga_kernels *table, const char *name) {
-  return &table->buckets[ga__hash(name, strlen(name), (ga_hash){0, 0}).a % N_BUCKETS];
+static void free_table(gpucontext *ctx, void *object) {
+  table *t = object;
+  for (unsigned int i = 0; i < N_BUCKETS; i++) {
+    entry *e = t->buckets[i];
+    while (e) {
+      entry *next = e->next;
+      if (atomic_load(&e->kernel.is_open))
+        ctx->backend->kernel_free(ctx->device, e->kernel.kernel);
+      ga__free(e->body);
+      ga__free(e);
+      e = next;
+    }
+  }
+  ga__free(t);
+}
+
+static int open_table(table **out, gpucontext *ctx) {
+  void *object;
+  GA_TRY(
+      ga__context_attach(&object, ctx, GA_ATTACHED_KERNELS, sizeof(table), free_table));
+  *out = object;
+  return GA_NO_ERROR;
+}
+
+static entry **entry_bucket(table *t, const char *name) {
+  return &t->buckets[ga__hash(name, strlen(name), (ga_hash){0, 0}).a % N_BUCKETS];
 }
 
 gpukernel *ga__kernel_named(gpucontext *ctx, const char *name, const char *body) {
+  table *t = ga__context_attached(ctx, GA_ATTACHED_KERNELS, free_table);
   gpukernel *found = NULL;
   pthread_mutex_lock(&ctx->lock);
-  entry *e = ctx->kernels ? *entry_bucket(ctx->kernels, name) : NULL;
+  entry *e = t ? *entry_bucket(t, name) : NULL;
   for (; e && !found; e = e->next)
     if (strcmp(e->kernel.name, name) == 0 && strcmp(e->body, body) == 0)
       found = &e->kernel;
@@ -57,35 +82,6 @@ gpukernel *ga__kernel_named(gpucontext *ctx, const char *name, const char *body)
 /* The context's kernel of this source, or NULL. */
 static gpukernel *find_kernel(gpucontext *ctx, const ga_source *source) {
   return ga__kernel_named(ctx, source->name, source->body.text);
-}
-
-static int open_table(gpucontext *ctx) {
-  if (ctx->kernels)
-    return GA_NO_ERROR;
-  ga_kernels *table = ga__alloc(1, sizeof *table);
-  if (table == NULL)
-    return GA_MEMORY_ERROR;
-  pthread_mutex_lock(&ctx->lock);
-  ctx->kernels = table;
-  pthread_mutex_unlock(&ctx->lock);
-  return GA_NO_ERROR;
-}
-
-void ga__kernels_close(gpucontext *ctx) {
-  for (unsigned int i = 0; ctx->kernels && i < N_BUCKETS; i++) {
-    entry *e = ctx->kernels->buckets[i];
-    while (e) {
-      entry *next = e->next;
-      if (atomic_load(&e->kernel.is_open))
-        ctx->backend->kernel_free(ctx->device, e->kernel.kernel);
-      ga__free(e->body);
-      ga__free(e);
-      e = next;
-    }
-  }
-  ga__free(ctx->kernels);
-  ctx->kernels = NULL;
-  ga__programs_close(ctx);
 }
 
 /* Takes the kernel from its program, which is compiled. slow_lock is held. */
@@ -180,6 +176,8 @@ static void show_title(gpukernel *k, const ga_source *source) {
 /* Adds the kernel of `source`, which `p` contains. slow_lock is held. */
 static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
                      ga_program *p) {
+  table *t;
+  GA_TRY(open_table(&t, ctx));
   entry *e = ga__alloc(1, sizeof *e);
   if (e == NULL)
     return GA_MEMORY_ERROR;
@@ -194,7 +192,7 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
   }
   show_title(&e->kernel, source);
   pthread_mutex_lock(&ctx->lock);
-  entry **bucket = entry_bucket(ctx->kernels, source->name);
+  entry **bucket = entry_bucket(t, source->name);
   e->next = *bucket;
   *bucket = e;
   pthread_mutex_unlock(&ctx->lock);
@@ -205,7 +203,6 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
 /* As ga__kernel_get, with slow_lock held; `waits` for what must be compiled. */
 static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source,
                       bool waits) {
-  GA_TRY(open_table(ctx));
   *out = find_kernel(ctx, source);
   if (*out)
     return waits ? ready_slowly(*out) : GA_NO_ERROR;
@@ -269,7 +266,6 @@ int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
   gpukernel *k;
   if (body == NULL)
     return ga__user_kernel_adopt(out, ctx, program, name);
-  GA_TRY(open_table(ctx));
   snprintf(source.name, sizeof source.name, "%s", name);
   ga__strbuf_add(&source.body, body);
   int status = ga__strbuf_status(&source.body);
@@ -408,7 +404,6 @@ static int prepare_slowly(gpucontext *ctx, unsigned int n,
                           const ga_source *const *sources, const ga_source **missing) {
   unsigned int n_missing = 0;
   gpukernel *kernel;
-  GA_TRY(open_table(ctx));
   for (unsigned int i = 0; i < n; i++)
     GA_TRY(want(missing, &n_missing, ctx, sources[i]));
   if (n_missing > 1 || (n_missing == 1 && ga__program_threads(ctx) > 0)) {

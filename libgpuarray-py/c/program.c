@@ -17,10 +17,11 @@
 
 #define N_BUCKETS 256
 
-struct ga_programs {
+/* What a context has of them: of slow_lock, but for n_running. */
+typedef struct table {
   ga_program *buckets[N_BUCKETS];
   atomic_uint n_running; /* jobs */
-};
+} table;
 
 enum { STORED_PROGRAM = 'P', STORED_HASH = 'H' }; /* a file's first byte */
 
@@ -107,17 +108,10 @@ void ga__key_clear(ga_key *k) {
 
 /* ---- memory ---- */
 
-static int open_table(gpucontext *ctx) {
-  if (ctx->programs == NULL)
-    ctx->programs = ga__alloc(1, sizeof *ctx->programs);
-  return ctx->programs ? GA_NO_ERROR : GA_MEMORY_ERROR;
-}
-
-void ga__programs_close(gpucontext *ctx) {
-  if (ctx->programs == NULL)
-    return;
+static void free_table(gpucontext *ctx, void *object) {
+  table *t = object;
   for (unsigned int i = 0; i < N_BUCKETS; i++) {
-    ga_program *p = ctx->programs->buckets[i];
+    ga_program *p = t->buckets[i];
     while (p) {
       ga_program *next = p->next;
       if (p->job)
@@ -129,8 +123,18 @@ void ga__programs_close(gpucontext *ctx) {
       p = next;
     }
   }
-  ga__free(ctx->programs);
-  ctx->programs = NULL;
+  ga__free(t);
+}
+
+static int open_table(gpucontext *ctx) {
+  void *object;
+  return ga__context_attach(&object, ctx, GA_ATTACHED_PROGRAMS, sizeof(table),
+                            free_table);
+}
+
+/* After open_table. */
+static table *table_of(gpucontext *ctx) {
+  return ga__context_attached(ctx, GA_ATTACHED_PROGRAMS, free_table);
 }
 
 static void count(gpucontext *ctx, size_t *counter, size_t n) {
@@ -161,7 +165,7 @@ static ga_program *next_hashed(ga_program *p, ga_hash hash) {
 }
 
 static ga_program *find_hashed(gpucontext *ctx, ga_hash hash) {
-  return next_hashed(ctx->programs->buckets[hash.a % N_BUCKETS], hash);
+  return next_hashed(table_of(ctx)->buckets[hash.a % N_BUCKETS], hash);
 }
 
 static ga_program *find_program(gpucontext *ctx, const char *text, size_t size) {
@@ -186,7 +190,7 @@ static int add_program(ga_program **out, gpucontext *ctx, const char *text, size
   }
   memcpy(copy, text, size);
   ga_hash hash = ga__hash(text, size, (ga_hash){0, 0});
-  ga_program **bucket = &ctx->programs->buckets[hash.a % N_BUCKETS];
+  ga_program **bucket = &table_of(ctx)->buckets[hash.a % N_BUCKETS];
   *p = (ga_program){*bucket, hash, copy, size, compiled, NULL};
   *bucket = *out = p;
   return GA_NO_ERROR;
@@ -389,7 +393,8 @@ int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
 /* Compiles a program on a thread, and stores it. */
 struct ga_job {
   gpucontext *ctx;
-  ga_strbuf key; /* the program's */
+  atomic_uint *n_running; /* the context's */
+  ga_strbuf key;          /* the program's */
   size_t source_at;
   void *compiled;
   int status;
@@ -418,15 +423,15 @@ static void *run_job(void *argument) {
   }
   if (job->status != GA_NO_ERROR)
     snprintf(job->text, sizeof job->text, "%s", gpuarray_error_text());
-  atomic_fetch_sub(&job->ctx->programs->n_running, 1);
+  atomic_fetch_sub(job->n_running, 1);
   return NULL;
 }
 
-unsigned int ga__program_threads(const gpucontext *ctx) {
+unsigned int ga__program_threads(gpucontext *ctx) {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   const unsigned int all = processors > 0 ? (unsigned int)processors : 1;
-  const unsigned int running =
-      ctx->programs ? atomic_load(&ctx->programs->n_running) : 0;
+  table *t = table_of(ctx);
+  const unsigned int running = t ? atomic_load(&t->n_running) : 0;
   return ctx->backend->compiles_at_once && running < all ? all - running : 0;
 }
 
@@ -445,10 +450,11 @@ int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
     return status;
   }
   job->ctx = ctx;
+  job->n_running = &table_of(ctx)->n_running;
   job->key = (ga_strbuf){.text = (*out)->key, .length = (*out)->key_size};
   job->source_at = k->source_at;
   (*out)->job = job;
-  atomic_fetch_add(&ctx->programs->n_running, 1);
+  atomic_fetch_add(job->n_running, 1);
   job->has_thread = pthread_create(&job->thread, NULL, run_job, job) == 0;
   if (!job->has_thread)
     run_job(job);

@@ -49,7 +49,7 @@ int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
 int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
                       const ga_key *key, const char *name);
 /* How many threads could begin to compile now; 0 where the backend gains nothing. */
-unsigned int ga__program_threads(const gpucontext *ctx);
+unsigned int ga__program_threads(gpucontext *ctx);
 /* Waits until a program is compiled. GA_COMPILE_ERROR leaves no log: compiled once more
  * it tells more. */
 int ga__program_wait(gpucontext *ctx, ga_program *p);
@@ -63,7 +63,5 @@ ga_program *ga__program_stored(gpucontext *ctx, const ga_key *key);
 void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch);
 /* Counts `n` kernels by where they came from. */
 void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n);
-/* Unloads all; the context is closed. */
-void ga__programs_close(gpucontext *ctx);
 
 #endif

@@ -100,42 +100,54 @@ GpuReduction *GpuReduction_extremum(gpucontext *ctx, int typecode, int smallest,
 /* ---- those that a context keeps ---- */
 
 /* One of one type; never removed while the context lives. */
-struct ga_extrema {
+typedef struct kept_extremum {
   int typecode, results;
   bool smallest;
   GpuReduction *reduction;
-  struct ga_extrema *next;
-};
+  struct kept_extremum *next;
+} kept_extremum;
 
-void ga__extrema_close(gpucontext *ctx) {
-  ga_extrema *next;
-  for (ga_extrema *e = atomic_exchange(&ctx->extrema, NULL); e != NULL; e = next) {
+typedef struct table {
+  _Atomic(kept_extremum *) first;
+} table;
+
+static void free_table(gpucontext *ctx, void *object) {
+  table *t = object;
+  kept_extremum *next;
+  (void)ctx;
+  for (kept_extremum *e = atomic_load(&t->first); e != NULL; e = next) {
     next = e->next;
     GpuReduction_free(e->reduction);
     ga__free(e);
   }
+  ga__free(t);
 }
 
 int ga__extremum_get(GpuReduction **out, gpucontext *ctx, int typecode, bool smallest,
                      int results) {
-  for (ga_extrema *e = atomic_load(&ctx->extrema); e != NULL; e = e->next)
+  void *object;
+  GA_TRY(
+      ga__context_attach(&object, ctx, GA_ATTACHED_USERS, sizeof(table), free_table));
+  table *t = object;
+  for (kept_extremum *e = atomic_load(&t->first); e != NULL; e = e->next)
     if (e->typecode == typecode && e->smallest == smallest && e->results == results) {
       *out = e->reduction;
       return GA_NO_ERROR;
     }
   ga_extremum extremum;
   GA_TRY(ga__extremum_spec(&extremum, typecode, smallest, results));
-  ga_extrema *made = ga__alloc(1, sizeof *made);
+  kept_extremum *made = ga__alloc(1, sizeof *made);
   if (made == NULL)
     return GA_MEMORY_ERROR;
-  *made = (ga_extrema){.typecode = typecode, .results = results, .smallest = smallest};
+  *made =
+      (kept_extremum){.typecode = typecode, .results = results, .smallest = smallest};
   int status = ga__reduction_new(&made->reduction, ctx, &extremum.spec, true);
   if (status != GA_NO_ERROR) {
     ga__free(made);
     return status;
   }
-  made->next = atomic_load(&ctx->extrema);
-  while (!atomic_compare_exchange_weak(&ctx->extrema, &made->next, made))
+  made->next = atomic_load(&t->first);
+  while (!atomic_compare_exchange_weak(&t->first, &made->next, made))
     ;
   *out = made->reduction;
   return GA_NO_ERROR;

@@ -4,22 +4,29 @@
 #include "c/scan.h"
 
 /* One operation of one pair of types; never removed while the context lives. */
-struct ga_scans {
+typedef struct named_scan {
   int operation, in, out;
   GpuScan *scan;
-  struct ga_scans *next;
-};
+  struct named_scan *next;
+} named_scan;
+
+typedef struct table {
+  _Atomic(named_scan *) first;
+} table;
 
 enum operation { SUM, PRODUCT, MAXIMUM, MINIMUM };
 static const char *const names[] = {"cumsum", "cumprod", "cummax", "cummin"};
 
-void ga__scans_close(gpucontext *ctx) {
-  ga_scans *next;
-  for (ga_scans *s = atomic_exchange(&ctx->scans, NULL); s != NULL; s = next) {
+static void free_table(gpucontext *ctx, void *object) {
+  table *t = object;
+  named_scan *next;
+  (void)ctx;
+  for (named_scan *s = atomic_load(&t->first); s != NULL; s = next) {
     next = s->next;
     GpuScan_free(s->scan);
     ga__free(s);
   }
+  ga__free(t);
 }
 
 static const char *combine_text(enum operation operation, int acc) {
@@ -76,22 +83,26 @@ static int make(GpuScan **out, gpucontext *ctx, enum operation operation, int in
 
 static int get(GpuScan **out, gpucontext *ctx, enum operation operation, int in,
                int to) {
-  for (ga_scans *s = atomic_load(&ctx->scans); s != NULL; s = s->next)
+  void *object;
+  GA_TRY(
+      ga__context_attach(&object, ctx, GA_ATTACHED_USERS, sizeof(table), free_table));
+  table *t = object;
+  for (named_scan *s = atomic_load(&t->first); s != NULL; s = s->next)
     if (s->operation == (int)operation && s->in == in && s->out == to) {
       *out = s->scan;
       return GA_NO_ERROR;
     }
-  ga_scans *made = ga__alloc(1, sizeof *made);
+  named_scan *made = ga__alloc(1, sizeof *made);
   if (made == NULL)
     return GA_MEMORY_ERROR;
-  *made = (ga_scans){.operation = (int)operation, .in = in, .out = to};
+  *made = (named_scan){.operation = (int)operation, .in = in, .out = to};
   int status = make(&made->scan, ctx, operation, in, to);
   if (status != GA_NO_ERROR) {
     ga__free(made);
     return status;
   }
-  made->next = atomic_load(&ctx->scans);
-  while (!atomic_compare_exchange_weak(&ctx->scans, &made->next, made))
+  made->next = atomic_load(&t->first);
+  while (!atomic_compare_exchange_weak(&t->first, &made->next, made))
     ;
   *out = made->scan;
   return GA_NO_ERROR;
