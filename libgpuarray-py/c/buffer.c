@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "c/ending.h"
-#include "c/tape.h"
+#include "c/recorder.h"
 
 void *ga__buffer_memory(const gpudata *buffer) {
   return buffer->memory;
@@ -125,9 +125,9 @@ static void take_down(gpudata *buffer) {
 
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
   GA_TRY(ga__context_check(ctx));
-  ga_tape *tape = ga__tape_current(ctx);
+  ga_tape *tape = ga__recording_current(ctx);
   if (tape)
-    return ga__tape_buffer(out, tape, size);
+    return ga__recorder(tape)->buffer(out, tape, size);
 
   ga_block block;
   int status = GA_MEMORY_ERROR;
@@ -194,7 +194,7 @@ static int new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
                    "gpudata_alloc: %s does not offer memory that the host reaches "
                    "(GA_BUFFER_HOST); use gpudata_read and gpudata_write",
                    ctx->name);
-  if (ga__tape_current(ctx))
+  if (ga__recording_current(ctx))
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "gpudata_alloc: a plan has no memory of the host");
   GA_TRY(ga__context_status(
@@ -269,7 +269,7 @@ void gpudata_release(gpudata *b) {
       atomic_fetch_sub_explicit(&b->references, 1, memory_order_acq_rel) != 1)
     return;
   if (b->tape) {
-    ga__tape_release(b);
+    ga__recorder(b->tape)->release(b);
     return;
   }
   gpucontext *ctx = b->context;

@@ -10,16 +10,18 @@
 /* Another: its memory is read by kernels, which wait for those that report. */
 #define GA_BUFFER_COUNT 0x20000
 
+typedef struct ga_tape ga_tape; /* tape.h's */
+
 struct _gpudata {
   void *memory; /* CUdeviceptr or cl_mem */
   gpucontext *context;
   atomic_uint references;
   int flags;
-  struct ga_tape *tape; /* not NULL: a stand-in of a plan that is being bound; has no
-                           memory */
-  size_t size;          /* bytes asked for */
-  size_t begins;        /* of which so many lie before those that are its own */
-  size_t block_size;    /* bytes the pool gave */
+  ga_tape *tape;     /* not NULL: a stand-in of a plan that is being bound; has no
+                               memory */
+  size_t size;       /* bytes asked for */
+  size_t begins;     /* of which so many lie before those that are its own */
+  size_t block_size; /* bytes the pool gave */
   const ga_allocator *from; /* NULL: not the pool's */
   atomic_bool is_met;       /* another buffer lay on its memory when that was made */
   atomic_bool is_last;      /* a plan has one of the references, for its next result */

@@ -73,10 +73,10 @@ static int upload(GpuArray *out, const transform *t, double *list, size_t n) {
   float *narrow = (float *)(void *)list;
   for (size_t i = 0; t->typecode == GA_FLOAT && i < 2 * n; i++)
     narrow[i] = (float)list[i];
-  ga_tape *recording = ga__tape_suspend();
+  ga_recording *recording = ga__recording_suspend();
   int status =
       GpuArray_copy_from_host(out, t->context, list, t->typecode, 2, dims, NULL);
-  ga__tape_resume(recording);
+  ga__recording_resume(recording);
   return status;
 }
 
@@ -219,10 +219,10 @@ static int make_response(GpuArray *out, const transform *t, size_t length) {
                            .made = length,
                            .length = length,
                            .scale = 1};
-  ga_tape *recording = ga__tape_suspend(); /* a table, too */
+  ga_recording *recording = ga__recording_suspend(); /* a table, too */
   if (status == GA_NO_ERROR)
     status = run_passes(out, &given, &whole);
-  ga__tape_resume(recording);
+  ga__recording_resume(recording);
   GpuArray_clear(&given);
   return status;
 }

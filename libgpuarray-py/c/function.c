@@ -53,9 +53,9 @@ static int copy_names(ga_names *out, const char *const *names, unsigned int n) {
 /* A copy with memory of its own, though a step's function may ask for it. */
 static int copy_to_keep(GpuArray *out, const GpuArray *a, const char *operation) {
   GA_TRY(ga__tape_refuse(a, operation));
-  ga_tape *recording = ga__tape_suspend();
+  ga_recording *recording = ga__recording_suspend();
   int status = GpuArray_copy(out, a, GA_C_ORDER);
-  ga__tape_resume(recording);
+  ga__recording_resume(recording);
   return status;
 }
 

@@ -149,8 +149,8 @@ int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
     return ga__fail_null("function load", res == NULL   ? "place"
                                           : ctx == NULL ? "context"
                                                         : "path");
-  ga_tape *recording = ga__tape_suspend(); /* its values are kept */
+  ga_recording *recording = ga__recording_suspend(); /* its values are kept */
   int status = load(res, ctx, path);
-  ga__tape_resume(recording);
+  ga__recording_resume(recording);
   return status;
 }

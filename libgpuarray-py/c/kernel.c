@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "c/dump.h"
+#include "c/recorder.h"
 #include "c/report.h"
-#include "c/tape.h"
 
 #define N_BUCKETS 256
 
@@ -233,7 +233,8 @@ static int check_source(const ga_source *source) {
 int ga__kernel_get(gpukernel **out, gpucontext *ctx, const ga_source *source) {
   GA_TRY(ga__context_check(ctx));
   GA_TRY(check_source(source));
-  const bool waits = !ctx->backend->compiles_at_once || ga__tape_current(ctx) == NULL;
+  const bool waits =
+      !ctx->backend->compiles_at_once || ga__recording_current(ctx) == NULL;
   gpukernel *found = find_kernel(ctx, source);
   if (found &&
       (!waits || atomic_load_explicit(&found->is_open, memory_order_acquire))) {
@@ -495,7 +496,7 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
     if (a->kind != GA_ARG_MEMORY)
       continue;
     if (a->buffer->tape)
-      return ga__tape_launch(a->buffer->tape, k, launch);
+      return ga__recorder(a->buffer->tape)->launch(a->buffer->tape, k, launch);
     reports |= (a->buffer->flags & GA_BUFFER_WORD) != 0;
   }
   int status = ga__kernel_ready(k);

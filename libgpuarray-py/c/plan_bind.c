@@ -261,7 +261,7 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
 /* ---- in the recording of another plan ---- */
 
 bool ga__plan_is_within(const GpuPlan *p) {
-  return ga__tape_current(p->context) != NULL;
+  return ga__recording_current(p->context) != NULL;
 }
 
 /* Puts what a run is given into the frame, and the constants. */

@@ -63,9 +63,9 @@ static int new_call(ga_deferred **out, gpuplan_function function, void *data,
 /* As in a run: nothing that it makes is a stand-in. */
 static int call_now(gpuplan_function function, void *data, GpuArray *const *outs,
                     const GpuArray *const *ins, const long long *ints) {
-  ga_tape *recording = ga__tape_suspend();
+  ga_recording *recording = ga__recording_suspend();
   int status = function(data, outs, ins, ints);
-  ga__tape_resume(recording);
+  ga__recording_resume(recording);
   return status;
 }
 

@@ -436,9 +436,9 @@ int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
   if (res == NULL || ctx == NULL || path == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan load: needs a place, a context and a path; got NULL");
-  ga_tape *recording = ga__tape_suspend(); /* its constants are kept */
+  ga_recording *recording = ga__recording_suspend(); /* its constants are kept */
   int status = ga__plan_read(res, &function, &bytes, ctx, path);
-  ga__tape_resume(recording);
+  ga__recording_resume(recording);
   if (status == GA_NO_ERROR)
     ga__free(bytes);
   return status;

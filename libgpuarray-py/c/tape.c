@@ -3,36 +3,19 @@
 
 #include <string.h>
 
-static _Thread_local ga_tape *current_tape;
+static void release(gpudata *stand_in);
+static const ga_recorder recorder = {ga__tape_buffer, release, ga__tape_launch,
+                                     ga__tape_copy, ga__tape_fill};
 
 /* The tape of stand-ins that somebody keeps although theirs is gone. */
-static ga_tape no_tape = {.is_over = true};
-
-ga_tape *ga__tape_current(const gpucontext *ctx) {
-  ga_tape *tape = current_tape;
-  while (tape != NULL && tape->context != ctx)
-    tape = tape->outer;
-  return tape;
-}
+static ga_tape no_tape = {.head.recorder = &recorder, .is_over = true};
 
 void ga__tape_enter(ga_tape *tape) {
-  tape->outer = current_tape;
-  current_tape = tape;
+  ga__recording_enter(&tape->head);
 }
 
 void ga__tape_leave(ga_tape *tape) {
-  current_tape = tape->outer;
-  tape->outer = NULL;
-}
-
-ga_tape *ga__tape_suspend(void) {
-  ga_tape *tape = current_tape;
-  current_tape = NULL;
-  return tape;
-}
-
-void ga__tape_resume(ga_tape *tape) {
-  current_tape = tape;
+  ga__recording_leave(&tape->head);
 }
 
 int ga__tape_refuse(const GpuArray *a, const char *operation) {
@@ -56,7 +39,7 @@ int ga__tape_new(ga_tape **out, gpucontext *ctx) {
   ga_tape *tape = ga__alloc(1, sizeof *tape);
   if (tape == NULL)
     return GA_MEMORY_ERROR;
-  tape->context = ctx;
+  tape->head = (ga_recording){&recorder, ctx, NULL};
   gpucontext_retain(ctx);
   *out = tape;
   return GA_NO_ERROR;
@@ -98,7 +81,7 @@ void ga__tape_free(ga_tape *tape) {
   ga__free(tape->workspace);
   ga__free(tape->kept);
   ga__free(tape->moves);
-  gpucontext_deref(tape->context);
+  gpucontext_deref(tape->head.context);
   ga__free(tape);
 }
 
@@ -122,7 +105,7 @@ static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
   slot *s = ga__alloc(1, sizeof *s);
   if (s == NULL)
     return GA_MEMORY_ERROR;
-  s->buffer.context = tape->context;
+  s->buffer.context = tape->head.context;
   atomic_init(&s->buffer.references, 1);
   s->buffer.size = size;
   s->buffer.tape = tape;
@@ -145,7 +128,7 @@ int ga__tape_input(gpudata **out, ga_tape *tape) {
                   true); /* its size is not known before a run */
 }
 
-void ga__tape_release(gpudata *stand_in) {
+static void release(gpudata *stand_in) {
   slot *s = (slot *)stand_in;
   if (stand_in->tape == &no_tape)
     ga__free(s);

@@ -8,12 +8,11 @@
 #define GA_C_TAPE_H
 
 #include "c/kernel.h"
+#include "c/recorder.h"
 #include <gpuarray/array.h>
 
-typedef struct ga_tape ga_tape;
-
-/* ga__kernel_launch, gpudata_move, ga__buffer_fill and blas.c call these when a buffer
- * they are given is a stand-in. Each copies all it is given. */
+/* Called where a buffer that is given is a stand-in: by way of the recorder, or by what
+ * is above. Each copies all it is given. */
 int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch);
 int ga__tape_copy(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
                   size_t from_offset, size_t size);
@@ -39,15 +38,8 @@ void ga__deferred_free(ga_deferred *call);
 /* Whether a replay calls functions; such a tape is of this process only. */
 bool ga__tape_defers(const ga_tape *tape);
 
-/* The tape that new buffers of this context belong to on this thread while a plan is
- * bound, or NULL; the innermost where a step's function binds another plan.
- * ga__buffer_new asks it. */
-ga_tape *ga__tape_current(const gpucontext *ctx);
-/* Makes a stand-in of `size` bytes; ga__buffer_new calls it. Its release is recorded.
- */
+/* Makes a stand-in of `size` bytes, whose release is recorded. */
 int ga__tape_buffer(gpudata **out, ga_tape *tape, size_t size);
-/* Told when the last reference to a stand-in goes; frees the struct. */
-void ga__tape_release(gpudata *stand_in);
 
 /* For plans: recording. The tape keeps `ctx` alive. Between enter and leave, which are
  * nested as calls are, new buffers of its context are stand-ins on this thread. */
@@ -55,10 +47,6 @@ int ga__tape_new(ga_tape **out, gpucontext *ctx);
 void ga__tape_free(ga_tape *tape);
 void ga__tape_enter(ga_tape *tape);
 void ga__tape_leave(ga_tape *tape);
-/* Around what is to be done now, not recorded, though a step's function asks for it:
- * suspend gives what resume takes. */
-ga_tape *ga__tape_suspend(void);
-void ga__tape_resume(ga_tape *tape);
 /* GA_UNSUPPORTED_ERROR for a stand-in, of which nothing can be kept. */
 int ga__tape_refuse(const GpuArray *a, const char *operation);
 /* The number that what is recorded from now on is known by; 0: none. */

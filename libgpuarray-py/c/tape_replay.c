@@ -41,7 +41,7 @@ static int replay_product(const ga_tape *tape, const command *c,
   rebase(&call.b, bindings);
   rebase(&call.c, bindings);
   rebase(&call.bias, bindings);
-  return ga__context_product(tape->context, &call);
+  return ga__context_product(tape->head.context, &call);
 }
 
 /* The arrays are borrowed: the bindings hold the buffers. */
@@ -100,8 +100,8 @@ static int pass_mark(ga_tape *tape, size_t *at, const ga_binding *bindings) {
 /* Tells the backend, which records, what runs where. */
 static int record_mark(const ga_tape *tape, const command *c,
                        const ga_binding *bindings) {
-  const ga_backend *backend = tape->context->backend;
-  void *device = ga__queue_device(tape->context);
+  const ga_backend *backend = tape->head.context->backend;
+  void *device = ga__queue_device(tape->head.context);
   const condition *asked = &tape->conditions[c->u.choice.condition];
   const ga_binding real = resolve(bindings, asked->buffer);
   switch (c->kind) {
@@ -159,7 +159,7 @@ static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
     }
     drop_last(s);
   }
-  GA_TRY(ga__buffer_new(out, tape->context, s->buffer.size));
+  GA_TRY(ga__buffer_new(out, tape->head.context, s->buffer.size));
   if (tape->is_held) {
     gpudata_retain(*out);
     s->last = *out;
@@ -191,7 +191,8 @@ static unsigned int largest_in(const ga_tape *tape, unsigned int number) {
 }
 
 static int allocate_block(ga_tape *tape, unsigned int i) {
-  int status = ga__buffer_new(&tape->workspace[i], tape->context, tape->blocks[i].size);
+  int status =
+      ga__buffer_new(&tape->workspace[i], tape->head.context, tape->blocks[i].size);
   if (status != GA_NO_ERROR)
     tape->failed = largest_in(tape, i);
   return status;
@@ -229,8 +230,8 @@ static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
     return branches != NULL ? record_mark(tape, c, bindings)
                             : pass_mark(tape, at, bindings);
   if (branches != NULL && branches->lanes > 0)
-    GA_TRY(tape->context->backend->graph_next(
-        ga__queue_device(tape->context),
+    GA_TRY(tape->head.context->backend->graph_next(
+        ga__queue_device(tape->head.context),
         branches->first[*at + 1] - branches->first[*at],
         branches->after + branches->first[*at], branches->lane[*at]));
   return replay_command(tape, c, bindings);
@@ -240,12 +241,12 @@ static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
  * changed. A function that is called is not asked twice. */
 static bool may_try_again(const ga_tape *tape, const command *c) {
   return tape->protects && tape->writes_early && tape->is_proven && c->kind != CALL &&
-         atomic_load(&tape->context->lost) == NULL;
+         atomic_load(&tape->head.context->lost) == NULL;
 }
 
 /* What a device refuses for want of room it may take once its queue is empty. */
 static int try_again(ga_tape *tape, size_t *at, const ga_binding *bindings) {
-  gpucontext *ctx = tape->context;
+  gpucontext *ctx = tape->head.context;
   GA_TRY(ga__context_waited(ctx, ga__queue_wait(ga__queue_current(ctx))));
   GA_TRY(gpucontext_trim(ctx));
   return queue_command(tape, at, bindings, NULL);
@@ -301,7 +302,7 @@ static void note_uses(ga_tape *tape) {
 /* Whether a graph is of use: even for one launch, which costs the host less so; not for
  * a copy alone, which the driver does faster by itself. */
 static bool gains_by_graphs(const ga_tape *tape) {
-  const gpucontext *ctx = tape->context;
+  const gpucontext *ctx = tape->head.context;
   if (tape->n_conditions > 0 && !ga__tape_chooses(ctx))
     return false;
   return ctx->backend->graph_begin != NULL && !ctx->is_blocking && !tape->defers &&
@@ -334,7 +335,7 @@ int ga__tape_prepare_graphs(ga_tape *tape) {
 }
 
 static void drop_graph(const ga_tape *tape, graph *g) {
-  tape->context->backend->graph_free(tape->context->device, g->handle);
+  tape->head.context->backend->graph_free(tape->head.context->device, g->handle);
   ga__free(g->key);
 }
 
@@ -357,7 +358,7 @@ static size_t key_bytes(const ga_tape *tape) {
  * take; gives the hash of that. */
 static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
   uint64_t *word = tape->key, hash = 1;
-  *word++ = tape->multiplies ? ga__queue_current(tape->context)->serial : 0;
+  *word++ = tape->multiplies ? ga__queue_current(tape->head.context)->serial : 0;
   for (unsigned int i = 0; i < tape->n_moves; i++) {
     ga_binding b = bindings[tape->moves[i]];
     *word++ = (uint64_t)(uintptr_t)b.buffer->memory + b.base;
@@ -386,7 +387,7 @@ static bool comes_back(ga_tape *tape, uint64_t hash) {
 /* Starts to record, with branches if the backend has them. */
 static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
                        const ga_binding *bindings) {
-  const ga_backend *backend = tape->context->backend;
+  const ga_backend *backend = tape->head.context->backend;
   const unsigned int lanes = tape->n_conditions > 0 ? 0 : backend->graph_lanes;
   ga__tape_branches(branches, tape, bindings, lanes);
   if (branches->lanes > 0 &&
@@ -398,8 +399,8 @@ static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
 
 /* Records the commands as a graph. Nothing is queued. */
 static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
-  const ga_backend *backend = tape->context->backend;
-  void *device = ga__queue_device(tape->context);
+  const ga_backend *backend = tape->head.context->backend;
+  void *device = ga__queue_device(tape->head.context);
   ga_branches branches;
   /* A queue of its own makes ready here what it cannot while it records. */
   if (tape->n_conditions > 0 && !backend->graph_chooses(device))
@@ -471,7 +472,7 @@ static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
 }
 
 static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings) {
-  gpucontext *ctx = tape->context;
+  gpucontext *ctx = tape->head.context;
   unsigned int n = list_uses(tape, bindings);
   void *device;
   GA_TRY(ga__queue_begin(&device, ctx, n, tape->uses));
@@ -492,13 +493,13 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
 }
 
 static int queue(ga_tape *tape, const ga_binding *bindings) {
-  const gpucontext *ctx = tape->context;
+  const gpucontext *ctx = tape->head.context;
   /* A profile times each command by itself. */
   bool at_once = atomic_load(&ctx->profile) == NULL && !ctx->is_blocking;
   if (!tape->without_graphs && at_once) {
     graph *known = find_graph(tape, bindings);
     if (known != NULL)
-      return ga__context_status(tape->context, queue_graph(tape, known, bindings));
+      return ga__context_status(tape->head.context, queue_graph(tape, known, bindings));
   }
   return queue_commands(tape, bindings, NULL);
 }

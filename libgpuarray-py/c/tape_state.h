@@ -93,8 +93,7 @@ typedef struct graph {
 #define HELD_SIZE ((size_t)64 << 10) /* bytes that stay with a tape in any case */
 
 struct ga_tape {
-  gpucontext *context;
-  ga_tape *outer; /* while it records: the thread's tape before it */
+  ga_recording head; /* first */
   command *commands;
   size_t n_commands, capacity;
   slot **slots;

@@ -2,8 +2,8 @@
  */
 #include "c/host_pool.h"
 #include "c/pieces.h"
+#include "c/recorder.h"
 #include "c/report.h"
-#include "c/tape.h"
 
 #define BOUNCE_SIZE ((size_t)16 << 20) /* of the host's part in a transfer */
 /* Bytes from which the pool is asked whether it has them. A write from there waits for
@@ -56,7 +56,7 @@ static int copy_bytes(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
                       size_t sz) {
   ga_tape *tape = dst->tape ? dst->tape : src->tape;
   if (tape)
-    return ga__tape_copy(tape, dst, dstoff, src, srcoff, sz);
+    return ga__recorder(tape)->copy(tape, dst, dstoff, src, srcoff, sz);
   gpucontext *ctx = dst->context;
   ga_use uses[2] = {{dst, true}, {src, false}};
   void *device;
@@ -372,7 +372,7 @@ int ga__buffer_fill(gpudata *buffer, size_t offset, unsigned char byte, size_t s
   if (size == 0)
     return GA_NO_ERROR;
   if (buffer->tape)
-    return ga__tape_fill(buffer->tape, buffer, offset, byte, size);
+    return ga__recorder(buffer->tape)->fill(buffer->tape, buffer, offset, byte, size);
   gpucontext *ctx = buffer->context;
   ga_use use = {buffer, true};
   void *device;

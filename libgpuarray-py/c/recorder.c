@@ -1,0 +1,31 @@
+/* Which recordings a thread is in. */
+#include "c/recorder.h"
+
+static _Thread_local ga_recording *current;
+
+ga_tape *ga__recording_current(const gpucontext *ctx) {
+  ga_recording *r = current;
+  while (r != NULL && r->context != ctx)
+    r = r->outer;
+  return (ga_tape *)(void *)r;
+}
+
+void ga__recording_enter(ga_recording *r) {
+  r->outer = current;
+  current = r;
+}
+
+void ga__recording_leave(ga_recording *r) {
+  current = r->outer;
+  r->outer = NULL;
+}
+
+ga_recording *ga__recording_suspend(void) {
+  ga_recording *r = current;
+  current = NULL;
+  return r;
+}
+
+void ga__recording_resume(ga_recording *r) {
+  current = r;
+}
