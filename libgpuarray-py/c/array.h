@@ -18,6 +18,8 @@ int ga__array_writeable(const GpuArray *a, const char *operation);
  * rank and type in range, all elements in its buffer, no flag that is not true. The
  * door of every operation that looks at elements or at axes. */
 int ga__array_check(const GpuArray *a, const char *operation);
+/* Makes `made`, whose metadata is ready, a view of its buffer in *r. */
+int ga__array_give_view(GpuArray *r, GpuArray *made, const char *operation);
 /* GA_NO_ERROR if `a` is one block of at least `given` bytes. */
 int ga__array_check_block(const GpuArray *a, size_t given, const char *operation);
 /* Whether both begin with the same byte. */

@@ -2,8 +2,9 @@
 #ifndef GA_C_KERNEL_H
 #define GA_C_KERNEL_H
 
-#include "c/buffer.h"
+#include "c/arguments.h"
 #include "c/program.h"
+#include "c/report.h"
 
 #define GA_KERNEL_NAME 64
 
@@ -96,26 +97,5 @@ int ga__user_kernel_check(const gpukernel *k);
 size_t ga__kernel_threads(gpukernel *k);
 /* Whether a block may have so many, which is known of few before it is compiled. */
 bool ga__kernel_takes(gpukernel *k, size_t threads);
-
-/* Arguments, filled in order. */
-typedef struct ga_args {
-  unsigned int n;
-  ga_arg list[GA_MAX_ARGS];
-} ga_args;
-void ga__args_buffer(ga_args *args, gpudata *buffer); /* the pointer */
-void ga__args_input(ga_args *args, gpudata *buffer);  /* the same, only read from */
-void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset); /* a ga_size */
-void ga__args_u32(ga_args *args, uint32_t value);
-void ga__args_i32(ga_args *args, int32_t value);
-void ga__args_u64(ga_args *args, uint64_t value);
-void ga__args_i64(ga_args *args, int64_t value);
-void ga__args_value(ga_args *args, const void *value, size_t size);
-/* Adds what a kernel reports a wrong index with: GLOBAL_MEM ga_uint *word, ga_size
- * word_off, ga_uint site. It calls ga_report_index(word, word_off, site, index, length)
- * of the prelude, with the index and length as ga_long, and goes on with some index
- * that is in bounds. The next wait on the context then fails once with GA_INDEX_ERROR;
- * the text has `operation`, the index, the length and the thread's label; the context
- * stays usable. */
-int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "c/kernel.h"
 #include "c/label.h"
 
 #define N_SITES 1024 /* the last one is every site for which there is no room */

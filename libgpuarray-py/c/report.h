@@ -7,7 +7,7 @@
 #ifndef GA_C_REPORT_H
 #define GA_C_REPORT_H
 
-#include "c/buffer.h"
+#include "c/arguments.h"
 
 typedef struct ga_reports ga_reports;
 
@@ -24,6 +24,13 @@ void ga__report_leave(gpucontext *ctx);
  * this label. */
 int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
                     const char *operation, const char *label);
+/* Adds what a kernel reports a wrong index with: GLOBAL_MEM ga_uint *word, ga_size
+ * word_off, ga_uint site. It calls ga_report_index(word, word_off, site, index, length)
+ * of the prelude, with the index and length as ga_long, and goes on with some index
+ * that is in bounds. The next wait on the context then fails once with GA_INDEX_ERROR;
+ * the text has `operation`, the index, the length and the thread's label; the context
+ * stays usable. */
+int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation);
 /* How many were reported and not told of yet, a ga_uint, for kernels to read: borrowed.
  */
 int ga__report_count(gpudata **count, gpucontext *ctx);

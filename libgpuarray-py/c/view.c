@@ -1,11 +1,10 @@
-/* Views of a GpuArray: slices, reshapes, axes in another order, broadcasts. None
+/* Views of a GpuArray: slices, axes in another order, broadcasts. None
  * allocates device memory or moves an element. */
 #include "c/array.h"
 
 #include <string.h>
 
-/* Makes `made`, whose metadata is ready, a view of its buffer in *r. */
-static int give_view(GpuArray *r, GpuArray *made, const char *operation) {
+int ga__array_give_view(GpuArray *r, GpuArray *made, const char *operation) {
   if (r == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: got no array to fill in", operation);
   GpuArray_fix_flags(made);
@@ -90,98 +89,13 @@ int GpuArray_index(GpuArray *r, const GpuArray *a, const ssize_t *starts,
                    const ssize_t *stops, const ssize_t *steps) {
   GpuArray made;
   GA_TRY(index_metadata(&made, a, starts, stops, steps));
-  return give_view(r, &made, "index");
+  return ga__array_give_view(r, &made, "index");
 }
 
 int GpuArray_index_inplace(GpuArray *a, const ssize_t *starts, const ssize_t *stops,
                            const ssize_t *steps) {
   GpuArray made;
   GA_TRY(index_metadata(&made, a, starts, stops, steps));
-  GpuArray_fix_flags(&made);
-  *a = made;
-  return GA_NO_ERROR;
-}
-
-/* ---- reshape ---- */
-
-/* Metadata of the reshaped view in *made; *fits tells whether the strides permit it. */
-static int reshape_metadata(GpuArray *made, bool *fits, ga_order *order,
-                            const GpuArray *a, unsigned int nd, const size_t *dims) {
-  GA_TRY(ga__array_check(a, "reshape"));
-  if (nd > GA_MAX_NDIM || (nd > 0 && dims == NULL))
-    return GA_FAIL(GA_VALUE_ERROR, "reshape: got %u axes%s, expected at most %d", nd,
-                   dims == NULL ? " without dimensions" : "", GA_MAX_NDIM);
-  if (*order != GA_ANY_ORDER && *order != GA_C_ORDER && *order != GA_F_ORDER)
-    return GA_FAIL(GA_VALUE_ERROR, "reshape: got order %d, expected -1, 0 or 1",
-                   (int)*order);
-  size_t count;
-  int status = ga__shape_count(&count, nd, dims);
-  if (status != GA_NO_ERROR)
-    return ga__fail_within(status, "reshape");
-  if (count != ga__array_count(a)) {
-    char text[GA_ARRAY_TEXT], shape[GA_SHAPE_TEXT];
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "reshape: %s has %zu elements, the new shape %s has %zu",
-                   ga__array_text(text, a), ga__array_count(a),
-                   ga__shape_text(shape, nd, dims), count);
-  }
-  if (*order == GA_ANY_ORDER)
-    *order =
-        GpuArray_ISFORTRAN(a) && !GpuArray_IS_C_CONTIGUOUS(a) ? GA_F_ORDER : GA_C_ORDER;
-
-  size_t itemsize = gpuarray_get_elsize(a->typecode);
-  made->data = a->data;
-  made->offset = a->offset;
-  made->nd = nd;
-  made->flags = a->flags;
-  made->typecode = a->typecode;
-  if (nd > 0)
-    memcpy(made->dimensions, dims, nd * sizeof *dims);
-  *fits = true;
-  bool is_same = nd == a->nd;
-  for (unsigned int i = 0; i < nd && is_same; i++)
-    is_same = dims[i] == a->dimensions[i];
-  if (is_same)
-    memcpy(made->strides, a->strides, nd * sizeof *made->strides);
-  else if (count > 0)
-    *fits = ga__shape_reshape_strides(made->strides, a->nd, a->dimensions, a->strides,
-                                      nd, made->dimensions, itemsize, *order);
-  else if (*order == GA_F_ORDER)
-    ga__shape_f_strides(made->strides, nd, made->dimensions, itemsize);
-  else
-    ga__shape_c_strides(made->strides, nd, made->dimensions, itemsize);
-  return GA_NO_ERROR;
-}
-
-static int refuse_copy(const GpuArray *a) {
-  char text[GA_ARRAY_TEXT];
-  return GA_FAIL(GA_COPY_ERROR,
-                 "reshape: the strides of %s need a copy, and none was allowed",
-                 ga__array_text(text, a));
-}
-
-int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
-                     const size_t *newdims, ga_order ord, int nocopy) {
-  GpuArray made, copy;
-  bool fits = false;
-  GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
-  if (fits)
-    return give_view(res, &made, "reshape");
-  if (nocopy)
-    return refuse_copy(a);
-  GA_TRY(GpuArray_copy(&copy, a, ord));
-  int status = GpuArray_reshape(res, &copy, nd, newdims, ord, 1);
-  GpuArray_clear(&copy);
-  return status;
-}
-
-int GpuArray_reshape_inplace(GpuArray *a, unsigned int nd, const size_t *newdims,
-                             ga_order ord) {
-  GpuArray made;
-  bool fits = false;
-  GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
-  if (!fits)
-    return refuse_copy(a);
   GpuArray_fix_flags(&made);
   *a = made;
   return GA_NO_ERROR;
@@ -240,7 +154,7 @@ static int transpose_metadata(GpuArray *made, const GpuArray *a,
 int GpuArray_transpose(GpuArray *res, const GpuArray *a, const unsigned int *new_axes) {
   GpuArray made;
   GA_TRY(transpose_metadata(&made, a, new_axes));
-  return give_view(res, &made, "transpose");
+  return ga__array_give_view(res, &made, "transpose");
 }
 
 int GpuArray_transpose_inplace(GpuArray *a, const unsigned int *new_axes) {
@@ -256,7 +170,7 @@ int GpuArray_dimshuffle(GpuArray *res, const GpuArray *a, unsigned int nd,
   GpuArray made;
   GA_TRY(ga__array_check(a, "dimshuffle"));
   GA_TRY(shuffle_metadata(&made, a, nd, pattern, "dimshuffle"));
-  return give_view(res, &made, "dimshuffle");
+  return ga__array_give_view(res, &made, "dimshuffle");
 }
 
 int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
@@ -291,5 +205,5 @@ int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
     made.dimensions[i] = dims[i];
     made.strides[i] = own != dims[i] || i < added ? 0 : a->strides[i - added];
   }
-  return give_view(res, &made, "broadcast");
+  return ga__array_give_view(res, &made, "broadcast");
 }

@@ -1,0 +1,60 @@
+/* The arguments of a launch. */
+#include "c/arguments.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The next argument; one too many is counted, not kept, and the launch refuses. */
+static ga_arg *next_arg(ga_args *args) {
+  static _Thread_local ga_arg surplus;
+  unsigned int i = args->n++;
+  return i < GA_MAX_ARGS ? &args->list[i] : &surplus;
+}
+
+void ga__args_buffer(ga_args *args, gpudata *buffer) {
+  ga_arg *a = next_arg(args);
+  a->kind = GA_ARG_MEMORY;
+  a->is_read_only = false;
+  a->size = sizeof(void *);
+  a->buffer = buffer;
+  a->value.u64 = 0;
+}
+
+void ga__args_input(ga_args *args, gpudata *buffer) {
+  ga__args_buffer(args, buffer);
+  if (args->n <= GA_MAX_ARGS)
+    args->list[args->n - 1].is_read_only = true;
+}
+
+void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset) {
+  ga_arg *a = next_arg(args);
+  a->kind = GA_ARG_OFFSET;
+  a->size = sizeof(uint64_t);
+  a->buffer = buffer;
+  a->value.u64 = offset;
+}
+
+void ga__args_value(ga_args *args, const void *value, size_t size) {
+  ga_arg *a = next_arg(args);
+  assert(size <= sizeof a->value);
+  a->kind = GA_ARG_VALUE;
+  a->size = (unsigned int)size;
+  a->buffer = NULL;
+  memcpy(a->value.bytes, value, size);
+}
+
+void ga__args_u32(ga_args *args, uint32_t value) {
+  ga__args_value(args, &value, sizeof value);
+}
+
+void ga__args_i32(ga_args *args, int32_t value) {
+  ga__args_value(args, &value, sizeof value);
+}
+
+void ga__args_u64(ga_args *args, uint64_t value) {
+  ga__args_value(args, &value, sizeof value);
+}
+
+void ga__args_i64(ga_args *args, int64_t value) {
+  ga__args_value(args, &value, sizeof value);
+}

@@ -1,0 +1,21 @@
+/* The arguments of a launch. */
+#ifndef GA_C_ARGUMENTS_H
+#define GA_C_ARGUMENTS_H
+
+#include "c/buffer.h"
+
+/* Arguments, filled in order. */
+typedef struct ga_args {
+  unsigned int n;
+  ga_arg list[GA_MAX_ARGS];
+} ga_args;
+void ga__args_buffer(ga_args *args, gpudata *buffer); /* the pointer */
+void ga__args_input(ga_args *args, gpudata *buffer);  /* the same, only read from */
+void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset); /* a ga_size */
+void ga__args_u32(ga_args *args, uint32_t value);
+void ga__args_i32(ga_args *args, int32_t value);
+void ga__args_u64(ga_args *args, uint64_t value);
+void ga__args_i64(ga_args *args, int64_t value);
+void ga__args_value(ga_args *args, const void *value, size_t size);
+
+#endif
