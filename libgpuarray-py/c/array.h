@@ -3,8 +3,8 @@
 #define GA_C_ARRAY_H
 
 #include "c/buffer.h"
-#include "c/dtype.h"
-#include "c/shape.h"
+#include "c/base/dtype.h"
+#include "c/base/shape.h"
 
 /* Elements of an array, known not to overflow. */
 size_t ga__array_count(const GpuArray *a);

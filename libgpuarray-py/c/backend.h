@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 #include <gpuarray/blas.h>
 
 /* What a device is; filled once when it is opened. */

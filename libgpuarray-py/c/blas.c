@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 /* ---- checks ---- */
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "c/blas.h"
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 /* ---- what the public functions are given ---- */
 

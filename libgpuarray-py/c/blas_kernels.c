@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "c/blas_text.h"
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/elemwise_text.h"
 
 /* ---- types ---- */

@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "c/buffer.h"
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/ending.h"
 #include "c/queue.h"
 #include <gpuarray/buffer_collectives.h>

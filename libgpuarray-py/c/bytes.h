@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 /* Writing; a failure is kept in the buffer. */
 void ga__put_int(ga_strbuf *out, uint64_t value);

@@ -8,8 +8,8 @@
 #ifndef GA_C_CACHE_H
 #define GA_C_CACHE_H
 
-#include "c/hash.h"
-#include "c/strbuf.h"
+#include "c/base/hash.h"
+#include "c/base/strbuf.h"
 
 enum ga_cache_answer { GA_CACHE_MISS, GA_CACHE_HIT, GA_CACHE_DAMAGED };
 

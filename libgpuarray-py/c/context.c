@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "c/cache.h"
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/report.h"
 
 /* ---- the process ---- */

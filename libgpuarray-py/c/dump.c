@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "c/hash.h"
-#include "c/strbuf.h"
+#include "c/base/hash.h"
+#include "c/base/strbuf.h"
 
 /* Writes a file under a name of its own and closes it; false with errno set. */
 static bool write_temporary(char *name, const char *text) {

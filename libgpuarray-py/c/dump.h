@@ -2,7 +2,7 @@
 #ifndef GA_C_DUMP_H
 #define GA_C_DUMP_H
 
-#include "c/status.h"
+#include "c/base/status.h"
 
 /* Writes the body of a kernel to "<hash of it>.cluda" in the folder that
  * GPUARRAY_DUMP_KERNELS names, which is made if it is missing; a file that is there

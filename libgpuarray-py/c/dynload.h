@@ -2,7 +2,7 @@
 #ifndef GA_C_DYNLOAD_H
 #define GA_C_DYNLOAD_H
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 /* Tries each candidate (a path or a soname) in order and keeps the first that opens.
  * Every attempt adds one line to `report`: what was tried and what came of it. NULL if

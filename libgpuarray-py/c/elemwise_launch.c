@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/half.h"
+#include "c/base/half.h"
 
 /* ---- geometry ---- */
 

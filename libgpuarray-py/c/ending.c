@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "c/status.h"
+#include "c/base/status.h"
 #include <gpuarray/util.h>
 
 enum { PAUSE = 100, LONGEST = 30 * 1000 * 1000 }; /* microseconds */

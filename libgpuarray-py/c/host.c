@@ -1,6 +1,6 @@
 /* Where the elements of an array are brought to. */
 #include "c/array.h"
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/host_pool.h"
 #include "c/tape.h"
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_HOST_BLAS_H
 #define GA_C_HOST_BLAS_H
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 #include <gpuarray/blas.h>
 
 /* c = alpha op(a) op(b) + beta c, column-major, `batch` times; in memory of the host.

@@ -11,7 +11,7 @@
 #include "c/context.h"
 #include "c/ending.h"
 #include "c/pages.h"
-#include "c/size_class.h"
+#include "c/base/size_class.h"
 
 #define UNIT ((size_t)4096)
 #define N_CLASSES 400   /* up to 2^59 bytes */

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/kernel_text.h"
 
 static const char *element_type(const ga_order_spec *s) {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/kernel_text.h"
 
 static const char *c_type(int typecode) {

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "c/label.h"
+#include "c/base/label.h"
 #include <gpuarray/queue.h>
 
 typedef struct ga_launch_note {

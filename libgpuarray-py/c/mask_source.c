@@ -1,7 +1,7 @@
 /* The kernel texts that count, list and pick the elements that are not zero. */
 #include "c/mask_source.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/kernel_text.h"
 
 /* The value `sum` of each item becomes the sum of those before it, and `total` that of

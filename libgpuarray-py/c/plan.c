@@ -1,7 +1,7 @@
 /* Plans: values, host integers, results, and what a plan tells of itself. */
 #include "c/plan.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 /* Room for one more element; `count` is an unsigned int. */
 static int grow(void **list, unsigned int *capacity, unsigned int count, size_t size) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array.h"
-#include "c/label.h"
+#include "c/base/label.h"
 #include "c/plan.h"
 
 void ga__bound_free(ga_bound *bound) {

@@ -15,7 +15,7 @@
 #ifndef GA_C_PLAN_BINDINGS_H
 #define GA_C_PLAN_BINDINGS_H
 
-#include "c/hash.h"
+#include "c/base/hash.h"
 #include "c/plan_file.h"
 #include "c/tape_state.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array.h"
-#include "c/hash.h"
+#include "c/base/hash.h"
 #include "c/plan_file.h"
 #include "c/reduce_source.h"
 

@@ -1,7 +1,7 @@
 /* Writes a plan to a file. */
 #include "c/array.h"
 #include "c/elemwise_run.h"
-#include "c/hash.h"
+#include "c/base/hash.h"
 #include "c/plan_file.h"
 #include "c/reduction.h"
 

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "c/dtype.h"
-#include "c/label.h"
+#include "c/base/dtype.h"
+#include "c/base/label.h"
 
 int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int array,
                  unsigned int n) {

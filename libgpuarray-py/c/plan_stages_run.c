@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "c/array.h"
-#include "c/label.h"
+#include "c/base/label.h"
 
 /* Puts the inputs and the caller's integers in their places. */
 static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *ints) {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "c/size_class.h"
+#include "c/base/size_class.h"
 
 #define UNIT 512        /* bytes; every block starts and ends on it */
 #define N_CLASSES 400   /* up to 2^56 bytes */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "c/array.h"
-#include "c/half.h"
+#include "c/base/half.h"
 
 /* ---- what an array is ---- */
 

@@ -5,7 +5,7 @@
 #ifndef GA_C_PRIVATE_FOLDER_H
 #define GA_C_PRIVATE_FOLDER_H
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 /* As gpuarray_private_folder, which util.h describes, but leaves the thread's text
  * alone: the reason of GA_VALUE_ERROR and GA_SYS_ERROR is added to `why`, if there is

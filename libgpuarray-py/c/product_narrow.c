@@ -3,7 +3,7 @@
  * Few columns (or rows, which is the same transposed), at most 16, or few terms a sum:
  * tiles would compute much that nobody asked for, and a vendor's library cuts such a
  * product into two kernels or fills few processors. */
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/product_parts.h"
 #include "c/product_sides.h"
 #include "c/product_tiles.h"

@@ -1,5 +1,5 @@
 /* Products by our own kernels: which one, on what grid. */
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/product_parts.h"
 #include "c/product_tiles.h"
 

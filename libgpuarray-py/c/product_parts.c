@@ -1,7 +1,7 @@
 /* The parts of products, and their sums. */
 #include "c/product_parts.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 bool ga__parts_fit(const ga_product *p) {
   return ga__dtype_work(p->typecode) == p->typecode;

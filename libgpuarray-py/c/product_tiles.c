@@ -2,7 +2,7 @@
  * estimated to take least. */
 #include "c/product_tiles.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/product_parts.h"
 
 #define DEPTH 16       /* of every tile: a multiple of it */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "c/cache.h"
-#include "c/complex.h"
+#include "c/base/complex.h"
 #include "c/ending.h"
 #include "c/shipped.h"
 

@@ -3,7 +3,7 @@
 #define GA_C_PROGRAM_H
 
 #include "c/context.h"
-#include "c/hash.h"
+#include "c/base/hash.h"
 
 /* What a compiled program depends on, all in one text that ends with the source. Starts
  * zeroed; ga__key_clear frees it. */

@@ -2,7 +2,7 @@
  * "Parallel random numbers: as easy as 1, 2, 3" (2011). */
 #include "c/random_source.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/kernel_text.h"
 
 static const char philox[] =

@@ -1,7 +1,7 @@
 /* The functions of a reduction kernel: the user's expressions, and the accumulator. */
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/reduce_words.h"
 
 /* ---- sizes ---- */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/reduce_text.h"
 #include "c/reduce_words.h"
 

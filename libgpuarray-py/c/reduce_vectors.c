@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/reduce_words.h"
 #include "c/reduction.h"
 

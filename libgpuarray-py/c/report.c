@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "c/label.h"
+#include "c/base/label.h"
 
 #define N_SITES 1024 /* the last one is every site for which there is no room */
 

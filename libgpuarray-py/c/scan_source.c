@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/scan_text.h"
 
 /* ---- the words ---- */

@@ -4,7 +4,7 @@
 #ifndef GA_C_SHIPPED_H
 #define GA_C_SHIPPED_H
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 /* Stores a program in such a folder; false if that cannot be done. */
 bool ga__ship(const char *folder, const char *backend, const char *arch,

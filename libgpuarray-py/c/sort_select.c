@@ -1,7 +1,7 @@
 /* The first k of rows: which way, and the launches. */
 #include "c/sort_run.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 static size_t ceil_div(size_t a, size_t b) {
   return a / b + (a % b != 0);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/sort_text.h"
 
 /* ---- the words ---- */

@@ -1,7 +1,7 @@
 /* A lock whose holder is known. */
 #include "c/turn.h"
 
-#include "c/status.h"
+#include "c/base/status.h"
 
 static _Thread_local char this_thread; /* whose address no other thread has */
 

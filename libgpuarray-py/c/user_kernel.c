@@ -3,7 +3,7 @@
 #include <gpuarray/kernel.h>
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/dump.h"
 #include "c/kernel.h"
 

@@ -1,8 +1,8 @@
 /* What users ask of element types before they make arrays: flags, axes to merge. */
 #include <stdarg.h>
 
-#include "c/dtype.h"
-#include "c/shape.h"
+#include "c/base/dtype.h"
+#include "c/base/shape.h"
 #include <gpuarray/elemwise.h>
 
 static int flags_of(int typecode) {

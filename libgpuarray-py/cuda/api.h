@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 typedef int CUresult;
 typedef int CUdevice;

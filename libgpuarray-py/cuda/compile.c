@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/complex.h"
+#include "c/base/complex.h"
 #include "cuda/kernel.h"
 
 const char ga__cuda_prelude[] = {

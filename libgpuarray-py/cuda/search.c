@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "c/hash.h"
+#include "c/base/hash.h"
 
 int ga__cuda_file_major(const char *path) {
   const char *version = strstr(path, ".so.");

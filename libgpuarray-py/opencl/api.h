@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 typedef int32_t cl_int;
 typedef uint32_t cl_uint;

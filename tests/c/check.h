@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/status.h"
+#include "c/base/status.h"
 
 static int check_failures;
 

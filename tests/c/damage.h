@@ -8,7 +8,7 @@
 #ifndef DAMAGE_H
 #define DAMAGE_H
 
-#include "c/hash.h"
+#include "c/base/hash.h"
 #include "c/plan_file.h"
 
 #define HEAD 40 /* bytes: mark, format, length, hash */

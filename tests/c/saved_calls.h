@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 #define MOST 64 /* inputs or outputs of a function */
 

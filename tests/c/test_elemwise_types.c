@@ -3,7 +3,7 @@
 
 #include "c/array.h"
 #include "c/context.h"
-#include "c/half.h"
+#include "c/base/half.h"
 #include <gpuarray/elemwise.h>
 
 #define N 7

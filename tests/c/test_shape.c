@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "c/shape.h"
+#include "c/base/shape.h"
 
 #define DIMS(...) ((size_t[]){__VA_ARGS__})
 #define STRIDES(...) ((ssize_t[]){__VA_ARGS__})

@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 #include "c/dynload.h"
-#include "c/hash.h"
-#include "c/strbuf.h"
+#include "c/base/hash.h"
+#include "c/base/strbuf.h"
 
 static void test_status_texts(void) {
   CHECK(strcmp(gpuarray_error_str(GA_NO_ERROR), "No error") == 0);

@@ -4,8 +4,8 @@
 
 #include "check.h"
 
-#include "c/complex.h"
-#include "c/dtype.h"
+#include "c/base/complex.h"
+#include "c/base/dtype.h"
 #include <gpuarray/buffer.h>
 #include <gpuarray/elemwise.h>
 

@@ -1,5 +1,5 @@
 /* Statuses, the thread's message, and allocation that tests can make fail. */
-#include "c/status.h"
+#include "c/base/status.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 #ifndef GA_C_STRBUF_H
 #define GA_C_STRBUF_H
 
-#include "c/status.h"
+#include "c/base/status.h"
 
 /* Starts zeroed: `ga_strbuf text = {0};`. */
 typedef struct ga_strbuf {

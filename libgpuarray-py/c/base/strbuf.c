@@ -1,5 +1,5 @@
 /* Growing text, for kernel sources and reports. */
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  *
  * Two 64-bit lanes read the same words; each lane mixes with its own odd constant, and
  * the end mixes them into one another. */
-#include "c/hash.h"
+#include "c/base/hash.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_LABEL_H
 #define GA_C_LABEL_H
 
-#include "c/status.h"
+#include "c/base/status.h"
 
 #define GA_LABEL_SIZE 256 /* with its end; a longer text is cut */
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_DTYPE_H
 #define GA_C_DTYPE_H
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 #include <gpuarray/util.h>
 
 /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex, 0 for what is not a

@@ -2,7 +2,7 @@
 #ifndef GA_C_COMPLEX_H
 #define GA_C_COMPLEX_H
 
-#include "c/strbuf.h"
+#include "c/base/strbuf.h"
 
 /* Bits of the widths that a kernel's text mentions: ga_cfloat, ga_cdouble. */
 enum { GA_HAS_CFLOAT = 1, GA_HAS_CDOUBLE = 2 };

@@ -1,12 +1,12 @@
 /* The label of a thread's work, and names that live as long as the process. */
-#include "c/label.h"
+#include "c/base/label.h"
 
 #include <gpuarray/queue.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "c/hash.h"
+#include "c/base/hash.h"
 
 #define N_BUCKETS 1024
 #define MOST_TEXTS 65536

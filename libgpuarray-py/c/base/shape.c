@@ -1,7 +1,7 @@
 /* Pure functions of shapes and strides. */
-#include "c/shape.h"
+#include "c/base/shape.h"
 
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 #include <stdint.h>
 #include <stdio.h>

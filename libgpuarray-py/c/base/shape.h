@@ -2,7 +2,7 @@
 #ifndef GA_C_SHAPE_H
 #define GA_C_SHAPE_H
 
-#include "c/status.h"
+#include "c/base/status.h"
 #include <gpuarray/array.h>
 
 /* Product of the dimensions in *out; GA_XLARGE_ERROR if it overflows. */

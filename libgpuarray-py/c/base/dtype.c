@@ -1,5 +1,5 @@
 /* One table of element types: size, alignment, C name, kind. */
-#include "c/dtype.h"
+#include "c/base/dtype.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

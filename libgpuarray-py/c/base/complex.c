@@ -1,5 +1,5 @@
 /* The functions of complex numbers, which only programs that mention them have. */
-#include "c/complex.h"
+#include "c/base/complex.h"
 
 #include <string.h>
 
