@@ -5,7 +5,7 @@
  * another thread, an entry with a status fails, and what frees leaves it to the system.
  */
 #include "c/backend.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 
 #define GUARDED(entry) .entry = guarded_##entry
 

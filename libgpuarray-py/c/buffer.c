@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "c/ending.h"
+#include "c/system/ending.h"
 #include "c/recorder.h"
 
 void *ga__buffer_memory(const gpudata *buffer) {

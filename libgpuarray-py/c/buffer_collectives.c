@@ -3,7 +3,7 @@
 
 #include "c/buffer.h"
 #include "c/base/dtype.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 #include "c/queue.h"
 #include <gpuarray/buffer_collectives.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "c/cache.h"
+#include "c/system/cache.h"
 #include "c/base/dtype.h"
 #include "c/report.h"
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "c/backends.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 #include "c/host_pool.h"
 #include "c/launches.h"
 #include "c/pool.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "c/array.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 #include "c/queue.h"
 
 #define BASE_ALIGNMENT                                                                 \

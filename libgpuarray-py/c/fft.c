@@ -2,7 +2,7 @@
 #include <gpuarray/fft.h>
 
 #include "c/array.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 
 static const ga_fft *fft_of(gpucontext *ctx) {
   const ga_fft *fft = ctx->backend->fft;

@@ -3,7 +3,7 @@
 #define GA_C_FUNCTION_H
 
 #include "c/plan.h"
-#include "c/turn.h"
+#include "c/system/turn.h"
 #include <gpuarray/function.h>
 
 typedef struct ga_kept_value {

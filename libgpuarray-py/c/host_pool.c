@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "c/context.h"
-#include "c/ending.h"
-#include "c/pages.h"
+#include "c/system/ending.h"
+#include "c/system/pages.h"
 #include "c/base/size_class.h"
 
 #define UNIT ((size_t)4096)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/dump.h"
+#include "c/system/dump.h"
 #include "c/recorder.h"
 #include "c/report.h"
 

@@ -1,6 +1,6 @@
 /* The order of work on one buffer across the queues of a context. */
 #include "c/buffer.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 
 /* While a thread records a graph nothing is queued; the whole graph is ordered later.
  */

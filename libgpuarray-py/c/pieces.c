@@ -7,7 +7,7 @@
  * the processors but one at the last. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/pieces.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 
 #include <signal.h>
 #include <string.h>

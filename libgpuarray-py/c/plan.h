@@ -4,7 +4,7 @@
 #define GA_C_PLAN_H
 
 #include "c/tape.h"
-#include "c/turn.h"
+#include "c/system/turn.h"
 #include <gpuarray/plan.h>
 
 enum ga_step_kind {

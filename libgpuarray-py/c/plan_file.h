@@ -14,7 +14,7 @@
 #ifndef GA_C_PLAN_FILE_H
 #define GA_C_PLAN_FILE_H
 
-#include "c/bytes.h"
+#include "c/system/bytes.h"
 #include "c/plan.h"
 
 #define GA_PLAN_MARK "gpuplan\n"

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "c/cache.h"
+#include "c/system/cache.h"
 #include "c/base/complex.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 #include "c/shipped.h"
 
 #define N_BUCKETS 256

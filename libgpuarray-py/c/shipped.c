@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "c/cache.h"
+#include "c/system/cache.h"
 
 #define FOLDER "gpuarray-kernels"
 

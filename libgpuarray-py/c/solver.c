@@ -3,7 +3,7 @@
 #include <gpuarray/solver.h>
 
 #include "c/array.h"
-#include "c/ending.h"
+#include "c/system/ending.h"
 #include "c/kernel.h"
 
 /* Where the arrays of one call come from. */

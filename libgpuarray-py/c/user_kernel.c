@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/dump.h"
+#include "c/system/dump.h"
 #include "c/kernel.h"
 
 #define DEFAULT_THREADS 256

@@ -2,7 +2,7 @@
  * that they stay when the device is closed, and a process that is forked has copies. */
 #include "cuda/pinned.h"
 
-#include "c/pages.h"
+#include "c/system/pages.h"
 
 enum { EVERY_CONTEXT = 1 };
 

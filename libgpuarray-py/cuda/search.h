@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_SEARCH_H
 #define GA_CUDA_SEARCH_H
 
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 
 /* Adds the files called <file>.<version> ("libnvrtc.so") in wheels, toolkits and the
  * system's folders, in this order and newest first in each. `wheel` is the folder that

@@ -1,6 +1,6 @@
 """Files written whole: whoever reads one finds the old content or the new, never half.
 
-As the library's own (c/bytes.c), for what is written from Python.
+As the library's own (c/system/bytes.c), for what is written from Python.
 """
 
 from __future__ import annotations

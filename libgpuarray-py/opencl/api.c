@@ -1,7 +1,7 @@
 /* The functions of an opened OpenCL library. */
 #include "opencl/api.h"
 
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 
 typedef void (*function)(void);
 typedef cl_int platforms_function(cl_uint n, cl_platform_id *ids, cl_uint *count);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "c/host_blas.h"
+#include "c/system/host_blas.h"
 #include "opencl/clblast.h"
 #include "opencl/transfer.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 
 enum { COLUMN_MAJOR = 102, NO_TRANS = 111 }; /* trans and conj_trans follow */
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 #include "opencl/blas.h"
 
 static struct {

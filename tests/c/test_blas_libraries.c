@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "null_context.h"
 
-#include "c/host_blas.h"
+#include "c/system/host_blas.h"
 #include "opencl/clblast.h"
 
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "c/cache.h"
+#include "c/system/cache.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 

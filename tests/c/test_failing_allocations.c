@@ -5,7 +5,7 @@
 #include <gpuarray/kernel.h>
 #include <gpuarray/queue.h>
 
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 #include "c/kernel.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "c/cache.h"
+#include "c/system/cache.h"
 #include "c/kernel.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";

@@ -15,7 +15,7 @@
 #include <gpuarray/random.h>
 #include <gpuarray/reduction.h>
 
-#include "c/host_blas.h"
+#include "c/system/host_blas.h"
 #include "c/tape.h"
 
 static gpucontext *ctx;

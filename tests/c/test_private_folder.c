@@ -9,7 +9,7 @@
 
 #include <gpuarray/util.h>
 
-#include "c/cache.h"
+#include "c/system/cache.h"
 
 #define OTHER 65534 /* a user that is neither root nor who runs the test */
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "c/base/dtype.h"
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 #include "c/base/hash.h"
 #include "c/base/strbuf.h"
 

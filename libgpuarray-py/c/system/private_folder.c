@@ -1,6 +1,6 @@
 /* Folders that nobody but the user and root can change, opened one below the other. */
 #define _GNU_SOURCE
-#include "c/private_folder.h"
+#include "c/system/private_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Values as bytes, and whole files of them. */
-#include "c/bytes.h"
+#include "c/system/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * Its functions are CBLAS's. Libraries that count in 64 bits have a suffix in their
  * names, and those in wheels a prefix, so that several can live in one process. */
-#include "c/host_blas.h"
+#include "c/system/host_blas.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 
 enum { COLUMN_MAJOR = 102, NO_TRANS = 111 }; /* CBLAS's; trans and conj_trans follow */
 

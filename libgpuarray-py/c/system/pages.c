@@ -1,6 +1,6 @@
 /* Pages of the host's memory. */
 #define _DEFAULT_SOURCE
-#include "c/pages.h"
+#include "c/system/pages.h"
 
 #include <sys/mman.h>
 

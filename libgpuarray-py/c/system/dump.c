@@ -1,6 +1,6 @@
 /* Sources of kernels, written to a folder for a reader. */
 #define _POSIX_C_SOURCE 200809L
-#include "c/dump.h"
+#include "c/system/dump.h"
 
 #include <errno.h>
 #include <stdio.h>

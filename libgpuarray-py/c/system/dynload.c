@@ -1,6 +1,6 @@
 /* Opens a vendor's library and says what was tried. */
 #define _POSIX_C_SOURCE 200809L
-#include "c/dynload.h"
+#include "c/system/dynload.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE
-#include "c/ending.h"
+#include "c/system/ending.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* A lock whose holder is known. */
-#include "c/turn.h"
+#include "c/system/turn.h"
 
 #include "c/base/status.h"
 

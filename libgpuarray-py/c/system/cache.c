@@ -1,7 +1,7 @@
 /* Compiled programs on disk: one file an entry, named by the hash of all it depends on.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "c/cache.h"
+#include "c/system/cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "c/private_folder.h"
+#include "c/system/private_folder.h"
 
 #define SUFFIX ".kernel"
 #define TEMPORARY "tmp-"
