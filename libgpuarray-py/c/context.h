@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "c/backends.h"
+#include "c/backend/backends.h"
 #include "c/system/ending.h"
 #include "c/host_pool.h"
 #include "c/launches.h"

@@ -7,7 +7,7 @@
 #ifndef GA_C_HOST_POOL_H
 #define GA_C_HOST_POOL_H
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 #include <gpuarray/host.h>
 
 typedef struct ga_host_pool ga_host_pool;

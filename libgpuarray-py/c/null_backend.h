@@ -2,7 +2,7 @@
 #ifndef GA_C_NULL_BACKEND_H
 #define GA_C_NULL_BACKEND_H
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 
 /* The device disappears: of the calls on it that can fail, the n-th from now on (0 is
  * the next) and all later ones give GA_RUN_ERROR. Negative: never. */

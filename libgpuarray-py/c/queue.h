@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 #include <gpuarray/queue.h>
 
 #define GA_USES 4 /* that a buffer remembers; of more, one is waited for */

@@ -62,7 +62,7 @@ static const ga_backend plain = {
     .blas_open = ga__cuda_blas_open,
 };
 
-#include "c/backend_guard.h"
+#include "c/backend/backend_guard.h"
 
 const ga_backend ga__cuda_backend = {
     .name = "cuda",

@@ -1,4 +1,4 @@
-/* cuBLAS behind the backend's table; see c/backend.h. */
+/* cuBLAS behind the backend's table; see c/backend/backend.h. */
 #ifndef GA_CUDA_BLAS_H
 #define GA_CUDA_BLAS_H
 

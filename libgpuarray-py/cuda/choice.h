@@ -4,7 +4,7 @@
 
 #include "cuda/device.h"
 
-/* The entries of the backend's table; see c/backend.h. */
+/* The entries of the backend's table; see c/backend/backend.h. */
 bool ga__cuda_graph_chooses(void *device);
 int ga__cuda_graph_if(void *device, void *memory, size_t offset, size_t size);
 int ga__cuda_graph_else(void *device);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 #include "cuda/api.h"
 
 /* Pinned memory that host data passes through, in parts used in turn. */
@@ -67,7 +67,7 @@ void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
     return result_ == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result_, #name);      \
   } while (0)
 
-/* The entries of the backend's table; see c/backend.h. */
+/* The entries of the backend's table; see c/backend/backend.h. */
 int ga__cuda_platform_count(unsigned int *out);
 int ga__cuda_device_count(unsigned int *out, unsigned int platform);
 int ga__cuda_probe(ga_device_info *out, unsigned int platform, unsigned int index);

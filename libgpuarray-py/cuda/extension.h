@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_EXTENSION_H
 #define GA_CUDA_EXTENSION_H
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 
 extern const ga_extension ga__cuda_extensions[];
 

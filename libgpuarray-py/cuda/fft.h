@@ -1,4 +1,4 @@
-/* cuFFT behind the backend's table; see c/backend.h. */
+/* cuFFT behind the backend's table; see c/backend/backend.h. */
 #ifndef GA_CUDA_FFT_H
 #define GA_CUDA_FFT_H
 

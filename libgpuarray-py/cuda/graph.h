@@ -7,7 +7,7 @@
 /* Of products in a graph; each but the first has a workspace. */
 #define GA_CUDA_LANES 2
 
-/* The entries of the backend's table; see c/backend.h. */
+/* The entries of the backend's table; see c/backend/backend.h. */
 int ga__cuda_graph_begin(void *device, unsigned int lanes);
 int ga__cuda_graph_next(void *device, unsigned int n, const unsigned int *after,
                         unsigned int lane);

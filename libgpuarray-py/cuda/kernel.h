@@ -15,7 +15,7 @@ int ga__cuda_compile_for(const char *source, const char *arch, void **bytes,
 /* The words of the kernel language, in CUDA C++. */
 extern const char ga__cuda_prelude[];
 
-/* The entries of the backend's table; see c/backend.h. */
+/* The entries of the backend's table; see c/backend/backend.h. */
 int ga__cuda_compile(void **program, void *device, const char *source, ga_strbuf *log);
 int ga__cuda_binary(void **bytes, size_t *size, void *device, void *program);
 int ga__cuda_load(void **program, void *device, const void *bytes, size_t size);

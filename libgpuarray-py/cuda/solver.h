@@ -1,4 +1,4 @@
-/* cuSOLVER behind the backend's table; see c/backend.h. */
+/* cuSOLVER behind the backend's table; see c/backend/backend.h. */
 #ifndef GA_CUDA_SOLVER_H
 #define GA_CUDA_SOLVER_H
 

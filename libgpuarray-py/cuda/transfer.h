@@ -1,4 +1,4 @@
-/* Bytes between the host, a CUDA device and another: see c/backend.h. */
+/* Bytes between the host, a CUDA device and another: see c/backend/backend.h. */
 #ifndef GA_CUDA_TRANSFER_H
 #define GA_CUDA_TRANSFER_H
 

@@ -65,7 +65,7 @@ static const ga_backend plain = {
     .blas_open = ga__opencl_blas_open,
 };
 
-#include "c/backend_guard.h"
+#include "c/backend/backend_guard.h"
 
 const ga_backend ga__opencl_backend = {
     .name = "opencl",

@@ -1,4 +1,4 @@
-/* A BLAS behind the backend's table, where there is one: see c/backend.h. */
+/* A BLAS behind the backend's table, where there is one: see c/backend/backend.h. */
 #ifndef GA_OPENCL_BLAS_H
 #define GA_OPENCL_BLAS_H
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 #include "opencl/platform.h"
 
 /* Pinned memory that small host data passes through, in parts used in turn. */
@@ -104,7 +104,7 @@ static inline bool ga__opencl_is_idle(const ga_opencl_device *device) {
 /* Waits if the queue is not known to be idle. */
 int ga__opencl_settle(ga_opencl_device *device);
 
-/* The entries of the backend's table; see c/backend.h. */
+/* The entries of the backend's table; see c/backend/backend.h. */
 int ga__opencl_platform_count(unsigned int *out);
 int ga__opencl_device_count(unsigned int *out, unsigned int platform);
 int ga__opencl_probe(ga_device_info *out, unsigned int platform, unsigned int index);

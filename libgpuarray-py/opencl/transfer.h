@@ -1,4 +1,4 @@
-/* Bytes between the host and an OpenCL device: see c/backend.h. */
+/* Bytes between the host and an OpenCL device: see c/backend/backend.h. */
 #ifndef GA_OPENCL_TRANSFER_H
 #define GA_OPENCL_TRANSFER_H
 

@@ -4,7 +4,7 @@
 #include "device_context.h"
 #include "float_sum.h"
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 #include "c/context.h"
 #include "c/tape.h"
 

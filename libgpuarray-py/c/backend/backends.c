@@ -1,6 +1,6 @@
 /* The list of backends, and what the names of devices mean. */
 #define _POSIX_C_SOURCE 200809L
-#include "c/backends.h"
+#include "c/backend/backends.h"
 
 #include <ctype.h>
 #include <gpuarray/extension.h>

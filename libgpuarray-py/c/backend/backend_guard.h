@@ -4,7 +4,7 @@
  * once, and names what the library is to know by GUARDED. Where the process ends by
  * another thread, an entry with a status fails, and what frees leaves it to the system.
  */
-#include "c/backend.h"
+#include "c/backend/backend.h"
 #include "c/system/ending.h"
 
 #define GUARDED(entry) .entry = guarded_##entry

@@ -2,7 +2,7 @@
 #ifndef GA_C_BACKENDS_H
 #define GA_C_BACKENDS_H
 
-#include "c/backend.h"
+#include "c/backend/backend.h"
 
 /* NULL for an unknown name. */
 const ga_backend *ga__backend_find(const char *name);
