@@ -2,7 +2,7 @@
 #ifndef GA_C_ARRAY_H
 #define GA_C_ARRAY_H
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 #include "c/base/dtype.h"
 #include "c/base/shape.h"
 

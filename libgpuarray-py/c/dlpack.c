@@ -6,7 +6,7 @@
 
 #include "c/array.h"
 #include "c/system/ending.h"
-#include "c/queue.h"
+#include "c/device/queue.h"
 
 #define BASE_ALIGNMENT                                                                 \
   ((uintptr_t)256) /* that kernels may take of a buffer's start                        \

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "c/context.h"
+#include "c/device/context.h"
 #include "c/dlpack.h"
 #include <gpuarray/dlpack.h>
 

@@ -1,7 +1,7 @@
 /* Where the elements of an array are brought to. */
 #include "c/array.h"
 #include "c/base/dtype.h"
-#include "c/host_pool.h"
+#include "c/device/host_pool.h"
 #include "c/tape.h"
 
 #define LEAST ((size_t)16 << 10) /* bytes that a block of the pool pays for */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "c/system/dump.h"
-#include "c/recorder.h"
-#include "c/report.h"
+#include "c/device/recorder.h"
+#include "c/device/report.h"
 
 #define N_BUCKETS 256
 

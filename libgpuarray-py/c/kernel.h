@@ -2,9 +2,9 @@
 #ifndef GA_C_KERNEL_H
 #define GA_C_KERNEL_H
 
-#include "c/arguments.h"
+#include "c/device/arguments.h"
 #include "c/program.h"
-#include "c/report.h"
+#include "c/device/report.h"
 
 #define GA_KERNEL_NAME 64
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "c/buffer.h"
-#include "c/context.h"
+#include "c/device/buffer.h"
+#include "c/device/context.h"
 
 /* A device, or another queue of it, which points to the first. */
 typedef struct null_device {

@@ -4,7 +4,7 @@
 #include "c/array.h"
 #include "c/base/label.h"
 #include "c/plan_bindings.h"
-#include "c/report.h"
+#include "c/device/report.h"
 
 typedef struct binding_reader {
   ga_reader *r;

@@ -3,8 +3,8 @@
 
 #include "c/array.h"
 #include "c/plan_overlap.h"
-#include "c/queue.h"
-#include "c/report.h"
+#include "c/device/queue.h"
+#include "c/device/report.h"
 
 static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   const ga_value *v = &p->values[p->inputs[i]];

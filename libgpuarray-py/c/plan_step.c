@@ -3,7 +3,7 @@
 
 #include "c/array.h"
 #include "c/plan.h"
-#include "c/report.h"
+#include "c/device/report.h"
 
 /* Host integers wrap as NumPy's int64 do: what overflows is computed without a sign. A
  * divisor of -1 is kept from the processor, which traps on the smallest number. */

@@ -2,7 +2,7 @@
 #ifndef GA_C_PROGRAM_H
 #define GA_C_PROGRAM_H
 
-#include "c/context.h"
+#include "c/device/context.h"
 #include "c/base/hash.h"
 
 /* What a compiled program depends on, all in one text that ends with the source. Starts

@@ -8,7 +8,7 @@
 #define GA_C_TAPE_H
 
 #include "c/kernel.h"
-#include "c/recorder.h"
+#include "c/device/recorder.h"
 #include <gpuarray/array.h>
 
 /* Called where a buffer that is given is a stand-in: by way of the recorder, or by what

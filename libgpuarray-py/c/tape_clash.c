@@ -7,7 +7,7 @@
  * or one that is not the pool's. */
 #include "c/tape_state.h"
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 /* ---- what the commands do to inputs ---- */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/report.h"
+#include "c/device/report.h"
 
 /* ---- command by command ---- */
 

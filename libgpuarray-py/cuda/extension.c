@@ -4,7 +4,7 @@
 #include <gpuarray/extension.h>
 #include <string.h>
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 #include "cuda/device.h"
 
 static ga_cuda_device *device_of(gpucontext *ctx, const char *operation) {

@@ -3,7 +3,7 @@
  */
 #include "opencl/extension.h"
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 #include "opencl/device.h"
 #include "opencl/share.h"
 

@@ -5,7 +5,7 @@
 
 #include "device_context.h"
 
-#include "c/context.h"
+#include "c/device/context.h"
 #include "opencl/device.h"
 
 static ga_opencl_api *api; /* of the driver, whose functions are exchanged here */

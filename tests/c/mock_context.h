@@ -7,7 +7,7 @@
 #include "check.h"
 #include "mock_cuda.h"
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 /* The state of the mock; set by open_mock. */
 static mock_cuda *mock;

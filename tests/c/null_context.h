@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 /* The table that contexts of open_null use; reset by it. */
 static ga_backend hooked;

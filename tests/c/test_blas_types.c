@@ -7,7 +7,7 @@
 #include <gpuarray/buffer_blas.h>
 #include <gpuarray/util.h>
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 enum { ROOM = 64 }; /* numbers in a buffer */
 

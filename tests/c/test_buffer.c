@@ -1,7 +1,7 @@
 /* Buffers on the null backend: counts, bounds, bytes, transfers, threads. */
 #include "null_context.h"
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 #include "c/tape.h"
 
 static unsigned int references(gpudata *b) {

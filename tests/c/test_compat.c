@@ -39,7 +39,7 @@
 #include <gpuarray/elemwise.h>
 #include <gpuarray/util.h>
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 static gpucontext *ctx;
 

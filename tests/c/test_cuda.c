@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 static const char scale_text[] = "KERNEL void scale(GLOBAL_MEM ga_float *x, "
                                  "ga_size offset, ga_float factor) { /* ... */ }";

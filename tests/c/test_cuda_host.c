@@ -9,8 +9,8 @@
 
 #include <gpuarray/host.h>
 
-#include "c/host_pool.h"
-#include "c/pieces.h"
+#include "c/device/host_pool.h"
+#include "c/device/pieces.h"
 
 #define N ((size_t)10000)
 #define LARGE (9 * GA_PIECES_LEAST + 12345) /* bytes */

@@ -7,7 +7,7 @@
 #include <gpuarray/extension.h>
 #include <gpuarray/kernel.h>
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 enum { FAILED = 999 /* CUDA_ERROR_UNKNOWN */ };
 

@@ -5,7 +5,7 @@
 #include <gpuarray/kernel.h>
 #include <gpuarray/plan.h>
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 #define SIZE 64
 

@@ -4,7 +4,7 @@
 #include "device_context.h"
 
 #include "c/array.h"
-#include "c/context.h"
+#include "c/device/context.h"
 #include <gpuarray/elemwise.h>
 
 #define ND 3

@@ -2,7 +2,7 @@
 #include "device_context.h"
 
 #include "c/array.h"
-#include "c/context.h"
+#include "c/device/context.h"
 #include "c/base/half.h"
 #include <gpuarray/elemwise.h>
 

@@ -8,8 +8,8 @@
 #include <gpuarray/host.h>
 
 #include "c/array.h"
-#include "c/buffer.h"
-#include "c/host_pool.h"
+#include "c/device/buffer.h"
+#include "c/device/host_pool.h"
 
 #define N ((size_t)10000) /* floats: enough for a block of the pool */
 

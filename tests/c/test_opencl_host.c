@@ -11,7 +11,7 @@
 
 #include <gpuarray/host.h>
 
-#include "c/pieces.h"
+#include "c/device/pieces.h"
 
 #define N ((size_t)10000)
 #define LARGE (9 * GA_PIECES_LEAST + 12345) /* bytes */

@@ -5,7 +5,7 @@
 #include "float_sum.h"
 
 #include "c/backend/backend.h"
-#include "c/context.h"
+#include "c/device/context.h"
 #include "c/tape.h"
 
 #include <gpuarray/plan.h>

@@ -3,7 +3,7 @@
  * has values. */
 #include "null_plan.h"
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 #include <gpuarray/function.h>
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "c/kernel.h"
-#include "c/report.h"
+#include "c/device/report.h"
 
 static gpukernel *any_kernel(gpucontext *ctx) {
   ga_source source = {.name = ""};

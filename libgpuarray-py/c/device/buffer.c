@@ -1,11 +1,11 @@
 /* Reference-counted device memory: its life, and what it tells. */
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "c/system/ending.h"
-#include "c/recorder.h"
+#include "c/device/recorder.h"
 
 void *ga__buffer_memory(const gpudata *buffer) {
   return buffer->memory;

@@ -7,7 +7,7 @@
 #ifndef GA_C_REPORT_H
 #define GA_C_REPORT_H
 
-#include "c/arguments.h"
+#include "c/device/arguments.h"
 
 typedef struct ga_reports ga_reports;
 

@@ -1,6 +1,6 @@
 /* Memory of the host that results are brought to, kept for the next ones. */
 #define _POSIX_C_SOURCE 200809L
-#include "c/host_pool.h"
+#include "c/device/host_pool.h"
 
 #include <pthread.h>
 #include <search.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "c/context.h"
+#include "c/device/context.h"
 #include "c/system/ending.h"
 #include "c/system/pages.h"
 #include "c/base/size_class.h"

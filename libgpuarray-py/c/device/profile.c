@@ -1,7 +1,7 @@
 /* The times of commands, while somebody profiles a context. */
-#include "c/profile.h"
+#include "c/device/profile.h"
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 #define MOST ((size_t)1000000) /* spans, unless the caller says otherwise */
 #define AT_ONCE 512 /* events in flight before those that are done are read */

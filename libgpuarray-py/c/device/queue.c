@@ -1,8 +1,8 @@
 /* Queues and events of a context, and the queue that a thread has chosen. */
-#include "c/queue.h"
+#include "c/device/queue.h"
 
-#include "c/context.h"
-#include "c/report.h"
+#include "c/device/context.h"
+#include "c/device/report.h"
 
 /* ---- the queue of a thread ---- */
 

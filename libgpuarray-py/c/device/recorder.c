@@ -1,5 +1,5 @@
 /* Which recordings a thread is in. */
-#include "c/recorder.h"
+#include "c/device/recorder.h"
 
 static _Thread_local ga_recording *current;
 

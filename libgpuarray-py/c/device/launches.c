@@ -1,7 +1,7 @@
 /* The ring of the latest launches of a context, and what it tells of a failure. */
-#include "c/launches.h"
+#include "c/device/launches.h"
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 #define MOST_NAMED 4 /* launches in the text of a failure */
 /* Launches between marks: of what is queued at once, which costs the host as much as a

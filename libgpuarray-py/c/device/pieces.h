@@ -2,7 +2,7 @@
 #ifndef GA_C_PIECES_H
 #define GA_C_PIECES_H
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 #define GA_PIECES_LEAST ((size_t)4 << 20) /* bytes from which pieces pay */
 

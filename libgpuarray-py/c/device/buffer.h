@@ -3,7 +3,7 @@
 #ifndef GA_C_BUFFER_H
 #define GA_C_BUFFER_H
 
-#include "c/context.h"
+#include "c/device/context.h"
 
 #define GA_BUFFER_WORD                                                                 \
   0x10000 /* a flag of our own: report.c's, on every queue at once */

@@ -6,7 +6,7 @@
  * the last are small, since the bus stands still before the first one is copied, and
  * the processors but one at the last. */
 #define _POSIX_C_SOURCE 200809L
-#include "c/pieces.h"
+#include "c/device/pieces.h"
 #include "c/system/ending.h"
 
 #include <signal.h>

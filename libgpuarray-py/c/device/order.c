@@ -1,5 +1,5 @@
 /* The order of work on one buffer across the queues of a context. */
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 #include "c/system/ending.h"
 
 /* While a thread records a graph nothing is queued; the whole graph is ordered later.

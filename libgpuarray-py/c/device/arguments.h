@@ -2,7 +2,7 @@
 #ifndef GA_C_ARGUMENTS_H
 #define GA_C_ARGUMENTS_H
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 /* Arguments, filled in order. */
 typedef struct ga_args {

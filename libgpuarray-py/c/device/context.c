@@ -1,6 +1,6 @@
 /* An open device: its backend, pool, cache and handles. */
 #define _POSIX_C_SOURCE 200809L
-#include "c/context.h"
+#include "c/device/context.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "c/system/cache.h"
 #include "c/base/dtype.h"
-#include "c/report.h"
+#include "c/device/report.h"
 
 /* ---- the process ---- */
 

@@ -6,7 +6,7 @@
 #ifndef GA_C_RECORDER_H
 #define GA_C_RECORDER_H
 
-#include "c/buffer.h"
+#include "c/device/buffer.h"
 
 typedef struct ga_recorder {
   /* A stand-in of `size` bytes; its release is recorded. */

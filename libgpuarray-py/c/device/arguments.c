@@ -1,5 +1,5 @@
 /* The arguments of a launch. */
-#include "c/arguments.h"
+#include "c/device/arguments.h"
 
 #include <assert.h>
 #include <string.h>
