@@ -3,7 +3,7 @@
 #define GA_C_ELEMWISE_H
 
 #include "c/array.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include <gpuarray/elemwise.h>
 
 #define GA_ELEM_MAX_ARGS 64

@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_SOURCE_H
 #define GA_C_ELEMWISE_SOURCE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include <gpuarray/elemwise.h>
 
 /* What the texts are made from. */

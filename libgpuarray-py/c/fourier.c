@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "c/kept.h"
+#include "c/program/kept.h"
 #include "c/tape.h"
 
 enum {

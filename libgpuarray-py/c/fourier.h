@@ -5,7 +5,7 @@
 #define GA_C_FOURIER_H
 
 #include "c/array.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 /* What `flags` says. */
 enum {

@@ -1,6 +1,6 @@
 /* The kernel text of a pass of a Fourier transform. */
 #include "c/fourier.h"
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 
 /* A work item makes one element of a pass of Stockham's algorithm, a sum of `radix`
  * terms: element p of the pass is of the transforms of radix * done elements. Arrays

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "c/index_walk.h"
-#include "c/kept.h"
-#include "c/kernel_text.h"
+#include "c/program/kept.h"
+#include "c/program/kernel_text.h"
 #include "c/sort.h"
 
 /* ---- operands ---- */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "c/index_walk.h"
-#include "c/kept.h"
+#include "c/program/kept.h"
 #include "c/sort.h"
 
 /* Axes that are walked together, by the elements and by the values. */

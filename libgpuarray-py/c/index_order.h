@@ -3,7 +3,7 @@
 #ifndef GA_C_INDEX_ORDER_H
 #define GA_C_INDEX_ORDER_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 /* Compared by bytes. */
 typedef struct ga_order_spec {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "c/base/dtype.h"
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 
 static const char *element_type(const ga_order_spec *s) {
   return s->put == 0   ? gpuarray_get_type(s->typecode)->cluda_name

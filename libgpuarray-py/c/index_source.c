@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "c/base/dtype.h"
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 
 static const char *c_type(int typecode) {
   return gpuarray_get_type(typecode)->cluda_name;

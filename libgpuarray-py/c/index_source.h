@@ -2,7 +2,7 @@
 #ifndef GA_C_INDEX_SOURCE_H
 #define GA_C_INDEX_SOURCE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include <gpuarray/index.h>
 
 /* What is done at each position of the walk. The place that indices lead to is in the

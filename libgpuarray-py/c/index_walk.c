@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/kept.h"
+#include "c/program/kept.h"
 
 /* ---- indices ---- */
 

@@ -2,8 +2,8 @@
 #include <gpuarray/blas.h>
 
 #include "c/blas_kernels.h"
-#include "c/program.h"
-#include "c/shipped.h"
+#include "c/program/program.h"
+#include "c/program/shipped.h"
 
 static int keep(const gpucontext *any, enum ga_blas_kind kind, const char *arch,
                 const char *folder) {

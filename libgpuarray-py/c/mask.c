@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/index_walk.h"
-#include "c/kept.h"
+#include "c/program/kept.h"
 #include "c/mask.h"
 #include "c/mask_source.h"
 

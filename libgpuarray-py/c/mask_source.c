@@ -2,7 +2,7 @@
 #include "c/mask_source.h"
 
 #include "c/base/dtype.h"
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 
 /* The value `sum` of each item becomes the sum of those before it, and `total` that of
  * all. */

@@ -2,7 +2,7 @@
 #ifndef GA_C_MASK_SOURCE_H
 #define GA_C_MASK_SOURCE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 enum ga_mask_kind {
   GA_MASK_COUNT, /* per block of elements: how many are not zero */

@@ -1,7 +1,7 @@
 /* Factorizations of stacks of matrices by kernels of our own. */
 #include "c/matrices.h"
 
-#include "c/kept.h"
+#include "c/program/kept.h"
 
 /* What one launch works on: new arrays, in C order, as the kernel numbers them. */
 typedef struct work {

@@ -5,7 +5,7 @@
 #define GA_C_MATRICES_H
 
 #include "c/array.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 enum ga_matrices_kind {
   GA_MATRICES_SOLVE,    /* a, b (or a alone: the inverse): x */

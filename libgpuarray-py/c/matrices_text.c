@@ -1,7 +1,7 @@
 /* The kernel texts of factorizations: an item of work does a matrix. */
 #include <string.h>
 
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 #include "c/matrices.h"
 
 /* The least power of 2 for which 1 + it is not 1, as a word of the real type's. */

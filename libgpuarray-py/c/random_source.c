@@ -3,7 +3,7 @@
 #include "c/random_source.h"
 
 #include "c/base/dtype.h"
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 
 static const char philox[] =
     "#ifndef GA_ONCE_PHILOX\n"

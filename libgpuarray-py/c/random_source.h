@@ -2,7 +2,7 @@
 #ifndef GA_C_RANDOM_SOURCE_H
 #define GA_C_RANDOM_SOURCE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 enum ga_random_kind {
   GA_RANDOM_BITS,

@@ -2,7 +2,7 @@
 #ifndef GA_C_REDUCE_SOURCE_H
 #define GA_C_REDUCE_SOURCE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include <gpuarray/reduction.h>
 
 /* Work items of a block at most; kernels have local memory for as many. */

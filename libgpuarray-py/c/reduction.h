@@ -3,7 +3,7 @@
 #define GA_C_REDUCTION_H
 
 #include "c/array.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include <gpuarray/reduction.h>
 
 /* As ga__elemwise_sources: every kernel that reducing the axes `axes` of `nd` may need.

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 #define BLOCK 256         /* work items of a block */
 #define CACHED 8          /* elements of an item that the caches hold between walks */

@@ -2,7 +2,7 @@
 #ifndef GA_C_SCAN_SOURCE_H
 #define GA_C_SCAN_SOURCE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include <gpuarray/scan.h>
 
 /* What a group's items own: neighbouring elements along the axis; neighbouring lines

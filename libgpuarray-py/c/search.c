@@ -1,8 +1,8 @@
 /* Places in sorted vectors, by a kernel that plans may record. */
 #include "c/search.h"
 
-#include "c/kept.h"
-#include "c/kernel_text.h"
+#include "c/program/kept.h"
+#include "c/program/kernel_text.h"
 
 typedef struct search_spec {
   unsigned char typecode, right;

@@ -4,7 +4,7 @@
 
 #include "c/array.h"
 #include "c/system/ending.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 /* Where the arrays of one call come from. */
 typedef struct request {

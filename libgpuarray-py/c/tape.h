@@ -7,7 +7,7 @@
 #ifndef GA_C_TAPE_H
 #define GA_C_TAPE_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include "c/device/recorder.h"
 #include <gpuarray/array.h>
 

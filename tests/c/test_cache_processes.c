@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 #define N_PROCESSES 64
 #define N_KERNELS 24

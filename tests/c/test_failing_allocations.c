@@ -6,7 +6,7 @@
 #include <gpuarray/queue.h>
 
 #include "c/system/dynload.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "c/system/cache.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 

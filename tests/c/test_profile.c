@@ -3,7 +3,7 @@
 
 #include <gpuarray/queue.h>
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 static size_t waits(gpucontext *ctx) {
   size_t n = 0;

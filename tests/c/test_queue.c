@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include "c/null_backend.h"
 
 static gpukernel *kernel_named(gpucontext *ctx, const char *stem) {

@@ -5,7 +5,7 @@
 #include <gpuarray/kernel.h>
 #include <gpuarray/queue.h>
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include "opencl/device.h"
 
 #define N ((size_t)1 << 18)

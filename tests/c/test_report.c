@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 #include "c/device/report.h"
 
 static gpukernel *any_kernel(gpucontext *ctx) {

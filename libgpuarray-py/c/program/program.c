@@ -3,7 +3,7 @@
  * A file on disk holds a program, or the hash of the key of a program of several
  * kernels that has the kernel asked for: keys are long, and such a program has many
  * kernels. */
-#include "c/program.h"
+#include "c/program/program.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "c/system/cache.h"
 #include "c/base/complex.h"
 #include "c/system/ending.h"
-#include "c/shipped.h"
+#include "c/program/shipped.h"
 
 #define N_BUCKETS 256
 

@@ -1,5 +1,5 @@
 /* What the texts of generated kernels have in common. */
-#include "c/kernel_text.h"
+#include "c/program/kernel_text.h"
 
 void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
                     const char *name) {

@@ -1,6 +1,6 @@
 /* Kernels that a context keeps by what they are made of. Entries are only ever added,
  * so that looking one up takes no lock. */
-#include "c/kept.h"
+#include "c/program/kept.h"
 
 #include <string.h>
 

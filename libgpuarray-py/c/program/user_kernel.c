@@ -5,7 +5,7 @@
 
 #include "c/base/dtype.h"
 #include "c/system/dump.h"
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 #define DEFAULT_THREADS 256
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_KEPT_H
 #define GA_C_KEPT_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 /* Writes the source that `spec` describes; the caller clears its body. */
 typedef int (*ga_make_source)(ga_source *out, const gpucontext *ctx, const void *spec);

@@ -1,6 +1,6 @@
 /* Kernels that the library makes: found by their source, compiled in groups, launched.
  */
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 #include <stddef.h>
 #include <stdint.h>

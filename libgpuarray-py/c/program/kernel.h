@@ -3,7 +3,7 @@
 #define GA_C_KERNEL_H
 
 #include "c/device/arguments.h"
-#include "c/program.h"
+#include "c/program/program.h"
 #include "c/device/report.h"
 
 #define GA_KERNEL_NAME 64

@@ -1,6 +1,6 @@
 /* Programs that came with the library. */
 #define _GNU_SOURCE
-#include "c/shipped.h"
+#include "c/program/shipped.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef GA_C_KERNEL_TEXT_H
 #define GA_C_KERNEL_TEXT_H
 
-#include "c/kernel.h"
+#include "c/program/kernel.h"
 
 /* Adds an array's parameters, a pointer and a byte offset, to `text`, and to `starts`
  * the statement that moves the pointer to where the array begins. */
