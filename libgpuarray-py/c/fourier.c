@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "c/program/kept.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 enum {
   LARGEST = 61, /* prime factor of a length that is transformed as it is */

@@ -2,7 +2,7 @@
 #include "c/array.h"
 #include "c/base/dtype.h"
 #include "c/device/host_pool.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 #define LEAST ((size_t)16 << 10) /* bytes that a block of the pool pays for */
 

@@ -3,7 +3,7 @@
 #ifndef GA_C_PLAN_H
 #define GA_C_PLAN_H
 
-#include "c/tape.h"
+#include "c/tape/tape.h"
 #include "c/system/turn.h"
 #include <gpuarray/plan.h>
 

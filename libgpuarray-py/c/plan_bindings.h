@@ -17,7 +17,7 @@
 
 #include "c/base/hash.h"
 #include "c/plan_file.h"
-#include "c/tape_state.h"
+#include "c/tape/tape_state.h"
 
 /* What a buffer in a file is; a number follows. */
 enum buffer_kind {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "c/plan_file.h"
-#include "c/tape_state.h"
+#include "c/tape/tape_state.h"
 
 gpukernel *ga__kernel_saved(gpukernel *k) {
   return k->original ? k->original : k;

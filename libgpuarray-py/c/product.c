@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 ga_factor ga__factor_transposed(ga_factor f) {
   ga_factor t = f;

@@ -2,7 +2,7 @@
 #include "null_context.h"
 
 #include "c/device/buffer.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 static unsigned int references(gpudata *b) {
   unsigned int n = 0;

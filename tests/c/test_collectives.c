@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "c/array.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 #define RANKS 2
 #define SHAPE(...)                                                                     \

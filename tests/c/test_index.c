@@ -5,7 +5,7 @@
 #include "device_context.h"
 
 #include "c/array.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 #include <gpuarray/index.h>
 
 #define SHAPE(...)                                                                     \

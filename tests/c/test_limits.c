@@ -16,7 +16,7 @@
 #include <gpuarray/reduction.h>
 
 #include "c/system/host_blas.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 static gpucontext *ctx;
 

@@ -6,7 +6,7 @@
 
 #include "c/backend/backend.h"
 #include "c/device/context.h"
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 #include <gpuarray/plan.h>
 #include <string.h>

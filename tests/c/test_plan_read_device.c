@@ -2,7 +2,7 @@
 #include "device_context.h"
 #include "float_sum.h"
 
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 #include <gpuarray/index.h>
 #include <gpuarray/plan.h>

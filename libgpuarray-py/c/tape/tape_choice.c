@@ -4,7 +4,7 @@
  * path of a command is another one than that of the command before it, marks are
  * recorded that end what is open and open what is not. So a tape stays a list, and its
  * slots live between two commands of it, whichever of these run. */
-#include "c/tape_state.h"
+#include "c/tape/tape_state.h"
 
 #include <string.h>
 

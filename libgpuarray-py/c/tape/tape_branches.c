@@ -1,6 +1,6 @@
 /* Which commands of a recording wait for which: those that use the same memory, where
  * one of them writes it. */
-#include "c/tape_branches.h"
+#include "c/tape/tape_branches.h"
 
 #include <string.h>
 

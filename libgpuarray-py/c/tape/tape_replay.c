@@ -1,5 +1,5 @@
 /* The replay of a tape: command by command, or as a graph where its memory stays. */
-#include "c/tape_branches.h"
+#include "c/tape/tape_branches.h"
 
 #include <string.h>
 

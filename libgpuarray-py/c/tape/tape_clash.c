@@ -5,7 +5,7 @@
  * them and that or a later one uses the other. That is found once, at the end of the
  * recording; a replay then only looks whether two of such inputs have the same buffer,
  * or one that is not the pool's. */
-#include "c/tape_state.h"
+#include "c/tape/tape_state.h"
 
 #include "c/device/buffer.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "c/tape.h"
+#include "c/tape/tape.h"
 
 /* FIND looks at a condition; what lies between IF and ELSE, or IF and END, runs where
  * it holds, and between ELSE and END where it does not. */

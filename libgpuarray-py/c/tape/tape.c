@@ -1,5 +1,5 @@
 /* Commands recorded instead of queued. */
-#include "c/tape_state.h"
+#include "c/tape/tape_state.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_TAPE_BRANCHES_H
 #define GA_C_TAPE_BRANCHES_H
 
-#include "c/tape_state.h"
+#include "c/tape/tape_state.h"
 
 /* For command i of a tape: it waits for commands after[first[i]] up to
  * after[first[i + 1] - 1], which come before it, and multiplies in workspace lane[i].
