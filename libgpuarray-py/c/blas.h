@@ -2,7 +2,7 @@
 #ifndef GA_C_BLAS_H
 #define GA_C_BLAS_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/blas_kernels.h"
 
 /* A matrix as it lies, or the batch of them: element (i, j) of matrix q is

@@ -1,5 +1,5 @@
 /* Collectives over arrays: layouts here, work in buffer_collectives.c. */
-#include "c/array.h"
+#include "c/array/array.h"
 #include <gpuarray/collectives.h>
 
 /* ---- checks ---- */

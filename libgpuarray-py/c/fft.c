@@ -1,7 +1,7 @@
 /* Fourier transforms: arrays checked and described to the vendor's library. */
 #include <gpuarray/fft.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/system/ending.h"
 
 static const ga_fft *fft_of(gpucontext *ctx) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* ---- making one ---- */
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_INDEX_WALK_H
 #define GA_C_INDEX_WALK_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/index_source.h"
 
 #define GA_INDEX_AXES (GA_MAX_NDIM + 1) /* one more for the bytes of an element */

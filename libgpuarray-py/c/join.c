@@ -1,5 +1,5 @@
 /* Arrays cut into views along an axis, and joined into a new one. */
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* ---- split ---- */
 

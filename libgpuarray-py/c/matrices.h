@@ -4,7 +4,7 @@
 #ifndef GA_C_MATRICES_H
 #define GA_C_MATRICES_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/program/kernel.h"
 
 enum ga_matrices_kind {

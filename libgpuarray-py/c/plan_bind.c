@@ -1,7 +1,7 @@
 /* Binding a plan to a signature: its steps are run once on stand-ins and recorded. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/base/label.h"
 #include "c/plan.h"
 

@@ -2,7 +2,7 @@
  */
 #include "c/plan_bindings.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/blas_kernels.h"
 
 bool ga__plan_needs_bindings(const GpuPlan *p) {

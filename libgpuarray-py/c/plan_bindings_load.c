@@ -1,7 +1,7 @@
 /* Reads the bindings of a plan from its file. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/base/label.h"
 #include "c/plan_bindings.h"
 #include "c/device/report.h"

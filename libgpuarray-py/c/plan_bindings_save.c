@@ -1,5 +1,5 @@
 /* Writes the bindings of a plan to its file. */
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan_bindings.h"
 #include "c/device/report.h"
 

@@ -1,5 +1,5 @@
 /* Steps that a function's step is made of, for programs that have not the function. */
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan.h"
 
 /* The step that makes the value, which must be one of GpuPlan_function. */

@@ -6,7 +6,7 @@
  * the conditions' truth: its value may change at every call without binding anew. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan.h"
 
 int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,

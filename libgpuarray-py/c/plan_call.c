@@ -1,7 +1,7 @@
 /* Functions that a plan's steps call at each run, among what they record. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan.h"
 
 /* Whether a call is given arrays; of inputs NULL stands for an integer. */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* Bytes that are copied at most for what is chosen; to wait costs less than more. */
 #define MOST_COPIED ((size_t)4 << 20)

@@ -1,7 +1,7 @@
 /* Reads a plan from a file by building it again. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/base/hash.h"
 #include "c/plan_file.h"
 #include "c/reduce_source.h"

@@ -1,5 +1,5 @@
 /* A product and the elementwise step that alone reads it, done at once. */
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan.h"
 #include "c/product_mapped.h"
 

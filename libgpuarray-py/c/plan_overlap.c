@@ -6,7 +6,7 @@
  * another plan, what counts is what the steps say that they overwrite. */
 #include "c/plan_overlap.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* ---- by the steps ---- */
 

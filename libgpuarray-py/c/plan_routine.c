@@ -6,7 +6,7 @@
 #include <gpuarray/sort.h>
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/fourier.h"
 #include "c/mask.h"
 #include "c/matrices.h"

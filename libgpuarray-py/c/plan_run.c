@@ -1,7 +1,7 @@
 /* Running a plan: its inputs are checked, its binding found, its tape replayed. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan_overlap.h"
 #include "c/device/queue.h"
 #include "c/device/report.h"

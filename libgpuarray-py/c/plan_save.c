@@ -1,5 +1,5 @@
 /* Writes a plan to a file. */
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/elemwise_run.h"
 #include "c/base/hash.h"
 #include "c/plan_file.h"

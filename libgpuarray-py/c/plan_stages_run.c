@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/base/label.h"
 
 /* Puts the inputs and the caller's integers in their places. */

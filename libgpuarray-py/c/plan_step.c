@@ -1,7 +1,7 @@
 /* The steps of a plan, done on stand-ins while the plan is bound. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan.h"
 #include "c/device/report.h"
 

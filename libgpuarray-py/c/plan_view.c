@@ -7,7 +7,7 @@
  * place of the integers. The tape sees them as further inputs. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/plan.h"
 
 /* ---- the step ---- */

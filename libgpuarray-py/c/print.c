@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/base/half.h"
 
 /* ---- what an array is ---- */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/program/kept.h"
 #include "c/random_source.h"
 

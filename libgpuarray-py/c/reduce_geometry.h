@@ -2,7 +2,7 @@
 #ifndef GA_C_REDUCE_GEOMETRY_H
 #define GA_C_REDUCE_GEOMETRY_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/reduce_source.h"
 
 /* Kept or reduced axes, outermost first. Row `i` of `strides` belongs to input i; row

@@ -2,7 +2,7 @@
 #ifndef GA_C_REDUCTION_H
 #define GA_C_REDUCTION_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/program/kernel.h"
 #include <gpuarray/reduction.h>
 

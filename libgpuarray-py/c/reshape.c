@@ -1,7 +1,7 @@
 /* Arrays in another shape: views where strides permit it, else copies. */
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* Metadata of the reshaped view in *made; *fits tells whether the strides permit it. */
 static int reshape_metadata(GpuArray *made, bool *fits, ga_order *order,

@@ -3,7 +3,7 @@
 #ifndef GA_C_ROWS_H
 #define GA_C_ROWS_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* Which text runs: `ANY` where rows have strides of their own, `UNIT` where neighbours
  * in a row are neighbours in memory. Those that keep a row in registers are templates:

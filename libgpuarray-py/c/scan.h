@@ -2,7 +2,7 @@
 #ifndef GA_C_SCAN_H
 #define GA_C_SCAN_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/scan_source.h"
 
 /* As GpuScan_new, with a status. `borrowed`: the context owns the object, which does

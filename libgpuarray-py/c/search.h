@@ -2,7 +2,7 @@
 #ifndef GA_C_SEARCH_H
 #define GA_C_SEARCH_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 /* Where each element of `v` would be put in the vector `a` so that it stays sorted:
  * a new int64 array; the first such place, or the last one of `right`. Both have one

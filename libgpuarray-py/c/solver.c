@@ -2,7 +2,7 @@
  * says of them passed on. */
 #include <gpuarray/solver.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/system/ending.h"
 #include "c/program/kernel.h"
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_SORT_H
 #define GA_C_SORT_H
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/sort_source.h"
 
 /* Memory from a byte on; `data` is NULL where there is none. */

@@ -2,7 +2,7 @@
  * the host. */
 #include "check.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 #define SHAPE(...)                                                                     \
   (const size_t[]) {                                                                   \

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/tape/tape.h"
 
 #define RANKS 2

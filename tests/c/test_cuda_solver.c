@@ -5,7 +5,7 @@
 #include <gpuarray/fft.h>
 #include <gpuarray/solver.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 static gpucontext *ctx;
 

@@ -24,7 +24,7 @@
 #include <gpuarray/function.h>
 #include <gpuarray/kernel.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "damage.h"
 #include "float_sum.h"
 #include "guarded_memory.h"

@@ -6,7 +6,7 @@
 #include <gpuarray/dlpack.h>
 #include <pthread.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 #define SHAPE(...)                                                                     \
   (const size_t[]) {                                                                   \

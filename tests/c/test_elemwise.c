@@ -1,7 +1,7 @@
 /* Elementwise expressions and conversions on a device. */
 #include "device_context.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include <gpuarray/elemwise.h>
 
 #define SHAPE(...)                                                                     \

@@ -3,7 +3,7 @@
  * not what it is. */
 #include "device_context.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/device/context.h"
 #include <gpuarray/elemwise.h>
 

@@ -1,7 +1,7 @@
 /* Every type of element through conversions and expressions, beside the host's. */
 #include "device_context.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/device/context.h"
 #include "c/base/half.h"
 #include <gpuarray/elemwise.h>

@@ -7,7 +7,7 @@
 
 #include <gpuarray/host.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/device/buffer.h"
 #include "c/device/host_pool.h"
 

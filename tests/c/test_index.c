@@ -4,7 +4,7 @@
 
 #include "device_context.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/tape/tape.h"
 #include <gpuarray/index.h>
 

@@ -1,7 +1,7 @@
 /* Arrays cut into views and joined into new ones. */
 #include "device_context.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 #define SHAPE(...)                                                                     \
   (const size_t[]) {                                                                   \

@@ -19,7 +19,7 @@
 #include <gpuarray/scan.h>
 #include <gpuarray/sort.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "float_sum.h"
 
 static GpuArray a, b, positions, mask;

@@ -2,7 +2,7 @@
  * seen by its address. On a device. */
 #include "device_context.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 #include <gpuarray/blas.h>
 #include <gpuarray/dlpack.h>

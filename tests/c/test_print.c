@@ -1,7 +1,7 @@
 /* Arrays written to a file: what they are, and what they hold. */
 #include "check.h"
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 #define SHAPE(...)                                                                     \
   (const size_t[]) {                                                                   \

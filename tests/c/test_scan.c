@@ -5,7 +5,7 @@
 
 #include <gpuarray/scan.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 
 static const size_t dims[2] = {3, 4};
 

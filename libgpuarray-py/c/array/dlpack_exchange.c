@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "c/device/context.h"
-#include "c/dlpack.h"
+#include "c/array/dlpack.h"
 #include <gpuarray/dlpack.h>
 
 #define MAX_DEVICES 64

@@ -1,6 +1,6 @@
 /* Views of a GpuArray: slices, axes in another order, broadcasts. None
  * allocates device memory or moves an element. */
-#include "c/array.h"
+#include "c/array/array.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Where the elements of an array are brought to. */
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/base/dtype.h"
 #include "c/device/host_pool.h"
 #include "c/tape/tape.h"

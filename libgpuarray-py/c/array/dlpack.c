@@ -1,10 +1,10 @@
 /* Arrays to and from DLPack's tensors. */
-#include "c/dlpack.h"
+#include "c/array/dlpack.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "c/array.h"
+#include "c/array/array.h"
 #include "c/system/ending.h"
 #include "c/device/queue.h"
 

@@ -1,6 +1,6 @@
 /* GpuArray: life, flags, questions, and whole blocks to and from the host. Moves no
  * element. */
-#include "c/array.h"
+#include "c/array/array.h"
 
 #include <stdio.h>
 #include <string.h>
