@@ -7,7 +7,7 @@
 
 #include "c/blas_text.h"
 #include "c/base/dtype.h"
-#include "c/elemwise_text.h"
+#include "c/elemwise/elemwise_text.h"
 
 /* ---- types ---- */
 

@@ -3,7 +3,7 @@
 #ifndef GA_C_BLAS_KERNELS_H
 #define GA_C_BLAS_KERNELS_H
 
-#include "c/elemwise_source.h"
+#include "c/elemwise/elemwise_source.h"
 
 /* What they compute, over element strides of any sign (those of the output not 0):
  * GEMM     c[i, j] = alpha sum_k a[i, k] b[k, j] + beta c[i, j], a batch of them.

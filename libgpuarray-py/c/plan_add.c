@@ -1,7 +1,7 @@
 /* Plans: the steps that compute, and views. */
 #include <string.h>
 
-#include "c/elemwise.h"
+#include "c/elemwise/elemwise.h"
 #include "c/plan.h"
 #include "c/reduce_source.h"
 #include "c/reduction.h"

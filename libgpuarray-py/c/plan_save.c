@@ -1,6 +1,6 @@
 /* Writes a plan to a file. */
 #include "c/array/array.h"
-#include "c/elemwise_run.h"
+#include "c/elemwise/elemwise_run.h"
 #include "c/base/hash.h"
 #include "c/plan_file.h"
 #include "c/reduction.h"

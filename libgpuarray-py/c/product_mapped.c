@@ -1,5 +1,5 @@
 /* Products with what is computed of each of their elements. */
-#include "c/elemwise_launch.h"
+#include "c/elemwise/elemwise_launch.h"
 #include "c/product_parts.h"
 #include "c/product_sides.h"
 #include "c/product_tiles.h"

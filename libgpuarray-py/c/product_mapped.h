@@ -2,7 +2,7 @@
 #ifndef GA_C_PRODUCT_MAPPED_H
 #define GA_C_PRODUCT_MAPPED_H
 
-#include "c/elemwise_run.h"
+#include "c/elemwise/elemwise_run.h"
 #include "c/product_args.h"
 
 /* An expression of at most GA_MAPPED_ARGS arguments whose input `made` is the product;

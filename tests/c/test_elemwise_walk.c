@@ -1,7 +1,7 @@
 /* How arrays are walked together; needs no device. */
 #include "check.h"
 
-#include "c/elemwise_walk.h"
+#include "c/elemwise/elemwise_walk.h"
 
 #define N_ARGS 3
 

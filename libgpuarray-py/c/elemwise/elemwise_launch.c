@@ -1,5 +1,5 @@
 /* Launches of elementwise kernels: geometry and arguments. */
-#include "c/elemwise_launch.h"
+#include "c/elemwise/elemwise_launch.h"
 
 #include <stdlib.h>
 #include <string.h>

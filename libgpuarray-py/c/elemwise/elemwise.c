@@ -1,10 +1,10 @@
 /* GpuElemwise: making one, and the checks of a call. elemwise_run.c does the rest. */
-#include "c/elemwise.h"
+#include "c/elemwise/elemwise.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "c/elemwise_run.h"
+#include "c/elemwise/elemwise_run.h"
 
 /* ---- life ---- */
 

@@ -1,5 +1,5 @@
 /* The kernels of a GpuElemwise: made when a layout needs them, kept in the object. */
-#include "c/elemwise_run.h"
+#include "c/elemwise/elemwise_run.h"
 
 static bool serves(const ga_elem_variant *v, const ga_elem_wanted *w) {
   if (v->kind != w->kind)

@@ -3,8 +3,8 @@
 #ifndef GA_C_ELEMWISE_RUN_H
 #define GA_C_ELEMWISE_RUN_H
 
-#include "c/elemwise.h"
-#include "c/elemwise_source.h"
+#include "c/elemwise/elemwise.h"
+#include "c/elemwise/elemwise_source.h"
 
 /* The kinds of kernels; elemwise_source.h tells of each. */
 enum ga_elem_kind { GA_ELEM_FLAT, GA_ELEM_STRIDED, GA_ELEM_TILED };

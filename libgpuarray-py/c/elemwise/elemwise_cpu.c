@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/elemwise_text.h"
+#include "c/elemwise/elemwise_text.h"
 
 /* Characters of an expression from which on the work on an element outweighs the way it
  * is loaded: such an expression stands once in a kernel, since compilers take their

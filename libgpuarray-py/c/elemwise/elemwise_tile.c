@@ -1,7 +1,7 @@
 /* The kernel text of an elementwise expression over arrays that differ in order. */
 #include <stdio.h>
 
-#include "c/elemwise_text.h"
+#include "c/elemwise/elemwise_text.h"
 
 /* ---- measures ---- */
 

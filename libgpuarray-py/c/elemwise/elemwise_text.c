@@ -1,5 +1,5 @@
 /* The parts that the kernel texts of an elementwise expression have in common. */
-#include "c/elemwise_text.h"
+#include "c/elemwise/elemwise_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,11 +2,11 @@
  *
  * A call becomes flat where all arrays are walked as one block, else strided over as
  * few axes as they permit, or tiled where they differ in order. */
-#include "c/elemwise_run.h"
+#include "c/elemwise/elemwise_run.h"
 
 #include <string.h>
 
-#include "c/elemwise_launch.h"
+#include "c/elemwise/elemwise_launch.h"
 
 /* ---- flat ---- */
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_LAUNCH_H
 #define GA_C_ELEMWISE_LAUNCH_H
 
-#include "c/elemwise_walk.h"
+#include "c/elemwise/elemwise_walk.h"
 
 /* Adds argument i of an expression: the value of a scalar as the expression has it, or
  * the pointer and offset of an array. */

@@ -1,9 +1,9 @@
 /* The kernel texts of an elementwise expression: flat or strided, for GPUs. */
-#include "c/elemwise_source.h"
+#include "c/elemwise/elemwise_source.h"
 
 #include <stdio.h>
 
-#include "c/elemwise_text.h"
+#include "c/elemwise/elemwise_text.h"
 
 static bool is_single(uint64_t single, unsigned int i) {
   return single >> i & 1;

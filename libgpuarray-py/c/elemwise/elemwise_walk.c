@@ -1,5 +1,5 @@
 /* How the arrays of an elementwise call are walked together: order, collapse, tiles. */
-#include "c/elemwise_walk.h"
+#include "c/elemwise/elemwise_walk.h"
 
 #include <stdlib.h>
 #include <string.h>

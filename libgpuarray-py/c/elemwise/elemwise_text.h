@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_TEXT_H
 #define GA_C_ELEMWISE_TEXT_H
 
-#include "c/elemwise_source.h"
+#include "c/elemwise/elemwise_source.h"
 
 static inline bool ga__elem_is_array(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);

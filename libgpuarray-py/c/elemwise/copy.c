@@ -5,7 +5,7 @@
  * pair of types, and are made when a conversion first needs them. */
 #include <string.h>
 
-#include "c/elemwise.h"
+#include "c/elemwise/elemwise.h"
 
 typedef struct casts {
   _Atomic(GpuElemwise *) cast[GA_NBASE][GA_NBASE]; /* [to][from] */

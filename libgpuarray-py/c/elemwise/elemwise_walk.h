@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_WALK_H
 #define GA_C_ELEMWISE_WALK_H
 
-#include "c/elemwise_run.h"
+#include "c/elemwise/elemwise_run.h"
 
 /* Arrays are numbered among themselves; the last axis is walked by neighbouring
  * threads, and no stride of the leader is negative. */
