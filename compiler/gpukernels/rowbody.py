@@ -286,7 +286,7 @@ def launch(
 def templates(
     program: Program, sources: tuple[str, ...], taken: frozenset[int]
 ) -> list[tuple[str, str]]:
-    """The texts of the kernel and their names, in the order of c/rows.h."""
+    """The texts of the kernel and their names, in the order of c/reduce/rows.h."""
     plain = Form(sources, taken, False, False)
     forms: list[Form | None] = [plain, replace(plain, is_unit=True)]
     if most_words(program):

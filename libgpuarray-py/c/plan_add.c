@@ -3,8 +3,8 @@
 
 #include "c/elemwise/elemwise.h"
 #include "c/plan.h"
-#include "c/reduce_source.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduction.h"
 
 static int check_rank(const GpuPlan *p, const char *step, unsigned int value,
                       unsigned int nd) {

@@ -4,7 +4,7 @@
 #include "c/array/array.h"
 #include "c/base/hash.h"
 #include "c/plan_file.h"
-#include "c/reduce_source.h"
+#include "c/reduce/reduce_source.h"
 
 int ga__plan_malformed(void) {
   return GA_FAIL(GA_VALUE_ERROR, "plan load: the file's content makes no plan");

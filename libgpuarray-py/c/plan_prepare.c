@@ -3,8 +3,8 @@
 #include "c/blas.h"
 #include "c/elemwise/elemwise_run.h"
 #include "c/plan.h"
-#include "c/reduce_object.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_object.h"
+#include "c/reduce/reduction.h"
 
 #include <string.h>
 

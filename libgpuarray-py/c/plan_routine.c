@@ -11,8 +11,8 @@
 #include "c/mask.h"
 #include "c/matrices.h"
 #include "c/plan.h"
-#include "c/reduction.h"
-#include "c/rows.h"
+#include "c/reduce/reduction.h"
+#include "c/reduce/rows.h"
 #include "c/search.h"
 
 /* What a routine is called with. An input that is a host integer is NULL in `ins`. */

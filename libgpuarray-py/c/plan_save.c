@@ -3,7 +3,7 @@
 #include "c/elemwise/elemwise_run.h"
 #include "c/base/hash.h"
 #include "c/plan_file.h"
-#include "c/reduction.h"
+#include "c/reduce/reduction.h"
 
 static void put_args(ga_strbuf *out, const gpuelemwise_arg *args, unsigned int n) {
   for (unsigned int i = 0; i < n; i++) {

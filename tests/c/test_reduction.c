@@ -4,8 +4,8 @@
 
 #include <gpuarray/array.h>
 
-#include "c/reduce_source.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduction.h"
 
 static const gpuelemwise_arg input = {"x", GA_FLOAT, GE_READ};
 

@@ -3,7 +3,7 @@
 #define GA_C_REDUCE_GEOMETRY_H
 
 #include "c/array/array.h"
-#include "c/reduce_source.h"
+#include "c/reduce/reduce_source.h"
 
 /* Kept or reduced axes, outermost first. Row `i` of `strides` belongs to input i; row
  * `n` to the results, in elements, for kept axes, or to positions, for reduced ones. */

@@ -1,7 +1,7 @@
 /* The reduction that finds the greatest or the least element and where it first is. */
 #include <stdio.h>
 
-#include "c/reduction.h"
+#include "c/reduce/reduction.h"
 
 /* Whether `a` goes before `b`, of one type; `@` stands for the comparison, `#` for the
  * one that also holds of equals turned round. No branches, so that compilers make

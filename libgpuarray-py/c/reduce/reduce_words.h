@@ -2,7 +2,7 @@
 #ifndef GA_C_REDUCE_WORDS_H
 #define GA_C_REDUCE_WORDS_H
 
-#include "c/reduce_source.h"
+#include "c/reduce/reduce_source.h"
 
 static inline bool ga__reduce_is_array(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);

@@ -1,5 +1,5 @@
 /* GpuArray_maxandargmax: maxima and where they are, into arrays of the caller's. */
-#include "c/reduction.h"
+#include "c/reduce/reduction.h"
 
 static int check_axes(const GpuArray *src, unsigned int n, const unsigned int *list) {
   char text[GA_ARRAY_TEXT];

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "c/reduce_source.h"
+#include "c/reduce/reduce_source.h"
 
 /* A kernel that was asked for once; never removed. */
 typedef struct ga_reduce_variant {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/reduce_words.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_words.h"
+#include "c/reduce/reduction.h"
 
 /* What a reduction of one array of small integers is known to be. */
 typedef enum meaning { UNKNOWN, SUM, GREATEST, LEAST } meaning;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/reduce_words.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_words.h"
+#include "c/reduce/reduction.h"
 
 /* The language's own name of a type of numbers, of which it has vectors; NULL for what
  * is none there. */

@@ -1,12 +1,12 @@
 /* The kernel texts of a reduction: what the words of reduce_text.c stand for. */
-#include "c/reduce_source.h"
+#include "c/reduce/reduce_source.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/reduce_text.h"
-#include "c/reduce_words.h"
+#include "c/reduce/reduce_text.h"
+#include "c/reduce/reduce_words.h"
 
 static const char tail[] =
     "#undef RD_INT\n#undef RD_INDEX\n#undef RD_STORE\n#undef RD_STEP\n"

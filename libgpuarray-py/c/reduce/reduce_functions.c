@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/reduce_words.h"
+#include "c/reduce/reduce_words.h"
 
 /* ---- sizes ---- */
 

@@ -1,5 +1,5 @@
 /* Kernels along rows: the form, the grid, the arguments. */
-#include "c/rows.h"
+#include "c/reduce/rows.h"
 
 #include <string.h>
 

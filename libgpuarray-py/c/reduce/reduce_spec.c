@@ -1,8 +1,8 @@
 /* Making a GpuReduction: what a spec must be, and its copy. */
 #include <string.h>
 
-#include "c/reduce_object.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_object.h"
+#include "c/reduce/reduction.h"
 
 /* ---- what it must be ---- */
 

@@ -1,7 +1,7 @@
 /* GpuReduction_apply: the kernels of a reduction, and their launches. */
-#include "c/reduce_geometry.h"
-#include "c/reduce_object.h"
-#include "c/reduction.h"
+#include "c/reduce/reduce_geometry.h"
+#include "c/reduce/reduce_object.h"
+#include "c/reduce/reduction.h"
 
 /* Kept and reduced axes of the kernels that serve most shapes. */
 #define SIMPLE_RANK 2

@@ -1,5 +1,5 @@
 /* Reductions without a device: which axes to walk how, and in what blocks. */
-#include "c/reduce_geometry.h"
+#include "c/reduce/reduce_geometry.h"
 
 /* ---- the axes ---- */
 

@@ -7,7 +7,7 @@
  * of one result. Runs of elements are combined apart before they join the accumulators,
  * so that long float sums stay accurate. On a GPU an item has RD_UNROLL packets of
  * RD_VECTOR neighbouring elements in flight, each loaded at once. */
-#include "c/reduce_text.h"
+#include "c/reduce/reduce_text.h"
 
 const char ga__reduce_head[] =
     "KERNEL void RD_NAME(\n"
