@@ -1,7 +1,7 @@
 /* Sorting along an axis: checks, and the arrays' rows brought one after the other. */
 #include "c/sort.h"
 
-#include "c/scan.h"
+#include "c/scan/scan.h"
 #include <gpuarray/sort.h>
 
 /* An array whose sorted axis lies last, and the same elements one after the other:

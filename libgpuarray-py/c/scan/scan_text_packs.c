@@ -1,5 +1,5 @@
 /* The text of scans of long rows that are read once, in packs of neighbours. */
-#include "c/scan_text.h"
+#include "c/scan/scan_text.h"
 
 /* A warp's elements lie side by side: in each of SC_ROUNDS rounds a lane has SC_PACK of
  * them, which it reads and writes at once. So nothing is turned in local memory, and a

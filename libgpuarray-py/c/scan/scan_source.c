@@ -10,12 +10,12 @@
  * that group. The last tile of a group publishes the prefix of the next one. So neither
  * what is combined nor its order depends on who came first (a plain decoupled look-back
  * would stop at whatever prefix it finds). Elsewhere chunks are summed first. */
-#include "c/scan_source.h"
+#include "c/scan/scan_source.h"
 
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/scan_text.h"
+#include "c/scan/scan_text.h"
 
 /* ---- the words ---- */
 

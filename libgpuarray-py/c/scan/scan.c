@@ -1,5 +1,5 @@
 /* GpuScan: what is scanned, its kernels, and a call's checks. */
-#include "c/scan.h"
+#include "c/scan/scan.h"
 
 #include <string.h>
 

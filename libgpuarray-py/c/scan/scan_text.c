@@ -1,5 +1,5 @@
 /* The parts that a scan's kernels are put together from, in the kernel language. */
-#include "c/scan_text.h"
+#include "c/scan/scan_text.h"
 
 /* ---- what all kernels begin with ---- */
 

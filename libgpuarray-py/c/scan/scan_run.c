@@ -1,5 +1,5 @@
 /* Scans: how an array's axes are walked, in what chunks, and the launches. */
-#include "c/scan.h"
+#include "c/scan/scan.h"
 
 #define FULL_RANK 2 /* outer axes of the kernels that serve most shapes */
 

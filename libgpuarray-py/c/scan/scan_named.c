@@ -1,7 +1,7 @@
 /* Cumulative sums, products, maxima and minima: scans that the context keeps. */
 #include <string.h>
 
-#include "c/scan.h"
+#include "c/scan/scan.h"
 
 /* One operation of one pair of types; never removed while the context lives. */
 typedef struct named_scan {

@@ -1,5 +1,5 @@
 /* The text of scans of short rows that lie one after the other. */
-#include "c/scan_text.h"
+#include "c/scan/scan_text.h"
 
 /* A group takes `chunk` rows: as they lie to local memory, there a row by each item,
  * and back. Rows begin an odd number of elements apart, so that items meet in few

@@ -3,7 +3,7 @@
 #define GA_C_SCAN_H
 
 #include "c/array/array.h"
-#include "c/scan_source.h"
+#include "c/scan/scan_source.h"
 
 /* As GpuScan_new, with a status. `borrowed`: the context owns the object, which does
  * not keep it alive. */

@@ -1,5 +1,5 @@
 /* The texts by which tiles find their prefix, as scan_source.c says. */
-#include "c/scan_text.h"
+#include "c/scan/scan_text.h"
 
 /* A value of the lane so many below, or of a lane. */
 const char ga__scan_shuffles[] =
