@@ -4,7 +4,7 @@
 #include "c/index_walk.h"
 #include "c/program/kept.h"
 #include "c/program/kernel_text.h"
-#include "c/sort.h"
+#include "c/sort/sort.h"
 
 /* ---- operands ---- */
 

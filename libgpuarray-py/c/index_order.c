@@ -7,7 +7,7 @@
 
 #include "c/index_walk.h"
 #include "c/program/kept.h"
-#include "c/sort.h"
+#include "c/sort/sort.h"
 
 /* Axes that are walked together, by the elements and by the values. */
 typedef struct axes {

@@ -13,7 +13,7 @@
 #include "c/plan.h"
 #include "c/reduce/reduction.h"
 #include "c/reduce/rows.h"
-#include "c/search.h"
+#include "c/sort/search.h"
 
 /* What a routine is called with. An input that is a host integer is NULL in `ins`. */
 typedef struct call {

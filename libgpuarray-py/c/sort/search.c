@@ -1,5 +1,5 @@
 /* Places in sorted vectors, by a kernel that plans may record. */
-#include "c/search.h"
+#include "c/sort/search.h"
 
 #include "c/program/kept.h"
 #include "c/program/kernel_text.h"

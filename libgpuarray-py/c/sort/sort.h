@@ -3,7 +3,7 @@
 #define GA_C_SORT_H
 
 #include "c/array/array.h"
-#include "c/sort_source.h"
+#include "c/sort/sort_source.h"
 
 /* Memory from a byte on; `data` is NULL where there is none. */
 typedef struct ga_sort_place {

@@ -4,12 +4,12 @@
  * in the same order, with -0.0 equal to 0.0 and every nan after all numbers. A complex
  * key is compared by which of its parts are nan, then by the real part, then by the
  * imaginary one. Every sort is stable. */
-#include "c/sort_source.h"
+#include "c/sort/sort_source.h"
 
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/sort_text.h"
+#include "c/sort/sort_text.h"
 
 /* ---- the words ---- */
 

@@ -1,5 +1,5 @@
 /* The first k of rows: which way, and the launches. */
-#include "c/sort_run.h"
+#include "c/sort/sort_run.h"
 
 #include "c/base/dtype.h"
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_SORT_RUN_H
 #define GA_C_SORT_RUN_H
 
-#include "c/sort.h"
+#include "c/sort/sort.h"
 
 /* What a launch reads and writes; where nothing is, anything is passed. */
 typedef struct ga_sort_moves {

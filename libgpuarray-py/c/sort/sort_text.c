@@ -1,5 +1,5 @@
 /* The parts that the kernels of sorts are put together from, in the kernel language. */
-#include "c/sort_text.h"
+#include "c/sort/sort_text.h"
 
 /* ---- keys ---- */
 

@@ -1,5 +1,5 @@
 /* Sorting along an axis: checks, and the arrays' rows brought one after the other. */
-#include "c/sort.h"
+#include "c/sort/sort.h"
 
 #include "c/scan/scan.h"
 #include <gpuarray/sort.h>

@@ -1,5 +1,5 @@
 /* The text of the selection of a row's first k, where warps have words. */
-#include "c/sort_text.h"
+#include "c/sort/sort_text.h"
 
 /* A group reads a chunk once: item `lane` holds the codes of keys v * lanes + lane, and
  * what is beyond the chunk has the last code of all, after those that are in it. From

@@ -1,5 +1,5 @@
 /* Sorts of rows: which way, and the launches. */
-#include "c/sort_run.h"
+#include "c/sort/sort_run.h"
 
 #include <string.h>
 

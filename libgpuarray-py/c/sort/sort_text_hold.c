@@ -1,5 +1,5 @@
 /* The text of the selection of a row's first k on a CPU. */
-#include "c/sort_text.h"
+#include "c/sort/sort_text.h"
 
 /* An item goes once through a chunk, and holds the codes and places of what may be
  * among the first k, in the order they lie in. Where there is room for no more, all but

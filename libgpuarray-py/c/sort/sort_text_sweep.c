@@ -1,5 +1,5 @@
 /* The texts of sorts that take one pass over the keys for each digit (onesweep). */
-#include "c/sort_text.h"
+#include "c/sort/sort_text.h"
 
 const char ga__sort_histogram[] =
     "    GLOBAL_MEM SO_COUNT *bins, ga_size bins_off, ga_ulong rows, ga_ulong n,\n"
