@@ -8,7 +8,7 @@
 
 #include "c/array/array.h"
 #include "c/fourier.h"
-#include "c/mask.h"
+#include "c/index/mask.h"
 #include "c/matrices.h"
 #include "c/plan.h"
 #include "c/reduce/reduction.h"

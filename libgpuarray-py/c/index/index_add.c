@@ -4,7 +4,7 @@
  * order; so are floats if the caller asks for it; everything else in a fixed order. */
 #include <string.h>
 
-#include "c/index_walk.h"
+#include "c/index/index_walk.h"
 
 static bool has_atomics(int typecode, bool any_order) {
   const bool is_exact = typecode == GA_INT || typecode == GA_UINT ||

@@ -3,7 +3,7 @@
 #define GA_C_INDEX_WALK_H
 
 #include "c/array/array.h"
-#include "c/index_source.h"
+#include "c/index/index_source.h"
 
 #define GA_INDEX_AXES (GA_MAX_NDIM + 1) /* one more for the bytes of an element */
 

@@ -1,5 +1,5 @@
 /* The kernel texts that count, list and pick the elements that are not zero. */
-#include "c/mask_source.h"
+#include "c/index/mask_source.h"
 
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"

@@ -1,5 +1,5 @@
 /* Walks of indexing: from arrays to operands, to few axes, to launches. */
-#include "c/index_walk.h"
+#include "c/index/index_walk.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * there already. */
 #include <string.h>
 
-#include "c/index_walk.h"
+#include "c/index/index_walk.h"
 
 enum { WORD_SIZE = 6 * sizeof(uint32_t) }; /* of ga_report_index */
 

@@ -1,7 +1,7 @@
 /* take and put: elements picked by index arrays. */
 #include <string.h>
 
-#include "c/index_walk.h"
+#include "c/index/index_walk.h"
 #include "c/program/kept.h"
 #include "c/program/kernel_text.h"
 #include "c/sort/sort.h"

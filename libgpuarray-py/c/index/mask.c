@@ -1,10 +1,10 @@
 /* Masks: counting and listing what is not zero, and picking by it. */
 #include <string.h>
 
-#include "c/index_walk.h"
+#include "c/index/index_walk.h"
 #include "c/program/kept.h"
-#include "c/mask.h"
-#include "c/mask_source.h"
+#include "c/index/mask.h"
+#include "c/index/mask_source.h"
 
 /* ---- counting and listing ---- */
 

@@ -1,5 +1,5 @@
 /* The kernel texts of indexing. */
-#include "c/index_source.h"
+#include "c/index/index_source.h"
 
 #include <stdio.h>
 
