@@ -1,6 +1,6 @@
 /* The kernel texts of random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw,
  * "Parallel random numbers: as easy as 1, 2, 3" (2011). */
-#include "c/random_source.h"
+#include "c/random/random_source.h"
 
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"

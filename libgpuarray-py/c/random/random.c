@@ -6,7 +6,7 @@
 
 #include "c/array/array.h"
 #include "c/program/kept.h"
-#include "c/random_source.h"
+#include "c/random/random_source.h"
 
 void gpurandom_init(gpurandom *g, uint64_t seed, uint64_t stream) {
   if (g)
