@@ -3,7 +3,7 @@
 #include "c/plan_bindings.h"
 
 #include "c/array/array.h"
-#include "c/blas_kernels.h"
+#include "c/blas/blas_kernels.h"
 
 bool ga__plan_needs_bindings(const GpuPlan *p) {
   for (unsigned int i = 0; i < p->n_steps; i++)

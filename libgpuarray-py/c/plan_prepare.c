@@ -1,6 +1,6 @@
 /* The kernels that a plan may launch, compiled before it runs: those of its steps, and
  * those that it was told of. */
-#include "c/blas.h"
+#include "c/blas/blas.h"
 #include "c/elemwise/elemwise_run.h"
 #include "c/plan.h"
 #include "c/reduce/reduce_object.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "c/blas_kernels.h"
+#include "c/blas/blas_kernels.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 

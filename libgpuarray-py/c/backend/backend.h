@@ -101,7 +101,7 @@ typedef struct ga_blas_call {
   ga_blas_operand bias; /* a vector of m elements with ld 1 */
 } ga_blas_call;
 
-#define GA_BLAS_KINDS 85 /* of our own kernels; see c/blas_kernels.h */
+#define GA_BLAS_KINDS 85 /* of our own kernels; see c/blas/blas_kernels.h */
 #define GA_BLAS_TYPES 6  /* half, bfloat16, float, double, and complex of both */
 
 /* A vendor's library of products. */

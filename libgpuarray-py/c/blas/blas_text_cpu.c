@@ -1,5 +1,5 @@
 /* Texts of products of matrices, and of matrices and vectors, for CPUs. */
-#include "c/blas_text.h"
+#include "c/blas/blas_text.h"
 
 /* A group of BL_LANES items makes `rows` by BL_COLUMNS elements of c; each item owns
  * BL_WIDTH columns. A panel of b is copied side by side, BL_DEPTH of its rows at a

@@ -1,6 +1,6 @@
 /* Texts of products with a narrow side, for GPUs. BL_SIDE is that side: the columns of
  * c, or the terms of each sum. */
-#include "c/blas_text.h"
+#include "c/blas/blas_text.h"
 
 /* Few columns: the items of dimension 0 (or 1, if it is turned, which suits an a whose
  * columns are contiguous) share the terms of BL_MANY rows of c and keep all their sums;

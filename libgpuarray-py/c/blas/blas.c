@@ -1,5 +1,5 @@
 /* Matrix products of arrays: their checks, and the one product that they all are. */
-#include "c/blas.h"
+#include "c/blas/blas.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Kernels of products, compiled for devices that need not be there. */
 #include <gpuarray/blas.h>
 
-#include "c/blas_kernels.h"
+#include "c/blas/blas_kernels.h"
 #include "c/program/program.h"
 #include "c/program/shipped.h"
 

@@ -1,11 +1,11 @@
 /* The kernels of our own products: their words, made for a type and a device. */
-#include "c/blas_kernels.h"
+#include "c/blas/blas_kernels.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "c/blas_text.h"
+#include "c/blas/blas_text.h"
 #include "c/base/dtype.h"
 #include "c/elemwise/elemwise_text.h"
 

@@ -1,5 +1,5 @@
 /* A product with a bias and an activation: by the vendor in one, or in two passes. */
-#include "c/blas.h"
+#include "c/blas/blas.h"
 #include "c/base/dtype.h"
 #include <gpuarray/elemwise.h>
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_PRODUCT_ARGS_H
 #define GA_C_PRODUCT_ARGS_H
 
-#include "c/blas.h"
+#include "c/blas/blas.h"
 
 static inline size_t ga__ceil_div(size_t a, size_t b) {
   return a / b + (a % b != 0);

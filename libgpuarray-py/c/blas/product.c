@@ -1,5 +1,5 @@
 /* Products: who computes them, and what must be copied first. */
-#include "c/blas.h"
+#include "c/blas/blas.h"
 
 #include <string.h>
 

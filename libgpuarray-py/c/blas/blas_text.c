@@ -1,5 +1,5 @@
 /* Texts that all our kernels of products share, and those of vectors. */
-#include "c/blas_text.h"
+#include "c/blas/blas_text.h"
 
 /* How packs are stored, in local memory and in c, and what ends every kernel:
  * *to = alpha sum + beta *to. */

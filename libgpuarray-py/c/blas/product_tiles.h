@@ -3,7 +3,7 @@
 #ifndef GA_C_PRODUCT_TILES_H
 #define GA_C_PRODUCT_TILES_H
 
-#include "c/blas.h"
+#include "c/blas/blas.h"
 
 /* Whether packs can be read along the axis of stride 1: the stride of the other axis,
  * and the step of the batch, keep them aligned. */

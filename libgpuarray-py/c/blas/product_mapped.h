@@ -3,7 +3,7 @@
 #define GA_C_PRODUCT_MAPPED_H
 
 #include "c/elemwise/elemwise_run.h"
-#include "c/product_args.h"
+#include "c/blas/product_args.h"
 
 /* An expression of at most GA_MAPPED_ARGS arguments whose input `made` is the product;
  * `values` has all but that one. Arrays are aligned and broadcast to the product's

@@ -1,5 +1,5 @@
 /* Texts of products of matrices, and of matrices and vectors, for GPUs. */
-#include "c/blas_text.h"
+#include "c/blas/blas_text.h"
 
 /* How an item moves its share of a tile. Modes: 0 any strides, one element at a time;
  * 1 and 2 packs of 16 bytes, of elements that are neighbours along k, or across.

@@ -3,7 +3,7 @@
 #ifndef GA_C_PRODUCT_SIDES_H
 #define GA_C_PRODUCT_SIDES_H
 
-#include "c/product_mapped.h"
+#include "c/blas/product_mapped.h"
 
 /* The product so turned that c has few columns, or, where the terms are few, that
  * neighbours of c lie along its rows. */

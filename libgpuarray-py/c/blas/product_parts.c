@@ -1,5 +1,5 @@
 /* The parts of products, and their sums. */
-#include "c/product_parts.h"
+#include "c/blas/product_parts.h"
 
 #include "c/base/dtype.h"
 

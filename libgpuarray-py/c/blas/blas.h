@@ -3,7 +3,7 @@
 #define GA_C_BLAS_H
 
 #include "c/array/array.h"
-#include "c/blas_kernels.h"
+#include "c/blas/blas_kernels.h"
 
 /* A matrix as it lies, or the batch of them: element (i, j) of matrix q is
  * i * si + j * sj + q * step elements from the first. A vector is a matrix with one

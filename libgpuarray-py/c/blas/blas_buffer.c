@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "c/blas.h"
+#include "c/blas/blas.h"
 #include "c/base/dtype.h"
 
 /* ---- what the public functions are given ---- */
