@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/fourier.h"
+#include "c/library/fourier.h"
 #include "c/index/mask.h"
-#include "c/matrices.h"
+#include "c/library/matrices.h"
 #include "c/plan.h"
 #include "c/reduce/reduction.h"
 #include "c/reduce/rows.h"

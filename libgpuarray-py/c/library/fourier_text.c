@@ -1,5 +1,5 @@
 /* The kernel text of a pass of a Fourier transform. */
-#include "c/fourier.h"
+#include "c/library/fourier.h"
 #include "c/program/kernel_text.h"
 
 /* A work item makes one element of a pass of Stockham's algorithm, a sum of `radix`

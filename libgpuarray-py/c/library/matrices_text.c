@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/program/kernel_text.h"
-#include "c/matrices.h"
+#include "c/library/matrices.h"
 
 /* The least power of 2 for which 1 + it is not 1, as a word of the real type's. */
 static const char *epsilon(bool is_double) {

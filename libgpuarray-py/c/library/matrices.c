@@ -1,5 +1,5 @@
 /* Factorizations of stacks of matrices by kernels of our own. */
-#include "c/matrices.h"
+#include "c/library/matrices.h"
 
 #include "c/program/kept.h"
 

@@ -5,7 +5,7 @@
  * An inverse transform is the same with real and imaginary parts exchanged at both
  * ends. Tables are computed on the host, in double precision, when a transform is
  * recorded; the recording keeps them. */
-#include "c/fourier.h"
+#include "c/library/fourier.h"
 
 #include <math.h>
 #include <string.h>
