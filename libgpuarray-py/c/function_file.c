@@ -1,5 +1,5 @@
 /* Functions in files: a plan's file with one more section: names, values, a note. */
-#include "c/function.h"
+#include "c/plan/function.h"
 
 #include "c/plan_file.h"
 

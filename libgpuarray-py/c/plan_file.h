@@ -15,7 +15,7 @@
 #define GA_C_PLAN_FILE_H
 
 #include "c/system/bytes.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 #define GA_PLAN_MARK "gpuplan\n"
 /* A file of Python's that no plan can be read from; a line tells why. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan_overlap.h"
+#include "c/plan/plan_overlap.h"
 #include "c/device/queue.h"
 #include "c/device/report.h"
 

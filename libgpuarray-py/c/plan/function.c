@@ -1,5 +1,5 @@
 /* Functions: a plan with names, and with values that it keeps between calls. */
-#include "c/function.h"
+#include "c/plan/function.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Plans: values, host integers, results, and what a plan tells of itself. */
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 #include "c/base/dtype.h"
 

@@ -5,7 +5,7 @@
  * given the arrays and integers of earlier stages that it reads, and gives the arrays
  * that others read. Constant integers are copied into each stage, for signatures are to
  * hold none of them. */
-#include "c/plan_stages.h"
+#include "c/plan/plan_stages.h"
 
 #include <string.h>
 

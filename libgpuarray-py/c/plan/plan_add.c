@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/elemwise/elemwise.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 #include "c/reduce/reduce_source.h"
 #include "c/reduce/reduction.h"
 

@@ -3,7 +3,7 @@
 #ifndef GA_C_PLAN_STAGES_H
 #define GA_C_PLAN_STAGES_H
 
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 /* Steps without a wait, and what is read after them. */
 typedef struct ga_stage {

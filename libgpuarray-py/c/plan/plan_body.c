@@ -1,6 +1,6 @@
 /* Steps that a function's step is made of, for programs that have not the function. */
 #include "c/array/array.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 /* The step that makes the value, which must be one of GpuPlan_function. */
 static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {

@@ -2,7 +2,7 @@
 #ifndef GA_C_PLAN_OVERLAP_H
 #define GA_C_PLAN_OVERLAP_H
 
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 /* What a run is given, with copies in the place of some. */
 typedef struct ga_apart {

@@ -2,7 +2,7 @@
  * those that it was told of. */
 #include "c/blas/blas.h"
 #include "c/elemwise/elemwise_run.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 #include "c/reduce/reduce_object.h"
 #include "c/reduce/reduction.h"
 

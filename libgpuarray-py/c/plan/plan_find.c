@@ -1,7 +1,7 @@
 /* The bindings that a plan keeps: found by signature, the last used of them. */
 #include <string.h>
 
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 static size_t signature_bytes(const GpuPlan *p) {
   return p->signature_length * sizeof *p->signature;

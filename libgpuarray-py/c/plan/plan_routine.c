@@ -10,7 +10,7 @@
 #include "c/library/fourier.h"
 #include "c/index/mask.h"
 #include "c/library/matrices.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 #include "c/reduce/reduction.h"
 #include "c/reduce/rows.h"
 #include "c/sort/search.h"

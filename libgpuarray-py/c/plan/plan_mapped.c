@@ -1,6 +1,6 @@
 /* A product and the elementwise step that alone reads it, done at once. */
 #include "c/array/array.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 #include "c/blas/product_mapped.h"
 
 /* ---- which two steps ---- */

@@ -4,7 +4,7 @@
  * its inputs, and to views of them that are taken before a signature is formed, is
  * known from its tape. Across the stages of a plan that reads, and in the recording of
  * another plan, what counts is what the steps say that they overwrite. */
-#include "c/plan_overlap.h"
+#include "c/plan/plan_overlap.h"
 
 #include "c/array/array.h"
 

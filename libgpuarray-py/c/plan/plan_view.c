@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 /* ---- the step ---- */
 

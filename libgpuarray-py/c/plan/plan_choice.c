@@ -6,8 +6,8 @@
  * both are computed in the same memory where that can be, else that of the side that
  * runs is copied. A recording that cannot be made so, for the two differ in shape or a
  * step of a side that would not run fails, leaves the call to the stages. */
-#include "c/plan.h"
-#include "c/plan_stages.h"
+#include "c/plan/plan.h"
+#include "c/plan/plan_stages.h"
 
 #include <string.h>
 

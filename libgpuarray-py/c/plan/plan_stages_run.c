@@ -1,6 +1,6 @@
 /* A run of a plan that waits for integers: its stages one after another, and reads
  * between. */
-#include "c/plan_stages.h"
+#include "c/plan/plan_stages.h"
 
 #include <limits.h>
 #include <string.h>

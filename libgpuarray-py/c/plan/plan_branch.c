@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
                  const int *wanted) {

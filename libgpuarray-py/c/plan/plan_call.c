@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan.h"
+#include "c/plan/plan.h"
 
 /* Whether a call is given arrays; of inputs NULL stands for an integer. */
 static int check_call(unsigned int n_out, GpuArray *const *outs, unsigned int n_in,
