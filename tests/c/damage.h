@@ -9,7 +9,7 @@
 #define DAMAGE_H
 
 #include "c/base/hash.h"
-#include "c/plan_file.h"
+#include "c/saving/plan_file.h"
 
 #define HEAD 40 /* bytes: mark, format, length, hash */
 

@@ -2,7 +2,7 @@
 #include "c/array/array.h"
 #include "c/elemwise/elemwise_run.h"
 #include "c/base/hash.h"
-#include "c/plan_file.h"
+#include "c/saving/plan_file.h"
 #include "c/reduce/reduction.h"
 
 static void put_args(ga_strbuf *out, const gpuelemwise_arg *args, unsigned int n) {

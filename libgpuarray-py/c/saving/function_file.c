@@ -1,7 +1,7 @@
 /* Functions in files: a plan's file with one more section: names, values, a note. */
 #include "c/plan/function.h"
 
-#include "c/plan_file.h"
+#include "c/saving/plan_file.h"
 
 /* ---- writing ---- */
 

@@ -16,7 +16,7 @@
 #define GA_C_PLAN_BINDINGS_H
 
 #include "c/base/hash.h"
-#include "c/plan_file.h"
+#include "c/saving/plan_file.h"
 #include "c/tape/tape_state.h"
 
 /* What a buffer in a file is; a number follows. */

@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/hash.h"
-#include "c/plan_file.h"
+#include "c/saving/plan_file.h"
 #include "c/reduce/reduce_source.h"
 
 int ga__plan_malformed(void) {

@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/label.h"
-#include "c/plan_bindings.h"
+#include "c/saving/plan_bindings.h"
 #include "c/device/report.h"
 
 typedef struct binding_reader {

@@ -1,6 +1,6 @@
 /* What is checked of a binding in a file: that its commands stay within their buffers.
  */
-#include "c/plan_bindings.h"
+#include "c/saving/plan_bindings.h"
 
 #include "c/array/array.h"
 #include "c/blas/blas_kernels.h"
