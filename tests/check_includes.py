@@ -1,4 +1,9 @@
-"""Checks what each C file may include: vendors end at the table of backends."""
+"""Checks what each C file may include: folders stand one above the other.
+
+A file of ``c/`` includes what lies in its folder and in those below; a vendor's folder
+only itself and what the table of backends is made of. What a header declares is defined
+in its own folder.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +12,98 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "libgpuarray-py"
+FUNCTION = re.compile(
+    r"^(?!static|#)\w[^;{}=/]*?\b(ga__\w+)\([^;{}]*\)\s*([;{])", re.MULTILINE
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# What lies under c/backend.h: all that a vendor's folder may use of the core.
-FLOOR = {
-    "backend.h",
-    "backend_guard.h",
-    "status.h",
-    "strbuf.h",
-    "hash.h",
-    "dynload.h",
-    "dtype.h",
-    "buffer.h",
-    "complex.h",
-    "host_blas.h",
-    "pages.h",
-}
-# Pure files know no device.
-PURE = {"shape", "dtype", "strbuf", "hash", "status", "complex"}
-PURE_MAY = {"status.h", "dtype.h", "shape.h", "strbuf.h", "hash.h", "complex.h"}
+FLOORS = (
+    "base",
+    "system",
+    "backend",
+    "device",
+    "program",
+    "tape",
+    "array",
+    "elemwise",
+    "reduce",
+    "scan",
+    "sort",
+    "index",
+    "random",
+    "blas",
+    "library",
+    "plan",
+    "saving",
+)
+"""The folders of ``c/``, from the lowest one up."""
+VENDORS = ("cuda", "opencl", "null")
+OF_VENDORS = {"base", "system", "backend"}
+"""The folders of ``c/`` that a vendor's may include, besides ``OF_DEVICES``."""
+OF_DEVICES = {"c/device/buffer.h", "c/device/context.h"}
 
 
-def allowed(folder: str, stem: str, kind: str, target: str) -> bool:
-    """Whether a file ``folder/stem`` may include ``target``."""
-    head, _, name = target.partition("/")
+def allowed(folder: str, kind: str, target: str) -> bool:
+    """Whether a file of a folder may include ``target``."""
     if kind == "<":
-        return head == "gpuarray" or "/" not in target or head == "sys"
-    if target in ("prelude.inc", "complex.inc") or target.startswith("math"):
+        return "/" not in target or target.split("/")[0] in ("gpuarray", "sys")
+    if target.endswith(".inc"):
         return True
-    if folder == "c":
-        return head == "c" and (stem not in PURE or name in PURE_MAY)
-    return head == folder or (head == "c" and name in FLOOR)
+    head, *rest = target.split("/")
+    if folder in VENDORS:
+        return (
+            head == folder
+            or target in OF_DEVICES
+            or (head == "c" and rest[0] in OF_VENDORS)
+        )
+    is_below = head == "c" and FLOORS.index(rest[0]) <= FLOORS.index(folder)
+    return is_below and len(rest) == 2
+
+
+def folders() -> dict[str, Path]:
+    """All folders with C files of the library, by their names."""
+    found = {name: ROOT / name for name in VENDORS}
+    return found | {path.name: path for path in (ROOT / "c").iterdir() if path.is_dir()}
 
 
 def violations() -> list[str]:
-    """One line for each include that is not allowed."""
-    found = []
-    for folder in ("c", "cuda", "opencl"):
-        for path in sorted((ROOT / folder).glob("*.[ch]")):
+    """One line for each folder without a floor, and each include that goes up."""
+    found = [f"{name}/ has no floor" for name in folders() if name not in known()]
+    found += [f"{path} is in no folder" for path in (ROOT / "c").glob("*.[ch]")]
+    for name, folder in folders().items():
+        for path in sorted(folder.glob("*.[ch]")) if name in known() else []:
             found += [
                 f"{path.relative_to(ROOT)} must not include {target}"
                 for kind, target in INCLUDE.findall(path.read_text())
-                if not allowed(folder, path.name.partition(".")[0], kind, target)
+                if not allowed(name, kind, target)
             ]
     return found
 
 
+def turned() -> list[str]:
+    """One line for each function of ``c/`` that is defined above its header."""
+    declared: dict[str, str] = {}
+    defined: dict[str, str] = {}
+    for name, folder in folders().items():
+        for path in sorted(folder.glob("*.[ch]")):
+            found = FUNCTION.findall(path.read_text())
+            if path.suffix == ".h":
+                declared |= {each: name for each, end in found if end == ";"}
+            else:
+                defined |= {each: name for each, end in found if end == "{"}
+    return [
+        f"{each} is declared in {declared[each]}/ and defined in {name}/"
+        for each, name in defined.items()
+        if declared.get(each, name) != name
+    ]
+
+
+def known() -> tuple[str, ...]:
+    """The folders that have a place."""
+    return (*FLOORS, *VENDORS)
+
+
 if __name__ == "__main__":
-    lines = violations()
+    lines = violations() + turned()
     print("\n".join(lines) or "includes: every C file keeps to its floor")
     sys.exit(bool(lines))

@@ -2,8 +2,8 @@
 #include "device_context.h"
 
 #include "c/array/array.h"
-#include "c/device/context.h"
 #include "c/base/half.h"
+#include "c/device/context.h"
 #include <gpuarray/elemwise.h>
 
 #define N 7

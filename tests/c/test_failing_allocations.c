@@ -5,8 +5,8 @@
 #include <gpuarray/kernel.h>
 #include <gpuarray/queue.h>
 
-#include "c/system/dynload.h"
 #include "c/program/kernel.h"
+#include "c/system/dynload.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 

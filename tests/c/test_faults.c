@@ -16,8 +16,8 @@
 #include <gpuarray/scan.h>
 #include <gpuarray/sort.h>
 
-#include "c/null_backend.h"
 #include "float_sum.h"
+#include "null/backend.h"
 
 enum { ROWS = 40, COLUMNS = 300 };
 

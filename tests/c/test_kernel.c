@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "c/system/cache.h"
 #include "c/program/kernel.h"
+#include "c/system/cache.h"
 
 static char folder[] = "/tmp/gpuarray-test-XXXXXX";
 

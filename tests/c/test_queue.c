@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "c/program/kernel.h"
-#include "c/null_backend.h"
+#include "null/backend.h"
 
 static gpukernel *kernel_named(gpucontext *ctx, const char *stem) {
   ga_source source = {.name = ""};

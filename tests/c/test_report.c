@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "c/program/kernel.h"
 #include "c/device/report.h"
+#include "c/program/kernel.h"
 
 static gpukernel *any_kernel(gpucontext *ctx) {
   ga_source source = {.name = ""};

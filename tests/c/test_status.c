@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 #include "c/base/dtype.h"
-#include "c/system/dynload.h"
 #include "c/base/hash.h"
 #include "c/base/strbuf.h"
+#include "c/system/dynload.h"
 
 static void test_status_texts(void) {
   CHECK(strcmp(gpuarray_error_str(GA_NO_ERROR), "No error") == 0);

@@ -2,9 +2,9 @@
 #ifndef GA_C_ARRAY_H
 #define GA_C_ARRAY_H
 
-#include "c/device/buffer.h"
 #include "c/base/dtype.h"
 #include "c/base/shape.h"
+#include "c/device/buffer.h"
 
 /* Elements of an array, known not to overflow. */
 size_t ga__array_count(const GpuArray *a);

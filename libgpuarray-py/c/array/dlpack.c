@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/system/ending.h"
 #include "c/device/queue.h"
+#include "c/system/ending.h"
 
 #define BASE_ALIGNMENT                                                                 \
   ((uintptr_t)256) /* that kernels may take of a buffer's start                        \

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "c/device/context.h"
 #include "c/array/dlpack.h"
+#include "c/device/context.h"
 #include <gpuarray/dlpack.h>
 
 #define MAX_DEVICES 64

@@ -419,8 +419,11 @@ typedef struct ga_backend {
   const ga_collectives *collectives; /* (optional) */
 } ga_backend;
 
-/* The backend's own memory of a buffer: what launch, read, copy ... are given. */
-void *ga__buffer_memory(const gpudata *buffer);
+/* The backend's own memory of a buffer, its first word: what launch, read, copy ... are
+ * given. */
+static inline void *ga__buffer_memory(const gpudata *buffer) {
+  return *(void *const *)(const void *)buffer;
+}
 
 extern const ga_backend ga__cuda_backend, ga__opencl_backend, ga__null_backend;
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "c/blas/blas.h"
 #include "c/base/dtype.h"
+#include "c/blas/blas.h"
 
 /* ---- what the public functions are given ---- */
 

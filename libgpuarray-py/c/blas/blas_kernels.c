@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/blas/blas_text.h"
 #include "c/base/dtype.h"
+#include "c/blas/blas_text.h"
 #include "c/elemwise/elemwise_text.h"
 
 /* ---- types ---- */

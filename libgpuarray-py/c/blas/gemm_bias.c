@@ -1,6 +1,6 @@
 /* A product with a bias and an activation: by the vendor in one, or in two passes. */
-#include "c/blas/blas.h"
 #include "c/base/dtype.h"
+#include "c/blas/blas.h"
 #include <gpuarray/elemwise.h>
 
 static int check(const GpuArray *A, const GpuArray *bias, const GpuArray *C,

@@ -1,8 +1,8 @@
 /* Products with what is computed of each of their elements. */
-#include "c/elemwise/elemwise_launch.h"
 #include "c/blas/product_parts.h"
 #include "c/blas/product_sides.h"
 #include "c/blas/product_tiles.h"
+#include "c/elemwise/elemwise_launch.h"
 
 int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
                       const ga_mapping *map) {

@@ -2,8 +2,8 @@
 #ifndef GA_C_PRODUCT_MAPPED_H
 #define GA_C_PRODUCT_MAPPED_H
 
-#include "c/elemwise/elemwise_run.h"
 #include "c/blas/product_args.h"
+#include "c/elemwise/elemwise_run.h"
 
 /* An expression of at most GA_MAPPED_ARGS arguments whose input `made` is the product;
  * `values` has all but that one. Arrays are aligned and broadcast to the product's

@@ -4,12 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "c/system/ending.h"
 #include "c/device/recorder.h"
-
-void *ga__buffer_memory(const gpudata *buffer) {
-  return buffer->memory;
-}
+#include "c/system/ending.h"
 
 /* ---- who holds most ---- */
 

@@ -3,6 +3,9 @@
 #ifndef GA_C_BUFFER_H
 #define GA_C_BUFFER_H
 
+#include <assert.h>
+#include <stddef.h>
+
 #include "c/device/context.h"
 
 #define GA_BUFFER_WORD                                                                 \
@@ -32,6 +35,7 @@ struct _gpudata {
   void (*release)(void *);  /* of memory of someone else; may be NULL */
   void *owner;              /* what `release` is given */
 };
+static_assert(offsetof(struct _gpudata, memory) == 0, "as ga__buffer_memory reads it");
 
 /* As gpudata_alloc, with a status. */
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size);

@@ -1,10 +1,10 @@
 /* Collectives over buffers: checks here, work in the backend. */
 #include <limits.h>
 
-#include "c/device/buffer.h"
 #include "c/base/dtype.h"
-#include "c/system/ending.h"
+#include "c/device/buffer.h"
 #include "c/device/queue.h"
+#include "c/system/ending.h"
 #include <gpuarray/buffer_collectives.h>
 
 struct _gpucomm {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "c/system/cache.h"
 #include "c/base/dtype.h"
 #include "c/device/report.h"
+#include "c/system/cache.h"
 
 /* ---- the process ---- */
 

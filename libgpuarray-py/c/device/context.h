@@ -6,12 +6,12 @@
 #include <stdatomic.h>
 
 #include "c/backend/backends.h"
-#include "c/system/ending.h"
 #include "c/device/host_pool.h"
 #include "c/device/launches.h"
 #include "c/device/pool.h"
 #include "c/device/profile.h"
 #include "c/device/queue.h"
+#include "c/system/ending.h"
 
 /* Frees what was attached to a context (ga__context_attach). */
 typedef void (*ga_attachment_free)(gpucontext *ctx, void *object);

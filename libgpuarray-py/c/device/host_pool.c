@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "c/base/size_class.h"
 #include "c/device/context.h"
 #include "c/system/ending.h"
 #include "c/system/pages.h"
-#include "c/base/size_class.h"
 
 #define UNIT ((size_t)4096)
 #define N_CLASSES 400   /* up to 2^59 bytes */

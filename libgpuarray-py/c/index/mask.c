@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "c/index/index_walk.h"
-#include "c/program/kept.h"
 #include "c/index/mask.h"
 #include "c/index/mask_source.h"
+#include "c/program/kept.h"
 
 /* ---- counting and listing ---- */
 

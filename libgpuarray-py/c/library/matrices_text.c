@@ -1,8 +1,8 @@
 /* The kernel texts of factorizations: an item of work does a matrix. */
 #include <string.h>
 
-#include "c/program/kernel_text.h"
 #include "c/library/matrices.h"
+#include "c/program/kernel_text.h"
 
 /* The least power of 2 for which 1 + it is not 1, as a word of the real type's. */
 static const char *epsilon(bool is_double) {

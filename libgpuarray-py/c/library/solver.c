@@ -3,8 +3,8 @@
 #include <gpuarray/solver.h>
 
 #include "c/array/array.h"
-#include "c/system/ending.h"
 #include "c/program/kernel.h"
+#include "c/system/ending.h"
 
 /* Where the arrays of one call come from. */
 typedef struct request {

@@ -3,8 +3,8 @@
 #ifndef GA_C_PLAN_H
 #define GA_C_PLAN_H
 
-#include "c/tape/tape.h"
 #include "c/system/turn.h"
+#include "c/tape/tape.h"
 #include <gpuarray/plan.h>
 
 enum ga_step_kind {

@@ -1,7 +1,7 @@
 /* A product and the elementwise step that alone reads it, done at once. */
 #include "c/array/array.h"
-#include "c/plan/plan.h"
 #include "c/blas/product_mapped.h"
+#include "c/plan/plan.h"
 
 /* ---- which two steps ---- */
 

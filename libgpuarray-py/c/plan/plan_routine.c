@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/library/fourier.h"
 #include "c/index/mask.h"
+#include "c/library/fourier.h"
 #include "c/library/matrices.h"
 #include "c/plan/plan.h"
 #include "c/reduce/reduction.h"

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan_overlap.h"
 #include "c/device/queue.h"
 #include "c/device/report.h"
+#include "c/plan/plan_overlap.h"
 
 static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   const ga_value *v = &p->values[p->inputs[i]];

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan.h"
 #include "c/device/report.h"
+#include "c/plan/plan.h"
 
 /* Host integers wrap as NumPy's int64 do: what overflows is computed without a sign. A
  * divisor of -1 is kept from the processor, which traps on the smallest number. */

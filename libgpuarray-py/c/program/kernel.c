@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/system/dump.h"
 #include "c/device/recorder.h"
 #include "c/device/report.h"
+#include "c/system/dump.h"
 
 #define N_BUCKETS 256
 

@@ -3,8 +3,8 @@
 #define GA_C_KERNEL_H
 
 #include "c/device/arguments.h"
-#include "c/program/program.h"
 #include "c/device/report.h"
+#include "c/program/program.h"
 
 #define GA_KERNEL_NAME 64
 

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "c/system/cache.h"
 #include "c/base/complex.h"
-#include "c/system/ending.h"
 #include "c/program/shipped.h"
+#include "c/system/cache.h"
+#include "c/system/ending.h"
 
 #define N_BUCKETS 256
 

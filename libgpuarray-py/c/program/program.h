@@ -2,8 +2,8 @@
 #ifndef GA_C_PROGRAM_H
 #define GA_C_PROGRAM_H
 
-#include "c/device/context.h"
 #include "c/base/hash.h"
+#include "c/device/context.h"
 
 /* What a compiled program depends on, all in one text that ends with the source. Starts
  * zeroed; ga__key_clear frees it. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/system/dump.h"
 #include "c/program/kernel.h"
+#include "c/system/dump.h"
 
 #define DEFAULT_THREADS 256
 

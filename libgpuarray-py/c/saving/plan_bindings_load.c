@@ -3,8 +3,8 @@
 
 #include "c/array/array.h"
 #include "c/base/label.h"
-#include "c/saving/plan_bindings.h"
 #include "c/device/report.h"
+#include "c/saving/plan_bindings.h"
 
 typedef struct binding_reader {
   ga_reader *r;

@@ -1,7 +1,7 @@
 /* Writes the bindings of a plan to its file. */
 #include "c/array/array.h"
-#include "c/saving/plan_bindings.h"
 #include "c/device/report.h"
+#include "c/saving/plan_bindings.h"
 
 /* Whether it is the word of reports, or its count. */
 static bool is_of_reports(const gpudata *buffer) {

@@ -14,8 +14,8 @@
 #ifndef GA_C_PLAN_FILE_H
 #define GA_C_PLAN_FILE_H
 
-#include "c/system/bytes.h"
 #include "c/plan/plan.h"
+#include "c/system/bytes.h"
 
 #define GA_PLAN_MARK "gpuplan\n"
 /* A file of Python's that no plan can be read from; a line tells why. */

@@ -3,8 +3,8 @@
 
 #include "c/array/array.h"
 #include "c/base/hash.h"
-#include "c/saving/plan_file.h"
 #include "c/reduce/reduce_source.h"
+#include "c/saving/plan_file.h"
 
 int ga__plan_malformed(void) {
   return GA_FAIL(GA_VALUE_ERROR, "plan load: the file's content makes no plan");

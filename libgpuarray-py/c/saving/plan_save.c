@@ -1,9 +1,9 @@
 /* Writes a plan to a file. */
 #include "c/array/array.h"
-#include "c/elemwise/elemwise_run.h"
 #include "c/base/hash.h"
-#include "c/saving/plan_file.h"
+#include "c/elemwise/elemwise_run.h"
 #include "c/reduce/reduction.h"
+#include "c/saving/plan_file.h"
 
 static void put_args(ga_strbuf *out, const gpuelemwise_arg *args, unsigned int n) {
   for (unsigned int i = 0; i < n; i++) {

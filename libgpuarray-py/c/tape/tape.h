@@ -7,8 +7,8 @@
 #ifndef GA_C_TAPE_H
 #define GA_C_TAPE_H
 
-#include "c/program/kernel.h"
 #include "c/device/recorder.h"
+#include "c/program/kernel.h"
 #include <gpuarray/array.h>
 
 /* Called where a buffer that is given is a stand-in: by way of the recorder, or by what

@@ -1,6 +1,6 @@
 /* A backend on host memory that compiles nothing and runs no kernel, for tests. It
  * describes itself as a card, so that what is made for it are a card's kernels. */
-#include "c/null_backend.h"
+#include "null/backend.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

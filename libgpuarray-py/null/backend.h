@@ -1,6 +1,6 @@
 /* What tests ask of the null backend. */
-#ifndef GA_C_NULL_BACKEND_H
-#define GA_C_NULL_BACKEND_H
+#ifndef GA_NULL_BACKEND_H
+#define GA_NULL_BACKEND_H
 
 #include "c/backend/backend.h"
 
