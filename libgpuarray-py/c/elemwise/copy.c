@@ -109,7 +109,15 @@ static int get_cast(GpuElemwise **out, _Atomic(GpuElemwise *) *place, gpucontext
   return status;
 }
 
+/* Where the two overlap the elements go by way of a copy. */
 static int run_cast(GpuArray *dst, GpuArray *src) {
+  if (ga__elemwise_endangers(dst, src)) {
+    GpuArray copy;
+    GA_TRY(GpuArray_copy(&copy, src, GA_C_ORDER));
+    int status = run_cast(dst, &copy);
+    GpuArray_clear(&copy);
+    return status;
+  }
   gpucontext *ctx = dst->data->context;
   int to = dst->typecode, from = src->typecode;
   casts *c;

@@ -27,9 +27,11 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                      int flags, bool borrowed);
 
 /* Runs it on arguments that the caller has checked: contexts, types and alignment are
- * right, outputs have the shape `dims` and may be written, and inputs broadcast to it.
- * Outputs may overlap inputs. */
+ * right, outputs have the shape `dims` and may be written, inputs broadcast to it, and
+ * no output endangers an input. */
 int ga__elemwise_run(GpuElemwise *ge, void *const *args, unsigned int nd,
                      const size_t *dims);
+/* Whether writing to `out` would change elements of `in` before they are read. */
+bool ga__elemwise_endangers(const GpuArray *out, const GpuArray *in);
 
 #endif

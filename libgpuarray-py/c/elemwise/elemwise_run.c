@@ -190,26 +190,12 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
   return launch_walk(ge, &w, args);
 }
 
-/* ---- overlap ---- */
-
-/* Whether writing an output would change elements of input i before they are read. */
-static bool is_endangered(const GpuElemwise *ge, void *const *args, unsigned int i) {
-  const GpuArray *in = args[i];
-  for (unsigned int k = 0; k < ge->n; k++) {
-    if (k == i || ga__elemwise_is_scalar(ge, k) || ga__elemwise_is_input(ge, k))
-      continue;
-    const GpuArray *out = args[k];
-    ptrdiff_t between;
-    if (ga__buffers_meet(&between, out->data, in->data) && GpuArray_share(out, in) &&
-        !ga__array_same_place(out, in))
-      return true;
-  }
-  return false;
-}
-
-static int run_any(GpuElemwise *ge, void *const *args, unsigned int nd,
-                   const size_t *dims, size_t n) {
+int ga__elemwise_run(GpuElemwise *ge, void *const *args, unsigned int nd,
+                     const size_t *dims) {
+  const size_t n = product(nd, dims);
   uint64_t single;
+  if (n == 0)
+    return GA_NO_ERROR;
   if (is_plainly_flat(&single, ge, args, nd, dims)) {
     bool done;
     GA_TRY(try_flat(&done, ge, args, n, single, single == 0 || n == 1, NULL));
@@ -219,37 +205,8 @@ static int run_any(GpuElemwise *ge, void *const *args, unsigned int nd,
   return run_walk(ge, args, nd, dims, n);
 }
 
-/* Runs on copies of the inputs that outputs overlap. */
-static int run_copied(GpuElemwise *ge, void *const *args, unsigned int nd,
-                      const size_t *dims, size_t n) {
-  void *list[GA_ELEM_MAX_ARGS];
-  GpuArray copies[GA_ELEM_MAX_ARGS];
-  unsigned int n_copies = 0;
-  int status = GA_NO_ERROR;
-  for (unsigned int i = 0; i < ge->n && status == GA_NO_ERROR; i++) {
-    list[i] = args[i];
-    if (ga__elemwise_is_scalar(ge, i) || !ga__elemwise_is_input(ge, i) ||
-        !is_endangered(ge, args, i))
-      continue;
-    status = GpuArray_copy(&copies[n_copies], args[i], GA_C_ORDER);
-    if (status == GA_NO_ERROR)
-      list[i] = &copies[n_copies++];
-  }
-  if (status == GA_NO_ERROR)
-    status = run_any(ge, list, nd, dims, n);
-  while (n_copies > 0)
-    GpuArray_clear(&copies[--n_copies]);
-  return status;
-}
-
-int ga__elemwise_run(GpuElemwise *ge, void *const *args, unsigned int nd,
-                     const size_t *dims) {
-  size_t n = product(nd, dims);
-  if (n == 0)
-    return GA_NO_ERROR;
-  for (unsigned int i = 0; i < ge->n; i++)
-    if (!ga__elemwise_is_scalar(ge, i) && ga__elemwise_is_input(ge, i) &&
-        is_endangered(ge, args, i))
-      return run_copied(ge, args, nd, dims, n);
-  return run_any(ge, args, nd, dims, n);
+bool ga__elemwise_endangers(const GpuArray *out, const GpuArray *in) {
+  ptrdiff_t between;
+  return ga__buffers_meet(&between, out->data, in->data) && GpuArray_share(out, in) &&
+         !ga__array_same_place(out, in);
 }

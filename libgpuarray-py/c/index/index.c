@@ -96,28 +96,6 @@ int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
 
 /* ---- which of several that lead to one place is the last ---- */
 
-int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
-  ga_index_walk w;
-  GpuArray made;
-  size_t slots;
-  GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
-  const size_t count = ga__index_count(&w);
-  if (count > GA_SORT_LONGEST) /* slots are made to be sorted */
-    return GA_FAIL(GA_XLARGE_ERROR,
-                   "%s: %zu indices at once, at most %zu are offered; do it in parts",
-                   ix->operation, count, GA_SORT_LONGEST);
-  const int typecode = slots < UINT32_MAX ? GA_UINT : GA_ULONG;
-  GA_TRY(GpuArray_empty(&made, w.context, typecode, 1, &count, GA_C_ORDER));
-  w.op = GA_INDEX_SLOT;
-  ga__index_block(&w.dst, &w, made.data, gpuarray_get_elsize(typecode));
-  int status = ga__index_run(&w);
-  if (status != GA_NO_ERROR)
-    GpuArray_clear(&made);
-  else
-    *out = made;
-  return status;
-}
-
 static const char last_text[] =
     "(GLOBAL_MEM ga_ubyte *keep, ga_size keep_off, GLOBAL_MEM const %s *slot, "
     "ga_size slot_off, ga_uint n) {\n"

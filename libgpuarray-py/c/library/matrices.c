@@ -16,12 +16,6 @@ typedef struct work {
 
 /* ---- what is given ---- */
 
-int ga__matrices_real(int typecode) {
-  return typecode == GA_CDOUBLE  ? GA_DOUBLE
-         : typecode == GA_CFLOAT ? GA_FLOAT
-                                 : typecode;
-}
-
 /* What each is called, how many results it has, and which arrays these are. */
 static const struct {
   const char *name;

@@ -49,7 +49,11 @@ typedef struct ga_matrices_call {
 int ga__matrices_run(GpuArray **outs, unsigned int n_out, const GpuArray **ins,
                      unsigned int n_in, const ga_matrices_call *call);
 /* The type of an element's real part. */
-int ga__matrices_real(int typecode);
+static inline int ga__matrices_real(int typecode) {
+  return typecode == GA_CDOUBLE  ? GA_DOUBLE
+         : typecode == GA_CFLOAT ? GA_FLOAT
+                                 : typecode;
+}
 int ga__matrices_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

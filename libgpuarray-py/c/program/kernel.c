@@ -83,6 +83,28 @@ static gpukernel *find_kernel(gpucontext *ctx, const ga_source *source) {
   return ga__kernel_named(ctx, source->name, source->body.text);
 }
 
+/* What a user's kernel needs to know of what was compiled. */
+static void count_parameters(gpukernel *k) {
+  const ga_backend *backend = k->context->backend;
+  if (backend->kernel_parameters == NULL ||
+      backend->kernel_parameters(&k->n_parameters, k->context->device, k->kernel) !=
+          GA_NO_ERROR)
+    k->n_parameters = k->n_args;
+}
+
+int ga__kernel_check_parameters(const gpukernel *k) {
+  if (k->n_args != k->n_parameters)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "kernel %s: it has %u parameters, and was made for %u arguments",
+                   k->name, k->n_parameters, k->n_args);
+  return GA_NO_ERROR;
+}
+
+void gpukernel_retain(gpukernel *k) {
+  if (k)
+    atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
+}
+
 /* Takes the kernel from its program, which is compiled. slow_lock is held. */
 static int open_compiled(gpukernel *k) {
   gpucontext *ctx = k->context;
@@ -96,7 +118,7 @@ static int open_compiled(gpukernel *k) {
   }
   k->kernel = kernel;
   if (!k->of_context)
-    ga__user_kernel_opened(k);
+    count_parameters(k);
   atomic_store_explicit(&k->is_open, true, memory_order_release);
   return GA_NO_ERROR;
 }
@@ -138,7 +160,7 @@ static int ready_slowly(gpukernel *k) {
     GA_TRY(ready_slowly(k->original));
     k->program = k->original->program;
     GA_TRY(open_compiled(k));
-    return ga__user_kernel_check(k);
+    return ga__kernel_check_parameters(k);
   }
   int status = ga__program_wait(k->context, k->program);
   if (status == GA_COMPILE_ERROR)
@@ -264,8 +286,6 @@ int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                      const char *name, const char *shown, const char *body) {
   ga_source source = {0};
   gpukernel *k;
-  if (body == NULL)
-    return ga__user_kernel_adopt(out, ctx, program, name);
   snprintf(source.name, sizeof source.name, "%s", name);
   ga__strbuf_add(&source.body, body);
   int status = ga__strbuf_status(&source.body);

@@ -80,18 +80,16 @@ gpukernel *ga__kernel_named(gpucontext *ctx, const char *name, const char *body)
 gpukernel *ga__kernel_known(gpucontext *ctx, const ga_source *source);
 /* The body that a kernel of the context was made from; NULL for a user's kernel. */
 const char *ga__kernel_body(const gpukernel *k);
-/* The kernel called `name` of a program, as if made from `body`; without one a user's
- * kernel. *out is a reference. slow_lock is held. */
+/* The kernel called `name` of a program, as if made from `body`. *out is a reference.
+ * slow_lock is held. */
 int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                      const char *name, const char *shown, const char *body);
-/* user_kernel.c's part of it. */
+/* The same of a user's kernel. */
 int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                           const char *name);
-/* What a user's kernel needs to know of what was compiled. */
-void ga__user_kernel_opened(gpukernel *k);
-/* GA_VALUE_ERROR for one of which more or fewer parameters were compiled than it was
- * made for; it is open. */
-int ga__user_kernel_check(const gpukernel *k);
+/* GA_VALUE_ERROR for a user's kernel of which more or fewer parameters were compiled
+ * than it was made for; it is open. */
+int ga__kernel_check_parameters(const gpukernel *k);
 
 /* Threads of a block for this kernel at most; 1 if it does not compile. */
 size_t ga__kernel_threads(gpukernel *k);

@@ -90,22 +90,6 @@ static gpukernel *new_kernel(unsigned int n_args, const int *typecodes) {
 
 /* Counts the parameters: a vendor that is handed too few arguments may read beyond
  * them. */
-void ga__user_kernel_opened(gpukernel *k) {
-  const ga_backend *backend = k->context->backend;
-  if (backend->kernel_parameters == NULL ||
-      backend->kernel_parameters(&k->n_parameters, k->context->device, k->kernel) !=
-          GA_NO_ERROR)
-    k->n_parameters = k->n_args;
-}
-
-int ga__user_kernel_check(const gpukernel *k) {
-  if (k->n_args != k->n_parameters)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "kernel %s: it has %u parameters, and was made for %u arguments",
-                   k->name, k->n_parameters, k->n_args);
-  return GA_NO_ERROR;
-}
-
 /* A kernel of this body that a plan was told of may have been compiled with others, or
  * be about to; it waits for that one. slow_lock is held. */
 static int find_program(gpukernel *k, enum ga_origin *origin, gpucontext *ctx,
@@ -192,11 +176,6 @@ int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
   gpucontext_retain(ctx);
   *out = k;
   return GA_NO_ERROR;
-}
-
-void gpukernel_retain(gpukernel *k) {
-  if (k)
-    atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
 }
 
 void gpukernel_release(gpukernel *k) {
@@ -297,7 +276,7 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
   GA_TRY(check_kernel(k, __func__));
   GA_TRY(check_geometry(k, n, gs, ls, shared));
   if (atomic_load_explicit(&k->is_open, memory_order_acquire))
-    GA_TRY(ga__user_kernel_check(k));
+    GA_TRY(ga__kernel_check_parameters(k));
   ga_arg given[GA_MAX_ARGS];
   ga_launch launch = {.nd = n, .shared = shared, .n_args = k->n_args, .args = given};
   for (unsigned int i = 0; i < k->n_args; i++) {

@@ -155,7 +155,8 @@ static int get_kernel(ga_saved_kernels *kernels, gpucontext *ctx,
                    ? ga__plan_malformed()
                    : GA_NO_ERROR;
   if (status == GA_NO_ERROR && programs[place])
-    status = ga__kernel_adopt(&k, ctx, programs[place], name, shown, body);
+    status = body ? ga__kernel_adopt(&k, ctx, programs[place], name, shown, body)
+                  : ga__user_kernel_adopt(&k, ctx, programs[place], name);
   ga__texts_clear(&owned);
   if (status == GA_NO_ERROR)
     kernels->list[kernels->n++] = k; /* NULL for a kernel of a refused program */

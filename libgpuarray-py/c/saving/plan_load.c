@@ -6,10 +6,6 @@
 #include "c/reduce/reduce_source.h"
 #include "c/saving/plan_file.h"
 
-int ga__plan_malformed(void) {
-  return GA_FAIL(GA_VALUE_ERROR, "plan load: the file's content makes no plan");
-}
-
 /* The lists of a step, of as many entries as any step may have. */
 typedef struct step_data {
   enum ga_step_kind kind;

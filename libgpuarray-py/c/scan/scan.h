@@ -11,6 +11,8 @@ int ga__scan_new(GpuScan **out, gpucontext *ctx, const gpuscan_spec *spec,
                  bool borrowed);
 
 gpucontext *ga__scan_context(const GpuScan *gs);
+/* The type of the array's elements, or for 1 of the result's. */
+int ga__scan_typecode(const GpuScan *gs, int which);
 /* The type that is combined. */
 int ga__scan_acc(const GpuScan *gs);
 /* Elements of an item in a GPU's tile. */

@@ -1,0 +1,6 @@
+/* What is told of a file of which no plan can be made. */
+#include "c/saving/plan_file.h"
+
+int ga__plan_malformed(void) {
+  return GA_FAIL(GA_VALUE_ERROR, "plan load: the file's content makes no plan");
+}

@@ -1,0 +1,62 @@
+/* Calls of scans: checks, and copies where the result overlaps the array. */
+#include "c/scan/scan.h"
+
+static int check_array(const GpuScan *gs, const GpuArray *a, int typecode,
+                       const char *role) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, "scan"));
+  if (a->typecode != typecode)
+    return GA_FAIL(GA_INVALID_ERROR, "scan: the %s is %s, expected %s", role,
+                   ga__array_text(text, a), ga__dtype_name(typecode));
+  if (GpuArray_context(a) != ga__scan_context(gs))
+    return GA_FAIL(
+        GA_INVALID_ERROR, "scan: the %s is on %s, expected %s; transfer it first", role,
+        gpucontext_name(GpuArray_context(a)), gpucontext_name(ga__scan_context(gs)));
+  if (!GpuArray_ISALIGNED(a))
+    return GA_FAIL(GA_UNALIGNED_ERROR, "scan: the %s, %s, is not aligned; copy it",
+                   role, ga__array_text(text, a));
+  return GA_NO_ERROR;
+}
+
+int ga__axis_check(unsigned int *out, const GpuArray *a, int axis,
+                   const char *operation) {
+  const int nd = (int)a->nd;
+  if (nd == 0)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: a 0-d array has no axis; give it one of length 1", operation);
+  if (axis < -nd || axis >= nd)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %d of %d axes; expected %d to %d",
+                   operation, axis, nd, -nd, nd - 1);
+  *out = (unsigned int)(axis < 0 ? axis + nd : axis);
+  return GA_NO_ERROR;
+}
+
+int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int flags) {
+  unsigned int at = 0;
+  char given[GA_ARRAY_TEXT], expected[GA_ARRAY_TEXT];
+  if (gs == NULL || out == NULL || a == NULL)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "scan: needs a scan, a result and an array; got NULL");
+  GA_TRY(ga__context_check(ga__scan_context(gs)));
+  GA_TRY(check_array(gs, a, ga__scan_typecode(gs, 0), "array"));
+  GA_TRY(check_array(gs, out, ga__scan_typecode(gs, 1), "result"));
+  GA_TRY(ga__axis_check(&at, a, axis, "scan"));
+  GA_TRY(ga__array_writeable(out, "scan"));
+  if (flags & ~(GA_SCAN_EXCLUSIVE | GA_SCAN_REVERSE))
+    return GA_FAIL(GA_INVALID_ERROR, "scan: flags 0x%x, expected bits of 0x%x",
+                   (unsigned int)flags, GA_SCAN_EXCLUSIVE | GA_SCAN_REVERSE);
+  if (!ga__array_same_shape(out, a))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "scan: the result is %s, the array %s; expected one "
+                   "shape",
+                   ga__array_text(given, out), ga__array_text(expected, a));
+  if (ga__array_count(a) == 0)
+    return GA_NO_ERROR;
+  if (!GpuArray_share(out, a) || ga__array_same_place(out, a))
+    return ga__scan_run(gs, out, a, at, flags);
+  GpuArray copy;
+  GA_TRY(GpuArray_copy(&copy, a, GA_C_ORDER));
+  int status = ga__scan_run(gs, out, &copy, at, flags);
+  GpuArray_clear(&copy);
+  return status;
+}
