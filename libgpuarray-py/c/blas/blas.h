@@ -51,10 +51,6 @@ bool ga__product_is_narrow(const ga_product *p);
  * which then need not be loaded. */
 bool ga__product_is_small(const ga_product *p);
 
-/* Whether what an expression makes of each element is stored by the product's last
- * launch (product_mapped.h). */
-bool ga__product_is_mapped(const ga_product *p);
-
 /* A narrow product by those kernels, which read every layout. Nothing overlaps. */
 int ga__product_narrow(const ga_product *p);
 
@@ -71,7 +67,14 @@ int ga__product_without_result(ga_product *out, cb_transpose transA,
                                cb_transpose transB, const GpuArray *A,
                                const GpuArray *B, const char *operation);
 
-ga_factor ga__factor_transposed(ga_factor f);
+static inline ga_factor ga__factor_transposed(ga_factor f) {
+  ga_factor t = f;
+  t.m = f.n;
+  t.n = f.m;
+  t.si = f.sj;
+  t.sj = f.si;
+  return t;
+}
 
 /* How often two elements are multiplied. */
 static inline double ga__product_work(const ga_product *p) {

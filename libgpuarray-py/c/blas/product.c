@@ -5,15 +5,6 @@
 
 #include "c/tape/tape.h"
 
-ga_factor ga__factor_transposed(ga_factor f) {
-  ga_factor t = f;
-  t.m = f.n;
-  t.n = f.m;
-  t.si = f.sj;
-  t.sj = f.si;
-  return t;
-}
-
 /* ---- as BLAS sees it ---- */
 
 /* Whether BLAS can walk it with columns (or, `by_rows`, rows) as its contiguous lines.

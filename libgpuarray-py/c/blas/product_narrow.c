@@ -35,7 +35,7 @@ static bool is_turned(const ga_sides *s) {
   return ga__magnitude(s->a.si) < ga__magnitude(s->a.sj);
 }
 
-static bool fits(const ga_product *p, const ga_sides *s) {
+bool ga__sides_fit(const ga_product *p, const ga_sides *s) {
   const size_t size = gpuarray_get_elsize(ga__dtype_work(p->typecode));
   if (s->is_outer)
     return s->c.m >= LEAST && s->c.n >= LEAST && s->c.n <= GA_WIDEST;
@@ -82,18 +82,8 @@ bool ga__product_is_narrow(const ga_product *p) {
   if (!ga__product_is_single(p))
     return false;
   const ga_sides s = ga__sides_of(p);
-  return fits(p, &s) && (pays(p, &s) || ga__product_is_small(p) ||
-                         ga__context_blas(p->context) == NULL);
-}
-
-bool ga__product_is_mapped(const ga_product *p) {
-  const ga_sides s = ga__sides_of(p);
-  if (p->c.m == 0 || p->c.n == 0 || ga__product_is_vendors(p) ||
-      !ga__product_is_single(p))
-    return false;
-  if (fits(p, &s))
-    return s.is_outer;
-  return ga__product_terms(p) > 0 && !ga__product_is_vendored(p);
+  return ga__sides_fit(p, &s) && (pays(p, &s) || ga__product_is_small(p) ||
+                                  ga__context_blas(p->context) == NULL);
 }
 
 /* ---- few columns ---- */

@@ -3,7 +3,7 @@
 #ifndef GA_C_PRODUCT_PARTS_H
 #define GA_C_PRODUCT_PARTS_H
 
-#include "c/blas/product_mapped.h"
+#include "c/blas/product_map.h"
 
 /* Whether parts can be stored in c's type: it is that of the work. */
 bool ga__parts_fit(const ga_product *p);

@@ -3,7 +3,7 @@
 #ifndef GA_C_PRODUCT_SIDES_H
 #define GA_C_PRODUCT_SIDES_H
 
-#include "c/blas/product_mapped.h"
+#include "c/blas/product_map.h"
 
 /* The product so turned that c has few columns, or, where the terms are few, that
  * neighbours of c lie along its rows. */
@@ -14,6 +14,8 @@ typedef struct ga_sides {
 } ga_sides;
 
 ga_sides ga__sides_of(const ga_product *p);
+/* Whether the kernels of narrow sides take them. */
+bool ga__sides_fit(const ga_product *p, const ga_sides *s);
 
 #define GA_WIDEST ((size_t)1 << 23) /* columns: a grid is at most 65535 high */
 
