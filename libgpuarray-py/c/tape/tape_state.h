@@ -142,6 +142,10 @@ struct ga_tape {
   unsigned int n_names;
 };
 
+/* What the tape does with commands on stand-ins. */
+extern const ga_recorder ga__tape_recorder;
+/* Frees a stand-in, or leaves that to whoever still refers to it. */
+void ga__slot_free(slot *s);
 /* A new command, which its maker counts once it is complete. */
 int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind);
 /* Makes room for one more element of a list. */

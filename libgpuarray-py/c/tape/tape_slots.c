@@ -1,0 +1,101 @@
+/* What a tape refers to: stand-ins, real buffers that it keeps, and its commands. */
+#include "c/tape/tape_state.h"
+
+#include <string.h>
+
+int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size) {
+  if (count < *capacity)
+    return GA_NO_ERROR;
+  size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
+  void *bigger = ga__realloc(*list, wanted, size);
+  if (bigger == NULL)
+    return GA_MEMORY_ERROR;
+  *list = bigger;
+  *capacity = wanted;
+  return GA_NO_ERROR;
+}
+
+/* ---- stand-ins ---- */
+
+static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
+  size_t capacity = tape->slot_capacity;
+  GA_TRY(ga__tape_grow((void **)&tape->slots, &capacity, tape->n_slots,
+                       sizeof *tape->slots));
+  tape->slot_capacity = (unsigned int)capacity;
+  slot *s = ga__alloc(1, sizeof *s);
+  if (s == NULL)
+    return GA_MEMORY_ERROR;
+  s->buffer.context = tape->head.context;
+  atomic_init(&s->buffer.references, 1);
+  s->buffer.size = size;
+  s->buffer.tape = tape;
+  s->number = tape->n_slots;
+  s->input = input;
+  s->under = tape->under;
+  s->born = tape->n_commands;
+  s->died = SIZE_MAX;
+  tape->slots[tape->n_slots++] = s;
+  *out = &s->buffer;
+  return GA_NO_ERROR;
+}
+
+int ga__tape_buffer(gpudata **out, ga_tape *tape, size_t size) {
+  return new_slot(out, tape, size, false);
+}
+
+int ga__tape_input(gpudata **out, ga_tape *tape) {
+  return new_slot(out, tape, SIZE_MAX / 4,
+                  true); /* its size is not known before a run */
+}
+
+unsigned int ga__tape_slot(const gpudata *stand_in) {
+  return ((const slot *)stand_in)->number;
+}
+
+unsigned int ga__tape_slots(const ga_tape *tape) {
+  return tape->n_slots;
+}
+
+bool ga__tape_kept(const ga_tape *tape, unsigned int number) {
+  return tape->slots[number]->kept;
+}
+
+bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
+  return tape->slots[number]->fixed;
+}
+
+/* ---- what is recorded ---- */
+
+/* Tells of a stand-in that is used where its tape is not recorded. */
+static int refuse_stranger(void) {
+  return GA_FAIL(
+      GA_INVALID_ERROR,
+      "an array without memory, which a plan's step was recorded with, was kept and "
+      "used outside of that recording; a step's function may keep none");
+}
+
+int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
+  if (buffer == NULL || buffer->tape == tape)
+    return GA_NO_ERROR;
+  if (buffer->tape != NULL)
+    return refuse_stranger();
+  GA_TRY(ga__tape_grow((void **)&tape->held, &tape->held_capacity, tape->n_held,
+                       sizeof *tape->held));
+  gpudata_retain(buffer);
+  tape->held[tape->n_held++] = buffer;
+  return GA_NO_ERROR;
+}
+
+int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind) {
+  if (tape->is_over)
+    return refuse_stranger();
+  GA_TRY(ga__tape_grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
+                       sizeof *tape->commands));
+  command *c = &tape->commands[tape->n_commands];
+  memset(c, 0, sizeof *c);
+  c->kind = kind;
+  c->label = ga__label();
+  c->step = tape->step;
+  *out = c;
+  return GA_NO_ERROR;
+}
