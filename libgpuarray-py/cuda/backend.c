@@ -2,7 +2,6 @@
 #include "cuda/blas.h"
 #include "cuda/choice.h"
 #include "cuda/device.h"
-#include "cuda/extension.h"
 #include "cuda/fft.h"
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
@@ -130,7 +129,6 @@ const ga_backend ga__cuda_backend = {
     .solver = &ga__cuda_solver,
     .fft = &ga__cuda_fft,
 
-    .extensions = ga__cuda_extensions,
     .sharing = &ga__cuda_sharing,
     .collectives = &ga__cuda_collectives,
 };

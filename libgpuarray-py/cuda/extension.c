@@ -1,5 +1,4 @@
 /* The functions of gpuarray/ext_cuda.h: what CUDA programs share with the library. */
-#include "cuda/extension.h"
 
 #include <gpuarray/extension.h>
 #include <string.h>

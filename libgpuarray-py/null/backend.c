@@ -248,7 +248,7 @@ static void null_refuse(gpucontext *ctx, int refuses) {
   atomic_store(&first->clears, refuses == 0);
 }
 
-static const ga_extension null_extensions[] = {
+const ga_extension ga__null_extensions[] = {
     {"null_refuse", (void (*)(void))null_refuse}, {NULL, NULL}};
 
 static int null_wait(void *device) {
@@ -335,7 +335,6 @@ const ga_backend ga__null_backend = {
     .event_wait = null_event_wait,
     .event_seconds = null_event_seconds,
     .event_free = null_event_free,
-    .extensions = null_extensions,
     .host_address = null_host_address,
     .sharing = &null_sharing,
 };

@@ -1,6 +1,5 @@
 /* The OpenCL backend: the table that the library knows it by. */
 #include "opencl/blas.h"
-#include "opencl/extension.h"
 #include "opencl/kernel.h"
 #include "opencl/pinned.h"
 #include "opencl/share.h"
@@ -110,7 +109,6 @@ const ga_backend ga__opencl_backend = {
     .watch = ga__opencl_watch,
     GUARDED(watched),
     GUARDED(event_span),
-    .extensions = ga__opencl_extensions,
     .sharing = &ga__opencl_sharing,
     GUARDED(blas_open),
     .blas = &ga__opencl_blas,

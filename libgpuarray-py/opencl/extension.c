@@ -1,7 +1,6 @@
 /* The "cl_" functions of gpuarray/extension.h: what OpenCL programs share with the
  * library.
  */
-#include "opencl/extension.h"
 
 #include "c/device/buffer.h"
 #include "opencl/device.h"

@@ -1,7 +1,7 @@
 /* The pool: reuse, rounding, the limit, and what it says when memory runs out. */
 #include "check.h"
 
-#include "c/device/pool.h"
+#include "c/backend/pool.h"
 
 /* A device of `device_bytes`, of which `device_used` are taken. */
 static size_t device_bytes = (size_t)1 << 40, device_used, device_waits;

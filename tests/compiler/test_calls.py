@@ -187,7 +187,7 @@ def test_what_allow_gc_keeps(context):
 
 def most_of_the_pool(info):
     """Bytes that the pool gives at most for a workspace: it wastes one in eight, and
-    the smallest block has 512 (c/device/pool.c)."""
+    the smallest block has 512 (c/backend/pool.c)."""
     return info["workspace"] + info["workspace"] // 8 + 512 * info["n_allocs"]
 
 

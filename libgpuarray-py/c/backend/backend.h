@@ -414,7 +414,6 @@ typedef struct ga_backend {
   const ga_solver *solver; /* (optional) */
   const ga_fft *fft;       /* (optional) */
 
-  const ga_extension *extensions;    /* (optional) */
   const ga_sharing *sharing;         /* (optional) */
   const ga_collectives *collectives; /* (optional) */
 } ga_backend;
@@ -426,5 +425,7 @@ static inline void *ga__buffer_memory(const gpudata *buffer) {
 }
 
 extern const ga_backend ga__cuda_backend, ga__opencl_backend, ga__null_backend;
+extern const ga_extension ga__cuda_extensions[], ga__opencl_extensions[],
+    ga__null_extensions[];
 
 #endif

@@ -3,7 +3,6 @@
 #include "c/backend/backends.h"
 
 #include <ctype.h>
-#include <gpuarray/extension.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -74,17 +73,6 @@ int ga__backend_advise(int status) {
                  "intel-cmplr-lib-rt\" brings an OpenCL device; \"python -m "
                  "gpuarray.doctor\" shows what was searched",
                  gpuarray_error_text());
-}
-
-void *gpuarray_get_extension(const char *name) {
-  for (size_t i = 0; name && i < N_BACKENDS; i++)
-    for (const ga_extension *e = backends[i]->extensions; e && e->name; e++)
-      if (strcmp(e->name, name) == 0) {
-        void *address; /* of the size of a function's on every system with dlsym */
-        memcpy(&address, &e->function, sizeof address);
-        return address;
-      }
-  return NULL;
 }
 
 int ga__backend_speaks(const ga_backend *backend, int flags) {

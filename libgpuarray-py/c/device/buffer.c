@@ -183,7 +183,7 @@ int ga__buffer_wrap(gpudata **out, gpucontext *ctx, void *memory, size_t size,
   return GA_NO_ERROR;
 }
 
-static int new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
+int ga__buffer_new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
   void *memory, *host = NULL;
   if (ctx->backend->host_alloc == NULL)
     return GA_FAIL(GA_DEVSUP_ERROR,
@@ -203,20 +203,6 @@ static int new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
   (*out)->flags = GA_BUFFER_HOST;
   (*out)->host = host;
   return GA_NO_ERROR;
-}
-
-void ga__buffer_each_met(const gpudata *b, void (*visit)(void *with, gpudata *other),
-                         void *with) {
-  gpucontext *ctx = b->context;
-  ptrdiff_t between;
-  if (!atomic_load(&b->is_met))
-    return;
-  pthread_mutex_lock(&ctx->lock);
-  for (gpudata *other = ctx->live; other; other = other->next)
-    if (other != b && atomic_load(&other->is_met) &&
-        ga__buffers_meet(&between, b, other))
-      visit(with, other);
-  pthread_mutex_unlock(&ctx->lock);
 }
 
 /* ---- references ---- */
@@ -276,134 +262,4 @@ void gpudata_release(gpudata *b) {
   else
     release_block(b);
   gpucontext_deref(ctx);
-}
-
-static int check_flags(int flags, const void *data) {
-  const int one_way = GA_BUFFER_READ_ONLY | GA_BUFFER_WRITE_ONLY;
-  if (flags & ~(one_way | GA_BUFFER_INIT | GA_BUFFER_HOST))
-    return GA_FAIL(GA_VALUE_ERROR, "gpudata_alloc: flags 0x%x are not all known",
-                   (unsigned int)flags);
-  if ((flags & one_way) == one_way)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "gpudata_alloc: a buffer is not both read-only and write-only");
-  if (flags & GA_BUFFER_INIT && data == NULL)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "gpudata_alloc: GA_BUFFER_INIT needs the data to copy");
-  return GA_NO_ERROR;
-}
-
-static int alloc_buffer(gpudata **out, gpucontext *ctx, size_t sz, const void *data,
-                        int flags) {
-  gpudata *buffer;
-  GA_TRY(check_flags(flags, data));
-  if (flags & GA_BUFFER_HOST)
-    GA_TRY(ga__context_check(ctx));
-  GA_TRY(flags & GA_BUFFER_HOST ? new_on_host(&buffer, ctx, sz)
-                                : ga__buffer_new(&buffer, ctx, sz));
-  if (flags & GA_BUFFER_INIT) {
-    int status = gpudata_write(buffer, 0, data, sz);
-    if (status != GA_NO_ERROR) {
-      gpudata_release(buffer);
-      return status;
-    }
-  }
-  buffer->flags = flags & ~GA_BUFFER_INIT;
-  *out = buffer;
-  return GA_NO_ERROR;
-}
-
-gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *ret) {
-  gpudata *buffer = NULL;
-  int status = alloc_buffer(&buffer, ctx, sz, data, flags);
-  if (status != GA_NO_ERROR && ret)
-    *ret = status;
-  return buffer;
-}
-
-/* ---- where memory lies ---- */
-
-/* An address, where there are any, else a handle and how many bytes after it. */
-typedef struct place {
-  const void *handle;
-  uintptr_t at;
-} place;
-
-static place place_of(const gpudata *b) {
-  const gpucontext *ctx = b->context;
-  const ga_sharing *sharing = ctx->backend->sharing;
-  const void *host = ga__buffer_on_host(b);
-  if (host != NULL || (sharing != NULL && sharing->is_address))
-    return (place){NULL, (uintptr_t)(host ? host : b->memory)};
-  void *memory = b->memory;
-  size_t offset = 0;
-  if (sharing != NULL && sharing->whole != NULL && ga__vendor_enter() == GA_NO_ERROR) {
-    sharing->whole(&memory, &offset, ctx->device);
-    ga__vendor_leave();
-  }
-  return (place){memory, offset};
-}
-
-bool ga__buffers_meet_foreign(ptrdiff_t *between, const gpudata *a, const gpudata *b) {
-  if (a->tape != NULL || b->tape != NULL || a->memory == NULL || b->memory == NULL)
-    return false;
-  const place x = place_of(a), y = place_of(b);
-  *between = (ptrdiff_t)(y.at - x.at);
-  return x.handle == y.handle && x.at < y.at + b->size && y.at < x.at + a->size;
-}
-
-/* ---- questions ---- */
-
-int gpudata_share(gpudata *a, gpudata *b, int *ret) {
-  if (a == NULL || b == NULL) {
-    int status = GA_FAIL(GA_VALUE_ERROR, "gpudata_share: two buffers are needed");
-    if (ret)
-      *ret = status;
-    return -1;
-  }
-  ptrdiff_t between;
-  return a == b || (a->context == b->context && ga__buffers_meet(&between, a, b));
-}
-
-void *ga__buffer_on_host(const gpudata *b) {
-  const gpucontext *ctx = b->context;
-  return b->tape == NULL && ctx->backend->host_address
-             ? ctx->backend->host_address(ctx->device, b->memory)
-             : NULL;
-}
-
-static int host_address(void **out, const gpudata *b) {
-  void *host = b->host ? b->host : ga__buffer_on_host(b);
-  if (host == NULL)
-    return GA_FAIL(GA_DEVSUP_ERROR,
-                   "gpudata_property: the host does not reach this buffer; allocate "
-                   "it with GA_BUFFER_HOST on a device that offers it, or use "
-                   "gpudata_read and gpudata_write");
-  *out = host;
-  return GA_NO_ERROR;
-}
-
-int gpudata_property(gpudata *buf, int prop_id, void *res) {
-  if (buf == NULL || res == NULL)
-    return ga__fail_null(__func__, "buffer, or no place for the answer");
-  if (prop_id < GA_BUFFER_PROP_START)
-    return gpucontext_property(buf->context, prop_id, res);
-  switch (prop_id) {
-  case GA_BUFFER_PROP_CTX:
-    *(gpucontext **)res = buf->context;
-    return GA_NO_ERROR;
-  case GA_BUFFER_PROP_REFCNT:
-    *(unsigned int *)res = atomic_load(&buf->references);
-    return GA_NO_ERROR;
-  case GA_BUFFER_PROP_HOST:
-    return host_address(res, buf);
-  case GA_BUFFER_PROP_SIZE:
-    *(size_t *)res = buf->size;
-    return GA_NO_ERROR;
-  }
-  return GA_FAIL(prop_id >= GA_KERNEL_PROP_START ? GA_VALUE_ERROR : GA_INVALID_ERROR,
-                 "gpudata_property: a buffer has no property %d", prop_id);
-}
-
-gpucontext *gpudata_context(gpudata *b) {
-  return b ? b->context : NULL;
 }

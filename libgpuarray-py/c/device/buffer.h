@@ -39,6 +39,8 @@ static_assert(offsetof(struct _gpudata, memory) == 0, "as ga__buffer_memory read
 
 /* As gpudata_alloc, with a status. */
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size);
+/* The same in memory that the host reaches. */
+int ga__buffer_new_on_host(gpudata **out, gpucontext *ctx, size_t size);
 /* A buffer of `size` bytes on memory of someone else, in the backend's terms. When its
  * last reference goes, the work on it is waited for and `release(owner)` is called; not
  * at all where `release` is NULL. On failure nothing is released. */

@@ -11,83 +11,6 @@
 #include "c/device/report.h"
 #include "c/system/cache.h"
 
-/* ---- the process ---- */
-
-static atomic_long process; /* its number; asking the system each time costs more */
-static atomic_uint forks;   /* that it made */
-
-static void note_process(void) {
-  atomic_store(&process, (long)getpid());
-}
-
-static void note_fork(void) {
-  atomic_fetch_add(&forks, 1);
-}
-
-static void watch_forks(void) {
-  note_process();
-  pthread_atfork(NULL, note_fork, note_process);
-}
-
-long ga__process(void) {
-  return atomic_load_explicit(&process, memory_order_relaxed);
-}
-
-unsigned int ga__forks(void) {
-  return atomic_load_explicit(&forks, memory_order_relaxed);
-}
-
-bool ga__context_is_ours(const gpucontext *ctx) {
-  return (long)ctx->opened_by == ga__process();
-}
-
-/* ---- the state of a context ---- */
-
-static char no_cause[] = "the device failed, and the host had no memory for the text";
-
-int ga__context_check(gpucontext *ctx) {
-  if (ctx == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "no context was given");
-  const char *cause = atomic_load_explicit(&ctx->lost, memory_order_acquire);
-  if (cause)
-    return GA_FAIL(GA_LOST_ERROR,
-                   "the context %s is lost; its arrays cannot be used any more, and on "
-                   "some devices only a new process helps. The first cause: %s",
-                   ctx->name, cause);
-  if (!ga__context_is_ours(ctx))
-    return GA_FAIL(GA_FORK_ERROR,
-                   "the context %s was opened by process %ld, from which this one was "
-                   "forked; open a context after the fork only (with multiprocessing, "
-                   "use the start method \"spawn\")",
-                   ctx->name, (long)ctx->opened_by);
-  return GA_NO_ERROR;
-}
-
-static void mark_lost(gpucontext *ctx) {
-  char *cause = ga__strdup(gpuarray_error_text()), *none = NULL;
-  if (cause == NULL)
-    cause = no_cause;
-  if (!atomic_compare_exchange_strong(&ctx->lost, &none, cause) && cause != no_cause)
-    ga__free(cause);
-}
-
-/* The failure that makes a context lost is told with what can have caused it; those
- * that other threads meet at the same time are its consequences. */
-static int lose(gpucontext *ctx, int status) {
-  if (atomic_load_explicit(&ctx->lost, memory_order_acquire) == NULL)
-    ga__launches_blame(ctx, status);
-  mark_lost(ctx);
-  return status;
-}
-
-int ga__context_status(gpucontext *ctx, int status) {
-  return status == GA_RUN_ERROR ? lose(ctx, status) : status;
-}
-
-int ga__context_waited(gpucontext *ctx, int status) {
-  return status == GA_RUN_ERROR || status == GA_IMPL_ERROR ? lose(ctx, status) : status;
-}
-
 int ga__context_wait(gpucontext *ctx) {
   GA_TRY(ga__context_waited(ctx, ga__queue_wait_all(ctx)));
   return ga__report_check_all(ctx);
@@ -141,17 +64,6 @@ int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
     status = ga__queue_wait(q);
   ga__queue_end(ctx, 4, uses);
   return ga__context_status(ctx, status);
-}
-
-int ga__context_supports(gpucontext *ctx, int typecode, const char *operation) {
-  GA_TRY(ga__dtype_check(typecode, operation));
-  bool needs_double = typecode == GA_DOUBLE || typecode == GA_CDOUBLE;
-  if (needs_double && !ctx->info.has_double)
-    return GA_FAIL(GA_DEVSUP_ERROR,
-                   "%s: %s (%s) has no double precision, which %s needs; use %s",
-                   operation, ctx->name, ctx->info.name, ga__dtype_name(typecode),
-                   typecode == GA_DOUBLE ? "float32" : "complex64");
-  return GA_NO_ERROR;
 }
 
 /* ---- properties of a context to open ---- */
@@ -240,61 +152,6 @@ void gpucontext_props_del(gpucontext_props *p) {
   ga__free(p);
 }
 
-/* ---- what is attached to a context ---- */
-
-struct ga_attachment {
-  ga_attachment *next;
-  ga_attachment_free free;
-  void *object;
-};
-
-void *ga__context_attached(gpucontext *ctx, enum ga_attached kind,
-                           ga_attachment_free free) {
-  const ga_attachment *a =
-      atomic_load_explicit(&ctx->attached[kind], memory_order_acquire);
-  while (a != NULL && a->free != free)
-    a = a->next;
-  return a ? a->object : NULL;
-}
-
-static void *attach_new(gpucontext *ctx, enum ga_attached kind, size_t size,
-                        ga_attachment_free free) {
-  ga_attachment *a = ga__alloc(1, sizeof *a);
-  void *object = ga__alloc(1, size);
-  if (a == NULL || object == NULL) {
-    ga__free(a);
-    ga__free(object);
-    return NULL;
-  }
-  *a = (ga_attachment){atomic_load(&ctx->attached[kind]), free, object};
-  atomic_store_explicit(&ctx->attached[kind], a, memory_order_release);
-  return object;
-}
-
-int ga__context_attach(void **out, gpucontext *ctx, enum ga_attached kind, size_t size,
-                       ga_attachment_free free) {
-  *out = ga__context_attached(ctx, kind, free);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  pthread_mutex_lock(&ctx->attach_lock);
-  *out = ga__context_attached(ctx, kind, free);
-  if (*out == NULL)
-    *out = attach_new(ctx, kind, size, free);
-  pthread_mutex_unlock(&ctx->attach_lock);
-  return *out ? GA_NO_ERROR : GA_MEMORY_ERROR;
-}
-
-static void free_attached(gpucontext *ctx) {
-  for (unsigned int kind = 0; kind < GA_ATTACHED; kind++) {
-    ga_attachment *a;
-    while ((a = atomic_load(&ctx->attached[kind])) != NULL) {
-      a->free(ctx, a->object); /* which threads that it waits for may look up */
-      atomic_store(&ctx->attached[kind], a->next);
-      ga__free(a);
-    }
-  }
-}
-
 /* ---- opening and closing ---- */
 
 static void wait_at_end(void *ctx) {
@@ -305,7 +162,7 @@ static void wait_at_end(void *ctx) {
 static void free_context(gpucontext *ctx) {
   if (ctx->at_end.wait)
     ga__ending_remove(&ctx->at_end);
-  free_attached(ctx);
+  ga__context_free_attached(ctx);
   ga__reports_close(ctx);
   ga__queues_close(ctx);
   ga__pool_free(ctx->pool);
@@ -317,9 +174,7 @@ static void free_context(gpucontext *ctx) {
     ga__free(ctx->spare);
     ctx->spare = next;
   }
-  char *cause = atomic_load(&ctx->lost);
-  if (cause != no_cause)
-    ga__free(cause);
+  ga__context_forget_cause(ctx);
   ga__free(ctx->cache_folder);
   pthread_mutex_destroy(&ctx->lock);
   pthread_mutex_destroy(&ctx->attach_lock);
@@ -373,11 +228,12 @@ static bool is_on(const char *variable) {
 /* A context of which nothing is open yet. */
 static gpucontext *new_context(const ga_backend *backend) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  pthread_once(&once, ga__process_watch);
   gpucontext *ctx = ga__alloc(1, sizeof *ctx);
   if (ctx == NULL)
     return NULL;
   ctx->backend = backend;
+  ctx->close = free_context;
   ctx->opened_by = getpid();
   atomic_init(&ctx->references, 1);
   atomic_init(&ctx->blas_state, 0);
@@ -476,21 +332,6 @@ int gpucontext_open(gpucontext **res, const char *name) {
       return is_set ? ga__fail_within(status, "GPUARRAY_DEVICE") : status;
   }
   return open_context(res, &address, NULL, NULL);
-}
-
-void gpucontext_retain(gpucontext *ctx) {
-  if (ctx)
-    atomic_fetch_add_explicit(&ctx->references, 1, memory_order_relaxed);
-}
-
-void gpucontext_deref(gpucontext *ctx) {
-  if (ctx == NULL ||
-      atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) != 1)
-    return;
-  if (!ga__context_is_ours(ctx))
-    return; /* The driver's state belongs to the parent: touching it may hang. */
-  ctx->backend->wait(ctx->device);
-  free_context(ctx);
 }
 
 int gpucontext_sync(gpucontext *ctx) {

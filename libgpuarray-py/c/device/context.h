@@ -6,12 +6,13 @@
 #include <stdatomic.h>
 
 #include "c/backend/backends.h"
+#include "c/backend/pool.h"
 #include "c/device/host_pool.h"
 #include "c/device/launches.h"
-#include "c/device/pool.h"
 #include "c/device/profile.h"
 #include "c/device/queue.h"
 #include "c/system/ending.h"
+#include "c/system/process.h"
 
 /* Frees what was attached to a context (ga__context_attach). */
 typedef void (*ga_attachment_free)(gpucontext *ctx, void *object);
@@ -31,6 +32,7 @@ struct _gpucontext {
   ga_device_info info;
   char name[GA_DEVICE_NAME]; /* "opencl0:1" */
   atomic_uint references;
+  void (*close)(gpucontext *ctx); /* what the last reference does */
   pid_t opened_by;
   ga_pool *pool;
   ga_host_pool *host_pool; /* where results are brought to */
@@ -86,9 +88,6 @@ static inline void ga__context_note_wait(gpucontext *ctx) {
  * this one is closed. `props` may be NULL, and stays the caller's. */
 int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
                       const gpucontext_props *props);
-/* The number of this process, and how often it forked; 0 before the first context. */
-long ga__process(void);
-unsigned int ga__forks(void);
 /* Whether the context belongs to this process. */
 bool ga__context_is_ours(const gpucontext *ctx);
 /* The vendor's BLAS, or NULL where our own kernels serve. */
@@ -105,5 +104,8 @@ void *ga__context_attached(gpucontext *ctx, enum ga_attached kind,
  * frees when the context is closed. */
 int ga__context_attach(void **out, gpucontext *ctx, enum ga_attached kind, size_t size,
                        ga_attachment_free free);
+void ga__context_free_attached(gpucontext *ctx);
+/* Frees the text of what made the context lost. */
+void ga__context_forget_cause(gpucontext *ctx);
 
 #endif

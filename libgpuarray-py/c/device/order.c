@@ -2,18 +2,6 @@
 #include "c/device/buffer.h"
 #include "c/system/ending.h"
 
-/* While a thread records a graph nothing is queued; the whole graph is ordered later.
- */
-static _Thread_local bool is_recording;
-
-void ga__queue_record(bool on) {
-  is_recording = on;
-}
-
-bool ga__queue_is_recording(void) {
-  return is_recording;
-}
-
 static bool has_queues(gpucontext *ctx) {
   return atomic_load_explicit(&ctx->has_queues, memory_order_acquire);
 }
@@ -143,7 +131,7 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
   gpuqueue *q = ga__queue_current(ctx);
   int status = GA_NO_ERROR;
   *device = q->device;
-  if (is_recording)
+  if (ga__queue_is_recording())
     return GA_NO_ERROR;
   pthread_mutex_lock(&ctx->queue_lock);
   for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++)
@@ -159,7 +147,7 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
 
 /* Notes the uses where there are several queues. */
 static void note_all(gpucontext *ctx, unsigned int n, const ga_use *uses) {
-  if (!has_queues(ctx) || is_recording)
+  if (!has_queues(ctx) || ga__queue_is_recording())
     return;
   gpuqueue *q = ga__queue_current(ctx);
   pthread_mutex_lock(&ctx->queue_lock);
@@ -211,27 +199,6 @@ static int wait_queue(gpucontext *ctx, gpuqueue *q) {
   if (atomic_load(&q->waited) < launches)
     atomic_store(&q->waited, launches);
   return GA_NO_ERROR;
-}
-
-/* Adds a reference unless the last one is gone already. */
-static bool retain_live(gpuqueue *q) {
-  unsigned int n = atomic_load(&q->references);
-  while (n != 0)
-    if (atomic_compare_exchange_weak(&q->references, &n, n + 1))
-      return true;
-  return false;
-}
-
-/* One that another thread is about to free is waited for here. */
-gpuqueue *ga__queue_take(gpucontext *ctx, unsigned int place) {
-  pthread_mutex_lock(&ctx->queue_lock);
-  gpuqueue *q = ctx->queues[place];
-  if (q && place != 0 && !retain_live(q)) { /* the default lives with the context */
-    ctx->backend->wait(q->device);
-    q = NULL;
-  }
-  pthread_mutex_unlock(&ctx->queue_lock);
-  return q;
 }
 
 static void let_go(gpuqueue *q) {

@@ -1,4 +1,4 @@
-/* Queues and events of a context, and the queue that a thread has chosen. */
+/* The queue that a thread chooses, waits for queues, and events. */
 #include "c/device/queue.h"
 
 #include "c/device/context.h"
@@ -6,61 +6,47 @@
 
 /* ---- the queue of a thread ---- */
 
-#define MOST_CHOSEN 16 /* contexts on which one thread has a queue of its own */
-
-static _Thread_local gpuqueue *chosen[MOST_CHOSEN];
-static _Thread_local unsigned int n_chosen;
 static pthread_key_t at_thread_end;
 static bool has_key;
 
 static void drop_chosen(void *unused) {
+  ga_chosen *c = ga__queue_chosen();
   (void)unused;
-  while (n_chosen > 0)
-    gpuqueue_release(chosen[--n_chosen]);
+  while (c->n > 0)
+    gpuqueue_release(c->list[--c->n]);
 }
 
 static void make_key(void) {
   has_key = pthread_key_create(&at_thread_end, drop_chosen) == 0;
 }
 
-gpuqueue *ga__queue_current(gpucontext *ctx) {
-  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
-    for (unsigned int i = 0; i < n_chosen; i++)
-      if (chosen[i]->context == ctx)
-        return chosen[i];
-  return &ctx->main_queue;
-}
-
-void *ga__queue_device(gpucontext *ctx) {
-  return ga__queue_current(ctx)->device;
-}
-
-/* The place in `chosen` of this context's queue, or n_chosen. */
-static unsigned int find_chosen(const gpucontext *ctx) {
+/* The place of this context's queue in the list, or its end. */
+static unsigned int find_chosen(const ga_chosen *c, const gpucontext *ctx) {
   unsigned int i = 0;
-  while (i < n_chosen && chosen[i]->context != ctx)
+  while (i < c->n && c->list[i]->context != ctx)
     i++;
   return i;
 }
 
 static int choose(gpuqueue *q) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  unsigned int i = find_chosen(q->context);
-  if (i == MOST_CHOSEN)
+  ga_chosen *c = ga__queue_chosen();
+  unsigned int i = find_chosen(c, q->context);
+  if (i == GA_MOST_CHOSEN)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "gpucontext_use_queue: this thread uses queues of %d contexts "
                    "already; give one up with NULL",
-                   MOST_CHOSEN);
+                   GA_MOST_CHOSEN);
   pthread_once(&once, make_key);
-  if (!has_key || pthread_setspecific(at_thread_end, chosen) != 0)
+  if (!has_key || pthread_setspecific(at_thread_end, c) != 0)
     return GA_FAIL(GA_SYS_ERROR,
                    "gpucontext_use_queue: the system has no key for the thread");
   gpuqueue_retain(q);
-  if (i < n_chosen)
-    gpuqueue_release(chosen[i]);
+  if (i < c->n)
+    gpuqueue_release(c->list[i]);
   else
-    n_chosen++;
-  chosen[i] = q;
+    c->n++;
+  c->list[i] = q;
   return GA_NO_ERROR;
 }
 
@@ -73,10 +59,11 @@ int gpucontext_use_queue(gpucontext *ctx, gpuqueue *q) {
                    q->context->name, ctx->name);
   if (q && q->place != 0)
     return choose(q);
-  unsigned int i = find_chosen(ctx);
-  if (i < n_chosen) {
-    gpuqueue *given_up = chosen[i];
-    chosen[i] = chosen[--n_chosen];
+  ga_chosen *c = ga__queue_chosen();
+  unsigned int i = find_chosen(c, ctx);
+  if (i < c->n) {
+    gpuqueue *given_up = c->list[i];
+    c->list[i] = c->list[--c->n];
     gpuqueue_release(given_up);
   }
   return GA_NO_ERROR;
@@ -86,122 +73,7 @@ gpuqueue *gpucontext_queue(gpucontext *ctx) {
   return ctx ? ga__queue_current(ctx) : NULL;
 }
 
-/* ---- life ---- */
-
-void ga__queues_open(gpucontext *ctx) {
-  ctx->main_queue.context = ctx;
-  ctx->main_queue.device = ctx->device;
-  ctx->queues[0] = &ctx->main_queue;
-  ctx->epoch = 0;
-}
-
-void ga__queues_close(gpucontext *ctx) {
-  if (ctx->main_queue.event)
-    ctx->backend->event_free(ctx->device, ctx->main_queue.event);
-  ctx->main_queue.event = NULL;
-}
-
-/* Puts the queue in a free place; what is used from now on is noted. */
-static int add_queue(gpuqueue *q) {
-  gpucontext *ctx = q->context;
-  unsigned int place = 1;
-  pthread_mutex_lock(&ctx->queue_lock);
-  while (place < GPUARRAY_MAX_QUEUES && ctx->queues[place])
-    place++;
-  if (place < GPUARRAY_MAX_QUEUES) {
-    q->place = place;
-    q->ticket = q->done = ctx->tickets[place];
-    ctx->queues[place] = q;
-    if (!atomic_load(&ctx->has_queues))
-      ctx->epoch++;
-    atomic_store_explicit(&ctx->has_queues, true, memory_order_release);
-  }
-  pthread_mutex_unlock(&ctx->queue_lock);
-  if (place == GPUARRAY_MAX_QUEUES)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpuqueue_new: %s has %d queues already; release one", ctx->name,
-                   GPUARRAY_MAX_QUEUES);
-  return GA_NO_ERROR;
-}
-
-static atomic_ulong made; /* queues, in this process */
-
-int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
-  GA_TRY(ga__context_check(ctx));
-  if (res == NULL)
-    return ga__fail_null(__func__, "place for the queue");
-  if (ctx->is_single || ctx->backend->queue_new == NULL)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   ctx->is_single
-                       ? "gpuqueue_new: %s was opened for a single stream"
-                       : "gpuqueue_new: the backend of %s has one queue a device",
-                   ctx->name);
-  gpuqueue *q = ga__alloc(1, sizeof *q);
-  if (q == NULL)
-    return GA_MEMORY_ERROR;
-  q->context = ctx;
-  q->serial = atomic_fetch_add(&made, 1) + 1;
-  atomic_init(&q->references, 1);
-  atomic_init(&q->waited, atomic_load(&ctx->launches.count));
-  atomic_init(&q->marked, atomic_load(&ctx->launches.count));
-  int status = ctx->backend->queue_new(&q->device, ctx->device);
-  if (status == GA_NO_ERROR) {
-    status = add_queue(q);
-    if (status != GA_NO_ERROR)
-      ctx->backend->queue_free(q->device);
-  }
-  if (status != GA_NO_ERROR) {
-    ga__free(q);
-    return ga__context_status(ctx, status);
-  }
-  gpucontext_retain(ctx);
-  *res = q;
-  return GA_NO_ERROR;
-}
-
-void gpuqueue_retain(gpuqueue *q) {
-  if (q && q->place == 0)
-    gpucontext_retain(q->context);
-  else if (q)
-    atomic_fetch_add_explicit(&q->references, 1, memory_order_relaxed);
-}
-
-/* Takes the queue out of the context, with its tickets done. */
-static void remove_queue(gpuqueue *q) {
-  gpucontext *ctx = q->context;
-  pthread_mutex_lock(&ctx->queue_lock);
-  ctx->tickets[q->place] = q->ticket;
-  ctx->queues[q->place] = NULL;
-  bool is_last = true;
-  for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES; i++)
-    is_last = is_last && ctx->queues[i] == NULL;
-  if (is_last)
-    atomic_store(&ctx->has_queues, false);
-  pthread_mutex_unlock(&ctx->queue_lock);
-}
-
-void gpuqueue_release(gpuqueue *q) {
-  if (q == NULL)
-    return;
-  gpucontext *ctx = q->context;
-  if (q->place == 0) {
-    gpucontext_deref(ctx);
-    return;
-  }
-  if (atomic_fetch_sub_explicit(&q->references, 1, memory_order_acq_rel) != 1)
-    return;
-  if (!ga__context_is_ours(ctx))
-    return;
-  ga__context_note_wait(ctx);
-  ga__context_status(ctx, ctx->backend->wait(q->device));
-  ga__profile_settle(ctx);
-  remove_queue(q);
-  if (q->event)
-    ctx->backend->event_free(q->device, q->event);
-  ctx->backend->queue_free(q->device);
-  ga__free(q);
-  gpucontext_deref(ctx);
-}
+/* ---- waiting ---- */
 
 static int check_queue(const gpuqueue *q, const char *operation) {
   if (q == NULL)

@@ -9,23 +9,8 @@
 
 #include <stdatomic.h>
 
-#include "c/backend/backend.h"
+#include "c/backend/uses.h"
 #include <gpuarray/queue.h>
-
-#define GA_USES 4 /* that a buffer remembers; of more, one is waited for */
-
-typedef struct ga_last_use {
-  unsigned char queue; /* its place in the context */
-  bool writes;
-  uint64_t ticket;
-} ga_last_use;
-
-/* The latest uses of a block of memory. */
-typedef struct ga_uses {
-  unsigned int epoch; /* of the context, when they were noted; 0: not at all */
-  unsigned int n;
-  ga_last_use last[GA_USES];
-} ga_uses;
 
 struct _gpuqueue {
   gpucontext *context;
@@ -48,6 +33,14 @@ typedef struct ga_use {
   bool writes;
 } ga_use;
 
+/* The queues that a thread has chosen, of as many contexts. */
+#define GA_MOST_CHOSEN 16
+typedef struct ga_chosen {
+  gpuqueue *list[GA_MOST_CHOSEN];
+  unsigned int n;
+} ga_chosen;
+/* Those of this thread. */
+ga_chosen *ga__queue_chosen(void);
 /* The queue of this thread on a context. */
 gpuqueue *ga__queue_current(gpucontext *ctx);
 /* What the backend is given for work of this thread. */

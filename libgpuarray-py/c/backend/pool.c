@@ -3,7 +3,7 @@
  * Sizes are rounded up to classes: multiples of 512 bytes up to 8 KiB, then eight steps
  * an octave. A class keeps its free blocks as a stack: what was freed last is warmest.
  */
-#include "c/device/pool.h"
+#include "c/backend/pool.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #ifndef GA_C_POOL_H
 #define GA_C_POOL_H
 
-#include "c/device/queue.h"
+#include "c/backend/uses.h"
 
 typedef struct ga_pool ga_pool;
 typedef struct ga_allocator ga_allocator; /* where blocks come from */

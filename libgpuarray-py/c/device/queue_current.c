@@ -1,0 +1,32 @@
+/* The queue that a thread works on, and whether it records. */
+#include "c/device/context.h"
+
+static _Thread_local ga_chosen chosen;
+
+ga_chosen *ga__queue_chosen(void) {
+  return &chosen;
+}
+
+gpuqueue *ga__queue_current(gpucontext *ctx) {
+  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
+    for (unsigned int i = 0; i < chosen.n; i++)
+      if (chosen.list[i]->context == ctx)
+        return chosen.list[i];
+  return &ctx->main_queue;
+}
+
+void *ga__queue_device(gpucontext *ctx) {
+  return ga__queue_current(ctx)->device;
+}
+
+/* While a thread records a graph nothing is queued; the whole graph is ordered later.
+ */
+static _Thread_local bool is_recording;
+
+void ga__queue_record(bool on) {
+  is_recording = on;
+}
+
+bool ga__queue_is_recording(void) {
+  return is_recording;
+}

@@ -1,0 +1,138 @@
+/* The life of queues: from their place in the context to their last work. */
+#include "c/device/context.h"
+
+void ga__queues_open(gpucontext *ctx) {
+  ctx->main_queue.context = ctx;
+  ctx->main_queue.device = ctx->device;
+  ctx->queues[0] = &ctx->main_queue;
+  ctx->epoch = 0;
+}
+
+void ga__queues_close(gpucontext *ctx) {
+  if (ctx->main_queue.event)
+    ctx->backend->event_free(ctx->device, ctx->main_queue.event);
+  ctx->main_queue.event = NULL;
+}
+
+/* Puts the queue in a free place; what is used from now on is noted. */
+static int add_queue(gpuqueue *q) {
+  gpucontext *ctx = q->context;
+  unsigned int place = 1;
+  pthread_mutex_lock(&ctx->queue_lock);
+  while (place < GPUARRAY_MAX_QUEUES && ctx->queues[place])
+    place++;
+  if (place < GPUARRAY_MAX_QUEUES) {
+    q->place = place;
+    q->ticket = q->done = ctx->tickets[place];
+    ctx->queues[place] = q;
+    if (!atomic_load(&ctx->has_queues))
+      ctx->epoch++;
+    atomic_store_explicit(&ctx->has_queues, true, memory_order_release);
+  }
+  pthread_mutex_unlock(&ctx->queue_lock);
+  if (place == GPUARRAY_MAX_QUEUES)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "gpuqueue_new: %s has %d queues already; release one", ctx->name,
+                   GPUARRAY_MAX_QUEUES);
+  return GA_NO_ERROR;
+}
+
+static atomic_ulong made; /* queues, in this process */
+
+int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
+  GA_TRY(ga__context_check(ctx));
+  if (res == NULL)
+    return ga__fail_null(__func__, "place for the queue");
+  if (ctx->is_single || ctx->backend->queue_new == NULL)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   ctx->is_single
+                       ? "gpuqueue_new: %s was opened for a single stream"
+                       : "gpuqueue_new: the backend of %s has one queue a device",
+                   ctx->name);
+  gpuqueue *q = ga__alloc(1, sizeof *q);
+  if (q == NULL)
+    return GA_MEMORY_ERROR;
+  q->context = ctx;
+  q->serial = atomic_fetch_add(&made, 1) + 1;
+  atomic_init(&q->references, 1);
+  atomic_init(&q->waited, atomic_load(&ctx->launches.count));
+  atomic_init(&q->marked, atomic_load(&ctx->launches.count));
+  int status = ctx->backend->queue_new(&q->device, ctx->device);
+  if (status == GA_NO_ERROR) {
+    status = add_queue(q);
+    if (status != GA_NO_ERROR)
+      ctx->backend->queue_free(q->device);
+  }
+  if (status != GA_NO_ERROR) {
+    ga__free(q);
+    return ga__context_status(ctx, status);
+  }
+  gpucontext_retain(ctx);
+  *res = q;
+  return GA_NO_ERROR;
+}
+
+void gpuqueue_retain(gpuqueue *q) {
+  if (q && q->place == 0)
+    gpucontext_retain(q->context);
+  else if (q)
+    atomic_fetch_add_explicit(&q->references, 1, memory_order_relaxed);
+}
+
+/* Takes the queue out of the context, with its tickets done. */
+static void remove_queue(gpuqueue *q) {
+  gpucontext *ctx = q->context;
+  pthread_mutex_lock(&ctx->queue_lock);
+  ctx->tickets[q->place] = q->ticket;
+  ctx->queues[q->place] = NULL;
+  bool is_last = true;
+  for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES; i++)
+    is_last = is_last && ctx->queues[i] == NULL;
+  if (is_last)
+    atomic_store(&ctx->has_queues, false);
+  pthread_mutex_unlock(&ctx->queue_lock);
+}
+
+void gpuqueue_release(gpuqueue *q) {
+  if (q == NULL)
+    return;
+  gpucontext *ctx = q->context;
+  if (q->place == 0) {
+    gpucontext_deref(ctx);
+    return;
+  }
+  if (atomic_fetch_sub_explicit(&q->references, 1, memory_order_acq_rel) != 1)
+    return;
+  if (!ga__context_is_ours(ctx))
+    return;
+  ga__context_note_wait(ctx);
+  ga__context_status(ctx, ctx->backend->wait(q->device));
+  ga__profile_settle(ctx);
+  remove_queue(q);
+  if (q->event)
+    ctx->backend->event_free(q->device, q->event);
+  ctx->backend->queue_free(q->device);
+  ga__free(q);
+  gpucontext_deref(ctx);
+}
+
+/* Adds a reference unless the last one is gone already. */
+static bool retain_live(gpuqueue *q) {
+  unsigned int n = atomic_load(&q->references);
+  while (n != 0)
+    if (atomic_compare_exchange_weak(&q->references, &n, n + 1))
+      return true;
+  return false;
+}
+
+/* One that another thread is about to free is waited for here. */
+gpuqueue *ga__queue_take(gpucontext *ctx, unsigned int place) {
+  pthread_mutex_lock(&ctx->queue_lock);
+  gpuqueue *q = ctx->queues[place];
+  if (q && place != 0 && !retain_live(q)) { /* the default lives with the context */
+    ctx->backend->wait(q->device);
+    q = NULL;
+  }
+  pthread_mutex_unlock(&ctx->queue_lock);
+  return q;
+}
