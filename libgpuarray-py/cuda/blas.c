@@ -11,18 +11,6 @@
 
 enum { POINTER_MODE_HOST = 0, DEFAULT_MATH = 0, DEFAULT_ALGORITHM = -1 };
 
-int ga__cuda_blas_fail(cublasStatus result, const char *call) {
-  const char *name = NULL, *text = NULL;
-  int status = result == CUBLAS_STATUS_ALLOC_FAILED ? GA_MEMORY_ERROR : GA_IMPL_ERROR;
-  if (ga__cuda.cublasGetStatusName && ga__cuda.cublasGetStatusString) {
-    name = ga__cuda.cublasGetStatusName(result);
-    text = ga__cuda.cublasGetStatusString(result);
-  }
-  if (name == NULL || text == NULL)
-    return GA_FAIL(status, "%s: error %d of cuBLAS", call, result);
-  return GA_FAIL(status, "%s: %s: %s", call, name, text);
-}
-
 /* ---- the handle ---- */
 
 static int make_handle(cublasHandle *out, const ga_cuda_device *d) {
@@ -107,35 +95,7 @@ void ga__cuda_blas_let_go(ga_cuda_device *d) {
   pthread_mutex_unlock(&d->blas_lock);
 }
 
-/* ---- types ---- */
-
-/* What cuBLAS calls an element's type, and the type that it computes in. */
-typedef struct precision {
-  int typecode, type, compute;
-} precision;
-
-enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77 };
-
-static const precision precisions[] = {
-    {GA_HALF, 2, COMPUTE_32F},   {GA_BFLOAT16, 14, COMPUTE_32F},
-    {GA_FLOAT, 0, COMPUTE_32F},  {GA_DOUBLE, 1, COMPUTE_64F},
-    {GA_CFLOAT, 4, COMPUTE_32F}, {GA_CDOUBLE, 5, COMPUTE_64F}};
-
-static precision precision_of(const ga_blas_call *call) {
-  precision p = precisions[0];
-  for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
-    if (precisions[i].typecode == call->typecode)
-      p = precisions[i];
-  if (call->is_tf32 && (p.typecode == GA_FLOAT || p.typecode == GA_CFLOAT))
-    p.compute = COMPUTE_TF32;
-  return p;
-}
-
-int ga__cuda_blas_type(const ga_blas_call *call, int *compute) {
-  const precision p = precision_of(call);
-  *compute = p.compute;
-  return p.type;
-}
+/* ---- factors ---- */
 
 /* Factors are in the type of the sums: real and imaginary part, or the real one. */
 typedef union scale {
@@ -143,17 +103,13 @@ typedef union scale {
   double wide[2];
 } scale;
 
-static scale make_scale(const precision *p, const double factor[2]) {
+static scale make_scale(const ga_cuda_precision *p, const double factor[2]) {
   scale s;
-  if (p->compute == COMPUTE_64F)
+  if (p->compute == GA_COMPUTE_64F)
     s.wide[0] = factor[0], s.wide[1] = factor[1];
   else
     s.narrow[0] = (float)factor[0], s.narrow[1] = (float)factor[1];
   return s;
-}
-
-void *ga__cuda_blas_at(const ga_blas_operand *o) {
-  return (char *)ga__buffer_memory(o->buffer) + o->offset;
 }
 
 /* cuBLAS counts a vector with a negative step from its last element, which has the
@@ -180,7 +136,7 @@ static bool is_narrow(const ga_blas_call *c) {
 /* ---- calls ---- */
 
 static cublasStatus gemm(cublasHandle handle, const ga_blas_call *g) {
-  const precision p = precision_of(g);
+  const ga_cuda_precision p = ga__cuda_precision_of(g);
   const scale alpha = make_scale(&p, g->alpha), beta = make_scale(&p, g->beta);
   const void *a = ga__cuda_blas_at(&g->a), *b = ga__cuda_blas_at(&g->b);
   void *c = ga__cuda_blas_at(&g->c);
@@ -201,7 +157,7 @@ static cublasStatus gemm(cublasHandle handle, const ga_blas_call *g) {
 }
 
 static cublasStatus gemv(cublasHandle handle, const ga_blas_call *g) {
-  const precision p = precision_of(g);
+  const ga_cuda_precision p = ga__cuda_precision_of(g);
   const scale alpha = make_scale(&p, g->alpha), beta = make_scale(&p, g->beta);
   const size_t terms = g->ta == cb_no_trans ? g->n : g->m;
   const size_t results = g->ta == cb_no_trans ? g->m : g->n;

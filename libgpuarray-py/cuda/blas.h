@@ -20,6 +20,15 @@ int ga__cuda_blas_workspace(ga_cuda_device *device, CUdeviceptr workspace, size_
 /* As large as cuBLAS's own, so that it chooses the same algorithms. */
 size_t ga__cuda_blas_workspace_size(const ga_cuda_device *device);
 
+/* What cuBLAS calls an element's type, and the type that it computes in. */
+typedef struct ga_cuda_precision {
+  int typecode, type, compute;
+} ga_cuda_precision;
+
+enum { GA_COMPUTE_32F = 68, GA_COMPUTE_64F = 70, GA_COMPUTE_TF32 = 77 };
+
+ga_cuda_precision ga__cuda_precision_of(const ga_blas_call *call);
+
 /* The status of a failed call of cuBLAS or cuBLASLt, with its text. */
 int ga__cuda_blas_fail(cublasStatus result, const char *call);
 /* cudaDataType of the elements; *compute is the cublasComputeType of the sums. */

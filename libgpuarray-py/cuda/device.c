@@ -24,18 +24,6 @@ enum {
 };
 enum { CUDA_ERROR_NOT_INITIALIZED = 3 };
 
-int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device) {
-  CUDA_TRY(cuCtxGetCurrent, previous);
-  if (*previous != device->context)
-    CUDA_TRY(cuCtxSetCurrent, device->context);
-  return GA_NO_ERROR;
-}
-
-void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous) {
-  if (previous != NULL && previous != device->context)
-    ga__cuda.cuCtxSetCurrent(previous);
-}
-
 /* ---- finding ---- */
 
 int ga__cuda_platform_count(unsigned int *out) {

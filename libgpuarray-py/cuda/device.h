@@ -49,6 +49,8 @@ typedef struct ga_cuda_device {
 /* Where this thread's work on the device is queued: on its stream, or on the one that
  * records while the thread makes a graph. */
 CUstream ga__cuda_stream(const ga_cuda_device *device);
+/* This thread records a graph of the device; NULL: of none. */
+void ga__cuda_record_on(const ga_cuda_device *device);
 
 /* Makes the device's context current on this thread if it is not. *previous is what
  * ga__cuda_leave takes: a context of someone else is put back; where there was none

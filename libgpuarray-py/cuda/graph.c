@@ -23,13 +23,6 @@ struct ga_cuda_recording {
   bool has_begun; /* a command */
 };
 
-/* The device whose graph this thread records, or NULL. */
-static _Thread_local const ga_cuda_device *recording;
-
-CUstream ga__cuda_stream(const ga_cuda_device *device) {
-  return recording == device ? device->capture : device->stream;
-}
-
 /* ---- workspace ---- */
 
 /* Has products take the workspace of a lane; the first lane's is cuBLAS's own, which a
@@ -174,7 +167,7 @@ int ga__cuda_graph_begin(void *device, unsigned int lanes) {
     ga__cuda_blas_let_go(d);
   ga__cuda_leave(d, previous);
   if (status == GA_NO_ERROR)
-    recording = d;
+    ga__cuda_record_on(d);
   return status;
 }
 
@@ -224,7 +217,7 @@ static int finish(void **graph, ga_cuda_device *d) {
 int ga__cuda_graph_end(void **graph, void *device) {
   ga_cuda_device *d = device;
   CUcontext previous;
-  recording = NULL;
+  ga__cuda_record_on(NULL);
   int status = ga__cuda_enter(&previous, d);
   if (status == GA_NO_ERROR) {
     status = finish(graph, d);

@@ -9,18 +9,12 @@
 #include "cuda/blas.h"
 #include "cuda/solver_batch.h"
 
-enum { STATUS_ALLOC_FAILED = 2 };
 enum { FILL_LOWER = 0, FILL_UPPER = 1 };
 
 struct ga_cuda_solver {
   cusolverHandle handle;
   cusolverParams params;
 };
-
-int ga__cuda_solver_fail(cusolverStatus result, const char *call) {
-  return GA_FAIL(result == STATUS_ALLOC_FAILED ? GA_MEMORY_ERROR : GA_IMPL_ERROR,
-                 "%s: error %d of cuSOLVER", call, result);
-}
 
 #define SOLVER_TRY(name, ...)                                                          \
   do {                                                                                 \

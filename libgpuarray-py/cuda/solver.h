@@ -10,6 +10,9 @@ extern const ga_solver ga__cuda_solver;
 void ga__cuda_solver_close(ga_cuda_device *device);
 
 /* The status of a failed call of cuSOLVER, with its text. */
-int ga__cuda_solver_fail(cusolverStatus result, const char *call);
+static inline int ga__cuda_solver_fail(cusolverStatus result, const char *call) {
+  return GA_FAIL(result == 2 /* ALLOC_FAILED */ ? GA_MEMORY_ERROR : GA_IMPL_ERROR,
+                 "%s: error %d of cuSOLVER", call, result);
+}
 
 #endif
