@@ -1,6 +1,6 @@
 /* CUDA's table of functions: what the library knows of this folder. */
 #include "cuda/blas.h"
-#include "cuda/choice.h"
+#include "cuda/conditional.h"
 #include "cuda/device.h"
 #include "cuda/fft.h"
 #include "cuda/graph.h"

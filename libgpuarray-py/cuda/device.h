@@ -41,7 +41,7 @@ typedef struct ga_cuda_device {
   pthread_mutex_t blas_lock;     /* of the handles, their stream, and choices */
   CUstream capture; /* what a graph is recorded on; NULL until first needed */
   struct ga_cuda_recording *recording; /* graph.c's; likewise */
-  struct ga_cuda_choices *choices;     /* choice.c's; likewise */
+  struct ga_cuda_choices *choices;     /* conditional.c's; likewise */
   _Atomic(uint32_t *) progress; /* pinned: the mark last passed; NULL until needed */
   atomic_bool without_marks;    /* the driver has none */
 } ga_cuda_device;

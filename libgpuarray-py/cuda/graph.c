@@ -7,7 +7,7 @@
 #include "cuda/graph.h"
 
 #include "cuda/blas.h"
-#include "cuda/choice.h"
+#include "cuda/conditional.h"
 
 enum { NON_BLOCKING = 1, CAPTURE_THREAD_LOCAL = 1, SET_DEPENDENCIES = 1 };
 

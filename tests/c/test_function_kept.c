@@ -3,7 +3,7 @@
  * only moved and filled has values. */
 #include "null_plan.h"
 
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 
 #include <gpuarray/function.h>
 

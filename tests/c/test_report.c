@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 #include "c/program/kernel.h"
 
 static gpukernel *any_kernel(gpucontext *ctx) {

@@ -9,7 +9,7 @@
 #include "c/device/context.h"
 
 #define GA_BUFFER_WORD                                                                 \
-  0x10000 /* a flag of our own: report.c's, on every queue at once */
+  0x10000 /* a flag of our own: device_errors.c's, on every queue at once */
 /* Another: its memory is read by kernels, which wait for those that report. */
 #define GA_BUFFER_COUNT 0x20000
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "c/base/dtype.h"
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 #include "c/system/cache.h"
 
 int ga__context_wait(gpucontext *ctx) {

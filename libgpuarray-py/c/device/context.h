@@ -49,7 +49,7 @@ struct _gpucontext {
   ga_launches launches;
   atomic_size_t waits;           /* of the host for the device, so far */
   _Atomic(gpuprofile *) profile; /* that is running, or NULL; set with queue_lock */
-  _Atomic(struct ga_reports *) reports; /* report.c's, made when needed */
+  _Atomic(struct ga_reports *) reports; /* device_errors.c's, made when needed */
   /* What other parts of the library keep with it; freed in this order. */
   _Atomic(ga_attachment *) attached[GA_ATTACHED];
   gpucontext_cache cache; /* counters */

@@ -1,7 +1,7 @@
 /* What a context tells of its device, its memory and its cache, and what limits it. */
 #include <string.h>
 
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 
 /* ---- questions ---- */
 

@@ -2,7 +2,7 @@
 #include "c/device/queue.h"
 
 #include "c/device/context.h"
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 
 /* ---- the queue of a thread ---- */
 

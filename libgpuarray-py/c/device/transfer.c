@@ -1,9 +1,9 @@
 /* Bytes of buffers: copied, filled, read and written; checks here, work in the backend.
  */
+#include "c/device/device_errors.h"
 #include "c/device/host_pool.h"
 #include "c/device/pieces.h"
 #include "c/device/recorder.h"
-#include "c/device/report.h"
 
 #define BOUNCE_SIZE ((size_t)16 << 20) /* of the host's part in a transfer */
 /* Bytes from which the pool is asked whether it has them. A write from there waits for

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/index/index_walk.h"
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 #include "c/sort/sort.h"
 

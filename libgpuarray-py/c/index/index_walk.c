@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 
 /* ---- indices ---- */
 

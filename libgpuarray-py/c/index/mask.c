@@ -4,7 +4,7 @@
 #include "c/index/index_walk.h"
 #include "c/index/mask.h"
 #include "c/index/mask_source.h"
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 
 /* ---- counting and listing ---- */
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 #include "c/tape/tape.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* Factorizations of stacks of matrices by kernels of our own. */
 #include "c/library/matrices.h"
 
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 
 /* What one launch works on: new arrays, in C order, as the kernel numbers them. */
 typedef struct work {

@@ -1,6 +1,6 @@
 /* A product and the elementwise step that alone reads it, done at once. */
 #include "c/array/array.h"
-#include "c/blas/product_mapped.h"
+#include "c/blas/gemm_epilogue.h"
 #include "c/plan/plan.h"
 
 /* ---- which two steps ---- */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "c/array/array.h"
+#include "c/device/device_errors.h"
 #include "c/device/queue.h"
-#include "c/device/report.h"
 #include "c/plan/plan_overlap.h"
 
 static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {

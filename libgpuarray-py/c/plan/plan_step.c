@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 #include "c/plan/plan.h"
 
 /* Host integers wrap as NumPy's int64 do: what overflows is computed without a sign. A

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "c/device/device_errors.h"
 #include "c/device/recorder.h"
-#include "c/device/report.h"
 #include "c/system/dump.h"
 
 #define N_BUCKETS 256
@@ -476,7 +476,8 @@ static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
   return ga__report_check(q);
 }
 
-/* Queues a launch on this thread's queue. `reports`: it has the word of report.c. */
+/* Queues a launch on this thread's queue. `reports`: it has the word of
+ * device_errors.c. */
 static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
   gpucontext *ctx = k->context;
   gpuqueue *q = &ctx->main_queue;

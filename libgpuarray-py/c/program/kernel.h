@@ -3,7 +3,7 @@
 #define GA_C_KERNEL_H
 
 #include "c/device/arguments.h"
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 #include "c/program/program.h"
 
 #define GA_KERNEL_NAME 64

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 #include "c/random/random_source.h"
 
 void gpurandom_init(gpurandom *g, uint64_t seed, uint64_t stream) {

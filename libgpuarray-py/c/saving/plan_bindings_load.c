@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/label.h"
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 #include "c/saving/plan_bindings.h"
 
 typedef struct binding_reader {

@@ -1,7 +1,7 @@
 /* Places in sorted vectors, by a kernel that plans may record. */
 #include "c/sort/search.h"
 
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 
 typedef struct search_spec {

@@ -2,7 +2,7 @@
 #ifndef GA_C_SORT_SOURCE_H
 #define GA_C_SORT_SOURCE_H
 
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 
 enum ga_sort_kind {
   GA_SORT_BLOCK,     /* a short row in local memory */

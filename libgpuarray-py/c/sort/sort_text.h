@@ -8,12 +8,12 @@ extern const char ga__sort_keys_scalar[], ga__sort_keys_complex[], ga__sort_head
     ga__sort_slot_struct[], ga__sort_run_ranked[], ga__sort_run_inserted[],
     ga__sort_merging[], ga__sort_chunks_head[], ga__sort_count_body[],
     ga__sort_scatter_body[], ga__sort_selection[], ga__sort_tail[];
-/* sort_text_sweep.c; the four of a sweep stand one after the other. */
+/* onesweep.c; the four of a sweep stand one after the other. */
 extern const char ga__sort_histogram[], ga__sort_sweep_begin[], ga__sort_sweep_count[],
     ga__sort_sweep_rank[], ga__sort_sweep_store[];
 /* sort_text_hold.c; the three stand one after the other. */
 extern const char ga__sort_hold_begin[], ga__sort_hold_cut[], ga__sort_hold_end[];
-/* sort_text_pick.c; the three stand one after the other. */
+/* radix_select.c; the three stand one after the other. */
 extern const char ga__sort_pick_begin[], ga__sort_pick_place[], ga__sort_pick_end[];
 
 #endif

@@ -53,9 +53,9 @@ int ga__tape_refuse(const GpuArray *a, const char *operation);
 void ga__tape_set_step(ga_tape *tape, unsigned int step);
 /* That of the command at which the latest replay failed; 0 if it was none of them. */
 unsigned int ga__tape_failed(const ga_tape *tape);
-/* Conditions, which the device finds while the tape is replayed (tape_choice.c): one of
- * `size` bytes, 8 at most, is not 0. What is recorded from now on knows the condition
- * by *number; the bytes stay as they are until the last command that does. */
+/* Conditions, which the device finds while the tape is replayed (tape_conditional.c):
+ * one of `size` bytes, 8 at most, is not 0. What is recorded from now on knows the
+ * condition by *number; the bytes stay as they are until the last command that does. */
 #define GA_CONDITION_BYTES 8
 int ga__tape_condition(unsigned int *number, ga_tape *tape, gpudata *buffer,
                        size_t offset, size_t size);

@@ -11,7 +11,7 @@
 typedef struct span {
   uintptr_t from, to;
   bool writes;
-  bool is_word; /* report.c's: those who report do not wait for one another */
+  bool is_word; /* device_errors.c's: those who report do not wait for one another */
 } span;
 
 /* What is known while the order is made. `before` has a row of bits for each command:

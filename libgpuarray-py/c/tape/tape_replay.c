@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 
 /* ---- command by command ---- */
 

@@ -125,7 +125,7 @@ struct ga_tape {
   bool defers;               /* some command is a call */
   bool multiplies;           /* some command is a product */
   bool has_epilogues;        /* one of them with more than that */
-  bool reports;     /* some launch may report an index; see c/device/report.h */
+  bool reports;     /* some launch may report an index; see c/device/device_errors.h */
   size_t last_call; /* one more than the last command that is one; or 0 */
   /* Inputs that it may matter for where others lie, and a table of buffers to find that
    * out, if some input is written at all; see tape_clash.c. */

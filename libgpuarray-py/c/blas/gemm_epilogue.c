@@ -1,9 +1,9 @@
 /* Products with what is computed of each of their elements. */
-#include "c/blas/product_mapped.h"
+#include "c/blas/gemm_epilogue.h"
 
-#include "c/blas/product_parts.h"
-#include "c/blas/product_sides.h"
-#include "c/blas/product_tiles.h"
+#include "c/blas/gemm_heuristic.h"
+#include "c/blas/gemm_sides.h"
+#include "c/blas/gemm_split_k.h"
 
 bool ga__product_is_mapped(const ga_product *p) {
   const ga_sides s = ga__sides_of(p);

@@ -1,6 +1,6 @@
 /* What our own products share: their arguments and launches. */
-#ifndef GA_C_PRODUCT_ARGS_H
-#define GA_C_PRODUCT_ARGS_H
+#ifndef GA_C_GEMM_ARGS_H
+#define GA_C_GEMM_ARGS_H
 
 #include "c/blas/blas.h"
 

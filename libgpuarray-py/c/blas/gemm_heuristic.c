@@ -1,9 +1,9 @@
 /* Which tiles products of matrices are made in, and in how many parts: what is
  * estimated to take least. */
-#include "c/blas/product_tiles.h"
+#include "c/blas/gemm_heuristic.h"
 
 #include "c/base/dtype.h"
-#include "c/blas/product_parts.h"
+#include "c/blas/gemm_split_k.h"
 
 #define DEPTH 16       /* of every tile: a multiple of it */
 #define LEAST_TERMS 64 /* of a part of a product */

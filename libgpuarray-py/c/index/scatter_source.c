@@ -1,5 +1,5 @@
 /* The kernel texts of additions in a fixed order, and of what is put place by place. */
-#include "c/index/index_order.h"
+#include "c/index/scatter_deterministic.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Choices in graphs: parts that run or not by what the device finds. */
-#ifndef GA_CUDA_CHOICE_H
-#define GA_CUDA_CHOICE_H
+#ifndef GA_CUDA_CONDITIONAL_H
+#define GA_CUDA_CONDITIONAL_H
 
 #include "cuda/device.h"
 

@@ -1,5 +1,5 @@
 /* What is computed of each element of a product: in its kernel, and its arguments. */
-#include "c/blas/product_map.h"
+#include "c/blas/gemm_map.h"
 
 #include "c/blas/blas_kernels.h"
 #include "c/elemwise/elemwise_launch.h"

@@ -1,5 +1,5 @@
 /* Products of few terms. */
-#include "c/blas/product_sides.h"
+#include "c/blas/gemm_sides.h"
 
 static enum ga_blas_kind kind_of(const ga_sides *s) {
   return (enum ga_blas_kind)(GA_OUTER + (int)s->a.n - 1);

@@ -1,5 +1,5 @@
 /* The parts of products, and their sums. */
-#include "c/blas/product_parts.h"
+#include "c/blas/gemm_split_k.h"
 
 #include "c/base/dtype.h"
 

@@ -1,9 +1,9 @@
 /* Products whose terms are summed in parts, by groups that do not wait for each other.
  */
-#ifndef GA_C_PRODUCT_PARTS_H
-#define GA_C_PRODUCT_PARTS_H
+#ifndef GA_C_GEMM_SPLIT_K_H
+#define GA_C_GEMM_SPLIT_K_H
 
-#include "c/blas/product_map.h"
+#include "c/blas/gemm_map.h"
 
 /* Whether parts can be stored in c's type: it is that of the work. */
 bool ga__parts_fit(const ga_product *p);

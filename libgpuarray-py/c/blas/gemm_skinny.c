@@ -4,9 +4,9 @@
  * tiles would compute much that nobody asked for, and a vendor's library cuts such a
  * product into two kernels or fills few processors. */
 #include "c/base/dtype.h"
-#include "c/blas/product_parts.h"
-#include "c/blas/product_sides.h"
-#include "c/blas/product_tiles.h"
+#include "c/blas/gemm_heuristic.h"
+#include "c/blas/gemm_sides.h"
+#include "c/blas/gemm_split_k.h"
 
 /* Of few columns; `tall` is how many rows an item has, 1, 2 or 4. */
 static enum ga_blas_kind kind_of(const ga_sides *s, size_t tall) {

@@ -1,7 +1,7 @@
 /* The tiles and parts that products of matrices are made in, between the file that
  * chooses them and those that launch their kernels. */
-#ifndef GA_C_PRODUCT_TILES_H
-#define GA_C_PRODUCT_TILES_H
+#ifndef GA_C_GEMM_HEURISTIC_H
+#define GA_C_GEMM_HEURISTIC_H
 
 #include "c/blas/blas.h"
 

@@ -1,12 +1,12 @@
 /* Additions at repeated places in a fixed order: the numbers of the indices are sorted
  * by where they lead; what leads to one place is summed up in runs, and the sums of
  * these in runs again until there is one. */
-#include "c/index/index_order.h"
+#include "c/index/scatter_deterministic.h"
 
 #include <string.h>
 
 #include "c/index/index_walk.h"
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 #include "c/sort/sort.h"
 
 /* Axes that are walked together, by the elements and by the values. */

@@ -1,7 +1,7 @@
 /* The kernel texts of additions in a fixed order, and of what is put place by place.
  * Pure. */
-#ifndef GA_C_INDEX_ORDER_H
-#define GA_C_INDEX_ORDER_H
+#ifndef GA_C_SCATTER_DETERMINISTIC_H
+#define GA_C_SCATTER_DETERMINISTIC_H
 
 #include "c/program/kernel.h"
 

@@ -1,8 +1,8 @@
 /* Products whose elements are read by an expression, and by nothing else. */
-#ifndef GA_C_PRODUCT_MAP_H
-#define GA_C_PRODUCT_MAP_H
+#ifndef GA_C_GEMM_MAP_H
+#define GA_C_GEMM_MAP_H
 
-#include "c/blas/product_args.h"
+#include "c/blas/gemm_args.h"
 #include "c/elemwise/elemwise_run.h"
 
 /* An expression of at most GA_MAPPED_ARGS arguments whose input `made` is the product;

@@ -1,6 +1,6 @@
 /* Kernels that a context keeps by what they are made of. Entries are only ever added,
  * so that looking one up takes no lock. */
-#include "c/program/kept.h"
+#include "c/program/kernel_table.h"
 
 #include <string.h>
 

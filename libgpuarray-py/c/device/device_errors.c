@@ -1,6 +1,6 @@
 /* Wrong indices and failed factorizations that kernels report: a word on the device,
  * looked at by the next wait, and by kernels that change nothing while it is set. */
-#include "c/device/report.h"
+#include "c/device/device_errors.h"
 
 #include <stdio.h>
 

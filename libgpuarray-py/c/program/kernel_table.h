@@ -1,6 +1,6 @@
 /* Kernels that a context keeps by what they are made of, found without a lock. */
-#ifndef GA_C_KEPT_H
-#define GA_C_KEPT_H
+#ifndef GA_C_KERNEL_TABLE_H
+#define GA_C_KERNEL_TABLE_H
 
 #include "c/program/kernel.h"
 

@@ -1,7 +1,7 @@
 /* Products by our own kernels: which one, on what grid. */
 #include "c/base/dtype.h"
-#include "c/blas/product_parts.h"
-#include "c/blas/product_tiles.h"
+#include "c/blas/gemm_heuristic.h"
+#include "c/blas/gemm_split_k.h"
 
 /* ---- arguments ---- */
 

@@ -4,8 +4,8 @@
  * The word is six ga_uint: how many were reported, and of the first one its site, index
  * and length, the latter two in halves, low first. A negative length tells of a matrix
  * at `index` of a stack, whose factorization failed. */
-#ifndef GA_C_REPORT_H
-#define GA_C_REPORT_H
+#ifndef GA_C_DEVICE_ERRORS_H
+#define GA_C_DEVICE_ERRORS_H
 
 #include "c/device/arguments.h"
 

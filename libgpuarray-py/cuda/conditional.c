@@ -4,7 +4,7 @@
  * graphs of their own. Each is recorded on a stream apart, which takes the place of the
  * one that the graph around it is recorded on. What is recorded may never have run, so
  * that libraries make ready what they need meanwhile: the thread may allocate. */
-#include "cuda/choice.h"
+#include "cuda/conditional.h"
 
 #include <string.h>
 

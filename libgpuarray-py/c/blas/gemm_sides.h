@@ -1,9 +1,9 @@
 /* Products with a narrow side, between the files that choose and launch their kernels.
  */
-#ifndef GA_C_PRODUCT_SIDES_H
-#define GA_C_PRODUCT_SIDES_H
+#ifndef GA_C_GEMM_SIDES_H
+#define GA_C_GEMM_SIDES_H
 
-#include "c/blas/product_map.h"
+#include "c/blas/gemm_map.h"
 
 /* The product so turned that c has few columns, or, where the terms are few, that
  * neighbours of c lie along its rows. */
