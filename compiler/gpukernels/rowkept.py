@@ -209,7 +209,7 @@ class Kept(Writer):
     def words(self) -> dict[str, object]:
         """What the form says in numbers, by the words that stand for it in the text.
 
-        The library has the same rule (c/reduce/rows.c), for texts that come with a file.
+        The library has the same rule (c/reduce/rows.c), for the texts of files.
         """
         form = self.form
         return {

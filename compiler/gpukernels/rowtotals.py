@@ -25,8 +25,8 @@ from gpuarray.compiler.gpukernels.rowkept import (
     kept_values,
     sure_elements,
 )
+from gpuarray.compiler.gpukernels.rowrun import new_reduction
 from gpuarray.compiler.gpukernels.rowtext import Form
-from gpuarray.compiler.gpukernels.rowwalks import new_reduction
 from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
 from gpuarray.context import Context
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype

@@ -39,6 +39,7 @@ from gpuarray.compiler.gpukernels.rowproduct import (
     product_of,
     suits_rows,
 )
+from gpuarray.compiler.gpukernels.rowrun import Run, tell_walks
 from gpuarray.compiler.gpukernels.rowtext import Form
 from gpuarray.compiler.gpukernels.rowtotals import (
     blocks_for,
@@ -46,7 +47,7 @@ from gpuarray.compiler.gpukernels.rowtotals import (
     fold_rows,
     total_kernel,
 )
-from gpuarray.compiler.gpukernels.rowwalks import Run, tell_walks, walks_of
+from gpuarray.compiler.gpukernels.rowwalks import walks_of
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.nnet import check_first_rows
 from gpuarray.compiler.ops.rowwise import (

@@ -19,7 +19,7 @@ from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowwalks import new_reduction
+from gpuarray.compiler.gpukernels.rowrun import new_reduction
 from gpuarray.compiler.gpukernels.source import statements
 from gpuarray.compiler.gpukernels.togethertext import (
     PER_BLOCK,

@@ -9,7 +9,7 @@ import pytest
 from gpuarray._native import ffi
 from gpuarray.compiler import config, function, grad, shared
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels import rowwalks, rowwise
+from gpuarray.compiler.gpukernels import rowrun, rowwise
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
@@ -293,8 +293,8 @@ def test_a_walk_keeps_the_integers_that_it_reads(first_context, monkeypatch):
     def spoil(number):
         number[0] = 64
 
-    listed_values = rowwalks.Run.given
-    monkeypatch.setattr(rowwalks.Run, "given", given)
+    listed_values = rowrun.Run.given
+    monkeypatch.setattr(rowrun.Run, "given", given)
     monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: True)
     x = T.dmatrix("x")
     with config.use(device=first_context.name):
