@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from gpuarray.scalars import SCALARS
+from gpuarray.scalars import SCALARS, table
 
 ROWS = list(SCALARS.values())
 NAMES = [row.name for row in ROWS]
@@ -296,3 +296,13 @@ def test_sigmoid_and_softplus_neither_overflow_nor_vanish():
     with np.errstate(over="raise", invalid="raise"):
         assert SCALARS["sigmoid"].reference(x)[1] > 0
         np.testing.assert_array_equal(SCALARS["softplus"].reference(x)[3:], x[3:])
+
+
+def test_a_row_says_its_dtypes():
+    def doubled(m, g, y, x):
+        return g * 2
+
+    register = table.scalar("{0} * 2", lambda x: x * 2)
+    with pytest.raises(TypeError, match="doubled: nothing says its dtypes.*typed_as"):
+        register(doubled)
+    assert "doubled" not in SCALARS

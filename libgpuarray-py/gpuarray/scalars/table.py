@@ -149,7 +149,8 @@ def scalar(
     """Register the decorated gradient function as a row.
 
     A key of ``kinds`` may stand for several kinds: ``"i|u"``. The row's ``name`` is the
-    function's unless it is given, and ``kind`` its class.
+    function's unless it is given, and ``kind`` its class. TypeError for a row of which
+    nothing says the dtypes.
     """
 
     def register(gradient: Callable[..., Any]) -> Scalar:
@@ -167,6 +168,11 @@ def scalar(
             ),
             **properties,
         )
+        if row.loops is None and not row.joins:
+            raise TypeError(
+                f"{row.name}: nothing says its dtypes: the reference is no ufunc; give "
+                "typed_as, a ufunc whose dtypes it has (such as np.exp), or joins"
+            )
         SCALARS[row.name] = row
         return row
 
