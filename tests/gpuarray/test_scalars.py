@@ -303,6 +303,6 @@ def test_a_row_says_its_dtypes():
         return g * 2
 
     register = table.scalar("{0} * 2", lambda x: x * 2)
-    with pytest.raises(TypeError, match="doubled: nothing says its dtypes.*typed_as"):
+    with pytest.raises(TypeError, match=r"doubled: nothing says its dtypes.*typed_as"):
         register(doubled)
     assert "doubled" not in SCALARS
