@@ -216,6 +216,12 @@ class GpuKernel:
             with suppress(OverflowError):  # NumPy says which number does not fit
                 return ffi.new(ctype, value)
         dtype = _number_dtype(code)
+        is_float = isinstance(value, float | np.floating)
+        if ctype is not None and is_float and not value.is_integer():
+            raise BadValue(
+                f"kernel {self.name!r}: argument {position} is {value}, expected a "
+                f"whole number ({dtype}); round it first"
+            )
         return ffi.from_buffer("char[]", np.asarray(value, dtype).reshape(1).view("u1"))
 
 

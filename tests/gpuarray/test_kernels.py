@@ -45,6 +45,22 @@ def test_an_offset_is_that_of_the_array_before_it(context):
         gpuarray.GpuKernel(SCALE, "scale", types[1:], context)
 
 
+def test_integer_arguments_are_whole_and_in_range(first_context):
+    types = [gpuarray.Array, gpuarray.OFFSET, "float32", "uint32"]
+    scale = gpuarray.GpuKernel(SCALE, "scale", types, first_context)
+    x = on(first_context, np.ones(4, "f4"))
+    for whole in (3, 3.0, np.int8(3), np.float32(3), True):
+        x[...] = 1
+        scale(x, x.offset, 2, whole, n=4)
+        assert x.sum() == 4 + int(whole)
+    for part in (2.5, np.float32(0.5), float("nan"), float("inf")):
+        with pytest.raises(BadValue, match=r"argument 3 is .*expected a whole number"):
+            scale(x, x.offset, 2, part, n=4)
+    for large in (-1, 2**32, 1 << 70):
+        with pytest.raises(OverflowError):
+            scale(x, x.offset, 2, large, n=4)
+
+
 ADD_ONE = """
 KERNEL void add_one(GLOBAL_MEM ga_float *out, GLOBAL_MEM const ga_float *x,
                     ga_size x_off) {
