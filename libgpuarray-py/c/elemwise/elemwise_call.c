@@ -23,8 +23,8 @@ static int run_copied(GpuElemwise *ge, void *const *args, unsigned int nd,
   GpuArray copies[GA_ELEM_MAX_ARGS];
   unsigned int n_copies = 0;
   int status = GA_NO_ERROR;
+  memcpy(list, args, ge->n * sizeof *list);
   for (unsigned int i = 0; i < ge->n && status == GA_NO_ERROR; i++) {
-    list[i] = args[i];
     if (!is_endangered(ge, args, i))
       continue;
     status = GpuArray_copy(&copies[n_copies], args[i], GA_C_ORDER);
