@@ -7,7 +7,7 @@ then the user's line that made the node, where there is one.
 from __future__ import annotations
 
 import numpy as np
-from gpuarray.errors import UnknownName
+from gpuarray.errors import FailedAssertion, UnknownName
 
 
 class CompilerError(Exception):
@@ -141,7 +141,7 @@ class NanGuardError(CompilerError, AssertionError):
     """NanGuardMode found nan, an infinity or a very large number."""
 
 
-class AssertError(CompilerError, AssertionError):
+class AssertError(CompilerError, FailedAssertion):
     """A condition that the program asserts does not hold."""
 
 

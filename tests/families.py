@@ -199,6 +199,8 @@ def of_rows() -> dict[str, Family]:
                            T.inc_subtensor(x[v > 0, 0], x[v > 0, 1])],
                   lambda n: [small(n, 5), small(n)]),
         "a mask of later axes": ([t], t[:, t[0] > 0], lambda n: [small(n, 3, 2)]),
+        "asserted": ([x], T.opt.Assert("finite")(x, T.all(abs(x) < 99), x.sum() < 1e9)
+                          + 1, wide),
         "softmax of chosen rows": ([x], T.nnet.softmax(x[x[:, 0] > 0]), wide),
         "contiguous": ([x], T.extra_ops.cpu_contiguous(x.T), wide),
     }, WITHOUT_0)  # fmt: skip

@@ -158,10 +158,13 @@ class Steps:
 
     def require(self, x: int, conditions: Sequence[int], text: str) -> None:
         """Fail with a text where one of the integers is not true."""
-        if not conditions:
-            return
-        given = {"ins": (x, *conditions), "name": "require", "texts": (text,)}
-        self.add(p.Routine, self.array(x), label="require", **given)
+        if conditions:
+            self.check("require", x, conditions, text)
+
+    def check(self, name: str, x: int, conditions: Sequence[int], text: str) -> None:
+        """Fail by the routine ``name`` where one of the integers is not true."""
+        given = {"ins": (x, *conditions), "name": name, "texts": (text,)}
+        self.add(p.Routine, self.array(x), label=name, **given)
 
     def copy(self, x: int) -> int:
         """A copy in C order."""

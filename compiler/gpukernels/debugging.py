@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from gpuarray.array import Array
+from gpuarray.codegen import convert
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
@@ -29,3 +33,25 @@ def check(x: Array, *conditions: Array | int, op: Assert) -> Array:
     """``x``. Raises AssertionError unless all conditions are true."""
     op.check(*conditions)
     return x
+
+
+@body_of("assert")
+def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
+    """``x``, and a check of the library, which the plan waits for where it must."""
+    arrays = [each for each in conditions if s.is_array(each)]
+    integers = [each for each in conditions if not s.is_array(each)]
+    if arrays:
+        integers.append(s.read(all_true(s, arrays)))
+    s.check("assert", x, integers, op.msg)
+    return x
+
+
+def all_true(s: Steps, conditions: Sequence[int]) -> int:
+    """Whether all of some numbers are true, as one number of the device."""
+    names = tuple(f"c{number}" for number in range(len(conditions)))
+    texts = [
+        convert(name, np.dtype(s.array(each).dtype), np.dtype("bool"))
+        for name, each in zip(names, conditions, strict=True)
+    ]
+    expr = f"o0 = {' && '.join(texts)};"
+    return s.launch(conditions, ["bool"], expr, label="assert", names=names)

@@ -116,6 +116,7 @@ from gpuarray.errors import (
     ContextClosed as ContextClosed,
     ContextLost as ContextLost,
     DeviceNotFound as DeviceNotFound,
+    FailedAssertion as FailedAssertion,
     ForkedContext as ForkedContext,
     GpuArrayError as GpuArrayError,
     GpuArrayException as GpuArrayException,

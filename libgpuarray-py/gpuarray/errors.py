@@ -304,6 +304,21 @@ class LinAlgError(BadValue, np.linalg.LinAlgError):
     """
 
 
+class FailedAssertion(GpuArrayError, AssertionError):
+    """A condition that a saved function asserts does not hold.
+
+    >>> from gpuarray.compiler import function, tensor as T
+    >>> x = T.dvector("x")
+    >>> f = function([x], T.opt.Assert("x is positive")(x, T.all(x > 0)))
+    >>> f.save("checked.plan")
+    >>> gpuarray.load_function("checked.plan")([1.0, -1.0])
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.FailedAssertion: ...x is positive
+      in function ...
+    """
+
+
 class HostNotice(UserWarning):
     """A function is computed on the host, since the device's vendor lacks it."""
 
@@ -333,6 +348,7 @@ OF_STATUS: dict[int, type[GpuArrayError]] = {
     21: ForkedContext,
     22: BadIndex,
     23: LinAlgError,
+    24: FailedAssertion,
 }
 
 

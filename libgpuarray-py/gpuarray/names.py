@@ -32,8 +32,8 @@ _PLACES = {
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
-        ContextLost DeviceNotFound ForkedContext GpuArrayError GpuArrayException
-        HostNotice KernelError KernelFailure LibraryMissing NeedsCopy
+        ContextLost DeviceNotFound FailedAssertion ForkedContext GpuArrayError
+        GpuArrayException HostNotice KernelError KernelFailure LibraryMissing NeedsCopy
         NotConstructible NotInPlace NotPicklable OutOfMemory ReadOnly SystemRefusal
         TooLarge UnknownName Unshared Unsupported UnsupportedException
     """,

@@ -262,6 +262,57 @@ static void test_properties_of_the_device(gpucontext *ctx) {
   unlink(path);
 }
 
+/* x (n,), n: x where n is true, by a routine that fails with a text. */
+static int build_checked(GpuPlan **out, gpucontext *ctx, const char *name) {
+  unsigned int ins[2], made;
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, ctx, "checked");
+  STEP(GpuPlan_input(p, &ins[0], GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(p, &ins[1]));
+  STEP(GpuPlan_routine(p, &made,
+                       &(gpuplan_routine){.size = sizeof(gpuplan_routine),
+                                          .label = "check",
+                                          .name = name,
+                                          .n_texts = 1,
+                                          .texts = (const char *[]){"n is true"},
+                                          .n_in = 2,
+                                          .ins = ins,
+                                          .n_out = 1,
+                                          .results = &vector}));
+  STEP(GpuPlan_output(p, made));
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static void test_checks_fail_with_their_text(gpucontext *ctx) {
+  static const struct {
+    const char *name;
+    int status;
+  } checks[] = {{"require", GA_VALUE_ERROR}, {"assert", GA_ASSERT_ERROR}};
+  for (int i = 0; i < 2; i++) {
+    char path[] = "/tmp/gpuarray-bodyXXXXXX";
+    GpuPlan *p = NULL, *loaded = NULL;
+    GpuArray out = {0};
+    int failed;
+    CHECK_OK(build_checked(&p, ctx, checks[i].name));
+    make_file(path);
+    CHECK_OK(GpuPlan_save(p, path));
+    CHECK_OK(GpuPlan_load(&loaded, ctx, path));
+    CHECK_OK(call_vector(loaded, ctx, 3, -2, &out, &failed));
+    CHECK(out.dimensions[0] == 3);
+    GpuArray_clear(&out);
+    CHECK_STATUS(checks[i].status, call_vector(loaded, ctx, 3, 0, &out, &failed));
+    CHECK_TEXT("check: n is true");
+    CHECK(failed == 0);
+    GpuPlan_free(loaded);
+    GpuPlan_free(p);
+    unlink(path);
+  }
+}
+
 static int trial_of_rows(gpucontext *ctx) {
   GpuPlan *p = NULL;
   GpuArray out = {0};
@@ -323,6 +374,7 @@ int main(void) {
   test_rows_have_the_shapes_that_are_told(ctx);
   test_properties_of_the_device(ctx);
   test_results_of_another_type(ctx);
+  test_checks_fail_with_their_text(ctx);
   fail_each_allocation(trial, ctx);
   fail_each_allocation(trial_of_rows, ctx);
   gpucontext_deref(ctx);

@@ -1,4 +1,4 @@
-"""What saved linear algebra refuses.
+"""What saved linear algebra refuses, and what saved functions assert.
 
 `test_clients` runs saved functions of every family at shapes that Python never saw.
 """
@@ -7,7 +7,8 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function
+from gpuarray.compiler import config, function, load, shared
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.tensor import nlinalg, slinalg
 
 
@@ -31,3 +32,51 @@ def test_matrices_that_fail_are_told(first_context, tmp_path):
         f = gpuarray.load_function(tmp_path / "f", first_context)
         with pytest.raises(ValueError, match="square"):
             f(np.ones((2, 3)))
+
+
+def asserted(folder, context):
+    """A saved function that counts its calls: of positive numbers, and an integer."""
+    x, n = T.dvector("x"), T.lscalar("n")
+    calls = shared(np.zeros(3), name="calls")
+    positive = T.opt.Assert("x is positive")(x, T.all(x > 0), n < 9)
+    with config.use(device=context.name):
+        f = function([x, n], positive * 2, updates={calls: calls + 1}, name="f")
+    f.save(folder / "f", graph=False)
+    return f
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_function_asserts_its_file_asserts(context, tmp_path):
+    f = asserted(tmp_path, context)
+    for each in (f, gpuarray.load_function(tmp_path / "f", context)):
+        for wrong, n in (([-1.0, 1.0], 1), ([1.0], 9), ([1.0, 0.0], 20)):
+            with pytest.raises(AssertionError, match="x is positive") as caught:
+                each(wrong, n)
+            assert isinstance(caught.value, gpuarray.FailedAssertion)
+        np.testing.assert_array_equal(each([1.0, 2.0], 8), [2, 4])
+        np.testing.assert_array_equal(each([], 8), [])
+    np.testing.assert_array_equal(load(tmp_path / "f", context)([3.0], 1), [6])
+
+
+def test_a_failed_assertion_leaves_what_is_kept(context, tmp_path):
+    asserted(tmp_path, context)
+    f = gpuarray.load_function(tmp_path / "f", context)
+    f([1.0], 1)
+    with pytest.raises(AssertionError):
+        f([-1.0], 1)
+    np.testing.assert_array_equal(f["calls"], [1, 1, 1])
+    f([1.0], 1)
+    np.testing.assert_array_equal(f["calls"], [2, 2, 2])
+
+
+def test_assertions_in_a_branch_that_is_not_taken_are_none(first_context, tmp_path):
+    x = T.dvector("x")
+    checked = T.opt.Assert("no sums")(x * 2, x.sum() > 100)
+    with config.use(device=first_context.name):
+        f = function([x], ifelse(x.sum() > 10, checked, x))
+    f.save(tmp_path / "f", graph=False)
+    f = gpuarray.load_function(tmp_path / "f", first_context)
+    np.testing.assert_array_equal(f([1.0]), [1])
+    np.testing.assert_array_equal(f([101.0]), [202])
+    with pytest.raises(AssertionError, match="no sums"):
+        f([11.0])

@@ -48,7 +48,6 @@ WARNINGS = re.compile(r"^\d+ warnings? generated\.$", re.MULTILINE)
 """What PoCL's compiler says of kernels on its own."""
 
 ALONE = {
-    "assert": "it raises AssertionError, which no status of the library is",
     "c_code": "it is C code of the program's own, compiled for this host",
     "kernels": "the op's gpu_launches is Python that says how kernels are launched",
     "load": "it reads a file of NumPy at each run",
@@ -233,7 +232,6 @@ def functions_alone(folder):
     loaded = T.load(folder / "array.npy", "float64", (False,))
     away = (x.transfer("a") * 2).transfer("b") + 1
     return {
-        "assert": ([v], T.opt.Assert("v")(v, v.sum() > 0)),
         "c_code": ([v], VectorTimesScalar()(v, v.sum())),
         "kernels": ([x], scan_rows(x)),
         "load": ([v], v + loaded),

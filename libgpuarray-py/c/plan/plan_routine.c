@@ -359,11 +359,20 @@ static int run_diagonal(call *c) {
   return GA_NO_ERROR;
 }
 
-static int run_require(call *c) {
+/* The array itself, or a failure with the step's text where an integer is not true. */
+static int run_check(call *c, int status) {
   for (unsigned int i = 1; i < c->n_in; i++)
     if (c->ints[i] == 0)
-      return GA_FAIL(GA_VALUE_ERROR, "%s", c->texts[0]);
+      return GA_FAIL(status, "%s", c->texts[0]);
   return GpuArray_view(c->outs[0], c->ins[0]);
+}
+
+static int run_require(call *c) {
+  return run_check(c, GA_VALUE_ERROR);
+}
+
+static int run_assert(call *c) {
+  return run_check(c, GA_ASSERT_ERROR);
 }
 
 static const ga_routine routines[] = {
@@ -391,6 +400,7 @@ static const ga_routine routines[] = {
     {"contiguous", "a", 0, 0, 1, -1, run_contiguous},
     {"diagonal", "a", 3, 0, 1, -1, run_diagonal},
     {"require", "ai*", 0, 1, 1, -1, run_require},
+    {"assert", "ai*", 0, 1, 1, -1, run_assert},
 };
 
 /* ---- the step ---- */

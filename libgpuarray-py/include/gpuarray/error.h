@@ -40,8 +40,9 @@ enum ga_error {
                             cause; or another thread ends the process */
   GA_FORK_ERROR = 21,    /* the context was opened before a fork */
   GA_INDEX_ERROR = 22,   /* an index out of bounds, seen while a kernel ran */
-  GA_LINALG_ERROR = 23   /* a matrix that is singular or not positive definite, or an
+  GA_LINALG_ERROR = 23,  /* a matrix that is singular or not positive definite, or an
                             iteration that does not converge */
+  GA_ASSERT_ERROR = 24   /* a condition that the program asserts does not hold */
 };
 
 /* The name of a status in words; "Unknown GA error" for what is not one. Static. */

@@ -182,11 +182,12 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  * (two: its parts), beta (two)] (`c`, overwritten), ger a x y [alpha (two)] (`a`,
  * overwritten), empty lengths, zeros lengths, arange length, cast a, contiguous a (a
  * copy where it is not in C order), diagonal a [offset, axis, axis], require a integers
- * (`a` itself; fails with the text where one is not true), searchsorted a v [right],
- * matrices a b [kind, flags, rate] (stacks of three axes, factorized by kernels of the
- * library's own: c/library/matrices.h; the text is what is told of a matrix that
- * fails), rows arrays integers [words] (a kernel along the rows of matrices, in the
- * forms whose texts follow: c/reduce/rows.h; its results are new matrices)
+ * (`a` itself; fails with the text where one is not true), assert a integers (the same,
+ * with GA_ASSERT_ERROR: what the program asserts), searchsorted a v [right], matrices
+ * a b [kind, flags, rate] (stacks of three axes, factorized by kernels of the library's
+ * own: c/library/matrices.h; the text is what is told of a matrix that fails), rows
+ * arrays integers [words] (a kernel along the rows of matrices, in the forms whose
+ * texts follow: c/reduce/rows.h; its results are new matrices)
  *
  * as the functions of the same name; a double among integers is one of the same bits.
  */
