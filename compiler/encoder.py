@@ -431,6 +431,23 @@ def _(step: p.Routine, e: Encoder) -> None:
         e.numbers[number] = value
 
 
+@encode.register
+def _(step: p.Loop, e: Encoder) -> None:
+    native = ffi.new("gpuplan_loop *")
+    native.size = ffi.sizeof("gpuplan_loop")
+    label, takes = _text(step.marked), _text(step.takes)
+    turns, *rest = step.ins
+    ins, results = e.values(rest), e.types(step.outs)
+    native.label, native.takes, native.turns = label, takes, e.numbers[turns]
+    native.n_in, native.ins = len(rest), ins
+    native.n_out, native.results = len(step.outs), results
+    outs = ffi.new("unsigned int[]", len(step.outs))
+    check(lib.GpuPlan_loop(e.native, outs, native))
+    for number, value in zip(step.outs, outs, strict=True):
+        e.numbers[number] = value
+    add_body(step.body, outs[0], e.native, e.context)
+
+
 def add_function(step: p.Call, e: Encoder, function: Any, data: Any) -> None:
     """Add the step of a function, or of none."""
     outs = ffi.new("unsigned int[]", max(len(step.outs), 1))

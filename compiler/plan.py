@@ -347,6 +347,26 @@ class Routine(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Loop(Step):
+    """What ``body`` makes in each turn, one after another.
+
+    The first input is an integer, how many turns there are. ``takes`` has a letter for
+    each of the others: ``r`` an array of which each turn gets its row, ``c`` one that
+    is carried from turn to turn, ``s`` what is the same in all. The first results are
+    what was carried; the others have a turn's results in rows.
+    """
+
+    takes: str
+    body: Body
+
+    def detail(self) -> str:
+        """How the inputs are taken."""
+        words = {"r": "row of", "c": "carried", "s": "same"}
+        pairs = zip(self.takes, self.ins[1:], strict=True)
+        return ", ".join(f"{words[letter]} %{number}" for letter, number in pairs)
+
+
+@dataclass(frozen=True, slots=True)
 class Reports(Step):
     """How many wrong indices nobody was told of yet, as the device counts them."""
 
@@ -440,6 +460,9 @@ class Body:
 
     plan: Plan
     bodies: Mapping[int, Body] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.plan, tuple(sorted(self.bodies))))
 
 
 # ---- the listing ----
@@ -543,4 +566,5 @@ def _step_lines(step: Step, shown: Sequence[str]) -> list[str]:
     if step.place is not None:
         note += f"  on {step.place}"
     head = f"  {kind:<9} {outs} <- {step.label}({ins}){note}"
-    return [head, *(f"{'':12}{line}" for line in step.lines())]
+    lines = str(step.body.plan).splitlines() if isinstance(step, Loop) else step.lines()
+    return [head, *(f"{'':12}{line}" for line in lines)]

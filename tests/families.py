@@ -14,7 +14,9 @@ from typing import Any
 import gpuarray.compiler.tensor as T
 import numpy as np
 from gpuarray.compiler import In, grad, shared
+from gpuarray.compiler.derivatives.maprows import MapRows
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.ops.sorting import Sort, TopK
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import as_dtype
 from layouts import values
@@ -125,6 +127,7 @@ def of_rows() -> dict[str, Family]:
     scores = T.nnet.softmax(x * w)
     cost = T.nnet.categorical_crossentropy(scores, i).mean()
     centred = x - x.mean(1, keepdims=True)
+    taken = x[i].owner.op
     normed = centred / T.sqrt(T.sqr(centred).mean(1, keepdims=True) + 1e-5) * w
 
     def wide(n):
@@ -159,6 +162,11 @@ def of_rows() -> dict[str, Family]:
         "argmax": ([x], [T.argmax(x, 0), T.argmin(x, 1), T.argmax(x)], wide),
         "argmax of axes": ([t], T.argmax(t, (0, 2)), lambda n: [small(n, 3, 2)]),
         "extrema": ([x], list(T.max_and_argmax(x, 1)), wide),
+        "sort of each row": ([x], MapRows(Sort(0), (True,))(x), wide),
+        "topk of each row": ([x, k], MapRows(TopK(0), (True, False))(x, k),
+                             lambda n: [small(n, 5), 2]),
+        "take from each row": ([t, i], MapRows(taken, (True, False))(t, i),
+                               lambda n: [small(n, 4, 3), places(n + 1, 4)]),
         "concatenate": ([x, y], T.concatenate([x, y * 2]), lambda n: wide(n) + wide(2)),
         "stack": ([v], T.stack([v, v + 1]), vector),
         "arange": ([v], v * T.arange(v.shape[0]), vector),

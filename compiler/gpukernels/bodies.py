@@ -166,6 +166,19 @@ class Steps:
         given = {"ins": (x, *conditions), "name": name, "texts": (text,)}
         self.add(p.Routine, self.array(x), label=name, **given)
 
+    def loop(
+        self,
+        turns: int,
+        ins: Sequence[int],
+        takes: str,
+        body: p.Body,
+        results: Sequence[p.Value],
+        label: str,
+    ) -> int:
+        """A body done once for each turn; the number of the first of its results."""
+        given = {"ins": (turns, *ins), "takes": takes, "body": body, "label": label}
+        return self.add(p.Loop, *results, **given)
+
     def copy(self, x: int) -> int:
         """A copy in C order."""
         return self.add(p.Copy, self.array(x), label="copy", ins=(x,))

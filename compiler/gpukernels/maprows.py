@@ -1,16 +1,21 @@
 """One operation for each row: the step function that the operation has, row by row.
 
 It is recorded with what it launches, so a run of the plan does not come back to Python
-for each row. What is no step function runs on the host.
+for each row. What is no step function runs on the host. A file has a loop, whose body
+is the step function's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from gpuarray.array import Array
+from gpuarray.compiler import plan as p
 from gpuarray.compiler.derivatives.maprows import MapRows, row_type
+from gpuarray.compiler.gpukernels.bodies import WRITERS, Steps, body_of
 from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowering_of, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
@@ -118,3 +123,56 @@ def map_rows(
             empty((0, *each.shape), each.dtype, context=context) for each in results[0]
         )
     return tuple(stack(each) for each in zip(*results, strict=True))
+
+
+@body_of("map_rows")
+def map_rows_steps(
+    s: Steps,
+    *arguments: int | Sequence[int],
+    function: str,
+    by_row: tuple[bool, ...],
+    options: tuple[tuple[str, Any], ...],
+) -> Sequence[int] | None:
+    """A loop over the rows; None where no body says what is done of one."""
+    writer = WRITERS.get(function)
+    if writer is None:
+        return None
+    ins, flags = flattened(arguments, by_row)
+    pairs = zip(ins, flags, strict=True)
+    values = [row_of(s.values[x]) if flag else s.values[x] for x, flag in pairs]
+    row = Steps(values, list(map(row_of, s.outputs)))
+    numbers = iter(range(len(ins)))
+    given = [
+        next(numbers) if isinstance(each, int) else tuple(islice(numbers, len(each)))
+        for each in arguments
+    ]
+    made = writer(row, *given, **dict(options))
+    if made is None or any(isinstance(step, p.Read) for step in row.steps):
+        return None
+    results = (made,) if isinstance(made, int) else tuple(made)
+    kinds = [rows_of(row.array(each)) for each in results]
+    turns = s.length(ins[flags.index(True)], 0)
+    takes = "".join("r" if flag else "s" for flag in flags)
+    body = p.Body(row.plan(function, results))
+    first = s.loop(turns, ins, takes, body, kinds, "map_rows")
+    return range(first, first + len(kinds))
+
+
+def flattened(
+    arguments: Sequence[int | Sequence[int]], by_row: Sequence[bool]
+) -> tuple[list[int], list[bool]]:
+    """The values of arguments, of which some are tuples, and which have rows."""
+    groups = [[each] if isinstance(each, int) else list(each) for each in arguments]
+    flags = [[flag] * len(g) for g, flag in zip(groups, by_row, strict=True)]
+    return [x for g in groups for x in g], [flag for g in flags for flag in g]
+
+
+def row_of(value: p.Value) -> p.ArrayValue:
+    """What stands for a row of an array."""
+    assert isinstance(value, p.ArrayValue)
+    return replace(value, broadcastable=value.broadcastable[1:])
+
+
+def rows_of(value: p.ArrayValue) -> p.ArrayValue:
+    """The type of the results of all rows."""
+    return replace(value, broadcastable=(False, *value.broadcastable))

@@ -1,4 +1,4 @@
-"""Saved functions tell of arguments that do not fit, without the compiler.
+"""Saved functions tell of arguments that do not fit, and what loops in files say.
 
 `test_clients` runs saved functions of every family at shapes that Python never saw.
 """
@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 from families import small as drawn
 from gpuarray.compiler import config, function
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.function.anywhere import bodies_of
+from gpuarray.compiler.function.saving import _lowered
+from gpuarray.compiler.ops.sorting import TopK
 
 F32 = "float32"
 
@@ -31,3 +36,52 @@ def test_lengths_that_do_not_fit_are_told(first_context, tmp_path):
         with pytest.raises(IndexError, match="index 9"):
             g(drawn(3, 5), np.array([0, 9]))
             first_context.sync()
+
+
+LISTED = [
+    "map_rows(%0: float32[n, n], %1: int)",
+    "  dim       %2: int <- dim(%0)  [axis 0]",
+    (
+        "  loop      %3: float32[n, n], %4: int64[n, n] <- map_rows(%2, %0, %1)"
+        "  [row of %0, same %1]"
+    ),
+    "            topk(%0: float32[n], %1: int)",
+]
+"""The first lines of the body of `topk_of_rows`: the last one begins a turn's."""
+
+
+def topk_of_rows():
+    x, k = T.fmatrix("x"), T.lscalar("k")
+    return function([x, k], MapRows(TopK(0), (True, False))(x, k))
+
+
+def test_a_loop_is_listed_with_its_body_and_compared_by_it(first_context):
+    with config.use(device=first_context.name):
+        made, again = (topk_of_rows() for _ in range(2))
+    found = [bodies_of(_lowered(f), f.plan.steps).bodies[0].plan for f in (made, again)]
+    assert str(found[0]).splitlines()[: len(LISTED)] == LISTED
+    assert found[0] == found[1] and len(set(found)) == 1
+    loop = next(step for step in found[0].steps if isinstance(step, p.Loop))
+    other = p.Loop("map_rows", "", loop.outs, loop.ins, takes="rs", body=loop.body)
+    assert other == loop
+    body = p.Body(p.Plan("turn", loop.body.plan.values[:2], 2, (), (), (0,)))
+    assert p.Loop("map_rows", "", loop.outs, loop.ins, takes="rs", body=body) != loop
+
+
+def test_rows_that_do_not_fit_are_told(first_context, tmp_path):
+    x, i = T.fmatrix("x"), T.lmatrix("i")
+    both = MapRows(x[0][i[0]].owner.op, (True, True))(x, i)
+    with config.use(device=first_context.name):
+        topk_of_rows().save(tmp_path / "topk", graph=False)
+        function([x, i], both).save(tmp_path / "both", graph=False)
+    f = gpuarray.load_function(tmp_path / "topk", first_context)
+    with pytest.raises(ValueError, match="topk: kth"):
+        f(drawn(3, 4), 5)
+    f = gpuarray.load_function(tmp_path / "both", first_context)
+    places = np.array([[0, 1], [2, 2], [3, 0]])
+    given = drawn(3, 4)
+    np.testing.assert_array_equal(
+        f(given, places), np.take_along_axis(given, places, 1)
+    )
+    with pytest.raises(ValueError, match="input 1 has 2 rows, expected 3"):
+        f(given, places[:2])

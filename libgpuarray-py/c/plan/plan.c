@@ -43,6 +43,7 @@ void ga__plan_clear_step(ga_step *s) {
     GpuReduction_free(s->reduction);
     GpuPlan_free(s->body);
     ga__routine_free(s->routine);
+    ga__free(s->takes);
     ga__free(s->stretch);
     ga__free(s->inplace);
   }

@@ -26,6 +26,7 @@ enum ga_step_kind {
   GA_STEP_REPORTS,  /* how many wrong indices nobody was told of yet */
   GA_STEP_ROUTINE,  /* a routine of the library, by its name */
   GA_STEP_DEVICE,   /* a host integer: a property of the device */
+  GA_STEP_LOOP,     /* its body, once for each turn */
   GA_STEP_KINDS
 };
 
@@ -64,7 +65,8 @@ typedef struct ga_step {
   int pattern[GA_MAX_NDIM];
   gpuplan_function function;
   void *data;    /* the function's */
-  GpuPlan *body; /* what is done where there is no function, or NULL */
+  GpuPlan *body; /* what is done where there is no function, or in each turn; or NULL */
+  char *takes;   /* of GA_STEP_LOOP: for each input after the first, see gpuplan_loop */
   struct ga_routine_step *routine;
   ga_condition *when; /* all must hold, or the step is passed over */
   unsigned int n_when;
@@ -284,6 +286,10 @@ void ga__views_clear(GpuPlan *p);
 /* The steps that a function's step is made of (plan_body.c), where it has no function.
  */
 int ga__body_run(ga_frame *f, const ga_step *s);
+
+/* Loops (plan_loop.c): whether a plan is a body of one, and the turns. */
+bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body);
+int ga__loop_run(ga_frame *f, const ga_step *s);
 
 /* A routine of the library as a step: its name's row, and its parameters
  * (plan_routine.c). */

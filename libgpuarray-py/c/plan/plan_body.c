@@ -1,14 +1,17 @@
-/* Steps that a function's step is made of, for programs that have not the function. */
+/* Bodies of steps: what a function's step is made of, for programs that have not the
+ * function, and what a loop does in each turn. */
 #include "c/array/array.h"
 #include "c/plan/plan.h"
 
-/* The step that makes the value, which must be one of GpuPlan_function. */
+/* The step that makes the value, which must be one of GpuPlan_function or a loop. */
 static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {
   GA_TRY(ga__plan_check_value(p, "body", value,
                               value < p->n_values && p->values[value].integer));
   const unsigned int maker = p->values[value].maker;
-  if (maker == 0 || p->steps[maker - 1].kind != GA_STEP_FUNCTION)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, body: value %u is not made by a function",
+  if (maker == 0 || (p->steps[maker - 1].kind != GA_STEP_FUNCTION &&
+                     p->steps[maker - 1].kind != GA_STEP_LOOP))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, body: value %u is not made by a function or a loop",
                    p->name, value);
   *out = &p->steps[maker - 1];
   return GA_NO_ERROR;
@@ -19,8 +22,14 @@ static bool same_type(const ga_value *a, const ga_value *b) {
          (a->integer || (a->typecode == b->typecode && a->nd == b->nd));
 }
 
-/* GA_VALUE_ERROR for a body of other inputs or results, or one that reads. */
-static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
+static bool reads(const GpuPlan *body) {
+  for (unsigned int i = 0; i < body->n_steps; i++)
+    if (body->steps[i].kind == GA_STEP_READ)
+      return true;
+  return false;
+}
+
+static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   unsigned int n_arrays = 0, n_ints = 0;
   bool fits = body->context == p->context && body->n_outputs == s->n_out;
   for (unsigned int i = 0; fits && i < s->n_in; i++) {
@@ -35,16 +44,24 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   fits = fits && n_arrays == body->n_inputs && n_ints == body->n_int_inputs;
   for (unsigned int i = 0; fits && i < s->n_out; i++)
     fits = same_type(&p->values[s->outs[i]], &body->values[body->outputs[i]]);
-  for (unsigned int i = 0; fits && i < body->n_steps; i++)
-    fits = body->steps[i].kind != GA_STEP_READ;
-  if (fits)
+  return fits;
+}
+
+/* GA_VALUE_ERROR for a body of other inputs or results, or one that reads. */
+static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
+  const bool is_loop = s->kind == GA_STEP_LOOP;
+  unsigned int n_ints = 0;
+  if ((is_loop ? ga__loop_fits(p, s, body) : function_fits(p, s, body)) && !reads(body))
     return GA_NO_ERROR;
+  for (unsigned int i = is_loop; i < s->n_in; i++)
+    n_ints += p->values[s->ins[i]].integer;
   return GA_FAIL(GA_VALUE_ERROR,
                  "plan %s, %s: its body does not fit the step: it has %u inputs and %u "
-                 "integers, expected %u and %u of the step's types, %u results for %u, "
-                 "and reads no integers",
-                 p->name, s->label, body->n_inputs, body->n_int_inputs, n_arrays,
-                 n_ints, body->n_outputs, s->n_out);
+                 "integers, expected %u and %u%s of the step's types, %u results for "
+                 "%u, and reads no integers",
+                 p->name, s->label, body->n_inputs, body->n_int_inputs,
+                 s->n_in - is_loop - n_ints, n_ints,
+                 is_loop ? " (or the turn, too)" : "", body->n_outputs, s->n_out);
 }
 
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {

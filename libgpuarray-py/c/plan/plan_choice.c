@@ -103,6 +103,7 @@ static bool may_share(const ga_step *s, unsigned int o, unsigned int i) {
     return i > 0;
   case GA_STEP_FUNCTION: /* they may give a view */
   case GA_STEP_ROUTINE:
+  case GA_STEP_LOOP:
     return true;
   default:
     return s->inplace != NULL && s->inplace[o] == (int)i;

@@ -335,6 +335,9 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
   case GA_STEP_ROUTINE:
     GA_TRY(ga__routine_run(f, s));
     return check_results(f, s);
+  case GA_STEP_LOOP:
+    GA_TRY(ga__loop_run(f, s));
+    return check_results(f, s);
   case GA_STEP_READ: /* recorded only where the device chooses */
     return ga__choice_read(f, s);
   case GA_STEP_KINDS:

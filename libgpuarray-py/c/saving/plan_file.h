@@ -4,7 +4,8 @@
  * plan's name, its values in the order of their numbers, the outputs, and since format
  * 3 sections, each a number and its bytes. A step stands where the first value that it
  * makes would, so that reading a file makes the calls that built the plan, and values
- * get their numbers back. GA_STEP_ROUTINE and GA_STEP_DEVICE are there since format 5.
+ * get their numbers back. GA_STEP_ROUTINE, GA_STEP_DEVICE and GA_STEP_LOOP are there
+ * since format 5.
  *
  * Sections: the compiled kernels, which are of use on the device and driver that they
  * were compiled for; the bindings, which name those kernels; what a GpuFunction has

@@ -139,6 +139,29 @@ static int read_function(GpuPlan *p, ga_reader *r, step_data *d) {
                                       d->n_out, types, d->inplace);
 }
 
+static void get_types(ga_reader *r, gpuplan_type *types, unsigned int n) {
+  for (unsigned int i = 0; i < n; i++) {
+    types[i].typecode = (int)ga__get_uint(r, GA_NBASE);
+    types[i].nd = ga__get_uint(r, GA_MAX_NDIM);
+  }
+}
+
+/* Its body comes behind it. */
+static int read_loop(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
+  gpuplan_type types[GA_PLAN_MOST];
+  const gpuplan_loop step = {.size = sizeof step,
+                             .label = d->label,
+                             .turns = d->ins[0],
+                             .takes = ga__get_text(r, owned),
+                             .n_in = d->n_in - 1,
+                             .ins = d->ins + 1,
+                             .n_out = d->n_out,
+                             .results = types};
+  get_types(r, types, d->n_out);
+  return r->failed || step.takes == NULL ? ga__plan_malformed()
+                                         : GpuPlan_loop(p, d->outs, &step);
+}
+
 static int read_routine(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
   long long params[GA_PLAN_MOST];
   const char *texts[GA_PLAN_MOST];
@@ -158,10 +181,7 @@ static int read_routine(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d)
   step.n_texts = ga__get_uint(r, GA_PLAN_MOST);
   for (unsigned int i = 0; i < step.n_texts; i++)
     texts[i] = ga__get_text(r, owned);
-  for (unsigned int i = 0; i < d->n_out; i++) {
-    types[i].typecode = (int)ga__get_uint(r, GA_NBASE);
-    types[i].nd = ga__get_uint(r, GA_MAX_NDIM);
-  }
+  get_types(r, types, d->n_out);
   return r->failed || step.name == NULL ? ga__plan_malformed()
                                         : GpuPlan_routine(p, d->outs, &step);
 }
@@ -223,6 +243,8 @@ static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
     return GpuPlan_reports(p, out, d->label);
   case GA_STEP_ROUTINE:
     return read_routine(p, r, owned, d);
+  case GA_STEP_LOOP:
+    return read_loop(p, r, owned, d);
   case GA_STEP_KINDS:
     break;
   }

@@ -139,6 +139,10 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   case GA_STEP_ROUTINE:
     put_routine(out, p, s);
     break;
+  case GA_STEP_LOOP:
+    ga__put_text(out, s->takes);
+    put_types(out, p, s);
+    break;
   case GA_STEP_RESHAPE:
   case GA_STEP_BROADCAST:
   case GA_STEP_COPY:

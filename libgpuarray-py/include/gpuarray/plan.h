@@ -208,11 +208,35 @@ typedef struct _gpuplan_routine {
  * name that the library does not know, and for other inputs, integers and texts than
  * the routine takes; what depends on shapes shows when the step is bound. */
 int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step);
+/* A step whose body is done once for each turn, 0 to `turns` - 1, one after another.
+ * `takes` has a letter for each input: `r` an array of which each turn gets its row
+ * (along the first axis, as long as there are turns), `c` an array that is carried on:
+ * the first turn gets it, the others what the turn before made of it; `s` an array or a
+ * host integer that is the same in all. The first results are what is carried, after
+ * the last turn; the others have a turn's results in rows. */
+typedef struct _gpuplan_loop {
+  size_t size; /* sizeof(gpuplan_loop) */
+  const char *label;
+  unsigned int turns; /* a host integer; below 0 is 0 */
+  const char *takes;
+  unsigned int n_in;
+  const unsigned int *ins;
+  unsigned int n_out;
+  const gpuplan_type *results;
+} gpuplan_loop;
+/* Adds a loop, to which GpuPlan_body then gives its body; everything in `step` is
+ * copied. The turns are recorded, so a signature is bound for each number of them.
+ * Results of a turn that lie in rows have one shape in all turns; where there is no
+ * turn, that of a turn of zeros. GA_VALUE_ERROR for letters and results that fit no
+ * loop. */
+int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step);
 /* What the step of GpuPlan_function that makes `value` does where its function is not:
  * in a program that loads the plan from a file. `body` is a plan of its own, whose
  * inputs and integer inputs are those of the step, in order, and whose outputs are its
- * results; it does not read (GpuPlan_read). `p` takes it, also on failure:
- * GA_VALUE_ERROR where it does not fit the step. */
+ * results; it does not read (GpuPlan_read). Of a GpuPlan_loop it is what a turn does:
+ * rows have an axis less, and if the body has one integer input more than the loop, the
+ * last is the turn. It writes into nothing that it is given. `p` takes it, also on
+ * failure: GA_VALUE_ERROR where it does not fit the step. */
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
 /* Whether signatures that are not bound yet may use bodies, as they do at first. With 0
  * a run of one whose steps would do so fails with GA_UNSUPPORTED_ERROR, for programs

@@ -1,0 +1,335 @@
+/* Loops: steps whose body is done once for each turn, in the recording of their plan.
+ */
+#include <string.h>
+
+#include "c/array/array.h"
+#include "c/plan/plan.h"
+#include "c/base/shape.h"
+
+enum { ROWS = 'r', CARRIED = 'c', SAME = 's' }; /* the letters of gpuplan_loop.takes */
+
+/* ---- adding ---- */
+
+static unsigned int count_carried(const char *takes) {
+  unsigned int n = 0;
+  for (; *takes != '\0'; takes++)
+    n += *takes == CARRIED;
+  return n;
+}
+
+static int check_size(const GpuPlan *p, const gpuplan_loop *step) {
+  if (step->size == sizeof *step)
+    return GA_NO_ERROR;
+  return GA_FAIL(
+      GA_INVALID_ERROR,
+      "plan %s: gpuplan_loop.size is %zu, expected %zu: compile against this "
+      "library's headers",
+      p->name, step->size, sizeof *step);
+}
+
+/* The letter of an input is one that its value can have. */
+static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int i) {
+  const char letter = step->takes[i];
+  if (letter != ROWS && letter != CARRIED && letter != SAME)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: input %u is taken as '%c', expected r, c or s",
+                   p->name, ga__plan_label(step->label), i, letter);
+  const bool integer =
+      letter == SAME && step->ins[i] < p->n_values && p->values[step->ins[i]].integer;
+  GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
+  if (letter == ROWS && p->values[step->ins[i]].nd == 0)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: input %u has no rows", p->name,
+                   ga__plan_label(step->label), i);
+  return GA_NO_ERROR;
+}
+
+/* First come the results that are carried on, of the types they begin with. */
+static int check_results(const GpuPlan *p, const gpuplan_loop *step) {
+  unsigned int n = 0;
+  if (step->n_out == 0)
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: the loop has no results", p->name,
+                   ga__plan_label(step->label));
+  for (unsigned int i = 0; i < step->n_in; i++) {
+    const ga_value *v = &p->values[step->ins[i]];
+    if (step->takes[i] != CARRIED)
+      continue;
+    if (n == step->n_out || step->results[n].typecode != v->typecode ||
+        step->results[n].nd != v->nd)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "plan %s, %s: input %u is carried on, and result %u is not of its "
+                     "type",
+                     p->name, ga__plan_label(step->label), i, n);
+    n++;
+  }
+  for (; n < step->n_out; n++) {
+    GA_TRY(ga__plan_check_axes(p, step->label, step->results[n].nd));
+    GA_TRY(ga__dtype_check(step->results[n].typecode, "plan loop"));
+    if (step->results[n].nd == 0)
+      return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: result %u has no rows", p->name,
+                     ga__plan_label(step->label), n);
+  }
+  return GA_NO_ERROR;
+}
+
+static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
+  GA_TRY(check_size(p, step));
+  GA_TRY(ga__plan_check_given(p, step->label, step->takes, step->results));
+  if (step->n_in > 0)
+    GA_TRY(ga__plan_check_given(p, step->label, step, step->ins));
+  GA_TRY(ga__plan_check_value(p, step->label, step->turns, true));
+  if (strlen(step->takes) != step->n_in)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: %u inputs, and it is told of %zu how they are taken",
+                   p->name, ga__plan_label(step->label), step->n_in,
+                   strlen(step->takes));
+  for (unsigned int i = 0; i < step->n_in; i++)
+    GA_TRY(check_input(p, step, i));
+  return check_results(p, step);
+}
+
+int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step) {
+  GA_TRY(ga__plan_check_given(p, "loop", outs, step));
+  GA_TRY(check_loop(p, step));
+  const size_t n_in = (size_t)step->n_in + 1;
+  ga_value *values = ga__alloc((size_t)step->n_out + 1, sizeof *values);
+  unsigned int *ins = ga__alloc(n_in, sizeof *ins);
+  ga_step s = {.kind = GA_STEP_LOOP, .takes = ga__strdup(step->takes)};
+  int status = values && ins && s.takes ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR) {
+    ins[0] = step->turns;
+    if (step->n_in > 0)
+      memcpy(ins + 1, step->ins, step->n_in * sizeof *ins);
+    for (unsigned int i = 0; i < step->n_out; i++)
+      values[i] = ga__plan_array(step->results[i].typecode, step->results[i].nd);
+    status = ga__plan_add_step(p, s, step->label, step->n_in + 1, ins, step->n_out,
+                               values, outs);
+  } else
+    ga__plan_clear_step(&s);
+  ga__free(values);
+  ga__free(ins);
+  return status;
+}
+
+/* ---- what fits ---- */
+
+static bool same_type(const ga_value *a, const ga_value *b, unsigned int fewer) {
+  return !a->integer && !b->integer && a->typecode == b->typecode &&
+         a->nd == b->nd + fewer;
+}
+
+bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
+  const unsigned int n_carried = count_carried(s->takes);
+  unsigned int n_arrays = 0, n_ints = 0;
+  bool fits = body->context == p->context && body->n_outputs == s->n_out;
+  for (unsigned int i = 1; fits && i < s->n_in; i++) {
+    const ga_value *v = &p->values[s->ins[i]];
+    if (v->integer)
+      fits = ++n_ints <= body->n_int_inputs;
+    else if ((fits = n_arrays < body->n_inputs))
+      fits = same_type(v, &body->values[body->inputs[n_arrays++]],
+                       s->takes[i - 1] == ROWS);
+  }
+  fits = fits && n_arrays == body->n_inputs &&
+         (n_ints == body->n_int_inputs || n_ints + 1 == body->n_int_inputs);
+  for (unsigned int i = 0; fits && i < s->n_out; i++)
+    fits = same_type(&p->values[s->outs[i]], &body->values[body->outputs[i]],
+                     i >= n_carried);
+  return fits;
+}
+
+/* ---- turns ---- */
+
+/* What a turn is given and what it makes; lists in the order of the body's. */
+typedef struct loop {
+  ga_frame *f;
+  const ga_step *s;
+  size_t turns;
+  unsigned int n_arrays, n_carried;
+  GpuArray *given, *made;
+  const GpuArray **ins;
+  GpuArray **outs;
+  long long *ints;
+} loop;
+
+static void clear_all(GpuArray *arrays, unsigned int n) {
+  for (unsigned int i = 0; arrays != NULL && i < n; i++)
+    GpuArray_clear(&arrays[i]);
+}
+
+static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
+  const size_t n_in = (size_t)s->n_in + 1, n_out = (size_t)s->n_out + 1;
+  *l = (loop){.f = f,
+              .s = s,
+              .n_arrays = s->body->n_inputs,
+              .n_carried = count_carried(s->takes),
+              .given = ga__alloc(n_in, sizeof *l->given),
+              .made = ga__alloc(n_out, sizeof *l->made),
+              .ins = ga__alloc(n_in, sizeof(GpuArray *)),
+              .outs = ga__alloc(n_out, sizeof(GpuArray *)),
+              .ints = ga__alloc(n_in, sizeof *l->ints)};
+  if (!l->given || !l->made || !l->ins || !l->outs || !l->ints)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < l->n_arrays; i++)
+    l->ins[i] = &l->given[i];
+  for (unsigned int i = 0; i < s->n_out; i++)
+    l->outs[i] = &l->made[i];
+  return GA_NO_ERROR;
+}
+
+static void close_loop(const loop *l) {
+  clear_all(l->given, l->n_arrays);
+  clear_all(l->made, l->s->n_out);
+  ga__free(l->given);
+  ga__free(l->made);
+  ga__free((void *)l->ins);
+  ga__free((void *)l->outs);
+  ga__free(l->ints);
+}
+
+/* How often the body runs, for which arrays must have rows. */
+static int count_turns(loop *l) {
+  const ga_step *s = l->s;
+  const long long turns = l->f->integers[s->ins[0]];
+  l->turns = turns > 0 ? (size_t)turns : 0;
+  for (unsigned int i = 1; i < s->n_in; i++) {
+    const GpuArray *a = &l->f->arrays[s->ins[i]];
+    if (s->takes[i - 1] == ROWS && a->dimensions[0] != l->turns)
+      return GA_FAIL(GA_VALUE_ERROR, "input %u has %zu rows, expected %zu", i - 1,
+                     a->dimensions[0], l->turns);
+  }
+  return GA_NO_ERROR;
+}
+
+/* A view of one row. */
+static int row_of(GpuArray *out, const GpuArray *a, size_t row) {
+  GA_TRY(GpuArray_view(out, a));
+  out->offset += row * (size_t)a->strides[0];
+  out->nd--;
+  memmove(out->dimensions, a->dimensions + 1, out->nd * sizeof *out->dimensions);
+  memmove(out->strides, a->strides + 1, out->nd * sizeof *out->strides);
+  GpuArray_fix_flags(out);
+  return GA_NO_ERROR;
+}
+
+/* What the turn gets of an array. The body may not write into it: others read it. */
+static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char letter,
+                      size_t turn) {
+  if (letter == ROWS && l->turns == 0)
+    GA_TRY(GpuArray_zeros(out, l->f->plan->context, a->typecode, a->nd - 1,
+                          a->dimensions + 1, GA_C_ORDER));
+  else if (letter == ROWS)
+    GA_TRY(row_of(out, a, turn));
+  else
+    GA_TRY(GpuArray_view(out, a));
+  out->flags &= ~GA_WRITEABLE;
+  return GA_NO_ERROR;
+}
+
+/* Fills the lists for a turn; what is carried comes from the turn before. */
+static int give(loop *l, size_t turn) {
+  const ga_step *s = l->s;
+  unsigned int n_arrays = 0, n_ints = 0, n_carried = 0;
+  clear_all(l->given, l->n_arrays);
+  for (unsigned int i = 1; i < s->n_in; i++) {
+    const unsigned int v = s->ins[i];
+    const char letter = s->takes[i - 1];
+    if (l->f->plan->values[v].integer) {
+      l->ints[n_ints++] = l->f->integers[v];
+      continue;
+    }
+    const GpuArray *a = &l->f->arrays[v];
+    if (letter == CARRIED && turn > 0)
+      a = &l->made[n_carried];
+    n_carried += letter == CARRIED;
+    GA_TRY(give_array(&l->given[n_arrays++], l, a, letter, turn));
+  }
+  l->ints[n_ints] = (long long)turn;
+  clear_all(l->made, s->n_out);
+  return GA_NO_ERROR;
+}
+
+/* Puts a turn's result into its row of the array that has those of all turns, which the
+ * first turn makes. */
+static int put_row(const loop *l, unsigned int i, size_t turn) {
+  GpuArray *whole = &l->f->arrays[l->s->outs[i]], row = {0};
+  const GpuArray *made = &l->made[i];
+  char first[GA_SHAPE_TEXT], other[GA_SHAPE_TEXT];
+  if (turn == 0) {
+    size_t dims[GA_MAX_NDIM] = {l->turns};
+    memcpy(dims + 1, made->dimensions, made->nd * sizeof *dims);
+    GA_TRY(GpuArray_empty(whole, l->f->plan->context, made->typecode, made->nd + 1,
+                          dims, GA_C_ORDER));
+  }
+  if (l->turns == 0)
+    return GA_NO_ERROR;
+  if (memcmp(whole->dimensions + 1, made->dimensions,
+             made->nd * sizeof *made->dimensions) != 0)
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "the results of the turns have shapes %s and %s; only results of one "
+        "shape lie along an axis",
+        ga__shape_text(first, made->nd, whole->dimensions + 1),
+        ga__shape_text(other, made->nd, made->dimensions));
+  int status = row_of(&row, whole, turn);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_setarray(&row, made);
+  GpuArray_clear(&row);
+  return status;
+}
+
+static int run_turn(loop *l, size_t turn) {
+  int failed;
+  GA_TRY(give(l, turn));
+  GA_TRY(ga__plan_run_within(l->s->body, l->outs, l->ins, l->ints, &failed));
+  for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
+    GA_TRY(put_row(l, i, turn));
+  return GA_NO_ERROR;
+}
+
+/* Whether the array lies in the memory of an input. */
+static bool is_given(const loop *l, const GpuArray *a) {
+  for (unsigned int i = 1; i < l->s->n_in; i++)
+    if (l->f->arrays[l->s->ins[i]].data == a->data)
+      return true;
+  return false;
+}
+
+/* What was carried to the end. It is memory of its own, for later steps may write into
+ * it. */
+static int put_carried(const loop *l) {
+  unsigned int n = 0;
+  for (unsigned int i = 1; i < l->s->n_in; i++) {
+    if (l->s->takes[i - 1] != CARRIED)
+      continue;
+    GpuArray *out = &l->f->arrays[l->s->outs[n]];
+    const GpuArray *a = l->turns ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
+    n++;
+    if (is_given(l, a) || !GpuArray_ISWRITEABLE(a))
+      GA_TRY(GpuArray_copy(out, a, GA_C_ORDER));
+    else
+      GA_TRY(GpuArray_view(out, a));
+  }
+  return GA_NO_ERROR;
+}
+
+/* Where there is no turn the body runs once, on rows of zeros, for what rows there
+ * would be; nothing is kept of its elements. */
+static int run_turns(loop *l) {
+  GA_TRY(count_turns(l));
+  if (l->turns == 0 && l->n_carried < l->s->n_out)
+    GA_TRY(run_turn(l, 0));
+  for (size_t turn = 0; turn < l->turns; turn++)
+    GA_TRY(run_turn(l, turn));
+  return put_carried(l);
+}
+
+int ga__loop_run(ga_frame *f, const ga_step *s) {
+  loop l;
+  if (s->body == NULL)
+    return GA_FAIL(GA_VALUE_ERROR, "the loop has no body (GpuPlan_body)");
+  int status = open_loop(&l, f, s);
+  if (status == GA_NO_ERROR)
+    status = run_turns(&l);
+  close_loop(&l);
+  return status;
+}
