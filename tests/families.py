@@ -15,11 +15,14 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 from gpuarray.compiler import In, grad, shared
 from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.gpukernels.basic_ops import gpu_contiguous
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.sorting import Sort, TopK
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import as_dtype
 from layouts import values
+from own_kernels import Scaled, Sums
+from own_ops import scan_rows, sine_and_cosine, windows
 
 F32, F64 = "float32", "float64"
 F32_THREE = np.float32(3)
@@ -120,7 +123,7 @@ def exponential(x):
 
 def of_rows() -> dict[str, Family]:
     """Rows, indices, sorts, joins and products, in float32."""
-    x, y, v = T.fmatrix("x"), T.fmatrix("y"), T.fvector("v")
+    x, y, u, v = T.fmatrix("x"), T.fmatrix("y"), T.fvector("u"), T.fvector("v")
     i, j, k = T.lvector("i"), T.lmatrix("j"), T.lscalar("k")
     t = T.TensorType(F32, (False,) * 3)("t")
     w = shared(np.linspace(-1, 1, 5).astype(F32), name="w")
@@ -167,6 +170,17 @@ def of_rows() -> dict[str, Family]:
                              lambda n: [small(n, 5), 2]),
         "take from each row": ([t, i], MapRows(taken, (True, False))(t, i),
                                lambda n: [small(n, 4, 3), places(n + 1, 4)]),
+        "kernel of one's own": ([x], scan_rows(x), wide),
+        "kernel of any shape": ([x], sine_and_cosine(x.T), wide),
+        "kernel of an integer": ([v, u, k], windows(v, u, k),
+                                 lambda n: [small(n + 2), small(2), 2]),
+        "kernel of a view": ([x], Scaled()(x[::-1, ::2]), wide,
+                             lambda x: 2.5 * x[::-1, ::2] - 1),
+        "kernels by length": ([x], Sums()(x), lambda n: [small(n + 1, n + 1)],
+                              lambda x: [x.sum(1), np.full(len(x), 1 + (len(x) > 4),
+                                                           F32)]),
+        "kernel for each row": ([t], MapRows(scan_rows, (True,))(gpu_contiguous(t)),
+                                lambda n: [small(n, 3, 4)]),
         "concatenate": ([x, y], T.concatenate([x, y * 2]), lambda n: wide(n) + wide(2)),
         "stack": ([v], T.stack([v, v + 1]), vector),
         "arange": ([v], v * T.arange(v.shape[0]), vector),

@@ -14,6 +14,7 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.kernelbase import GpuKernelBase, Kernel, Launch
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.symbolic import greatest, least, same
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.transfer import (
     GpuContiguous,
@@ -38,8 +39,11 @@ __all__ = [
     "as_gpuarray_variable",
     "gpu_contiguous",
     "gpu_from_host",
+    "greatest",
     "host_from_gpu",
     "infer_context_name",
+    "least",
+    "same",
 ]
 
 

@@ -56,7 +56,8 @@ class Launch:
     An array passes its pointer; where a kernel takes views, ``x.offset`` follows it.
     Numbers are integers or floats of the host. Give ``n``, the number of work items of
     a kernel that loops over what is left, or ``blocks`` and ``threads``, integers or
-    tuples of up to three. ``shared`` is in bytes.
+    tuples of up to three. ``shared`` is in bytes. Where ``when`` is 0 or False there is
+    no such launch: an op may give several kernels and say which one it is.
 
     >>> Launch("eye", (4, 5), blocks=1, threads=256).blocks
     1
@@ -68,6 +69,7 @@ class Launch:
     threads: int | Sequence[int] | None = None
     n: int | None = None
     shared: int = 0
+    when: int = 1
 
 
 class WrittenOp(Op):
@@ -276,7 +278,8 @@ def run_kernels(
     for kernel in kernels_of(op, node):
         kernels[kernel.name] = kernel, kernel.compiled(context, who)
     for each in launches_of(op, node, values, outputs):
-        queue(each, kernels, who)
+        if each.when:
+            queue(each, kernels, who)
     return tuple(outputs)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math as numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +26,13 @@ from gpuarray.compiler.gpukernels.signature import (
     compiled,
     evaluated,
     parsed,
+)
+from gpuarray.compiler.gpukernels.symbolic import (
+    greatest,
+    is_host_array,
+    least,
+    product,
+    same,
 )
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.types import TensorType, promoted
@@ -246,9 +252,9 @@ class KernelOp(GpuKernelBase):
     ) -> Iterable[Launch]:
         """The launch; none for a grid without blocks."""
         (kernel,) = self.gpu_kernels(node, self.name)
-        shapes = [getattr(each, "shape", ()) for each in inputs]
-        known = bound_lengths(self.signature, shapes, self.name)
-        known |= _sizes(self.signature, shapes, self.name)
+        shapes = [each.shape if isinstance(each, Array) else () for each in inputs]
+        known = bound_lengths(self.signature, shapes, self.name, inputs)
+        known |= _sizes(self.signature, inputs, self.name)
         integers = {
             operand.name: value
             for operand, value in zip(self.signature.inputs, inputs, strict=True)
@@ -262,8 +268,8 @@ class KernelOp(GpuKernelBase):
         values = known | integers
         grid = {word: _whole(value, values) for word, value in self.geometry}
         shared = grid.pop("shared")
-        if 0 not in _flat(grid.values()):
-            yield Launch(kernel.name, arguments, shared=shared, **grid)
+        items = product(_flat(grid.values()))
+        yield Launch(kernel.name, arguments, shared=shared, when=items != 0, **grid)
 
     def label(self) -> str:
         """The name."""
@@ -300,7 +306,7 @@ def _whole(value: Any, known: Mapping[str, int]) -> Any:
     """A part of the geometry as integers."""
     if isinstance(value, tuple):
         return tuple(_whole(each, known) for each in value)
-    return evaluated(value, known, {"min": min, "max": max})
+    return evaluated(value, known, {"min": least, "max": greatest})
 
 
 def _flat(values: Iterable[Any]) -> Iterable[Any]:
@@ -308,21 +314,22 @@ def _flat(values: Iterable[Any]) -> Iterable[Any]:
         yield from value if isinstance(value, tuple) else (value,)
 
 
-def _sizes(
-    signature: Signature, shapes: Sequence[Sequence[int]], who: str
-) -> dict[str, int]:
+def _sizes(signature: Signature, inputs: Sequence[Any], who: str) -> dict[str, Any]:
     """The number of elements of arrays of any shape, which must have one shape."""
-    found = {
-        operand.name: tuple(shape)
-        for operand, shape in zip(signature.inputs, shapes, strict=True)
-        if operand.is_any_shape
-    }
-    if len(set(found.values())) > 1:
-        listed = ", ".join(f"{name} {shape}" for name, shape in found.items())
-        raise GraphValueError(
-            f"{who}: arrays written [...] have one shape, given are {listed}"
-        )
-    return {ALL: numbers.prod(next(iter(found.values())))} if found else {}
+    pairs = zip(signature.inputs, inputs, strict=True)
+    found = [(each.name, x) for each, x in pairs if each.is_any_shape]
+    for name, x in found[1:]:
+        first, shape = found[0][1].shape, x.shape
+        wrong = f"{who}: arrays written [...] have one shape, given are "
+        if is_host_array(x):
+            wrong += f"others for {found[0][0]} and {name}"
+        else:
+            wrong += ", ".join(f"{name} {x.shape}" for name, x in found)
+        if len(first) != len(shape):
+            raise GraphValueError(wrong)
+        for a, b in zip(first, shape, strict=True):
+            same(a, b, x, wrong)
+    return {ALL: found[0][1].size} if found else {}
 
 
 def _words(

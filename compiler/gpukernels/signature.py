@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.gpukernels.symbolic import HostInteger, same
 from gpuarray.compiler.graph.types import dtype_name, is_integer_name
 
 _PIECE = re.compile(r"(\w+)\s+([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?")
@@ -195,19 +196,28 @@ def evaluated(
 
 
 def bound_lengths(
-    signature: Signature, shapes: Sequence[Sequence[Any]], who: str
+    signature: Signature,
+    shapes: Sequence[Sequence[Any]],
+    who: str,
+    arrays: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """The lengths by name. Raises where shapes known as numbers do not agree."""
+    """The lengths by name. Raises where shapes known as numbers do not agree.
+
+    Of ``arrays`` for a file a step sees to that.
+    """
     found: dict[str, Any] = {}
     first: dict[str, str] = {}
-    for each, shape in zip(signature.inputs, shapes, strict=True):
+    for place, (each, shape) in enumerate(zip(signature.inputs, shapes, strict=True)):
         if each.lengths is None or each.is_any_shape:
             continue
         for name, length in zip(each.lengths, shape, strict=True):
             wanted = int(name) if name.isdigit() else found.setdefault(name, length)
             before = first.setdefault(name, each.name)
             known = isinstance(wanted, int) and isinstance(length, int)
-            if known and wanted != length:
+            if isinstance(length, HostInteger) and wanted is not length:
+                said = f"{who}: {name} is another length in {before} and {each.name}"
+                same(wanted, length, arrays[place], said)
+            elif known and wanted != length:
                 raise GraphValueError(
                     f"{who}: {name} is {wanted} in {before} and {length} in "
                     f"{each.name}; the signature is {signature}"

@@ -38,6 +38,7 @@ from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.sorting import Sort
 from gpuarray.compiler.ops.transfer import GpuContiguous
 from gpuarray.scalars import SCALARS
+from own_kernels import Branching
 from own_ops import scan_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
@@ -50,7 +51,6 @@ WARNINGS = re.compile(r"^\d+ warnings? generated\.$", re.MULTILINE)
 
 ALONE = {
     "c_code": "it is C code of the program's own, compiled for this host",
-    "kernels": "the op's gpu_launches is Python that says how kernels are launched",
     "load": "it reads a file of NumPy at each run",
     "perform": "it is Python",
     "print": "it prints as NumPy does",
@@ -61,6 +61,7 @@ ALONE = {
 """Step functions that no file has, and why."""
 
 PARTLY = {
+    "kernels": "the op's gpu_launches branches on lengths",
     "map_rows": "a loop's body may not wait, as for how many places there are",
     "searchsorted": "its kernel has no order of complex numbers",
     "unique": "parts along an axis take a sort for each of their elements",
@@ -214,6 +215,7 @@ def functions_of_rewrites():
         "several folds": Function([x], several, alone),
         "folds of several": Function([x], [x.sum(0), (x * x).sum(1), x.std(0)], alone),
         "a fold of a row": Function([x], T.exp(x).sum(1), alone),
+        "kernel": Function([x], scan_rows(x), alone),
         "rows": Function([x], MapRows(Sort(0), (True,))(x), alone),
         "mark": Function([x], theano.grad(marked.sum(), x), alone),
         "mark that stays": Function([x], marked, alone, mode=plain),
@@ -235,7 +237,6 @@ def functions_alone(folder):
     away = (x.transfer("a") * 2).transfer("b") + 1
     return {
         "c_code": ([v], VectorTimesScalar()(v, v.sum())),
-        "kernels": ([x], scan_rows(x)),
         "load": ([v], v + loaded),
         "perform": ([v], OnDevice()(v.transfer("a"))),
         "print": ([v], theano.printing.Print("v")(v)),
@@ -247,8 +248,9 @@ def functions_alone(folder):
 
 def functions_partly():
     """For each step function that has a body for some inputs, one for which not."""
-    x, z = T.dmatrix("x"), T.zvector("z")
+    x, y, z = T.dmatrix("x"), T.fmatrix("y"), T.zvector("z")
     return {
+        "kernels": ([y], Branching()(y)),
         "map_rows": ([x], MapRows(Nonzero(), (True,))(x)),
         "searchsorted": ([z], T.extra_ops.searchsorted(z, z)),
         "unique": ([x], T.extra_ops.Unique(axis=0)(x)),

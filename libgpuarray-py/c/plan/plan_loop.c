@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan.h"
 #include "c/base/shape.h"
+#include "c/plan/plan.h"
 
 enum { ROWS = 'r', CARRIED = 'c', SAME = 's' }; /* the letters of gpuplan_loop.takes */
 

@@ -4,6 +4,7 @@
 #include <gpuarray/reduction.h>
 #include <gpuarray/scan.h>
 #include <gpuarray/sort.h>
+#include <limits.h>
 #include <string.h>
 
 #include "c/array/array.h"
@@ -11,6 +12,7 @@
 #include "c/library/fourier.h"
 #include "c/library/matrices.h"
 #include "c/plan/plan.h"
+#include "c/plan/plan_launch.h"
 #include "c/reduce/reduction.h"
 #include "c/reduce/rows.h"
 #include "c/sort/search.h"
@@ -21,6 +23,7 @@ typedef struct call {
   unsigned int n_in;
   const GpuArray **ins;
   const long long *ints;
+  unsigned int n_params;
   const long long *params;
   const char *const *texts;
   unsigned int n_out;
@@ -30,6 +33,7 @@ typedef struct call {
 
 /* `takes` has a letter for each input: `a` an array, `i` an integer; the letter before
  * a `+` stands for one and more, before a `*` for any number. */
+#define ANY UINT_MAX /* a number of integers */
 typedef struct ga_routine {
   const char *name, *takes;
   unsigned int n_params, n_texts, n_out;
@@ -258,6 +262,25 @@ static int run_rows(call *c) {
                       c->ints + n_arrays, c->n_in - n_arrays, c->context, &rows);
 }
 
+/* A kernel of the program's own: it writes into the arrays that it is given, of which
+ * the first is the result. */
+static int run_kernel(call *c) {
+  unsigned int n_arrays = 0;
+  while (n_arrays < c->n_in && c->ins[n_arrays] != NULL)
+    n_arrays++;
+  const ga_plan_launch l = {.context = c->context,
+                            .source = c->texts[0],
+                            .name = c->texts[1],
+                            .n_params = c->n_params,
+                            .n_arrays = n_arrays,
+                            .n_ints = c->n_in - n_arrays,
+                            .params = c->params,
+                            .ints = c->ints + n_arrays,
+                            .arrays = c->ins};
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, ga__plan_launch(&l));
+}
+
 /* ---- transforms ---- */
 
 static int run_fft(call *c) {
@@ -393,6 +416,7 @@ static const ga_routine routines[] = {
     {"fft", "ai", 2, 0, 1, -1, run_fft},
     {"ger", "aaa", 2, 0, 1, 0, run_ger},
     {"rows", "a+i*", 1, 3 + 2 * GA_ROWS_TEXTS, 0, -1, run_rows},
+    {GA_PLAN_KERNEL, "a+i*", ANY, 2, 1, 0, run_kernel},
     {"empty", "i*", 0, 0, 1, -1, run_empty},
     {"zeros", "i*", 0, 0, 1, -1, run_zeros},
     {"arange", "i", 0, 0, 1, -1, run_arange},
@@ -467,7 +491,9 @@ static int check_step(const ga_routine **row, const GpuPlan *p,
                                 step->ins[i] < p->n_values &&
                                     p->values[step->ins[i]].integer));
   const ga_routine *r = *row;
-  if (!takes(p, r, step->n_in, step->ins) || step->n_params != r->n_params ||
+  if (!takes(p, r, step->n_in, step->ins) ||
+      (r->n_params == ANY ? step->n_params > GA_MAX_ARGS
+                          : step->n_params != r->n_params) ||
       step->n_texts != r->n_texts || step->n_out == 0 ||
       (r->n_out > 0 && step->n_out != r->n_out))
     return GA_FAIL(
@@ -532,6 +558,7 @@ int ga__routine_run(ga_frame *f, const ga_step *s) {
   call c = {.context = f->plan->context,
             .n_in = s->n_in,
             .n_out = s->n_out,
+            .n_params = r->n_params,
             .params = r->params,
             .texts = (const char *const *)r->texts,
             .ins = ga__alloc((size_t)s->n_in + 1, sizeof *c.ins),

@@ -7,6 +7,10 @@
  * get their numbers back. GA_STEP_ROUTINE, GA_STEP_DEVICE and GA_STEP_LOOP are there
  * since format 5.
  *
+ * Behind the outputs of a plan or a body with a kernel of the program's own is a seal:
+ * the hash of all from its first value on. What the numbers of a launch mean only the
+ * kernel knows, so they, what they are computed of and its arrays belong together.
+ *
  * Sections: the compiled kernels, which are of use on the device and driver that they
  * were compiled for; the bindings, which name those kernels; what a GpuFunction has
  * besides its plan. A plan with GA_STEP_READ, which there is since format 4, has the
@@ -15,6 +19,7 @@
 #ifndef GA_C_PLAN_FILE_H
 #define GA_C_PLAN_FILE_H
 
+#include "c/base/hash.h"
 #include "c/plan/plan.h"
 #include "c/system/bytes.h"
 
@@ -52,6 +57,11 @@ typedef struct ga_saved_kernels {
   unsigned int n, capacity;
   bool is_ours; /* read: they are of this device */
 } ga_saved_kernels;
+
+/* Whether it launches kernels whose numbers only they understand, so that it has a
+ * seal; and the seal of such a plan. */
+bool ga__plan_is_sealed(const GpuPlan *p);
+ga_hash ga__plan_seal(const char *bytes, size_t size);
 
 /* Writing; the plan's lock is held but by ga__plan_put, which takes it. */
 int ga__plan_put(ga_strbuf *out, GpuPlan *p);

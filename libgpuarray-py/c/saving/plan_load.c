@@ -348,6 +348,22 @@ static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
   }
 }
 
+/* Values, outputs, and the seal where there must be one. */
+static int read_content(GpuPlan *p, ga_reader *r, unsigned int depth) {
+  const char *start = r->at;
+  GA_TRY(read_values(p, r, depth));
+  if (!ga__plan_is_sealed(p))
+    return GA_NO_ERROR;
+  const ga_hash seal = ga__plan_seal(start, (size_t)(r->at - start));
+  const uint64_t a = ga__get_int(r), b = ga__get_int(r);
+  if (r->failed || a != seal.a || b != seal.b)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan load: a part of %s that gives numbers to a kernel of the "
+                   "program's own was changed",
+                   p->name);
+  return GA_NO_ERROR;
+}
+
 /* The body of the step before. */
 static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
   ga_texts owned = {0};
@@ -358,7 +374,7 @@ static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
                    : ga__plan_malformed();
   ga__texts_clear(&owned);
   if (status == GA_NO_ERROR)
-    status = read_values(body, r, depth + 1);
+    status = read_content(body, r, depth + 1);
   if (status == GA_NO_ERROR)
     return GpuPlan_body(p, p->steps[p->n_steps - 1].outs[0], body);
   GpuPlan_free(body);
@@ -394,7 +410,7 @@ static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
   const char *name = ga__get_text(r, &owned);
   int status = name ? GpuPlan_new(&p, ctx, name) : ga__plan_malformed();
   if (status == GA_NO_ERROR)
-    status = read_values(p, r, 0);
+    status = read_content(p, r, 0);
   if (status == GA_NO_ERROR)
     status = read_sections(p, function, r);
   ga__texts_clear(&owned);

@@ -1,7 +1,10 @@
 /* Writes a plan to a file. */
+#include <string.h>
+
 #include "c/array/array.h"
 #include "c/base/hash.h"
 #include "c/elemwise/elemwise_run.h"
+#include "c/plan/plan_launch.h"
 #include "c/reduce/reduction.h"
 #include "c/saving/plan_file.h"
 
@@ -184,6 +187,27 @@ static int check_step(const GpuPlan *p, const ga_step *s) {
 
 static int put_values(ga_strbuf *out, const GpuPlan *p);
 
+bool ga__plan_is_sealed(const GpuPlan *p) {
+  for (unsigned int i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == GA_STEP_ROUTINE &&
+        strcmp(ga__routine_name(p->steps[i].routine), GA_PLAN_KERNEL) == 0)
+      return true;
+  return false;
+}
+
+ga_hash ga__plan_seal(const char *bytes, size_t size) {
+  return ga__hash(bytes, size, (ga_hash){1, 1});
+}
+
+/* Of what was written from `start` on. */
+static void put_seal(ga_strbuf *out, const GpuPlan *p, size_t start) {
+  if (!ga__plan_is_sealed(p) || ga__strbuf_status(out) != GA_NO_ERROR)
+    return;
+  const ga_hash seal = ga__plan_seal(out->text + start, out->length - start);
+  ga__put_int(out, seal.a);
+  ga__put_int(out, seal.b);
+}
+
 static void put_outputs(ga_strbuf *out, const GpuPlan *p) {
   ga__put_int(out, GA_PLAN_END);
   ga__put_int(out, p->n_outputs);
@@ -196,8 +220,10 @@ static int put_body(ga_strbuf *out, const GpuPlan *body) {
     return GA_NO_ERROR;
   ga__put_int(out, GA_PLAN_BODY);
   ga__put_text(out, body->name);
+  const size_t start = out->length;
   GA_TRY(put_values(out, body));
   put_outputs(out, body);
+  put_seal(out, body, start);
   return GA_NO_ERROR;
 }
 
@@ -260,12 +286,14 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   ga__put_text(out, p->name);
   ga__plan_prepare_rest(p);
   int status = ga__stages_settle(p);
+  const size_t start = out->length;
   if (status == GA_NO_ERROR)
     status = put_values(out, p);
   if (status == GA_NO_ERROR) {
     if (p->confirms)
       ga__put_int(out, GA_PLAN_CONFIRM);
     put_outputs(out, p);
+    put_seal(out, p, start);
     status = put_compiled(out, p);
   }
   ga__turn_end(&p->turn);

@@ -185,9 +185,14 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  * (`a` itself; fails with the text where one is not true), assert a integers (the same,
  * with GA_ASSERT_ERROR: what the program asserts), searchsorted a v [right], matrices
  * a b [kind, flags, rate] (stacks of three axes, factorized by kernels of the library's
+ * (`a` itself; fails with the text where one is not true), assert a integers (the same,
+ * with GA_ASSERT_ERROR: what the program asserts), searchsorted a v [right], matrices
+ * a b [kind, flags, rate] (stacks of three axes, factorized by kernels of the library's
  * own: c/library/matrices.h; the text is what is told of a matrix that fails), rows
  * arrays integers [words] (a kernel along the rows of matrices, in the forms whose
- * texts follow: c/reduce/rows.h; its results are new matrices)
+ * texts follow: c/reduce/rows.h; its results are new matrices), kernel arrays integers
+ * [geometry and arguments] (a kernel of the program's own, of its source and name:
+ * c/plan/plan_launch.h; it writes into the arrays, of which the first is the result)
  *
  * as the functions of the same name; a double among integers is one of the same bits.
  */

@@ -1,0 +1,205 @@
+"""Launches of an op's kernels as steps, from what its Python makes of symbols.
+
+A file has the kernels' texts, and the geometry and arguments as integers that the plan
+computes. Where the Python needs to know a number, the step stays Python's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from gpuarray._native import lib
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of
+from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel
+from gpuarray.compiler.gpukernels.kernelbase import (
+    GpuKernelBase,
+    Launch,
+    check_arguments,
+    kernels_of,
+    listed,
+)
+from gpuarray.compiler.gpukernels.symbolic import (
+    ArrayPart,
+    HostArray,
+    HostInteger,
+    Unrecordable,
+    integer_of,
+    is_host_array,
+    number_of,
+)
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.dtypes import as_dtype, dtype_to_typecode
+
+OF_ARRAY, OF_INTEGER, OF_OFFSET, OF_STRIDE, OF_BITS = range(5)
+"""Where an argument comes from: enum ga_argument_source of ``c/plan/plan_launch.h``."""
+MOST_BITS = 8
+"""Bytes of a number that a file has as it is."""
+
+
+@body_of("kernels")
+def kernels_steps(
+    s: Steps, *values: int, op: GpuKernelBase, types: tuple[Any, ...]
+) -> Sequence[int] | None:
+    """The outputs, which launches write; None where Python needs to know a number."""
+    try:
+        return recorded(s, values, op, types)
+    except Exception:  # of code that was written for numbers
+        return None
+
+
+def recorded(
+    s: Steps, values: Sequence[int], op: GpuKernelBase, types: Sequence[Any]
+) -> Sequence[int]:
+    """The steps of what ``gpu_launches`` gives for symbols."""
+    variables = [kind() for kind in types]
+    node = Apply(op, variables[: len(values)], variables[len(values) :])
+    inputs = [
+        HostArray(s, each) if s.is_array(each) else HostInteger(s, each)
+        for each in values
+    ]
+    numbers = new_outputs(s, op, node, inputs)
+    outputs = [HostArray(s, each) for each in numbers]
+    kernels = {each.name: each for each in kernels_of(op, node)}
+    # Those that are written come first: the step takes the first one over.
+    arrays = [*numbers, *(each for each in values if s.is_array(each))]
+    found = op.gpu_launches(node, inputs, outputs)  # type: ignore[arg-type]
+    for launch in listed(op, "gpu_launches", found, Launch):
+        add_launch(s, launch, kernels[launch.kernel], arrays, op)
+    return numbers
+
+
+def new_outputs(
+    s: Steps, op: GpuKernelBase, node: Apply, inputs: Sequence[Any]
+) -> list[int]:
+    """Memory for the outputs; copies of the inputs that the op overwrites."""
+    shapes = shapes_of(s, op, node, inputs)
+    numbers = []
+    for index, (shape, output) in enumerate(zip(shapes, node.outputs, strict=True)):
+        over = op.destroy_map.get(index)
+        if over:
+            numbers.append(s.copy(inputs[over[0]].number))
+            continue
+        name = "zeros" if index in op.zeroed else "empty"
+        value = p.ArrayValue(output.type.dtype, output.type.broadcastable)
+        lengths = [number_of(s, each) for each in shape]
+        numbers.append(s.routines(name, lengths, [value]))
+    return numbers
+
+
+def shapes_of(
+    s: Steps, op: GpuKernelBase, node: Apply, inputs: Sequence[Any]
+) -> list[list[Any]]:
+    """The outputs' lengths, as ``infer_shape`` has them."""
+    known: dict[Variable, Any] = dict(zip(node.inputs, inputs, strict=True))
+    given = []
+    for each in inputs:
+        lengths = each.shape if is_host_array(each) else ()
+        variables = [TensorType("int64", ())() for _ in lengths]
+        known.update(zip(variables, lengths, strict=True))
+        given.append(tuple(variables))
+    said = op.output_shapes(node, given)
+    shapes = [[integer_of(s, each, known) for each in lengths] for lengths in said]
+    for shape, output in zip(shapes, node.outputs, strict=True):
+        for length, flag in zip(shape, output.type.broadcastable, strict=True):
+            if flag and not isinstance(length, int):
+                raise Unrecordable
+    return shapes
+
+
+# ---- one launch ----
+
+
+def add_launch(
+    s: Steps, launch: Launch, kernel: Kernel, arrays: Sequence[int], op: GpuKernelBase
+) -> None:
+    """A step that launches a kernel, under the launch's condition."""
+    if not isinstance(launch.when, HostInteger) and not launch.when:
+        return
+    check_arguments(kernel, tuple(launch.arguments), op.described())
+    geometry, ndim = geometry_of(launch)
+    integers = [number_of(s, each) for each in geometry]
+    params = [ndim]
+    first = len(integers)
+    for kind, code, value in zip(
+        kernel.params, codes_of(kernel), launch.arguments, strict=True
+    ):
+        source = source_of_argument(s, kind, value, arrays, integers, first)
+        params += [code, *source]
+    ins, results = [*arrays, *integers], [s.array(arrays[0])]
+    texts = kernel.code, kernel.name
+    when: Any = launch.when
+    is_chosen = isinstance(when, HostInteger)
+    with s.under(when.number, True) if is_chosen else nullcontext():
+        s.routines("kernel", ins, results, *params, texts=texts)
+
+
+def geometry_of(launch: Launch) -> tuple[list[Any], int]:
+    """Its numbers in the order of the step, and the dimensions of the grid.
+
+    There are 0 for a number of work items, of which 0 blocks are as many as fit.
+    """
+    blocks, threads = axes_of(launch.blocks), axes_of(launch.threads)
+    if launch.n is not None:
+        if len(blocks) > 1 or len(threads) > 1:
+            raise Unrecordable
+        return [launch.n, *(blocks or [0]), *(threads or [0]), launch.shared], 0
+    if len(blocks) != len(threads) or not 1 <= len(blocks) <= 3:
+        raise Unrecordable
+    return [*blocks, *threads, launch.shared], len(blocks)
+
+
+def axes_of(given: Any) -> list[Any]:
+    """One to three lengths in a list; none for None."""
+    if given is None:
+        return []
+    return list(given) if isinstance(given, (tuple, list)) else [given]
+
+
+def codes_of(kernel: Kernel) -> list[int]:
+    """The typecodes of a kernel's parameters."""
+    pairs = zip(kernel.params, kernel.types, strict=True)
+    return [
+        int(lib.GA_BUFFER) if kind == "*" else dtype_to_typecode(given)
+        for kind, given in pairs
+    ]
+
+
+def source_of_argument(
+    s: Steps,
+    kind: str,
+    value: Any,
+    arrays: Sequence[int],
+    integers: list[int],
+    first: int,
+) -> tuple[int, int]:
+    """Where an argument comes from, with its number; integers join the list."""
+    if kind in POINTERS:
+        if not is_host_array(value):
+            raise Unrecordable
+        return OF_ARRAY, arrays.index(value.number)
+    if isinstance(value, ArrayPart):
+        place = arrays.index(value.array)
+        if value.axis is None:
+            return OF_OFFSET, place
+        return OF_STRIDE, place * int(lib.GA_MAX_NDIM) + value.axis
+    if isinstance(value, HostInteger):
+        integers.append(value.number)
+        return OF_INTEGER, len(integers) - 1 - first
+    return OF_BITS, bits_of(kind, value)
+
+
+SIZES: Mapping[str, str] = {"offset": "uint64", "size": "uint64", "ssize": "int64"}
+
+
+def bits_of(kind: str, value: Any) -> int:
+    """A number as the bytes of an argument, in an integer."""
+    data = np.asarray(value, as_dtype(SIZES.get(kind, kind))).tobytes()
+    if len(data) > MOST_BITS:
+        raise Unrecordable
+    bits = int.from_bytes(data, "little")
+    return bits - (bits >> 63 << 64)
