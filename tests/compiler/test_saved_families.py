@@ -69,6 +69,20 @@ def test_a_failed_assertion_leaves_what_is_kept(context, tmp_path):
     np.testing.assert_array_equal(f["calls"], [2, 2, 2])
 
 
+def test_a_value_that_is_asserted_stays_as_it_was(context, tmp_path):
+    x, w = T.dvector("x"), shared(np.zeros(2), name="w")
+    with config.use(device=context.name):
+        f = function([x], updates={w: T.opt.Assert("grows")(w + x, T.all(x > 0))})
+    f.save(tmp_path / "f", graph=False)
+    f = gpuarray.load_function(tmp_path / "f", context)
+    f([1.0, 2.0])
+    with pytest.raises(AssertionError, match="grows"):
+        f([1.0, -2.0])
+    np.testing.assert_array_equal(f["w"], [1, 2])
+    f([1.0, 1.0])
+    np.testing.assert_array_equal(f["w"], [2, 3])
+
+
 def test_assertions_in_a_branch_that_is_not_taken_are_none(first_context, tmp_path):
     x = T.dvector("x")
     checked = T.opt.Assert("no sums")(x * 2, x.sum() > 100)
