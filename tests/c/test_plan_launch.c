@@ -167,6 +167,13 @@ static void test_arguments_of_each_source_and_type(gpucontext *ctx) {
     }
 }
 
+static void test_more_numbers_than_a_file_holds(gpucontext *ctx) {
+  static const long long many[GA_MAX_ARGS + 1];
+  GpuPlan *p = NULL;
+  CHECK_STATUS(GA_VALUE_ERROR, build(&p, ctx, many, GA_MAX_ARGS + 1, 0));
+  CHECK_TEXT("kernel takes a+i* (a: array, i: integer), up to 256 integers");
+}
+
 /* ---- the seal ---- */
 
 /* Reads a file and gives its size. */
@@ -242,6 +249,7 @@ int main(void) {
   gpucontext *ctx = open_null();
   test_a_launch_is_of_what_the_plan_computes(ctx);
   test_numbers_that_make_no_launch(ctx);
+  test_more_numbers_than_a_file_holds(ctx);
   test_arguments_of_each_source_and_type(ctx);
   test_what_is_sealed_is_refused_where_it_was_changed(ctx);
   fail_each_allocation(trial, ctx);

@@ -496,12 +496,13 @@ static int check_step(const ga_routine **row, const GpuPlan *p,
                           : step->n_params != r->n_params) ||
       step->n_texts != r->n_texts || step->n_out == 0 ||
       (r->n_out > 0 && step->n_out != r->n_out))
-    return GA_FAIL(
-        GA_VALUE_ERROR,
-        "plan %s, %s: %s takes %s (a: array, i: integer), %u integers and %u "
-        "texts and gives %u results; given %u inputs, %u, %u and %u",
-        p->name, ga__plan_label(step->label), r->name, r->takes, r->n_params,
-        r->n_texts, r->n_out, step->n_in, step->n_params, step->n_texts, step->n_out);
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: %s takes %s (a: array, i: integer), %s%u integers and "
+                   "%u texts and gives %u results; given %u inputs, %u, %u and %u",
+                   p->name, ga__plan_label(step->label), r->name, r->takes,
+                   r->n_params == ANY ? "up to " : "",
+                   r->n_params == ANY ? GA_MAX_ARGS : r->n_params, r->n_texts, r->n_out,
+                   step->n_in, step->n_params, step->n_texts, step->n_out);
   for (unsigned int i = 0; i < step->n_out; i++) {
     GA_TRY(ga__plan_check_axes(p, step->label, step->results[i].nd));
     GA_TRY(ga__dtype_check(step->results[i].typecode, "plan routine"));
