@@ -25,7 +25,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
-from gpuarray.compiler.gpukernels.bodies import inlined, written
+from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, written
 from gpuarray.compiler.parts import is_called
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import Container
@@ -311,7 +311,9 @@ def _tell_of_python(
     if not without:
         return
     was_called = plan.info()["n_bindings"] > 0
-    names = ", ".join(dict.fromkeys(each.label for each in without))
+    values = function.plan.values
+    listed = (named_with_reason(each, values) for each in without)
+    names = ", ".join(dict.fromkeys(listed))
     origin = without[0].origin
     where = f", made at {origin}" if origin else ""
     limit = (

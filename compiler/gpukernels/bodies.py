@@ -344,6 +344,31 @@ def body_of(*names: str) -> Callable[[Writer], Writer]:
     return register
 
 
+Reason = Callable[[p.Call, Sequence[p.Value]], str]
+
+REASONS: dict[str, Reason] = {}
+"""For step functions that have a body for some steps what says why not for another.
+
+They get the step and the plan's values.
+"""
+
+
+def reason_of(name: str) -> Callable[[Reason], Reason]:
+    """Register what says why a step of the function has no body."""
+
+    def register(reason: Reason) -> Reason:
+        REASONS[name] = reason
+        return reason
+
+    return register
+
+
+def named_with_reason(step: p.Call, values: Sequence[p.Value]) -> str:
+    """The step's label, and why it has no body where that is known."""
+    reason = REASONS[step.function](step, values) if step.function in REASONS else ""
+    return f"{step.label}: {reason}" if reason else step.label
+
+
 def written(step: p.Call, values: Sequence[p.Value]) -> p.Plan | None:
     """The body of a step of a plan of these values, if one is written for it."""
     steps = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])

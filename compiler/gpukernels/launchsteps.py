@@ -6,14 +6,16 @@ computes. Where the Python needs to know a number, the step stays Python's.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gpuarray._native import lib
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.gpukernels.bodies import Steps, body_of
+from gpuarray.compiler.gpukernels.bodies import Steps, body_of, reason_of
 from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel
 from gpuarray.compiler.gpukernels.kernelbase import (
     GpuKernelBase,
@@ -50,6 +52,26 @@ def kernels_steps(
         return recorded(s, values, op, types)
     except Exception:  # of code that was written for numbers
         return None
+
+
+@reason_of("kernels")
+def why_in_python(step: p.Call, values: Sequence[p.Value]) -> str:
+    """What in ``gpu_launches`` or ``infer_shape`` needs to know a number, and where."""
+    s = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])
+    try:
+        recorded(s, range(len(step.ins)), **dict(step.options))
+    except Exception as error:  # as above
+        said = str(error) or type(error).__name__
+        frames = traceback.extract_tb(error.__traceback__)
+        place = next((f for f in reversed(frames) if not is_ours(f.filename)), None)
+        return f"{said} at {place.filename}:{place.lineno}" if place else said
+    return ""
+
+
+def is_ours(path: str) -> bool:
+    """Whether a file is of this package, or of Python's own library."""
+    folders = Path(__file__).parent.parent, Path(traceback.__file__).parent
+    return any(Path(path).is_relative_to(folder) for folder in folders)
 
 
 def recorded(
@@ -107,7 +129,7 @@ def shapes_of(
     for shape, output in zip(shapes, node.outputs, strict=True):
         for length, flag in zip(shape, output.type.broadcastable, strict=True):
             if flag and not isinstance(length, int):
-                raise Unrecordable
+                raise Unrecordable("infer_shape gives a length for an axis of 1")
     return shapes
 
 
@@ -146,10 +168,10 @@ def geometry_of(launch: Launch) -> tuple[list[Any], int]:
     blocks, threads = axes_of(launch.blocks), axes_of(launch.threads)
     if launch.n is not None:
         if len(blocks) > 1 or len(threads) > 1:
-            raise Unrecordable
+            raise Unrecordable("its launch has several axes beside n")
         return [launch.n, *(blocks or [0]), *(threads or [0]), launch.shared], 0
     if len(blocks) != len(threads) or not 1 <= len(blocks) <= 3:
-        raise Unrecordable
+        raise Unrecordable("its blocks and threads have no common 1 to 3 axes")
     return [*blocks, *threads, launch.shared], len(blocks)
 
 
@@ -180,7 +202,7 @@ def source_of_argument(
     """Where an argument comes from, with its number; integers join the list."""
     if kind in POINTERS:
         if not is_host_array(value):
-            raise Unrecordable
+            raise Unrecordable("it passes an array that is none of the op's")
         return OF_ARRAY, arrays.index(value.number)
     if isinstance(value, ArrayPart):
         place = arrays.index(value.array)
@@ -200,6 +222,6 @@ def bits_of(kind: str, value: Any) -> int:
     """A number as the bytes of an argument, in an integer."""
     data = np.asarray(value, as_dtype(SIZES.get(kind, kind))).tobytes()
     if len(data) > MOST_BITS:
-        raise Unrecordable
+        raise Unrecordable(f"it passes a number of {kind}")
     bits = int.from_bytes(data, "little")
     return bits - (bits >> 63 << 64)

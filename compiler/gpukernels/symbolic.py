@@ -27,8 +27,19 @@ class Unrecordable(Exception):
     """Something needs to know a number or an array that a file has for none."""
 
 
-def _refuse(self: Any, *_: Any) -> NoReturn:
-    raise Unrecordable
+def _refuses(why: str) -> Callable[..., NoReturn]:
+    """A method that raises `Unrecordable` with the reason."""
+
+    def method(*_: Any) -> NoReturn:
+        raise Unrecordable(why)
+
+    return method
+
+
+_branches = _refuses("it branches on a number")
+_needs_value = _refuses("it needs the value of a number")
+_needs_array = _refuses("it needs the elements of an array")
+_computes = _refuses("it computes with an offset or a stride")
 
 
 def _recorded(name: str, turned: bool = False) -> Callable[[Any, Any], HostInteger]:
@@ -78,9 +89,10 @@ class HostInteger:
     def __abs__(self) -> HostInteger:
         return self.greatest(-self)
 
-    __bool__ = __index__ = __int__ = __float__ = __complex__ = _refuse
-    __hash__ = __str__ = __repr__ = __format__ = _refuse
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _refuse
+    __bool__ = _branches
+    __index__ = __int__ = __float__ = __complex__ = _needs_value
+    __hash__ = __str__ = __repr__ = __format__ = _needs_value
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _needs_value
 
     def must_be(self, x: int, other: Any, text: str) -> None:
         """Have the body fail with a text where this is another integer."""
@@ -98,12 +110,12 @@ class ArrayPart:
         self.array = array
         self.axis = axis
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = _refuse
-    __lt__ = __gt__ = __le__ = __ge__ = __neg__ = __abs__ = _refuse
-    __eq__ = __ne__ = _refuse
-    __bool__ = __index__ = __int__ = __float__ = _refuse
-    __hash__ = __str__ = __repr__ = __format__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _computes
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = _computes
+    __lt__ = __gt__ = __le__ = __ge__ = __neg__ = __abs__ = _computes
+    __eq__ = __ne__ = _computes
+    __bool__ = __index__ = __int__ = __float__ = _computes
+    __hash__ = __str__ = __repr__ = __format__ = _computes
 
 
 class HostArray:
@@ -142,10 +154,10 @@ class HostArray:
         return self.size * self.itemsize
 
     def __getattr__(self, name: str) -> Any:
-        raise Unrecordable(name)
+        raise Unrecordable(f"it asks an array for {name}")
 
-    __bool__ = __len__ = __getitem__ = __iter__ = __array__ = _refuse
-    __repr__ = __str__ = _refuse
+    __bool__ = __len__ = __getitem__ = __iter__ = __array__ = _needs_array
+    __repr__ = __str__ = _needs_array
 
 
 def product(integers: Iterable[Any]) -> Any:
@@ -165,7 +177,7 @@ def number_of(steps: Steps, value: Any) -> int:
         return value.number
     if isinstance(value, (int, np.integer)):
         return steps.integer(int(value))
-    raise Unrecordable
+    raise Unrecordable(f"it computes with {type(value).__name__} beside a length")
 
 
 # ---- what an op may call with numbers and with these ----
@@ -246,16 +258,16 @@ def integer_of(steps: Steps, given: Any, known: dict[Variable, Any]) -> Any:
 def _computed(steps: Steps, given: Variable, known: dict[Variable, Any]) -> Any:
     owner = given.owner
     if owner is None:
-        raise Unrecordable
+        raise Unrecordable("infer_shape needs what the device computes")
     if isinstance(owner.op, Shape_i):
         return known[owner.inputs[0]].shape[owner.op.i]
     if not isinstance(owner.op, Elemwise):
-        raise Unrecordable
+        raise Unrecordable(f"infer_shape computes with {owner.op}")
     values = [integer_of(steps, each, known) for each in owner.inputs]
     if isinstance(owner.op.scalar, Scalar):
         if owner.op.scalar.name not in ROWS:
-            raise Unrecordable
+            raise Unrecordable(f"infer_shape computes with {owner.op}")
         return ROWS[owner.op.scalar.name](*values)
     if given.type.dtype == "int64" and owner.inputs[0].type.dtype != "uint64":
         return values[0]  # a cast
-    raise Unrecordable
+    raise Unrecordable(f"infer_shape computes in {given.type.dtype}")
