@@ -220,7 +220,11 @@ SIZES: Mapping[str, str] = {"offset": "uint64", "size": "uint64", "ssize": "int6
 
 def bits_of(kind: str, value: Any) -> int:
     """A number as the bytes of an argument, in an integer."""
-    data = np.asarray(value, as_dtype(SIZES.get(kind, kind))).tobytes()
+    dtype = as_dtype(SIZES.get(kind, kind))
+    is_float = isinstance(value, (float, np.floating))
+    if dtype.kind in "iub" and is_float and not value.is_integer():
+        raise Unrecordable(f"it passes {value} as a whole number")
+    data = np.asarray(value, dtype).tobytes()
     if len(data) > MOST_BITS:
         raise Unrecordable(f"it passes a number of {kind}")
     bits = int.from_bytes(data, "little")

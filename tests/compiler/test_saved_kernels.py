@@ -144,8 +144,9 @@ def test_numbers_are_the_bytes_of_arguments():
         bits = bits_of(kind, value) % 2**64
         data = bits.to_bytes(8, "little")[: dtype.itemsize]
         assert np.frombuffer(data, dtype)[0] == dtype.type(value)
-    with pytest.raises(Unrecordable):
-        bits_of("complex128", 1j)
+    for kind, value in [("complex128", 1j), ("int32", 1.5), ("size", np.float32(0.5))]:
+        with pytest.raises(Unrecordable):
+            bits_of(kind, value)
 
 
 def test_a_launch_that_branches_is_named_and_runs_from_what_was_called(
