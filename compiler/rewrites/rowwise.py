@@ -316,10 +316,9 @@ def fuse_rows(fgraph: FunctionGraph, log: Log) -> bool:
 
 def is_seed(node: Apply) -> bool:
     """Whether the node reduces the last axis of an array on the host's side."""
-    x = node.inputs[0] if isinstance(node.op, Reduce) else None
-    if x is None or x.type.ndim == 0 or x.type.broadcastable[-1]:
+    if not isinstance(node.op, Reduce):
         return False
-    return Domain(x.type.broadcastable[:-1]).is_fold(node)
+    return Domain(node.inputs[0].type.broadcastable[:-1]).is_fold(node)
 
 
 def replace_rows(rows: Rows, log: Log) -> None:

@@ -197,7 +197,7 @@ def suits(matrix: Variable, vector: Variable) -> bool:
 def is_total(node: Apply) -> bool:
     """Whether the node folds the first axes of arrays of one shape, or sums products.
 
-    Integers without axes may be on the host.
+    Integers without axes may be on the host, and axes of length 1 alone are no shape.
     """
     if multiplied(node) is not None:
         return True
@@ -215,6 +215,7 @@ def is_total(node: Apply) -> bool:
         and not needs
         and (node.outputs[0].type.ndim > 0 or is_float(node.outputs[0]))
         and bool(wholes)
+        and not all(pattern)
         and all(all(v.type.broadcastable) or v in wholes for v in node.inputs)
     )
 

@@ -168,6 +168,18 @@ def test_a_group_that_grows_knows_what_keeps_others_apart():
             check(partition)
 
 
+def test_what_stands_around_a_group_that_did_not_join_keeps_nothing_apart():
+    x, y, z = T.dvectors("xyz")
+    x.tag.target, y.tag.target = "cuda0", "cuda1"  # by name alone: nothing is opened
+    outputs = [T.exp(x), T.tanh(T.sqr(z)) * y]
+    partition = Partition(FunctionGraph([x, y, z], outputs))
+    group = {node.op.scalar.name: partition.of(node) for node in partition.order}
+    around = Around(partition, group["exp"])
+    assert around.join(group["exp"], group["mul"]) is None  # of another context
+    assert around.join(group["exp"], group["square"]) is not None
+    check(partition)
+
+
 def test_a_kernel_takes_so_many_operands_and_steps(monkeypatch):
     kinds, several = set(), False
     for seed in range(40):

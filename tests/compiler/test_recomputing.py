@@ -3,7 +3,10 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, grad, shared
+from gpuarray.compiler import config, function, grad, rewrites, shared
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import TensorType
+from run_graph import run_graph
 
 BATCH, WIDTH = 32, 16
 
@@ -77,3 +80,18 @@ def test_what_costs_more_than_to_read_it_stays_stored():
         f = function([x, w], T.dot(h, w) * T.exp(h))
     first = next(s for s in f.plan.steps if "tanh" in s.label)
     assert len(first.outs) == 2
+
+
+@pytest.mark.parametrize("pattern", [(False,), (True,), (True, True), (True, False)])
+def test_what_is_computed_again_is_in_the_kernel_that_reads_it(pattern):
+    x = TensorType("float64", pattern)("x")
+    h = T.tanh(x)
+    fgraph = FunctionGraph([x], [(1 - h * h) * T.sort(h, axis=0)])
+    rewrites.optimize(fgraph)
+    first, sort, last = fgraph.toposort()
+    assert [len(each.outputs) for each in (first, sort, last)] == [1, 1, 1]
+    value = np.array([0.5, -2.0])[: 1 if pattern[-1] else 2]
+    value = value.reshape((1,) * (len(pattern) - 1) + (-1,))
+    h = np.tanh(value)
+    (found,) = run_graph(fgraph, {x: value})
+    np.testing.assert_allclose(found, (1 - h * h) * np.sort(h, axis=0))

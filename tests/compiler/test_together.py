@@ -6,7 +6,7 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, shared
+from gpuarray.compiler import config, function, rewrites, shared
 from gpuarray.compiler.gpukernels import together
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
@@ -223,3 +223,14 @@ def test_a_launch_has_as_many_arguments_as_a_kernel_may_have(context):
     f(*np.ones(12))
     for i, w in enumerate(weights):
         np.testing.assert_array_equal(w.get_value(), np.full(3, 12.0 * i))
+
+
+def test_a_fold_of_one_number_stays_apart():
+    """Where rules that drop it are left out."""
+    x, a = T.dvector("x"), TensorType("float64", (True, True))("a")
+    for fold, value in ((a.sum(0), [3.0]), (T.sqr(a).sum(0), [9.0]), (a.sum(), 3.0)):
+        fgraph = FunctionGraph([x, a], [T.exp(x), fold])
+        rewrites.optimize(fgraph, ["fuse"])
+        assert not any(isinstance(node.op, Together) for node in fgraph.toposort())
+        found = run_graph(fgraph, {x: np.zeros(2), a: np.full((1, 1), 3.0)})
+        np.testing.assert_array_equal(found[1], value)
