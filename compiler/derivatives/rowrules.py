@@ -91,8 +91,8 @@ def flags(op: Rebroadcast, node: Apply, operands: Sequence[Operand]) -> Any:
 @rule(Reshape)
 def other_lengths(op: Reshape, node: Apply, operands: Sequence[Operand]) -> Any:
     """The axis of the rows comes first in the new shape, too."""
-    lengths = elements(node.inputs[1])
-    if lengths is None or not same_for_all(operands):
+    lengths = elements(operands[1].value) if same_for_all(operands) else None
+    if lengths is None:
         return None
     x = operands[0].value
     return reshape(x, [shape_i(x, 0), *lengths], ndim=op.ndim + 1)
@@ -101,8 +101,8 @@ def other_lengths(op: Reshape, node: Apply, operands: Sequence[Operand]) -> Any:
 @rule(BroadcastTo)
 def repeated_axes(op: BroadcastTo, node: Apply, operands: Sequence[Operand]) -> Any:
     """Rows get all the axes that they are repeated along, of length 1."""
-    lengths = elements(node.inputs[1])
-    if lengths is None or not same_for_all(operands):
+    lengths = elements(operands[1].value) if same_for_all(operands) else None
+    if lengths is None:
         return None
     x = operands[0].rows(op.ndim)
     return broadcast_to(x, [shape_i(x, 0), *lengths], ndim=op.ndim + 1)

@@ -11,6 +11,7 @@ from gpuarray.compiler import config
 from gpuarray.compiler.config import Config, load, parse_flags
 from gpuarray.compiler.errors import ConfigError
 from gpuarray.compiler.flags import changed, flags_of
+from gpuarray.compiler.graph.types import TensorType
 
 
 def settings(flags, *, strict=True):
@@ -164,8 +165,11 @@ def test_a_program_with_a_bad_flag_ends_at_the_import():
 def test_float64_variables_are_noticed():
     with config.use(warn_float64="raise"), pytest.raises(TypeError, match="float64"):
         T.dvector("x")
-    with config.use(warn_float64="warn"), pytest.warns(UserWarning, match="float64"):
-        T.dvector("x")
+    for make in (T.dvector, TensorType("float64", (False,))):
+        with config.use(warn_float64="warn"), pytest.warns(UserWarning) as told:
+            make("x")
+        assert [each.filename for each in told] == [__file__]
+        assert "float64" in str(told[0].message)
     with config.use(warn_float64="raise", floatX="float32"):
         assert (T.vector("x") * 2).dtype == "float32"
 

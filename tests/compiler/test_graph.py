@@ -49,22 +49,35 @@ def test_types_are_values():
     assert pickle.loads(pickle.dumps(a)) == a
 
 
-@pytest.mark.parametrize(
-    ("pattern", "name"),
-    [
-        ((), "scalar"),
-        ((False,), "vector"),
-        ((False, False), "matrix"),
-        ((True, False), "row"),
-        ((False, True), "col"),
-        ((False,) * 3, "3D"),
-        ((True, False, True), "(True, False, True)"),
-    ],
-)
-def test_types_print_as_theano_prints_them(pattern, name):
-    assert str(TensorType("float32", pattern)) == f"TensorType(float32, {name})"
-    gpu = GpuArrayType("float32", pattern, "cuda0")
-    assert str(gpu) == f"GpuArrayType<cuda0>(float32, {name})"
+PATTERNS = {
+    (): "scalar",
+    (False,): "vector",
+    (True,): "(True,)",
+    (False, False): "matrix",
+    (True, False): "row",
+    (False, True): "col",
+    (True, True): "(True, True)",
+    (False,) * 3: "3D",
+    (True, False, True): "(True, False, True)",
+}
+
+
+def test_types_print_as_theano_prints_them():
+    for pattern, name in PATTERNS.items():
+        assert str(TensorType("float32", pattern)) == f"TensorType(float32, {name})"
+        gpu = GpuArrayType("float32", pattern, "cuda0")
+        assert str(gpu) == f"GpuArrayType<cuda0>(float32, {name})"
+
+
+def test_a_type_of_a_context_takes_arrays_there(first_context):
+    on_null = GpuArrayType("float64", (False,), "null")
+    of_device = GpuArrayType("float64", (False,), first_context.name)
+    for kind, others in ((on_null, of_device), (of_device, on_null)):
+        with others.context.as_default():
+            for value in (np.ones(2), others.value_zeros((2,))):
+                found = kind.on_context(value)
+                assert found.context is kind.context is not others.context
+                np.testing.assert_array_equal(found, np.asarray(value))
 
 
 def test_a_dtype_that_is_not_offered_is_refused():

@@ -7,7 +7,7 @@ from cases import CASES, f64
 from evaluate import evaluate
 from gpuarray.compiler import Lop, Op, function, grad, hessian, jacobian
 from gpuarray.compiler.derivatives.maprows import MapRows
-from gpuarray.compiler.derivatives.rows import over_rows
+from gpuarray.compiler.derivatives.rows import RULES, over_rows
 from gpuarray.compiler.errors import DisconnectedInputError, GraphTypeError
 from gpuarray.compiler.function import hosted
 from gpuarray.compiler.graph.core import constant
@@ -62,6 +62,28 @@ def test_every_op_goes_over_rows(case):
         pytest.skip("rows of integers are of no gradient")
     for chosen in [floats, *([each] for each in floats if len(floats) > 1)]:
         assert_rows_agree(case.build, case.arrays, variables, chosen)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_op_with_a_rule_is_run_for_each_row_only_where_integers_differ(case):
+    variables = case.variables()
+    floats = [each for each in variables if each.dtype.startswith("float")]
+    built = case.build(*variables)
+    outputs = list(built) if isinstance(built, (list, tuple)) else [built]
+    for chosen in [floats, *([each] for each in floats)] if floats else []:
+        rows = {
+            each: each.type.clone(broadcastable=(False, *each.type.broadcastable))()
+            for each in chosen
+        }
+        for node in toposort(over_rows(outputs, rows), blockers=rows.values()):
+            if isinstance(node.op, MapRows) and has_rule(node.op.op):
+                pairs = zip(node.inputs, node.op.by_row, strict=True)
+                dtypes = {each.dtype for each, by_row in pairs if by_row}
+                assert dtypes & {"bool", "int64"}, node.op.op
+
+
+def has_rule(op):
+    return any(each in RULES for each in type(op).__mro__)
 
 
 SMALL = [
@@ -362,6 +384,26 @@ INTEGERS_OF_ROWS = {
     "of the second alone": (lambda x, n, m: x[n:m], [1]),
     "of none": (lambda x, n, m: x[n:m], []),
 }
+LENGTHS_OF_ROWS = {
+    "reshaped": lambda x, n: T.reshape(x, [n, 2]),
+    "reshaped by its own length": lambda x, n: T.reshape(x, [n, x.shape[0] // n]),
+    "reshaped by its shape": lambda x, n: T.reshape(x[:n], T.shape(x[-n:])),
+    "repeated": lambda x, n: T.broadcast_to(x[0], [n, 2]),
+    "repeated by its own length": lambda x, n: T.broadcast_to(x, [n, x.shape[0]]),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS_OF_ROWS)
+@pytest.mark.parametrize("differs", [False, True])
+def test_lengths_that_may_differ_by_row_are_taken_of_each_row(name, differs):
+    x, n, xs, ns = T.dvector("x"), T.lscalar("n"), T.dmatrix("xs"), T.lvector("ns")
+    build = LENGTHS_OF_ROWS[name]
+    (result,) = over_rows([build(x, n)], {x: xs} | ({n: ns} if differs else {}))
+    is_by_rule = not [each for each in toposort([result]) if type(each.op) is MapRows]
+    assert is_by_rule == (not differs)
+    values = {xs: f64(2, 6), n: np.int64(3), ns: np.array([3, 3])}
+    alone = [evaluate(build(x, n), {x: row, n: np.int64(3)}) for row in values[xs]]
+    np.testing.assert_array_equal(evaluate(result, values), alone)
 
 
 @pytest.mark.parametrize("name", INTEGERS_OF_ROWS)
@@ -378,6 +420,29 @@ def test_a_part_that_differs_by_row_is_taken_of_each_row(name):
     found = evaluate(result, values)
     expected = values[xs][:, 1:] if name == "of one length" else values[xs][:, 1:3]
     np.testing.assert_array_equal(found, expected)
+
+
+class Turned(Op):
+    """The array as it is; its gradient has the shape of what flows back."""
+
+    def infer(self, x):
+        return x
+
+    def reference(self, x):
+        return x
+
+    def grad(self, m, g, y, x):
+        return m.reshape(g, m.shape(g), ndim=g.type.ndim) + m.broadcast_to(
+            0.0, m.shape(g), ndim=g.type.ndim
+        )
+
+
+def test_a_gradient_may_be_shaped_as_what_flows_back():
+    x = T.dvector("x")
+    matrix = jacobian(Turned()(x**2), x)
+    assert not [each for each in toposort([matrix]) if type(each.op) is MapRows]
+    found = evaluate(matrix, {x: np.array([1.0, 2.0])})
+    np.testing.assert_array_equal(found, [[2.0, 0.0], [0.0, 4.0]])
 
 
 class Halved(Op):
