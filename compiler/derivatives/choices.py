@@ -28,6 +28,8 @@ Mask = Callable[[Variable], Variable]
 Pull = Callable[[Variable], Sequence[Any]]
 
 _CHOICE, _FACTOR = SCALARS["where"], SCALARS["where_nonzero"]
+_SUMS = [SCALARS[name] for name in ("add", "sub", "neg")]
+_PRODUCTS = [SCALARS[name] for name in ("mul", "true_div")]
 _SAMPLES = (0.3, -0.7, 2.5)
 _KNOWN: Living[Variable, bool] = Living()
 
@@ -151,8 +153,29 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
 
 
 def _is_masked(variable: Variable) -> bool:
-    """Whether it is under a mask of its own."""
-    return any(_operands(variable, row) is not None for row in (_CHOICE, _FACTOR))
+    """Whether a term of it is under a mask of its own, but for signs and numbers."""
+    waiting, seen = [variable], {variable}
+    while waiting:
+        current = waiting.pop()
+        if _operands(current, _CHOICE) or _operands(current, _FACTOR):
+            return True
+        new = [each for each in _terms(current) if each not in seen]
+        seen.update(new)
+        waiting += new
+    return False
+
+
+def _terms(variable: Variable) -> Sequence[Variable]:
+    """What a sum, a multiple or a view with other axes is of; nothing for others."""
+    owner = variable.owner
+    if owner is None:
+        return ()
+    if isinstance(owner.op, DimShuffle):
+        return owner.inputs
+    row = _scalar(owner)
+    parts = [each for each in owner.inputs if _number(each) is None]
+    is_sum = row in _SUMS or isinstance(row, Cast)
+    return parts if is_sum or (row in _PRODUCTS and len(parts) == 1) else ()
 
 
 def _as(value: Variable, g: Variable) -> Variable:
@@ -204,8 +227,7 @@ def _beside_zeros(node: Apply, index: int, term: Variable) -> Variable:
     if not isinstance(row, Scalar) or row.arity == 1 or row.joins:
         return term
     for place, operand in enumerate(node.inputs):
-        is_number = isinstance(operand, Constant) and operand.data.size == 1
-        if place == index or is_number or not annihilates(row, place):
+        if place == index or not annihilates(row, place):
             continue
         if holds_zeros(operand):
             term = _where_nonzero(operand, term)

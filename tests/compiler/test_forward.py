@@ -311,10 +311,41 @@ def test_forwards_and_backwards_are_adjoint(seed):
 def test_a_direction_that_is_given_stays_on_the_way_through_its_node():
     x, v, u = T.dvector("x"), T.dvector("v"), T.dvector("u")
     first, second = T.split(x, [1, 2], 2)
-    pushed = Rop(first.sum() * second, [x, first], [v, u])
     values = {x: f64(3), v: f64(3) + 1, u: np.array([7.0])}
     expected = 7.0 * values[x][1:] + values[x][0] * values[v][1:]
-    np.testing.assert_allclose(evaluate(pushed, values), expected)
+    for y in (first.sum() * second, second * first.sum()):
+        pushed = Rop(y, [x, first], [v, u])
+        np.testing.assert_allclose(evaluate(pushed, values), expected)
+
+
+class Refuses(Op):
+    """The array as it is; it raises where it is asked for its gradient."""
+
+    __props__ = ("error",)
+
+    def __init__(self, error):
+        self.error = error
+
+    def infer(self, x):
+        return x
+
+    def reference(self, x):
+        return x
+
+    def grad(self, m, g, y, x):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, TypeError, ValueError])
+def test_who_needs_no_gradient_of_an_op_is_not_told_that_it_has_none(error):
+    x, y, v = T.dvector("x"), T.dvector("y"), T.dvector("v")
+    refused = Refuses(error)(y)
+    still = T.cast(T.cast(x, "int64"), "float64") * refused
+    values = {x: f64(3), y: f64(3), v: f64(3)}
+    for zeros in (grad(still.sum(), x), Rop(still, x, v)):
+        np.testing.assert_array_equal(evaluate(zeros, values), np.zeros(3))
+    with pytest.raises(error):
+        grad(still.sum(), y)
 
 
 def test_a_mask_alone_moves_nothing():

@@ -6,13 +6,16 @@ import pytest
 from cases import CASES, f64
 from evaluate import evaluate, finite_differences
 from gpuarray.compiler import Lop, Op, config, grad, shared
+from gpuarray.compiler.derivatives.node import carries, is_complex
 from gpuarray.compiler.errors import (
     DisconnectedInputError,
     GraphTypeError,
     GraphValueError,
     NoGradientError,
 )
+from gpuarray.compiler.graph.absent import DisconnectedType, NullType
 from gpuarray.compiler.graph.traverse import ancestors, toposort
+from gpuarray.compiler.graph.types import GpuArrayType, TensorType, generic
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
 from gpuarray.scalars import SCALARS
 
@@ -350,3 +353,13 @@ def test_a_repeated_input_of_a_fused_expression_counts_once_for_each_place():
     found = evaluate(grad(fused(a, T.sin(a)).sum(), a), {a: values})
     expected = np.exp(np.sin(values)) * (1 + values * np.cos(values))
     np.testing.assert_allclose(found, expected)
+
+
+def test_gradients_flow_through_numbers_with_fractions_alone():
+    carrying = ["float16", "float32", "float64", "complex64", "complex128"]
+    for dtype in ("bool", "int8", "uint64", *carrying):
+        for kind in (TensorType(dtype, (False,)), GpuArrayType(dtype, (), "cuda0")):
+            assert carries(kind()) == (dtype in carrying)
+            assert is_complex(kind()) == dtype.startswith("complex")
+    for other in (generic(), NullType("why")(), DisconnectedType()()):
+        assert not carries(other) and not is_complex(other)

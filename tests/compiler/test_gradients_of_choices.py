@@ -1,6 +1,8 @@
 """A derivative that a choice multiplies by zero is zero, whatever it is there."""
 
 import random
+from dataclasses import replace
+from random import Random
 
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -18,6 +20,7 @@ from gpuarray.compiler import (
     shared,
 )
 from gpuarray.compiler.derivatives import choices
+from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
@@ -496,12 +499,111 @@ def test_a_row_is_0_beside_a_0_where_numpy_says_so():
         assert found == expected, name
 
 
-def test_a_constant_of_several_numbers_leaves_zeros_as_well():
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_constant_of_several_numbers_leaves_zeros_as_well(length):
     x = T.dvector("x")
-    kept = T.constant(np.array([0.0, 1.0]))
-    for cost in ((T.log(x) * kept).sum(), (kept * T.log(x)).sum()):
-        found = evaluate(grad(cost, x), {x: np.array([0.0, 2.0])})
-        np.testing.assert_array_equal(found, [0.0, 0.5])
+    kept = T.constant(np.arange(3.0)[:length])
+    values = {x: np.array([0.0, 2.0, 1.0])[:length]}
+    for cost in (T.log(x) * kept, kept * T.log(x)):
+        found = evaluate(grad(cost.sum(), x), values)
+        np.testing.assert_array_equal(found, [0.0, 0.5, 2.0][:length])
+    found = evaluate(grad(T.sqrt(x * kept).sum(), x), {x: np.ones(length)})
+    np.testing.assert_allclose(found, [0.0, 0.5, 2**-0.5][:length])
+
+
+@pytest.mark.parametrize("ndim", [0, 1, 2])
+def test_a_factor_of_0_leaves_no_gradient(ndim):
+    x = T.tensor("float64", (False,) * ndim, "x")
+    values = {x: np.zeros((2,) * ndim)}
+    for y in (T.sqrt(x) * 0.0, 0.0 * T.sqrt(x), T.sqrt(x * 0.0), T.sqrt(0.0 * x) * 2):
+        found = evaluate(grad(y.sum(), x), values)
+        np.testing.assert_array_equal(found, np.zeros((2,) * ndim))
+
+
+def masks_of(variable):
+    """How many choices a graph makes."""
+    nodes = toposort([variable])
+    rows = [node.op.scalar for node in nodes if isinstance(node.op, Elemwise)]
+    return sum(getattr(row, "name", "")[:5] == "where" for row in rows)
+
+
+FINITE = {
+    "nothing": lambda y: y, "a number": lambda y: y * 2.0, "minus": lambda y: -y,
+    "axes": lambda y: y.T, "a multiple with other axes": lambda y: y.T * 3.0,
+    "a sum": lambda y: y + 1.0, "another axis": lambda y: y.dimshuffle(0, "x", 1),
+    "a quotient": lambda y: y / 2.0, "a difference": lambda y: 1.0 - y,
+    "the same twice": lambda y: y + y,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_numbers_signs_and_axes_need_no_mask(name):
+    x = T.dmatrix("x")
+    chosen = T.where(x > 0, T.exp(x), 0.0)  # a mask for it, beside that of `where`
+    assert masks_of(grad(FINITE[name](chosen).sum(), x)) == 2
+    step = FINITE[name]
+    alone = T.where(step(x) > 0, step(T.exp(x)), 0.0)
+    assert masks_of(grad(alone.sum(), x)) <= 3  # one more under what is no mask itself
+
+
+def masked(random, value, depth):
+    """A gradient under masks within masks, and where all of them let it pass."""
+    if not depth:
+        return value, np.ones(4, bool)
+    inner, passed = masked(random, value, depth - 1)
+    mask = np.array(random.choices([0.0, 1.0], k=4))
+    kind = random.choice([0, 0, 0, 1, 2, 3, 4, 5])
+    if kind > 2:
+        again = masked(random, value, depth - 1)
+        several = [lambda: inner * 2.0, lambda: -inner / 2.0, lambda: inner + again[0]]
+        return several[kind - 3](), passed | (again[1] & (kind == 5))
+    row = Elemwise(SCALARS["where_nonzero"])
+    asked = T.constant(mask) > 0
+    built = [
+        lambda: row(T.constant(mask), inner),
+        lambda: T.where(asked, inner, 0.0),
+        lambda: T.where(T.invert(asked), 0.0, inner),
+    ]
+    return built[kind](), passed & (mask > 0)
+
+
+def test_a_product_under_masks_is_zero_wherever_one_of_them_is():
+    random = Random(0)
+    g, slope = T.dvector("g"), T.dvector("slope")
+    values = {g: np.array([1.0, 2.0, 3.0, 4.0])}
+    for _ in range(200):
+        gradient, passed = masked(random, g, random.randrange(2, 6))
+        by = evaluate(gradient, values)
+        for wild in (np.inf, np.nan):
+            slopes = np.where(passed, 0.5, wild)
+            product = choices.times(gradient, slope)
+            quotient = choices.over(gradient, 1 / slope)
+            for result in (product, quotient):
+                found = evaluate(result, values | {slope: slopes})
+                np.testing.assert_array_equal(found, np.where(passed, by * 0.5, 0.0))
+
+
+def test_what_is_used_twice_under_two_masks_has_no_gradient_where_either_is_0():
+    x, a, b = T.dvectors("xab")
+    u, first, second = T.sqrt(x), a > 0, b > 0
+    values = {
+        x: np.array([0.0, 0.0, 0.0, 4.0]),
+        a: np.array([0.0, 1.0, 0.0, 1.0]),
+        b: np.array([0.0, 0.0, 1.0, 1.0]),
+    }
+    one, other = (u * first) * second, (first * u) * second
+    for y, times in ((one, 1), (one + other, 2), (one + 2 * other, 3)):
+        found = evaluate(grad(y.sum(), x), values)
+        np.testing.assert_array_equal(found, [0.0, 0.0, 0.0, 0.25 * times])
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_a_row_that_takes_no_fractions_annihilates_nothing(error):
+    def refused(x, y):
+        raise error
+
+    row = replace(SCALARS["mul"], name="of integers", reference=refused)
+    assert not choices.annihilates(row, 0)
 
 
 def test_zeros_are_zeros_in_every_form():
