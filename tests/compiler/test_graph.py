@@ -34,6 +34,7 @@ from gpuarray.compiler.graph.traverse import (
 )
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.keeping import Reports
 from gpuarray.scalars import SCALARS
 
 # Types.
@@ -387,6 +388,21 @@ def test_who_overwrites_comes_after_who_reads():
     assert names[-1] == "Elemwise{neg}[(0, 0)]"
     a, _b = evaluate(fgraph.outputs, {x: np.zeros(2)})
     assert len(names) == 5
+
+
+def test_what_counts_reports_follows_what_reports_but_not_what_reads_the_count():
+    x, k = T.dvector("x"), T.lvector("k")
+    y = x[k]
+    outputs = [x[k + T.cast(Reports()(), "int64")], y, T.exp(x), y[k]]
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        fgraph = FunctionGraph([x, k], [outputs[i] for i in order])
+        late, first, _, last = (fgraph.outputs[order.index(i)].owner for i in range(4))
+        (count,) = (n for n in fgraph.apply_nodes if isinstance(n.op, Reports))
+        found = fgraph.reporters()
+        assert list(found) == [count]
+        assert sorted(map(id, found[count])) == sorted(map(id, (first, last)))
+        place = fgraph.toposort().index
+        assert max(place(first), place(last)) < place(count) < place(late)
 
 
 def test_a_graph_is_made_and_rewritten_in_time_linear_in_its_size():
