@@ -235,6 +235,9 @@ def index_before_moving_axes(node: Apply) -> Variable | None:
     X.T[1:, 0] -> X[0, 1:]
     X.T[1:] -> X[:, 1:].T
     row(x)[:, 1:] -> row(x[1:])
+    row(x)[0, 1:] -> x[1:]
+    row(x)[-1] -> x
+    row(x)[1:] -> row(x)[1:]   # none of one
     """
     owner = node.inputs[0].owner
     if owner is None or not isinstance(owner.op, DimShuffle):

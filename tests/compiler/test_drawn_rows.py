@@ -15,6 +15,7 @@ from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import rowwise
+from gpuarray.compiler.ops.nnet import FirstRows
 from gpuarray.compiler.ops.rowwise import Rowwise
 from random_drawing import quiet
 from run_graph import run_graph
@@ -177,6 +178,15 @@ def taken(d):
     return x[T.mod(places, x.shape[0])]
 
 
+def first_rows(d):
+    """A value for each of the first rows, beside one for each row."""
+    x = d.cells()
+    given = d.random.choice([v for v in d.pool if v.type.broadcastable == (False,)])
+    given = d.random.choice([given, T.exp(-given), given + 1])
+    first = FirstRows()(given, given.shape[0], x.shape[0]).dimshuffle(0, "x")
+    return d.random.choice([first, x * first, x * given.dimshuffle(0, "x") + first])
+
+
 def placed(d):
     x = d.cells()
     axis = d.random.randrange(x.ndim)
@@ -190,7 +200,7 @@ def product(d):
 
 KINDS = [unary] * 3 + [met] * 8 + [fold] * 4 + [scaled, other_fold, total, total]
 KINDS += [last_axis, last_axis, new_axes, fewer_axes, turned, repeated, softmax]
-KINDS += [picked, picked, taken, placed, product]
+KINDS += [picked, picked, taken, taken, placed, product, first_rows]
 
 
 def checked(seed, phases):

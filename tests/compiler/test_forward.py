@@ -318,6 +318,38 @@ def test_a_direction_that_is_given_stays_on_the_way_through_its_node():
         np.testing.assert_allclose(evaluate(pushed, values), expected)
 
 
+class Both(Op):
+    """Twice and three times the array, the second of which moves nothing."""
+
+    def infer(self, x):
+        return [x, x]
+
+    def reference(self, x):
+        return [2 * x, 3 * x]
+
+    def R_op(self, inputs, directions):
+        return [2 * directions[0], None]
+
+
+def test_an_op_says_that_a_result_does_not_move():
+    x, v = T.dvector("x"), T.dvector("v")
+    first, second = Both()(x)
+    values = {x: f64(3), v: f64(3)}
+    np.testing.assert_array_equal(evaluate(Rop(first, x, v), values), 2 * f64(3))
+    moved = Rop(first + second, x, v)
+    np.testing.assert_array_equal(evaluate(moved, values), 2 * f64(3))
+    still = Rop(second, x, v, "ignore")
+    np.testing.assert_array_equal(evaluate(still, values), np.zeros(3))
+
+
+def test_what_is_undefined_stays_so_through_an_op_s_own_r_op():
+    x, v = T.dvector("x"), T.dvector("v")
+    first, second = Both()(undefined_grad(x))
+    for result in (first, second, first * 2):
+        with pytest.raises(NullTypeGradError, match="undefined_grad was put there"):
+            Rop(result, x, v)
+
+
 class Refuses(Op):
     """The array as it is; it raises where it is asked for its gradient."""
 

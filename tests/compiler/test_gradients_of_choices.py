@@ -7,6 +7,7 @@ from random import Random
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from cases import f64
 from evaluate import evaluate
 from gpuarray.compiler import (
     Lop,
@@ -581,6 +582,32 @@ def test_a_product_under_masks_is_zero_wherever_one_of_them_is():
             for result in (product, quotient):
                 found = evaluate(result, values | {slope: slopes})
                 np.testing.assert_array_equal(found, np.where(passed, by * 0.5, 0.0))
+
+
+def test_gradients_under_one_mask_are_added_under_it():
+    x, y, f, h = T.dvectors("x", "y", "f", "h")
+    factor = Elemwise(SCALARS["where_nonzero"])
+    asked, other = f > 0, h > 0
+    alike = [
+        (T.where(asked, x, 0.0), T.where(asked, y, 0.0)),
+        (T.where(asked, 0.0, x), T.where(asked, 0.0, y)),
+        (factor(f, x), factor(f, y)),
+    ]
+    apart = [
+        (T.where(asked, x, 0.0), T.where(other, y, 0.0)),
+        (T.where(asked, x, 0.0), T.where(asked, 0.0, y)),
+        (T.where(asked, x, 1.0), T.where(asked, y, 1.0)),
+        (factor(f, x), factor(h, y)),
+        (factor(f, x), T.where(asked, y, 0.0)),
+        (factor(f, x), y),
+        (factor(f, x), factor(f, y).sum()),
+    ]
+    values = {x: f64(4), y: f64(4) + 1, f: np.array([0.0, 1.0, -1.0, 2.0])}
+    for a, b in alike:
+        found = choices.added(a, b)
+        assert masks_of(found) == 1
+        np.testing.assert_array_equal(evaluate(found, values), evaluate(a + b, values))
+    assert [choices.added(a, b) for a, b in apart] == [None] * len(apart)
 
 
 def test_what_is_used_twice_under_two_masks_has_no_gradient_where_either_is_0():

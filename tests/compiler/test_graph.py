@@ -24,6 +24,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph.core import Apply, Constant, constant, traced_as
 from gpuarray.compiler.graph.lazy import is_lazy
+from gpuarray.compiler.graph.requirements import equal, within
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone,
@@ -200,6 +201,40 @@ def chain(x, length):
     for _ in range(length):
         x = T.exp(x)
     return x
+
+
+def test_an_op_that_lists_no_properties_is_equal_to_itself_alone():
+    class Plain(Op):
+        pass
+
+    class Empty(Op):
+        __props__ = ()
+
+    one, other = Plain(), Plain()
+    assert one.properties is None and str(one) == "Plain"
+    assert one == one and one != other and len({one, other}) == 2
+    assert Empty().properties == () and Empty() == Empty()
+    assert len({Empty(), Empty()}) == 1 and Empty() != one
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_an_integer_takes_the_smallest_dtype_that_holds_it(dtype):
+    wider = {"int8": "int16", "int16": "int32", "int32": "int64", "int64": "uint64"}
+    ends = np.iinfo(dtype)
+    for value in (int(ends.min), int(ends.max)):
+        assert constant(value).dtype == dtype and constant(value).data == value
+    assert constant(int(ends.max) + 1).dtype == wider[dtype]
+    if dtype != "int64":
+        assert constant(int(ends.min) - 1).dtype == wider[dtype]
+
+
+def test_equal_lengths_are_required_where_they_are_two_that_are_known():
+    one, other = T.lscalar(), T.lscalar()
+    for pair in ((one, one), (None, one), (one, None), (None, None)):
+        assert equal(*pair) == []
+    assert equal(one, other) == [("equal", one, other)]
+    assert within(one, None) == []
+    assert within(one, other) == [("within", one, other)]
 
 
 def test_walks_do_not_recurse():

@@ -10,6 +10,7 @@ from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.gpukernels import rowwise
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.nnet import FirstRows
 from gpuarray.compiler.ops.rowwise import Rowwise
 from run_graph import run_graph
 
@@ -72,6 +73,23 @@ def test_a_minibatch_of_a_shared_data_set_is_picked_from_too():
             givens={x: data[part], y: T.cast(labels[part], "int32")},
         )
     assert not any("advanced" in step.label for step in f.plan.steps)
+
+
+def test_values_of_first_rows_are_read_and_not_computed_again():
+    x, u = T.dmatrix("x"), T.dvector("u")
+    value = T.sqr(u) + 1
+    first = FirstRows()(value, value.shape[0], x.shape[0])
+    y = x * value.dimshuffle(0, "x") + first.dimshuffle(0, "x")
+    share = y / y.sum(axis=1, keepdims=True)
+    values = {x: np.arange(1.0, 13).reshape(4, 3), u: np.arange(4.0)}
+    for outputs in ([share], [share, value]):
+        fgraph = FunctionGraph([x, u], outputs)
+        wanted = run_graph(fgraph, values)
+        rewrites.optimize(fgraph)
+        (rows,) = (n for n in fgraph.toposort() if isinstance(n.op, Rowwise))
+        assert "square" not in str(rows.op)
+        for left, right in zip(run_graph(fgraph, values), wanted, strict=True):
+            np.testing.assert_allclose(left, right)
 
 
 def softmax(x):

@@ -54,6 +54,22 @@ def test_what_reads_them_better_or_too_stays_as_it_was():
     ]
 
 
+def test_a_table_that_is_computed_is_read_and_not_computed_again():
+    w, v, i = T.dmatrix("w"), T.dmatrix("v"), T.lvector("i")
+    table = T.sqr(w) + v
+    share = T.nnet.softmax(table[i])
+    for outputs in ([share * table], [share * table, table]):
+        fgraph = FunctionGraph([w, v, i], outputs)
+        rewrites.optimize(fgraph)
+        (rows,) = (n for n in fgraph.toposort() if isinstance(n.op, Rowwise))
+        rows_of_table = [str(each.owner) for each in rows.inputs if each.owner]
+        assert sum("square" in each for each in rows_of_table) == 2
+        values = {w: np.eye(3), v: np.ones((3, 3)), i: np.array([2, 0, 1])}
+        wanted = run_graph(FunctionGraph([w, v, i], outputs), values)
+        for left, right in zip(run_graph(fgraph, values), wanted, strict=True):
+            np.testing.assert_allclose(left, right)
+
+
 def test_a_minibatch_of_shuffled_rows():
     data, order = shared(np.ones((50, 8), "f4")), shared(np.arange(50))
     at, b = T.lscalar("at"), T.fvector("b")
