@@ -101,6 +101,7 @@ def broadcast_instead_of_repeating(node: Apply) -> Variable | None:
 
     X + broadcast_to(a, X.shape) -> X + dimshuffle(a, "x", "x")
     exp(X) * broadcast_to(u, X.shape) -> exp(X) * row(u)
+    X + broadcast_to(u, (X.shape[0], u.shape[0])) -> X + row(u)
     u + broadcast_to(a, (4,)) -> u + broadcast_to(a, (4,))
     """
     if len(node.outputs) != 1 or len(node.inputs) < 2:

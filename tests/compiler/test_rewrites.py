@@ -34,6 +34,7 @@ from gpuarray.compiler.ops.subtensor import Subtensor
 from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
+from gpuarray.compiler.rewrites.merging import Interner
 from gpuarray.compiler.rewrites.patterns import constant_of
 from gpuarray.compiler.rewrites.stability import logsumexp
 from gpuarray.compiler.rewrites.subtensor import view
@@ -383,6 +384,21 @@ def test_equal_expressions_are_computed_once():
     assert rows_of(fgraph).count("add") == 1
 
 
+def test_a_node_that_reads_something_else_since_is_not_known_by_what_it_read():
+    x, y = T.dvectors("x", "y")
+    fgraph = FunctionGraph([x, y], [T.exp(x), y])
+    interner = Interner(fgraph)
+    node = fgraph.outputs[0].owner
+    assert interner.known(node) is None
+    assert interner.intern(T.exp(x), []) is node.out
+    assert interner.known(T.exp(x).owner) is node
+    fgraph.redirect(node, 0, y)
+    made = []
+    assert interner.intern(T.exp(x), made).owner.inputs == [x]
+    assert len(made) == 1
+    assert interner.known(T.exp(x).owner) is None
+
+
 def test_a_cast_to_a_narrower_dtype_is_kept():
     x = T.dvector("x")
     fgraph = optimized([x], [x.astype("float32").astype("float64")])
@@ -592,6 +608,18 @@ def test_random_sums_of_products_become_one_chain_of_routines(seed):
     routines = [node for node in fgraph.apply_nodes if isinstance(node.op, Gemv | Gemm)]
     assert len(routines) == 3
     assert not any(isinstance(node.op, Elemwise) for node in fgraph.apply_nodes)
+
+
+def test_a_long_sum_of_products_is_looked_into_without_recursion():
+    A, B, C = T.dmatrices("A", "B", "C")
+    total = C
+    for _ in range(700):  # two calls for each would be more than there may be
+        total = total + T.dot(A, B) * 0.5
+    fgraph = FunctionGraph([A, B, C], [total])
+    Fixpoint(fgraph, engine.RULES["blas"], Log()).run()
+    values = {A: np.eye(2), B: np.ones((2, 2)), C: np.zeros((2, 2))}
+    (found,) = run_graph(fgraph, values)
+    np.testing.assert_allclose(found, np.full((2, 2), 350.0))
 
 
 def test_a_cholesky_factor_says_nothing_of_the_determinant():

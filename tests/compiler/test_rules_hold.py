@@ -345,6 +345,28 @@ def test_an_identity_keeps_numbers_and_signs_of_zeros(name, dtype):
     )
 
 
+# ---- folds in a wider dtype ----
+
+FOLDED_IN = {
+    "half in float": ("float16", "float32", [2048, 1, 1]),
+    "float in double": ("float32", "float64", [2**24, 1, 1]),
+    "bytes": ("int8", "int8", [100, 100, 100]),
+    "bytes in words": ("int8", "int64", [100, 100, 100]),
+}
+
+
+@pytest.mark.parametrize("name", FOLDED_IN)
+def test_stacked_parts_are_folded_in_the_dtype_that_is_asked_for(name):
+    dtype, wide, numbers = FOLDED_IN[name]
+    rows = [T.row(each, dtype=dtype) for each in "abc"]
+    values = [np.full((1, 2), number, dtype) for number in numbers]
+    joined = T.join(0, *rows)
+    for fold in (T.sum, T.prod):
+        output = fold(joined, axis=0, dtype=dtype, acc_dtype=wide)
+        wanted, found = both(rows, output, values)
+        np.testing.assert_array_equal(found, wanted)
+
+
 # ---- integers that wrap ----
 
 WRAPPING = {
