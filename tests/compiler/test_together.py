@@ -11,7 +11,10 @@ from gpuarray.compiler.gpukernels import together
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite, Step
+from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.together import Part, Together
+from gpuarray.compiler.rewrites.together import opened
 from run_graph import run_graph
 
 SHAPES = [(7, 5), (5,), (2, 3, 4), (1,), (0,), (1100,)]
@@ -234,3 +237,20 @@ def test_a_fold_of_one_number_stays_apart():
         assert not any(isinstance(node.op, Together) for node in fgraph.toposort())
         found = run_graph(fgraph, {x: np.zeros(2), a: np.full((1, 1), 3.0)})
         np.testing.assert_array_equal(found[1], value)
+
+
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_routine_is_opened_into_the_product_that_it_adds(first, second):
+    rng = np.random.default_rng(0)
+    for op, ranks in (
+        (Gemv(2.0, -0.5, first), (1, 2, 1)),
+        (Gemm(2.0, -0.5, first, second), (2, 2, 2)),
+        (BatchedGemm(2.0, -0.5, first, second), (3, 3, 3)),
+    ):
+        inputs = [TensorType("float64", (False,) * rank)() for rank in ranks]
+        values = {each: rng.normal(size=(3,) * each.type.ndim) for each in inputs}
+        node = op.make_node(*inputs)
+        made = FunctionGraph(inputs, [node.out, opened(node).out])
+        routine, product = run_graph(made, values)
+        np.testing.assert_allclose(product, routine, rtol=1e-12)
