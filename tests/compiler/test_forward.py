@@ -342,6 +342,33 @@ def test_an_op_says_that_a_result_does_not_move():
     np.testing.assert_array_equal(evaluate(still, values), np.zeros(3))
 
 
+class Constantly(Op):
+    """The array as it is, of which the direction is said to be one number."""
+
+    __props__ = ("said",)
+
+    def __init__(self, said):
+        self.said = said
+
+    def infer(self, x):
+        return x
+
+    def reference(self, x):
+        return x
+
+    def R_op(self, inputs, directions):
+        return [self.said]
+
+
+@pytest.mark.parametrize("said", [2.0, 3, np.float32(2.0)])
+def test_an_op_may_give_a_number_as_its_direction(said):
+    x, v = T.dvector("x"), T.dvector("v")
+    pushed = Rop(Constantly(said)(x), x, v)
+    assert pushed.type == x.type
+    found = evaluate(pushed, {x: f64(3), v: f64(3)})
+    np.testing.assert_array_equal(found, np.full(3, said))
+
+
 def test_what_is_undefined_stays_so_through_an_op_s_own_r_op():
     x, v = T.dvector("x"), T.dvector("v")
     first, second = Both()(undefined_grad(x))

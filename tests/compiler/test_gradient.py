@@ -7,6 +7,7 @@ from cases import CASES, f64
 from evaluate import evaluate, finite_differences
 from gpuarray.compiler import Lop, Op, config, grad, shared
 from gpuarray.compiler.derivatives.node import carries, is_complex
+from gpuarray.compiler.derivatives.reverse import gradients_within
 from gpuarray.compiler.errors import (
     DisconnectedInputError,
     GraphTypeError,
@@ -14,6 +15,7 @@ from gpuarray.compiler.errors import (
     NoGradientError,
 )
 from gpuarray.compiler.graph.absent import DisconnectedType, NullType
+from gpuarray.compiler.graph.core import sources_of
 from gpuarray.compiler.graph.traverse import ancestors, toposort
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, generic
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
@@ -363,3 +365,30 @@ def test_gradients_flow_through_numbers_with_fractions_alone():
             assert is_complex(kind()) == dtype.startswith("complex")
     for other in (generic(), NullType("why")(), DisconnectedType()()):
         assert not carries(other) and not is_complex(other)
+
+
+def test_a_gradient_that_the_program_gives_stays_as_it_is():
+    x, g = T.dvector("x"), T.dvector("g")
+    y = x * 2
+    for given in (g, T.constant(np.ones(3)), g + 1):
+        found = grad(None, y, known_grads={y: given})
+        assert found is given and sources_of(found) == ()
+    made = grad(None, x, known_grads={y: T.constant(np.ones(3))})
+    assert list(sources_of(made)) == [y]
+
+
+def test_each_input_of_a_graph_is_a_variable_of_its_own_but_integers_that_are_known():
+    x, g, n = T.dvector("x"), T.dvector("g"), T.lscalar("n")
+    two, half = T.constant(2), T.constant(0.5)
+    seen = []
+
+    def graph(places):
+        seen.extend(places)
+        first, second, power, factor, _ = places
+        return [first * second ** T.cast(power, "float64") * factor]
+
+    found = gradients_within(graph, [g], [x, x, two, half, n])
+    assert seen[2] is two and not {*seen} & {x, half, n}
+    values = {x: f64(3), g: np.ones(3)}
+    for gradient, times in zip(found[:2], (0.5, 1.0), strict=True):
+        np.testing.assert_allclose(evaluate(gradient, values), times * f64(3) ** 2)

@@ -601,6 +601,9 @@ def test_gradients_under_one_mask_are_added_under_it():
         (factor(f, x), T.where(asked, y, 0.0)),
         (factor(f, x), y),
         (factor(f, x), factor(f, y).sum()),
+        (factor(f, x), factor(f, T.cast(y, "float32") * T.cast(f, "float32"))),
+        (factor(f, x), factor(f, y.dimshuffle("x", 0))),
+        (T.where(asked, x, 0.0), T.where(asked, y.dimshuffle("x", 0), 0.0)),
     ]
     values = {x: f64(4), y: f64(4) + 1, f: np.array([0.0, 1.0, -1.0, 2.0])}
     for a, b in alike:
