@@ -197,8 +197,7 @@ def _is_of_each_row(node: Apply) -> bool:
 def _first_rows(node: Apply) -> Variable | None:
     """``n``, where an index of a matrix is the numbers below it and a vector."""
     op, rows, labels = node.op, *node.inputs[-2:]
-    if not isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor):
-        return None
+    assert isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor)
     if tuple(op.idx_list) != (ARRAY, ARRAY):
         return None
     counts = rows.owner is not None and isinstance(rows.owner.op, ARange)

@@ -6,7 +6,7 @@ import pytest
 from cases import CASES, f64
 from evaluate import evaluate, finite_differences
 from gpuarray.compiler import Lop, Op, config, grad, shared
-from gpuarray.compiler.derivatives.node import carries, is_complex
+from gpuarray.compiler.derivatives.node import carries, fitted, is_complex
 from gpuarray.compiler.derivatives.reverse import gradients_within
 from gpuarray.compiler.errors import (
     DisconnectedInputError,
@@ -365,6 +365,21 @@ def test_gradients_flow_through_numbers_with_fractions_alone():
             assert is_complex(kind()) == dtype.startswith("complex")
     for other in (generic(), NullType("why")(), DisconnectedType()()):
         assert not carries(other) and not is_complex(other)
+
+
+def test_a_gradient_of_the_type_is_taken_as_it_is():
+    for kind in (
+        TensorType("float64", (False,)),
+        TensorType("float32", (True, False)),
+        GpuArrayType("float32", (False, False), "null"),
+    ):
+        term = kind("term")
+        assert fitted(term, kind("variable")) is term
+    wide, narrow = T.dmatrix("wide"), T.frow("narrow")
+    made = fitted(wide, narrow)
+    assert made.type == narrow.type
+    found = evaluate(made, {wide: np.ones((3, 2))})
+    np.testing.assert_array_equal(found, np.full((1, 2), 3, "f4"))
 
 
 def test_a_gradient_that_the_program_gives_stays_as_it_is():

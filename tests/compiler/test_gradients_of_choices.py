@@ -547,6 +547,25 @@ def test_numbers_signs_and_axes_need_no_mask(name):
     assert masks_of(grad(alone.sum(), x)) <= 3  # one more under what is no mask itself
 
 
+CONDITIONS = {
+    "true": (lambda x: T.constant(True), 1.0),
+    "false": (lambda x: T.constant(False), 0.0),
+    "of numbers": (lambda x: T.gt(T.constant(2.0), 1.0), 1.0),
+    "a number as a truth": (lambda x: T.cast(T.constant(1.0), "bool"), 1.0),
+    "of a value": (lambda x: T.gt(x, 0.0), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_may_be_known_in_every_form(name):
+    build, expected = CONDITIONS[name]
+    x = T.dscalar("x")
+    y = T.log(T.where(build(x), x, T.constant(3.0)))
+    for other in (y, T.where(build(x), T.log(x), 0.0)):
+        found = evaluate(grad(other, x, disconnected_inputs="ignore"), {x: 0.5})
+        np.testing.assert_allclose(found, 2 * expected)
+
+
 def masked(random, value, depth):
     """A gradient under masks within masks, and where all of them let it pass."""
     if not depth:

@@ -422,6 +422,35 @@ def test_a_part_that_differs_by_row_is_taken_of_each_row(name):
     np.testing.assert_array_equal(found, expected)
 
 
+PLACES_OF_ROWS = {
+    "taken": lambda x, i, j: x[i, j],
+    "set": lambda x, i, j: T.set_subtensor(x[i, j], x[0, 0] * 2),
+    "added": lambda x, i, j: T.inc_subtensor(x[i, j], x[j, i]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES_OF_ROWS)
+@pytest.mark.parametrize("by_row", [(), (0,), (1,), (0, 1)])
+def test_places_that_may_differ_by_row_are_taken_of_each_row(name, by_row):
+    x, xs = T.dmatrix("x"), T.dtensor3("xs")
+    places, of_rows = T.lvectors("i", "j"), T.lmatrices("is", "js")
+    output = PLACES_OF_ROWS[name](x, *places)
+    given = {places[k]: of_rows[k] for k in by_row}
+    (result,) = over_rows([output], {x: xs} | given)
+    is_by_rule = not [each for each in toposort([result]) if type(each.op) is MapRows]
+    assert is_by_rule == (not by_row)
+    i, j = np.array([[0, 2], [1, 0]]), np.array([[1, 1], [2, 0]])
+    values = {xs: f64(2, 3, 3)}
+    values |= dict(zip(places, (i[0], j[0]), strict=True))
+    values |= dict(zip(of_rows, (i, j), strict=True))
+    alone = []
+    for row in range(2):
+        own = [each[row if k in by_row else 0] for k, each in enumerate((i, j))]
+        known = {x: values[xs][row]} | dict(zip(places, own, strict=True))
+        alone.append(evaluate(output, known))
+    np.testing.assert_array_equal(evaluate(result, values), alone)
+
+
 class Turned(Op):
     """The array as it is; its gradient has the shape of what flows back."""
 

@@ -35,7 +35,7 @@ from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.merging import Interner
-from gpuarray.compiler.rewrites.patterns import constant_of
+from gpuarray.compiler.rewrites.patterns import _DEPTH, constant_of, same
 from gpuarray.compiler.rewrites.stability import logsumexp
 from gpuarray.compiler.rewrites.subtensor import view
 from run_graph import run_graph
@@ -397,6 +397,21 @@ def test_a_node_that_reads_something_else_since_is_not_known_by_what_it_read():
     assert interner.intern(T.exp(x), made).owner.inputs == [x]
     assert len(made) == 1
     assert interner.known(T.exp(x).owner) is None
+
+
+def test_graphs_are_compared_so_many_operations_deep():
+    x, y = T.dvectors("x", "y")
+
+    def chain(given, length):
+        for _ in range(length):
+            given = T.exp(given)
+        return given
+
+    for length in range(12):
+        assert same(chain(x, length), chain(x, length)) == (length <= _DEPTH)
+        assert not same(chain(x, length), chain(y, length))
+    assert not same(chain(x, 3), chain(x, 4))
+    assert not same(chain(x, 3000), chain(x, 3000))  # without recursion so deep
 
 
 def test_a_cast_to_a_narrower_dtype_is_kept():

@@ -130,6 +130,18 @@ def test_a_product_takes_in_numbers_that_its_dtype_has(dtype):
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_term_of_a_narrower_dtype_is_multiplied_where_the_sum_is(is_first):
+    x, (y, t) = T.dvector("x"), T.fvectors("yt")
+    factor = T.exp(t)
+    terms = [x / factor, y]
+    total = T.add(*(terms if is_first else terms[::-1])) * factor
+    values = [np.ones(2), np.array([1e30, 2], "f4"), np.array([60, 1], "f4")]
+    wanted, found = both([x, y, t], total, values)
+    assert wanted[0] > np.finfo("float32").max
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 # ---- complex numbers ----
 
 z, w = vectors("complex128", "zw")
