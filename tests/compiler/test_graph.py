@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+from types import MappingProxyType
 
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -22,7 +23,13 @@ from gpuarray.compiler.errors import (
     InconsistencyError,
     MissingInputError,
 )
-from gpuarray.compiler.graph.core import Apply, Constant, constant, traced_as
+from gpuarray.compiler.graph.core import (
+    Apply,
+    Constant,
+    constant,
+    short_value,
+    traced_as,
+)
 from gpuarray.compiler.graph.lazy import is_lazy
 from gpuarray.compiler.graph.requirements import equal, within
 from gpuarray.compiler.graph.traverse import (
@@ -140,6 +147,13 @@ def test_a_variable_remembers_the_users_line():
         assert "T." in str(variable.tag.trace)
     with traced_as(None):
         assert T.vector().tag.trace is None
+
+
+def test_long_constants_print_their_ends():
+    assert short_value(np.arange(8.0)) == "[0. 1. 2. .. 5. 6. 7.]"
+    assert short_value(np.arange(7.0)) == "[0. 1. 2. 3. 4. 5. 6.]"
+    assert short_value(np.ones((2, 3))) == "(2, 3) of 1.0"
+    assert short_value(np.float64(0.5)) == "0.5"
 
 
 def test_variables_print_by_name_or_by_op_or_by_type():
@@ -423,6 +437,33 @@ def test_who_overwrites_comes_after_who_reads():
     assert names[-1] == "Elemwise{neg}[(0, 0)]"
     a, _b = evaluate(fgraph.outputs, {x: np.zeros(2)})
     assert len(names) == 5
+
+
+class Crossed(Op):
+    """Two arrays as they are, in the other order: each a view of one of them."""
+
+    __props__ = ()
+    view_map = MappingProxyType({0: [1], 1: [0]})
+
+    def infer(self, x, y):
+        return [y, x]
+
+    def reference(self, x, y):
+        return [y, x]
+
+
+def test_each_output_may_be_a_view_of_another_input():
+    x, y = T.dvectors("x", "y")
+    fgraph = FunctionGraph([x, y], [*Crossed()(x, y), T.exp(x)])
+    first, second, other = fgraph.outputs
+    assert [fgraph.view_root(each) for each in fgraph.outputs] == [y, x, other]
+    assert fgraph.seen_through(first) == [first, y]
+    assert fgraph.seen_through(second) == [second, x]
+    assert fgraph.seen_through(other) == [other]
+    assert fgraph.views_of(x) == [x, second]
+    assert fgraph.views_of(y) == [y, first]
+    assert set(fgraph.readers(x)) == {second.owner, other.owner}
+    assert fgraph.readers(y) == [first.owner]
 
 
 def test_what_counts_reports_follows_what_reports_but_not_what_reads_the_count():
