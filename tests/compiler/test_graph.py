@@ -439,6 +439,52 @@ def test_who_overwrites_comes_after_who_reads():
     assert len(names) == 5
 
 
+def test_a_node_is_one_deeper_than_the_deepest_that_it_needs():
+    x, y = T.dvectors("x", "y")
+    deep = T.exp(T.exp(x))
+    for given in ((deep, y), (y, deep), (deep, T.exp(y)), (T.exp(y), deep)):
+        assert T.add(*given).owner.depth == 3
+    assert T.exp(x).owner.depth == 1
+
+
+def test_an_op_with_a_reference_is_computed_by_it_on_the_host():
+    class Both(Op):
+        def infer(self, x):
+            return x
+
+        def reference(self, x):
+            return x + 1
+
+        def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
+            raise AssertionError("not asked for")
+
+    x = T.dvector("x")
+    found = evaluate(Both()(x), {x: np.zeros(2)})
+    np.testing.assert_array_equal(found, np.ones(2))
+
+
+def test_an_op_is_known_by_how_many_arguments_its_gradient_takes():
+    class Own(Op):
+        def grad(self, m, g, y, x):
+            return g
+
+    class Theanos(Op):
+        def grad(self, inputs, output_gradients):
+            return output_gradients
+
+    class Several(Op):
+        def L_op(self, inputs, outputs, output_gradients):
+            return output_gradients
+
+    of_each = [(Own(), False), (Theanos(), True), (Several(), True)]
+    for takes, expected in ((2, True), (4, False)):
+        set_later = Own()
+        set_later.grad = [lambda a, b: [b], lambda m, g, y, x: g][takes == 4]
+        of_each.append((set_later, expected))
+    for op, expected in of_each:
+        assert op.has_gradient_of_each_input == expected, op
+
+
 class Crossed(Op):
     """Two arrays as they are, in the other order: each a view of one of them."""
 
