@@ -226,5 +226,4 @@ def folded(op: CumOp, node: Apply, operands: Sequence[Operand]) -> Any:
     if op.axis is None:
         flat = reshape(x, [shape_i(x, 0), -1])
         return CumOp(1, op.mode, op.reverse)(flat)
-    axis = op.axis + 1 if op.axis >= 0 else op.axis
-    return CumOp(axis, op.mode, op.reverse)(x)
+    return CumOp(op.axis + 1, op.mode, op.reverse)(x)

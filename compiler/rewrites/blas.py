@@ -51,6 +51,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     v - 0.1 * (dot(A, u) + 0.02 * v) -> gemv(v, A, u, -0.1, 0.998)
     C - dot(A, B) / 4 -> gemm(C, A, B, -0.25, 1)
     dot(A, B) + dot(B, A) -> gemm(dot(A, B), B, A, 1, 1)
+    C + dot(A, B) + row(v) -> gemm(C, A, B, 1, 1) + row(v)
     Q - 2 * batched_dot(Q, R) -> batched_gemm(Q, Q, R, -2, 1)
     2 * dot(A, u) -> 2 * dot(A, u)
     0 * (v + dot(A, u)) -> 0 * gemv(v, A, u, 1, 1)  # nan stays

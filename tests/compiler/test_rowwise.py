@@ -7,7 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray._native import ffi
-from gpuarray.compiler import config, function, grad, shared
+from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels import rowrun, rowwise
 from gpuarray.compiler.graph.fgraph import FunctionGraph
@@ -315,6 +315,20 @@ def test_a_reduction_alone_stays_one():
     with config.use(device="null"):
         for results in (T.sqr(x).sum(1), [x.sum(0), x.max(0)], x * x.sum(0)):
             assert "rows:" not in str(function([x], results).plan)
+
+
+def test_complex_numbers_are_in_no_program_of_rows():
+    z = T.zmatrix("z")
+    size = T.abs(z)
+    values = {z: np.array([[3 + 4j, 1.0], [-2j, 0.5]])}
+    outputs = [size / size.sum(axis=1, keepdims=True), size.max(axis=1)]
+    wanted = run_graph(FunctionGraph([z], outputs), values)
+    fgraph = FunctionGraph([z], outputs)
+    rewrites.optimize(fgraph)
+    (rows,) = (n for n in fgraph.toposort() if isinstance(n.op, Rowwise))
+    assert all(each.dtype == "float64" for each in rows.inputs)
+    for left, right in zip(run_graph(fgraph, values), wanted, strict=True):
+        np.testing.assert_allclose(left, right)
 
 
 def test_what_stands_between_keeps_rows_apart():
