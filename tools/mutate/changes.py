@@ -20,6 +20,8 @@ COMPUTED = {
 CALLED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 CHECKS = ("strict", "frozen", "slots")
 """Keywords that refuse what is wrong, as an assertion does, and change nothing else."""
+SHOWN = ("example",)
+"""Keywords that only the documentation reads."""
 WRITTEN = {" < ": " <= ", " > ": " >= ", " <= ": " < ", " >= ": " > ", " == ": " != "}
 WRITTEN |= {" + ": " - ", " - ": " + ", " * ": " / ", " / ": " * ", " && ": " || "}
 
@@ -63,7 +65,7 @@ def changed_calls(node: ast.Call) -> Iterator[ast.AST]:
         name = ast.Name(CALLED[node.func.id], ast.Load())
         yield ast.Call(name, node.args, node.keywords)
     for place, keyword in enumerate(node.keywords):
-        if keyword.arg in CHECKS:
+        if keyword.arg in (*CHECKS, *SHOWN):
             continue
         left = node.keywords[:place] + node.keywords[place + 1 :]
         yield ast.Call(node.func, node.args, left)

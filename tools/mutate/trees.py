@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import CodeType
 
-from .changes import CHECKS, changes, differing, shown
+from .changes import CHECKS, SHOWN, changes, differing, shown
 from .package import ROOT
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -96,6 +96,7 @@ class Tree:
 
     def mutants(self) -> Iterator[Mutant]:
         """All changes of this file."""
+        times: Counter[str] = Counter()  # of decorators alike, one after the other
         for place, node in enumerate(self.nodes):
             if self._is_text(place) or self._is_of_types(place):
                 continue
@@ -107,6 +108,8 @@ class Tree:
                 block = self.blocks[place]
                 text = "  ->  ".join(differing(before, after))
                 said = f"{self.file} {block} {self._index(place)} {before}  ->  {after}"
+                times[said] += 1
+                said += f" {times[said]}" if times[said] > 1 else ""
                 key = hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
                 rows = self._rows(place) if block.endswith("@") else frozenset[str]()
                 yield Mutant(self.file, place, choice, line, block, text, key, rows)
@@ -163,7 +166,7 @@ class Tree:
                 return True
             if isinstance(parent, ast.Raise | ast.Assert):
                 return True
-            if isinstance(parent, ast.keyword) and parent.arg in ("example", *CHECKS):
+            if isinstance(parent, ast.keyword) and parent.arg in (*SHOWN, *CHECKS):
                 return True
             if isinstance(parent, ast.If) and name == "test":
                 test = ast.unparse(parent.test)
