@@ -19,10 +19,10 @@ import pytest
 
 from .coverage import Covers
 from .orders import command, environment, say
-from .package import ROOT, files_of
+from .package import ROOT
 from .patching import Cannot, Functions, put, put_texts
 from .state import State
-from .trees import Mutant, tree_of
+from .trees import Mutant, mutants_of
 
 SECONDS_BEFORE = 20.0
 """What a mutant may take beyond ten times what its tests took."""
@@ -30,7 +30,7 @@ SECONDS_BEFORE = 20.0
 
 def drawn(order: dict[str, Any]) -> list[Mutant]:
     """A sample of the mutants of an order, the same for the same seed."""
-    found = [m for file in files_of(order["paths"]) for m in tree_of(file).mutants()]
+    found = [*mutants_of(order["paths"])]
     random.Random(order["seed"]).shuffle(found)
     return found[: order["sample"]]
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .orders import tell
-from .package import files_of
-from .trees import Mutant, tree_of
+from .trees import Mutant, mutants_of
 
 
 def write(path: Path, value: Any) -> None:
@@ -53,12 +52,11 @@ def list_known(order: dict[str, Any]) -> None:
     """Print what is known of the mutants of some files."""
     state = State(Path(order["state"]))
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for file in files_of(order["paths"]):
-        for mutant in tree_of(file).mutants():
-            outcome = state.outcome(mutant)
-            package = str(Path(file).parent)
-            counts[package][outcome or "not run"] += 1
-            if outcome in ("survived", "uncovered"):
-                tell(f"{file}:{mutant.line} {outcome}: {mutant.text} [{mutant.key}]")
+    for mutant in mutants_of(order["paths"]):
+        outcome = state.outcome(mutant)
+        counts[str(Path(mutant.file).parent)][outcome or "not run"] += 1
+        if outcome in ("survived", "uncovered"):
+            place = f"{mutant.file}:{mutant.line}"
+            tell(f"{place} {outcome}: {mutant.text} [{mutant.key}]")
     for package, found in counts.items():
         tell(f"{package} {dict(found)}")

@@ -6,13 +6,13 @@ import ast
 import copy
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import CodeType
 
 from .changes import CHECKS, SHOWN, changes, differing, shown
-from .package import ROOT
+from .package import ROOT, files_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -250,3 +250,14 @@ def is_none(node: ast.expr) -> bool:
 def tree_of(file: str) -> Tree:
     """The tree of a file."""
     return Tree(file)
+
+
+def mutants_of(paths: Sequence[str]) -> Iterator[Mutant]:
+    """Those of files, folders, or lines of a file: ``file.py:12`` or ``:12-30``."""
+    for path in paths:
+        name, _, lines = path.partition(":")
+        first, _, last = lines.partition("-")
+        for file in files_of([name]):
+            for mutant in tree_of(file).mutants():
+                if not lines or int(first) <= mutant.line <= int(last or first):
+                    yield mutant
