@@ -132,6 +132,8 @@ def spread(
     mask = axes_mask(axis, source.ndim, operation)
     if centre is None:
         centre = mean(source, axis, dtype=work, keepdims=True, where=where)
+    if source.dtype.kind != "c" and centre.dtype.kind != "c":
+        work = parts_dtype(work)
     is_root = operation.endswith("std")
     stored = parts_dtype(result if divisor.in_kernel else work)
     masked = where is not True

@@ -56,6 +56,16 @@ def test_spread_with_a_mean_and_too_few_elements(context):
     np.testing.assert_allclose(got.item(), large.astype("float64").std(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["var", "std", "nanvar"])
+def test_a_spread_of_real_numbers_asked_for_in_complex_ones_is_real(context, name):
+    host = np.array([[1.0, 2.0, 6.0]], "float32")
+    device = gpuarray.asarray(host, context=context)
+    expected = getattr(np, name)(host, 1)
+    for options in ({}, {"mean": device.mean(1, keepdims=True)}):
+        got = getattr(gpuarray, name)(device, 1, "complex64", **options)
+        assert_same(got, expected)
+
+
 MASKED = ("mean", "var", "std", "nanmean", "nanvar", "nanstd", "nansum", "nanprod")
 
 
