@@ -91,6 +91,8 @@ def histogram_bin_edges(
     [0. 2. 4.]
     """
     source = require(a, "histogram_bin_edges")
+    if weights is not None:
+        _weights("histogram_bin_edges", weights, source)
     edges = _edges("histogram_bin_edges", source, bins, range)
     return source.from_host(edges, source.context)
 
@@ -244,6 +246,11 @@ def histogram2d(
      [0. 2.]]
     """
     first, second = require_all("histogram2d", x, y)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise BadValue(
+            f"histogram2d: shapes {first.shape} and {second.shape}, expected two "
+            "vectors of one length"
+        )
     points = first.allocate(
         (first.size, 2), np.result_type(first.dtype, second.dtype), first.context
     )

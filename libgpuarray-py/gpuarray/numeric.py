@@ -235,8 +235,7 @@ def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") ->
     >>> print(gpuarray.convolve(a, gpuarray.asarray([1.0, 1.0])))
     [1. 3. 5. 3.]
     """
-    first, second = require_all("convolve", a, v)
-    first, second = first.reshape(-1), second.reshape(-1)
+    first, second = (_vector("convolve", x) for x in require_all("convolve", a, v))
     if first.size < second.size:
         first, second = second, first
     return _slid("convolve", first, second[::-1], mode)
@@ -249,11 +248,17 @@ def correlate(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "valid") 
     >>> print(gpuarray.correlate(a, gpuarray.asarray([0.0, 1.0])))
     [2. 3.]
     """
-    first, second = require_all("correlate", a, v)
-    first, second = first.reshape(-1), second.reshape(-1).conj()
+    first, second = (_vector("correlate", x) for x in require_all("correlate", a, v))
+    second = second.conj()
     if first.size >= second.size:
         return _slid("correlate", first, second, mode)
     return _slid("correlate", second, first, mode)[::-1]
+
+
+def _vector(operation: str, array: Any) -> Any:
+    if array.ndim > 1:
+        raise BadValue(f"{operation}: shape {array.shape}, expected a vector")
+    return array.reshape(-1)
 
 
 def _slid(operation: str, long: Any, short: Any, mode: str) -> Any:

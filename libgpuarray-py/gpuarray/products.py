@@ -301,6 +301,8 @@ def _pairs(axes: Any, ndim: int, other: int) -> tuple[tuple[int, ...], tuple[int
                 f"tensordot: {count} axes of arrays that have {ndim} and {other}"
             )
         return tuple(range(ndim - count, ndim)), tuple(range(count))
+    if len(axes) != 2:
+        raise BadValue(f"tensordot: axes is {axes!r}, expected a number or a pair")
     left, right = axes
     first = axes_numbers(left, ndim, "tensordot")
     second = axes_numbers(right, other, "tensordot")

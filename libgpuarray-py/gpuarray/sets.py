@@ -13,6 +13,7 @@ import numpy as np
 from gpuarray.base import BaseArray, axis_number, require, require_all
 from gpuarray.dtypes import kind_of, result_type
 from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadValue
 from gpuarray.fancy import INT64
 from gpuarray.joining import concatenate
 from gpuarray.scanning import cumsum
@@ -250,6 +251,8 @@ def isin(
      [False  True]]
     """
     given, wanted = _beside(element, test_elements, "isin")
+    if kind not in (None, "sort", "table"):
+        raise BadValue(f"isin: kind is {kind!r}, expected None, 'sort' or 'table'")
     compare = FUNCTIONS["not_equal" if invert else "equal"]
     if wanted.size == 0:
         result = _truths(given, given.shape)

@@ -11,7 +11,7 @@ process of its own.
 
 python -m tools.mutate map tests/compiler tests/gpuarray
 python -m tools.mutate run compiler/rewrites --sample 100 --seed 1
-python -m tools.mutate run compiler/rewrites --again  # the survivors, once more
+python -m tools.mutate run compiler/rewrites --again  # what was not noticed
 python -m tools.mutate run compiler/ops/own.py:20-90  # those of some lines
 python -m tools.mutate list compiler/rewrites  # what is known, counted and listed
 

@@ -36,7 +36,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--control", action="store_true", help="change nothing: all are to survive"
     )
-    parser.add_argument("--again", action="store_true", help="those that survived")
+    parser.add_argument("--again", action="store_true", help="what was not noticed")
     return parser.parse_args(arguments)
 
 

@@ -24,6 +24,8 @@ from .patching import Cannot, Functions, put, put_texts
 from .state import State
 from .trees import Mutant, mutants_of
 
+AGAIN = "survived", "uncovered", "failed"
+"""Outcomes that new tests, or a map of more of them, may change."""
 SECONDS_BEFORE = 20.0
 """What a mutant may take beyond ten times what its tests took."""
 
@@ -150,8 +152,8 @@ class Run:
         found = drawn(self.order)
         if self.order["control"]:
             return found
-        wanted = "survived" if self.order["again"] else None
-        return [each for each in found if self.state.outcome(each) == wanted]
+        wanted = AGAIN if self.order["again"] else (None,)
+        return [each for each in found if self.state.outcome(each) in wanted]
 
     def started(self, mutant: Mutant) -> Child:
         """A process that runs a mutant's tests."""
@@ -199,10 +201,9 @@ class Run:
 
     def link_kernels(self, folder: Path) -> None:
         """Bring into a folder the kernels compiled so far; plans are made anew."""
-        for path in [each for each in self.cache.rglob("*") if each.is_file()]:
-            relative = path.relative_to(self.cache)
-            if relative.parts[0] not in ("plans", "ops"):
-                other = folder / relative
+        for path in self.cache.rglob("*.kernel"):
+            other = folder / path.relative_to(self.cache)
+            if "plans" not in path.parts and "ops" not in path.parts:
                 other.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 os.link(path, other)
 

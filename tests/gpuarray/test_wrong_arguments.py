@@ -1,0 +1,68 @@
+"""Calls with one argument that is not as it should be: NumPy says what is refused.
+
+Each call that a case draws is made again with one of its arguments spoiled: an array
+with an axis more or less, a number out of range, a word that is none. What NumPy
+refuses is refused.
+"""
+
+import gpuarray
+import numpy as np
+import pytest
+from differential import _short, cases, moved, outcome
+from functions import Draw, named
+
+CASES = {
+    name: case
+    for name, case in cases().items()
+    if not isinstance(case.numpy(), np.ufunc)
+}
+SEEDS = range(3)
+ON_THE_HOST = {"linspace", "logspace", "geomspace"}  # with NumPy's own errors
+
+
+def spoiled(value):
+    """What may be given by mistake in the place of an argument."""
+    if isinstance(value, np.ndarray):
+        found = [value[None], value.ravel(), value.reshape(-1)[:0]]
+        return [one for one in found if one.shape != value.shape]
+    if isinstance(value, bool | None):
+        return []
+    if isinstance(value, str):
+        return ["nonsense"]
+    if isinstance(value, int):
+        return [value + 50, -50]
+    if isinstance(value, tuple | list):
+        return [type(value)([*value, *value[:1]]), value[:-1]]
+    return []
+
+
+def calls(name):
+    """The calls of some seeds with an argument spoiled."""
+    for seed in SEEDS:
+        arguments, options = CASES[name].draw(Draw(seed, special=False))
+        for place, value in enumerate(arguments):
+            for wrong in spoiled(value):
+                yield (*arguments[:place], wrong, *arguments[place + 1 :]), options
+        for key, value in options.items():
+            for wrong in spoiled(value):
+                yield arguments, {**options, key: wrong}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_what_numpy_refuses_is_refused(name, first_context):
+    for arguments, options in calls(name):
+        expected = outcome(CASES[name].numpy(), arguments, options)
+        if not isinstance(expected, Exception) or is_odd(name, arguments):
+            continue
+        theirs = [moved(one, first_context) for one in arguments]
+        keywords = {key: moved(one, first_context) for key, one in options.items()}
+        got = outcome(named(gpuarray, name), theirs, keywords)
+        given = ", ".join(map(_short, (*arguments, *options.items())))
+        said = f"{name}({given}): {got!r}, NumPy: {expected!r}"
+        kind = ValueError if name in ON_THE_HOST else gpuarray.GpuArrayError
+        assert isinstance(got, kind), said
+
+
+def is_odd(name, arguments):
+    """Whether a matrix without elements is inverted, which NumPy cannot reshape."""
+    return name == "linalg.tensorinv" and arguments[0].size == 0
