@@ -841,7 +841,7 @@ def _(d):
 @case("interp", rtol=50)
 def _(d):
     places = np.cumsum(d.content.uniform(0.1, 1.0, d.length(1, 12)))
-    values = d.values(places.shape, "float64", special=False)
+    values = d.values(places.shape, d.pick("float64", "complex128"), special=False)
     x = d.content.uniform(-1, 8, d.shape(high=2))
     how = d.pick({}, {"left": -1.0}, {"right": 2.0}, {"period": 3.0})
     return (x, places, values), how
@@ -1193,6 +1193,7 @@ def _(d):
 def _(d):
     a = _matrix(d, dtypes=("float32", "float64"))
     a = a.reshape(-1, *a.shape[-2:])[0]
+    a = d.pick(a, a, a, a[:0], a[:, :0])
     b = d.values(d.pick(a.shape[:1], (a.shape[0], 2)), a.dtype.name, special=False)
     if d.number(0, 5) == 0:  # which is refused
         a, b = d.pick((a[None], b), (a, b[..., None, None]))
@@ -1325,8 +1326,9 @@ def _(d):
 
 @case("cross", rtol=50)
 def _(d):
-    dtype, shape = d.pick(*INTEGERS, *FLOATS, *COMPLEX), d.pick((3,), (2, 3), (3, 3))
-    a, b = (d.array((dtype,), shape=shape, special=False) for _ in "ab")
+    dtype, front = d.pick(*INTEGERS, *FLOATS, *COMPLEX), d.pick((), (2,), (3,))
+    shapes = ((*front, n) for n in d.pick((3, 3), (3, 3), (2, 3), (3, 2), (2, 2)))
+    a, b = (d.array((dtype,), shape=each, special=False) for each in shapes)
     ends = {"axisa": -1, "axisb": -1, "axisc": d.pick(-1, 0)}
     return (a, b), d.pick({}, ends, {"axis": -1})
 
@@ -1351,7 +1353,7 @@ def _(d):
     x = np.linspace(-1, 2, n).astype(dtype)
     y = d.array((dtype,), shape=d.pick((n,), (n, 2)), special=False)
     weights = np.linspace(1, 2, n).astype(dtype)
-    more = {"rcond": 1e-3}, {"full": True}, {"cov": "unscaled"}
+    more = {"rcond": 0.3, "full": True}, {"full": True}, {"cov": "unscaled"}
     options = d.pick({}, {"w": weights}, {"cov": True}, *more)
     return (x, y, d.number(0, 3)), options
 

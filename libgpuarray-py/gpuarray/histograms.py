@@ -65,9 +65,16 @@ def _doubles(weights: Any, source: Any) -> Any:
         raise BadValue(
             f"bincount: {given.shape} weights for elements of shape {source.shape}"
         )
-    if not np.can_cast(given.dtype, np.float64, "safe"):
-        raise BadType(f"bincount: weights of {given.dtype} are not stored as float64")
-    return given.astype(np.float64, copy=False)
+    return _widened("bincount", given)
+
+
+def _widened(operation: str, weights: Any) -> Any:
+    """The weights as float64."""
+    if not np.can_cast(weights.dtype, np.float64, "safe"):
+        raise BadType(
+            f"{operation}: weights of {weights.dtype} are not stored as float64"
+        )
+    return weights.astype(np.float64, copy=False)
 
 
 def _counts(places: Any, length: int, weights: Any) -> Any:
@@ -204,7 +211,8 @@ def histogramdd(
         flat = flat * length + _places(column, one)
     known = None
     if weights is not None:
-        known = _weights("histogramdd", weights, columns[0]).astype(np.float64)
+        known = _weights("histogramdd", weights, columns[0])
+        known = _widened("histogramdd", known)
     counts = _counts(flat, math.prod(shape), known).reshape(*shape)
     inner = counts[tuple(slice(1, -1) for _ in shape)].astype(np.float64)
     made = tuple(points.from_host(one, points.context) for one in edges)

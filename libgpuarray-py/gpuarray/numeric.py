@@ -187,6 +187,8 @@ def interp(
             f"interp: points of shapes {ends.shape} and {values.shape}, expected two "
             "vectors of one length, not empty"
         )
+    if "c" in (places.dtype.kind, ends.dtype.kind):
+        raise BadType("interp: complex numbers lie on no line")
     places, ends = places.astype(np.float64), ends.astype(np.float64)
     values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     if period is not None:

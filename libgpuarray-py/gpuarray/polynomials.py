@@ -58,6 +58,8 @@ def polyfit(
         weights = require(w, "polyfit") + 0.0
         if weights.shape != x.shape:
             raise BadType(f"polyfit: w has shape {weights.shape}, expected {x.shape}")
+        if weights.dtype.kind == "c" and not x.dtype.kind == y.dtype.kind == "c":
+            raise BadType("polyfit: complex weights of real points")
         powers = powers * weights[:, None]
         values = y * (weights if y.ndim == 1 else weights[:, None])
     limit = x.size * finfo(x.dtype).eps if rcond is None else rcond

@@ -14,7 +14,14 @@ import numpy.typing as npt
 
 from gpuarray.base import BaseArray, axes_numbers, axis_number, require
 from gpuarray.codegen import convert, literal
-from gpuarray.dtypes import as_dtype, kind_of, parts_dtype, work_ctype, work_dtype
+from gpuarray.dtypes import (
+    as_dtype,
+    can_cast,
+    kind_of,
+    parts_dtype,
+    work_ctype,
+    work_dtype,
+)
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
@@ -340,14 +347,14 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 def _flat(like: Any, values: Any) -> Any:
     if values is None:
         return None
-    if not isinstance(values, BaseArray):
-        host = np.asarray(values)
-        if not np.can_cast(host.dtype, like.dtype, "same_kind"):
-            raise BadType(
-                f"ediff1d: values of {host.dtype} are not stored as {like.dtype}"
-            )
-        values = like.from_host(host.astype(like.dtype), like.context)
-    return values.ravel()
+    given = values if isinstance(values, BaseArray) else np.asarray(values)
+    if not can_cast(given.dtype, like.dtype, "same_kind"):
+        raise BadType(
+            f"ediff1d: values of {given.dtype} are not stored as {like.dtype}"
+        )
+    if isinstance(given, np.ndarray):
+        given = like.from_host(given, like.context)
+    return given.astype(like.dtype, copy=False).ravel()
 
 
 # ---- limits and rounding ----

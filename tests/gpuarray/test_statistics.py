@@ -437,3 +437,12 @@ def test_integers_at_2_to_the_63(context, name, dtype):
         expected = getattr(np, name)(host)
     found = np.asarray(getattr(gpuarray, name)(device))
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("dtype", "wide"), [("float32", "float64"), ("int8", "int64")])
+def test_ends_are_stored_as_what_is_between_them(context, dtype, wide):
+    host, end = values(dtype, (5,)), np.array([2, 3], wide)
+    device, there = (gpuarray.asarray(x, context=context) for x in (host, end))
+    expected = np.ediff1d(host, end, end)
+    for given in (end, there):
+        assert_same(gpuarray.ediff1d(device, given, given), expected)
