@@ -899,7 +899,7 @@ def _weights(d, shape):
 
 @case("histogram", waits="values", rtol=20)
 def _(d):
-    a = d.array(FLOATS[1:] + INTEGERS, special=False)
+    a = d.array((*FLOATS[1:], *INTEGERS, "bool"), special=False)
     bins = d.pick(5, 10, np.array([-3.0, -1.0, 0.0, 2.0]))
     options = {"range": d.pick(None, (-2.0, 2.0)), "density": d.flag()}
     return (a, bins), options | _weights(d, a.shape)

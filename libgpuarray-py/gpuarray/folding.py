@@ -131,7 +131,7 @@ def _left(
     listed = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     if axis is None:
         listed = tuple(range(array.ndim))
-    if len(listed) != 1:
+    if len(listed) > 1:
         raise BadValue(
             f"{operation}: its order cannot be changed, so give one axis; got {axis}"
         )
@@ -140,6 +140,8 @@ def _left(
             f"{operation}: initial= and where= are offered for functions that "
             "associate, such as add"
         )
+    if not listed:
+        return array.astype(dtype)
     at = axis_number(listed[0], array.ndim, operation)
     length = array.shape[at]
     if length == 0:

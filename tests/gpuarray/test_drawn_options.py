@@ -11,6 +11,7 @@ import pytest
 from differential import cases, differences, moved, outcome
 from functions import Case, Draw, named
 from judge import assert_same
+from test_functions import functions
 
 CASES = {
     name: case
@@ -86,3 +87,105 @@ def is_odd(name, seed):
     (array, *_), _ = CASES[name].draw(Draw(seed))
     is_complex = getattr(array, "dtype", np.dtype(float)).kind == "c"
     return name.endswith(("var", "std")) and is_complex
+
+
+# What stands for NumPy's "no value", and what is said otherwise on purpose.
+NO_VALUE = {"keepdims": False, "where": True}
+OTHER_DEFAULTS = {
+    ("asanyarray", "order"): "K",
+    ("asarray", "order"): "K",
+    ("einsum", "optimize"): True,
+    ("eye", "dtype"): None,
+    ("put_along_axis", "axis"): -1,
+    ("vecdot", "axis"): -1,
+}
+
+
+def defaults():
+    """The parameters with a default, here and in NumPy: both, by the names."""
+    for name in [*functions()]:
+        try:
+            theirs = inspect.signature(named(np, name)).parameters
+        except ValueError:
+            continue
+        for key, mine in inspect.signature(named(gpuarray, name)).parameters.items():
+            if key in theirs and mine.default is not inspect.Parameter.empty:
+                yield name, key, mine.default, theirs[key].default
+
+
+def test_what_is_left_out_is_what_numpy_takes():
+    seen = 0
+    for name, key, ours, theirs in defaults():
+        if (name, key) in OTHER_DEFAULTS:
+            theirs = OTHER_DEFAULTS[name, key]
+        elif theirs is np._NoValue or theirs == (None, None):
+            theirs = NO_VALUE.get(key)
+        assert ours is theirs or ours == theirs, f"{name}({key}={ours}): {theirs}"
+        seen += 1
+    assert seen > 300
+
+
+SORTED = np.array([1, 3, 5, 8], "int8")
+COUNTED = np.array([0, 2, 2, 1])
+ON_THE_HOST = {
+    "append": (np.ones(3, "float32"), np.zeros(2, "float32")),
+    "average": (np.arange(4.0), None, np.array([1.0, 2, 0, 1])),
+    "bincount": (COUNTED, np.array([0.5, 1, 2, 4])),
+    "compress": (np.array([True, False, True]), np.arange(3), 0),
+    "cov": (np.arange(6.0).reshape(2, 3), None, True, False, 1, np.array([1, 2, 1])),
+    "delete": (np.arange(5), np.array([1, 3])),
+    "digitize": (np.arange(4.0), np.array([0.5, 2])),
+    "ediff1d": (np.arange(3.0), np.array([7.0]), np.array([8.0])),
+    "histogram": (np.arange(4.0), np.array([0.0, 1, 3])),
+    "insert": (np.arange(5), np.array([1, 3]), np.array([7, 8])),
+    "isin": (np.arange(4), np.array([1, 2])),
+    "polyval": (np.array([1.0, 2.0]), np.arange(3.0)),
+    "quantile": (np.arange(5.0), np.array([0.25, 1.0])),
+    "repeat": (np.arange(3), np.array([0, 2, 1])),
+    "searchsorted": (SORTED, np.array([4, 9, 0]), "left", np.arange(4)),
+    "take": (np.arange(5), np.array([3, 0])),
+    "take_along_axis": (np.arange(5), np.array([3, 0]), 0),
+}
+
+
+@pytest.mark.parametrize("name", ON_THE_HOST)
+def test_operands_beside_an_array_may_be_on_the_host(name, first_context):
+    """All but one of the arrays are NumPy's, then all but one are lists."""
+    arguments = ON_THE_HOST[name]
+    at = {"polyval": 1, "compress": 1}.get(name, 0)
+    for wanted in (np.asarray, np.ndarray.tolist):
+        given = [
+            x if i == at or not isinstance(x, np.ndarray) else wanted(x)
+            for i, x in enumerate(arguments)
+        ]
+        expected = outcome(getattr(np, name), given, {})
+        if isinstance(expected, AttributeError):
+            continue  # NumPy's takes no list there
+        given[at] = moved(given[at], first_context)
+        got = outcome(getattr(gpuarray, name), given, {})
+        assert not isinstance(got, Exception), got
+        if name == "histogram":
+            got, expected = got[0], expected[0]
+        assert_same(got, expected)
+
+
+@pytest.mark.parametrize("number", [300, -300, 4, 4.5, 2**40, True])
+def test_a_number_is_sought_as_it_is(first_context, number):
+    device = gpuarray.asarray(SORTED, context=first_context)
+    got = gpuarray.searchsorted(device, number)
+    assert int(got) == np.searchsorted(SORTED, number)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
+def test_limits_go_by_either_name(first_context, dtype):
+    host = np.arange(12).astype(dtype)
+    device = gpuarray.asarray(host, context=first_context)
+    for low in (None, -400, 3):
+        for high in (None, 7, 400):
+            right = host if low is high is None else np.clip(host, low, high)
+            out = gpuarray.zeros(12, right.dtype, first_context)
+            assert_same(gpuarray.clip(device, low, high), right)
+            assert_same(gpuarray.clip(device, a_min=low, a_max=high), right)
+            assert_same(gpuarray.clip(device, min=low, max=high), right)
+            assert gpuarray.clip(device, low, high, out) is out
+            assert_same(out, right)

@@ -370,3 +370,17 @@ def test_two_outputs(context):
     assert_same(second, host % 4)
     with pytest.raises(TypeError, match="1 outputs, expected a tuple of 2"):
         gpuarray.divmod(device, 4, out=(device,))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "subtract", "logical_or"])
+def test_folds_of_a_number_have_its_only_axis_or_none(first_context, name):
+    host = np.array(3.0, "float32")
+    device = on(first_context, host)
+    ours, theirs = getattr(gpuarray, name), getattr(np, name)
+    for axis in (None, 0, -1, ()):
+        assert_same(ours.reduce(device, axis=axis), theirs.reduce(host, axis=axis))
+    for axis in (1, -2, (0, 0)):
+        with pytest.raises(ValueError):
+            theirs.reduce(host, axis=axis)
+        with pytest.raises(ValueError):
+            ours.reduce(device, axis=axis)

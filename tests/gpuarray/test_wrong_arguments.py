@@ -31,7 +31,7 @@ def spoiled(value):
     if isinstance(value, bool | None):
         return []
     if isinstance(value, str):
-        return ["nonsense"]
+        return ["nonsense", ""]
     if isinstance(value, int):
         return [value + 50, -50]
     if isinstance(value, tuple | list) and any(map(is_array, value)):
