@@ -384,3 +384,16 @@ def test_other_classes_are_asked_in_their_turn():
     assert np.concatenate([x, Other()]) == "other's"
     with pytest.raises(TypeError, match="shared"):
         gpuarray.zeros(3, context="null") * x
+
+
+@pytest.mark.parametrize("other", [(), (3,), (3, 2), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize("one", [(), (3,), (2, 3), (4, 2, 3)], ids=str)
+def test_a_product_is_of_arrays_of_any_axes(one, other):
+    a, b = (np.arange(1.0, math.prod(each) + 1).reshape(each) for each in (one, other))
+    check(np.dot, a, b)
+
+
+def test_a_choice_is_between_two():
+    for given in ((x > 0, y), (x > 0, None, y), (x > 0, y, None)):
+        with pytest.raises((TypeError, ValueError)):
+            np.where(*given)

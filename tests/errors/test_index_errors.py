@@ -92,6 +92,11 @@ AT_BUILD = {
         TypeError,
         "integers",
     ),
+    "rows by a scalar": (
+        lambda: T.permute_row_elements(v, T.iscalar()),
+        TypeError,
+        "at least one axis",
+    ),
     "rows of a scalar": (
         lambda: T.permute_row_elements(s, k),
         TypeError,
