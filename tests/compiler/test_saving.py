@@ -746,3 +746,28 @@ def test_what_a_pickle_names_is_found_without_running_it(tmp_path, protocol):
     assert not (tmp_path / "made").exists()
     assert len(names) == len(set(names))
     assert pickled.named(b"no pickle") == []
+
+
+def test_a_message_names_what_is_neither_ours_nor_a_class_of_python(tmp_path):
+    plain = [slice(1), complex(1), range(3), np.float32(1), np.zeros(2), T.TensorType]
+    said = str(pickled.untrusted("f", pickle.dumps(plain), "the graph"))
+    assert "functions of gpuarray and numpy alone" in said
+    others = [*plain, getattr, json.dumps, Planted(tmp_path)]
+    said = str(pickled.untrusted("f", pickle.dumps(others), "the graph"))
+    assert "(builtins.getattr, json.dumps, posix.mkdir, besides" in said
+    many = [vars(os)[name] for name in sorted(vars(os)) if name.startswith("get")]
+    names = pickled.named(pickle.dumps(many))
+    said = str(pickled.untrusted("f", pickle.dumps(many), "the graph"))
+    shown = ", ".join(names[: pickled._SHOWN])
+    assert len(names) > pickled._SHOWN
+    assert f"({shown} and {len(names) - pickled._SHOWN} more, besides" in said
+
+
+def test_a_function_of_python_s_is_loaded_on_the_context_asked_for(on_first, tmp_path):
+    x = T.fvector("x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gpuarray.errors.HostNotice)
+        function([x], doubled(x) + 1).save(tmp_path / "f")
+    other = gpuarray.context("null")
+    assert load(tmp_path / "f", other, trusted=True).context is other
+    assert load(tmp_path / "f", trusted=True).context is not other
