@@ -33,6 +33,24 @@ def test_an_input_may_have_a_value_that_a_call_leaves_out():
         f["y"] = [1, 2]
 
 
+def test_a_name_is_the_variables_unless_another_or_none_is_asked_for():
+    x, y = T.scalar("x"), T.scalar("y")
+    for given, called in (
+        (In(y), "y"),
+        (In(y, name="z"), "z"),
+        (In(y, name="z", autoname=False), "z"),
+        (In(y, autoname=False), None),
+    ):
+        f = function([x, given], x - y)
+        for name in ("y", "z"):
+            if name == called:
+                assert f(5, **{name: 2}) == 3
+                continue
+            with pytest.raises(TypeError, match=name):
+                f(5, **{name: 2})
+        assert f(5, 2) == 3
+
+
 def test_an_input_may_have_a_next_value():
     state, step = T.scalar("state"), T.scalar("step")
     count = function([step, In(state, value=0, update=state + step)], state)

@@ -4,7 +4,7 @@ import copy
 import os
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from types import SimpleNamespace
 
 import gpuarray
@@ -12,7 +12,7 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, shared
+from gpuarray.compiler import config, plan, shared
 from gpuarray.compiler.function import compiling, identity, make, remembered
 from gpuarray.compiler.function.remembered import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
@@ -275,6 +275,40 @@ def test_a_damaged_entry_is_made_anew(content, kept, passes):
     PLANS.keep(path.stem, content)  # well kept, but no plan
     assert function().plan == expected
     assert len(passes) == 3
+
+
+@pytest.mark.parametrize("outputs", [(), (0, 1), "sum"], ids=str)
+def test_a_plan_is_sound_where_all_its_numbers_are_of_values(outputs):
+    x, w = T.matrix("x"), T.vector("w")
+    made = {(): [], (0, 1): [x, w], "sum": [T.dot(x, w) + T.constant(np.ones(2, "f4"))]}
+    inputs = [x, w] if outputs else []
+    none = [T.constant(np.ones(3, "f4")) * 2]  # of no input
+    found = theano.function(inputs, made[outputs] or none).plan
+    count = len(found.values)
+    assert remembered.is_sound(found)
+    assert remembered.is_sound(replace(found, n_inputs=0))
+    for number in (0, count - 1):
+        assert remembered.is_sound(replace(found, outputs=(number,)))
+        assert remembered.is_sound(replace(found, constants=((number, None),)))
+    for number in (-1, count):
+        assert not remembered.is_sound(replace(found, outputs=(0, number)))
+        assert not remembered.is_sound(replace(found, constants=((number, None),)))
+    assert not remembered.is_sound(replace(found, n_inputs=-1))
+    assert not remembered.is_sound(replace(found, n_inputs=count + 1))
+
+
+def test_every_part_of_a_plan_has_a_text():
+    """A body, which a file of a function has, is not kept; a step is none by itself."""
+    parts = [x for x in vars(plan).values() if is_dataclass(x) and isinstance(x, type)]
+    ours = {x for x in parts if x.__module__ == plan.__name__}
+    assert len(ours) > 20
+    assert ours - set(remembered.RECORDS) == {plan.Body, plan.Step}
+
+
+def test_a_plan_without_inputs_is_found_again(passes):
+    for _ in range(2):
+        theano.function([], T.exp(T.constant(np.arange(4.0, dtype="f4"))))()
+    assert len(passes) == 1
 
 
 def test_large_constants_are_not_kept(kept, monkeypatch):
