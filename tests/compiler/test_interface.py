@@ -246,3 +246,32 @@ def test_modes_change_no_value(mode):
     x = T.vector("x")
     f = function([x], T.log(1 + T.exp(x)).sum(), mode=mode)
     np.testing.assert_allclose(f(vector(9)), np.logaddexp(0, vector(9)).sum(), 1e-5)
+
+
+NUMBERS = [0.1, 2.0, 3, 300, True, np.float64(0.1), np.float32(0.5), np.int64(4)]
+
+
+def outcome(call, number, **options):
+    """What a call gives, or that it refuses."""
+    try:
+        return np.asarray(call(number, **options)).item()
+    except (TypeError, ValueError, OverflowError):
+        return "refused"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+def test_an_input_takes_what_its_type_takes_as_it_is_asked(dtype):
+    """The input says before the function whether digits may be lost."""
+    for mine in (None, True, False):
+        for of_all in (None, True, False):
+            x = T.scalar("x", dtype)
+            taken = In(x, allow_downcast=mine)
+            f = function([taken], x, allow_input_downcast=of_all)
+            asked = of_all if mine is None else mine
+            for number in NUMBERS:
+                right = outcome(x.type.filter, number, allow_downcast=asked)
+                assert outcome(f, number) == right, (mine, of_all, number)
+    strict = function([In(x, strict=True)], x)
+    for number in NUMBERS:
+        right = outcome(x.type.filter, number, strict=True)
+        assert outcome(strict, number) == right, number

@@ -3,7 +3,7 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import In, config, function, shared
+from gpuarray.compiler import In, OrderedUpdates, config, function, shared
 
 
 def test_a_default_update_of_a_variable_that_is_not_read_does_not_run(context):
@@ -50,3 +50,15 @@ def test_an_update_has_the_type_of_what_it_updates(context):
             function([In(v, value=[1.0], update=v[:1].mean(keepdims=True))], v)
         with pytest.raises(TypeError, match="the update of v"):
             function([In(v, value=[1.0], update=T.cast(v, "float32"))], v)
+
+
+def test_updates_are_added_from_either_side():
+    a, b, c = (shared(np.float32(i), name=n) for i, n in enumerate("abc"))
+    ours, theirs = OrderedUpdates([(a, a + 1), (b, b + 2)]), {c: c + 3}
+    for both in (ours + theirs, theirs + ours, ours + list(theirs.items())):
+        assert type(both) is OrderedUpdates
+        assert set(both) == {a, b, c} and both[c] is theirs[c] and both[a] is ours[a]
+    assert [*(theirs + ours)] == [c, a, b] and [*(ours + theirs)] == [a, b, c]
+    with pytest.raises(KeyError, match="a is updated already"):
+        {a: a * 2} + ours
+    assert {a: ours[a]} + ours == ours and len(ours) == 2

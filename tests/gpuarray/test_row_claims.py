@@ -13,6 +13,9 @@ from types import SimpleNamespace
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray.codegen import resolve
+from gpuarray.dtypes import DTYPES
+from gpuarray.errors import BadType
 from gpuarray.scalars import PAIRS, SCALARS
 from judge import quietly
 
@@ -164,6 +167,19 @@ def test_a_row_says_of_which_kind_its_result_is(row):
     kind = "float" if others <= {"f", "c"} and len(found) > 1 else "same"
     is_truth = set(found.values()) == {"b"} and set(found) != {"bool"}
     assert row.result == ("bool" if is_truth else kind)
+
+
+@each(OURS)
+def test_a_row_is_offered_for_every_dtype_that_its_reference_takes(row):
+    for dtype in DTYPES:
+        if dtype.name == "bfloat16":
+            continue  # which NumPy's ufuncs have no loops for
+        try:
+            resolve(row, (dtype,) * row.arity)
+            is_offered = True
+        except BadType:
+            is_offered = False
+        assert is_offered == takes_dtype(row, dtype), dtype
 
 
 def takes_dtype(row, dtype):
