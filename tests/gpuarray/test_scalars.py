@@ -77,6 +77,13 @@ def test_gradient_agrees_with_finite_differences(row):
         np.testing.assert_allclose(got[smooth], slope[smooth], rtol=2e-5, atol=2e-5)
 
 
+@each([row for row in ROWS if not is_float(row)])
+def test_what_is_of_integers_alone_has_no_gradient_by_any_operand(row):
+    operands = [np.array([1, 2, 5])] * row.arity
+    flows = row.gradient(math, np.ones(3), row.reference(*operands), *operands)
+    assert flows == ((None,) * row.arity if row.arity > 1 else None)
+
+
 def test_what_has_no_gradient_says_so_by_name():
     for name in WITHOUT_GRADIENT:
         with pytest.raises(NotImplementedError, match=name):

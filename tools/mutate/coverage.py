@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -143,15 +144,15 @@ class Covers:
             tests = [*dict.fromkeys([*tests, *readers])]
         else:
             tests = self.by_block.get(f"{mutant.file} {mutant.block}", [])
+        named: list[str] = []
         if mutant.rows:
             table = {row for place in places for row in rows_in(place)}
             named = [each for each in tests if is_of(each, mutant.rows)]
-            rest = [each for each in tests if not is_of(each, table)]
-            chosen, total = self._spread(named, budget)
-            more, seconds = self._spread(rest, budget - total)
-            return chosen + more, total + seconds
+            tests = [each for each in tests if not is_of(each, table)]
+        chosen, total = self._spread(named, budget)
         first = sorted({*tests} & {*known}, key=lambda each: (-known[each], each))
-        chosen, total = self._within(first, budget / 2)
+        more, seconds = self._within(first, (budget - total) / 2)
+        chosen, total = chosen + more, total + seconds
         rest = [each for each in tests if each not in {*chosen}]
         more, seconds = self._spread(rest, budget - total)
         if mutant.is_outside or not tests:
@@ -179,7 +180,7 @@ class Covers:
         return self._within([x for each in rounds for x in each if x], budget)
 
     def _readers(self, words: list[str]) -> list[str]:
-        """The tests of the modules that have one of the words in their text."""
+        """The tests of the modules that have a word in their or their helpers' text."""
         files = {test.partition("::")[0] for test in self.seconds}
         reading = {x for x in files if any(w in source_of(x) for w in words)}
         return [x for x in self.seconds if x.partition("::")[0] in reading]
@@ -195,8 +196,12 @@ def rows_in(place: str) -> frozenset[str]:
 
 @cache
 def source_of(file: str) -> str:
-    """The text of a file."""
-    return (ROOT / file).read_text()
+    """The text of a module of tests, and those of the helpers that it imports."""
+    text = (ROOT / file).read_text()
+    places = [ROOT / "tests", (ROOT / file).parent]
+    names = re.findall(r"^(?:from|import) (\w+)", text, re.M)
+    helpers = {place / f"{name}.py" for name in names for place in places}
+    return "\n".join([text, *(x.read_text() for x in helpers if x.exists())])
 
 
 def is_of(test: str, rows: Iterable[str]) -> bool:
