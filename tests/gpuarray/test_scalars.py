@@ -77,7 +77,7 @@ def test_gradient_agrees_with_finite_differences(row):
         np.testing.assert_allclose(got[smooth], slope[smooth], rtol=2e-5, atol=2e-5)
 
 
-@each([row for row in ROWS if not is_float(row)])
+@each([row for row in ROWS if not is_float(row) and row.name != "ldexp"])
 def test_what_is_of_integers_alone_has_no_gradient_by_any_operand(row):
     operands = [np.array([1, 2, 5])] * row.arity
     flows = row.gradient(math, np.ones(3), row.reference(*operands), *operands)
