@@ -275,3 +275,18 @@ def test_an_input_takes_what_its_type_takes_as_it_is_asked(dtype):
     for number in NUMBERS:
         right = outcome(x.type.filter, number, strict=True)
         assert outcome(strict, number) == right, number
+
+
+def test_a_value_without_a_name_is_found_by_its_variable_alone():
+    x, y, w = T.scalar("x"), T.scalar("y"), shared(np.float32(3))
+    f = function([x, In(y, value=2, autoname=False)], (x + y) * w)
+    assert None not in f and "y" not in f
+    assert f[y] == 2 and f[w] == 3
+    with pytest.raises(KeyError):
+        f[None]
+
+
+def test_a_variable_may_be_given_as_a_list_of_others():
+    x, a, b = T.vector("x"), T.scalar("a"), T.scalar("b")
+    assert function([a, b], x * 2, givens={x: [a, b]})(1, 4).tolist() == [2, 8]
+    assert function([], x * 2, givens={x: [1, 4]})().tolist() == [2, 8]

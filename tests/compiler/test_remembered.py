@@ -478,3 +478,11 @@ def test_other_versions_have_other_keys(module, name, value, task, monkeypatch):
     key = remembered.key_of(task)
     monkeypatch.setattr(module, name, value)
     assert remembered.key_of(task) != key
+
+
+def test_the_code_of_the_package_is_in_its_python_and_its_libraries(tmp_path):
+    (tmp_path / "inner").mkdir()
+    for name in ("a.py", "b.so", "c.txt", "d.pyc", "inner/e.py", "inner/f.h"):
+        (tmp_path / name).write_text(name)
+    found = {path for path, _, _ in remembered._files(tmp_path)}
+    assert found == {str(tmp_path / name) for name in ("a.py", "b.so", "inner/e.py")}

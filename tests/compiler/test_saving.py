@@ -771,3 +771,8 @@ def test_a_function_of_python_s_is_loaded_on_the_context_asked_for(on_first, tmp
     other = gpuarray.context("null")
     assert load(tmp_path / "f", other, trusted=True).context is other
     assert load(tmp_path / "f", trusted=True).context is not other
+
+
+def test_a_name_of_python_s_in_another_module_is_told():
+    said = str(pickled.untrusted("f", b"cjson\nslice\n.", "the graph"))
+    assert "(json.slice, besides" in said

@@ -313,3 +313,15 @@ def test_a_row_says_its_dtypes():
     with pytest.raises(TypeError, match=r"doubled: nothing says its dtypes.*typed_as"):
         register(doubled)
     assert "doubled" not in SCALARS
+
+
+def test_the_sign_of_an_odd_order_stays_where_the_value_is_infinite():
+    x = [-8e2, 8e2, -8e2, -9e2]
+    found = reference_quietly(SCALARS["iv"], [41.0, 41.0, 42.0, 30.0], x)
+    assert found.tolist() == [-np.inf, np.inf, np.inf, np.inf]
+
+
+def test_the_root_as_a_power_is_c_s():
+    x = np.array([-np.inf, -0.0, 4.0])
+    found = reference_quietly(SCALARS["power"], x, np.array(0.5))
+    assert found.tolist() == [np.inf, 0.0, 2.0] and not np.signbit(found[1])
