@@ -23,7 +23,7 @@ ON_THE_HOST = {"linspace", "logspace", "geomspace"}  # with NumPy's own errors
 def spoiled(value):
     """What may be given by mistake in the place of an argument."""
     if is_array(value):
-        found = [value[None], value.ravel(), value.reshape(-1)[:0]]
+        found = [value[None], value[..., None], value.ravel(), value.reshape(-1)[:0]]
         found = [one for one in found if one.shape != value.shape]
         wider = {"f": ["complex128"], "c": []}
         kinds = wider.get(value.dtype.kind, ["float64", "complex128"])
@@ -66,6 +66,8 @@ def test_what_numpy_refuses_is_refused(name, first_context):
         theirs = [moved(one, first_context) for one in arguments]
         keywords = {key: moved(one, first_context) for key, one in options.items()}
         got = outcome(named(gpuarray, name), theirs, keywords)
+        late = outcome(first_context.sync, (), {})  # of indices on the device
+        got = late if isinstance(late, Exception) else got
         given = ", ".join(map(_short, (*arguments, *options.items())))
         said = f"{name}({given}): {got!r}, NumPy: {expected!r}"
         kind = ValueError if name in ON_THE_HOST else gpuarray.GpuArrayError

@@ -26,6 +26,8 @@ from .package import ROOT, TABLES, files_of
 from .state import write
 from .trees import FUNCTIONS, Mutant, Tree, tree_of
 
+DEFAULTS = "signature("
+"""What tests call that read defaults, which no block of a function is entered for."""
 PROGRESS = 60.0
 """The seconds from one line of progress of a map to the next."""
 
@@ -136,11 +138,12 @@ class Covers:
         of the others, the quick ones first.
         Of the rows of a table: first those that have a row's name in their own, and
         beside those that enter the file all that read the table; not those of others.
+        Of a default also those that read signatures.
         """
         if mutant.is_outside:
             tests = self.by_file.get(mutant.file, [])
             places = [each for each in TABLES if mutant.file.startswith(each)]
-            readers = self._readers([TABLES[each] for each in places])
+            readers = self._readers([TABLES[each] for each in places] + [DEFAULTS])
             tests = [*dict.fromkeys([*tests, *readers])]
         else:
             tests = self.by_block.get(f"{mutant.file} {mutant.block}", [])
