@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpuarray import reduction, scanning
 from gpuarray.base import BaseArray, require
-from gpuarray.dtypes import kind_of, parts_dtype
+from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.info import finfo
@@ -211,6 +211,9 @@ def nanmean(
     2.5
     """
     present = _present(a, where, "nanmean")
+    is_whole = dtype is not None and kind_of(as_dtype(dtype, "nanmean")) in "biu"
+    if is_whole and kind_of(a.dtype) in "fc":
+        raise BadType(f"nanmean: a mean of {a.dtype} is not stored as {dtype}")
     return reduction.mean(a, axis, dtype, out, keepdims, where=present)
 
 
