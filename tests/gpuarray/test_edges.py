@@ -15,6 +15,7 @@ from functions import Case
 VECTOR = np.array([3.0, -1.0, 2.0, 5.0, 0.5], "float32")
 MATRIX = np.arange(12, dtype="float32").reshape(3, 4) % 5 - 2
 CUBE = np.arange(24, dtype="float32").reshape(2, 3, 4) % 7 - 3
+UNEVEN = np.array([0.0, 1.0, 1.5, 4.0, 4.25, 6.0])
 ENDS = np.array([np.nan, np.inf, -np.inf, 0.0, 1.0, 1.0 + 1e-9], "float32")
 PLACES = range(-7, 8)
 ORDERS = None, "fro", "f", "nuc", 0, 1, 2, 3, -1, -2, -3, np.inf, -np.inf, 2.5, "no"
@@ -46,6 +47,11 @@ CALLS = {
     "partition": [((VECTOR, n), {}) for n in PLACES],
     "vander": [((VECTOR, n), {}) for n in range(5)],
     "diff": [((MATRIX, n), {}) for n in range(-1, 6)],
+    "gradient": [
+        ((MATRIX[:, :1] * UNEVEN[:n], where), {"axis": 1, "edge_order": order})
+        for n, order in itertools.product(range(7), (1, 2))
+        for where in (UNEVEN[:n], 0.5)
+    ],
     "linalg.norm": [
         ((a,), {"ord": order, "axis": axis, "keepdims": keepdims})
         for a in (VECTOR, MATRIX, CUBE)

@@ -384,3 +384,12 @@ def test_folds_of_a_number_have_its_only_axis_or_none(first_context, name):
             theirs.reduce(host, axis=axis)
         with pytest.raises(ValueError):
             ours.reduce(device, axis=axis)
+
+
+@pytest.mark.parametrize("options", [{"initial": 5}, {"where": True, "initial": 0}])
+def test_a_fold_in_its_order_has_no_other_beginning(first_context, options):
+    device = on(first_context, values("float32", (6,)))
+    with pytest.raises(TypeError, match="offered for functions that associate"):
+        gpuarray.subtract.reduce(device, **options)
+    with pytest.raises(ValueError, match="give initial= as well"):
+        gpuarray.subtract.reduce(device, where=device > 0)
