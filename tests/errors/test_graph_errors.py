@@ -38,6 +38,8 @@ MISTAKES = [
     (lambda: m.transpose(0), ValueError, "do not name all 2 axes"),
     (lambda: m.swapaxes(0, 2), ValueError, "swapaxes: axis 2"),
     (lambda: m.reshape((-1, -1)), ValueError, "at most one is -1"),
+    (lambda: m.reshape(T.constant([-1, -1])), ValueError, "lengths are not negative"),
+    (lambda: m.reshape(T.constant([-2, 3])), ValueError, "lengths are not negative"),
     (lambda: m.reshape((2, -3)), ValueError, "lengths are not negative"),
     (lambda: m.reshape((2.5, 2)), TypeError, "expected integers"),
     (lambda: m.reshape(n), ValueError, "give ndim"),
