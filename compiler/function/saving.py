@@ -147,7 +147,7 @@ def only_in_python(function: Function) -> str:
     if inlined(function.plan) is None:
         plan = function.plan
         labels = [
-            step.label
+            _name_of(step)
             for step in plan.steps
             if isinstance(step, p.Call)
             and is_called(step)
@@ -162,6 +162,12 @@ def only_in_python(function: Function) -> str:
         if is_int and (given.implicit or given.update is not None):
             return f"the input {given}, an integer, is kept"
     return ""
+
+
+def _name_of(step: p.Call) -> str:
+    """What a step is called in messages: by its op where the label is no one's."""
+    op = dict(step.options).get("op")
+    return step.label if op is None or step.label != step.function else str(op)
 
 
 # ---- the graph ----
@@ -268,17 +274,16 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     layouts of calls before.
 
     A function whose plan pauses in Python is written as a pickle, which only Python
-    with the compiler reads; without ``graph`` a UserWarning says so, and which steps
-    it is.
+    with the compiler reads, by ``load(path, trusted=True)``; a UserWarning says so, and
+    which steps it is.
     """
     reason = only_in_python(function)
     if reason:
-        if not graph:
-            warnings.warn(
-                f"save: {function.name}: {reason}: the file is a pickle, which only "
-                "Python with the compiler reads",
-                stacklevel=3,
-            )
+        warnings.warn(
+            f"save: {function.name}: {reason}: the file is a pickle, which only Python "
+            "with the compiler reads (gpuarray.compiler.load(path, trusted=True))",
+            stacklevel=3,
+        )
         _write_pickle(function, path, reason)
         return
     kept = kept_values(function)

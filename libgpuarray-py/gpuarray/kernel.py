@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from gpuarray.base import BaseArray
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import INPUT, OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
-from gpuarray.errors import BadType, BadValue, KernelError, NotPicklable
+from gpuarray.errors import BadType, BadValue, KernelError, NotPicklable, TooLarge
 
 _BUFFER = -1
 _POINTERS = (_BUFFER, INPUT)
@@ -212,17 +211,29 @@ class GpuKernel:
                 )
             return value.struct.data
         ctype = _INTEGERS.get(code)
-        if type(value) is int and ctype is not None:
-            with suppress(OverflowError):  # NumPy says which number does not fit
+        try:
+            if ctype is not None and type(value) is int:
                 return ffi.new(ctype, value)
-        dtype = _number_dtype(code)
-        is_float = isinstance(value, float | np.floating)
-        if ctype is not None and is_float and not value.is_integer():
-            raise BadValue(
-                f"kernel {self.name!r}: argument {position} is {value}, expected a "
-                f"whole number ({dtype}); round it first"
+            number = np.asarray(
+                self._checked(position, code, value), _number_dtype(code)
             )
-        return ffi.from_buffer("char[]", np.asarray(value, dtype).reshape(1).view("u1"))
+        except OverflowError:
+            raise TooLarge(
+                f"kernel {self.name!r}: argument {position} is {value}, which does not "
+                f"fit {_number_dtype(code)}"
+            ) from None
+        return ffi.from_buffer("char[]", number.reshape(1).view("u1"))
+
+    def _checked(self, position: int, code: int, value: Any) -> Any:
+        """A number for an argument. Raises BadType and BadValue for what is none."""
+        wanted = _number_dtype(code)
+        what = f"kernel {self.name!r}: argument {position} is {value!r}, expected a"
+        if isinstance(value, str | bytes) or np.size(value) != 1:
+            raise BadType(f"{what} number ({wanted})")
+        is_float = isinstance(value, float | np.floating)
+        if code in _INTEGERS and is_float and not value.is_integer():
+            raise BadValue(f"{what} whole number ({wanted}); round it first")
+        return value
 
 
 class ReportWord(NamedTuple):

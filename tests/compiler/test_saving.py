@@ -20,6 +20,9 @@ from gpuarray.compiler.function import pickled, saving
 from gpuarray.compiler.ifelse import ifelse
 from own_kernels import Branching
 
+# Told by name: test_a_function_that_pauses_is_for_python.
+pytestmark = pytest.mark.filterwarnings("ignore:save.*the file is a pickle:UserWarning")
+
 
 def printed(program, context, folder, *names):
     """What a program prints that is given files of a folder, in its own process."""
@@ -373,7 +376,9 @@ def test_the_graph_comes_when_it_is_asked_for(on_first, tmp_path, capsys):
 def test_a_function_that_pauses_is_for_python(on_first, tmp_path):
     x, w = T.vector("x"), shared(np.float32(2), name="w")
     f = function([x], pausing(w * x), updates={w: w + 1})
-    f.save(tmp_path / "f")
+    for graph in (True, False):
+        with pytest.warns(UserWarning, match=r"its step unique is .* a pickle.*trusted"):
+            f.save(tmp_path / "f", graph=graph)
     g = load(tmp_path / "f", trusted=True)
     v = rows(1)[0]
     assert np.array_equal(g(v), f(v)) and np.array_equal(g(v), f(v)) and g["w"] == 4

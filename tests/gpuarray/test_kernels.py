@@ -56,9 +56,12 @@ def test_integer_arguments_are_whole_and_in_range(first_context):
     for part in (2.5, np.float32(0.5), float("nan"), float("inf")):
         with pytest.raises(BadValue, match=r"argument 3 is .*expected a whole number"):
             scale(x, x.offset, 2, part, n=4)
-    for large in (-1, 2**32, 1 << 70):
-        with pytest.raises(OverflowError):
+    for large in (-1, 2**32, 1 << 70, 1e300):
+        with pytest.raises(OverflowError, match=r"'scale': argument 3 is .* not fit"):
             scale(x, x.offset, 2, large, n=4)
+    for other in ("3", b"3", [1, 2], []):
+        with pytest.raises(BadType, match=r"'scale': argument 3 is .*a number"):
+            scale(x, x.offset, 2, other, n=4)
 
 
 ADD_ONE = """

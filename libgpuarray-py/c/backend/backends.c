@@ -68,11 +68,13 @@ const char *ga__backend_names(void) {
 int ga__backend_advise(int status) {
   if (status != GA_NODEV_ERROR && status != GA_LOAD_ERROR)
     return status;
-  return GA_FAIL(status,
-                 "%s. On a machine without a GPU, \"pip install intel-opencl-rt "
-                 "intel-cmplr-lib-rt\" brings an OpenCL device; \"python -m "
-                 "gpuarray.doctor\" shows what was searched",
-                 gpuarray_error_text());
+  return GA_FAIL(
+      status,
+      "%s. On a machine without a GPU, \"pip install intel-opencl-rt "
+      "intel-cmplr-lib-rt\" brings an OpenCL device, which programs other than "
+      "Python find where GPUARRAY_WHEEL_PATH names pip's site-packages; "
+      "\"python -m gpuarray.doctor\" shows what was searched",
+      gpuarray_error_text());
 }
 
 int ga__backend_speaks(const ga_backend *backend, int flags) {

@@ -67,7 +67,9 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
 
 /* Opens a device by its name: "cuda0", "cuda", "opencl0:0", "opencl", "null". NULL or
  * "" means the value of GPUARRAY_DEVICE, else the first of: CUDA, a discrete OpenCL
- * GPU, any OpenCL GPU, an OpenCL CPU. The caller owns *res. */
+ * GPU, any OpenCL GPU, an OpenCL CPU. "null" is a device for tests: it holds arrays
+ * and computes nothing, so that every launch succeeds and leaves what is written as it
+ * was. The caller owns *res. */
 int gpucontext_open(gpucontext **res, const char *name);
 
 /* One more reference to the context. NULL is fine. */
