@@ -377,7 +377,9 @@ def test_a_function_that_pauses_is_for_python(on_first, tmp_path):
     x, w = T.vector("x"), shared(np.float32(2), name="w")
     f = function([x], pausing(w * x), updates={w: w + 1})
     for graph in (True, False):
-        with pytest.warns(UserWarning, match=r"its step unique is .* a pickle.*trusted"):
+        with pytest.warns(
+            UserWarning, match=r"its step unique is .* a pickle.*trusted"
+        ):
             f.save(tmp_path / "f", graph=graph)
     g = load(tmp_path / "f", trusted=True)
     v = rows(1)[0]
