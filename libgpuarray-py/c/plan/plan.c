@@ -1,7 +1,9 @@
 /* Plans: values, host integers, results, and what a plan tells of itself. */
-#include "c/plan/plan.h"
+#include <assert.h>
+#include <string.h>
 
 #include "c/base/dtype.h"
+#include "c/plan/plan_stages.h"
 
 /* Room for one more element; `count` is an unsigned int. */
 static int grow(void **list, unsigned int *capacity, unsigned int count, size_t size) {
@@ -42,7 +44,8 @@ void ga__plan_clear_step(ga_step *s) {
     GpuElemwise_free(s->elemwise);
     GpuReduction_free(s->reduction);
     GpuPlan_free(s->body);
-    ga__routine_free(s->routine);
+    if (s->routine)
+      s->routine->free(s->routine);
     ga__free(s->takes);
     ga__free(s->stretch);
     ga__free(s->inplace);
@@ -53,16 +56,24 @@ void ga__plan_clear_step(ga_step *s) {
   ga__free(s->when);
 }
 
+void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear) {
+  unsigned int i = 0;
+  while (p->parts[i] != NULL && p->parts[i] != clear)
+    i++;
+  assert(i < GA_PLAN_PARTS);
+  p->parts[i] = clear;
+}
+
 void GpuPlan_free(GpuPlan *p) {
   if (p == NULL)
     return;
-  ga__bound_clear(p);
-  ga__stages_clear(p);
+  for (unsigned int i = GA_PLAN_PARTS; i-- > 0;)
+    if (p->parts[i])
+      p->parts[i](p);
   for (unsigned int i = 0; i < p->n_steps; i++)
     ga__plan_clear_step(&p->steps[i]);
   for (unsigned int i = 0; i < p->n_values; i++)
     GpuArray_clear(&p->values[i].constant);
-  ga__plan_free_sources(p->needs, p->n_needs);
   ga__free(p->values);
   ga__free(p->steps);
   ga__free(p->inputs);
@@ -72,8 +83,7 @@ void GpuPlan_free(GpuPlan *p) {
   ga__free(p->chosen);
   ga__free(p->fixed);
   ga__free(p->signature);
-  ga__branch_clear(p);
-  ga__views_clear(p);
+  ga__free(p->when);
   ga__free(p->name);
   ga__turn_close(&p->turn);
   gpucontext_deref(p->context);
@@ -168,6 +178,74 @@ int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   return status;
 }
 
+/* ---- conditions of steps ---- */
+
+int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
+                 const int *wanted) {
+  GA_TRY(ga__plan_check_given(p, "when", p, p));
+  if (n > 0)
+    GA_TRY(ga__plan_check_given(p, "when", conditions, wanted));
+  for (unsigned int i = 0; i < n; i++)
+    GA_TRY(ga__plan_check_value(p, "when", conditions[i], true));
+  ga_condition *when = ga__alloc(n + 1, sizeof *when);
+  if (when == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n; i++)
+    when[i] = (ga_condition){conditions[i], wanted[i] != 0};
+  ga__free(p->when);
+  p->when = when;
+  p->n_when = n;
+  return GA_NO_ERROR;
+}
+
+/* Whether the conditions under which steps are added now, with `more`, hold `c`. */
+static bool implies(const GpuPlan *p, const ga_condition *more, ga_condition c) {
+  if (more != NULL && more->value == c.value && more->wanted == c.wanted)
+    return true;
+  for (unsigned int i = 0; i < p->n_when; i++)
+    if (p->when[i].value == c.value && p->when[i].wanted == c.wanted)
+      return true;
+  return false;
+}
+
+/* GA_INVALID_ERROR for a value that is not computed wherever the new step runs. */
+static int check_computed(const GpuPlan *p, const char *label, unsigned int value,
+                          const ga_condition *more) {
+  unsigned int maker = p->values[value].maker;
+  if (maker == 0)
+    return GA_NO_ERROR;
+  const ga_step *s = &p->steps[maker - 1];
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if (!implies(p, more, s->when[i]))
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "plan %s, %s: reads value %u, which is computed only when value "
+                     "%u is %s; add the step under that condition, or choose",
+                     p->name, ga__plan_label(label), value, s->when[i].value,
+                     s->when[i].wanted ? "true" : "false");
+  return GA_NO_ERROR;
+}
+
+static int guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
+                 const unsigned int *ins) {
+  for (unsigned int i = 0; i < p->n_when; i++)
+    GA_TRY(check_computed(p, label, p->when[i].value, NULL));
+  for (unsigned int i = 0; i < n_in; i++) {
+    ga_condition side = {ins[0], i == 1};
+    bool chosen = s->kind == GA_STEP_CHOOSE && i > 0;
+    GA_TRY(check_computed(p, label, ins[i], chosen ? &side : NULL));
+  }
+  if (p->n_when == 0)
+    return GA_NO_ERROR;
+  s->when = ga__alloc(p->n_when, sizeof *s->when);
+  if (s->when == NULL)
+    return GA_MEMORY_ERROR;
+  memcpy(s->when, p->when, p->n_when * sizeof *s->when);
+  s->n_when = p->n_when;
+  return GA_NO_ERROR;
+}
+
+/* ---- steps ---- */
+
 int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
                       const unsigned int *ins, unsigned int n_out,
                       const ga_value *results, unsigned int *outs) {
@@ -179,7 +257,7 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   int status = s.label == NULL || s.ins == NULL || s.outs == NULL ? GA_MEMORY_ERROR
                                                                   : GA_NO_ERROR;
   if (status == GA_NO_ERROR)
-    status = ga__branch_guard(&s, p, label, n_in, ins);
+    status = guard(&s, p, label, n_in, ins);
   if (status == GA_NO_ERROR)
     status = grow((void **)&p->steps, &p->step_capacity, p->n_steps, sizeof *p->steps);
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
@@ -204,14 +282,14 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
 
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x) {
   GA_TRY(ga__plan_check_given(p, "integer", value, value));
-  ga_step s = {.kind = GA_STEP_INT, .integer = x};
+  ga_step s = {.kind = GA_STEP_INT, .run = ga__step_run_plain, .integer = x};
   return ga__plan_add_step(p, s, "integer", 0, NULL, 1, &integer_value, value);
 }
 
 int GpuPlan_device(GpuPlan *p, unsigned int *value, int property) {
   GA_TRY(ga__plan_check_given(p, "device", value, value));
   const ga_device_info *info = &p->context->info;
-  ga_step s = {.kind = GA_STEP_DEVICE, .op = property};
+  ga_step s = {.kind = GA_STEP_DEVICE, .run = ga__step_run_plain, .op = property};
   switch (property) {
   case GP_DEVICE_IS_PROCESSOR:
     s.integer = info->is_cpu;
@@ -233,7 +311,7 @@ int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
   if (axis >= p->values[array].nd)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, dim: axis %u of an array of %u axes",
                    p->name, axis, p->values[array].nd);
-  ga_step s = {.kind = GA_STEP_DIM, .op = (int)axis};
+  ga_step s = {.kind = GA_STEP_DIM, .run = ga__step_run_plain, .op = (int)axis};
   return ga__plan_add_step(p, s, "dim", 1, &array, 1, &integer_value, value);
 }
 
@@ -245,7 +323,7 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
   if (op < GP_INT_ADD || op > GP_INT_CAST)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, int_op: there is no operation %d",
                    p->name, op);
-  ga_step s = {.kind = GA_STEP_INT_OP, .op = op};
+  ga_step s = {.kind = GA_STEP_INT_OP, .run = ga__step_run_plain, .op = op};
   return ga__plan_add_step(p, s, "integer", 2, (unsigned int[]){a, b}, 1,
                            &integer_value, value);
 }

@@ -47,8 +47,10 @@ typedef struct ga_condition {
   bool wanted;
 } ga_condition;
 
+typedef struct ga_frame ga_frame;
 typedef struct ga_step {
   enum ga_step_kind kind;
+  int (*run)(ga_frame *f, const struct ga_step *s); /* puts results into the frame */
   char *label;
   unsigned int n_in, n_out;
   unsigned int *ins, *outs; /* value numbers */
@@ -89,7 +91,12 @@ typedef struct ga_bound {
 
 #define GA_BINDINGS 64 /* signatures kept for a plan, if nothing else is said */
 
+/* Frees what a part of these files has made of a plan. */
+typedef void (*ga_plan_clear)(GpuPlan *p);
+enum { GA_PLAN_PARTS = 6 };
+
 struct _GpuPlan {
+  ga_plan_clear parts[GA_PLAN_PARTS]; /* called when it is freed, the latest first */
   gpucontext *context;
   char *name;
   ga_value *values;
@@ -185,6 +192,8 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
                       const unsigned int *ins, unsigned int n_out,
                       const ga_value *results, unsigned int *outs);
 void ga__plan_clear_step(ga_step *s);
+/* Has `clear` called when the plan is freed; once, however often it is asked for. */
+void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear);
 
 /* Settles, once all steps are there, what signatures hold and which inputs are written.
  */
@@ -194,6 +203,10 @@ bool ga__plan_writes(const GpuPlan *p, unsigned int i, unsigned int n);
 /* The binding of a settled plan without reads for such inputs, and a run by it. */
 int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                        const long long *ints, int *failed_step);
+/* Runs a binding; where there is no room for the copies of a first run, without. */
+int ga__plan_run_found(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
+                       const GpuArray *const *ins, const long long *ints,
+                       int *failed_step);
 int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                        const long long *ints, int *failed_step);
 
@@ -214,19 +227,16 @@ int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const
                         const long long *ints, int *failed_step);
 
 /* Values while a plan is bound: arrays on stand-ins, or integers. */
-typedef struct ga_frame {
+struct ga_frame {
   const GpuPlan *plan;
   GpuArray *arrays;
   long long *integers;
   bool *done;         /* steps that were done with an earlier one */
   ga_tape *tape;      /* of the binding; NULL where there is none */
   const bool *chosen; /* of a plan that is recorded whole: as there; else NULL */
-} ga_frame;
+};
 
-/* Steps under conditions (plan_branch.c). The guard of a new step, checked to read
- * nothing that other conditions keep from being computed. */
-int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
-                     const unsigned int *ins);
+/* Steps under conditions (plan_branch.c). */
 /* Whether the frame's integers let the step run, or may, where the device chooses. */
 bool ga__branch_taken(const ga_frame *f, const ga_step *s);
 int ga__branch_choose(ga_frame *f, const ga_step *s);
@@ -237,7 +247,6 @@ int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value);
 int ga__branch_settle(GpuPlan *p);
 int ga__branch_sign(GpuPlan *p, const GpuArray *const *ins, const long long *ints,
                     int *failed_step);
-void ga__branch_clear(GpuPlan *p);
 
 /* Whether a step computes a host integer from what the host knows. */
 static inline bool ga__step_is_integer(const ga_step *s) {
@@ -249,9 +258,6 @@ static inline bool ga__step_is_integer(const ga_step *s) {
  * nothing to do for another. */
 int ga__stages_settle(GpuPlan *p);
 void ga__stages_clear(GpuPlan *p);
-/* The plan of a stage, from number *i on, which becomes the number after it; NULL at
- * the end, and for a plan that does not read. It is of its owner's lock. */
-GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i);
 /* As the functions for plans without reads (plan_stages_run.c); a binding is of the
  * first stage. */
 int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
@@ -286,6 +292,8 @@ void ga__views_clear(GpuPlan *p);
 /* The steps that a function's step is made of (plan_body.c), where it has no function.
  */
 int ga__body_run(ga_frame *f, const ga_step *s);
+/* The caller's function, or its body. */
+int ga__function_run(ga_frame *f, const ga_step *s);
 
 /* Loops (plan_loop.c): whether a plan is a body of one, and the turns. */
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body);
@@ -294,17 +302,23 @@ int ga__loop_run(ga_frame *f, const ga_step *s);
 /* A routine of the library as a step: its name's row, and its parameters
  * (plan_routine.c). */
 typedef struct ga_routine_step {
+  void (*free)(struct ga_routine_step *r);
   const struct ga_routine *row;
   unsigned int n_params, n_texts;
   long long *params;
   char **texts;
 } ga_routine_step;
 const char *ga__routine_name(const ga_routine_step *r);
-void ga__routine_free(ga_routine_step *r);
 int ga__routine_run(ga_frame *f, const ga_step *s);
 
 /* Does one step: its results are put into the frame. */
-int ga__step_run(ga_frame *f, const ga_step *s);
+static inline int ga__step_run(ga_frame *f, const ga_step *s) {
+  return s->run(f, s);
+}
+/* The steps that are one call of the library, and those of integers and shapes. */
+int ga__step_run_plain(ga_frame *f, const ga_step *s);
+/* GA_INVALID_ERROR for a result that is not of the type that was announced. */
+int ga__step_check_results(const ga_frame *f, const ga_step *s);
 
 /* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
  * stretch. */

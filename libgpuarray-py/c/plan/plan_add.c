@@ -79,6 +79,7 @@ int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *ste
   gpuelemwise_arg *args = ga__alloc(n, sizeof *args);
   ga_value *results = ga__alloc(step->n_out, sizeof *results);
   ga_step s = {.kind = GA_STEP_ELEMWISE,
+               .run = ga__step_run_plain,
                .stretch = copy_list(step->stretch, step->n_in),
                .inplace = ga__alloc(step->n_out, sizeof *s.inplace)};
   int status = GA_MEMORY_ERROR;
@@ -124,7 +125,7 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: axes %#x of an array of %u axes",
                    p->name, ga__plan_label(label), axes, nd);
   int status = GA_NO_ERROR;
-  ga_step s = {.kind = GA_STEP_REDUCE, .axes = axes};
+  ga_step s = {.kind = GA_STEP_REDUCE, .run = ga__step_run_plain, .axes = axes};
   s.reduction = GpuReduction_new(p->context, spec, &status);
   if (s.reduction == NULL)
     return status;
@@ -166,15 +167,23 @@ static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step
 int GpuPlan_gemv(GpuPlan *p, unsigned int *out, const char *label, double alpha,
                  unsigned int a, cb_transpose trans_a, unsigned int x, double beta,
                  unsigned int c, int inplace) {
-  ga_step s = {.kind = GA_STEP_GEMV, .alpha = alpha, .beta = beta, .ta = trans_a};
+  ga_step s = {.kind = GA_STEP_GEMV,
+               .run = ga__step_run_plain,
+               .alpha = alpha,
+               .beta = beta,
+               .ta = trans_a};
   return add_product(p, out, label, s, 1, a, x, c, inplace);
 }
 
 int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
                  unsigned int a, cb_transpose trans_a, unsigned int b,
                  cb_transpose trans_b, double beta, unsigned int c, int inplace) {
-  ga_step s = {
-      .kind = GA_STEP_GEMM, .alpha = alpha, .beta = beta, .ta = trans_a, .tb = trans_b};
+  ga_step s = {.kind = GA_STEP_GEMM,
+               .run = ga__step_run_plain,
+               .alpha = alpha,
+               .beta = beta,
+               .ta = trans_a,
+               .tb = trans_b};
   return add_product(p, out, label, s, 2, a, b, c, inplace);
 }
 
@@ -183,7 +192,7 @@ int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigne
   GA_TRY(ga__plan_check_given(p, label, out, nd > 0 ? (const void *)pattern : out));
   GA_TRY(ga__plan_check_value(p, label, a, false));
   GA_TRY(ga__plan_check_axes(p, label, nd));
-  ga_step s = {.kind = GA_STEP_DIMSHUFFLE, .nd = nd};
+  ga_step s = {.kind = GA_STEP_DIMSHUFFLE, .run = ga__step_run_plain, .nd = nd};
   if (nd > 0)
     memcpy(s.pattern, pattern, nd * sizeof *pattern);
   ga_value result = ga__plan_array(p->values[a].typecode, nd);
@@ -202,7 +211,7 @@ static int add_shaped(GpuPlan *p, unsigned int *out, const char *label,
     GA_TRY(ga__plan_check_value(p, label, dims[i], true));
     ins[i + 1] = dims[i];
   }
-  ga_step s = {.kind = kind, .nd = nd};
+  ga_step s = {.kind = kind, .run = ga__step_run_plain, .nd = nd};
   ga_value result = ga__plan_array(p->values[a].typecode, nd);
   return ga__plan_add_step(p, s, label, nd + 1, ins, 1, &result, out);
 }
@@ -221,15 +230,17 @@ int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int 
   GA_TRY(ga__plan_check_given(p, label, out, out));
   GA_TRY(ga__plan_check_value(p, label, a, false));
   ga_value result = ga__plan_array(p->values[a].typecode, p->values[a].nd);
-  return ga__plan_add_step(p, (ga_step){.kind = GA_STEP_COPY}, label, 1, &a, 1, &result,
-                           out);
+  return ga__plan_add_step(p,
+                           (ga_step){.kind = GA_STEP_COPY, .run = ga__step_run_plain},
+                           label, 1, &a, 1, &result, out);
 }
 
 int GpuPlan_reports(GpuPlan *p, unsigned int *out, const char *label) {
   GA_TRY(ga__plan_check_given(p, label, out, out));
   ga_value result = ga__plan_array(GA_UINT, 0);
-  return ga__plan_add_step(p, (ga_step){.kind = GA_STEP_REPORTS}, label, 0, NULL, 1,
-                           &result, out);
+  return ga__plan_add_step(
+      p, (ga_step){.kind = GA_STEP_REPORTS, .run = ga__step_run_plain}, label, 0, NULL,
+      1, &result, out);
 }
 
 int GpuPlan_confirm(GpuPlan *p) {
@@ -259,6 +270,7 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
   }
   ga_value *values = ga__alloc(n_out + 1, sizeof *values);
   ga_step s = {.kind = GA_STEP_FUNCTION,
+               .run = ga__function_run,
                .function = function,
                .data = data,
                .inplace = ga__alloc(n_out + 1, sizeof *s.inplace)};

@@ -1,7 +1,7 @@
 /* Bodies of steps: what a function's step is made of, for programs that have not the
  * function, and what a loop does in each turn. */
 #include "c/array/array.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_stages.h"
 
 /* The step that makes the value, which must be one of GpuPlan_function or a loop. */
 static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {
@@ -164,5 +164,29 @@ int ga__body_run(ga_frame *f, const ga_step *s) {
   ga__free(inner.arrays);
   ga__free(inner.integers);
   ga__free(inner.done);
+  return status;
+}
+
+/* Does what the step is: its function, or its body. */
+int ga__function_run(ga_frame *f, const ga_step *s) {
+  GpuArray **outs = ga__alloc(s->n_out + 1, sizeof *outs);
+  const GpuArray **ins = ga__alloc(s->n_in + 1, sizeof *ins);
+  long long *ints = ga__alloc(s->n_in + 1, sizeof *ints);
+  int status = outs && ins && ints ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (status == GA_NO_ERROR) {
+    for (unsigned int i = 0; i < s->n_out; i++)
+      outs[i] = &f->arrays[s->outs[i]];
+    for (unsigned int i = 0; i < s->n_in; i++) {
+      bool integer = f->plan->values[s->ins[i]].integer;
+      ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
+      ints[i] = integer ? f->integers[s->ins[i]] : 0;
+    }
+    status = s->function ? s->function(s->data, outs, ins, ints) : ga__body_run(f, s);
+  }
+  if (status == GA_NO_ERROR)
+    status = ga__step_check_results(f, s);
+  ga__free(outs);
+  ga__free((void *)(uintptr_t)ins);
+  ga__free(ints);
   return status;
 }

@@ -9,24 +9,6 @@
 #include "c/array/array.h"
 #include "c/plan/plan.h"
 
-int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
-                 const int *wanted) {
-  GA_TRY(ga__plan_check_given(p, "when", p, p));
-  if (n > 0)
-    GA_TRY(ga__plan_check_given(p, "when", conditions, wanted));
-  for (unsigned int i = 0; i < n; i++)
-    GA_TRY(ga__plan_check_value(p, "when", conditions[i], true));
-  ga_condition *when = ga__alloc(n + 1, sizeof *when);
-  if (when == NULL)
-    return GA_MEMORY_ERROR;
-  for (unsigned int i = 0; i < n; i++)
-    when[i] = (ga_condition){conditions[i], wanted[i] != 0};
-  ga__free(p->when);
-  p->when = when;
-  p->n_when = n;
-  return GA_NO_ERROR;
-}
-
 int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
                    unsigned int condition, unsigned int a, unsigned int b) {
   GA_TRY(ga__plan_check_given(p, label, out, out));
@@ -41,56 +23,9 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
                    p->name, ga__plan_label(label), ga__dtype_name(x->typecode), x->nd,
                    ga__dtype_name(y->typecode), y->nd);
   ga_value result = ga__plan_array(x->typecode, x->nd);
-  return ga__plan_add_step(p, (ga_step){.kind = GA_STEP_CHOOSE}, label, 3,
-                           (unsigned int[]){condition, a, b}, 1, &result, out);
-}
-
-/* ---- building ---- */
-
-/* Whether the conditions under which steps are added now, with `more`, hold `c`. */
-static bool implies(const GpuPlan *p, const ga_condition *more, ga_condition c) {
-  if (more != NULL && more->value == c.value && more->wanted == c.wanted)
-    return true;
-  for (unsigned int i = 0; i < p->n_when; i++)
-    if (p->when[i].value == c.value && p->when[i].wanted == c.wanted)
-      return true;
-  return false;
-}
-
-/* GA_INVALID_ERROR for a value that is not computed wherever the new step runs. */
-static int check_computed(const GpuPlan *p, const char *label, unsigned int value,
-                          const ga_condition *more) {
-  unsigned int maker = p->values[value].maker;
-  if (maker == 0)
-    return GA_NO_ERROR;
-  const ga_step *s = &p->steps[maker - 1];
-  for (unsigned int i = 0; i < s->n_when; i++)
-    if (!implies(p, more, s->when[i]))
-      return GA_FAIL(GA_INVALID_ERROR,
-                     "plan %s, %s: reads value %u, which is computed only when value "
-                     "%u is %s; add the step under that condition, or choose",
-                     p->name, ga__plan_label(label), value, s->when[i].value,
-                     s->when[i].wanted ? "true" : "false");
-  return GA_NO_ERROR;
-}
-
-int ga__branch_guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
-                     const unsigned int *ins) {
-  for (unsigned int i = 0; i < p->n_when; i++)
-    GA_TRY(check_computed(p, label, p->when[i].value, NULL));
-  for (unsigned int i = 0; i < n_in; i++) {
-    ga_condition side = {ins[0], i == 1};
-    bool chosen = s->kind == GA_STEP_CHOOSE && i > 0;
-    GA_TRY(check_computed(p, label, ins[i], chosen ? &side : NULL));
-  }
-  if (p->n_when == 0)
-    return GA_NO_ERROR;
-  s->when = ga__alloc(p->n_when, sizeof *s->when);
-  if (s->when == NULL)
-    return GA_MEMORY_ERROR;
-  memcpy(s->when, p->when, p->n_when * sizeof *s->when);
-  s->n_when = p->n_when;
-  return GA_NO_ERROR;
+  return ga__plan_add_step(
+      p, (ga_step){.kind = GA_STEP_CHOOSE, .run = ga__branch_choose}, label, 3,
+      (unsigned int[]){condition, a, b}, 1, &result, out);
 }
 
 /* ---- binding ---- */
@@ -198,6 +133,7 @@ int ga__branch_settle(GpuPlan *p) {
   p->conditions = ga__alloc(n, sizeof *p->conditions);
   p->early = ga__alloc((size_t)p->n_steps + 1, sizeof *p->early);
   p->integers = ga__alloc(n, sizeof *p->integers);
+  ga__plan_at_free(p, clear_lists);
   bool ready = early && asked && p->settles && p->conditions && p->early && p->integers;
   int status = ready ? settle(p, early, asked) : GA_MEMORY_ERROR;
   if (status != GA_NO_ERROR)
@@ -246,9 +182,4 @@ int ga__branch_sign(GpuPlan *p, const GpuArray *const *ins, const long long *int
   for (unsigned int i = 0; i < p->n_conditions; i++)
     *words++ = p->integers[p->conditions[i]] != 0;
   return GA_NO_ERROR;
-}
-
-void ga__branch_clear(GpuPlan *p) {
-  ga__free(p->when);
-  clear_lists(p);
 }

@@ -1,7 +1,7 @@
 /* The bindings that a plan keeps: found by signature, the last used of them. */
 #include <string.h>
 
-#include "c/plan/plan.h"
+#include "c/plan/plan_stages.h"
 
 static size_t signature_bytes(const GpuPlan *p) {
   return p->signature_length * sizeof *p->signature;
@@ -89,6 +89,7 @@ void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound) {
 }
 
 int ga__bound_add(GpuPlan *p, ga_bound *bound) {
+  ga__plan_at_free(p, ga__bound_clear);
   int status = grow(p);
   if (status != GA_NO_ERROR) {
     ga__bound_free(bound);

@@ -93,7 +93,8 @@ int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step) {
   const size_t n_in = (size_t)step->n_in + 1;
   ga_value *values = ga__alloc((size_t)step->n_out + 1, sizeof *values);
   unsigned int *ins = ga__alloc(n_in, sizeof *ins);
-  ga_step s = {.kind = GA_STEP_LOOP, .takes = ga__strdup(step->takes)};
+  ga_step s = {
+      .kind = GA_STEP_LOOP, .run = ga__loop_run, .takes = ga__strdup(step->takes)};
   int status = values && ins && s.takes ? GA_NO_ERROR : GA_MEMORY_ERROR;
   if (status == GA_NO_ERROR) {
     ins[0] = step->turns;
@@ -330,6 +331,8 @@ int ga__loop_run(ga_frame *f, const ga_step *s) {
   int status = open_loop(&l, f, s);
   if (status == GA_NO_ERROR)
     status = run_turns(&l);
+  if (status == GA_NO_ERROR)
+    status = ga__step_check_results(f, s);
   close_loop(&l);
   return status;
 }

@@ -21,9 +21,16 @@ static void take_source(GpuPlan *p, ga_source source, bool is_sure) {
   *place = source;
 }
 
+static void clear_needs(GpuPlan *p) {
+  ga__plan_free_sources(p->needs, p->n_needs);
+  p->needs = NULL;
+  p->n_needs = 0;
+}
+
 /* Takes the sources in every case. */
 static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n, bool is_sure) {
   int status = GA_NO_ERROR;
+  ga__plan_at_free(p, clear_needs);
   if (p->n_needs + n > p->needs_capacity) {
     unsigned int wanted = 2 * p->needs_capacity + n;
     ga_source *bigger = ga__realloc(p->needs, wanted, sizeof *bigger);

@@ -433,7 +433,7 @@ const char *ga__routine_name(const ga_routine_step *r) {
   return r->row->name;
 }
 
-void ga__routine_free(ga_routine_step *r) {
+static void free_routine(ga_routine_step *r) {
   if (r == NULL)
     return;
   for (unsigned int i = 0; r->texts && i < r->n_texts; i++)
@@ -515,8 +515,10 @@ static ga_routine_step *copy_routine(const ga_routine *row,
   ga_routine_step *r = ga__alloc(1, sizeof *r);
   if (r == NULL)
     return NULL;
-  *r = (ga_routine_step){
-      .row = row, .n_params = step->n_params, .n_texts = step->n_texts};
+  *r = (ga_routine_step){.row = row,
+                         .free = free_routine,
+                         .n_params = step->n_params,
+                         .n_texts = step->n_texts};
   r->params = ga__alloc((size_t)step->n_params + 1, sizeof *r->params);
   r->texts = ga__alloc((size_t)step->n_texts + 1, sizeof *r->texts);
   bool is_whole = r->params != NULL && r->texts != NULL;
@@ -528,7 +530,7 @@ static ga_routine_step *copy_routine(const ga_routine *row,
   }
   if (is_whole)
     return r;
-  ga__routine_free(r);
+  free_routine(r);
   return NULL;
 }
 
@@ -538,6 +540,7 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
   GA_TRY(check_step(&row, p, step));
   ga_value *values = ga__alloc((size_t)step->n_out + 1, sizeof *values);
   ga_step s = {.kind = GA_STEP_ROUTINE,
+               .run = ga__routine_run,
                .routine = copy_routine(row, step),
                .inplace = ga__alloc((size_t)step->n_out + 1, sizeof *s.inplace)};
   int status = GA_MEMORY_ERROR;
@@ -580,6 +583,8 @@ int ga__routine_run(ga_frame *f, const ga_step *s) {
       c.types[i] = (gpuplan_type){v->typecode, v->nd};
     }
     status = r->row->run(&c);
+    if (status == GA_NO_ERROR)
+      status = ga__step_check_results(f, s);
   }
   ga__free((void *)c.ins);
   ga__free((void *)c.outs);

@@ -27,8 +27,9 @@ int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int
     return GA_MEMORY_ERROR;
   for (unsigned int i = 0; i < n; i++)
     results[i] = (ga_value){.integer = true, .typecode = GA_LONG, .input = -1};
-  int status = ga__plan_add_step(p, (ga_step){.kind = GA_STEP_READ}, label, 1, &array,
-                                 n, results, outs);
+  int status =
+      ga__plan_add_step(p, (ga_step){.kind = GA_STEP_READ, .run = ga__choice_read},
+                        label, 1, &array, n, results, outs);
   ga__free(results);
   return status;
 }
@@ -228,7 +229,7 @@ static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned in
     GA_TRY(add_step(c, stage, i));
   for (unsigned int i = first; i < end; i++)
     GA_TRY(add_outputs(c, stage, &p->steps[i]));
-  return ga__plan_settle(stage->plan);
+  return GA_NO_ERROR;
 }
 
 /* ---- stages ---- */
@@ -358,6 +359,7 @@ int ga__stages_settle(GpuPlan *p) {
               .wanted = ga__alloc(n, sizeof *c.wanted),
               .ins = ga__alloc((size_t)most_inputs(p) + 1, sizeof *c.ins)};
   p->stages = c.stages;
+  ga__plan_at_free(p, ga__stages_clear);
   bool ready = c.stages && c.stage_of && c.numbers && c.last && c.wanted && c.ins;
   int status = ready ? cut(&c) : GA_MEMORY_ERROR;
   if (status != GA_NO_ERROR)
@@ -402,13 +404,4 @@ void ga__stages_clear(GpuPlan *p) {
   ga__free(s->words);
   ga__free(s);
   p->stages = NULL;
-}
-
-GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i) {
-  while (p->stages != NULL && *i < p->stages->n) {
-    GpuPlan *stage = p->stages->list[(*i)++].plan;
-    if (stage != NULL)
-      return stage;
-  }
-  return NULL;
 }

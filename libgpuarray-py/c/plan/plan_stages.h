@@ -39,4 +39,15 @@ typedef struct ga_stages {
   long long *words; /* room for the elements */
 } ga_stages;
 
+/* The plan of a stage, from number *i on, which becomes the number after it; NULL at
+ * the end, and for a plan that does not read. It is of its owner's lock. */
+static inline GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i) {
+  while (p->stages != NULL && *i < p->stages->n) {
+    GpuPlan *stage = p->stages->list[(*i)++].plan;
+    if (stage != NULL)
+      return stage;
+  }
+  return NULL;
+}
+
 #endif

@@ -262,34 +262,10 @@ static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
                  ga__dtype_name(v->typecode), v->nd);
 }
 
-static int check_results(const ga_frame *f, const ga_step *s) {
+int ga__step_check_results(const ga_frame *f, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_out; i++)
     GA_TRY(check_result(f, s, i));
   return GA_NO_ERROR;
-}
-
-/* Does what the step is: its function, or its body. */
-static int run_function(ga_frame *f, const ga_step *s) {
-  GpuArray **outs = ga__alloc(s->n_out + 1, sizeof *outs);
-  const GpuArray **ins = ga__alloc(s->n_in + 1, sizeof *ins);
-  long long *ints = ga__alloc(s->n_in + 1, sizeof *ints);
-  int status = outs && ins && ints ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR) {
-    for (unsigned int i = 0; i < s->n_out; i++)
-      outs[i] = &f->arrays[s->outs[i]];
-    for (unsigned int i = 0; i < s->n_in; i++) {
-      bool integer = f->plan->values[s->ins[i]].integer;
-      ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
-      ints[i] = integer ? f->integers[s->ins[i]] : 0;
-    }
-    status = s->function ? s->function(s->data, outs, ins, ints) : ga__body_run(f, s);
-  }
-  if (status == GA_NO_ERROR)
-    status = check_results(f, s);
-  ga__free(outs);
-  ga__free((void *)(uintptr_t)ins);
-  ga__free(ints);
-  return status;
 }
 
 static int run_reports(ga_frame *f, const ga_step *s) {
@@ -298,7 +274,7 @@ static int run_reports(ga_frame *f, const ga_step *s) {
   return GpuArray_fromdata(&f->arrays[s->outs[0]], count, 0, GA_UINT, 0, NULL, NULL, 0);
 }
 
-int ga__step_run(ga_frame *f, const ga_step *s) {
+int ga__step_run_plain(ga_frame *f, const ga_step *s) {
   switch (s->kind) {
   case GA_STEP_INT:
   case GA_STEP_DEVICE:
@@ -324,23 +300,9 @@ int ga__step_run(ga_frame *f, const ga_step *s) {
     return run_shaped(f, s);
   case GA_STEP_COPY:
     return GpuArray_copy(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], GA_C_ORDER);
-  case GA_STEP_CHOOSE:
-    return ga__branch_choose(f, s);
-  case GA_STEP_INDEX:
-    return ga__step_index(f, s);
-  case GA_STEP_FUNCTION:
-    return run_function(f, s);
   case GA_STEP_REPORTS:
     return run_reports(f, s);
-  case GA_STEP_ROUTINE:
-    GA_TRY(ga__routine_run(f, s));
-    return check_results(f, s);
-  case GA_STEP_LOOP:
-    GA_TRY(ga__loop_run(f, s));
-    return check_results(f, s);
-  case GA_STEP_READ: /* recorded only where the device chooses */
-    return ga__choice_read(f, s);
-  case GA_STEP_KINDS:
+  default: /* has a function of its own */
     break;
   }
   return GA_NO_ERROR;

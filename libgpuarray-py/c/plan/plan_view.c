@@ -33,7 +33,7 @@ int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int
                    "plan %s, %s: an index of %u axes for an array of "
                    "%u",
                    p->name, ga__plan_label(label), n, nd);
-  ga_step s = {.kind = GA_STEP_INDEX, .nd = n};
+  ga_step s = {.kind = GA_STEP_INDEX, .run = ga__step_index, .nd = n};
   for (unsigned int i = 0; i < n; i++) {
     if (form[i] < 0 || form[i] >= 2 * GP_INDEX_SLICE)
       return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no form %d of an index",
@@ -148,6 +148,7 @@ static void mark_read(bool *read, const GpuPlan *p, const bool *early) {
 }
 
 int ga__views_settle(GpuPlan *p, const bool *early) {
+  ga__plan_at_free(p, ga__views_clear);
   bool *read = ga__alloc((size_t)p->n_values + 1, sizeof *read);
   p->views = ga__alloc((size_t)p->n_values + 1, sizeof *p->views);
   p->arrays = ga__alloc((size_t)p->n_values + 1, sizeof *p->arrays);

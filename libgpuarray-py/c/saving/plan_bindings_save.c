@@ -1,6 +1,7 @@
 /* Writes the bindings of a plan to its file. */
 #include "c/array/array.h"
 #include "c/device/device_errors.h"
+#include "c/plan/plan_stages.h"
 #include "c/saving/plan_bindings.h"
 
 /* Whether it is the word of reports, or its count. */

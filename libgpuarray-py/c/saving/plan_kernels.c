@@ -5,6 +5,7 @@
  * it is shown, and the body that it is found by (none for a user's kernel). */
 #include <string.h>
 
+#include "c/plan/plan_stages.h"
 #include "c/saving/plan_file.h"
 #include "c/tape/tape_state.h"
 

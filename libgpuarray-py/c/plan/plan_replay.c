@@ -1,0 +1,199 @@
+/* A plan's binding for its inputs: found or made, and replayed. */
+#include <string.h>
+
+#include "c/array/array.h"
+#include "c/plan/plan_overlap.h"
+
+static uint64_t *write_layout(uint64_t *words, const GpuArray *a, unsigned int nd,
+                              bool fixed) {
+  *words++ = (uint64_t)a->flags << 8 | a->offset % GA_PLAN_ALIGNMENT;
+  *words++ = fixed ? a->offset + 1 : 0;
+  for (unsigned int k = 0; k < nd; k++) {
+    *words++ = a->dimensions[k];
+    *words++ = (uint64_t)a->strides[k];
+  }
+  return words;
+}
+
+/* Behind what a signature has of integers. */
+static void write_layouts(const GpuPlan *p, const GpuArray *const *ins) {
+  uint64_t *words = p->signature + p->n_int_inputs + p->n_conditions;
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    if (p->hidden == NULL || !p->hidden[i])
+      words = write_layout(words, ins[i], ins[i]->nd, p->fixed[i]);
+  for (unsigned int i = 0; i < p->n_views; i++) {
+    unsigned int v = p->views[i];
+    words =
+        write_layout(words, &p->arrays[v], p->values[v].nd, p->fixed[p->n_inputs + i]);
+  }
+}
+
+/* Whether the binding has an input fixed that was not known to be so. */
+static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
+  for (unsigned int i = 0; i < p->n_inputs + p->n_views; i++)
+    if (ga__tape_fixed(bound->tape, i) && !p->fixed[i])
+      return true;
+  return false;
+}
+
+/* Binds the plan. Which inputs are fixed shows only when it is recorded, so it may be
+ * recorded again, and that part of the signature is written again. */
+static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                     const long long *ints, int *failed_step) {
+  ga_bound *made;
+  GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
+  while (fixes_more(p, made)) {
+    ga__bound_note_fixed(p, made);
+    ga__bound_free(made);
+    write_layouts(p, ins);
+    GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
+  }
+  p->info.n_binds++;
+  ga__plan_prepare_rest(p);
+  GA_TRY(ga__bound_add(p, made));
+  *out = made;
+  return GA_NO_ERROR;
+}
+
+/* The binding for inputs and views that lie so; the integers are signed. */
+static int find_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                      const long long *ints, int *failed_step) {
+  write_layouts(p, ins);
+  ga_bound *found = ga__bound_find(p);
+  if (found == NULL)
+    GA_TRY(bind_anew(&found, p, ins, ints, failed_step));
+  ga__tape_protect(found->tape, p->protects);
+  *out = found;
+  return GA_NO_ERROR;
+}
+
+/* The binding for everything that a bound plan depends on. */
+int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step) {
+  GA_TRY(ga__branch_sign(p, ins, ints, failed_step));
+  return find_bound(out, p, ins, ints, failed_step);
+}
+
+/* Results as arrays on real buffers. A buffer that several results share is retained
+ * for each. */
+static void hand_out(GpuArray *const *outs, const ga_bound *bound) {
+  for (unsigned int i = 0; i < bound->n_outputs; i++) {
+    *outs[i] = bound->outputs[i];
+    gpudata *stand_in = bound->outputs[i].data;
+    if (stand_in->tape != NULL) {
+      ga_binding real = bound->bindings[ga__tape_slot(stand_in)];
+      outs[i]->data = real.buffer;
+      outs[i]->offset += real.base;
+    }
+    gpudata_retain(outs[i]->data);
+  }
+}
+
+/* Where the slot of a view leads. One in a branch that is not taken was not computed;
+ * nothing reads it. */
+static ga_binding view_binding(const GpuPlan *p, unsigned int place,
+                               const GpuArray *const *ins) {
+  unsigned int view = p->views[place];
+  const GpuArray *a = &p->arrays[view];
+  if (a->data != NULL)
+    return (ga_binding){a->data, ga__plan_base(p, p->n_inputs + place, a)};
+  const ga_value *root = &p->values[ga__plan_root(p, view)];
+  return (ga_binding){root->input >= 0 ? ins[root->input]->data : root->constant.data,
+                      0};
+}
+
+static void fill_bindings(ga_bound *bound, const GpuPlan *p,
+                          const GpuArray *const *ins) {
+  for (unsigned int i = 0; i < p->n_inputs; i++)
+    bound->bindings[i] = (ga_binding){ins[i]->data, ga__plan_base(p, i, ins[i])};
+  for (unsigned int i = 0; i < p->n_views; i++)
+    bound->bindings[p->n_inputs + i] = view_binding(p, i, ins);
+}
+
+static int replay(GpuArray *const *outs, ga_bound *bound) {
+  GA_TRY(ga__tape_replay(bound->tape, bound->bindings));
+  hand_out(outs, bound);
+  ga__tape_give_up(bound->tape, bound->bindings); /* the results hold their own */
+  return GA_NO_ERROR;
+}
+
+/* Notes of a binding, if it is still kept, that what it asks for was done. */
+static void prove(GpuPlan *p, const ga_tape *tape) {
+  for (ga_bound *b = p->bound; b; b = b->next)
+    if (b->tape == tape)
+      ga__tape_prove(b->tape);
+}
+
+/* Replays another binding in place of one whose inputs may overlap: that of what is
+ * given once copies are made. */
+static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
+                        const GpuArray *const *ins, const long long *ints,
+                        int *failed_step) {
+  ga_apart apart = {0};
+  bool changed = false;
+  const ga_tape *given = (*bound)->tape;
+  int status = ga__apart_open(&apart, p, ins);
+  do {
+    if (status == GA_NO_ERROR)
+      status = ga__overlap_part(&changed, p, *bound, apart.is_ours, apart.list,
+                                apart.copies);
+    if (status == GA_NO_ERROR && changed)
+      status = find_bound(bound, p, apart.list, ints, failed_step);
+  } while (status == GA_NO_ERROR && changed);
+  if (status == GA_NO_ERROR) {
+    fill_bindings(*bound, p, apart.list);
+    status = replay(outs, *bound);
+  }
+  if (status == GA_NO_ERROR)
+    prove(p, given);
+  ga__apart_close(&apart);
+  return status;
+}
+
+/* Replays a binding, and ends what was begun to find it. */
+static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
+                       const GpuArray *const *ins, const long long *ints,
+                       int *failed_step) {
+  fill_bindings(bound, p, ins);
+  const bool may_clash =
+      p->confirms || ga__tape_may_clash(bound->tape, bound->bindings);
+  int status = may_clash ? replay_apart(outs, &bound, p, ins, ints, failed_step)
+                         : replay(outs, bound);
+  if (status != GA_NO_ERROR && ga__tape_failed(bound->tape) > 0)
+    *failed_step = (int)ga__tape_failed(bound->tape) - 1;
+  ga__views_end(p);
+  GA_TRY(status);
+  ga__tape_counts(bound->tape, &p->info.n_launches, &p->info.n_allocs,
+                  &p->info.workspace);
+  return GA_NO_ERROR;
+}
+
+int ga__plan_run_found(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
+                       const GpuArray *const *ins, const long long *ints,
+                       int *failed_step) {
+  const bool is_protected = ga__tape_is_protected(bound->tape);
+  int status = run_binding(outs, bound, p, ins, ints, failed_step);
+  if (status != GA_MEMORY_ERROR || !is_protected)
+    return status;
+  *failed_step = -1;
+  p->protects = false;
+  status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
+  if (status == GA_NO_ERROR)
+    status = run_binding(outs, bound, p, ins, ints, failed_step);
+  else
+    ga__views_end(p);
+  p->protects = true;
+  return status;
+}
+
+int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step) {
+  ga_bound *bound;
+  if (ga__plan_is_within(p))
+    return ga__plan_run_within(p, outs, ins, ints, failed_step);
+  int status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
+  if (status == GA_NO_ERROR)
+    return ga__plan_run_found(outs, bound, p, ins, ints, failed_step);
+  ga__views_end(p);
+  return status;
+}
