@@ -2,7 +2,7 @@
 
 A file of ``c/`` includes what lies in its folder and in those below; a vendor's folder
 only itself and what the table of backends is made of. What a header declares is defined
-in its own folder.
+in its own folder, and no files name functions of one another, by whatever way.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "libgpuarray-py"
+COMMENT = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+NAME = re.compile(r"\b(?:ga__|Gpu|gpu)\w+")
 FUNCTION = re.compile(
-    r"^(?!static|#)\w[^;{}=/]*?\b(ga__\w+)\([^;{}]*\)\s*([;{])", re.MULTILINE
+    r"^(?!static|#)\w[^;{}=/]*?\b((?:ga__|Gpu|gpu)\w+)\([^;{}]*\)\s*([;{])",
+    re.MULTILINE,
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -98,12 +101,53 @@ def turned() -> list[str]:
     ]
 
 
+def uses() -> dict[Path, set[Path]]:
+    """For each C file of the library those whose functions it names."""
+    files = {
+        path: COMMENT.sub(" ", path.read_text())
+        for folder in folders().values()
+        for path in folder.glob("*.c")
+    }
+    place = {
+        name: path
+        for path, text in files.items()
+        for name, end in FUNCTION.findall(text)
+        if end == "{"
+    }
+    return {
+        path: {place[name] for name in set(NAME.findall(text)) & place.keys()} - {path}
+        for path, text in files.items()
+    }
+
+
+def circles() -> list[str]:
+    """One line for each circle of files: those that are reached from one another."""
+    below = uses()
+    reached: dict[Path, set[Path]] = {}
+    for path in below:
+        found, stack = set[Path](), [path]
+        while stack:
+            new = below[stack.pop()] - found
+            found |= new
+            stack += new
+        reached[path] = found
+    groups = {
+        frozenset(other for other in found if path in reached[other])
+        for path, found in reached.items()
+        if path in found
+    }
+    return [
+        "a circle: " + ", ".join(sorted(str(each.relative_to(ROOT)) for each in group))
+        for group in groups
+    ]
+
+
 def known() -> tuple[str, ...]:
     """The folders that have a place."""
     return (*FLOORS, *VENDORS)
 
 
 if __name__ == "__main__":
-    lines = violations() + turned()
+    lines = violations() + turned() + circles()
     print("\n".join(lines) or "includes: every C file keeps to its floor")
     sys.exit(bool(lines))
