@@ -165,9 +165,10 @@ def only_in_python(function: Function) -> str:
 
 
 def _name_of(step: p.Call) -> str:
-    """What a step is called in messages: by its op where the label is no one's."""
+    """What a step is called in messages: with its op, where the label is no one's."""
     op = dict(step.options).get("op")
-    return step.label if op is None or step.label != step.function else str(op)
+    is_own = op is None or step.label != step.function
+    return step.label if is_own else f"{step.label} ({op})"
 
 
 # ---- the graph ----

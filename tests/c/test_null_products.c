@@ -194,6 +194,14 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
                                   .n_out = 1,
                                   .results = &type};
   REFUSES(GpuPlan_routine(P(p), P(&value), P(&copied)));
+  const gpuplan_loop turns = {.size = sizeof turns,
+                              .turns = dim,
+                              .takes = "s",
+                              .n_in = 1,
+                              .ins = &in,
+                              .n_out = 1,
+                              .results = &type};
+  REFUSES(GpuPlan_loop(P(p), P(&value), P(&turns)));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(NULL, in, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, in, NULL)); /* it would own the body */
   REFUSES(GpuPlan_function(P(p), P(&value), "f", own_step, NULL, 1, P(&in), 1, P(&type),
