@@ -127,13 +127,10 @@ class Written:
         wants_cells = program.kinds[move.made[0]] == CELL
         if CELL not in kinds and (wants_cells or ROW not in kinds):
             raise NoForm  # the results have more elements than what is read
-        lines = list(move.text.lines)
-        for number, (text, _) in enumerate(move.text.results):
-            lines.append(f"o{number} = {text};")
         first = self.body.launch(
             [self.known[value] for value in move.used],
             [dtype for _, dtype in move.text.results],
-            "\n".join(lines),
+            move.text.stored(),
             label=_WHERE,
             names=tuple(f"v{value}" for value in move.used),
             preamble=move.text.support,

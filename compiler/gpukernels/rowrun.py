@@ -49,14 +49,14 @@ def map_kernel(walks: Walks, move: Map, context: Context) -> Any:
     key = "row map", walks.program, walks.integers, move
     kernel = context._kernels.get(key)
     if kernel is None:
-        lines, arguments = list(move.text.lines), []
-        for number, (text, dtype) in enumerate(move.text.results):
-            lines.append(f"o{number} = {text};")
-            arguments.append((f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE))
+        arguments = [
+            (f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE)
+            for number, (_, dtype) in enumerate(move.text.results)
+        ]
         kernel = context._kernels[key] = new_elemwise(
             context,
             self_contained(move.text.support),
-            "\n".join(lines),
+            move.text.stored(),
             [*arguments, *arguments_of(walks, move.used)],
             "rows",
         )

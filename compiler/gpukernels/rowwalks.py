@@ -55,6 +55,11 @@ class Text:
     results: tuple[Operand, ...]
     support: str
 
+    def stored(self) -> str:
+        """The statements, and those that store the results to ``o0``, ``o1``, ..."""
+        stores = (f"o{i} = {text};" for i, (text, _) in enumerate(self.results))
+        return "\n".join([*self.lines, *stores])
+
 
 @dataclass(frozen=True, slots=True)
 class Map:
@@ -251,8 +256,7 @@ class _Planner:
                 if isinstance(step, Fold) and program.levels[value] == level
             ]
             self.store_costly(folds)
-            steps = [program.steps[fold - self.count] for fold in folds]
-            text, used = self.text([s.operand for s in steps if isinstance(s, Fold)])
+            text, used = self.text(self.operands(folds))
             self.add(Walk(tuple(folds), used, text), folds)
             self.store_rows(level)
             self.store_places(level)
@@ -297,13 +301,16 @@ class _Planner:
         at = value - self.count
         return at >= 0 and isinstance(self.program.steps[at], Fold)
 
+    def operands(self, folds: Sequence[int]) -> list[int]:
+        """The values that folds are of."""
+        steps = [self.program.steps[fold - self.count] for fold in folds]
+        return [step.operand for step in steps if isinstance(step, Fold)]
+
     def store_costly(self, folds: Sequence[int]) -> None:
         """Compute what folds read of each element by functions, such as exp, once."""
-        steps = [self.program.steps[fold - self.count] for fold in folds]
-        operands = dict.fromkeys(s.operand for s in steps if isinstance(s, Fold))
         roots = [
             value
-            for value in operands
+            for value in dict.fromkeys(self.operands(folds))
             if self.program.kinds[value] == CELL and self.is_costly(value)
         ]
         if roots:

@@ -58,7 +58,7 @@ void ga__plan_clear_step(ga_step *s) {
 
 void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear) {
   unsigned int i = 0;
-  while (p->parts[i] != NULL && p->parts[i] != clear)
+  while (i < GA_PLAN_PARTS && p->parts[i] != NULL && p->parts[i] != clear)
     i++;
   assert(i < GA_PLAN_PARTS);
   p->parts[i] = clear;

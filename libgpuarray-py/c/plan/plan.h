@@ -270,7 +270,8 @@ int ga__choice_settle(GpuPlan *p);
 /* Told that a call could not be recorded so, but has run in stages: all do after a few.
  */
 void ga__choice_refuse(GpuPlan *p);
-/* While it is recorded: a read, what a step is under, and what is chosen. */
+/* While it is recorded (plan_conditional.c): a read, what a step is under, and what is
+ * chosen. */
 int ga__choice_read(ga_frame *f, const ga_step *s);
 void ga__choice_enter(const ga_frame *f, const ga_step *s);
 int ga__choice_join(ga_frame *f, const ga_step *s);
