@@ -9,7 +9,7 @@ import pytest
 from gpuarray._native import ffi
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels import rowrun, rowwise
+from gpuarray.compiler.gpukernels import rowrun, rowwalks, rowwise
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
@@ -413,3 +413,22 @@ def test_quotients_by_a_value_of_the_row_are_numpys(first_context, way, length):
     np.testing.assert_allclose(found[plain], expected[plain], rtol=rtol)
     np.testing.assert_allclose(found, expected, rtol=4e-7, atol=1e-37)
     np.testing.assert_array_equal(np.signbit(found[kept]), np.signbit(expected[kept]))
+
+
+def test_integers_of_the_host_and_of_the_device_have_kernels_of_their_own(
+    first_context,
+):
+    steps = (
+        Step("sub", (0, 1), "int64"),
+        Fold("add", 2, "int64", "int64"),
+        Step("sub", (2, 3), "int64"),
+    )
+    program = Program((("int64", CELL), ("int64", "one")), steps, (4,))
+    host, device = (
+        rowwalks.walks_of(program, ("array", source), (True,))
+        for source in ("int", "array")
+    )
+    assert host.moves == device.moves
+    walk, stored = host.moves
+    for make, move in ((rowrun.walk_kernel, walk), (rowrun.map_kernel, stored)):
+        assert make(host, move, first_context) != make(device, move, first_context)
