@@ -14,7 +14,7 @@ from gpuarray.compiler import rewrites
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, leaves_alone
 from gpuarray.compiler.graph.traverse import clone
-from gpuarray.compiler.rewrites.engine import RULES
+from gpuarray.compiler.rewrites.passes import RULES
 from random_drawing import Values, quiet
 from random_rounding import Uncertain, most, same, wide
 

@@ -22,7 +22,8 @@ from gpuarray.compiler.function.compiling import Task
 from gpuarray.compiler.function.identity import Unknown, Writer, is_ours
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
 from gpuarray.compiler.ops import elemwise, rowwise, subtensor, together
-from gpuarray.compiler.rewrites.engine import Rule, all_rewrites
+from gpuarray.compiler.rewrites.engine import Rule
+from gpuarray.compiler.rewrites.passes import all_rewrites
 from gpuarray.compiler.store import Store
 from gpuarray.context import Context
 

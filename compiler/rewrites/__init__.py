@@ -1,7 +1,6 @@
 """What is done to a graph between writing and placing it: phases of rules, in order.
 
-Importing a module registers its rules. ``PHASES`` lists the phases in the order in
-which they run.
+`passes` lists the phases, rules and passes in the order in which they run.
 """
 
 from __future__ import annotations
@@ -18,40 +17,23 @@ from gpuarray.compiler.config import config as current
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Variable, traced_as
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites import (  # noqa: F401  (importing registers the rules)
-    algebra,
-    blas,
-    branches,
-    canonical,
-    changes,
-    debugging,
-    filling,
-    fusion,
-    identities,
-    inplace,
-    joining,
-    keeping,
-    linalg,
-    marks,
-    nnet,
-    rowwise,
-    shapes,
-    siblings,
-    stability,
-    subtensor,
-    together,
-)
 from gpuarray.compiler.rewrites.engine import (
     GraphPass,
     Log,
     RewriteError,
     Rule,
-    all_rewrites,
-    all_tags,
     run_phase,
 )
 from gpuarray.compiler.rewrites.inplace import orderings
 from gpuarray.compiler.rewrites.merging import merge_constants
+from gpuarray.compiler.rewrites.passes import (
+    PHASES,
+    Phase,
+    all_rewrites,
+    all_tags,
+    passes_of,
+    rules_of,
+)
 from gpuarray.compiler.rewrites.requirements import Missing
 
 __all__ = [
@@ -67,32 +49,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A phase and the earlier ones whose rules stay at work in it.
-
-    ``is_exact`` says that it changes no value, but for the last bits of a product or a
-    power.
-    """
-
-    name: str
-    includes: tuple[str, ...] = ()
-    is_exact: bool = True
-
-
-_CLEAN = ("canonicalize", "simplify")
-_COMPUTED = (*_CLEAN, "stabilize", "specialize")
+COMPUTED = ("canonicalize", "simplify", "stabilize", "specialize")
 """The phases whose rules say anew what is computed; later ones say how."""
-
-PHASES = (
-    Phase("canonicalize"),
-    Phase("simplify", ("canonicalize",)),
-    Phase("stabilize", _CLEAN, is_exact=False),
-    Phase("specialize", _CLEAN),
-    Phase("blas"),
-    Phase("fuse"),
-    Phase("inplace"),
-)
 
 
 def phases_of(config: Any) -> tuple[str, ...]:
@@ -182,51 +140,53 @@ def optimize(
     ValueError for a name that is no phase.
     """
     settings = current.current() if config is None else config
-    if isinstance(phases, Selection):
-        chosen = phases
-    else:
-        chosen = Selection(None if phases is None else tuple(phases))
-    asked = phases_of(settings) if chosen.phases is None else chosen.phases
+    if not isinstance(phases, Selection):
+        phases = Selection(None if phases is None else tuple(phases))
+    asked = phases_of(settings) if phases.phases is None else phases.phases
     chosen = Selection(
         asked,
-        chosen.including | named(settings.optimizer_including),
-        chosen.excluding | named(settings.optimizer_excluding),
+        phases.including | named(settings.optimizer_including),
+        phases.excluding | named(settings.optimizer_excluding),
     )
     if destroyable is not None:
         fgraph.destroyable = destroyable  # type: ignore[attr-defined]
     log = Log(keep_text, tried={} if settings.profile_optimizer else None)
-    names = {*asked, *_phases_with(chosen.including)}
-    allowed = {*asked, *(o for p in PHASES if p.name in asked for o in p.includes)}
-    rested: Collection[Rule] = ()
     is_off = current.compute_test_value == "off"
     quiet: AbstractContextManager[Any] = (
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
     with traced_as(None), quiet:
-        missing = Missing(fgraph) if names and keep_requirements else None
-        if names:
-            merge_constants(fgraph)
-        for phase in without_prefixes(
-            [phase for phase in PHASES if phase.name in names]
-        ):
-            if missing is not None and phase.name not in _COMPUTED:
-                missing.seen(fgraph)
-            if missing is not None and phase.name == "inplace":
-                missing.restored(fgraph)
-            start = time.perf_counter()
-            rested = run_phase(
-                fgraph,
-                phase.name,
-                phase.includes,
-                log,
-                lambda rule: chosen.wants(rule, allowed),
-                rested,
-            )
-            log.seconds[phase.name] = time.perf_counter() - start
-        if missing is not None:
-            missing.seen(fgraph)
-            missing.restored(fgraph)
+        _run_phases(fgraph, chosen, asked, log, keep_requirements)
     return log
+
+
+def _run_phases(
+    fgraph: FunctionGraph,
+    chosen: Selection,
+    asked: tuple[str, ...],
+    log: Log,
+    keep_requirements: bool,
+) -> None:
+    """Run the phases that are asked for, and those of what is chosen by name."""
+    names = {*asked, *_phases_with(chosen.including)}
+    allowed = {*asked, *(o for p in PHASES if p.name in asked for o in p.includes)}
+    rested: Collection[Rule] = ()
+    missing = Missing(fgraph) if names and keep_requirements else None
+    if names:
+        merge_constants(fgraph)
+    for phase in without_prefixes([phase for phase in PHASES if phase.name in names]):
+        if missing is not None and phase.name not in COMPUTED:
+            missing.seen(fgraph)
+        if missing is not None and phase.name == "inplace":
+            missing.restored(fgraph)
+        start = time.perf_counter()
+        rules = [rule for rule in rules_of(phase) if chosen.wants(rule, allowed)]
+        passes = [each for each in passes_of(phase) if chosen.wants(each, allowed)]
+        rested = run_phase(fgraph, rules, passes, log, rested)
+        log.seconds[phase.name] = time.perf_counter() - start
+    if missing is not None:
+        missing.seen(fgraph)
+        missing.restored(fgraph)
 
 
 def _phases_with(including: Collection[str]) -> set[str]:

@@ -62,7 +62,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A registered rule: where it applies, what it does, the lines that prove it.
+    """A rule: where it applies, what it does, the lines that prove it.
 
     ``kinds`` are those of the results' dtype that it holds for; empty: any.
     """
@@ -76,14 +76,19 @@ class Rule:
     kinds: str = ""
 
     @property
+    def module(self) -> str:
+        """The name of the module that it is written in."""
+        return self.transform.__module__
+
+    @property
     def tags(self) -> frozenset[str]:
         """The names it is chosen by: its own, its phase's, its file's."""
-        return tags_of(self.name, self.phase, self.transform.__module__)
+        return tags_of(self.name, self.phase, self.module)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphPass:
-    """A registered pass over the whole graph; it tells whether it changed anything."""
+    """A pass over the whole graph; it returns whether it changed anything."""
 
     name: str
     phase: str
@@ -139,14 +144,10 @@ class Log:
             self.entries.append(LogEntry(rule, _text(before), _text(after)))
 
 
-RULES: dict[str, list[Rule]] = {}
-PASSES: dict[str, list[GraphPass]] = {}
-
-
 def rewrite(
     *, phase: str, ops: Iterable[Key] | None = None, kinds: str = ""
 ) -> Callable[[Transform], Rule]:
-    """Register the decorated rule; its docstring must hold a ``before -> after`` line.
+    """Make a rule of a function; its docstring must hold a ``before -> after`` line.
 
     ``ops`` are rows of the scalar table (by name; ``"cast"`` and ``"composite"`` too)
     or classes of ops; ``None`` is every node. ``kinds`` are NumPy's letters of the
@@ -155,7 +156,7 @@ def rewrite(
     the node, or the node and its graph.
     """
 
-    def register(transform: Transform) -> Rule:
+    def as_rule(transform: Transform) -> Rule:
         name = transform.__name__
         examples = examples_of(transform.__doc__ or "")
         if not examples:
@@ -164,22 +165,18 @@ def rewrite(
             )
         keys = tuple(ops) if ops is not None else ()
         wants_graph = len(inspect.signature(transform).parameters) == 2
-        rule = Rule(name, phase, keys, transform, examples, wants_graph, kinds)
-        RULES.setdefault(phase, []).append(rule)
-        return rule
+        return Rule(name, phase, keys, transform, examples, wants_graph, kinds)
 
-    return register
+    return as_rule
 
 
 def graph_pass(*, phase: str) -> Callable[[Pass], GraphPass]:
-    """Register the decorated pass over a graph; it runs when the phase's rules rest."""
+    """Make a pass of a function; it runs when the phase's rules rest."""
 
-    def register(run: Pass) -> GraphPass:
-        found = GraphPass(run.__name__, phase, run)
-        PASSES.setdefault(phase, []).append(found)
-        return found
+    def as_pass(run: Pass) -> GraphPass:
+        return GraphPass(run.__name__, phase, run)
 
-    return register
+    return as_pass
 
 
 def examples_of(docstring: str) -> tuple[Example, ...]:
@@ -190,21 +187,6 @@ def examples_of(docstring: str) -> tuple[Example, ...]:
         for m in found
         if m
     )
-
-
-def all_rules() -> list[Rule]:
-    """Every registered rule, by phase."""
-    return [rule for rules in RULES.values() for rule in rules]
-
-
-def all_tags() -> frozenset[str]:
-    """Every name that rules and passes are chosen by."""
-    return frozenset().union(*(each.tags for each in all_rewrites()))
-
-
-def all_rewrites() -> list[Rule | GraphPass]:
-    """Every registered rule and pass."""
-    return [*all_rules(), *(each for passes in PASSES.values() for each in passes)]
 
 
 class Fixpoint:
@@ -415,34 +397,29 @@ def choice_of(rules: list[Rule], rested: Collection[int]) -> Choice:
 
 def run_phase(
     fgraph: FunctionGraph,
-    name: str,
-    includes: Sequence[str],
+    rules: Iterable[Rule],
+    passes: Sequence[GraphPass],
     log: Log,
-    is_wanted: Callable[[Rule | GraphPass], bool] = lambda rule: True,
     rested: Collection[Rule] = (),
 ) -> Collection[Rule]:
-    """Bring a phase to rest: its rules, those of the phases it includes, its passes.
+    """Bring the rules and passes of a phase to rest.
 
-    Of these only what ``is_wanted``. ``rested`` are rules that have nothing to do now;
-    those that have nothing to do afterwards are returned.
+    ``rested`` are rules that have nothing to do now. Returns those that have nothing to
+    do afterwards.
     """
-    chosen = [
-        rule
-        for phase in (*includes, name)
-        for rule in RULES.get(phase, [])
-        if is_wanted(rule) and rule.name not in log.restless
-    ]
+    chosen = [rule for rule in rules if rule.name not in log.restless]
     rules, known = chosen, rested
-    passes = [found for found in PASSES.get(name, []) if is_wanted(found)]
     if log.tried is not None:
         rules = [
-            replace(each, transform=measured(each.name, each.transform, log.tried))
-            for each in rules
+            replace(rule, transform=measured(rule.name, rule.transform, log.tried))
+            for rule in rules
         ]
         known = ()  # so that each phase is measured as if it were alone
         passes = [
-            replace(each, run=measured(each.name, each.run, log.tried))
-            for each in passes
+            replace(
+                graph_pass, run=measured(graph_pass.name, graph_pass.run, log.tried)
+            )
+            for graph_pass in passes
         ]
     while True:
         try:
@@ -451,7 +428,7 @@ def run_phase(
             warnings.warn(f"{error}; it goes on with what there is", stacklevel=2)
             log.restless.update(error.rules)
             is_changed, rules, chosen = True, [], []
-        is_changed_again = any([found.run(fgraph, log) for found in passes])
+        is_changed_again = any([graph_pass.run(fgraph, log) for graph_pass in passes])
         if not is_changed_again:
             return chosen if is_changed else [*rested, *chosen]
         rested = known = ()

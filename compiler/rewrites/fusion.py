@@ -17,7 +17,6 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.rewrites import rowwise  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Partition, is_fusible
 from gpuarray.compiler.rewrites.rows import with_scalar

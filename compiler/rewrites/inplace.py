@@ -20,7 +20,6 @@ from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape
 from gpuarray.compiler.ops.subtensor import Change, Subtensor
 from gpuarray.compiler.ops.together import Together
-from gpuarray.compiler.rewrites import keeping  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 

@@ -21,7 +21,6 @@ from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.compiler.ops.transfer import Transfer
-from gpuarray.compiler.rewrites import siblings  # noqa: F401  (its pass comes first)
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose, fused
 from gpuarray.compiler.rewrites.partition import is_fusible

@@ -1,11 +1,15 @@
 """Every pass over a graph tells whether it changed anything."""
 
+import importlib
+import pkgutil
+
 import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.rewrites.engine import PASSES, Log
+from gpuarray.compiler.rewrites.engine import GraphPass, Log, Rule
+from gpuarray.compiler.rewrites.passes import PASSES, PHASES, all_rewrites
 from random_drawing import Drawn, quiet
 
 A, B, v, k, n = (
@@ -44,7 +48,7 @@ def told(fgraph):
     """The passes that change a graph, each held to what it tells."""
     rewrites.optimize(fgraph, BEFORE)
     found = set()
-    for each in PASSES["fuse"] + PASSES["inplace"]:
+    for each in PASSES:
         before = len(fgraph.log)
         is_changed = each.run(fgraph, Log())
         assert is_changed == (len(fgraph.log) > before), each.name
@@ -67,6 +71,18 @@ def test_a_pass_tells_whether_it_changed_a_drawn_graph(first):
         with quiet():
             drawn = Drawn(seed)
             fgraph = FunctionGraph(drawn.inputs, drawn.outputs)
-        assert told(fgraph) <= {
-            each.name for phase in PASSES.values() for each in phase
-        }
+        assert told(fgraph) <= {each.name for each in PASSES}
+
+
+def test_passes_stand_in_the_order_of_their_phases():
+    phases = [phase.name for phase in PHASES]
+    places = [phases.index(graph_pass.phase) for graph_pass in PASSES]
+    assert places == sorted(places)
+
+
+def test_every_rule_and_pass_that_is_written_is_applied():
+    applied = set(map(id, all_rewrites()))
+    for _, name, _ in pkgutil.iter_modules(rewrites.__path__, f"{rewrites.__name__}."):
+        values = vars(importlib.import_module(name)).values()
+        written = [each for each in values if isinstance(each, Rule | GraphPass)]
+        assert all(id(each) in applied for each in written), name

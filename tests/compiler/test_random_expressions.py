@@ -10,6 +10,7 @@ from gpuarray.compiler.graph import fgraph as fgraph_module
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.rewrites import engine, inplace
+from gpuarray.compiler.rewrites.passes import RULES
 from random_drawing import Drawn, Values, quiet
 from random_judging import Judged, rewritten
 
@@ -40,14 +41,12 @@ def test_what_is_drawn_is_seeded_and_varied():
 
 
 def test_a_wrong_rewrite_is_found(monkeypatch):
-    rules = {phase: list(each) for phase, each in engine.RULES.items()}
-    monkeypatch.setattr(engine, "RULES", rules)
-
     @engine.rewrite(phase="simplify", ops=["true_div"])
     def wrong_quotient(node):
         """x / y -> x * y"""
         return T.mul(*node.inputs)
 
+    monkeypatch.setitem(RULES, "simplify", [*RULES["simplify"], wrong_quotient])
     texts = [rewritten(Drawn(seed)) for seed in range(20)]
     assert any(text.startswith("wrong_quotient") for text in texts)
 

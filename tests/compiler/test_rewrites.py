@@ -35,6 +35,7 @@ from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.merging import Interner
+from gpuarray.compiler.rewrites.passes import RULES, all_rules
 from gpuarray.compiler.rewrites.patterns import _DEPTH, constant_of, same
 from gpuarray.compiler.rewrites.stability import logsumexp
 from gpuarray.compiler.rewrites.subtensor import view
@@ -144,7 +145,7 @@ def is_same(a, b):
 
 CASES = [
     pytest.param(rule, example, id=f"{rule.name}: {example.before}")
-    for rule in engine.all_rules()
+    for rule in all_rules()
     for example in rule.examples
 ]
 
@@ -209,15 +210,13 @@ def how_many_compute(fgraph):
 
 
 def test_rules_that_do_not_come_to_rest_are_left_out_from_then_on(monkeypatch):
-    rules = {phase: list(each) for phase, each in engine.RULES.items()}
-    monkeypatch.setattr(engine, "RULES", rules)
-
     @engine.rewrite(phase="canonicalize", ops=["arctan2"])
     def turn_for_ever(node):
         """arctan2(x, y) -> arctan2(-y, x)"""
         x, y = node.inputs
         return T.arctan2(-y, x)
 
+    monkeypatch.setitem(RULES, "canonicalize", [*RULES["canonicalize"], turn_for_ever])
     x, y = T.dvectors("xy")
     fgraph = FunctionGraph([x, y], [T.exp(T.arctan2(x, y)) + 0])
     with pytest.warns(UserWarning, match="does not come to rest") as told:
@@ -454,12 +453,6 @@ def test_an_unknown_phase_is_an_error():
         rewrites.optimize(FunctionGraph([], []), ["polish"])
 
 
-@pytest.fixture
-def no_new_rules(monkeypatch):
-    monkeypatch.setattr(engine, "RULES", {})
-
-
-@pytest.mark.usefixtures("no_new_rules")
 def test_a_rule_without_an_example_cannot_be_registered():
     with pytest.raises(RewriteError, match="before -> after"):
 
@@ -468,7 +461,6 @@ def test_a_rule_without_an_example_cannot_be_registered():
             """Changes things."""
 
 
-@pytest.mark.usefixtures("no_new_rules")
 def test_a_result_of_another_type_is_an_error():
     @engine.rewrite(phase="simplify", ops=["exp"])
     def narrow(node):
@@ -480,7 +472,6 @@ def test_a_result_of_another_type_is_an_error():
         Fixpoint(FunctionGraph([x], [T.exp(x)]), [narrow], Log()).run()
 
 
-@pytest.mark.usefixtures("no_new_rules")
 def test_rules_that_do_not_come_to_rest_are_named():
     @engine.rewrite(phase="simplify", ops=["exp"])
     def turn_to_sine(node):
@@ -499,7 +490,6 @@ def test_rules_that_do_not_come_to_rest_are_named():
         ).run()
 
 
-@pytest.mark.usefixtures("no_new_rules")
 def test_rules_that_undo_each_other_come_to_rest():
     @engine.rewrite(phase="simplify", ops=["exp"])
     def turn_to_sine(node):
@@ -518,13 +508,16 @@ def test_rules_that_undo_each_other_come_to_rest():
     assert sum(log.fired.values()) < 4
 
 
-@pytest.mark.usefixtures("no_new_rules")
-def test_a_graph_whose_rules_do_not_come_to_rest_is_compiled_with_a_warning():
+def test_a_graph_whose_rules_do_not_come_to_rest_is_compiled_with_a_warning(
+    monkeypatch,
+):
     @engine.rewrite(phase="simplify", ops=["exp"])
     def turn_about(node):
         """exp(x) -> exp(neg(neg(x)))"""
         return T.exp(T.neg(T.neg(node.inputs[0])))
 
+    for phase in RULES:
+        monkeypatch.setitem(RULES, phase, [turn_about] if phase == "simplify" else [])
     x = T.dvector("x")
     fgraph = FunctionGraph([x], [T.exp(x) * 2])
     with pytest.warns(UserWarning, match="turn_about .*goes on with what there is"):
@@ -631,7 +624,7 @@ def test_a_long_sum_of_products_is_looked_into_without_recursion():
     for _ in range(700):  # two calls for each would be more than there may be
         total = total + T.dot(A, B) * 0.5
     fgraph = FunctionGraph([A, B, C], [total])
-    Fixpoint(fgraph, engine.RULES["blas"], Log()).run()
+    Fixpoint(fgraph, RULES["blas"], Log()).run()
     values = {A: np.eye(2), B: np.ones((2, 2)), C: np.zeros((2, 2))}
     (found,) = run_graph(fgraph, values)
     np.testing.assert_allclose(found, np.full((2, 2), 350.0))

@@ -1,0 +1,132 @@
+"""All rules and passes, in the order in which they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import ModuleType
+
+from gpuarray.compiler.rewrites import (
+    algebra,
+    blas,
+    branches,
+    canonical,
+    changes,
+    debugging,
+    filling,
+    identities,
+    joining,
+    linalg,
+    marks,
+    nnet,
+    shapes,
+    stability,
+    subtensor,
+)
+from gpuarray.compiler.rewrites.engine import GraphPass, Rule
+from gpuarray.compiler.rewrites.fusion import fuse_elementwise
+from gpuarray.compiler.rewrites.inplace import overwrite_dying_inputs
+from gpuarray.compiler.rewrites.keeping import keep_values
+from gpuarray.compiler.rewrites.rowwise import fuse_rows
+from gpuarray.compiler.rewrites.siblings import fuse_extrema, fuse_sibling_reductions
+from gpuarray.compiler.rewrites.together import fuse_results
+from gpuarray.compiler.rewrites.transposes import move_axes_before_computing
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase and the earlier ones whose rules stay at work in it.
+
+    ``is_exact`` says that it changes no value, but for the last bits of a product or a
+    power.
+    """
+
+    name: str
+    includes: tuple[str, ...] = ()
+    is_exact: bool = True
+
+
+_CLEAN = ("canonicalize", "simplify")
+
+PHASES = (
+    Phase("canonicalize"),
+    Phase("simplify", ("canonicalize",)),
+    Phase("stabilize", _CLEAN, is_exact=False),
+    Phase("specialize", _CLEAN),
+    Phase("blas"),
+    Phase("fuse"),
+    Phase("inplace"),
+)
+
+RULE_MODULES = (
+    identities,
+    algebra,
+    blas,
+    branches,
+    canonical,
+    subtensor,
+    changes,
+    debugging,
+    joining,
+    filling,
+    linalg,
+    marks,
+    nnet,
+    shapes,
+    stability,
+)
+"""The modules of rules: of two rules that apply the one from the earlier module fires.
+
+Within a module the order is that of its text.
+"""
+
+PASSES: tuple[GraphPass, ...] = (
+    move_axes_before_computing,
+    fuse_rows,
+    fuse_elementwise,
+    fuse_extrema,
+    fuse_sibling_reductions,
+    fuse_results,
+    keep_values,
+    overwrite_dying_inputs,
+)
+"""The passes over a whole graph; each runs when the rules of its phase rest."""
+
+
+def rules_by_phase(modules: Iterable[ModuleType]) -> dict[str, list[Rule]]:
+    """Return the rules of the modules by phase, in order."""
+    rules: dict[str, list[Rule]] = {phase.name: [] for phase in PHASES}
+    for module in modules:
+        for value in vars(module).values():
+            # A rule that a module imports belongs to the module that writes it.
+            if isinstance(value, Rule) and value.module == module.__name__:
+                rules[value.phase].append(value)
+    return rules
+
+
+RULES = rules_by_phase(RULE_MODULES)
+
+
+def rules_of(phase: Phase) -> list[Rule]:
+    """Return the rules at work in a phase, those of the phases it includes first."""
+    return [rule for name in (*phase.includes, phase.name) for rule in RULES[name]]
+
+
+def passes_of(phase: Phase) -> list[GraphPass]:
+    """Return the passes of a phase, in order."""
+    return [graph_pass for graph_pass in PASSES if graph_pass.phase == phase.name]
+
+
+def all_rules() -> list[Rule]:
+    """Return every rule, by phase."""
+    return [rule for rules in RULES.values() for rule in rules]
+
+
+def all_rewrites() -> list[Rule | GraphPass]:
+    """Return every rule and every pass."""
+    return [*all_rules(), *PASSES]
+
+
+def all_tags() -> frozenset[str]:
+    """Return every name that rules and passes are chosen by."""
+    return frozenset().union(*(rewrite.tags for rewrite in all_rewrites()))
