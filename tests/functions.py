@@ -1324,10 +1324,16 @@ def _(d):
     return (a, d.values(d.broadcast_to(a.shape), d.pick("int32", "int64", "int8"))), {}
 
 
+# NumPy 2.5 refuses vectors of two elements, which test_any_argument.py has.
+CROSSED = [(3, 3), (3, 3), (2, 3), (3, 2), (2, 2)]
+if np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+    CROSSED = [(3, 3)]
+
+
 @case("cross", rtol=50)
 def _(d):
     dtype, front = d.pick(*INTEGERS, *FLOATS, *COMPLEX), d.pick((), (2,), (3,))
-    shapes = ((*front, n) for n in d.pick((3, 3), (3, 3), (2, 3), (3, 2), (2, 2)))
+    shapes = ((*front, n) for n in d.pick(*CROSSED))
     a, b = (d.array((dtype,), shape=each, special=False) for each in shapes)
     ends = {"axisa": -1, "axisb": -1, "axisc": d.pick(-1, 0)}
     return (a, b), d.pick({}, ends, {"axis": -1})

@@ -200,8 +200,8 @@ def cross(
     """The cross products of vectors of 3 elements along ``axisa`` and ``axisb``.
 
     They lie along ``axisc`` of the result; ``axis`` stands for all three. Vectors of 2
-    are taken, too, as NumPy takes them, which deprecates it: of two of them the result
-    has no such axis. BadValue for other lengths.
+    elements are taken, too, with every NumPy (2.5 refuses its own): their third element
+    is 0, and two of them give that element alone. BadValue for other lengths.
 
     >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
     >>> print(gpuarray.cross(x, y))

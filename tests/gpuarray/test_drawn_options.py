@@ -92,7 +92,7 @@ def is_odd(name, seed):
 
 
 # What stands for NumPy's "no value", and what is said otherwise on purpose.
-NO_VALUE = {"keepdims": False, "where": True}
+NO_VALUE = {"keepdims": False, "where": True, "descending": False}
 OTHER_DEFAULTS = {
     ("asanyarray", "order"): "K",
     ("asarray", "order"): "K",
