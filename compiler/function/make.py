@@ -4,48 +4,39 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gpuarray.compiler.config import config
-from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.compiling import Maker, Placed, Task
-from gpuarray.compiler.function.givens import (
-    Pairs,
-    check_computable,
-    replaced,
-    replacements,
-)
+from gpuarray.compiler.function.computation import Computation, computation_of
+from gpuarray.compiler.function.givens import Pairs, replacements
 from gpuarray.compiler.function.hosted import tell_of_host_steps
 from gpuarray.compiler.function.interface import (
     In,
     Interface,
     Unused,
-    check_used,
     checked_inputs,
     wanted_outputs,
 )
 from gpuarray.compiler.function.modes import mode_of
 from gpuarray.compiler.function.profiled import ProfiledFunction
 from gpuarray.compiler.function.remembered import Finished, find, keep, key_of
-from gpuarray.compiler.function.updates import (
-    default_updates,
-    update_pairs,
-    update_value,
+from gpuarray.compiler.function.updates import update_pairs
+from gpuarray.compiler.function.used_contexts import (
+    UsedContexts,
+    context_name,
+    context_names,
 )
 from gpuarray.compiler.graph.core import Variable, user_line
-from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.fromgraph import inlined
-from gpuarray.compiler.ops.transfer import GpuFromHost, meant_for
-from gpuarray.compiler.profiling import CompileTimes, marked
+from gpuarray.compiler.profiling import CompileTimes, ProfileStats, marked
 from gpuarray.compiler.profiling.report import profile_of
 from gpuarray.compiler.shared import SharedVariable
-from gpuarray.context import Context
 from gpuarray.file_write import write_file
 
 
@@ -97,83 +88,79 @@ def function(
     that made the node.
     """
     made_by = name or line_name()
-    is_asked = (config.mode if mode is None else mode) == "ProfileMode"
-    stats = profile_of(is_asked or None if profile is None else profile, made_by)
+    stats = asked_profile(profile, mode, made_by)
     times = CompileTimes()
     chosen = mode_of(mode)
-    given = checked_inputs(inputs)
-    variables = [each.variable for each in given]
-    wanted = wanted_outputs(outputs, on_device)
-    pairs = update_pairs(updates)
-    carried = [i for i, each in enumerate(given) if each.update is not None]
-    next_values = [update_value(given[i].variable, given[i].update) for i in carried]
-    known = replacements(givens, rebuild_strict)
-
-    def final(several: Sequence[Variable]) -> list[Variable]:
-        return inlined(replaced(several, known))
-
-    firsts = final([*wanted.variables, *(e for _, e in pairs), *next_values])
-    updated_otherwise = (v for v, _ in pairs)
-    brought = default_updates(firsts, updated_otherwise, no_default_updates, final)
-    lasts = [expression for _, expression in brought]
-    # The outputs, the updates, those that variables bring along, the inputs' next.
-    count, split = len(wanted.variables), len(wanted.variables) + len(pairs)
-    expressions = [*firsts[:split], *lasts, *firsts[split:]]
-    updated = [*(v for v, _ in pairs), *(v for v, _ in brought)]
-    kept = [*updated, *(variables[i] for i in carried)]
-    _check_again(kept, expressions[count:])
-    needed = (each for each in given if each.update is None)
-    policy = on_unused_input or config.on_unused_input
-    check_used(needed, expressions, policy, final)
-    shared = [v for v in inputs_of(expressions) if isinstance(v, SharedVariable)]
-    computed = list(ancestors(expressions))
-    check_computable(computed)
-    if any(v.owner is not None and v.owner.op.reports for v in computed):
-        shared += [v for v in updated if v not in shared]  # they may have to stay
-    names = context_names([*variables, *updated, *computed])
+    computation = computation_of(
+        checked_inputs(inputs),
+        wanted_outputs(outputs, on_device),
+        update_pairs(updates),
+        replacements(givens, rebuild_strict),
+        no_default_updates,
+    )
+    computation.check(on_unused_input or config.on_unused_input)
+    names = context_names(
+        [*computation.variables, *computation.updated, *computation.computed]
+    )
     times.lap("graph")
-    used = UsedContexts(names, context_name(expressions))
-    context = used.context
+    used = UsedContexts(names, context_name(computation.expressions))
     times.lap("opening the context")
+    task = task_of(computation, name or "function", chosen, used)
+    with uncollected():
+        finished, placed, key = finish(task, chosen, stats, times)
+        source = task.source if chosen.needs_source else None
+        maker = Maker(placed, chosen, source, used.home, task.as_written)
+        interface = interface_of(computation, finished, allow_input_downcast)
+        made = interface, maker, finished.plan, used.context, made_by
+        if stats is None:
+            compiled = Function(*made)
+            if key is not None:
+                keep(key, finished)  # while its kernels are compiled
+            return compiled
+        profiled = ProfiledFunction(*made, profile=stats)
+        times.lap("loading")
+        stats.compile.add(times)
+        return profiled
 
-    task = Task(
-        name=name or "function",
-        variables=variables,
-        shared=shared,
-        expressions=expressions,
-        selection=chosen.selection,
-        become={count + i: variable for i, variable in enumerate(kept)},
-        stay=frozenset({*wanted.on_device, *range(count, len(expressions))}),
+
+def asked_profile(profile: Any, mode: Any, name: str) -> ProfileStats | None:
+    """Return the profile that a call of `function` asks for, by its mode too."""
+    is_asked = (config.mode if mode is None else mode) == "ProfileMode"
+    return profile_of(is_asked or None if profile is None else profile, name)
+
+
+def task_of(
+    computation: Computation, name: str, mode: Mode, used: UsedContexts
+) -> Task:
+    """Return all that determines the plan of a computation."""
+    return Task(
+        name=name,
+        variables=computation.variables,
+        shared=computation.shared,
+        expressions=computation.expressions,
+        selection=mode.selection,
+        become=computation.become,
+        stay=computation.stay,
         home=used.home,
         names=used.names,
         contexts=used.contexts,
         settings=config.current(),
     )
-    with uncollected():
-        finished, made, key = finish(task, chosen, stats, times)
-        interface = Interface(
-            inputs=tuple(given),
-            shared=tuple(shared),
-            updated=tuple(updated),
-            carried=tuple(carried),
-            to_host=finished.to_host[:count],
-            form=wanted.form,
-            allow_downcast=allow_input_downcast,
-        )
-        plan = finished.plan
-        source = task.source if chosen.needs_source else None
-        maker = Maker(made, chosen, source, used.home, task.as_written)
-        if stats is None:
-            function = Function(interface, maker, plan, context, made_by)
-            if key is not None:
-                keep(key, finished)  # while its kernels are compiled
-            return function
-        function = ProfiledFunction(
-            interface, maker, plan, context, made_by, profile=stats
-        )
-        times.lap("loading")
-        stats.compile.add(times)
-        return function
+
+
+def interface_of(
+    computation: Computation, finished: Finished, allow_downcast: bool | None
+) -> Interface:
+    """Return how the function is called."""
+    return Interface(
+        inputs=tuple(computation.inputs),
+        shared=tuple(computation.shared),
+        updated=tuple(computation.updated),
+        carried=tuple(computation.carried),
+        to_host=finished.to_host[: computation.n_outputs],
+        form=computation.outputs.form,
+        allow_downcast=allow_downcast,
+    )
 
 
 def finish(
@@ -216,56 +203,10 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _check_again(variables: Sequence[Variable], values: Sequence[Variable]) -> None:
-    """Raise TypeError for updates that givens have made of another type."""
-    for variable, value in zip(variables, values, strict=True):
-        update_value(variable, value)
-
-
 def line_name() -> str:
     """The user's line that makes a function, as ``file.py:12``."""
     line = user_line()
     return "function" if line is None else f"{Path(line.file).name}:{line.line}"
-
-
-class UsedContexts:
-    """The contexts of a function: its own, which names mean it, and the others' names.
-
-    Its own is the default one where a variable is meant for that, else that of the
-    first. ``home`` is what the placed graph calls it. ``names`` maps each name of the
-    program to one for each context; None where there is only one context. ``contexts``
-    has those that the program names, and the default one if it is used.
-    """
-
-    def __init__(self, names: Sequence[str | None], shown: str | None) -> None:
-        opened = {name: get_context(name) for name in names or [None]}
-        default = opened.get(None)
-        self.contexts = opened
-        self.context: Context = default or next(iter(opened.values()))
-        self.home = shown
-        self.names: dict[str | None, str | None] | None = None
-        if len({*opened.values()}) > 1:
-            first: dict[Context, str | None] = {}
-            for name, each in opened.items():
-                first.setdefault(each, name)
-            self.home = first[self.context]
-            self.names = {name: first[each] for name, each in opened.items()}
-
-
-def context_names(variables: Iterable[Variable]) -> list[str | None]:
-    """The names of the contexts that variables live on or are meant for, each once."""
-    found = (meant_for(variable) for variable in variables)
-    return list(dict.fromkeys(name for is_meant, name in found if is_meant))
-
-
-def context_name(outputs: Sequence[Variable]) -> str | None:
-    """The name that the placed graph shows: the one that the program uses, if any."""
-    names = {
-        v.owner.op.context_name
-        for v in ancestors(outputs)
-        if v.owner is not None and isinstance(v.owner.op, GpuFromHost)
-    }
-    return min((n for n in names if n is not None), default=None)
 
 
 def function_dump(

@@ -463,8 +463,9 @@ def test_inputs_are_a_list_and_unused_ones_can_be_warned_of():
         function(x, x)
     with pytest.raises(ValueError, match="twice"):
         function([x, x], x)
-    with pytest.warns(UserWarning, match="the input y is not used"):
+    with pytest.warns(UserWarning, match="the input y is not used") as told:
         f = function([x, y], x, on_unused_input="warn")
+    assert told[0].filename == __file__
     assert np.array_equal(f(vector(2), vector(2)), vector(2))
 
 
