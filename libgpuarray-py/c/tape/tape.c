@@ -53,50 +53,15 @@ void ga__tape_free(ga_tape *tape) {
   }
   for (size_t i = 0; i < tape->n_held; i++)
     gpudata_release(tape->held[i]);
-  ga__tape_hold(tape, false);
+  ga__tape_free_memory(tape);
   for (unsigned int i = 0; i < tape->n_slots; i++)
     ga__slot_free(tape->slots[i]);
   ga__free(tape->commands);
-  ga__free(tape->conditions);
+  ga__free(tape->conditionals.list);
   ga__free(tape->slots);
   ga__free(tape->held);
-  ga__free(tape->blocks);
-  ga__free(tape->workspace);
-  ga__free(tape->kept);
-  ga__free(tape->moves);
   gpucontext_deref(tape->head.context);
   ga__free(tape);
-}
-
-/* The block that fits best among those free when `s` is born: the smallest that is
- * large enough, else the largest, which then grows; n_blocks where none is free. */
-static unsigned int free_block(const ga_tape *tape, const slot *s) {
-  unsigned int best = tape->n_blocks;
-  for (unsigned int i = 0; i < tape->n_blocks; i++) {
-    const block *b = &tape->blocks[i];
-    if (b->free_at > s->born)
-      continue;
-    if (best == tape->n_blocks) {
-      best = i;
-      continue;
-    }
-    size_t have = tape->blocks[best].size, want = s->buffer.size;
-    bool better = have >= want ? b->size >= want && b->size < have : b->size > have;
-    if (better)
-      best = i;
-  }
-  return best;
-}
-
-/* Gives the slot a block for as long as it lives. */
-static void place(ga_tape *tape, slot *s) {
-  s->block = free_block(tape, s);
-  block *b = &tape->blocks[s->block];
-  if (s->block == tape->n_blocks)
-    tape->n_blocks++;
-  if (b->size < s->buffer.size)
-    b->size = s->buffer.size;
-  b->free_at = s->died;
 }
 
 /* All that was recorded may be compiled at the same time until here. */
@@ -112,34 +77,10 @@ static int wait_for_kernels(ga_tape *tape) {
 }
 
 int ga__tape_finish(ga_tape *tape, const bool *kept) {
-  size_t count = tape->n_slots > 0 ? tape->n_slots : 1;
   GA_TRY(ga__tape_end_choices(tape));
   tape->is_over = true;
   GA_TRY(wait_for_kernels(tape));
-  tape->blocks = ga__alloc(count, sizeof *tape->blocks);
-  tape->workspace = ga__alloc(count, sizeof(gpudata *));
-  tape->kept = ga__alloc(count, sizeof *tape->kept);
-  tape->moves = ga__alloc(count, sizeof *tape->moves);
-  if (tape->blocks == NULL || tape->workspace == NULL || tape->kept == NULL ||
-      tape->moves == NULL)
-    return GA_MEMORY_ERROR;
-  for (unsigned int i = 0; i < tape->n_slots; i++) {
-    slot *s = tape->slots[i];
-    if (s->number != i)
-      continue;
-    s->kept = kept[i] && !s->input;
-    if (s->input || s->kept)
-      tape->moves[tape->n_moves++] = i;
-    else
-      place(tape, s);
-    if (s->kept) {
-      tape->kept[tape->n_kept++] = i;
-      tape->kept_size += s->buffer.size;
-    }
-  }
-  for (unsigned int i = 0; i < tape->n_blocks; i++)
-    tape->workspace_size += tape->blocks[i].size;
-  ga__tape_hold(tape, false);
+  GA_TRY(ga__tape_place_slots(tape, kept));
   GA_TRY(ga__tape_note_clashes(tape));
   return ga__tape_prepare_graphs(tape);
 }

@@ -19,4 +19,10 @@ void ga__tape_branches(ga_branches *out, const ga_tape *tape,
                        const ga_binding *bindings, unsigned int lanes);
 void ga__branches_clear(ga_branches *order);
 
+/* Queues the commands one by one, each with the label of the step it was recorded for.
+ * While a graph is recorded there are `branches`; with lanes, a command waits only for
+ * those that they list. */
+int ga__tape_queue_commands(ga_tape *tape, const ga_binding *bindings,
+                            const ga_branches *branches);
+
 #endif

@@ -45,10 +45,10 @@ static void note_command(ga_tape *tape, const command *c, size_t at) {
     break;
   case CALL:
     note_call(tape, c->u.call, at);
-    tape->last_call = at + 1;
+    tape->traits.last_call = at + 1;
     break;
   case FIND:
-    note(tape, tape->conditions[c->u.choice.condition].buffer, at, false);
+    note(tape, tape->conditionals.list[c->u.choice.condition].buffer, at, false);
     break;
   case IF:
   case ELSE:
@@ -62,7 +62,7 @@ bool ga__tape_writes(const ga_tape *tape, unsigned int number) {
 }
 
 static bool is_called_after(const ga_tape *tape, const slot *written) {
-  return written->first_write > 0 && tape->last_call >= written->first_write;
+  return written->first_write > 0 && tape->traits.last_call >= written->first_write;
 }
 
 static bool is_written_early(const ga_tape *tape, const slot *s) {
@@ -72,19 +72,25 @@ static bool is_written_early(const ga_tape *tape, const slot *s) {
 bool ga__tape_may_fail_after(const ga_tape *tape, unsigned int number) {
   const slot *s = tape->slots[number];
   return is_called_after(tape, s) ||
-         (tape->protects && !tape->is_proven && is_written_early(tape, s));
+         (tape->protection.is_on && !tape->protection.is_proven &&
+          is_written_early(tape, s));
 }
 
 void ga__tape_protect(ga_tape *tape, bool on) {
-  tape->protects = on;
+  tape->protection.is_on = on;
+}
+
+/* Whether the next replay may fail and leave an input half changed. */
+static bool keeps_inputs(const tape_protection *p) {
+  return p->is_on && p->writes_early && !p->is_proven;
 }
 
 bool ga__tape_is_protected(const ga_tape *tape) {
-  return tape->protects && tape->writes_early && !tape->is_proven && !tape->defers;
+  return keeps_inputs(&tape->protection) && !tape->traits.defers;
 }
 
 void ga__tape_prove(ga_tape *tape) {
-  tape->is_proven = true;
+  tape->protection.is_proven = true;
 }
 
 static bool is_used_after(const slot *written, const slot *used) {
@@ -100,11 +106,11 @@ bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b) {
 
 /* The place of a buffer in the table, or the free one for it. What an earlier replay
  * put there is free; what the tape holds stays. */
-static seat *find_seat(const ga_tape *tape, const gpudata *buffer) {
+static seat *find_seat(const tape_overlap *o, const gpudata *buffer) {
   size_t at = ((uintptr_t)buffer >> 4) * 0x9e3779b97f4a7c15u >> 32;
   for (;; at++) {
-    seat *s = &tape->seats[at & (tape->n_seats - 1)];
-    if (s->buffer == buffer || (s->replay != HELD_SEAT && s->replay != tape->replays))
+    seat *s = &o->seats[at & (o->n_seats - 1)];
+    if (s->buffer == buffer || (s->replay != HELD_SEAT && s->replay != o->replays))
       return s;
   }
 }
@@ -114,25 +120,25 @@ static bool is_apart(const gpudata *buffer) {
 }
 
 bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings) {
-  if (tape->n_risky == 0)
+  tape_overlap *o = &tape->overlap;
+  if (o->n_risky == 0)
     return false;
-  if (tape->is_never_apart ||
-      (tape->protects && tape->writes_early && !tape->is_proven))
+  if (o->is_never_apart || keeps_inputs(&tape->protection))
     return true;
-  tape->replays++;
-  for (unsigned int i = 0; i < tape->n_risky; i++) {
-    const unsigned int number = tape->risky[i];
+  o->replays++;
+  for (unsigned int i = 0; i < o->n_risky; i++) {
+    const unsigned int number = o->risky[i];
     const gpudata *buffer = bindings[number].buffer;
     if (!is_apart(buffer))
       return true;
-    seat *s = find_seat(tape, buffer);
+    seat *s = find_seat(o, buffer);
     const bool is_taken =
-        s->buffer == buffer && s->replay != HELD_SEAT && s->replay == tape->replays;
+        s->buffer == buffer && s->replay != HELD_SEAT && s->replay == o->replays;
     const bool is_held = s->buffer == buffer && s->replay == HELD_SEAT;
     if (is_taken || (is_held && ga__tape_writes(tape, number)))
       return true;
     if (!is_held)
-      *s = (seat){buffer, tape->replays};
+      *s = (seat){buffer, o->replays};
   }
   return false;
 }
@@ -150,24 +156,25 @@ static bool is_risky(const ga_tape *tape, unsigned int number) {
 
 /* The list of inputs, and the table with what the tape holds. */
 static int open_table(ga_tape *tape) {
+  tape_overlap *o = &tape->overlap;
   const size_t most = 2 * ((size_t)tape->n_slots + tape->n_held) + 1;
-  for (tape->n_seats = 16; tape->n_seats < most; tape->n_seats *= 2)
+  for (o->n_seats = 16; o->n_seats < most; o->n_seats *= 2)
     ;
-  tape->risky = ga__alloc((size_t)tape->n_slots + 1, sizeof *tape->risky);
-  tape->seats = ga__alloc(tape->n_seats, sizeof *tape->seats);
-  if (tape->risky == NULL || tape->seats == NULL)
+  o->risky = ga__alloc((size_t)tape->n_slots + 1, sizeof *o->risky);
+  o->seats = ga__alloc(o->n_seats, sizeof *o->seats);
+  if (o->risky == NULL || o->seats == NULL)
     return GA_MEMORY_ERROR;
-  tape->replays = 1;
+  o->replays = 1;
   for (size_t i = 0; i < tape->n_held; i++) {
     const gpudata *held = tape->held[i];
     if (held->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT))
       continue;
-    tape->is_never_apart |= !is_apart(held);
-    *find_seat(tape, held) = (seat){held, HELD_SEAT};
+    o->is_never_apart |= !is_apart(held);
+    *find_seat(o, held) = (seat){held, HELD_SEAT};
   }
   for (unsigned int i = 0; i < tape->n_slots; i++)
     if (tape->slots[i]->input && is_risky(tape, i))
-      tape->risky[tape->n_risky++] = i;
+      o->risky[o->n_risky++] = i;
   return GA_NO_ERROR;
 }
 
@@ -178,15 +185,15 @@ int ga__tape_note_clashes(ga_tape *tape) {
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     const slot *s = tape->slots[i];
     any |= s->input && s->first_write > 0;
-    tape->is_never_apart |= s->input && is_called_after(tape, s);
-    tape->writes_early |= s->input && is_written_early(tape, s);
+    tape->overlap.is_never_apart |= s->input && is_called_after(tape, s);
+    tape->protection.writes_early |= s->input && is_written_early(tape, s);
   }
   return any ? open_table(tape) : GA_NO_ERROR;
 }
 
 void ga__tape_free_clashes(ga_tape *tape) {
-  ga__free(tape->risky);
-  ga__free(tape->seats);
+  ga__free(tape->overlap.risky);
+  ga__free(tape->overlap.seats);
 }
 
 unsigned int ga__tape_held(gpudata *const **list, const ga_tape *tape) {

@@ -20,53 +20,58 @@ static int add_mark(ga_tape *tape, enum command_kind kind, unsigned int asked) {
   GA_TRY(ga__tape_command(&c, tape, kind));
   c->u.choice.condition = asked;
   tape->n_commands++;
-  tape->n_marks++;
+  tape->conditionals.n_marks++;
   return GA_NO_ERROR;
 }
 
 int ga__tape_condition(unsigned int *number, ga_tape *tape, gpudata *buffer,
                        size_t offset, size_t size) {
   GA_TRY(ga__tape_keep(tape, buffer));
-  GA_TRY(ga__tape_grow((void **)&tape->conditions, &tape->condition_capacity,
-                       tape->n_conditions, sizeof *tape->conditions));
-  *number = (unsigned int)tape->n_conditions;
+  GA_TRY(ga__tape_grow((void **)&tape->conditionals.list, &tape->conditionals.capacity,
+                       tape->conditionals.n, sizeof *tape->conditionals.list));
+  *number = (unsigned int)tape->conditionals.n;
   GA_TRY(ga__tape_follow(tape));
   GA_TRY(add_mark(tape, FIND, *number));
-  tape->conditions[tape->n_conditions++] = (condition){buffer, offset, size, false};
+  tape->conditionals.list[tape->conditionals.n++] =
+      (condition){buffer, offset, size, false};
   return GA_NO_ERROR;
 }
 
 void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path) {
-  tape->under.n = n;
+  tape->conditionals.under.n = n;
   for (unsigned int i = 0; i < n; i++)
-    tape->under.list[i] = path[i];
+    tape->conditionals.under.list[i] = path[i];
 }
 
 /* The latest mark of the innermost choice that is open ends at the next command. */
 static void end_mark(ga_tape *tape) {
-  command *c = &tape->commands[tape->opened[tape->open.n - 1]];
+  command *c =
+      &tape->commands[tape->conditionals.opened[tape->conditionals.open.n - 1]];
   c->u.choice.end = tape->n_commands;
 }
 
 static int end_choice(ga_tape *tape) {
   end_mark(tape);
-  GA_TRY(add_mark(tape, END, tape->open.list[tape->open.n - 1].condition));
-  tape->open.n--;
+  GA_TRY(
+      add_mark(tape, END,
+               tape->conditionals.open.list[tape->conditionals.open.n - 1].condition));
+  tape->conditionals.open.n--;
   return GA_NO_ERROR;
 }
 
 static int go_to_else(ga_tape *tape) {
-  ga_choice *last = &tape->open.list[tape->open.n - 1];
+  ga_choice *last = &tape->conditionals.open.list[tape->conditionals.open.n - 1];
   end_mark(tape);
-  tape->opened[tape->open.n - 1] = tape->n_commands;
+  tape->conditionals.opened[tape->conditionals.open.n - 1] = tape->n_commands;
   last->wanted = false;
   return add_mark(tape, ELSE, last->condition);
 }
 
 static int open_choice(ga_tape *tape, ga_choice choice) {
-  tape->opened[tape->open.n] = tape->n_commands;
+  tape->conditionals.opened[tape->conditionals.open.n] = tape->n_commands;
   GA_TRY(add_mark(tape, IF, choice.condition));
-  tape->open.list[tape->open.n++] = (ga_choice){choice.condition, true};
+  tape->conditionals.open.list[tape->conditionals.open.n++] =
+      (ga_choice){choice.condition, true};
   return choice.wanted ? GA_NO_ERROR : go_to_else(tape);
 }
 
@@ -75,8 +80,8 @@ static bool are_same(ga_choice a, ga_choice b) {
 }
 
 int ga__tape_follow(ga_tape *tape) {
-  const choice_path *to = &tape->under;
-  choice_path *open = &tape->open;
+  const choice_path *to = &tape->conditionals.under;
+  choice_path *open = &tape->conditionals.open;
   unsigned int common = 0;
   while (common < open->n && common < to->n &&
          are_same(open->list[common], to->list[common]))
@@ -150,7 +155,7 @@ bool ga__tape_widen(ga_tape *tape, gpudata *stand_in) {
   const choice_path before = *under;
   under->n = 0;
   for (unsigned int i = 0; i < before.n; i++)
-    if (is_under(&tape->under, before.list[i]))
+    if (is_under(&tape->conditionals.under, before.list[i]))
       under->list[under->n++] = before.list[i];
   return true;
 }
@@ -170,7 +175,7 @@ static void join_lives(ga_tape *tape) {
 }
 
 int ga__tape_end_choices(ga_tape *tape) {
-  tape->under.n = 0;
+  tape->conditionals.under.n = 0;
   GA_TRY(ga__tape_follow(tape));
   join_lives(tape);
   return GA_NO_ERROR;

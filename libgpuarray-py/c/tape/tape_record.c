@@ -54,7 +54,7 @@ int ga__tape_launch(ga_tape *tape, gpukernel *k, const ga_launch *launch) {
   for (unsigned int i = 0; i < launch->n_args; i++)
     if (launch->args[i].kind == GA_ARG_MEMORY) {
       GA_TRY(ga__tape_keep(tape, launch->args[i].buffer));
-      tape->reports |= (launch->args[i].buffer->flags & GA_BUFFER_WORD) != 0;
+      tape->traits.reports |= (launch->args[i].buffer->flags & GA_BUFFER_WORD) != 0;
     }
   GA_TRY(new_command(&c, tape, LAUNCH));
   size_t bytes = launch->n_args * sizeof *launch->args;
@@ -105,8 +105,8 @@ int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
   GA_TRY(ga__tape_keep(tape, call->bias.buffer));
   GA_TRY(new_command(&c, tape, PRODUCT));
   c->u.product = *call;
-  tape->multiplies = true;
-  tape->has_epilogues |= call->epilogue != GA_BLAS_PLAIN;
+  tape->traits.multiplies = true;
+  tape->traits.has_epilogues |= call->epilogue != GA_BLAS_PLAIN;
   tape->n_commands++;
   return GA_NO_ERROR;
 }
@@ -123,7 +123,7 @@ int ga__tape_defer(ga_tape *tape, ga_deferred *call) {
     return status;
   }
   c->u.call = call;
-  tape->defers = true;
+  tape->traits.defers = true;
   tape->n_commands++;
   return GA_NO_ERROR;
 }
@@ -139,7 +139,7 @@ void ga__deferred_free(ga_deferred *call) {
 }
 
 bool ga__tape_defers(const ga_tape *tape) {
-  return tape->defers;
+  return tape->traits.defers;
 }
 
 const ga_recorder ga__tape_recorder = {ga__tape_buffer, release, ga__tape_launch,

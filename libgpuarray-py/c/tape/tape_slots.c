@@ -31,7 +31,7 @@ static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
   s->buffer.tape = tape;
   s->number = tape->n_slots;
   s->input = input;
-  s->under = tape->under;
+  s->under = tape->conditionals.under;
   s->born = tape->n_commands;
   s->died = SIZE_MAX;
   tape->slots[tape->n_slots++] = s;

@@ -84,13 +84,72 @@ typedef struct graph {
   void *handle;
 } graph;
 
-/* What a tape keeps of graphs: results take turns in a few blocks, and inputs in the
- * parts of a larger array. As many are kept as have some thousand commands. */
+#define HELD_SIZE ((size_t)64 << 10) /* bytes that stay with a tape in any case */
+
+/* What the commands run under, and the marks that say so. */
+typedef struct tape_conditionals {
+  condition *list; /* by number */
+  size_t n, capacity;
+  choice_path under, open;   /* of what is recorded now, and of the latest command */
+  size_t opened[GA_CHOICES]; /* the latest IF or ELSE of each that is open */
+  size_t n_marks;            /* commands that only say which others run */
+} tape_conditionals;
+
+/* What some command is or does. */
+typedef struct tape_traits {
+  bool defers;        /* calls a function */
+  bool multiplies;    /* is a product */
+  bool has_epilogues; /* is a product with more than that */
+  bool reports;       /* may report an index; see c/device/device_errors.h */
+  size_t last_call;   /* one more than the last that calls a function; or 0 */
+} tape_traits;
+
+/* Memory of a replay: blocks that slots share, and slots that it is given or makes. */
+typedef struct tape_memory {
+  block *blocks;
+  gpudata **workspace; /* one for each block, during a replay or longer */
+  unsigned int n_blocks;
+  size_t workspace_size, kept_size; /* bytes */
+  unsigned int *kept, n_kept;       /* slots by number */
+  unsigned int *moves, n_moves;     /* slots that a replay is given or makes anew */
+  bool is_held;                     /* memory stays between replays */
+  bool is_placed;                   /* the list of bindings has the workspace already */
+} tape_memory;
+
+/* Graphs of the backend: results take turns in a few blocks, and inputs in the parts of
+ * a larger array. As many are kept as have some thousand commands. */
+typedef struct tape_graphs {
+  bool are_off;     /* the backend has none, or refused */
+  graph *list;      /* the oldest is replaced, in turn */
+  uint64_t *hashes; /* of their keys */
+  unsigned int n, most, next;
+  uint64_t *key;  /* of this replay */
+  uint64_t *seen; /* hashes of the keys of the last replays that no graph served */
+  unsigned int n_seen;
+  ga_use *uses;           /* of `held`, then of what moves, then of the workspace */
+  ga_named_launch *names; /* of a graph's launches */
+  unsigned int n_names;
+} tape_graphs;
 #define FEWEST_GRAPHS 4
 #define MOST_GRAPHS 256
 #define GRAPH_COMMANDS 4096
 
-#define HELD_SIZE ((size_t)64 << 10) /* bytes that stay with a tape in any case */
+/* Inputs that may not overlap others (tape_clash.c), if some input is written at all,
+ * and a table of buffers to find those that do. */
+typedef struct tape_overlap {
+  unsigned int *risky, n_risky; /* slots by number */
+  seat *seats;
+  size_t n_seats; /* a power of two */
+  uint64_t replays;
+  bool is_never_apart; /* a replay always has to look closer */
+} tape_overlap;
+
+/* Inputs that are written, kept from a replay that fails (ga__tape_protect). */
+typedef struct tape_protection {
+  bool is_on;
+  bool is_proven;    /* the device took all commands once */
+  bool writes_early; /* an input is written before the last command */
+} tape_protection;
 
 struct ga_tape {
   ga_recording head; /* first */
@@ -100,46 +159,14 @@ struct ga_tape {
   unsigned int n_slots, slot_capacity;
   gpudata **held; /* real buffers that commands refer to: constants */
   size_t n_held, held_capacity;
-  block *blocks;
-  gpudata **workspace; /* one for each block, during a replay or longer */
-  unsigned int n_blocks;
-  size_t workspace_size, kept_size;
-  unsigned int *kept, n_kept;   /* slots by number */
-  unsigned int *moves, n_moves; /* slots that a replay is given or makes anew */
-  bool is_held;                 /* memory stays between replays */
-  bool is_placed;               /* the list of bindings has the workspace already */
-  graph *graphs;                /* the oldest is replaced, in turn */
-  uint64_t *hashes;             /* of their keys */
-  unsigned int n_graphs, most_graphs, next_graph;
-  uint64_t *key;  /* of this replay */
-  uint64_t *seen; /* hashes of the keys of the last replays that no graph served */
-  unsigned int n_seen;
   unsigned int step, failed; /* of what is recorded now; of what failed last */
-  condition *conditions;
-  size_t n_conditions, condition_capacity;
-  choice_path under, open;   /* of what is recorded now, and of the latest command */
-  size_t opened[GA_CHOICES]; /* the latest IF or ELSE of each that is open */
-  size_t n_marks;            /* commands that only say which others run */
   bool is_over;              /* nothing more is recorded */
-  bool without_graphs;       /* the backend has none, or refused */
-  bool defers;               /* some command is a call */
-  bool multiplies;           /* some command is a product */
-  bool has_epilogues;        /* one of them with more than that */
-  bool reports;     /* some launch may report an index; see c/device/device_errors.h */
-  size_t last_call; /* one more than the last command that is one; or 0 */
-  /* Inputs that it may matter for where others lie, and a table of buffers to find that
-   * out, if some input is written at all; see tape_clash.c. */
-  unsigned int *risky, n_risky;
-  seat *seats;
-  size_t n_seats; /* a power of two */
-  uint64_t replays;
-  bool is_never_apart;    /* a replay always has to look closer */
-  bool protects;          /* see ga__tape_protect */
-  bool is_proven;         /* the device took all commands once */
-  bool writes_early;      /* an input is written before the last command */
-  ga_use *uses;           /* of a graph: `held`, then what moves, then the workspace */
-  ga_named_launch *names; /* of a graph's launches */
-  unsigned int n_names;
+  tape_conditionals conditionals;
+  tape_traits traits;
+  tape_memory memory;
+  tape_graphs graphs;
+  tape_overlap overlap;
+  tape_protection protection;
 };
 
 /* What the tape does with commands on stand-ins. */
@@ -155,6 +182,14 @@ int ga__tape_follow(ga_tape *tape);
 /* Ends all that is open, and puts together what united stand-ins need. */
 int ga__tape_end_choices(ga_tape *tape);
 
+/* Gives each slot that is no input a block of workspace, or, where its `kept` is set,
+ * memory of its own; the commands are complete. */
+int ga__tape_place_slots(ga_tape *tape, const bool *kept);
+void ga__tape_free_memory(ga_tape *tape);
+/* Puts memory for every block and kept slot into the bindings. */
+int ga__tape_allocate(ga_tape *tape, ga_binding *bindings);
+void ga__tape_drop_workspace(tape_memory *m);
+
 /* Finds which inputs may not lie in the same memory; the commands are complete. */
 int ga__tape_note_clashes(ga_tape *tape);
 void ga__tape_free_clashes(ga_tape *tape);
@@ -163,5 +198,9 @@ void ga__tape_free_clashes(ga_tape *tape);
  * Makes the tape, whose commands are complete, ready for it. */
 int ga__tape_prepare_graphs(ga_tape *tape);
 void ga__tape_free_graphs(ga_tape *tape);
+/* The graph for where the memory lies now: a known one, or a new one if this place was
+ * seen before; NULL if there is none. */
+const graph *ga__tape_find_graph(ga_tape *tape, const ga_binding *bindings);
+int ga__tape_queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings);
 
 #endif

@@ -1,0 +1,160 @@
+/* The replay of a tape's commands one by one, queued or recorded as a graph. */
+#include "c/tape/tape_branches.h"
+
+#include <string.h>
+
+/* The real buffer for a recorded one, and the bytes to add to an offset in it. */
+static ga_binding resolve(const ga_binding *bindings, gpudata *buffer) {
+  if (buffer != NULL && buffer->tape != NULL)
+    return bindings[ga__tape_slot(buffer)];
+  return (ga_binding){buffer, 0};
+}
+
+static void rebase(ga_blas_operand *o, const ga_binding *bindings) {
+  ga_binding real = resolve(bindings, o->buffer);
+  o->buffer = real.buffer;
+  o->offset += real.base;
+}
+
+static int replay_launch(command *c, const ga_binding *bindings) {
+  ga_arg *args = (ga_arg *)(uintptr_t)c->launch.args;
+  for (unsigned int i = 0; i < c->launch.n_args; i++) {
+    const ga_arg *recorded = &c->recorded[i];
+    if (recorded->kind == GA_ARG_VALUE)
+      continue;
+    ga_binding real = resolve(bindings, recorded->buffer);
+    args[i].buffer = real.buffer;
+    if (recorded->kind == GA_ARG_OFFSET)
+      args[i].value.u64 = recorded->value.u64 + real.base;
+  }
+  return ga__kernel_launch(c->kernel, &c->launch);
+}
+
+static int replay_product(const ga_tape *tape, const command *c,
+                          const ga_binding *bindings) {
+  ga_blas_call call = c->u.product;
+  rebase(&call.a, bindings);
+  rebase(&call.b, bindings);
+  rebase(&call.c, bindings);
+  rebase(&call.bias, bindings);
+  return ga__context_product(tape->head.context, &call);
+}
+
+/* The arrays are borrowed: the bindings hold the buffers. */
+static int replay_call(const ga_deferred *call, const ga_binding *bindings) {
+  for (unsigned int i = 0; i < call->n_out + call->n_in; i++) {
+    ga_binding real = resolve(bindings, call->recorded[i].data);
+    call->arrays[i].data = real.buffer;
+    call->arrays[i].offset = call->recorded[i].offset + real.base;
+  }
+  const GpuArray *const *ins = (const GpuArray *const *)(call->places + call->n_out);
+  return call->function(call->data, call->places, ins, call->ints);
+}
+
+static int replay_command(const ga_tape *tape, command *c, const ga_binding *bindings) {
+  const transfer *t = &c->u.move;
+  switch (c->kind) {
+  case LAUNCH:
+    return replay_launch(c, bindings);
+  case COPY: {
+    ga_binding to = resolve(bindings, t->to), from = resolve(bindings, t->from);
+    return gpudata_move(to.buffer, t->to_offset + to.base, from.buffer,
+                        t->from_offset + from.base, t->size);
+  }
+  case FILL: {
+    ga_binding to = resolve(bindings, t->to);
+    return ga__buffer_fill(to.buffer, t->to_offset + to.base, t->byte, t->size);
+  }
+  case PRODUCT:
+    return replay_product(tape, c, bindings);
+  case CALL:
+    return replay_call(c->u.call, bindings);
+  case FIND: /* marks, which queue_command looks at */
+  case IF:
+  case ELSE:
+  case END:
+    break;
+  }
+  return GA_NO_ERROR;
+}
+
+/* Has the host look at a condition, and go on where the commands are that run. */
+static int pass_mark(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+  const command *c = &tape->commands[*at];
+  condition *asked = &tape->conditionals.list[c->u.choice.condition];
+  if (c->kind == FIND) {
+    char bytes[GA_CONDITION_BYTES] = {0};
+    const ga_binding real = resolve(bindings, asked->buffer);
+    GA_TRY(gpudata_read(bytes, real.buffer, asked->offset + real.base, asked->size));
+    asked->holds = memcmp(bytes, (char[GA_CONDITION_BYTES]){0}, sizeof bytes) != 0;
+  }
+  if (c->kind == ELSE || (c->kind == IF && !asked->holds))
+    *at = c->u.choice.end; /* past the ELSE, or to the END */
+  return GA_NO_ERROR;
+}
+
+/* Tells the backend, which records, what runs where. */
+static int record_mark(const ga_tape *tape, const command *c,
+                       const ga_binding *bindings) {
+  const ga_backend *backend = tape->head.context->backend;
+  void *device = ga__queue_device(tape->head.context);
+  const condition *asked = &tape->conditionals.list[c->u.choice.condition];
+  const ga_binding real = resolve(bindings, asked->buffer);
+  switch (c->kind) {
+  case IF:
+    return backend->graph_if(device, real.buffer->memory, asked->offset + real.base,
+                             asked->size);
+  case ELSE:
+    return backend->graph_else(device);
+  case END:
+    return backend->graph_end_if(device);
+  default:
+    return GA_NO_ERROR;
+  }
+}
+
+static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
+                         const ga_branches *branches) {
+  command *c = &tape->commands[*at];
+  if (is_mark(c))
+    return branches != NULL ? record_mark(tape, c, bindings)
+                            : pass_mark(tape, at, bindings);
+  if (branches != NULL && branches->lanes > 0)
+    GA_TRY(tape->head.context->backend->graph_next(
+        ga__queue_device(tape->head.context),
+        branches->first[*at + 1] - branches->first[*at],
+        branches->after + branches->first[*at], branches->lane[*at]));
+  return replay_command(tape, c, bindings);
+}
+
+/* Whether a command that failed is worth another try: it would leave inputs half
+ * changed. A function that is called is not asked twice. */
+static bool may_try_again(const ga_tape *tape, const command *c) {
+  return tape->protection.is_on && tape->protection.writes_early &&
+         tape->protection.is_proven && c->kind != CALL &&
+         atomic_load(&tape->head.context->lost) == NULL;
+}
+
+/* What a device refuses for want of room it may take once its queue is empty. */
+static int try_again(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+  gpucontext *ctx = tape->head.context;
+  GA_TRY(ga__context_waited(ctx, ga__queue_wait(ga__queue_current(ctx))));
+  GA_TRY(gpucontext_trim(ctx));
+  return queue_command(tape, at, bindings, NULL);
+}
+
+int ga__tape_queue_commands(ga_tape *tape, const ga_binding *bindings,
+                            const ga_branches *branches) {
+  const char *own = ga__label();
+  int status = GA_NO_ERROR;
+  for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR; i++) {
+    command *c = &tape->commands[i];
+    ga__label_swap(*c->label ? c->label : own);
+    status = queue_command(tape, &i, bindings, branches);
+    if (status != GA_NO_ERROR && branches == NULL && may_try_again(tape, c))
+      status = try_again(tape, &i, bindings);
+    tape->failed = status == GA_NO_ERROR ? 0 : c->step;
+  }
+  ga__label_swap(own);
+  return status;
+}

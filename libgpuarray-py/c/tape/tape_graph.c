@@ -1,0 +1,236 @@
+/* The replay of a tape as a graph, where its memory stays. */
+#include "c/tape/tape_branches.h"
+
+#include <string.h>
+
+#include "c/device/device_errors.h"
+
+/* Notes that a command writes to a buffer. */
+static void mark_written(ga_tape *tape, const gpudata *buffer) {
+  if (buffer->tape != NULL) {
+    tape->slots[ga__tape_slot(buffer)]->written = true;
+    return;
+  }
+  for (size_t i = 0; i < tape->n_held; i++)
+    if (tape->held[i] == buffer)
+      tape->graphs.uses[i].writes = true;
+}
+
+/* What the commands do to each buffer. */
+static void note_uses(ga_tape *tape) {
+  for (size_t i = 0; i < tape->n_held; i++)
+    if (!(tape->held[i]->flags & GA_BUFFER_WORD))
+      tape->graphs.uses[i].buffer = tape->held[i];
+  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
+    if (c->kind == PRODUCT)
+      mark_written(tape, c->u.product.c.buffer);
+    else if (c->kind == COPY || c->kind == FILL)
+      mark_written(tape, c->u.move.to);
+    for (unsigned int i = 0; c->kind == LAUNCH && i < c->launch.n_args; i++)
+      if (c->recorded[i].kind == GA_ARG_MEMORY && !c->recorded[i].is_read_only)
+        mark_written(tape, c->recorded[i].buffer);
+  }
+}
+
+/* Whether a graph is of use: even for one launch, which costs the host less so; not for
+ * a copy alone, which the driver does faster by itself. */
+static bool gains_by_graphs(const ga_tape *tape) {
+  const gpucontext *ctx = tape->head.context;
+  if (tape->conditionals.n > 0 && !ga__tape_chooses(ctx))
+    return false;
+  return ctx->backend->graph_begin != NULL && !ctx->is_blocking &&
+         !tape->traits.defers &&
+         (tape->n_commands > 1 ||
+          (tape->n_commands == 1 && tape->commands->kind == LAUNCH));
+}
+
+int ga__tape_prepare_graphs(ga_tape *tape) {
+  tape_graphs *g = &tape->graphs;
+  size_t places = (size_t)tape->memory.n_moves + tape->memory.n_blocks;
+  g->are_off = !gains_by_graphs(tape);
+  if (g->are_off)
+    return GA_NO_ERROR;
+  size_t most = GRAPH_COMMANDS / tape->n_commands;
+  most = most < FEWEST_GRAPHS ? FEWEST_GRAPHS : most > MOST_GRAPHS ? MOST_GRAPHS : most;
+  g->most = (unsigned int)most;
+  g->list = ga__alloc(most, sizeof *g->list);
+  g->hashes = ga__alloc(most, sizeof *g->hashes);
+  g->seen = ga__alloc(most, sizeof *g->seen);
+  g->key = ga__alloc(places + 1, sizeof *g->key);
+  g->uses = ga__alloc(tape->n_held + places + 1, sizeof *g->uses);
+  g->names = ga__alloc(tape->n_commands, sizeof *g->names);
+  if (g->list == NULL || g->hashes == NULL || g->seen == NULL || g->key == NULL ||
+      g->uses == NULL || g->names == NULL)
+    return GA_MEMORY_ERROR;
+  note_uses(tape);
+  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++)
+    if (c->kind == LAUNCH)
+      g->names[g->n_names++] = (ga_named_launch){c->kernel->shown, c->label};
+  return GA_NO_ERROR;
+}
+
+static void drop_graph(const ga_tape *tape, graph *g) {
+  tape->head.context->backend->graph_free(tape->head.context->device, g->handle);
+  ga__free(g->key);
+}
+
+void ga__tape_free_graphs(ga_tape *tape) {
+  tape_graphs *g = &tape->graphs;
+  for (unsigned int i = 0; i < g->n; i++)
+    drop_graph(tape, &g->list[i]);
+  ga__free(g->list);
+  ga__free(g->hashes);
+  ga__free(g->key);
+  ga__free(g->seen);
+  ga__free(g->uses);
+  ga__free(g->names);
+}
+
+static size_t key_bytes(const tape_memory *m) {
+  return ((size_t)m->n_moves + m->n_blocks + 1) * sizeof(uint64_t);
+}
+
+/* Where the memory is that the commands use, and the queue whose workspace products
+ * take; gives the hash of that. */
+static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
+  const tape_memory *m = &tape->memory;
+  uint64_t *word = tape->graphs.key, hash = 1;
+  *word++ = tape->traits.multiplies ? ga__queue_current(tape->head.context)->serial : 0;
+  for (unsigned int i = 0; i < m->n_moves; i++) {
+    ga_binding b = bindings[m->moves[i]];
+    *word++ = (uint64_t)(uintptr_t)b.buffer->memory + b.base;
+  }
+  for (unsigned int i = 0; i < m->n_blocks; i++)
+    *word++ = (uint64_t)(uintptr_t)m->workspace[i]->memory;
+  for (const uint64_t *w = tape->graphs.key; w < word; w++) {
+    hash = (hash ^ *w) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+/* Whether one of the last replays ran on the same memory; remembers this one. Of two
+ * that only have the same hash, the second gets its graph too early. */
+static bool comes_back(tape_graphs *g, uint64_t hash) {
+  unsigned int n = g->n_seen < g->most ? g->n_seen : g->most;
+  for (unsigned int i = 0; i < n; i++)
+    if (g->seen[i] == hash)
+      return true;
+  g->seen[g->n_seen++ % g->most] = hash;
+  return false;
+}
+
+/* Starts to record, with branches if the backend has them. */
+static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
+                       const ga_binding *bindings) {
+  const ga_backend *backend = tape->head.context->backend;
+  const unsigned int lanes = tape->conditionals.n > 0 ? 0 : backend->graph_lanes;
+  ga__tape_branches(branches, tape, bindings, lanes);
+  if (branches->lanes > 0 &&
+      backend->graph_begin(device, branches->lanes) == GA_NO_ERROR)
+    return GA_NO_ERROR;
+  ga__branches_clear(branches);
+  return backend->graph_begin(device, 0);
+}
+
+/* Records the commands as a graph. Nothing is queued. */
+static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
+  const ga_backend *backend = tape->head.context->backend;
+  void *device = ga__queue_device(tape->head.context);
+  ga_branches branches;
+  /* A queue of its own makes ready here what it cannot while it records. */
+  if (tape->conditionals.n > 0 && !backend->graph_chooses(device))
+    return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no choices in graphs");
+  if (tape->traits.multiplies) /* no product may have run here */
+    GA_TRY(backend->blas_open(device, tape->traits.has_epilogues));
+  int queued = begin_graph(&branches, device, tape, bindings);
+  if (queued != GA_NO_ERROR)
+    return queued;
+  ga__queue_record(true);
+  queued = ga__tape_queue_commands(tape, bindings, &branches);
+  ga__queue_record(false);
+  int status = backend->graph_end(handle, device);
+  ga__branches_clear(&branches);
+  if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
+    backend->graph_free(device, *handle);
+  return queued != GA_NO_ERROR ? queued : status;
+}
+
+/* A graph for this key, in the place of the oldest if there is no room. */
+static int record_graph(const graph **out, ga_tape *tape, const ga_binding *bindings,
+                        uint64_t hash) {
+  tape_graphs *g = &tape->graphs;
+  const size_t bytes = key_bytes(&tape->memory);
+  graph made = {ga__alloc(bytes, 1), NULL};
+  if (made.key == NULL)
+    return GA_MEMORY_ERROR;
+  memcpy(made.key, g->key, bytes);
+  int status = record_commands(&made.handle, tape, bindings);
+  if (status != GA_NO_ERROR) {
+    ga__free(made.key);
+    return status;
+  }
+  unsigned int place = g->next;
+  g->next = (place + 1) % g->most;
+  if (g->n == g->most)
+    drop_graph(tape, &g->list[place]);
+  else
+    g->n++;
+  g->list[place] = made;
+  g->hashes[place] = hash;
+  *out = &g->list[place];
+  return GA_NO_ERROR;
+}
+
+const graph *ga__tape_find_graph(ga_tape *tape, const ga_binding *bindings) {
+  tape_graphs *g = &tape->graphs;
+  const size_t bytes = key_bytes(&tape->memory);
+  const graph *made = NULL;
+  uint64_t hash = write_key(tape, bindings);
+  for (unsigned int i = 0; i < g->n; i++)
+    if (g->hashes[i] == hash && memcmp(g->list[i].key, g->key, bytes) == 0)
+      return &g->list[i];
+  if (comes_back(g, hash) && record_graph(&made, tape, bindings, hash) != GA_NO_ERROR)
+    g->are_off = true; /* command by command always works */
+  return made;
+}
+
+/* What the graph does to each buffer; gives their number. */
+static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
+  const tape_memory *m = &tape->memory;
+  ga_use *use = tape->graphs.uses + tape->n_held;
+  for (unsigned int i = 0; i < m->n_moves; i++) {
+    unsigned int number = m->moves[i];
+    *use++ = (ga_use){bindings[number].buffer, tape->slots[number]->written};
+  }
+  for (unsigned int i = 0; i < m->n_blocks; i++)
+    *use++ = (ga_use){m->workspace[i], true};
+  return (unsigned int)(use - tape->graphs.uses);
+}
+
+static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings) {
+  tape_graphs *g = &tape->graphs;
+  gpucontext *ctx = tape->head.context;
+  unsigned int n = list_uses(tape, bindings);
+  void *device;
+  GA_TRY(ga__queue_begin(&device, ctx, n, g->uses));
+  /* Any of a graph's launches may fail. */
+  gpuqueue *q = ga__queue_current(ctx);
+  ga__launches_add_all(&ctx->launches, g->n_names, g->names, q->place);
+  if (tape->traits.reports)
+    ga__report_enter(ctx);
+  int status = ctx->backend->graph_launch(device, known->handle);
+  if (tape->traits.reports)
+    ga__report_leave(ctx);
+  if (status == GA_NO_ERROR)
+    status = ga__launches_mark(q, g->n_names);
+  if (tape->traits.reports)
+    atomic_store(&q->reports, true);
+  ga__queue_end(ctx, n, g->uses);
+  return status;
+}
+
+int ga__tape_queue_graph(ga_tape *tape, const graph *known,
+                         const ga_binding *bindings) {
+  return ga__context_status(tape->head.context, queue_graph(tape, known, bindings));
+}

@@ -1,0 +1,181 @@
+/* The memory of a tape's replays: blocks that slots share, and results. */
+#include "c/tape/tape_state.h"
+
+/* ---- at the end of the recording ---- */
+
+/* The block that fits best among those free when `s` is born: the smallest that is
+ * large enough, else the largest, which then grows; n_blocks where none is free. */
+static unsigned int free_block(const tape_memory *m, const slot *s) {
+  unsigned int best = m->n_blocks;
+  for (unsigned int i = 0; i < m->n_blocks; i++) {
+    const block *b = &m->blocks[i];
+    if (b->free_at > s->born)
+      continue;
+    if (best == m->n_blocks) {
+      best = i;
+      continue;
+    }
+    size_t have = m->blocks[best].size, want = s->buffer.size;
+    bool better = have >= want ? b->size >= want && b->size < have : b->size > have;
+    if (better)
+      best = i;
+  }
+  return best;
+}
+
+/* Gives the slot a block for as long as it lives. */
+static void place(tape_memory *m, slot *s) {
+  s->block = free_block(m, s);
+  block *b = &m->blocks[s->block];
+  if (s->block == m->n_blocks)
+    m->n_blocks++;
+  if (b->size < s->buffer.size)
+    b->size = s->buffer.size;
+  b->free_at = s->died;
+}
+
+static int make_lists(tape_memory *m, size_t n_slots) {
+  m->blocks = ga__alloc(n_slots + 1, sizeof *m->blocks);
+  m->workspace = ga__alloc(n_slots + 1, sizeof *m->workspace);
+  m->kept = ga__alloc(n_slots + 1, sizeof *m->kept);
+  m->moves = ga__alloc(n_slots + 1, sizeof *m->moves);
+  return m->blocks && m->workspace && m->kept && m->moves ? GA_NO_ERROR
+                                                          : GA_MEMORY_ERROR;
+}
+
+int ga__tape_place_slots(ga_tape *tape, const bool *kept) {
+  tape_memory *m = &tape->memory;
+  GA_TRY(make_lists(m, tape->n_slots));
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    slot *s = tape->slots[i];
+    if (s->number != i)
+      continue;
+    s->kept = kept[i] && !s->input;
+    if (s->input || s->kept)
+      m->moves[m->n_moves++] = i;
+    else
+      place(m, s);
+    if (s->kept) {
+      m->kept[m->n_kept++] = i;
+      m->kept_size += s->buffer.size;
+    }
+  }
+  for (unsigned int i = 0; i < m->n_blocks; i++)
+    m->workspace_size += m->blocks[i].size;
+  ga__tape_hold(tape, false);
+  return GA_NO_ERROR;
+}
+
+void ga__tape_free_memory(ga_tape *tape) {
+  tape_memory *m = &tape->memory;
+  ga__tape_hold(tape, false);
+  ga__free(m->blocks);
+  ga__free(m->workspace);
+  ga__free(m->kept);
+  ga__free(m->moves);
+}
+
+/* ---- at each replay ---- */
+
+void ga__tape_drop_workspace(tape_memory *m) {
+  for (unsigned int i = 0; i < m->n_blocks; i++) {
+    gpudata_release(m->workspace[i]);
+    m->workspace[i] = NULL;
+  }
+  m->is_placed = false;
+}
+
+/* Lets the result of the latest replay go. It is no longer noted as kept before the
+ * reference goes, so that who looks at both in between takes it for somebody else's. */
+static void drop_last(slot *s) {
+  if (s->last == NULL)
+    return;
+  atomic_store_explicit(&s->last->is_last, false, memory_order_release);
+  gpudata_release(s->last);
+  s->last = NULL;
+}
+
+void ga__tape_hold(ga_tape *tape, bool on) {
+  tape_memory *m = &tape->memory;
+  m->is_held = on || m->workspace_size + m->kept_size <= HELD_SIZE;
+  if (on)
+    return;
+  if (m->workspace != NULL)
+    ga__tape_drop_workspace(m);
+  for (unsigned int i = 0; i < m->n_kept; i++)
+    drop_last(tape->slots[m->kept[i]]);
+}
+
+/* Memory for a result: that of the latest replay, if nobody has it any more. */
+static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
+  if (s->last != NULL) {
+    if (atomic_load_explicit(&s->last->references, memory_order_acquire) == 1) {
+      gpudata_retain(s->last);
+      *out = s->last;
+      return GA_NO_ERROR;
+    }
+    drop_last(s);
+  }
+  GA_TRY(ga__buffer_new(out, tape->head.context, s->buffer.size));
+  if (tape->memory.is_held) {
+    gpudata_retain(*out);
+    s->last = *out;
+    atomic_store_explicit(&s->last->is_last, true, memory_order_release);
+  }
+  return GA_NO_ERROR;
+}
+
+void ga__tape_give_up(const ga_tape *tape, const ga_binding *bindings) {
+  for (unsigned int i = 0; i < tape->memory.n_kept; i++)
+    gpudata_release(bindings[tape->memory.kept[i]].buffer);
+}
+
+/* The step whose result a slot is for. */
+static unsigned int made_by(const ga_tape *tape, const slot *s) {
+  return s->born < tape->n_commands ? tape->commands[s->born].step : 0;
+}
+
+/* The step whose result is the largest in a block of the workspace. */
+static unsigned int largest_in(const ga_tape *tape, unsigned int number) {
+  const slot *largest = NULL;
+  for (unsigned int i = 0; i < tape->n_slots; i++) {
+    const slot *s = tape->slots[i];
+    if (s->number == i && !s->input && !s->kept && s->block == number &&
+        (largest == NULL || s->buffer.size > largest->buffer.size))
+      largest = s;
+  }
+  return largest == NULL ? 0 : made_by(tape, largest);
+}
+
+static int allocate_block(ga_tape *tape, unsigned int i) {
+  int status = ga__buffer_new(&tape->memory.workspace[i], tape->head.context,
+                              tape->memory.blocks[i].size);
+  if (status != GA_NO_ERROR)
+    tape->failed = largest_in(tape, i);
+  return status;
+}
+
+int ga__tape_allocate(ga_tape *tape, ga_binding *bindings) {
+  tape_memory *m = &tape->memory;
+  for (unsigned int i = 0; i < m->n_kept; i++)
+    bindings[m->kept[i]] = (ga_binding){NULL, 0};
+  for (unsigned int i = 0; i < m->n_blocks && !m->is_placed; i++)
+    if (m->workspace[i] == NULL)
+      GA_TRY(allocate_block(tape, i));
+  for (unsigned int i = 0; i < tape->n_slots && !m->is_placed; i++) {
+    const slot *s = tape->slots[i];
+    if (s->number == i && !s->input && !s->kept)
+      bindings[i] = (ga_binding){m->workspace[s->block], 0};
+  }
+  m->is_placed = true;
+  for (unsigned int i = 0; i < m->n_kept; i++) {
+    unsigned int number = m->kept[i];
+    slot *s = tape->slots[number];
+    int status = kept_buffer(&bindings[number].buffer, tape, s);
+    if (status != GA_NO_ERROR) {
+      tape->failed = made_by(tape, s);
+      return status;
+    }
+  }
+  return GA_NO_ERROR;
+}
