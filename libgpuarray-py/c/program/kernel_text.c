@@ -1,6 +1,9 @@
 /* What the texts of generated kernels have in common. */
 #include "c/program/kernel_text.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
                     const char *name) {
   const char *read = is_read ? "const " : "";
@@ -21,6 +24,59 @@ int ga__text_finish(ga_source *out, const char *stem, const char *functions,
     ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
     ga__strbuf_addn(&out->body, text->text, text->length);
     status = ga__strbuf_status(&out->body);
+  }
+  ga__strbuf_clear(text);
+  return status;
+}
+
+/* Adds `form` with `name` for each "%". */
+static void add_named(ga_strbuf *sb, const char *form, const char *name) {
+  for (const char *at; (at = strchr(form, '%')) != NULL; form = at + 1) {
+    ga__strbuf_addn(sb, form, (size_t)(at - form));
+    ga__strbuf_add(sb, name);
+  }
+  ga__strbuf_add(sb, form);
+}
+
+/* Takes back what is defined from offset `from` on: other kernels of a program may have
+ * words of the same names. */
+static void add_undefinitions(ga_strbuf *sb, size_t from) {
+  static const char directive[] = "#define ";
+  const size_t end = sb->length;
+  for (const char *at; (at = strstr(sb->text + from, directive)) != NULL;) {
+    char name[64];
+    at += sizeof directive - 1;
+    from = (size_t)(at - sb->text);
+    if (from > end)
+      return;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " (\n"), at);
+    ga__strbuf_addf(sb, "#undef %s\n", name);
+    if (sb->failed)
+      return;
+  }
+}
+
+int ga__text_finish_named(ga_source *out, const char *stem, const char *preamble,
+                          const char *words, ga_strbuf *text) {
+  ga_strbuf *body = &out->body;
+  int status = ga__strbuf_status(text);
+  if (status == GA_NO_ERROR) {
+    if (preamble != NULL && preamble[0] != '\0')
+      ga__strbuf_addf(body, "%s\n", preamble);
+    const size_t own = body->length;
+    ga__strbuf_add(body, text->text);
+    status = ga__strbuf_status(body);
+    if (status == GA_NO_ERROR) {
+      ga__kernel_name(out->name, stem, body->text);
+      body->length = own;
+      add_named(body, words, out->name);
+      ga__strbuf_add(body, text->text);
+      status = ga__strbuf_status(body);
+    }
+    if (status == GA_NO_ERROR) {
+      add_undefinitions(body, own);
+      status = ga__strbuf_status(body);
+    }
   }
   ga__strbuf_clear(text);
   return status;

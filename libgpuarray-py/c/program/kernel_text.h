@@ -15,4 +15,11 @@ void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char
 int ga__text_finish(ga_source *out, const char *stem, const char *functions,
                     ga_strbuf *text);
 
+/* Writes `preamble` (or NULL), `words` and `text` to out->body, and that what words and
+ * text define ends there. The kernel is named by preamble and text: equal names must
+ * mean equal kernels. Of `words`, which are definitions, each "%" becomes the name.
+ * Clears `text` in every case. */
+int ga__text_finish_named(ga_source *out, const char *stem, const char *preamble,
+                          const char *words, ga_strbuf *text);
+
 #endif

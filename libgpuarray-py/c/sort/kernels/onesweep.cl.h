@@ -1,0 +1,163 @@
+/* A sort by one digit in one pass over the keys (onesweep).
+ *
+ * An item owns the keys warp * 32 * SO_ITEMS + v * 32 + lane. What a tile has of each
+ * digit goes out before its keys are ranked, which hides the wait for the tiles before
+ * it. `place` of a digit is where its first key of the tile goes, less that key's place
+ * in the sorted tile. `pass` is read back from local memory before the ranking: so a
+ * compiler computes the digits again and does not keep them in registers, which would
+ * not suffice. */
+#include "keys.cl.h"
+
+SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_off,
+                       GLOBAL_MEM SO_COUNT *state, ga_size state_off, ga_ulong rows,
+                       ga_ulong n, ga_ulong tiles, ga_int pass, ga_int mode) {
+  LOCAL_MEM ga_uint counts[SO_WARPS * 256];
+  LOCAL_MEM SO_KEY keys[SO_TILE];
+#if SO_HAS_VALUES
+  LOCAL_MEM SO_VALUE values[SO_TILE];
+#endif
+  LOCAL_MEM SO_COUNT place[256];
+  LOCAL_MEM ga_uint sums[SO_WARPS];
+  LOCAL_MEM ga_uint given[2];
+  const int id = (int)LID_0, lane = id & 31, warp = id >> 5;
+  const ga_uint below = (1u << lane) - 1;
+  SO_BEGIN;
+  bins = (GLOBAL_MEM const SO_COUNT *)((GLOBAL_MEM const char *)bins + bins_off);
+  state = (GLOBAL_MEM SO_COUNT *)((GLOBAL_MEM char *)state + state_off);
+  if (id == 0) {
+    given[0] = atom_add_Ig((GLOBAL_MEM ga_uint *)state, 1);
+    given[1] = (ga_uint)pass;
+  }
+  for (int i = id; i < SO_WARPS * 256; i += SO_THREADS)
+    counts[i] = 0;
+  local_barrier();
+  const ga_uint row = given[0] / (ga_uint)tiles;
+  const ga_uint tile = given[0] - row * (ga_uint)tiles;
+  const ga_size start = (ga_size)tile * SO_TILE;
+  const int count = (int)(n - start < SO_TILE ? n - start : SO_TILE);
+  const int own = warp * 32 * SO_ITEMS + lane;
+  in += row * n + start + own;
+  out += row * n;
+  bins += ((ga_size)row * SO_PASSES + pass) * 256;
+  state = (GLOBAL_MEM SO_COUNT *)((GLOBAL_MEM char *)state + 8) +
+          (row * tiles + tile) * 256;
+  SO_KEY key[SO_ITEMS];
+  if (count == SO_TILE) {
+    for (int v = 0; v < SO_ITEMS; v++)
+      key[v] = in[v * 32];
+  } else {
+    for (int v = 0; v < SO_ITEMS; v++)
+      if (own + v * 32 < count)
+        key[v] = in[v * 32];
+  }
+#if SO_HAS_VALUES
+  SO_VALUE value[SO_ITEMS];
+  vin += row * n + start + own;
+  for (int v = 0; v < SO_ITEMS; v++)
+    if (own + v * 32 < count)
+      value[v] = mode & 2 ? SO_INDEX(start + own + v * 32) : vin[v * 32];
+#endif
+
+/* Item `id` has digit `id`: how many the tile has, and where they begin in it. Of the
+ * tiles before, some neighbours are looked at together. */
+#define SO_OWN_DIGIT(v, pass)                                                          \
+  (own + (v) * 32 < count ? SO_DIGIT(key[v], pass, mode) : 255u)
+  LOCAL_MEM_ARG ga_uint *mine = counts + warp * 256;
+  for (int v = 0; v < SO_ITEMS; v++)
+    atom_add_Il(&mine[SO_OWN_DIGIT(v, pass)], 1u);
+  local_barrier();
+  ga_uint total = 0;
+  for (int w = 0; w < SO_WARPS; w++)
+    total += counts[w * 256 + id];
+  const SO_COUNT real = total - (id == 255 ? SO_TILE - count : 0);
+  volatile GLOBAL_MEM SO_COUNT *word = (volatile GLOBAL_MEM SO_COUNT *)(state + id);
+  *word = real | (tile == 0 ? SO_PREFIX : SO_TOTAL);
+  ga_uint begins = total;
+  for (int s = 1; s < 32; s <<= 1) {
+    const ga_uint other = ga_shuffle_up(begins, s);
+    if (lane >= s)
+      begins += other;
+  }
+  if (lane == 31)
+    sums[warp] = begins;
+  begins -= total;
+  local_barrier();
+  for (int w = 0; w < SO_WARPS; w++)
+    if (w < warp)
+      begins += sums[w];
+  ga_uint next = begins;
+  for (int w = 0; w < SO_WARPS; w++) {
+    const ga_uint of_warp = counts[w * 256 + id];
+    counts[w * 256 + id] = next;
+    next += of_warp;
+  }
+#define SO_SEE                                                                         \
+  for (ga_uint l = 0; l < SO_LOOK; l++) {                                              \
+    seen[l] = SO_PREFIX;                                                               \
+    if (left > l)                                                                      \
+      seen[l] = other[-256 * (int)l];                                                  \
+  }
+  const volatile GLOBAL_MEM SO_COUNT *other = word - 256;
+  SO_COUNT seen[SO_LOOK];
+  ga_uint left = tile;
+  SO_SEE
+  local_barrier();
+
+  /* Ranks among the tile's keys, by those of the warp that have the same digit. Then
+   * sums of the tiles before; whole numbers, so any order gives the same. */
+  const int again = (int)given[1];
+  for (int v = 0; v < SO_ITEMS; v++) {
+    const ga_uint digit = SO_OWN_DIGIT(v, again);
+    ga_uint peers = 0xffffffffu;
+    for (int bit = 0; bit < 8; bit++) {
+      const ga_uint set = digit >> bit & 1;
+      peers &= ga_ballot((int)set) ^ (set - 1);
+    }
+    const ga_uint first = mine[digit];
+    ga_warp_barrier();
+    if ((peers & below) == 0)
+      mine[digit] = first + ga_popcount(peers);
+    ga_warp_barrier();
+    const ga_uint rank = first + ga_popcount(peers & below);
+    keys[rank] = key[v];
+#if SO_HAS_VALUES
+    values[rank] = value[v];
+#endif
+  }
+  SO_COUNT before = 0;
+  if (tile > 0) {
+    for (int done = 0; !done;) {
+      for (int l = 0; l < SO_LOOK; l++)
+        if (!done) {
+          while ((seen[l] & (SO_PREFIX | SO_TOTAL)) == 0)
+            seen[l] = other[-256 * l];
+          before += seen[l] & ~(SO_PREFIX | SO_TOTAL);
+          done = (seen[l] & SO_PREFIX) != 0;
+        }
+      if (!done) {
+        other -= 256 * SO_LOOK;
+        left -= SO_LOOK;
+        SO_SEE
+      }
+    }
+    *word = (before + real) | SO_PREFIX;
+  }
+  place[id] = bins[id] + before - begins;
+  local_barrier();
+
+  for (int v = 0; v < SO_ITEMS; v++) {
+    const int j = v * SO_THREADS + id;
+    if (j < count) {
+      const SO_KEY moved = keys[j];
+      const ga_size at = (SO_COUNT)(place[SO_DIGIT(moved, pass, mode)] + j);
+      if (mode & 1)
+        out[at] = moved;
+#if SO_HAS_VALUES
+      if (mode & 4)
+        indices[row * n + at] = (ga_long)SO_NUMBER(values[j]);
+      else
+        vout[row * n + at] = values[j];
+#endif
+    }
+  }
+}
