@@ -1,21 +1,20 @@
-/* Products of matrices and vectors over arrays of any strides.
+/* BLAS over arrays of any strides: dot, gemv, gemm, ger and batched gemm.
  *
  * Types: half, bfloat16, float, double, cfloat and cdouble; all arrays of a call have
- * one. half and bfloat16 are summed in float. float stays float unless
+ * the same. half and bfloat16 accumulate in float. float stays float unless
  * gpucontext_set_tf32 allows less. Outputs are never copied; with beta 0 they are not
- * read. `nocopy` is 0 where an input may be copied: one that overlaps the output, or
- * one of a layout that the vendor's library cannot read, in a product so large that the
- * copy pays. Otherwise the first is GA_COPY_ERROR, and the second is made by our own
- * kernels, which read every layout.
+ * read. `nocopy` 0 permits copies of inputs: one that overlaps the output, or one whose
+ * layout the vendor's library cannot read, where the product is large enough for the
+ * copy to pay. With `nocopy` an overlap is GA_COPY_ERROR, and other layouts go to our
+ * own kernels, which read any.
  *
  * Ownership: arrays are borrowed; their buffers live until the queued work is done.
- * Waiting: all calls are queued and do not wait, with one exception that nobody can
- * observe but by a clock: on an OpenCL CPU device a product that the host's BLAS makes
- * runs on the calling thread if the queue is idle and the product is small. Threads:
- * they may be called from several at once. Failure: GA_INVALID_ERROR for a dtype that
- * is not among those above, GA_VALUE_ERROR for dtypes, ranks, shapes or contexts that
- * do not fit and for an output that may not be written or repeats elements,
- * GA_UNALIGNED_ERROR, GA_COPY_ERROR and GA_MEMORY_ERROR; outputs are untouched then. */
+ * Waiting: calls queue work and do not wait; except that on an OpenCL CPU device a
+ * small product by the host's BLAS runs on the calling thread if the queue is idle.
+ * Threads: functions may be called from several at once. Failure: GA_INVALID_ERROR for
+ * a dtype other than those above; GA_VALUE_ERROR for dtypes, ranks, shapes or contexts
+ * that do not fit and for an output that is read-only or repeats elements;
+ * GA_UNALIGNED_ERROR, GA_COPY_ERROR and GA_MEMORY_ERROR; outputs are then untouched. */
 #ifndef GPUARRAY_BLAS_H
 #define GPUARRAY_BLAS_H
 
@@ -25,40 +24,39 @@
 GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
-/* Z = the sum of X[i] Y[i]. X and Y are vectors of one length, Z is 0-d. */
+/* Z = sum of X[i] Y[i]. X and Y are vectors of the same length, Z is 0-d. */
 int GpuArray_rdot(GpuArray *X, GpuArray *Y, GpuArray *Z, int nocopy);
-/* The same with the conjugates of X (NumPy's vdot). */
+/* GpuArray_rdot with the conjugates of X, as numpy.vdot. */
 int GpuArray_rdotc(GpuArray *X, GpuArray *Y, GpuArray *Z, int nocopy);
-/* Y = alpha op(A) X + beta Y. op(A) is (m, n), X a vector of n, Y of m. */
+/* Y = alpha op(A) X + beta Y. op(A) is (m, n), X (n), Y (m). */
 int GpuArray_rgemv(cb_transpose transA, double alpha, GpuArray *A, GpuArray *X,
                    double beta, GpuArray *Y, int nocopy);
 /* C = alpha op(A) op(B) + beta C. op(A) is (m, k), op(B) (k, n), C (m, n). */
 int GpuArray_rgemm(cb_transpose transA, cb_transpose transB, double alpha, GpuArray *A,
                    GpuArray *B, double beta, GpuArray *C, int nocopy);
-/* A = alpha X Y^T + A. X is a vector of m, Y of n, A is (m, n). */
+/* A = alpha X Y^T + A. X is (m), Y (n), A (m, n). */
 int GpuArray_rger(double alpha, GpuArray *X, GpuArray *Y, GpuArray *A, int nocopy);
-/* C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for each i of the leading axis, which in A
- * and B may be 1 long (or have stride 0) where one matrix is used over and over. */
+/* C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for each i of the leading axis. In A and B
+ * that axis may have length 1 or stride 0, to use one matrix throughout. */
 int GpuArray_rgemmBatch_3d(cb_transpose transA, cb_transpose transB, double alpha,
                            GpuArray *A, GpuArray *B, double beta, GpuArray *C,
                            int nocopy);
 
-/* As those of the same name above, for complex factors: each is a pointer to its real
- * and its imaginary part. The imaginary part must be 0 where the type is not complex
- * (GA_VALUE_ERROR). */
+/* The functions above for complex alpha and beta, each a pointer to real and imaginary
+ * part. GA_VALUE_ERROR for a nonzero imaginary part if the type is not complex. */
 int GpuArray_cgemv(cb_transpose transA, const double *alpha, GpuArray *A, GpuArray *X,
                    const double *beta, GpuArray *Y, int nocopy);
-/* As GpuArray_rgemm, for complex factors. */
+/* GpuArray_rgemm for complex alpha and beta. */
 int GpuArray_cgemm(cb_transpose transA, cb_transpose transB, const double *alpha,
                    GpuArray *A, GpuArray *B, const double *beta, GpuArray *C,
                    int nocopy);
-/* As GpuArray_rger, for a complex factor. */
+/* GpuArray_rger for complex alpha. */
 int GpuArray_cgeru(const double *alpha, GpuArray *X, GpuArray *Y, GpuArray *A,
                    int nocopy);
 /* A = alpha X Y^H + A. */
 int GpuArray_cgerc(const double *alpha, GpuArray *X, GpuArray *Y, GpuArray *A,
                    int nocopy);
-/* As GpuArray_rgemmBatch_3d, for complex factors. */
+/* GpuArray_rgemmBatch_3d for complex alpha and beta. */
 int GpuArray_cgemmBatch_3d(cb_transpose transA, cb_transpose transB,
                            const double *alpha, GpuArray *A, GpuArray *B,
                            const double *beta, GpuArray *C, int nocopy);
@@ -66,27 +64,28 @@ int GpuArray_cgemmBatch_3d(cb_transpose transA, cb_transpose transB,
 #define GA_ACTIVATION_NONE 0
 #define GA_ACTIVATION_RELU 1
 
-/* C = activation(op(A) op(B) + bias): bias is a vector of n, added to every row. By one
- * call of the vendor's library where that was timed faster, else a product and one pass
- * over C. Real types only. GA_ACTIVATION_RELU is max(0, x), which keeps NaN. */
+/* A product with bias and activation as its epilogue: C = activation(op(A) op(B) +
+ * bias). `bias`, a vector of n, is added to each row. One call of the vendor's library
+ * where that was measured faster, else a product and one pass over C. Real types only.
+ * GA_ACTIVATION_RELU is max(0, x) and keeps NaN. */
 int GpuArray_gemm_bias(cb_transpose transA, cb_transpose transB, GpuArray *A,
                        GpuArray *B, GpuArray *bias, int activation, GpuArray *C,
                        int nocopy);
 
-/* Whether products of float may round their factors to tf32 (10 bits of mantissa) for
- * tensor cores: 0 at first. For what is queued from now on, from all threads; a plan
- * keeps what held when it was bound. Devices without tf32 ignore it. */
+/* Permits tf32 (10 bits of mantissa) for the factors of float products, for tensor
+ * cores; off by default. Applies to work queued from now on by all threads; a plan
+ * keeps the setting of its binding. Devices without tf32 ignore it. */
 int gpucontext_set_tf32(gpucontext *ctx, int on);
 
-/* Compiles the library's own kernels of products of float for an architecture ("sm_90"
- * of the backend "cuda"), on a machine that may lack such a device, into a folder of
- * that name in `folder`; both are made if need be. It waits for that: 20 s of a
- * processor. A library takes kernels from "gpuarray-kernels" beside it, or from what
- * GPUARRAY_SHIPPED_KERNELS names, in place of compiling them, if they are of its own
- * sources; those for "sm_80" serve "sm_86", too. *n is how many there are.
- * GA_UNSUPPORTED_ERROR: the backend compiles for devices that are there alone;
- * GA_DEVSUP_ERROR: its compiler does not know the architecture; GA_LOAD_ERROR: there is
- * no compiler; GA_SYS_ERROR: the folder cannot be written to. */
+/* Precompiles the library's own gemm kernels of float for an architecture ("sm_90" of
+ * the backend "cuda"), without such a device, into the folder of that name in `folder`;
+ * makes both folders. Waits about 20 s of processor time. A library loads kernels from
+ * "gpuarray-kernels" beside it, or from the folder that the environment variable
+ * GPUARRAY_SHIPPED_KERNELS names, if they were made from its own sources; those for
+ * "sm_80" also serve "sm_86". *n is the number of kernels. GA_UNSUPPORTED_ERROR: the
+ * backend compiles only for devices that are present; GA_DEVSUP_ERROR: its compiler
+ * does not know the architecture; GA_LOAD_ERROR: there is no compiler; GA_SYS_ERROR:
+ * the folder cannot be written. */
 int gpuarray_keep_products(const char *backend, const char *arch, const char *folder,
                            unsigned int *n);
 /* cdef: end */

@@ -1,21 +1,21 @@
-/* Matrix products over raw buffers, under the names of libgpuarray 0.7.
+/* BLAS over raw buffers, under the names of libgpuarray 0.7.
  *
- * The letter says the type: h half, b bfloat16, s float, d double, c cfloat, z cdouble.
- * Offsets, increments and leading dimensions are in elements, but for gemvBatch and
- * gerBatch, whose offsets are in BYTES, as they were. `order` says how matrices lie. A
- * leading dimension is at least the length of a row (cb_row) or column (cb_column) as
- * it is stored. A vector with a negative increment begins at its end, as BLAS has it.
- * alpha and beta are numbers, or pointers to real and imaginary part for c and z; with
- * beta 0 the output is not read.
+ * The letter is the type: h half, b bfloat16, s float, d double, c cfloat, z cdouble.
+ * Offsets, increments and leading dimensions are in elements; but gemvBatch and
+ * gerBatch have offsets in BYTES, as in 0.7. `order` is the layout of the matrices. A
+ * leading dimension is at least the length of a stored row (cb_row) or column
+ * (cb_column). A vector with a negative increment begins at its end, as in BLAS. alpha
+ * and beta are numbers, for c and z pointers to real and imaginary part; with beta 0
+ * the output is not read.
  *
- * All buffers of a call are of one context. Ownership: they are borrowed, and live
- * until the queued work is done. Waiting: calls are queued and do not wait; inputs that
- * overlap an output are copied. Batches are done as if one after the other, so that
- * several may add to the same output; those that lie at even distances in one buffer
- * are one call of the vendor's library. Threads: they may be called from several at
- * once. Failure: GA_INVALID_ERROR for numbers that are no enum's and for flags that are
- * not 0, GA_VALUE_ERROR for NULL and for what reaches outside a buffer or does not fit,
- * GA_DEVSUP_ERROR for types that the device has not; nothing is changed then. */
+ * All buffers of a call are of one context. Ownership: buffers are borrowed and live
+ * until the queued work is done. Waiting: calls queue work and do not wait; inputs that
+ * overlap an output are copied. A batch behaves as if its products ran in order, so
+ * that several may add to one output; matrices at equal strides in one buffer become
+ * one call of the vendor's library. Threads: functions may be called from several at
+ * once. Failure: GA_INVALID_ERROR for numbers outside an enum and for nonzero flags;
+ * GA_VALUE_ERROR for NULL and for operands that reach outside their buffers or do not
+ * fit; GA_DEVSUP_ERROR for types that the device lacks; outputs are then unchanged. */
 #ifndef GPUARRAY_BUFFER_BLAS_H
 #define GPUARRAY_BUFFER_BLAS_H
 
@@ -38,15 +38,15 @@ typedef enum _cb_transpose {
 
 typedef enum _cb_uplo { cb_upper = 0, cb_lower = 1 } cb_uplo;
 
-/* Opens the vendor's BLAS, which the first product does otherwise. Never needed; where
- * there is no library our own kernels serve. */
+/* Opens the vendor's BLAS, which the first product does otherwise; optional. Without
+ * such a library our own kernels serve. */
 int gpublas_setup(gpucontext *ctx);
-/* Accepted: the library lives as long as the context. */
+/* Does nothing: the library lives as long as the context. */
 void gpublas_teardown(gpucontext *ctx);
-/* The thread's last message. */
+/* The text of the last failure on this thread. */
 const char *gpublas_error(gpucontext *ctx);
 
-/* Z = the sum of X[i] Y[i]. */
+/* Z = sum of X[i] Y[i], both of N elements. */
 int gpublas_hdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
                  size_t offY, size_t incY, gpudata *Z, size_t offZ);
 int gpublas_bdot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,
@@ -128,7 +128,7 @@ int gpublas_zger(cb_order order, size_t M, size_t N, const double *alpha, gpudat
                  size_t offX, int incX, gpudata *Y, size_t offY, int incY, gpudata *A,
                  size_t offA, size_t lda);
 
-/* gemm of each A[i], B[i], C[i] at offA[i], ... */
+/* gemm of each A[i], B[i], C[i], at offsets offA[i], offB[i], offC[i] in elements. */
 int gpublas_hgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
                        size_t M, size_t N, size_t K, float alpha, gpudata **A,
                        size_t *offA, size_t lda, gpudata **B, size_t *offB, size_t ldb,
@@ -160,7 +160,8 @@ int gpublas_zgemmBatch(cb_order order, cb_transpose transA, cb_transpose transB,
                        const double *beta, gpudata **C, size_t *offC, size_t ldc,
                        size_t batchCount, int flags);
 
-/* gemm of matrices at even distances of strideA, ... elements. */
+/* gemm of `batchCount` matrices at equal strides: strideA, strideB, strideC elements.
+ */
 int gpublas_hgemm3D(cb_order order, cb_transpose transA, cb_transpose transB, size_t M,
                     size_t N, size_t K, float alpha, gpudata *A, size_t offA,
                     size_t lda, ssize_t strideA, gpudata *B, size_t offB, size_t ldb,

@@ -20,8 +20,8 @@
 #define GPUARRAY_PUBLIC
 #endif
 
-/* Around the declarations of a header: what stands between is visible outside the
- * library, which is compiled with everything else hidden. */
+/* Visibility: put around the declarations of a header, they export what is between; the
+ * library is compiled with all else hidden. */
 #if defined(__GNUC__) || defined(__clang__)
 #define GPUARRAY_SHOW _Pragma("GCC visibility push(default)")
 #define GPUARRAY_HIDE _Pragma("GCC visibility pop")

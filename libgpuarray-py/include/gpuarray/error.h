@@ -1,11 +1,11 @@
 /* Statuses, and the text of the last failure.
  *
- * Every function that can fail returns one of these codes (0 is success), or gives it
+ * A function that can fail returns one of these codes (0 is success), or writes it
  * through an `int *ret`. The text of a failure names the operation, what was given and
- * what was expected, and stays until the next failure on that thread. A success does
- * not clear it. NULL where a pointer is needed is GA_VALUE_ERROR, in every function.
- * Ownership: texts belong to the library. Waiting: none. Failure: none.
- * Threads: each has the text of its own failures. */
+ * what was expected; it stays until the next failure on that thread, and a success does
+ * not clear it. NULL where a pointer is required is GA_VALUE_ERROR, in every function.
+ * Ownership: texts belong to the library. Waiting: none. Failure: none. Threads: each
+ * has the text of its own failures. */
 #ifndef GPUARRAY_ERROR_H
 #define GPUARRAY_ERROR_H
 
@@ -34,18 +34,18 @@ enum ga_error {
   GA_COMM_ERROR = 16,
   GA_XLARGE_ERROR = 17,  /* a size over what can be addressed */
   GA_LOAD_ERROR = 18,    /* a library is missing or lacks a function */
-  GA_COMPILE_ERROR = 19, /* a kernel of the library's does not compile, as of an
-                            expression; the text has log and source */
-  GA_LOST_ERROR = 20,    /* the context failed earlier, and the text has the first
-                            cause; or another thread ends the process */
+  GA_COMPILE_ERROR = 19, /* a generated kernel, as of an expression, does not compile;
+                            the text has log and source */
+  GA_LOST_ERROR = 20,    /* the context failed earlier, with the first cause in the
+                            text; or another thread is ending the process */
   GA_FORK_ERROR = 21,    /* the context was opened before a fork */
-  GA_INDEX_ERROR = 22,   /* an index out of bounds, seen while a kernel ran */
+  GA_INDEX_ERROR = 22,   /* an index out of bounds, found by a kernel */
   GA_LINALG_ERROR = 23,  /* a matrix that is singular or not positive definite, or an
                             iteration that does not converge */
   GA_ASSERT_ERROR = 24   /* a condition that the program asserts does not hold */
 };
 
-/* The name of a status in words; "Unknown GA error" for what is not one. Static. */
+/* The name of a status; "Unknown GA error" for other numbers. Static. */
 const char *gpuarray_error_str(int err);
 
 /* The text of the last failure on this thread; "" if there was none. Owned by the

@@ -1,16 +1,16 @@
-/* What only CUDA has: compiling without a device, and the functions of
- * gpuarray/extension.h as pointers, which setup_ext_cuda() fills.
+/* CUDA only: compiling without a device, and the functions of gpuarray/extension.h as
+ * pointers, which setup_ext_cuda() fills.
  *
  * Ownership: as extension.h says of each. Waiting: compiling takes milliseconds to
- * seconds on the calling thread. Failure: a status, or a pointer that is NULL. Threads:
- * every function may be called from several at once, after setup_ext_cuda(). */
+ * seconds on the calling thread. Failure: a status, or a NULL pointer. Threads:
+ * functions may be called from several at once, after setup_ext_cuda(). */
 #ifndef GPUARRAY_EXT_CUDA_H
 #define GPUARRAY_EXT_CUDA_H
 
 #include <gpuarray/extension.h>
 
-/* CUDA's own names where its header is there, else just those that are needed. Where
- * GPUARRAY_NO_CUDA is defined the pointers, which need them, are left out. */
+/* CUDA's types, from its header if that exists. With GPUARRAY_NO_CUDA defined the
+ * pointers, which need them, are left out. */
 #ifndef GPUARRAY_NO_CUDA
 #ifdef __has_include
 #if __has_include(<cuda.h>)
@@ -29,12 +29,12 @@ typedef unsigned long long CUdeviceptr;
 GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
-/* Compiles CLUDA source for an architecture such as "sm_90", on a machine with NVRTC
- * and no GPU, to see whether it compiles; "compute_90" stops at PTX. *size is how many
- * bytes of code there are; where `size` is NULL the code is not optimised, which takes
- * a fraction of the time. GA_COMPILE_ERROR: the text has the compiler's log and the
- * numbered source; GA_DEVSUP_ERROR: NVRTC does not know the architecture;
- * GA_LOAD_ERROR: there is no NVRTC. */
+/* Compiles CLUDA source for an architecture such as "sm_90" with NVRTC and without a
+ * GPU, to check it; "compute_90" stops at PTX. *size is the size of the code in bytes;
+ * with `size` NULL the code is not optimised, which takes a fraction of the time.
+ * GA_COMPILE_ERROR: the text has the compiler's log and the numbered source;
+ * GA_DEVSUP_ERROR: NVRTC does not know the architecture; GA_LOAD_ERROR: there is no
+ * NVRTC. */
 int gpuarray_cuda_compile(const char *source, const char *arch, size_t *size);
 /* cdef: end */
 

@@ -1,10 +1,10 @@
-/* Functions that only one kind of backend has, found by their names.
+/* Functions of one backend only, looked up by name.
  *
- * The names are always known, whatever this machine has. "cuda_...", to be called
- * through the pointers of gpuarray/ext_cuda.h:
+ * All names are known on every machine. "cuda_...", to be called through the pointers
+ * of gpuarray/ext_cuda.h:
  *
  *   void cuda_enter(gpucontext *)                  makes its CUcontext current on this
- *   void cuda_exit(gpucontext *)                   thread; puts back what was before
+ *   void cuda_exit(gpucontext *)                   thread; restores the previous one
  *   gpucontext *cuda_make_ctx(CUcontext, gpucontext_props *)
  *                     on a CUcontext that stays the caller's, and outlives it; the
  *                     properties, which may be NULL, stay the caller's too
@@ -13,11 +13,11 @@
  *                     a buffer on memory that the library never frees
  *   size_t cuda_get_sz(gpudata *)                  its bytes
  *   int cuda_wait(gpudata *, int flags)            before, and
- *   int cuda_record(gpudata *, int flags)          after work of one's own on it in
+ *   int cuda_record(gpudata *, int flags)          after the caller's own work on it in
  *                     this thread's queue: flags are GPUARRAY_CUDA_WAIT_READ and
  *                     GPUARRAY_CUDA_WAIT_WRITE
- *   int cuda_get_device(CUdeviceptr, int *)        the number of the device whose
- *                     memory it is; GA_VALUE_ERROR where it is none of CUDA
+ *   int cuda_get_device(CUdeviceptr, int *)        the number of the device that owns
+ *                     the memory; GA_VALUE_ERROR if it is not CUDA's
  *   int cuda_get_ipc_handle(gpudata *, GpuArrayIpcMemHandle *)
  *   gpudata *cuda_open_ipc_handle(gpucontext *, GpuArrayIpcMemHandle *, size_t)
  *                     memory of another process on the same machine
@@ -35,13 +35,13 @@
  *                     cl_context
  *   cl_mem cl_get_buf(gpudata *)                   borrowed
  *
- * and, of the device on host memory that runs no kernel:
+ * and, of the null backend, which runs no kernel:
  *
- *   void null_refuse(gpucontext *, int)            whether launches fail from now on
- *                     with GA_UNSUPPORTED_ERROR; at first they do nothing
+ *   void null_refuse(gpucontext *, int)            nonzero: launches fail with
+ *                     GA_UNSUPPORTED_ERROR; 0, the default: they do nothing
  *
- * Ownership: as said of each. Waiting: none, but for cuda_get_ipc_handle and what
- * closes a device. Failure: what returns a pointer gives NULL, with
+ * Ownership: as said of each. Waiting: none, except cuda_get_ipc_handle and functions
+ * that close a device. Failure: functions that return a pointer give NULL, with
  * gpuarray_error_text(). Threads: every function may be called from several at once;
  * cuda_enter and cuda_exit concern the calling thread. */
 #ifndef GPUARRAY_EXTENSION_H
@@ -56,12 +56,12 @@ GPUARRAY_BEGIN_DECLS
 #define GPUARRAY_CUDA_WAIT_READ 0x10000
 #define GPUARRAY_CUDA_WAIT_WRITE 0x20000
 
-/* A name of CUDA memory that another process can open. */
+/* A handle of CUDA memory that another process can open. */
 typedef struct _GpuArrayIpcMemHandle {
   char priv[64];
 } GpuArrayIpcMemHandle;
 
-/* The function of this name, or NULL if there is none. Static; any thread. */
+/* The function of this name, or NULL. Static; any thread. */
 void *gpuarray_get_extension(const char *name);
 /* cdef: end */
 

@@ -1,25 +1,25 @@
-/* GpuFunction: a compiled function with names and with values that it keeps, such as
- * the weights that a training step updates; made from a plan or loaded from a file.
+/* GpuFunction: a compiled function with named inputs and kept values, such as the
+ * weights that a training step updates; made from a plan or loaded from a file.
  *
  *   GpuFunction *train = NULL;
  *   GpuFunction_load(&train, ctx, "train.plan");
  *   GpuFunction_call(train, outs, ins, NULL);    (as often as wanted)
  *   GpuFunction_get(train, "w", &w);
  *
- * A file has the plan, the names, the values as they were when it was saved, and the
- * kernels that were compiled for the device it was saved on: on that device and driver
- * loading compiles nothing, on others it compiles the plan's texts. Steps that are
- * functions of the program that saved it (GpuPlan_function; in listings of Python's
- * compiler `call`) are their bodies for other shapes and devices (GpuPlan_body). Those
- * without one, of which Python warns when it saves, run only on that device and driver,
- * and with the shapes and layouts of calls before it was saved: other calls fail with
- * GA_UNSUPPORTED_ERROR. Compiled kernels are code: load files that you trust.
+ * A file has the plan, the names, the kept values at the time of saving, and the
+ * kernels compiled for that device: on the same device and driver loading compiles
+ * nothing, on others it compiles the plan's sources. Steps that are functions of the
+ * saving program (GpuPlan_function; `call` in the listings of Python's compiler) run
+ * their bodies for other shapes and devices (GpuPlan_body). Steps without a body, of
+ * which Python warns when it saves, run only on that device and driver, with the shapes
+ * and layouts of calls made before saving; else a call fails with GA_UNSUPPORTED_ERROR.
+ * Compiled kernels are code: load only files that you trust.
  *
  * Ownership: names and values are copied; what a function returns is borrowed unless it
- * says so. Waiting: a call queues work and waits only where its plan reads integers of
- * the device (GpuPlan_read); saving waits for the values; loading compiles what the
- * file has not. Failure: a status, with outputs untouched and
- * the kept values as they were, as far as GpuPlan_protect says. Threads: calls of one
+ * says otherwise. Waiting: a call queues work and waits only where its plan reads
+ * integers from the device (GpuPlan_read); saving waits for the values; loading
+ * compiles kernels that the file lacks. Failure: a status, with outputs untouched and
+ * kept values unchanged, within the limits of GpuPlan_protect. Threads: calls of one
  * function are serialised. */
 #ifndef GPUARRAY_FUNCTION_H
 #define GPUARRAY_FUNCTION_H
@@ -35,71 +35,71 @@ typedef struct _GpuFunction GpuFunction;
 typedef struct _gpufunction_value {
   const char *name;
   const GpuArray *start; /* the value before the first call */
-  int input;             /* which input of the plan it is; -1: none reads it */
-  int output;            /* which output of the plan it becomes by each call, which
-                            the call then does not give; -1: it stays */
-  int optional;          /* not 0: calls have this input, and may leave it out */
+  int input;             /* index of the plan's input that reads it; -1: none */
+  int output;            /* index of the plan's output that each call stores in it and
+                            does not return; -1: the value never changes */
+  int optional;          /* nonzero: calls may pass this input in place of the value */
 } gpufunction_value;
 
-/* What makes a plan a function. Names are of the plan's inputs, integer inputs and
- * outputs, as many as it has; NULL in place of a list or name: there is none. */
+/* The names and kept values of a function. Lists have as many names as the plan has
+ * inputs, integer inputs and outputs; a list or a name may be NULL. */
 typedef struct _gpufunction_spec {
   size_t size; /* sizeof(gpufunction_spec) */
   const char *const *inputs;
   const char *const *ints;
   const char *const *outputs;
   unsigned int n_values;
-  const gpufunction_value *values; /* of different names */
-  const void *note;                /* bytes of the caller's own that the file keeps */
+  const gpufunction_value *values; /* with different names */
+  const void *note;                /* bytes of the caller's, stored in the file */
   size_t note_size;
 } gpufunction_spec;
 
-/* The plan stays the caller's, who frees it after the function. GA_VALUE_ERROR or
- * GA_INVALID_ERROR for values that do not fit the plan. The caller owns *res. */
+/* Makes a function of a plan, which stays the caller's and must outlive it.
+ * GA_VALUE_ERROR or GA_INVALID_ERROR for values that do not fit the plan. The caller
+ * owns *res. */
 int GpuFunction_new(GpuFunction **res, GpuPlan *plan, const gpufunction_spec *spec);
-/* NULL is fine. */
+/* Frees the function. NULL is allowed. */
 void GpuFunction_free(GpuFunction *f);
 
-/* Writes the function to a file, which appears whole or not at all; its plan as
- * GpuPlan_save does. */
+/* Writes the function to a file, whole or not at all; its plan as GpuPlan_save does. */
 int GpuFunction_save(GpuFunction *f, const char *path);
-/* A function from a file, on `ctx`, with its kernels compiled. Fails as GpuPlan_load,
- * and with GA_VALUE_ERROR for a file that has a plan alone. The caller owns *res. */
+/* Loads a function from a file onto `ctx` and compiles the kernels that the file lacks.
+ * Fails as GpuPlan_load, and with GA_VALUE_ERROR for a file of a plan alone. The caller
+ * owns *res. */
 int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path);
 
-/* Runs the function. `ins` has the inputs that calls give, in the plan's order; NULL
- * leaves an optional one out. `ints` are the plan's integer inputs; NULL where there
- * are none. outs[i] are overwritten with new arrays that the caller clears: the plan's
- * outputs but those that become kept values. One that is, or is a view of, a kept value
- * as well is read-only, and no later call changes it. In a step's function of another
- * plan (GpuPlan_function) GA_UNSUPPORTED_ERROR where a kept value changes. */
+/* Runs the function. `ins` are the inputs of calls (GF_INPUTS), in the plan's order;
+ * NULL omits an optional one. `ints` are the integer inputs; NULL if there are none.
+ * outs[i] are overwritten with new arrays that the caller clears: the plan's outputs
+ * that do not become kept values. An output that shares memory with a kept value is
+ * read-only, and later calls do not change it. Inside a step's function of another plan
+ * (GpuPlan_function): GA_UNSUPPORTED_ERROR if a kept value changes. */
 int GpuFunction_call(GpuFunction *f, GpuArray *const *outs, const GpuArray *const *ins,
                      const long long *ints);
-/* A copy of a kept value as it is after all calls so far; the caller clears *value. */
+/* Copies the current value of `name`; the caller clears *value. */
 int GpuFunction_get(GpuFunction *f, const char *name, GpuArray *value);
-/* Gives a kept value other elements, which are copied; the type stays, not the shape.
- */
+/* Sets a kept value to a copy of `value`, of the same type and any shape. */
 int GpuFunction_set(GpuFunction *f, const char *name, const GpuArray *value);
 
 enum gpufunction_list {
-  GF_INPUTS = 0,  /* what calls give, as `ins` */
-  GF_INTS = 1,    /* the integers of calls, as `ints` */
-  GF_OUTPUTS = 2, /* what calls make, as `outs` */
-  GF_VALUES = 3   /* what is kept */
+  GF_INPUTS = 0,  /* `ins` of a call */
+  GF_INTS = 1,    /* `ints` of a call */
+  GF_OUTPUTS = 2, /* `outs` of a call */
+  GF_VALUES = 3   /* kept values */
 };
 
-/* One of a list of a function: an array of typecode and rank, or an integer. */
+/* An item of such a list: an array of typecode and rank, or an integer. */
 typedef struct _gpufunction_item {
-  const char *name; /* borrowed; NULL where it has none */
+  const char *name; /* borrowed; NULL if it has none */
   int typecode;
   unsigned int nd;
-  int optional; /* of an input: whether it may be left out */
+  int optional; /* 1 for an input that may be omitted */
 } gpufunction_item;
-/* How many a list has; `list` is an enum gpufunction_list. */
+/* Writes the length of a list, an enum gpufunction_list, to *n. */
 int GpuFunction_count(GpuFunction *f, int list, unsigned int *n);
-/* Its `i`-th. GA_VALUE_ERROR where there is none. */
+/* Writes item `i` of a list to *res. GA_VALUE_ERROR if there is none. */
 int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item *res);
-/* The bytes that the spec had as a note; borrowed. */
+/* The spec's note; borrowed. */
 int GpuFunction_note(GpuFunction *f, const void **bytes, size_t *size);
 /* The plan; borrowed. NULL for NULL. */
 GpuPlan *GpuFunction_plan(GpuFunction *f);

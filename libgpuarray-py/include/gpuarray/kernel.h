@@ -1,17 +1,17 @@
 /* GpuKernel: a user's kernel, written in CLUDA, on any device.
  *
- * Ownership: a GpuKernel holds one reference to its kernel; GpuKernel_clear gives it
- * back. Waiting: GpuKernel_init compiles, the others queue work and return. Failure: a
+ * Ownership: a GpuKernel holds one reference to its kernel; GpuKernel_clear releases
+ * it. Waiting: GpuKernel_init compiles, the others queue work and return. Failure: a
  * status, with outputs untouched; GpuKernel_init also gives the compiler's log.
- * Threads: a kernel may be called from several at once with lists of arguments; setarg
- * belongs to one thread at a time.
+ * Threads: several threads may call a kernel at once with lists of arguments; setarg is
+ * for one thread at a time.
  *
- * A source is compiled as a program of its own, so that what it says of macros, pragmas
- * and names holds for itself alone. One that a plan is told of, or the preamble of an
- * expression, can say on its first line GA_SELF_CONTAINED: what it defines with #define
- * it ends with #undef, or it defines it the same way wherever it does; it has no pragma
- * beyond a function but OpenCL's FP_CONTRACT OFF; what it declares has names that mean
- * the same in every source. Such sources share programs, which compile sooner. */
+ * A source is compiled as a program of its own, so that its macros, pragmas and names
+ * affect nothing else. A source that GpuPlan_needs_kernel declares, or the preamble of
+ * an expression, may say GA_SELF_CONTAINED on its first line to share a program, which
+ * compiles sooner. It then ends each of its #defines with #undef, or defines the same
+ * everywhere; it has no pragma outside a function but OpenCL's FP_CONTRACT OFF; and a
+ * name that it declares means the same in every source. */
 #ifndef GPUARRAY_KERNEL_H
 #define GPUARRAY_KERNEL_H
 
@@ -25,9 +25,8 @@ typedef struct _GpuKernel {
   void **args; /* unused; there for libgpuarray 0.7 */
 } GpuKernel;
 
-/* As gpukernel_init, with a status: GA_IMPL_ERROR for a source that does not compile,
- * as in libgpuarray 0.7. The caller owns *k and ends it with
- * GpuKernel_clear. */
+/* gpukernel_init with a status: GA_IMPL_ERROR for a source that does not compile, as in
+ * libgpuarray 0.7. The caller owns *k and releases it by GpuKernel_clear. */
 int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char **strs,
                    const size_t *lens, const char *name, unsigned int argcount,
                    const int *types, int flags, char **err_str);
@@ -38,14 +37,14 @@ gpucontext *GpuKernel_context(GpuKernel *k);
 /* Sets argument `i` for calls without a list: a gpudata *, or a pointer to a value,
  * which is copied. */
 int GpuKernel_setarg(GpuKernel *k, unsigned int i, void *val);
-/* Picks blocks and threads that cover `n` one-dimensional work items; what is not 0 is
- * kept. */
+/* Chooses the grid *gs and block *ls for `n` one-dimensional work items; a value that
+ * is not 0 is kept. */
 int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls);
-/* As gpukernel_call. */
+/* Queues a launch; arguments as gpukernel_call. */
 int GpuKernel_call(GpuKernel *k, unsigned int n, const size_t *gs, const size_t *ls,
                    size_t shared, void **args);
-/* The text of the last failure on this thread; both arguments are there for libgpuarray
- * 0.7. */
+/* The text of the last failure on this thread. The arguments are ignored; they are
+ * there for libgpuarray 0.7. */
 const char *GpuKernel_error(const GpuKernel *k, int err);
 /* cdef: end */
 

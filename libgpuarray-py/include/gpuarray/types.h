@@ -18,9 +18,9 @@ typedef struct _gpuarray_type {
 } gpuarray_type;
 
 enum GPUARRAY_TYPES {
-  GA_INPUT = -3,  /* a kernel's pointer argument, through which it does not write */
-  GA_OFFSET = -2, /* a kernel's ga_size argument: bytes into the buffer of the nearest
-                   * pointer argument before it */
+  GA_INPUT = -3,  /* a kernel's pointer argument that it only reads */
+  GA_OFFSET = -2, /* a kernel's ga_size argument: byte offset into the buffer of the
+                   * nearest pointer argument before it */
   GA_BUFFER = -1, /* a kernel's pointer argument */
   GA_BOOL = 0,
   GA_BYTE = 1,
@@ -43,9 +43,9 @@ enum GPUARRAY_TYPES {
   GA_HALF = 23,
   GA_SIZE = 24,
   GA_SSIZE = 25,
-  GA_NBASE = 26, /* the codes below are of one element */
+  GA_NBASE = 26, /* codes below it are scalar types */
   GA_DELIM = 255,
-  /* Short vectors: the type of a kernel's variable, of no array. */
+  /* Short vectors: types of a kernel's variables, not of arrays. */
   GA_BYTE2 = 256,
   GA_UBYTE2 = 257,
   GA_BYTE3 = 258,

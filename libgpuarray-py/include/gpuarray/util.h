@@ -1,10 +1,9 @@
-/* Questions about element types, and helpers that need no device. Any thread may call
- * them at any time.
+/* Element types, and helpers that need no device.
  *
- * Ownership: what a pointer is returned to belongs to the library, or is a type that
- * the caller registered and keeps. Waiting: none. Failure: an unknown code has an
- * answer of its own; the others give a status. Threads: every function may be called
- * from several at once. */
+ * Ownership: returned pointers belong to the library, or are types that the caller
+ * registered and keeps. Waiting: none. Failure: for an unknown code as said below; the
+ * others give a status. Threads: functions may be called from several at once, at any
+ * time. */
 #ifndef GPUARRAY_UTIL_H
 #define GPUARRAY_UTIL_H
 
@@ -16,16 +15,15 @@
 GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
-/* Makes a type of the caller's known. Gives its code, 512 and up, which is also written
- * to t->typecode; a type stays registered for good. `t` is kept, not copied, so it must
- * live as long as the process. -1 on failure, with the status in *ret (if not NULL):
- * GA_VALUE_ERROR if `t` is NULL, GA_XLARGE_ERROR beyond 4096 types. The code describes
- * values to the caller and to kernels; arrays are of the types above GA_NBASE. */
+/* Registers a type of the caller's, for good, and returns its code, 512 or more, which
+ * is also written to t->typecode. `t` is not copied and must live as long as the
+ * process. The code describes values to the caller and to kernels; arrays have only the
+ * types below GA_NBASE. -1 on failure, with the status in *ret (unless NULL):
+ * GA_VALUE_ERROR if `t` is NULL, GA_XLARGE_ERROR beyond 4096 types. */
 int gpuarray_register_type(gpuarray_type *t, int *ret);
 
-/* The description of a type; for a registered one the pointer that was registered.
- * Never NULL: an unknown code gives an entry with typecode -1, size 0 and no name.
- * Static. */
+/* The description of a type; for a registered one the registered pointer. Never NULL:
+ * an unknown code gives an entry with typecode -1, size 0 and no name. Static. */
 const gpuarray_type *gpuarray_get_type(int typecode);
 
 /* Bytes of one element; 0 for an unknown code. */
@@ -35,34 +33,34 @@ struct _gpuelemwise_arg;
 /* The GA_USE_ flags that a kernel of these types needs. The list of typecodes ends with
  * -1. */
 int gpuarray_type_flags(int init, ...);
-/* The same of the arguments of a GpuElemwise. */
+/* gpuarray_type_flags for the arguments of a GpuElemwise. */
 int gpuarray_type_flagsa(unsigned int n, struct _gpuelemwise_arg *arg);
 
-/* Drops axes of length 1 and merges neighbouring axes that all `n` arrays walk as one,
- * in place: `nd` lengths in `dim`, and strides in bytes in each strs[i], which is NULL
- * for a scalar. The order of the axes stays, and at least one of them. */
+/* Collapses shapes in place: drops axes of length 1 and merges neighbouring axes that
+ * are contiguous in all `n` arrays. `dim` has `nd` lengths; each strs[i] has strides in
+ * bytes, or is NULL for a scalar. Axes keep their order, and at least one stays. */
 void gpuarray_elemwise_collapse(unsigned int n, unsigned int *nd, size_t *dim,
                                 ssize_t **strs);
 
-/* Opens a folder that nobody but the user and root can change, for what is run again:
+/* Opens a folder that only the user and root can change, for files that are executed:
  * compiled code. *folder is its descriptor, which the caller closes; -1 on failure.
- * With `make` what is missing of the path is made, for the user alone.
+ * With `make` missing folders of the path are made, for the user alone.
  *
- * The path is walked from the user's home ($HOME), from the folder for temporary files
- * ($TMPDIR, /tmp) or, if it lies in neither, from the root. Each folder on it has to
- * belong to the user or to root, and nobody else may write to it, but for those above
- * the last that have the sticky bit, as /tmp. Links of the user's and root's are
- * followed, to folders of which the same is asked.
+ * The path is checked from the user's home ($HOME), from the folder for temporary files
+ * ($TMPDIR, /tmp), or, if it is in neither, from the root. Each folder on it must
+ * belong to the user or root and be writable by nobody else; those above the last may
+ * be, if they have the sticky bit, as /tmp. Links of the user or root are followed, to
+ * folders that must be alike.
  *
- * GA_VALUE_ERROR where a folder is not so: the text says which, why, and what to do.
- * GA_SYS_ERROR where one is not there, or cannot be made or opened. */
+ * GA_VALUE_ERROR for a folder that is not so: the text says which, why, and what to do.
+ * GA_SYS_ERROR for one that does not exist, or cannot be made or opened. */
 int gpuarray_private_folder(int *folder, const char *path, int make);
 
-/* Says that the calling thread is about to end the process, by exit() or by returning
- * from main(). The library then refuses what other threads still ask of devices, with
- * GA_LOST_ERROR, and waits for what they have begun, half a minute at most, before the
- * handlers that vendors' runtimes have asked for with atexit() take away what those
- * threads use. A thread that has used the library itself need not say so. */
+/* Announces that the calling thread is about to end the process, by exit() or by
+ * returning from main(). Other threads' calls on devices then fail with GA_LOST_ERROR,
+ * and their work is waited for, half a minute at most, before the atexit() handlers of
+ * vendors' runtimes destroy what it uses. Not needed by a thread that has used the
+ * library itself. */
 void gpuarray_at_exit(void);
 /* cdef: end */
 
@@ -74,8 +72,9 @@ typedef struct _ga_bfloat16_t {
   uint16_t h;
 } ga_bfloat16_t;
 
-/* Rounds to the nearest float16, ties to even; what is too large becomes an infinity, a
- * nan stays one. */
+/* Rounds to the nearest float16, ties to even; overflow gives infinity, a nan stays
+ * nan.
+ */
 static inline ga_half_t ga_float2half(float f) {
   ga_half_t half;
   uint32_t bits, magnitude, mantissa, shift, rest, tie;
@@ -101,7 +100,7 @@ static inline ga_half_t ga_float2half(float f) {
   return half;
 }
 
-/* Rounds to the nearest bfloat16, ties to even; a nan stays one. */
+/* Rounds to the nearest bfloat16, ties to even; a nan stays nan. */
 static inline ga_bfloat16_t ga_float2bfloat16(float f) {
   ga_bfloat16_t b;
   uint32_t bits;
