@@ -190,7 +190,7 @@ static void test_threads(gpucontext *ctx) {
   }
   CHECK_OK(gpucontext_memory_info(ctx, &info));
   CHECK(info.live == 0 && info.n_live == 0);
-  CHECK(atomic_load(&ctx->references) == 1);
+  CHECK(atomic_load(&ctx->life.references) == 1);
 }
 
 static int released;

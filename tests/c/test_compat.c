@@ -274,9 +274,9 @@ static void test_contexts_die(void) {
   CHECK_OK(GpuElemwise_call(ge, list, 0));
   GpuElemwise_free(ge);
   GpuArray_clear(&a);
-  unsigned int before = atomic_load(&own->references);
+  unsigned int before = atomic_load(&own->life.references);
   gpucontext_deref(own);
-  CHECK(before == 2 && atomic_load(&own->references) == 1);
+  CHECK(before == 2 && atomic_load(&own->life.references) == 1);
   float got[8];
   CHECK_OK(GpuArray_read(got, sizeof got, &b));
   CHECK(got[7] == 1);

@@ -76,7 +76,7 @@ static void test_props(void) {
   CHECK_OK(gpucontext_props_kernel_cache(p, folder));
   folder[1] = 'x'; /* the text was copied */
   CHECK_OK(gpucontext_init(&ctx, "null", p));
-  CHECK(strcmp(ctx->cache_folder, "/no/such") == 0);
+  CHECK(strcmp(ctx->cache.folder, "/no/such") == 0);
   CHECK_OK(gpucontext_memory_info(ctx, &info));
   CHECK(info.cached == 4096 && info.limit == 8192 && info.live == 0);
   gpucontext_deref(ctx);

@@ -101,12 +101,12 @@ static void test_pinned_memory_is_used_straight(void) {
   CHECK_OK(GpuArray_read_all(2, dsts, two));
   CHECK(copies_since(before) == 2);
   CHECK(memcmp(bytes, given, 4 * N) == 0 && memcmp(dsts[1], given, 4 * N) == 0);
-  CHECK(ga__host_pool_pinned(ctx->host_pool, bytes, h->size));
-  CHECK(!ga__host_pool_pinned(ctx->host_pool, bytes, h->size + 1));
-  CHECK(!ga__host_pool_pinned(ctx->host_pool, bytes - 1, 2));
-  CHECK(!ga__host_pool_pinned(ctx->host_pool, given, LARGE));
+  CHECK(ga__host_pool_pinned(ctx->memory.host_pool, bytes, h->size));
+  CHECK(!ga__host_pool_pinned(ctx->memory.host_pool, bytes, h->size + 1));
+  CHECK(!ga__host_pool_pinned(ctx->memory.host_pool, bytes - 1, 2));
+  CHECK(!ga__host_pool_pinned(ctx->memory.host_pool, given, LARGE));
   gpuhost_release(h);
-  CHECK(!ga__host_pool_pinned(ctx->host_pool, bytes, 1)); /* given back */
+  CHECK(!ga__host_pool_pinned(ctx->memory.host_pool, bytes, 1)); /* given back */
   gpudata_release(b);
   GpuArray_clear(&a);
   GpuArray_clear(&few);
@@ -123,12 +123,12 @@ static void test_pinned_memory_after_a_fork(void) {
   GpuArray a = bytes_of(ctx, given, LARGE);
   gpuhost *h = NULL;
   CHECK_OK(GpuArray_host(&h, &a, 0));
-  CHECK(ga__host_pool_pinned(ctx->host_pool, gpuhost_bytes(h), LARGE));
+  CHECK(ga__host_pool_pinned(ctx->memory.host_pool, gpuhost_bytes(h), LARGE));
   pid_t child = fork();
   if (child == 0)
     _exit(0);
   CHECK(waitpid(child, NULL, 0) == child);
-  CHECK(!ga__host_pool_pinned(ctx->host_pool, gpuhost_bytes(h), LARGE));
+  CHECK(!ga__host_pool_pinned(ctx->memory.host_pool, gpuhost_bytes(h), LARGE));
   memcpy(gpuhost_bytes(h), given, LARGE);
   CHECK_OK(gpudata_write(a.data, 0, gpuhost_bytes(h), LARGE));
   CHECK_OK(gpudata_read(back, a.data, 0, LARGE));

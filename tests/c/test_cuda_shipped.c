@@ -32,7 +32,7 @@ static long compiled(int capability, gpucontext_cache *counted) {
   CHECK_OK(GpuArray_empty(&y, ctx, GA_FLOAT, 2, (size_t[]){64, 64}, GA_C_ORDER));
   CHECK_OK(GpuArray_rgemm(cb_no_trans, cb_no_trans, 1, &x, &x, 0, &y, 0));
   CHECK(strncmp(mock->queued.name, "gemm_", 5) == 0);
-  *counted = ctx->cache;
+  *counted = ctx->cache.counters;
   GpuArray_clear(&x);
   GpuArray_clear(&y);
   gpucontext_deref(ctx);

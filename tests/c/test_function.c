@@ -272,7 +272,7 @@ static void test_another_device(gpucontext *ctx) {
 }
 
 static size_t compiled(gpucontext *ctx) {
-  return ctx->cache.compiled;
+  return ctx->cache.counters.compiled;
 }
 
 /* A context that has compiled nothing runs the function without compiling. */
@@ -280,8 +280,8 @@ static void test_kernels_come_with_the_file(void) {
   gpucontext *ctx = open_null();
   GpuFunction *f = NULL;
   GpuArray x = vector(ctx, 1);
-  ga__free(ctx->cache_folder);
-  ctx->cache_folder = NULL;
+  ga__free(ctx->cache.folder);
+  ctx->cache.folder = NULL;
   CHECK_OK(GpuFunction_load(&f, ctx, path));
   call(f, &x);
   CHECK(compiled(ctx) == 0);

@@ -59,7 +59,7 @@ static void test_the_end_of_a_thread_gives_its_queue_up(void) {
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, use_a_queue, ctx) == 0);
   pthread_join(thread, NULL);
-  CHECK(atomic_load(&ctx->references) == 1 && !atomic_load(&ctx->has_queues));
+  CHECK(atomic_load(&ctx->life.references) == 1 && !atomic_load(&ctx->queues.are_many));
   gpucontext_deref(ctx);
 }
 
@@ -109,7 +109,7 @@ static void test_there_are_so_many_queues(gpucontext *ctx) {
   CHECK_TEXT("32 queues");
   for (int i = 1; i < GPUARRAY_MAX_QUEUES; i++)
     gpuqueue_release(queues[i]);
-  CHECK(!atomic_load(&ctx->has_queues));
+  CHECK(!atomic_load(&ctx->queues.are_many));
 
   gpucontext_props *p;
   gpucontext *single;

@@ -47,13 +47,13 @@ int GpuArray_host(gpuhost **res, const GpuArray *a, int lends) {
     return GA_NO_ERROR;
   char *bytes = lends && GpuArray_ISONESEGMENT(a) ? place_to_lend(a, size) : NULL;
   *res = bytes ? lend(a, bytes, size)
-               : ga__host_pool_get(a->data->context->host_pool, size);
+               : ga__host_pool_get(a->data->context->memory.host_pool, size);
   return GA_NO_ERROR;
 }
 
 int gpucontext_set_host_limit(gpucontext *ctx, size_t bytes) {
   GA_TRY(ga__context_check(ctx));
-  ga__host_pool_set_limit(ctx->host_pool, bytes);
+  ga__host_pool_set_limit(ctx->memory.host_pool, bytes);
   return GA_NO_ERROR;
 }
 
@@ -61,7 +61,7 @@ int gpucontext_host_memory(gpucontext *ctx, size_t *live, size_t *cached,
                            size_t *limit) {
   size_t counts[3];
   GA_TRY(ga__context_check(ctx));
-  ga__host_pool_count(ctx->host_pool, &counts[0], &counts[1], &counts[2]);
+  ga__host_pool_count(ctx->memory.host_pool, &counts[0], &counts[1], &counts[2]);
   if (live)
     *live = counts[0];
   if (cached)
@@ -81,8 +81,9 @@ static enum ga_reading_way way_to(const gpuhost *h) {
 
 /* GA_VALUE_ERROR unless the memory is for as many bytes, of this context. */
 static int check_memory(const gpuhost *h, const GpuArray *a, size_t size) {
-  bool fits = h->size >= size &&
-              (h->lent ? h->lent == a->data : h->pool == a->data->context->host_pool);
+  bool fits =
+      h->size >= size &&
+      (h->lent ? h->lent == a->data : h->pool == a->data->context->memory.host_pool);
   return fits ? GA_NO_ERROR
               : GA_FAIL(GA_VALUE_ERROR,
                         "read: the memory is not what GpuArray_host gave for this "

@@ -351,7 +351,7 @@ int GpuArray_rger(double alpha, GpuArray *X, GpuArray *Y, GpuArray *A, int nocop
 
 int gpucontext_set_tf32(gpucontext *ctx, int on) {
   GA_TRY(ga__context_check(ctx));
-  atomic_store(&ctx->is_tf32, on != 0);
+  atomic_store(&ctx->blas.is_tf32, on != 0);
   return GA_NO_ERROR;
 }
 

@@ -83,7 +83,7 @@ static inline double ga__product_work(const ga_product *p) {
 
 /* GPUARRAY_BLAS=vendor takes the vendor's library wherever it serves. */
 static inline bool ga__product_is_vendors(const ga_product *p) {
-  return p->context->wants_vendor && ga__context_blas(p->context) != NULL;
+  return p->context->blas.wants_vendor && ga__context_blas(p->context) != NULL;
 }
 
 /* The sources that a plan's step may launch: of the products of matrices, or of a

@@ -421,7 +421,7 @@ int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,
 
 int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode) {
-  _Atomic(gpukernel *) *kept = &ctx->blas_kernels[kind][ga__blas_type_index(typecode)];
+  _Atomic(gpukernel *) *kept = &ctx->blas.kernels[kind][ga__blas_type_index(typecode)];
   *out = atomic_load(kept);
   if (*out != NULL)
     return GA_NO_ERROR;

@@ -47,7 +47,7 @@ static ga_blas_call begin_call(const ga_product *p) {
   ga_blas_call call = {.routine = GA_BLAS_GEMM,
                        .epilogue = p->epilogue,
                        .typecode = p->typecode,
-                       .is_tf32 = atomic_load(&p->context->is_tf32),
+                       .is_tf32 = atomic_load(&p->context->blas.is_tf32),
                        .batch = p->batch};
   memcpy(call.alpha, p->alpha, sizeof call.alpha);
   memcpy(call.beta, p->beta, sizeof call.beta);

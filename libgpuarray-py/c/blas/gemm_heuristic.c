@@ -107,7 +107,7 @@ static choices choices_of(const ga_product *p, const ga_factor *a, const ga_fact
 
 bool ga__product_is_small(const ga_product *p) {
   return ga__product_is_single(p) && p->typecode == GA_FLOAT &&
-         !atomic_load(&p->context->is_tf32) && p->c.m >= LEAST_SIDE &&
+         !atomic_load(&p->context->blas.is_tf32) && p->c.m >= LEAST_SIDE &&
          p->c.n >= LEAST_SIDE && p->a.n <= MOST_TERMS &&
          ga__product_work(p) < MOST_WORK &&
          packed_kind(p, &p->a, &p->b) != GA_GEMM_LARGE;

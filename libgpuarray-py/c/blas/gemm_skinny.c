@@ -66,7 +66,7 @@ bool ga__sides_fit(const ga_product *p, const ga_sides *s) {
 
 static bool pays(const ga_product *p, const ga_sides *s) {
   const size_t m = s->c.m, k = s->a.n;
-  if (p->typecode != GA_FLOAT || atomic_load(&p->context->is_tf32))
+  if (p->typecode != GA_FLOAT || atomic_load(&p->context->blas.is_tf32))
     return false;
   if (s->is_outer)
     return k <= MOST_TIMED;

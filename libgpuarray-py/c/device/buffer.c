@@ -27,7 +27,7 @@ static int most_first(const void *a, const void *b) {
 static unsigned int count_holders(holder *out, size_t *largest, const gpucontext *ctx) {
   unsigned int n = 0;
   *largest = 0;
-  for (const gpudata *b = ctx->live; b; b = b->next) {
+  for (const gpudata *b = ctx->memory.live; b; b = b->next) {
     unsigned int i = 0;
     while (i < n && out[i].label != b->label)
       i++;
@@ -67,16 +67,16 @@ static void name_holders(gpucontext *ctx) {
 
 /* A struct for a buffer, from those released before if there is one. Locked. */
 static gpudata *new_struct(gpucontext *ctx) {
-  gpudata *buffer = ctx->spare;
+  gpudata *buffer = ctx->memory.spare;
   if (buffer == NULL)
     return ga__alloc(1, sizeof *buffer);
-  ctx->spare = buffer->memory;
+  ctx->memory.spare = buffer->memory;
   return buffer;
 }
 
 static void drop_struct(gpucontext *ctx, gpudata *buffer) {
-  buffer->memory = ctx->spare;
-  ctx->spare = buffer;
+  buffer->memory = ctx->memory.spare;
+  ctx->memory.spare = buffer;
 }
 
 /* Fills in a new buffer on a block, and counts it among the context's. Locked. */
@@ -102,10 +102,10 @@ static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
       buffer->uses.last[i].writes = true;
   }
   buffer->previous = NULL;
-  buffer->next = ctx->live;
-  if (ctx->live)
-    ctx->live->previous = buffer;
-  ctx->live = buffer;
+  buffer->next = ctx->memory.live;
+  if (ctx->memory.live)
+    ctx->memory.live->previous = buffer;
+  ctx->memory.live = buffer;
   gpucontext_retain(ctx);
 }
 
@@ -116,7 +116,7 @@ static void take_down(gpudata *buffer) {
   if (buffer->previous)
     buffer->previous->next = buffer->next;
   else
-    buffer->context->live = buffer->next;
+    buffer->context->memory.live = buffer->next;
 }
 
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
@@ -131,7 +131,7 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
   pthread_mutex_lock(&ctx->lock);
   gpudata *buffer = new_struct(ctx);
   if (buffer) {
-    status = ga__pool_get(&block, ctx->pool, size, place);
+    status = ga__pool_get(&block, ctx->memory.pool, size, place);
     if (status == GA_NO_ERROR)
       set_up(buffer, ctx, size, &block);
     else
@@ -151,7 +151,7 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
  * they are met. Locked. */
 static void note_met(gpudata *buffer) {
   ptrdiff_t between;
-  for (gpudata *b = buffer->context->live; b; b = b->next)
+  for (gpudata *b = buffer->context->memory.live; b; b = b->next)
     if (b != buffer && ga__buffers_meet(&between, buffer, b)) {
       atomic_store(&b->is_met, true);
       atomic_store(&buffer->is_met, true);
@@ -240,7 +240,7 @@ static void release_block(gpudata *b) {
   pthread_mutex_lock(&ctx->lock);
   if (b->uses.epoch != 0)
     block.uses = b->uses;
-  ga__pool_put(ctx->pool, &block);
+  ga__pool_put(ctx->memory.pool, &block);
   take_down(b);
   drop_struct(ctx, b);
   pthread_mutex_unlock(&ctx->lock);

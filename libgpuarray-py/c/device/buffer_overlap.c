@@ -45,7 +45,7 @@ void ga__buffer_each_met(const gpudata *b, void (*visit)(void *with, gpudata *ot
   if (!atomic_load(&b->is_met))
     return;
   pthread_mutex_lock(&ctx->lock);
-  for (gpudata *other = ctx->live; other; other = other->next)
+  for (gpudata *other = ctx->memory.live; other; other = other->next)
     if (other != b && atomic_load(&other->is_met) &&
         ga__buffers_meet(&between, b, other))
       visit(with, other);

@@ -28,17 +28,17 @@ static void open_blas(gpucontext *ctx) {
   if (!is_blas("own") && ctx->backend->blas && ctx->backend->blas_open)
     status = ctx->backend->blas_open(ctx->device, false);
   if (status != GA_MEMORY_ERROR) /* which may be over at the next call */
-    atomic_store(&ctx->blas_state, status != GA_NO_ERROR ? -1 : 1);
+    atomic_store(&ctx->blas.state, status != GA_NO_ERROR ? -1 : 1);
 }
 
 const ga_blas *ga__context_blas(gpucontext *ctx) {
-  if (atomic_load(&ctx->blas_state) == 0) {
-    pthread_mutex_lock(&ctx->blas_lock);
-    if (atomic_load(&ctx->blas_state) == 0)
+  if (atomic_load(&ctx->blas.state) == 0) {
+    pthread_mutex_lock(&ctx->blas.lock);
+    if (atomic_load(&ctx->blas.state) == 0)
       open_blas(ctx);
-    pthread_mutex_unlock(&ctx->blas_lock);
+    pthread_mutex_unlock(&ctx->blas.lock);
   }
-  return atomic_load(&ctx->blas_state) > 0 ? ctx->backend->blas : NULL;
+  return atomic_load(&ctx->blas.state) > 0 ? ctx->backend->blas : NULL;
 }
 
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
@@ -50,16 +50,12 @@ int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
   void *device;
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 4, uses)));
   gpuqueue *q = ga__queue_current(ctx);
-  ga__launches_add(&ctx->launches,
-                   call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
-                                                 : "gemv of the vendor's library",
-                   q->place);
+  const char *name = call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
+                                                   : "gemv of the vendor's library";
+  ga__launches_add(&ctx->errors.launches, name, q->place);
   ga_span span = ga__profile_begin(ctx, device);
   int status = blas->call(device, call);
-  ga__profile_end(&span,
-                  call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
-                                                : "gemv of the vendor's library",
-                  GPUARRAY_SPAN_LIBRARY, 0);
+  ga__profile_end(&span, name, GPUARRAY_SPAN_LIBRARY, 0);
   if (status == GA_NO_ERROR && ctx->is_blocking)
     status = ga__queue_wait(q);
   ga__queue_end(ctx, 4, uses);
@@ -160,41 +156,41 @@ static void wait_at_end(void *ctx) {
 
 /* Everything but the device itself; ctx->device may be NULL. */
 static void free_context(gpucontext *ctx) {
-  if (ctx->at_end.wait)
-    ga__ending_remove(&ctx->at_end);
+  if (ctx->life.at_end.wait)
+    ga__ending_remove(&ctx->life.at_end);
   ga__context_free_attached(ctx);
   ga__reports_close(ctx);
   ga__queues_close(ctx);
-  ga__pool_free(ctx->pool);
-  ga__host_pool_close(ctx->host_pool);
+  ga__pool_free(ctx->memory.pool);
+  ga__host_pool_close(ctx->memory.host_pool);
   if (ctx->device)
     ctx->backend->close(ctx->device);
-  while (ctx->spare) {
-    void *next = *(void **)ctx->spare;
-    ga__free(ctx->spare);
-    ctx->spare = next;
+  while (ctx->memory.spare) {
+    void *next = *(void **)ctx->memory.spare;
+    ga__free(ctx->memory.spare);
+    ctx->memory.spare = next;
   }
   ga__context_forget_cause(ctx);
-  ga__free(ctx->cache_folder);
+  ga__free(ctx->cache.folder);
   pthread_mutex_destroy(&ctx->lock);
-  pthread_mutex_destroy(&ctx->attach_lock);
+  pthread_mutex_destroy(&ctx->attachments.lock);
   pthread_mutex_destroy(&ctx->slow_lock);
-  pthread_mutex_destroy(&ctx->blas_lock);
-  pthread_mutex_destroy(&ctx->queue_lock);
+  pthread_mutex_destroy(&ctx->blas.lock);
+  pthread_mutex_destroy(&ctx->queues.lock);
   ga__free(ctx);
 }
 
 /* What the user asked of the pool beforehand; a failure comes up at its first use. */
 static void warm_pool(gpucontext *ctx, const gpucontext_props *props) {
   if (props->max == 0)
-    ga__pool_keep_nothing(ctx->pool);
+    ga__pool_keep_nothing(ctx->memory.pool);
   else if (props->max != SIZE_MAX)
-    ga__pool_set_limit(ctx->pool, props->max);
+    ga__pool_set_limit(ctx->memory.pool, props->max);
   if (props->initial == 0)
     return;
   ga_block block;
-  if (ga__pool_get(&block, ctx->pool, props->initial, 0) == GA_NO_ERROR)
-    ga__pool_put(ctx->pool, &block);
+  if (ga__pool_get(&block, ctx->memory.pool, props->initial, 0) == GA_NO_ERROR)
+    ga__pool_put(ctx->memory.pool, &block);
 }
 
 /* Opens the device of an address, or the one that `native` is of, and names it. */
@@ -215,8 +211,8 @@ static int open_device(gpucontext *ctx, ga_address *address, void *native) {
                : ga__backend_advise(ga__fail_within(status, "opening %s", ctx->name));
   }
   ga__queues_open(ctx);
-  GA_TRY(ga__host_pool_new(&ctx->host_pool, backend, ctx->device));
-  return ga__pool_new(&ctx->pool, backend, ctx->device, ga__queue_wait_all, ctx);
+  GA_TRY(ga__host_pool_new(&ctx->memory.host_pool, backend, ctx->device));
+  return ga__pool_new(&ctx->memory.pool, backend, ctx->device, ga__queue_wait_all, ctx);
 }
 
 /* Whether a variable of the environment is set to something but 0. */
@@ -233,17 +229,17 @@ static gpucontext *new_context(const ga_backend *backend) {
   if (ctx == NULL)
     return NULL;
   ctx->backend = backend;
-  ctx->close = free_context;
-  ctx->opened_by = getpid();
-  atomic_init(&ctx->references, 1);
-  atomic_init(&ctx->blas_state, 0);
-  ctx->wants_vendor = is_blas("vendor");
-  atomic_init(&ctx->lost, NULL);
+  ctx->life.close = free_context;
+  ctx->life.opened_by = getpid();
+  atomic_init(&ctx->life.references, 1);
+  atomic_init(&ctx->blas.state, 0);
+  ctx->blas.wants_vendor = is_blas("vendor");
+  atomic_init(&ctx->errors.lost, NULL);
   pthread_mutex_init(&ctx->lock, NULL);
-  pthread_mutex_init(&ctx->attach_lock, NULL);
+  pthread_mutex_init(&ctx->attachments.lock, NULL);
   pthread_mutex_init(&ctx->slow_lock, NULL);
-  pthread_mutex_init(&ctx->blas_lock, NULL);
-  pthread_mutex_init(&ctx->queue_lock, NULL);
+  pthread_mutex_init(&ctx->blas.lock, NULL);
+  pthread_mutex_init(&ctx->queues.lock, NULL);
   ctx->is_blocking = is_on("GPUARRAY_LAUNCH_BLOCKING") || is_on("CUDA_LAUNCH_BLOCKING");
   return ctx;
 }
@@ -253,21 +249,21 @@ static int open_context(gpucontext **res, ga_address *address, void *native,
   gpucontext *ctx = new_context(address->backend);
   if (ctx == NULL)
     return GA_MEMORY_ERROR;
-  ctx->is_single = props && props->is_single;
+  ctx->queues.is_single = props && props->is_single;
   int status = open_device(ctx, address, native);
   if (status != GA_NO_ERROR) {
     free_context(ctx);
     return status;
   }
   if (props && props->cache_folder)
-    ctx->cache_folder = ga__strdup(props->cache_folder);
+    ctx->cache.folder = ga__strdup(props->cache_folder);
   else
-    ctx->cache_folder = ga__cache_folder();
+    ctx->cache.folder = ga__cache_folder();
   if (props)
     warm_pool(ctx, props);
   if (ctx->info.is_cpu) {
-    ctx->at_end = (ga_waited){.wait = wait_at_end, .argument = ctx};
-    ga__ending_add(&ctx->at_end);
+    ctx->life.at_end = (ga_waited){.wait = wait_at_end, .argument = ctx};
+    ga__ending_add(&ctx->life.at_end);
   }
   *res = ctx;
   return GA_NO_ERROR;

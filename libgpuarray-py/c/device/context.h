@@ -26,48 +26,79 @@ enum ga_attached {
   GA_ATTACHED
 };
 
+/* Who refers to a context, and what ends it. */
+typedef struct ga_context_life {
+  atomic_uint references;
+  void (*close)(gpucontext *ctx); /* what the last reference does */
+  pid_t opened_by;
+  ga_waited at_end; /* its queues, where threads of the process compute */
+} ga_context_life;
+
+/* Buffers, and the memory that they are of. */
+typedef struct ga_context_memory {
+  ga_pool *pool;
+  ga_host_pool *host_pool; /* where results are brought to */
+  void *spare;   /* structs of released buffers, chained by their first word */
+  gpudata *live; /* the buffers, chained both ways */
+} ga_context_memory;
+
+typedef struct ga_context_queues {
+  gpuqueue main;                         /* the default one: the context's `device` */
+  gpuqueue *list[GPUARRAY_MAX_QUEUES];   /* by place; of `lock`, as are the next */
+  uint64_t tickets[GPUARRAY_MAX_QUEUES]; /* where the next queue of a place goes on */
+  unsigned int epoch;                    /* counts how often there came to be several */
+  atomic_bool are_many;                  /* there are others besides the default one */
+  bool is_single;                        /* there shall be no other */
+  pthread_mutex_t lock; /* of queues and of the uses of buffers; taken last */
+} ga_context_queues;
+
+/* What tells of a failure. */
+typedef struct ga_context_errors {
+  ga_launches launches;                 /* the latest, which can have caused it */
+  _Atomic(struct ga_reports *) reports; /* device_errors.c's, made when needed */
+  _Atomic(char *) lost; /* the first cause once the device failed, else NULL */
+} ga_context_errors;
+
+/* What other parts of the library keep with a context; freed in this order. */
+typedef struct ga_attachments {
+  _Atomic(ga_attachment *) list[GA_ATTACHED];
+  pthread_mutex_t lock; /* of adding; nothing is done under it */
+} ga_attachments;
+
+/* Compiled programs. */
+typedef struct ga_context_cache {
+  gpucontext_cache counters;
+  char *folder; /* NULL: not kept on disk */
+} ga_context_cache;
+
+typedef struct ga_context_blas {
+  atomic_int state;     /* 0 not tried, 1 the vendor's is open, -1 there is none */
+  bool wants_vendor;    /* also where our own kernels are faster */
+  atomic_bool is_tf32;  /* products of float32 may use tensor cores in tf32 */
+  pthread_mutex_t lock; /* held while the vendor's is opened, which may be while
+                           something is compiled */
+  /* Products of our own by kind and type; or NULL. */
+  _Atomic(gpukernel *) kernels[GA_BLAS_KINDS][GA_BLAS_TYPES];
+} ga_context_blas;
+
 struct _gpucontext {
   const ga_backend *backend;
   void *device;
   ga_device_info info;
   char name[GA_DEVICE_NAME]; /* "opencl0:1" */
-  atomic_uint references;
-  void (*close)(gpucontext *ctx); /* what the last reference does */
-  pid_t opened_by;
-  ga_pool *pool;
-  ga_host_pool *host_pool; /* where results are brought to */
-  ga_waited at_end;        /* its queues, where threads of the process compute */
-  void *spare;         /* structs of released buffers, chained by their first word */
-  gpudata *live;       /* the buffers, chained both ways */
-  gpuqueue main_queue; /* the default one: `device` itself */
-  gpuqueue *queues[GPUARRAY_MAX_QUEUES]; /* by place; of queue_lock, as are the next */
-  uint64_t tickets[GPUARRAY_MAX_QUEUES]; /* where the next queue of a place goes on */
-  unsigned int epoch;      /* counts how often there came to be several queues */
-  atomic_bool has_queues;  /* besides the default one */
-  bool is_single;          /* there shall be no other queue */
-  atomic_bool is_blocking; /* each launch waits */
-  ga_launches launches;
+  ga_context_life life;
+  ga_context_memory memory;
+  ga_context_queues queues;
+  ga_context_errors errors;
+  ga_attachments attachments;
+  ga_context_cache cache;
+  ga_context_blas blas;
+  atomic_bool is_blocking;       /* each launch waits */
   atomic_size_t waits;           /* of the host for the device, so far */
-  _Atomic(gpuprofile *) profile; /* that is running, or NULL; set with queue_lock */
-  _Atomic(struct ga_reports *) reports; /* device_errors.c's, made when needed */
-  /* What other parts of the library keep with it; freed in this order. */
-  _Atomic(ga_attachment *) attached[GA_ATTACHED];
-  gpucontext_cache cache; /* counters */
-  char *cache_folder;     /* of compiled programs; NULL: not kept on disk */
-  atomic_int blas_state;  /* 0 not tried, 1 the vendor's is open, -1 there is none */
-  bool wants_vendor;      /* also where our own kernels are faster */
-  /* Products of our own, of `kernels`, by kind and type; or NULL. */
-  _Atomic(gpukernel *) blas_kernels[GA_BLAS_KINDS][GA_BLAS_TYPES];
-  atomic_bool is_tf32;         /* products of float32 may use tensor cores in tf32 */
-  _Atomic(char *) lost;        /* the first cause once the device failed, else NULL */
-  pthread_mutex_t lock;        /* of pool, spare, live, kernels and cache; held for
-                                  moments */
-  pthread_mutex_t attach_lock; /* of adding to `attached`; nothing is done under it */
-  pthread_mutex_t queue_lock;  /* of queues and of the uses of buffers; taken last */
-  pthread_mutex_t slow_lock;   /* of programs; held while something is compiled or
-                                  opened; taken before `lock` */
-  pthread_mutex_t blas_lock;   /* held while the vendor's BLAS is opened, which may be
-                                  while something is compiled */
+  _Atomic(gpuprofile *) profile; /* that is running, or NULL; set with queues.lock */
+  pthread_mutex_t lock;          /* of memory, kernels and cache; held for moments */
+  pthread_mutex_t slow_lock;     /* of programs; held while something is compiled or
+                                    opened; taken before `lock` */
 };
 
 /* GA_LOST_ERROR or GA_FORK_ERROR if the context cannot be used any more,

@@ -108,7 +108,7 @@ static int check_answer(gpucontext *ctx, const void *res, const char *operation)
 int gpucontext_memory_info(gpucontext *ctx, gpucontext_memory *res) {
   GA_TRY(check_answer(ctx, res, __func__));
   pthread_mutex_lock(&ctx->lock);
-  ga__pool_info(ctx->pool, res);
+  ga__pool_info(ctx->memory.pool, res);
   pthread_mutex_unlock(&ctx->lock);
   return GA_NO_ERROR;
 }
@@ -116,9 +116,9 @@ int gpucontext_memory_info(gpucontext *ctx, gpucontext_memory *res) {
 int gpucontext_trim(gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   pthread_mutex_lock(&ctx->lock);
-  int status = ga__pool_trim(ctx->pool);
+  int status = ga__pool_trim(ctx->memory.pool);
   pthread_mutex_unlock(&ctx->lock);
-  ga__host_pool_trim(ctx->host_pool);
+  ga__host_pool_trim(ctx->memory.host_pool);
   return ga__context_status(ctx, status);
 }
 
@@ -126,11 +126,11 @@ int gpucontext_set_limit(gpucontext *ctx, size_t bytes) {
   GA_TRY(ga__context_check(ctx));
   pthread_mutex_lock(&ctx->lock);
   gpucontext_memory held;
-  ga__pool_set_limit(ctx->pool, bytes);
-  ga__pool_info(ctx->pool, &held);
+  ga__pool_set_limit(ctx->memory.pool, bytes);
+  ga__pool_info(ctx->memory.pool, &held);
   int status = GA_NO_ERROR;
   if (bytes != 0 && held.live + held.cached > bytes)
-    status = ga__pool_trim(ctx->pool);
+    status = ga__pool_trim(ctx->memory.pool);
   pthread_mutex_unlock(&ctx->lock);
   return ga__context_status(ctx, status);
 }
@@ -138,7 +138,7 @@ int gpucontext_set_limit(gpucontext *ctx, size_t bytes) {
 int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res) {
   GA_TRY(check_answer(ctx, res, __func__));
   pthread_mutex_lock(&ctx->lock);
-  *res = ctx->cache;
+  *res = ctx->cache.counters;
   pthread_mutex_unlock(&ctx->lock);
   return GA_NO_ERROR;
 }
@@ -158,7 +158,7 @@ int gpucontext_set_allocator(gpucontext *ctx, const gpuarray_allocator *allocato
       return ga__fail_null(__func__, "function for one of alloc and free");
   }
   pthread_mutex_lock(&ctx->lock);
-  int status = ga__pool_set_allocator(ctx->pool, allocator ? &given : NULL);
+  int status = ga__pool_set_allocator(ctx->memory.pool, allocator ? &given : NULL);
   pthread_mutex_unlock(&ctx->lock);
   return ga__context_status(ctx, status);
 }

@@ -3,7 +3,7 @@
 #include "c/device/context.h"
 
 bool ga__context_is_ours(const gpucontext *ctx) {
-  return (long)ctx->opened_by == ga__process();
+  return (long)ctx->life.opened_by == ga__process();
 }
 
 static char no_cause[] = "the device failed, and the host had no memory for the text";
@@ -11,7 +11,7 @@ static char no_cause[] = "the device failed, and the host had no memory for the 
 int ga__context_check(gpucontext *ctx) {
   if (ctx == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "no context was given");
-  const char *cause = atomic_load_explicit(&ctx->lost, memory_order_acquire);
+  const char *cause = atomic_load_explicit(&ctx->errors.lost, memory_order_acquire);
   if (cause)
     return GA_FAIL(GA_LOST_ERROR,
                    "the context %s is lost; its arrays cannot be used any more, and on "
@@ -22,7 +22,7 @@ int ga__context_check(gpucontext *ctx) {
                    "the context %s was opened by process %ld, from which this one was "
                    "forked; open a context after the fork only (with multiprocessing, "
                    "use the start method \"spawn\")",
-                   ctx->name, (long)ctx->opened_by);
+                   ctx->name, (long)ctx->life.opened_by);
   return GA_NO_ERROR;
 }
 
@@ -30,14 +30,15 @@ static void mark_lost(gpucontext *ctx) {
   char *cause = ga__strdup(gpuarray_error_text()), *none = NULL;
   if (cause == NULL)
     cause = no_cause;
-  if (!atomic_compare_exchange_strong(&ctx->lost, &none, cause) && cause != no_cause)
+  if (!atomic_compare_exchange_strong(&ctx->errors.lost, &none, cause) &&
+      cause != no_cause)
     ga__free(cause);
 }
 
 /* The failure that makes a context lost is told with what can have caused it; those
  * that other threads meet at the same time are its consequences. */
 static int lose(gpucontext *ctx, int status) {
-  if (atomic_load_explicit(&ctx->lost, memory_order_acquire) == NULL)
+  if (atomic_load_explicit(&ctx->errors.lost, memory_order_acquire) == NULL)
     ga__launches_blame(ctx, status);
   mark_lost(ctx);
   return status;
@@ -52,7 +53,7 @@ int ga__context_waited(gpucontext *ctx, int status) {
 }
 
 void ga__context_forget_cause(gpucontext *ctx) {
-  char *cause = atomic_load(&ctx->lost);
+  char *cause = atomic_load(&ctx->errors.lost);
   if (cause != no_cause)
     ga__free(cause);
 }
@@ -70,17 +71,17 @@ int ga__context_supports(gpucontext *ctx, int typecode, const char *operation) {
 
 void gpucontext_retain(gpucontext *ctx) {
   if (ctx)
-    atomic_fetch_add_explicit(&ctx->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->life.references, 1, memory_order_relaxed);
 }
 
 void gpucontext_deref(gpucontext *ctx) {
   if (ctx == NULL ||
-      atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) != 1)
+      atomic_fetch_sub_explicit(&ctx->life.references, 1, memory_order_acq_rel) != 1)
     return;
   if (!ga__context_is_ours(ctx))
     return; /* The driver's state belongs to the parent: touching it may hang. */
   ctx->backend->wait(ctx->device);
-  ctx->close(ctx);
+  ctx->life.close(ctx);
 }
 
 /* ---- what other parts of the library keep with it ---- */
@@ -94,7 +95,7 @@ struct ga_attachment {
 void *ga__context_attached(gpucontext *ctx, enum ga_attached kind,
                            ga_attachment_free free) {
   const ga_attachment *a =
-      atomic_load_explicit(&ctx->attached[kind], memory_order_acquire);
+      atomic_load_explicit(&ctx->attachments.list[kind], memory_order_acquire);
   while (a != NULL && a->free != free)
     a = a->next;
   return a ? a->object : NULL;
@@ -109,8 +110,8 @@ static void *attach_new(gpucontext *ctx, enum ga_attached kind, size_t size,
     ga__free(object);
     return NULL;
   }
-  *a = (ga_attachment){atomic_load(&ctx->attached[kind]), free, object};
-  atomic_store_explicit(&ctx->attached[kind], a, memory_order_release);
+  *a = (ga_attachment){atomic_load(&ctx->attachments.list[kind]), free, object};
+  atomic_store_explicit(&ctx->attachments.list[kind], a, memory_order_release);
   return object;
 }
 
@@ -119,20 +120,20 @@ int ga__context_attach(void **out, gpucontext *ctx, enum ga_attached kind, size_
   *out = ga__context_attached(ctx, kind, free);
   if (*out != NULL)
     return GA_NO_ERROR;
-  pthread_mutex_lock(&ctx->attach_lock);
+  pthread_mutex_lock(&ctx->attachments.lock);
   *out = ga__context_attached(ctx, kind, free);
   if (*out == NULL)
     *out = attach_new(ctx, kind, size, free);
-  pthread_mutex_unlock(&ctx->attach_lock);
+  pthread_mutex_unlock(&ctx->attachments.lock);
   return *out ? GA_NO_ERROR : GA_MEMORY_ERROR;
 }
 
 void ga__context_free_attached(gpucontext *ctx) {
   for (unsigned int kind = 0; kind < GA_ATTACHED; kind++) {
     ga_attachment *a;
-    while ((a = atomic_load(&ctx->attached[kind])) != NULL) {
+    while ((a = atomic_load(&ctx->attachments.list[kind])) != NULL) {
       a->free(ctx, a->object); /* which threads that it waits for may look up */
-      atomic_store(&ctx->attached[kind], a->next);
+      atomic_store(&ctx->attachments.list[kind], a->next);
       ga__free(a);
     }
   }

@@ -65,25 +65,25 @@ static int open_reports(gpucontext *ctx) {
   put_buffer(&r->count, ctx, r->word.memory, sizeof(uint32_t), GA_BUFFER_COUNT);
   pthread_mutex_init(&r->lock, NULL);
   pthread_rwlock_init(&r->launching, NULL);
-  atomic_store(&ctx->reports, r);
+  atomic_store(&ctx->errors.reports, r);
   return GA_NO_ERROR;
 }
 
 static int get_reports(ga_reports **out, gpucontext *ctx) {
   int status = GA_NO_ERROR;
-  *out = atomic_load(&ctx->reports);
+  *out = atomic_load(&ctx->errors.reports);
   if (*out)
     return GA_NO_ERROR;
   pthread_mutex_lock(&ctx->slow_lock);
-  if (atomic_load(&ctx->reports) == NULL)
+  if (atomic_load(&ctx->errors.reports) == NULL)
     status = open_reports(ctx);
   pthread_mutex_unlock(&ctx->slow_lock);
-  *out = atomic_load(&ctx->reports);
+  *out = atomic_load(&ctx->errors.reports);
   return ga__context_status(ctx, status);
 }
 
 void ga__reports_close(gpucontext *ctx) {
-  ga_reports *r = atomic_load(&ctx->reports);
+  ga_reports *r = atomic_load(&ctx->errors.reports);
   if (r == NULL)
     return;
   ctx->backend->free(ctx->device, r->word.memory);
@@ -92,7 +92,7 @@ void ga__reports_close(gpucontext *ctx) {
   pthread_mutex_destroy(&r->lock);
   pthread_rwlock_destroy(&r->launching);
   ga__free(r);
-  atomic_store(&ctx->reports, NULL);
+  atomic_store(&ctx->errors.reports, NULL);
 }
 
 int ga__report_user_buffer(gpudata **out, gpucontext *ctx) {
@@ -152,7 +152,7 @@ int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
 
 void ga__report_names(const char **operation, const char **label, gpucontext *ctx,
                       unsigned int number) {
-  ga_reports *r = atomic_load(&ctx->reports);
+  ga_reports *r = atomic_load(&ctx->errors.reports);
   pthread_mutex_lock(&r->lock);
   const site *s = &r->sites[number < N_SITES ? number : N_SITES - 1];
   *operation = s->operation ? s->operation : "an operation";
@@ -213,11 +213,11 @@ static int fail_report(const ga_reports *r, const uint32_t *word) {
 }
 
 void ga__report_enter(gpucontext *ctx) {
-  pthread_rwlock_rdlock(&atomic_load(&ctx->reports)->launching);
+  pthread_rwlock_rdlock(&atomic_load(&ctx->errors.reports)->launching);
 }
 
 void ga__report_leave(gpucontext *ctx) {
-  pthread_rwlock_unlock(&atomic_load(&ctx->reports)->launching);
+  pthread_rwlock_unlock(&atomic_load(&ctx->errors.reports)->launching);
 }
 
 static int read_word(uint32_t *word, const ga_reports *r, const gpuqueue *q) {
@@ -252,7 +252,7 @@ int ga__report_check(gpuqueue *q) {
   if (!atomic_load_explicit(&q->reports, memory_order_relaxed) ||
       !atomic_exchange(&q->reports, false))
     return GA_NO_ERROR;
-  ga_reports *r = atomic_load(&q->context->reports);
+  ga_reports *r = atomic_load(&q->context->errors.reports);
   pthread_mutex_lock(&r->lock);
   int status = look(r, q);
   pthread_mutex_unlock(&r->lock);
@@ -263,9 +263,9 @@ int ga__report_check(gpuqueue *q) {
 }
 
 int ga__report_check_all(gpucontext *ctx) {
-  GA_TRY(ga__report_check(&ctx->main_queue));
+  GA_TRY(ga__report_check(&ctx->queues.main));
   for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES; i++) {
-    if (!atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
+    if (!atomic_load_explicit(&ctx->queues.are_many, memory_order_acquire))
       break;
     gpuqueue *q = ga__queue_take(ctx, i);
     if (q == NULL)

@@ -37,7 +37,7 @@ int ga__launches_mark(gpuqueue *q, unsigned int n) {
                             : wanted > MOST_PER_MARK ? MOST_PER_MARK
                                                      : wanted;
   const unsigned long now =
-      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+      atomic_load_explicit(&ctx->errors.launches.count, memory_order_relaxed);
   const unsigned long last = atomic_load_explicit(&q->marked, memory_order_relaxed);
   if (now - last < due || (uint32_t)now == 0)
     return GA_NO_ERROR;
@@ -60,21 +60,21 @@ static bool read_note(gpulaunch *out, const ga_launches *ring, unsigned long num
 
 /* The launches of each queue up to which it is known to be done. */
 static void read_progress(unsigned long *done, gpucontext *ctx) {
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES; i++) {
-    const gpuqueue *q = ctx->queues[i];
+    const gpuqueue *q = ctx->queues.list[i];
     uint32_t marked;
     done[i] = q ? atomic_load(&q->waited) : (unsigned long)-1;
     if (q == NULL || ctx->backend->progress == NULL)
       continue;
     /* The mark has the low bits of a launch's number, which was not long ago. */
     ctx->backend->progress(&marked, q->device);
-    unsigned long now = atomic_load(&ctx->launches.count);
+    unsigned long now = atomic_load(&ctx->errors.launches.count);
     unsigned long reached = now - (uint32_t)((uint32_t)now - marked);
     if (marked != 0 && reached <= now && reached > done[i])
       done[i] = reached;
   }
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
 }
 
 int gpucontext_launches(gpucontext *ctx, unsigned int capacity, gpulaunch *list,
@@ -84,13 +84,13 @@ int gpucontext_launches(gpucontext *ctx, unsigned int capacity, gpulaunch *list,
   if (count == NULL || (list == NULL && capacity > 0))
     return ga__fail_null(__func__, "place for the answer");
   unsigned long done[GPUARRAY_MAX_QUEUES];
-  unsigned long newest = atomic_load(&ctx->launches.count);
+  unsigned long newest = atomic_load(&ctx->errors.launches.count);
   read_progress(done, ctx);
   *count = 0;
   for (unsigned long i = 0; i < GPUARRAY_LAUNCHES && i < newest && *count < capacity;
        i++) {
     gpulaunch *l = &list[*count];
-    if (!read_note(l, &ctx->launches, newest - i))
+    if (!read_note(l, &ctx->errors.launches, newest - i))
       continue;
     l->is_done = l->number <= done[l->queue];
     ++*count;
@@ -111,12 +111,12 @@ static void add_launch(ga_strbuf *out, const gpulaunch *l, unsigned int times) {
  * those before it that are the same; gives their number. */
 static unsigned int list_suspects(ga_strbuf *out, gpucontext *ctx) {
   unsigned long done[GPUARRAY_MAX_QUEUES];
-  unsigned long newest = atomic_load(&ctx->launches.count);
+  unsigned long newest = atomic_load(&ctx->errors.launches.count);
   gpulaunch named = {0}, l;
   unsigned int n = 0, n_named = 0, times = 0;
   read_progress(done, ctx);
   for (unsigned long i = 0; i < GA_RING && i < newest; i++) {
-    if (!read_note(&l, &ctx->launches, newest - i) || l.number <= done[l.queue])
+    if (!read_note(&l, &ctx->errors.launches, newest - i) || l.number <= done[l.queue])
       continue;
     n++;
     if (times > 0 && l.kernel == named.kernel && l.label == named.label) {

@@ -191,7 +191,7 @@ int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,
     return GA_DEVSUP_ERROR;
   unsigned int n = threads_for(size);
   size_t most = piece_size(size / 2);
-  gpuhost *pinned = ga__host_pool_get(ctx->host_pool, n * PARTS * most);
+  gpuhost *pinned = ga__host_pool_get(ctx->memory.host_pool, n * PARTS * most);
   if (pinned == NULL || !pinned->is_pinned) {
     gpuhost_release(pinned);
     return GA_DEVSUP_ERROR;

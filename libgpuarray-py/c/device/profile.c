@@ -9,11 +9,11 @@
 
 /* Puts `p` in the place of the context's profile, if that is `expected`. */
 static bool exchange_running(gpucontext *ctx, gpuprofile *expected, gpuprofile *p) {
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   bool fits = atomic_load(&ctx->profile) == expected;
   if (fits)
     atomic_store(&ctx->profile, p);
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
   return fits;
 }
 

@@ -16,11 +16,11 @@ void ga__profile_drop(gpuprofile *p) {
 
 /* The profile that runs, with a reference; NULL if there is none. */
 static gpuprofile *take_running(gpucontext *ctx) {
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   gpuprofile *p = atomic_load(&ctx->profile);
   if (p)
     atomic_fetch_add(&p->references, 1);
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
   return p;
 }
 

@@ -18,7 +18,7 @@ struct _gpuqueue {
   atomic_uint references; /* of the default queue: not used, the context's serve */
   unsigned int place;     /* in the context's list; 0: the default one */
   uint64_t serial;        /* no other queue ever has it; 0: a default one */
-  uint64_t ticket;        /* of the latest use; of the context's queue_lock */
+  uint64_t ticket;        /* of the latest use; of the context's queues.lock */
   uint64_t done;          /* tickets known to be done */
   void *event;            /* the backend's, behind event_ticket; or NULL */
   uint64_t event_ticket;

@@ -8,11 +8,11 @@ ga_chosen *ga__queue_chosen(void) {
 }
 
 gpuqueue *ga__queue_current(gpucontext *ctx) {
-  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
+  if (atomic_load_explicit(&ctx->queues.are_many, memory_order_acquire))
     for (unsigned int i = 0; i < chosen.n; i++)
       if (chosen.list[i]->context == ctx)
         return chosen.list[i];
-  return &ctx->main_queue;
+  return &ctx->queues.main;
 }
 
 void *ga__queue_device(gpucontext *ctx) {

@@ -2,38 +2,39 @@
 #include "c/device/context.h"
 
 void ga__queues_open(gpucontext *ctx) {
-  ctx->main_queue.context = ctx;
-  ctx->main_queue.device = ctx->device;
-  ctx->queues[0] = &ctx->main_queue;
-  ctx->epoch = 0;
+  ga_context_queues *all = &ctx->queues;
+  all->main.context = ctx;
+  all->main.device = ctx->device;
+  all->list[0] = &all->main;
+  all->epoch = 0;
 }
 
 void ga__queues_close(gpucontext *ctx) {
-  if (ctx->main_queue.event)
-    ctx->backend->event_free(ctx->device, ctx->main_queue.event);
-  ctx->main_queue.event = NULL;
+  if (ctx->queues.main.event)
+    ctx->backend->event_free(ctx->device, ctx->queues.main.event);
+  ctx->queues.main.event = NULL;
 }
 
 /* Puts the queue in a free place; what is used from now on is noted. */
 static int add_queue(gpuqueue *q) {
-  gpucontext *ctx = q->context;
+  ga_context_queues *all = &q->context->queues;
   unsigned int place = 1;
-  pthread_mutex_lock(&ctx->queue_lock);
-  while (place < GPUARRAY_MAX_QUEUES && ctx->queues[place])
+  pthread_mutex_lock(&all->lock);
+  while (place < GPUARRAY_MAX_QUEUES && all->list[place])
     place++;
   if (place < GPUARRAY_MAX_QUEUES) {
     q->place = place;
-    q->ticket = q->done = ctx->tickets[place];
-    ctx->queues[place] = q;
-    if (!atomic_load(&ctx->has_queues))
-      ctx->epoch++;
-    atomic_store_explicit(&ctx->has_queues, true, memory_order_release);
+    q->ticket = q->done = all->tickets[place];
+    all->list[place] = q;
+    if (!atomic_load(&all->are_many))
+      all->epoch++;
+    atomic_store_explicit(&all->are_many, true, memory_order_release);
   }
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&all->lock);
   if (place == GPUARRAY_MAX_QUEUES)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpuqueue_new: %s has %d queues already; release one", ctx->name,
-                   GPUARRAY_MAX_QUEUES);
+                   "gpuqueue_new: %s has %d queues already; release one",
+                   q->context->name, GPUARRAY_MAX_QUEUES);
   return GA_NO_ERROR;
 }
 
@@ -43,9 +44,9 @@ int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   if (res == NULL)
     return ga__fail_null(__func__, "place for the queue");
-  if (ctx->is_single || ctx->backend->queue_new == NULL)
+  if (ctx->queues.is_single || ctx->backend->queue_new == NULL)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   ctx->is_single
+                   ctx->queues.is_single
                        ? "gpuqueue_new: %s was opened for a single stream"
                        : "gpuqueue_new: the backend of %s has one queue a device",
                    ctx->name);
@@ -55,8 +56,8 @@ int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   q->context = ctx;
   q->serial = atomic_fetch_add(&made, 1) + 1;
   atomic_init(&q->references, 1);
-  atomic_init(&q->waited, atomic_load(&ctx->launches.count));
-  atomic_init(&q->marked, atomic_load(&ctx->launches.count));
+  atomic_init(&q->waited, atomic_load(&ctx->errors.launches.count));
+  atomic_init(&q->marked, atomic_load(&ctx->errors.launches.count));
   int status = ctx->backend->queue_new(&q->device, ctx->device);
   if (status == GA_NO_ERROR) {
     status = add_queue(q);
@@ -81,16 +82,16 @@ void gpuqueue_retain(gpuqueue *q) {
 
 /* Takes the queue out of the context, with its tickets done. */
 static void remove_queue(gpuqueue *q) {
-  gpucontext *ctx = q->context;
-  pthread_mutex_lock(&ctx->queue_lock);
-  ctx->tickets[q->place] = q->ticket;
-  ctx->queues[q->place] = NULL;
+  ga_context_queues *all = &q->context->queues;
+  pthread_mutex_lock(&all->lock);
+  all->tickets[q->place] = q->ticket;
+  all->list[q->place] = NULL;
   bool is_last = true;
   for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES; i++)
-    is_last = is_last && ctx->queues[i] == NULL;
+    is_last = is_last && all->list[i] == NULL;
   if (is_last)
-    atomic_store(&ctx->has_queues, false);
-  pthread_mutex_unlock(&ctx->queue_lock);
+    atomic_store(&all->are_many, false);
+  pthread_mutex_unlock(&all->lock);
 }
 
 void gpuqueue_release(gpuqueue *q) {
@@ -127,12 +128,12 @@ static bool retain_live(gpuqueue *q) {
 
 /* One that another thread is about to free is waited for here. */
 gpuqueue *ga__queue_take(gpucontext *ctx, unsigned int place) {
-  pthread_mutex_lock(&ctx->queue_lock);
-  gpuqueue *q = ctx->queues[place];
+  pthread_mutex_lock(&ctx->queues.lock);
+  gpuqueue *q = ctx->queues.list[place];
   if (q && place != 0 && !retain_live(q)) { /* the default lives with the context */
     ctx->backend->wait(q->device);
     q = NULL;
   }
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
   return q;
 }

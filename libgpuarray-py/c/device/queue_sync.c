@@ -3,12 +3,12 @@
 #include "c/system/ending.h"
 
 static bool has_queues(gpucontext *ctx) {
-  return atomic_load_explicit(&ctx->has_queues, memory_order_acquire);
+  return atomic_load_explicit(&ctx->queues.are_many, memory_order_acquire);
 }
 
 /* ---- waiting on the device ---- */
 
-/* Makes `q` wait for another queue up to `ticket`. queue_lock is held. */
+/* Makes `q` wait for another queue up to `ticket`. The lock of queues is held. */
 static int wait_for(gpuqueue *q, gpuqueue *other, uint64_t ticket, bool anew) {
   gpucontext *ctx = q->context;
   const ga_backend *backend = ctx->backend;
@@ -31,12 +31,12 @@ static int wait_for(gpuqueue *q, gpuqueue *other, uint64_t ticket, bool anew) {
 /* Makes `q` wait for the uses of a buffer that it must come after. */
 static int order_after(gpuqueue *q, const ga_uses *uses, bool writes) {
   gpucontext *ctx = q->context;
-  if (uses->epoch != ctx->epoch) /* from when there was only the default queue */
-    return wait_for(q, ctx->queues[0], 0, true);
+  if (uses->epoch != ctx->queues.epoch) /* from when there was only the default queue */
+    return wait_for(q, ctx->queues.list[0], 0, true);
   for (unsigned int i = 0; i < uses->n; i++)
     if (writes || uses->last[i].writes)
-      GA_TRY(
-          wait_for(q, ctx->queues[uses->last[i].queue], uses->last[i].ticket, false));
+      GA_TRY(wait_for(q, ctx->queues.list[uses->last[i].queue], uses->last[i].ticket,
+                      false));
   return GA_NO_ERROR;
 }
 
@@ -45,10 +45,10 @@ int ga__queue_follow_all(gpuqueue *q) {
   int status = GA_NO_ERROR;
   if (!has_queues(ctx))
     return status;
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES && status == GA_NO_ERROR; i++)
-    status = wait_for(q, ctx->queues[i], 0, true);
-  pthread_mutex_unlock(&ctx->queue_lock);
+    status = wait_for(q, ctx->queues.list[i], 0, true);
+  pthread_mutex_unlock(&ctx->queues.lock);
   return status;
 }
 
@@ -72,19 +72,19 @@ static void note_read(gpuqueue *q, ga_uses *uses, uint64_t ticket) {
   } else {
     ga_last_use *old = &uses->last[place];
     writes = old->writes;
-    if (wait_for(q, q->context->queues[old->queue], old->ticket, false) !=
+    if (wait_for(q, q->context->queues.list[old->queue], old->ticket, false) !=
         GA_NO_ERROR) {
       ga__context_note_wait(q->context);
-      q->context->backend->wait(q->context->queues[old->queue]->device);
+      q->context->backend->wait(q->context->queues.list[old->queue]->device);
     }
   }
   uses->last[place] = (ga_last_use){(unsigned char)q->place, writes, ticket};
 }
 
 static void note(gpuqueue *q, ga_uses *uses, bool writes, uint64_t ticket) {
-  if (uses->epoch != q->context->epoch || writes) {
+  if (uses->epoch != q->context->queues.epoch || writes) {
     /* `q` has waited for all that was before. */
-    uses->epoch = q->context->epoch;
+    uses->epoch = q->context->queues.epoch;
     uses->n = 1;
     uses->last[0] = (ga_last_use){(unsigned char)q->place, true, ticket};
     return;
@@ -104,10 +104,10 @@ typedef struct turn_on_memory {
 static void follow(void *with, gpudata *other) {
   turn_on_memory *turn = with;
   gpucontext *ctx = other->context;
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   if (turn->status == GA_NO_ERROR)
     turn->status = order_after(turn->q, &other->uses, turn->writes);
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
 }
 
 /* Makes `q` wait for the uses of other buffers on the same memory. */
@@ -133,11 +133,11 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
   *device = q->device;
   if (ga__queue_is_recording())
     return GA_NO_ERROR;
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   for (unsigned int i = 0; i < n && status == GA_NO_ERROR; i++)
     if (uses[i].buffer)
       status = order_after(q, &uses[i].buffer->uses, uses[i].writes);
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
   if (status == GA_NO_ERROR)
     status = follow_others(q, n, uses);
   if (status != GA_NO_ERROR)
@@ -150,12 +150,12 @@ static void note_all(gpucontext *ctx, unsigned int n, const ga_use *uses) {
   if (!has_queues(ctx) || ga__queue_is_recording())
     return;
   gpuqueue *q = ga__queue_current(ctx);
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   uint64_t ticket = ++q->ticket;
   for (unsigned int i = 0; i < n; i++)
     if (uses[i].buffer)
       note(q, &uses[i].buffer->uses, uses[i].writes, ticket);
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
 }
 
 void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
@@ -186,37 +186,38 @@ void ga__queue_end_launch(gpucontext *ctx, const ga_launch *launch) {
 
 /* Waits for a queue; what it had queued before is then known to be done. */
 static int wait_queue(gpucontext *ctx, gpuqueue *q) {
-  unsigned long launches = atomic_load(&ctx->launches.count);
-  pthread_mutex_lock(&ctx->queue_lock);
+  unsigned long launches = atomic_load(&ctx->errors.launches.count);
+  pthread_mutex_lock(&ctx->queues.lock);
   uint64_t ticket = q->ticket;
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
   ga__context_note_wait(ctx);
   GA_TRY(ctx->backend->wait(q->device));
-  pthread_mutex_lock(&ctx->queue_lock);
+  pthread_mutex_lock(&ctx->queues.lock);
   if (q->done < ticket)
     q->done = ticket;
-  pthread_mutex_unlock(&ctx->queue_lock);
+  pthread_mutex_unlock(&ctx->queues.lock);
   if (atomic_load(&q->waited) < launches)
     atomic_store(&q->waited, launches);
   return GA_NO_ERROR;
 }
 
-static void let_go(gpuqueue *q) {
-  if (q->place != 0)
+/* Waits for the queue at a place, if there is one: one that went was waited for then.
+ * The first failure stays in *status. */
+static void wait_place(int *status, gpucontext *ctx, unsigned int place) {
+  gpuqueue *q = ga__queue_take(ctx, place);
+  if (q == NULL)
+    return;
+  const int waited = wait_queue(ctx, q);
+  if (*status == GA_NO_ERROR)
+    *status = waited;
+  if (place != 0)
     gpuqueue_release(q);
 }
 
 int ga__queue_wait_all(gpucontext *ctx) {
-  int status = wait_queue(ctx, &ctx->main_queue);
-  for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES && has_queues(ctx); i++) {
-    gpuqueue *q = ga__queue_take(ctx, i);
-    if (q == NULL)
-      continue;
-    int waited = wait_queue(ctx, q);
-    if (status == GA_NO_ERROR)
-      status = waited;
-    let_go(q);
-  }
+  int status = wait_queue(ctx, &ctx->queues.main);
+  for (unsigned int i = 1; i < GPUARRAY_MAX_QUEUES && has_queues(ctx); i++)
+    wait_place(&status, ctx, i);
   return status;
 }
 
@@ -224,40 +225,35 @@ int ga__queue_wait(gpuqueue *q) {
   return wait_queue(q->context, q);
 }
 
-/* The queues, a bit for each place, on which a buffer was used. queue_lock is held. */
+/* The queues, a bit for each place, on which a buffer was used. The lock of queues is
+ * held. */
 static unsigned int queues_of(const gpudata *buffer) {
   const ga_uses *uses = &buffer->uses;
-  unsigned int found = 0;
-  if (uses->epoch != buffer->context->epoch) /* there was only the default queue */
-    return 1;
+  unsigned int places = 0;
+  if (uses->epoch != buffer->context->queues.epoch)
+    return 1; /* there was only the default queue */
   for (unsigned int i = 0; i < uses->n; i++)
-    found |= 1u << uses->last[i].queue;
-  return found;
+    places |= 1u << uses->last[i].queue;
+  return places;
 }
 
 static void add_queues(void *with, gpudata *buffer) {
-  unsigned int *found = with;
-  pthread_mutex_lock(&buffer->context->queue_lock);
-  *found |= queues_of(buffer);
-  pthread_mutex_unlock(&buffer->context->queue_lock);
+  unsigned int *places = with;
+  pthread_mutex_lock(&buffer->context->queues.lock);
+  *places |= queues_of(buffer);
+  pthread_mutex_unlock(&buffer->context->queues.lock);
 }
 
 int ga__queue_wait_buffer(gpudata *buffer) {
   gpucontext *ctx = buffer->context;
-  unsigned int found = 0;
+  unsigned int places = 0;
   if (!has_queues(ctx))
-    return wait_queue(ctx, &ctx->main_queue);
-  add_queues(&found, buffer);
-  ga__buffer_each_met(buffer, add_queues, &found);
+    return wait_queue(ctx, &ctx->queues.main);
+  add_queues(&places, buffer);
+  ga__buffer_each_met(buffer, add_queues, &places);
   int status = GA_NO_ERROR;
-  for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES; i++) {
-    gpuqueue *q = found >> i & 1u ? ga__queue_take(ctx, i) : NULL;
-    if (q == NULL)
-      continue; /* it was waited for when it went */
-    int waited = wait_queue(ctx, q);
-    if (status == GA_NO_ERROR)
-      status = waited;
-    let_go(q);
-  }
+  for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES; i++)
+    if (places >> i & 1u)
+      wait_place(&status, ctx, i);
   return status;
 }

@@ -197,7 +197,7 @@ static int read_one(gpucontext *ctx, void *device, const ga_reading *r) {
 static void choose_way(ga_reading *r) {
   const gpucontext *ctx = r->buffer->context;
   if (r->way == GA_READ_COPIES && r->size >= STRAIGHT_READ && ctx->backend->pinning &&
-      ga__host_pool_pinned(ctx->host_pool, r->host, r->size))
+      ga__host_pool_pinned(ctx->memory.host_pool, r->host, r->size))
     r->way = GA_READ_PINNED;
 }
 
@@ -225,7 +225,7 @@ static int read_alone(const ga_reading *r) {
   gpucontext *ctx = r->buffer->context;
   gpuqueue *q = ga__queue_current(ctx);
   unsigned long launches =
-      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+      atomic_load_explicit(&ctx->errors.launches.count, memory_order_relaxed);
   GA_TRY(read_unreported(r));
   atomic_store_explicit(&q->waited, launches, memory_order_relaxed);
   return ga__report_check(q);
@@ -292,7 +292,7 @@ static int read_at_once(gpucontext *ctx, unsigned int n, const ga_reading *list)
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, n, uses)));
   gpuqueue *q = ga__queue_current(ctx);
   unsigned long launches =
-      atomic_load_explicit(&ctx->launches.count, memory_order_relaxed);
+      atomic_load_explicit(&ctx->errors.launches.count, memory_order_relaxed);
   ga__context_note_wait(ctx);
   int status = read_list(ctx, device, n, list);
   ga__queue_end(ctx, n, uses);
@@ -334,7 +334,7 @@ static int write_pinned(gpucontext *ctx, void *device, const gpudata *dst,
 static int write_bytes(gpucontext *ctx, void *device, const gpudata *dst, size_t offset,
                        const void *src, size_t size, bool *waited) {
   if (size >= STRAIGHT_WRITE && ctx->backend->pinning &&
-      ga__host_pool_pinned(ctx->host_pool, src, size)) {
+      ga__host_pool_pinned(ctx->memory.host_pool, src, size)) {
     *waited = true;
     return write_pinned(ctx, device, dst, offset, src, size);
   }

@@ -106,7 +106,7 @@ static int queue_call(gpucontext *ctx, const ga_fft *fft, const ga_fft_call *cal
   GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, n, uses)));
   gpuqueue *q = ga__queue_current(ctx);
   const char *name = "fft of the vendor's library";
-  ga__launches_add(&ctx->launches, name, q->place);
+  ga__launches_add(&ctx->errors.launches, name, q->place);
   ga_span span = ga__profile_begin(ctx, device);
   int status = fft->call(device, call);
   ga__profile_end(&span, name, GPUARRAY_SPAN_LIBRARY, 0);

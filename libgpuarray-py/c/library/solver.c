@@ -223,7 +223,7 @@ static int queue_call(const request *r, const ga_solver *solver) {
       uses[n++] = (ga_use){buffers[i], true};
   GA_TRY(ga__context_status(r->context, ga__queue_begin(&device, r->context, n, uses)));
   gpuqueue *q = ga__queue_current(r->context);
-  ga__launches_add(&r->context->launches, r->operation, q->place);
+  ga__launches_add(&r->context->errors.launches, r->operation, q->place);
   ga_span span = ga__profile_begin(r->context, device);
   int status = solver->call(device, c);
   ga__profile_end(&span, r->operation, GPUARRAY_SPAN_LIBRARY, 0);

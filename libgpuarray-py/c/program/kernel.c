@@ -480,13 +480,13 @@ static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
  * device_errors.c. */
 static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
   gpucontext *ctx = k->context;
-  gpuqueue *q = &ctx->main_queue;
+  gpuqueue *q = &ctx->queues.main;
   void *device = ctx->device;
-  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire)) {
+  if (atomic_load_explicit(&ctx->queues.are_many, memory_order_acquire)) {
     q = ga__queue_current(ctx);
     GA_TRY(ga__queue_begin_launch(&device, ctx, launch));
   }
-  ga__launches_add(&ctx->launches, k->shown, q->place);
+  ga__launches_add(&ctx->errors.launches, k->shown, q->place);
   ga_span span = ga__profile_begin(ctx, device);
   if (reports)
     ga__report_enter(ctx);
@@ -496,7 +496,7 @@ static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
   ga__profile_end(&span, k->shown, GPUARRAY_SPAN_LAUNCH, 0);
   if (status == GA_NO_ERROR && (reports || ctx->is_blocking || ctx->backend->mark))
     status = note_launch(ctx, q, reports);
-  if (atomic_load_explicit(&ctx->has_queues, memory_order_acquire))
+  if (atomic_load_explicit(&ctx->queues.are_many, memory_order_acquire))
     ga__queue_end_launch(ctx, launch);
   return status;
 }

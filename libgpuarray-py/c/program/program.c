@@ -144,7 +144,7 @@ static void count(gpucontext *ctx, size_t *counter, size_t n) {
 }
 
 void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n) {
-  gpucontext_cache *c = &ctx->cache;
+  gpucontext_cache *c = &ctx->cache.counters;
   count(ctx,
         origin == GA_FROM_MEMORY ? &c->memory_hits
         : origin == GA_FROM_DISK ? &c->disk_hits
@@ -202,7 +202,7 @@ static int add_program(ga_program **out, gpucontext *ctx, const char *text, size
 static bool take_kind(char *what, gpucontext *ctx, enum ga_cache_answer answer,
                       char *bytes, size_t *size) {
   if (answer == GA_CACHE_DAMAGED)
-    count(ctx, &ctx->cache.damaged, 1);
+    count(ctx, &ctx->cache.counters.damaged, 1);
   if (answer != GA_CACHE_HIT || *size == 0)
     return false;
   *what = bytes[0];
@@ -212,24 +212,24 @@ static bool take_kind(char *what, gpucontext *ctx, enum ga_cache_answer answer,
 
 static void write_stored(gpucontext *ctx, const ga_strbuf *under, char what,
                          const void *bytes, size_t size) {
-  if (ctx->cache_folder == NULL)
+  if (ctx->cache.folder == NULL)
     return;
   ga_strbuf stored = {0};
   ga__strbuf_addn(&stored, &what, 1);
   ga__strbuf_addn(&stored, bytes, size);
-  if (stored.failed || !ga__cache_write(ctx->cache_folder, under->text, under->length,
+  if (stored.failed || !ga__cache_write(ctx->cache.folder, under->text, under->length,
                                         stored.text, stored.length))
-    count(ctx, &ctx->cache.unwritable, 1);
+    count(ctx, &ctx->cache.counters.unwritable, 1);
   ga__strbuf_clear(&stored);
 }
 
 static void store_program(gpucontext *ctx, const ga_strbuf *under, void *compiled) {
   void *bytes;
   size_t size;
-  if (ctx->cache_folder == NULL)
+  if (ctx->cache.folder == NULL)
     return;
   if (ctx->backend->binary(&bytes, &size, ctx->device, compiled) != GA_NO_ERROR) {
-    count(ctx, &ctx->cache.unwritable, 1);
+    count(ctx, &ctx->cache.counters.unwritable, 1);
     return;
   }
   write_stored(ctx, under, STORED_PROGRAM, bytes, size);
@@ -242,7 +242,7 @@ static ga_program *load_program(gpucontext *ctx, const char *text, size_t text_s
   void *compiled;
   ga_program *p;
   if (ctx->backend->load(&compiled, ctx->device, bytes, size) != GA_NO_ERROR) {
-    count(ctx, &ctx->cache.damaged, 1);
+    count(ctx, &ctx->cache.counters.damaged, 1);
     return NULL;
   }
   return add_program(&p, ctx, text, text_size, compiled) == GA_NO_ERROR ? p : NULL;
@@ -269,7 +269,7 @@ static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t siz
   if (p)
     return p;
   enum ga_cache_answer answer = ga__cache_read_hashed(
-      &stored, &stored_size, &key, &key_size, ctx->cache_folder, hash);
+      &stored, &stored_size, &key, &key_size, ctx->cache.folder, hash);
   if (take_kind(&what, ctx, answer, stored, &stored_size) && what == STORED_PROGRAM)
     p = load_program(ctx, key, key_size, stored, stored_size);
   ga__free(stored);
@@ -299,7 +299,7 @@ ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
   if (open_table(ctx) != GA_NO_ERROR)
     return NULL;
   enum ga_cache_answer answer =
-      ga__cache_read(&stored, &size, ctx->cache_folder, k->text.text, k->text.length);
+      ga__cache_read(&stored, &size, ctx->cache.folder, k->text.text, k->text.length);
   if (take_kind(&what, ctx, answer, stored, &size))
     p = what == STORED_PROGRAM
             ? load_program(ctx, k->text.text, k->text.length, stored, size)
@@ -310,7 +310,7 @@ ga_program *ga__program_stored(gpucontext *ctx, const ga_key *k) {
 
 void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
   ga_key k = {0};
-  if (ctx->cache_folder == NULL)
+  if (ctx->cache.folder == NULL)
     return;
   /* A group of one has the body's own key, under which the program itself lies. */
   if (ga__key_of(&k, ctx, body) == GA_NO_ERROR &&

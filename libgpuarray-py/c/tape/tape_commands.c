@@ -132,7 +132,7 @@ static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
 static bool may_try_again(const ga_tape *tape, const command *c) {
   return tape->protection.is_on && tape->protection.writes_early &&
          tape->protection.is_proven && c->kind != CALL &&
-         atomic_load(&tape->head.context->lost) == NULL;
+         atomic_load(&tape->head.context->errors.lost) == NULL;
 }
 
 /* What a device refuses for want of room it may take once its queue is empty. */

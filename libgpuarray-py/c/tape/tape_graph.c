@@ -216,7 +216,7 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
   GA_TRY(ga__queue_begin(&device, ctx, n, g->uses));
   /* Any of a graph's launches may fail. */
   gpuqueue *q = ga__queue_current(ctx);
-  ga__launches_add_all(&ctx->launches, g->n_names, g->names, q->place);
+  ga__launches_add_all(&ctx->errors.launches, g->n_names, g->names, q->place);
   if (tape->traits.reports)
     ga__report_enter(ctx);
   int status = ctx->backend->graph_launch(device, known->handle);
