@@ -38,7 +38,7 @@ from gpuarray.compiler.function import (
     function_dump,
     load,
 )
-from gpuarray.compiler.gpukernels.own import kernel_op
+from gpuarray.compiler.gpukernels.custom.kernel_op import kernel_op
 from gpuarray.compiler.gradient import (
     Lop,
     Rop,

@@ -25,10 +25,10 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i
-from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.ops.transfer import (
     GpuFromHost,
     GpuToGpu,
@@ -278,7 +278,9 @@ class Placer:
         variable = node.inputs[index]
         if index in node.op.host_inputs(node):
             return self.host(variable)
-        takes_integers = isinstance(node.op, Elemwise | MakeVector | Rowwise | Together)
+        takes_integers = isinstance(
+            node.op, Elemwise | MakeVector | Rowwise | MultiTensor
+        )
         is_there = variable in self.on_host and self.is_host_int(variable)
         return (
             self.on_host[variable]

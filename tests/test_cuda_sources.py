@@ -30,7 +30,7 @@ STEMS = {
     "elem",
     "rows",
     "rowwise",
-    "together",
+    "multi_tensor",
     "columns",
     "fold",
     "own",

@@ -19,7 +19,7 @@ from gpuarray.compiler.cops.sections import (
 )
 from gpuarray.compiler.cops.source import FAIL
 from gpuarray.compiler.errors import CFileError
-from gpuarray.compiler.gpukernels.kernel import Kernel
+from gpuarray.compiler.gpukernels.custom.kernel import Kernel
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode

@@ -24,7 +24,7 @@ from gpuarray.compiler.gpukernels.calls import (
     needs_of,
     step_function,
 )
-from gpuarray.compiler.gpukernels.kernelbase import (
+from gpuarray.compiler.gpukernels.custom.kernel_base import (
     GpuKernelBase,
     WrittenOp,
     narrow_dtype,

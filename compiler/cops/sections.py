@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuarray.compiler.errors import CFileError
-from gpuarray.compiler.gpukernels.kernel import Kernel
+from gpuarray.compiler.gpukernels.custom.kernel import Kernel
 
 TAGS = (
     "init_code",

@@ -19,8 +19,8 @@ from typing import Any
 from gpuarray.compiler.cops import params
 from gpuarray.compiler.cops.sections import RESTORE
 from gpuarray.compiler.cops.toolchain import SOURCE_FILE
-from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel
-from gpuarray.compiler.gpukernels.kernelbase import listed
+from gpuarray.compiler.gpukernels.custom.kernel import POINTERS, Kernel
+from gpuarray.compiler.gpukernels.custom.kernel_base import listed
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.dtypes import dtype_to_typecode

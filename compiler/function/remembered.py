@@ -21,7 +21,7 @@ from gpuarray.compiler.encoding import Encoding, Unencodable
 from gpuarray.compiler.function.compiling import Task
 from gpuarray.compiler.function.identity import Unknown, Writer, is_ours
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
-from gpuarray.compiler.ops import elemwise, rowwise, subtensor, together
+from gpuarray.compiler.ops import elemwise, multi_tensor, rowwise, subtensor
 from gpuarray.compiler.rewrites.engine import Rule
 from gpuarray.compiler.rewrites.passes import all_rewrites
 from gpuarray.compiler.store import Store
@@ -44,7 +44,8 @@ RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
     p.Launch, p.Fold, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast, p.Index,
     p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read,
-    elemwise.Composite, elemwise.Step, subtensor.Slice, together.Part, together.Total,
+    elemwise.Composite, elemwise.Step, subtensor.Slice, multi_tensor.Part,
+    multi_tensor.Total,
     rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
     rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
 )  # fmt: skip

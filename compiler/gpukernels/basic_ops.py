@@ -12,9 +12,13 @@ from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.kernelbase import GpuKernelBase, Kernel, Launch
+from gpuarray.compiler.gpukernels.custom.kernel_base import (
+    GpuKernelBase,
+    Kernel,
+    Launch,
+)
+from gpuarray.compiler.gpukernels.custom.symbolic import greatest, least, same
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.symbolic import greatest, least, same
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.transfer import (
     GpuContiguous,

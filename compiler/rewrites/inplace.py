@@ -16,10 +16,10 @@ from gpuarray.compiler.graph.lazy import ALWAYS, Guard, excludes
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.ops.linalg import Blas
+from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape
 from gpuarray.compiler.ops.subtensor import Change, Subtensor
-from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 
@@ -250,7 +250,7 @@ def overwriting(memory: Memory, node: Apply) -> Apply | None:
         op = with_scalar(node.op, node.op.scalar, pattern)
         if not pattern:
             return None
-    elif isinstance(node.op, Rowwise | Together):
+    elif isinstance(node.op, Rowwise | MultiTensor):
         pattern = elementwise_pattern(memory, node, node.op.may_overwrite)
         op = copy.copy(node.op)
         op.inplace_pattern = pattern

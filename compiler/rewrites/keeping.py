@@ -22,10 +22,10 @@ from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
 from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.ops.keeping import Reports
 from gpuarray.compiler.ops.linalg import Blas
+from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.nnet import Within
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.subtensor import Change, Slice
-from gpuarray.compiler.ops.together import Part, Together
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose
 from gpuarray.compiler.rewrites.patterns import call, number
@@ -156,7 +156,7 @@ class Keeper:
             return self.kept_by_rows(old, opened(node).outputs[0])
         if isinstance(node.op, Change) and node.inputs[0] is old:
             return self.kept_change(node)
-        if type(node.op) is Together:
+        if type(node.op) is MultiTensor:
             return self.kept_by_part(old, value)
         if type(node.op) is Elemwise and old in node.inputs:
             return self.kept_by_rows(old, value)
@@ -178,7 +178,7 @@ class Keeper:
     def kept_by_part(self, old: Variable, value: Variable) -> Variable | None:
         """The result of one of several operations that run together."""
         node, output = value.owner, value.index or 0
-        assert node is not None and isinstance(node.op, Together)
+        assert node is not None and isinstance(node.op, MultiTensor)
         parts: list[Part] = []
         inputs: list[Variable] = []
         is_kept = False
@@ -199,7 +199,7 @@ class Keeper:
             parts.append(part)
             inputs += given
         assert is_kept
-        made = Together(parts).make_node(*inputs)
+        made = MultiTensor(parts).make_node(*inputs)
         return made.outputs[output]
 
     def kept_change(self, node: Apply) -> Variable | None:

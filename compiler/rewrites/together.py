@@ -16,10 +16,10 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
 from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, swapaxes
-from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose, fused
@@ -252,7 +252,7 @@ def replace_nodes(fgraph: FunctionGraph, nodes: Sequence[Apply], log: Log) -> No
         part, read = part_of(fgraph, node, nodes)
         parts.append(part)
         inputs += read
-    made = Together(parts).make_node(*inputs)
+    made = MultiTensor(parts).make_node(*inputs)
     old = [out for node in nodes for out in node.outputs]
     for before, after in zip(old, made.outputs, strict=True):
         log.note("fuse_results", before, after)

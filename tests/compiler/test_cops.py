@@ -31,7 +31,7 @@ from gpuarray.compiler.gpukernels.basic_ops import (
     infer_context_name,
 )
 from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS
-from gpuarray.compiler.gpukernels.kernelbase import Kernel
+from gpuarray.compiler.gpukernels.custom.kernel_base import Kernel
 from gpuarray.doctor import devices
 
 pytestmark = pytest.mark.usefixtures("on_null")

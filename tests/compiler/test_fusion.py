@@ -11,8 +11,8 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites.partition import Moved, Partition
 from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.scalars import SCALARS
@@ -154,7 +154,7 @@ def test_siblings_on_one_array_become_one_node_of_several_outputs():
 def test_siblings_of_different_lengths_stay_apart():
     x, y, a = T.dvector("x"), T.dvector("y"), T.dscalar("a")
     (node,) = optimized([x, y, a], [x * a, y * a], ["fuse"]).toposort()[-1:]
-    assert isinstance(node.op, Together) and len(node.op.parts) == 2
+    assert isinstance(node.op, MultiTensor) and len(node.op.parts) == 2
     results = [T.dot(x * a, x), T.dot(y * a, y)]
     assert len(elementwise(optimized([x, y, a], results, ["fuse"]))) == 2
 

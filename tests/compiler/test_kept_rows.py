@@ -5,8 +5,8 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels import rowlaunch, rowwise
-from gpuarray.compiler.gpukernels.rowkept import kept_block, kept_values
+from gpuarray.compiler.gpukernels.rows import launch, lowering
+from gpuarray.compiler.gpukernels.rows.persistent import kept_block, kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program
@@ -48,14 +48,14 @@ PROGRAMS = {
 def forms(monkeypatch):
     """The forms of the kernels launched; always one launch."""
     found = []
-    real = rowlaunch.kernel_of
+    real = launch.kernel_of
 
     def kernel_of(program, form, context):
         found.append(form)
         return real(program, form, context)
 
-    monkeypatch.setattr(rowlaunch, "kernel_of", kernel_of)
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: False)
+    monkeypatch.setattr(launch, "kernel_of", kernel_of)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda *_: False)
     return found
 
 
@@ -91,7 +91,7 @@ def test_kept_rows_have_the_values_of_rows_that_are_read_again(
         has_doubles = np.dtype("f8") in {given.dtype for given in [*values[:2], *got]}
         assert form.pack == (1 if has_doubles or length % 4 else 4)
         with monkeypatch.context() as patched:
-            patched.setattr(rowlaunch, "kept_block", lambda *_: (0, 0))
+            patched.setattr(launch, "kept_block", lambda *_: (0, 0))
             expected = results(name, dtype, first_context, values)
         assert forms.pop().kept == 0
         forms.clear()

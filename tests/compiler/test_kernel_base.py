@@ -15,13 +15,13 @@ from gpuarray.compiler.gpukernels.basic_ops import (
     gpu_contiguous,
     infer_context_name,
 )
+from gpuarray.compiler.gpukernels.custom.kernel_base import check_arguments
 from gpuarray.compiler.gpukernels.fp16_help import (
     dtype_to_ctype,
     load_w,
     work_dtype,
     write_w,
 )
-from gpuarray.compiler.gpukernels.kernelbase import check_arguments
 
 POINTER, SIZE = gpuarray.GpuArray, gpuarray.SIZE
 FLOAT = "KERNEL void k(GLOBAL_MEM ga_float *x, ga_size n) { x[0] = n; }"

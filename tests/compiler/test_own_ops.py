@@ -17,7 +17,7 @@ import pytest
 from gpuarray.compiler import config, elementwise_op, function, kernel_op, load
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.errors import BadThunkOutput
-from gpuarray.compiler.gpukernels.signature import parsed
+from gpuarray.compiler.gpukernels.custom.signature import parsed
 from gpuarray.compiler.gradient import grad, jacobian, verify_grad
 from gpuarray.compiler.ops import own
 from gpuarray.scalars import SCALARS
@@ -256,10 +256,10 @@ MODULES = (
     "contexts",
     "gpukernels.basic_ops",
     "gpukernels.fp16_help",
-    "gpukernels.kernel",
-    "gpukernels.kernelbase",
-    "gpukernels.own",
-    "gpukernels.signature",
+    "gpukernels.custom.kernel",
+    "gpukernels.custom.kernel_base",
+    "gpukernels.custom.kernel_op",
+    "gpukernels.custom.signature",
     "gpukernels.type",
     "graph.types",
     "ops.own",

@@ -7,7 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
-from gpuarray.compiler.gpukernels import rowwise
+from gpuarray.compiler.gpukernels.rows import lowering
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.nnet import FirstRows
@@ -19,7 +19,7 @@ from run_graph import run_graph
 def way(request, monkeypatch):
     """Both ways of computing a program, whatever suits the device."""
     answer = request.param == "walks"
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda rows, length, context: answer)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: answer)
 
 
 def likelihood(scores, y):

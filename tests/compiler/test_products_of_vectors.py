@@ -7,12 +7,13 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
-from gpuarray.compiler.gpukernels import rowproduct, rowwise, together
+from gpuarray.compiler.gpukernels import multi_tensor
+from gpuarray.compiler.gpukernels.rows import lowering, product
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.linalg import Dot, Gemv
+from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise
-from gpuarray.compiler.ops.together import Together
 from run_graph import run_graph
 
 SHAPES = [(1, 1), (7, 5), (60, 33), (3, 700), (300, 16), (1100, 3), (5, 0), (0, 5)]
@@ -28,15 +29,15 @@ VIEWS = {
 def way(request, monkeypatch):
     """All ways of computing products, whatever suits the device."""
     by_blas, by_walks = (word in request.param for word in ("BLAS", "walks"))
-    monkeypatch.setattr(rowwise, "suits_rows", lambda matrix: not by_blas)
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda *given: by_walks)
-    found = together.product_columns
+    monkeypatch.setattr(lowering, "suits_rows", lambda matrix: not by_blas)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda *given: by_walks)
+    found = multi_tensor.product_columns
 
     def columns(rows, count, threads, context):
-        chosen = together.columns_of if context.is_cpu else found
+        chosen = multi_tensor.columns_of if context.is_cpu else found
         return 0 if by_blas else chosen(rows, count, threads, context)
 
-    monkeypatch.setattr(together, "product_columns", columns)
+    monkeypatch.setattr(multi_tensor, "product_columns", columns)
     return request.param
 
 
@@ -274,7 +275,7 @@ def test_products_that_save_no_launch_stay_as_they_are():
     for results in stays:
         ops = ops_of(results, [x, w, v])
         assert {Dot, Gemv} & {*ops}
-        assert Together not in ops
+        assert MultiTensor not in ops
 
 
 def test_products_by_reference():
@@ -288,7 +289,7 @@ def test_products_by_reference():
     for got, right in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, right)
     for node in fgraph.toposort():
-        if isinstance(node.op, Rowwise | Together):
+        if isinstance(node.op, Rowwise | MultiTensor):
             inputs = [each.type() for each in node.inputs]
             unfolded = FunctionGraph(inputs, node.op.unfold(inputs))
             assert [v.type.dtype for v in unfolded.outputs] == [
@@ -301,7 +302,7 @@ def card(**given):
 
 
 def test_how_many_columns_a_block_folds():
-    columns = together.product_columns
+    columns = multi_tensor.product_columns
     assert columns(400, 784, 512, card()) == 8
     assert columns(1437, 64, 512, card()) == 2
     assert columns(4096, 1024, 512, card()) == 8
@@ -313,7 +314,7 @@ def test_how_many_columns_a_block_folds():
 
 
 def test_how_many_items_multiply_a_row():
-    block = rowproduct.product_block
+    block = product.product_block
     assert block(784, 400, card(max_threads=1024)) == (128, 2)
     assert block(64, 1437, card(max_threads=1024)) == (8, 8)
     assert block(64, 100000, card(max_threads=1024)) == (8, 32)

@@ -37,7 +37,7 @@ OTHERWISE = {
     "OpFromGraph": "its graph, compared as a graph",
     "Elemwise": "the row's key",
     "Rowwise": "the pattern as items",
-    "Together": "the pattern as items",
+    "MultiTensor": "the pattern as items",
     "Solve": "the other three are hints without a meaning here",
 }
 

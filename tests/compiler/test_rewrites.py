@@ -21,6 +21,7 @@ from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.marks import grad_clip, zero_grad
+from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape import (
@@ -31,7 +32,6 @@ from gpuarray.compiler.ops.shape import (
     shape_i,
 )
 from gpuarray.compiler.ops.subtensor import Subtensor
-from gpuarray.compiler.ops.together import Together
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.merging import Interner
@@ -314,7 +314,7 @@ def test_logistic_regression_updates_its_weights_in_one_launch(dtype):
     x, _, w, b = inputs
     fgraph = optimized(inputs, outputs, destroyable={w: 2, b: 3})
     order = fgraph.toposort()
-    (update,) = [node for node in order if isinstance(node.op, Together)]
+    (update,) = [node for node in order if isinstance(node.op, MultiTensor)]
     assert update.outputs == fgraph.outputs[2:]
     overwritten = [update.inputs[i] for _, i in sorted(update.op.inplace_items)]
     assert overwritten == [w, b]

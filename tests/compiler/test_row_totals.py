@@ -7,9 +7,9 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels import rowkept, rowlaunch, rowtotals, rowwise
-from gpuarray.compiler.gpukernels.rowkept import kept_block
-from gpuarray.compiler.gpukernels.rowlaunch import Given, totals_form
+from gpuarray.compiler.gpukernels.rows import launch, lowering, persistent, totals
+from gpuarray.compiler.gpukernels.rows.launch import Given, totals_form
+from gpuarray.compiler.gpukernels.rows.persistent import kept_block
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
@@ -79,15 +79,15 @@ def program_of(f):
 def forms(monkeypatch):
     """The forms of the kernels launched; always one launch, of however few rows."""
     found = []
-    real = rowlaunch.kernel_of
+    real = launch.kernel_of
 
     def kernel_of(program, form, context):
         found.append((form, bool(program.totals)))
         return real(program, form, context)
 
-    monkeypatch.setattr(rowlaunch, "kernel_of", kernel_of)
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: False)
-    monkeypatch.setattr(rowtotals, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(launch, "kernel_of", kernel_of)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda *_: False)
+    monkeypatch.setattr(totals, "FEWEST_ROWS", 0)
     return found
 
 
@@ -99,7 +99,7 @@ def way(request, monkeypatch):
         own = {"local memory": 0, "both": form.pack, "registers": form.kept}
         return own[request.param]
 
-    monkeypatch.setattr(rowlaunch, "own_elements", own_elements)
+    monkeypatch.setattr(launch, "own_elements", own_elements)
     return request.param
 
 
@@ -218,9 +218,9 @@ def test_totals_without_registers_are_of_what_is_stored(
 ):
     given = values((5, LENGTH))
     monkeypatch.setattr(type(first_context), "local_memory", 1)
-    packed, single = (4 * kept + rowkept.OTHERS for kept in (12, 9))
+    packed, single = (4 * kept + persistent.OTHERS for kept in (12, 9))
     for most, kept in ((packed, 12), (packed - 1, 9), (single, 9), (single - 1, 0)):
-        monkeypatch.setattr(rowkept, "MOST", most)
+        monkeypatch.setattr(persistent, "MOST", most)
         is_close(compiled(first_context)(*given), by_hand(*given))
         form, has_totals = forms[-1]
         assert has_totals == (kept > 0)
@@ -290,7 +290,7 @@ def test_items_keep_more_where_there_are_totals():
 
 
 def test_few_rows_are_stored(first_context, forms, monkeypatch):
-    monkeypatch.setattr(rowtotals, "FEWEST_ROWS", 1 << 20)
+    monkeypatch.setattr(totals, "FEWEST_ROWS", 1 << 20)
     given = values((9, LENGTH))
     is_close(compiled(first_context)(*given), by_hand(*given))
     assert not forms[-1][1]

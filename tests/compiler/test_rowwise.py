@@ -9,7 +9,7 @@ import pytest
 from gpuarray._native import ffi
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels import rowrun, rowwalks, rowwise
+from gpuarray.compiler.gpukernels.rows import looped, lowering, run
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Step
@@ -76,7 +76,7 @@ def listed(results):
 def way(request, monkeypatch):
     """Both ways of computing a program, whatever suits the device."""
     answer = request.param == "walks"
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda rows, length, context: answer)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: answer)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -293,9 +293,9 @@ def test_a_walk_keeps_the_integers_that_it_reads(first_context, monkeypatch):
     def spoil(number):
         number[0] = 64
 
-    listed_values = rowrun.Run.given
-    monkeypatch.setattr(rowrun.Run, "given", given)
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda *_: True)
+    listed_values = run.Run.given
+    monkeypatch.setattr(run.Run, "given", given)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda *_: True)
     x = T.dmatrix("x")
     with config.use(device=first_context.name):
         f = function([x], (x.sum(0) / T.cast(x.shape[0], "float64")).sum())
@@ -425,10 +425,10 @@ def test_integers_of_the_host_and_of_the_device_have_kernels_of_their_own(
     )
     program = Program((("int64", CELL), ("int64", "one")), steps, (4,))
     host, device = (
-        rowwalks.walks_of(program, ("array", source), (True,))
+        looped.walks_of(program, ("array", source), (True,))
         for source in ("int", "array")
     )
     assert host.moves == device.moves
     walk, stored = host.moves
-    for make, move in ((rowrun.walk_kernel, walk), (rowrun.map_kernel, stored)):
+    for make, move in ((run.walk_kernel, walk), (run.map_kernel, stored)):
         assert make(host, move, first_context) != make(device, move, first_context)

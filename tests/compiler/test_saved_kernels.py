@@ -12,8 +12,12 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.basic_ops import greatest, least, same
 from gpuarray.compiler.gpukernels.bodies import Steps
-from gpuarray.compiler.gpukernels.launchsteps import bits_of
-from gpuarray.compiler.gpukernels.symbolic import HostArray, HostInteger, Unrecordable
+from gpuarray.compiler.gpukernels.custom.launch_steps import bits_of
+from gpuarray.compiler.gpukernels.custom.symbolic import (
+    HostArray,
+    HostInteger,
+    Unrecordable,
+)
 from own_kernels import Branching, Scaled, Sums
 from own_ops import windows
 

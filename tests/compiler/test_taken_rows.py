@@ -5,8 +5,8 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
-from gpuarray.compiler.gpukernels import rowwise
-from gpuarray.compiler.gpukernels.rowkept import kept_values
+from gpuarray.compiler.gpukernels.rows import lowering
+from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.rowwise import Rowwise
 from run_graph import run_graph
@@ -16,7 +16,7 @@ from run_graph import run_graph
 def way(request, monkeypatch):
     """Both ways of computing a program, whatever suits the device."""
     answer = request.param == "walks"
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda rows, length, context: answer)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: answer)
 
 
 def launches(inputs, outputs, **updates):
@@ -106,7 +106,7 @@ def test_values_are_those_of_numpy(dtype, first_context, way):
 
 @pytest.mark.oclgrind
 def test_taken_rows_stay_in_bounds(context, monkeypatch):
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda rows, length, context: False)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: False)
     w, i = T.fmatrix("w"), T.ivector("i")
     with config.use(device=str(context.name)):
         f = function([w, i], [T.nnet.softmax(w[i]), T.tanh(w[i + 1] * 2)])
@@ -118,7 +118,7 @@ def test_taken_rows_stay_in_bounds(context, monkeypatch):
 
 
 def test_long_rows_that_were_taken_are_kept(first_context, monkeypatch):
-    monkeypatch.setattr(rowwise, "prefers_walks", lambda rows, length, context: False)
+    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: False)
     w, i = T.fmatrix("w"), T.ivector("i")
     with config.use(device=str(first_context.name)):
         f = function([w, i], T.nnet.softmax(w[i] * 2))

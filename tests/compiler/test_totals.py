@@ -8,10 +8,10 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, rewrites, shared
-from gpuarray.compiler.gpukernels import together
+from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.together import Together
+from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from run_graph import run_graph
 
 SHAPES = [(1, 1), (7, 5), (60, 33), (3, 700), (300, 16), (2000, 1), (5, 0), (0, 5)]
@@ -21,13 +21,13 @@ SHAPES = [(1, 1), (7, 5), (60, 33), (3, 700), (300, 16), (2000, 1), (5, 0), (0, 
 def way(request, monkeypatch):
     """Both ways of computing totals, whatever their size."""
     if request.param == "by the library":
-        monkeypatch.setattr(together, "columns_of", lambda *given: 0)
+        monkeypatch.setattr(multi_tensor, "columns_of", lambda *given: 0)
     return request.param
 
 
 def parts_of(f):
     """The parts of the one step that has several."""
-    (step,) = (s for s in f.plan.steps if getattr(s, "function", "") == "together")
+    (step,) = (s for s in f.plan.steps if getattr(s, "function", "") == "multi_tensor")
     return dict(step.options)["parts"]
 
 
@@ -183,8 +183,8 @@ def test_large_totals_compile_nothing_that_was_not_prepared(first_context, monke
     with config.use(device=str(first_context.name)):
         f = function([x, b], [b - np.float32(0.7123) * x.sum(0), T.exp(b) * 3])
     prepared = made()
-    monkeypatch.setattr(together, "MOST_FOLDED", 999)
-    monkeypatch.setattr(together, "MOST_FOLDED_CPU", 999)
+    monkeypatch.setattr(multi_tensor, "MOST_FOLDED", 999)
+    monkeypatch.setattr(multi_tensor, "MOST_FOLDED_CPU", 999)
     for shape in ((2, 3), (70, 500), (500, 70), (2000, 1)):
         values = np.random.default_rng(0).normal(size=shape).astype("f4")
         got, _ = f(values, np.zeros(shape[1], "f4"))
@@ -204,7 +204,7 @@ def card(**given):
 def test_what_is_left_to_the_library():
     def columns(rows, count, device):
         threads = 1 << (min(256, device.max_threads).bit_length() - 1)
-        return together.columns_of(rows, count, threads, device)
+        return multi_tensor.columns_of(rows, count, threads, device)
 
     assert columns(60, 500, card()) == 8
     assert columns(60, 10, card()) == 8
@@ -217,7 +217,7 @@ def test_what_is_left_to_the_library():
         for count in (1, 2, 7, 32, 100, 3000):
             lanes = columns(rows, count, card(max_threads=200))
             assert lanes & (lanes - 1) == 0 and lanes <= 128
-            most = together.STEPS if lanes > 1 else together.MOST_STEPS
+            most = multi_tensor.STEPS if lanes > 1 else multi_tensor.MOST_STEPS
             assert rows * lanes <= most * 128
 
 
@@ -226,7 +226,7 @@ def test_totals_by_reference():
     results = [b - (x * x).sum(0), T.sum(x), y.sum(0)]
     fgraph = FunctionGraph([x, y, b], results)
     rewrites.optimize(fgraph)
-    (node,) = (each for each in fgraph.toposort() if isinstance(each.op, Together))
+    (node,) = (each for each in fgraph.toposort() if isinstance(each.op, MultiTensor))
     assert [part.total.monoid for part in node.op.parts] == ["add"] * 3
     inputs = [each.type() for each in node.inputs]
     rng = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import gpuarray
 import gpuarray.compiler.tensor as tt
 from gpuarray.compiler import Apply, config
 from gpuarray.compiler.cops import GpuKernelBaseCOp, _NoPythonOp
+from gpuarray.compiler.gpukernels.basic_ops import Kernel
 from gpuarray.compiler.gpukernels.fp16_help import write_w
-from gpuarray.compiler.gpukernels.kernelbase import Kernel
 from gpuarray.compiler.gpukernels.type import GpuArrayType, get_context
 from gpuarray.compiler.gradient import grad_undefined
 

@@ -109,7 +109,7 @@ def test_logistic_regression_is_optimized_as_the_slide_says():
     (fused,) = (n for n in names if "sigmoid" in n)  # all loops in one
     assert "softplus" in fused and "exp" not in fused and "log" not in fused
     assert "sum((i0 * " in fused  # the dot before them, too
-    (update,) = (n for n in names if "Together" in n)  # w's with its dot, and b's
+    (update,) = (n for n in names if "MultiTensor" in n)  # w's with its dot, and b's
     assert "Sum of Composite{(i0 * i1)}" in update and "[(0, 2), (1, 7)]" in update
     assert not any("Dot" in n or "Gemv" in n for n in names)
 
@@ -272,7 +272,7 @@ def test_pictures_of_graphs(tmp_path):
         (draw or theano.printing.pydotprint)(each, outfile=path)
         text = path.read_text()
         assert text.startswith("digraph") and "->" in text
-    assert "Together" in text and "sigmoid" in text and "UPDATE" in text
+    assert "MultiTensor" in text and "sigmoid" in text and "UPDATE" in text
 
 
 # ---- debugging ----

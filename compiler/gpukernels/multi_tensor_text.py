@@ -24,7 +24,7 @@ from gpuarray.codegen import (
 )
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
-from gpuarray.compiler.ops.together import Part, Total
+from gpuarray.compiler.ops.multi_tensor import Part, Total
 from gpuarray.context import Context
 from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
@@ -77,8 +77,8 @@ def threads_for(forms: Forms, context: Context) -> int:
 @lru_cache(maxsize=256)
 def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list[Any]]:
     """The kernel's text, its name, and the types of its arguments."""
-    name = f"together_{digest(repr((forms, threads)).encode())}"
-    writer = Writer(forms, name, is_cpu, threads)
+    name = f"multi_tensor_{digest(repr((forms, threads)).encode())}"
+    writer = MultiTensorText(forms, name, is_cpu, threads)
     # Of a size that the text says, nobody has to wait for the compiler to know it.
     kernel = "KERNEL" if is_cpu else f"KERNEL_SIZED({threads}, 1)"
     for number, (part, sources) in enumerate(forms):
@@ -108,7 +108,7 @@ def chosen(texts: Mapping[int, str]) -> str:
     return f"({''.join(f'number == {n} ? {text} : ' for n, text in others)}{last})"
 
 
-class Writer:
+class MultiTensorText:
     """Writes the parts of a kernel; it has state because they share its parameters.
 
     Of the part being written, ``before`` is computed once, ``mapped`` for each element

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from gpuarray.codegen import rounded
 from gpuarray.compiler.gpukernels.folds import accumulator
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, Form, Writer, reached
+from gpuarray.compiler.gpukernels.rows.text import BLOCK, Form, RowText, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -191,7 +191,7 @@ def most_words(program: Program) -> int:
     return max((_words(program, kept) for kept in kept_values(program)), default=0)
 
 
-class Kept(Writer):
+class PersistentText(RowText):
     """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it.
 
     An item has as many registers besides as it may keep words: `blocks_at_once`.

@@ -17,16 +17,16 @@ from gpuarray.array import Array
 from gpuarray.codegen import convert, identity_text
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, row_tree
-from gpuarray.compiler.gpukernels.rowkept import (
+from gpuarray.compiler.gpukernels.rows.persistent import (
     FORGETFUL,
     PACKETS,
-    Kept,
+    PersistentText,
     blocks_at_once,
     kept_values,
     sure_elements,
 )
-from gpuarray.compiler.gpukernels.rowrun import new_reduction
-from gpuarray.compiler.gpukernels.rowtext import Form
+from gpuarray.compiler.gpukernels.rows.run import new_reduction
+from gpuarray.compiler.gpukernels.rows.text import Form
 from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
 from gpuarray.context import Context
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
@@ -64,7 +64,7 @@ def own_elements(program: Program, form: Form, length: int, memory: int) -> int:
     return own if own <= sure_elements(form) else form.kept
 
 
-class Summed(Kept):
+class TotalsText(PersistentText):
     """Writes the kernel: of each total it has one more array, of a row for each block.
 
     Elements are read and stored past the caches nearest to the items, which are for the

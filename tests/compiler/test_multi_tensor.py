@@ -7,13 +7,13 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, rewrites, shared
-from gpuarray.compiler.gpukernels import together
+from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Composite, Step
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.products import BatchedGemm
-from gpuarray.compiler.ops.together import Part, Together
 from gpuarray.compiler.rewrites.together import opened
 from run_graph import run_graph
 
@@ -79,8 +79,8 @@ def test_parameters_of_other_dtypes(dtype, tolerance, first_context):
 
 
 def test_large_parameters_have_launches_of_their_own(first_context, monkeypatch):
-    monkeypatch.setattr(together, "LARGE", 20)
-    monkeypatch.setattr(together, "LARGE_CPU", 20)
+    monkeypatch.setattr(multi_tensor, "LARGE", 20)
+    monkeypatch.setattr(multi_tensor, "LARGE_CPU", 20)
     run_adam(SHAPES, "float32", first_context, 1e-5)
 
 
@@ -136,8 +136,8 @@ def test_a_call_compiles_nothing(context, monkeypatch):
         f(np.ones((2, n), "float32"), np.ones(n, "float32"))
     assert made() == prepared
     # What is large has kernels of its own; the rest goes on with the one it has.
-    monkeypatch.setattr(together, "LARGE", 5000)
-    monkeypatch.setattr(together, "LARGE_CPU", 5000)
+    monkeypatch.setattr(multi_tensor, "LARGE", 5000)
+    monkeypatch.setattr(multi_tensor, "LARGE_CPU", 5000)
     f(np.ones((2, 4000), "float32"), np.ones(4000, "float32"))
     alone = made()
     for n, m in ((3000, 6000), (2, 3), (6000, 6000)):
@@ -202,7 +202,7 @@ def test_shapes_that_differ_are_told(first_context):
 
 def test_the_parts_by_reference():
     add = Composite(("float64", "float64"), (Step("add", (0, 1), "float64"),), (2,))
-    op = Together([Part(add, (False, True)), Part(add, (False, False))], {1: 2})
+    op = MultiTensor([Part(add, (False, True)), Part(add, (False, False))], {1: 2})
     x, y = T.dvectors("x", "y")
     one = TensorType("float64", (True,))("one")
     first, second = op(x, one, y, y)
@@ -234,7 +234,7 @@ def test_a_fold_of_one_number_stays_apart():
     for fold, value in ((a.sum(0), [3.0]), (T.sqr(a).sum(0), [9.0]), (a.sum(), 3.0)):
         fgraph = FunctionGraph([x, a], [T.exp(x), fold])
         rewrites.optimize(fgraph, ["fuse"])
-        assert not any(isinstance(node.op, Together) for node in fgraph.toposort())
+        assert not any(isinstance(node.op, MultiTensor) for node in fgraph.toposort())
         found = run_graph(fgraph, {x: np.zeros(2), a: np.full((1, 1), 3.0)})
         np.testing.assert_array_equal(found[1], value)
 

@@ -1,4 +1,4 @@
-"""Together: several elementwise operations, each of its own shape, in one launch.
+"""MultiTensor: several elementwise operations, each of its own shape, in one launch.
 
 No user writes it: fusion makes it of the results of a function that are computed
 element by element, such as the new values of many parameters. What they are computed of
@@ -120,7 +120,7 @@ class Part:
         return f"{self.scalar}" + ("" if self.total is None else f" of {self.total}")
 
 
-class Together(Op):
+class MultiTensor(Op):
     """The parts, each on its share of the inputs, one after the other.
 
     The inputs of a part have one shape and are not repeated, save numbers.
@@ -242,6 +242,6 @@ def shape_of(arrays: Sequence[Any], is_one: Sequence[bool]) -> tuple[int, ...]:
     first, *others = shapes
     if others:
         raise GraphValueError(
-            f"Together: Input dimension mis-match: {first} and {others[0]}"
+            f"MultiTensor: Input dimension mis-match: {first} and {others[0]}"
         )
     return tuple(first)

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.gpukernels.symbolic import HostInteger, same
+from gpuarray.compiler.gpukernels.custom.symbolic import HostInteger, same
 from gpuarray.compiler.graph.types import dtype_name, is_integer_name
 
 _PIECE = re.compile(r"(\w+)\s+([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?")

@@ -18,10 +18,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowrun import new_reduction
-from gpuarray.compiler.gpukernels.source import statements
-from gpuarray.compiler.gpukernels.togethertext import (
+from gpuarray.compiler.gpukernels.multi_tensor_text import (
     PER_BLOCK,
     PER_BLOCK_CPU,
     STRIP,
@@ -32,10 +29,13 @@ from gpuarray.compiler.gpukernels.togethertext import (
     numbers_of,
     threads_for,
 )
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.rows.run import new_reduction
+from gpuarray.compiler.gpukernels.source import statements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.reduce import NAMES
 from gpuarray.compiler.ops.rowwise import Fold
-from gpuarray.compiler.ops.together import Part, Together, Total
 from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
@@ -67,8 +67,8 @@ It waits for some of them at once.
 _INT64 = dtype_to_typecode("int64")
 
 
-@lowers(Together)
-def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
+@lowers(MultiTensor)
+def lower_multi_tensor(op: MultiTensor, node: Apply, k: Lowerer) -> None:
     """A step; constants are text of its kernel."""
     ins: list[int] = []
     places: dict[int, int] = {}
@@ -94,7 +94,7 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
             origin=k.origin(node),
             outs=outs,
             ins=tuple(ins),
-            function="together",
+            function="multi_tensor",
             options=(("parts", op.parts), ("sources", shares), ("over", over)),
             groups=(-1,) * len(ins),
             inplace=over,
@@ -104,13 +104,13 @@ def lower_together(op: Together, node: Apply, k: Lowerer) -> None:
     )
 
 
-@unfolds(Together)
-def unfold(op: Together, inputs: Sequence[Variable]) -> list[Variable]:
+@unfolds(MultiTensor)
+def unfold(op: MultiTensor, inputs: Sequence[Variable]) -> list[Variable]:
     """Each part by itself."""
     return op.unfold(inputs)
 
 
-def listing(op: Together, texts: Sequence[str]) -> Iterator[str]:
+def listing(op: MultiTensor, texts: Sequence[str]) -> Iterator[str]:
     """Lines of what each part computes of texts of the node's inputs."""
     for part, ins, outs in op.shares():
         named, results = part.statements(texts[ins])
@@ -119,7 +119,7 @@ def listing(op: Together, texts: Sequence[str]) -> Iterator[str]:
             yield f"@{number} = {result}"
 
 
-def label(op: Together) -> str:
+def label(op: MultiTensor) -> str:
     """The rows of a kernel, each once, in the order they are first computed."""
     names: list[str] = []
     for part in op.parts:
@@ -130,8 +130,8 @@ def label(op: Together) -> str:
     return f"{len(op.parts)} of {'+'.join(dict.fromkeys(names)) or 'copy'}"
 
 
-@step_function("together")
-def together(
+@step_function("multi_tensor")
+def multi_tensor(
     *values: Any,
     parts: tuple[Part, ...],
     sources: tuple[Sources, ...],
@@ -160,7 +160,7 @@ def together(
     return tuple(results)
 
 
-@needs_of("together")
+@needs_of("multi_tensor")
 def tell_needs(
     needs: Needs,
     *values: Any,
@@ -325,7 +325,7 @@ def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
         shapes = shapes | wrong_rows(part.total, folded)
     if len(shapes) > 1:
         texts = " and ".join(sorted(map(str, shapes)))
-        raise GraphValueError(f"Together: Input dimension mis-match: shapes {texts}")
+        raise GraphValueError(f"MultiTensor: Input dimension mis-match: shapes {texts}")
     (shape,) = shapes
     return tuple(shape)
 
@@ -412,12 +412,12 @@ def launch_one(
             arguments.append((f"o{number}", dtype_to_typecode(dtype), lib.GE_WRITE))
         arguments += read(part.scalar.inputs, sources)
         kernel = context._kernels[key] = new_elemwise(
-            context, code.support, "\n".join(lines), arguments, "together"
+            context, code.support, "\n".join(lines), arguments, "multi_tensor"
         )
     operands = [*outs, *(x for x in given if x is not None)]
     status = call_elemwise(kernel, [as_given(x) for x in operands])
     if status:
-        fail(status, "together", context, operands)
+        fail(status, "multi_tensor", context, operands)
 
 
 def source_of(forms: Forms, context: Context) -> tuple[str, str, list[Any]]:
@@ -427,7 +427,7 @@ def source_of(forms: Forms, context: Context) -> tuple[str, str, list[Any]]:
 
 def kernel_of(forms: Forms, context: Context) -> GpuKernel:
     """The kernel, compiled when it is first asked for."""
-    key = "together", forms
+    key = "multi_tensor", forms
     kernel: GpuKernel | None = context._kernels.get(key)
     if kernel is None:
         kernel = GpuKernel(*source_of(forms, context), context)

@@ -16,15 +16,15 @@ import numpy as np
 from gpuarray._native import lib
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of, reason_of
-from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel
-from gpuarray.compiler.gpukernels.kernelbase import (
+from gpuarray.compiler.gpukernels.custom.kernel import POINTERS, Kernel
+from gpuarray.compiler.gpukernels.custom.kernel_base import (
     GpuKernelBase,
     Launch,
     check_arguments,
     kernels_of,
     listed,
 )
-from gpuarray.compiler.gpukernels.symbolic import (
+from gpuarray.compiler.gpukernels.custom.symbolic import (
     ArrayPart,
     HostArray,
     HostInteger,

@@ -21,8 +21,7 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rowkept import kept_block
-from gpuarray.compiler.gpukernels.rowlaunch import (
+from gpuarray.compiler.gpukernels.rows.launch import (
     LONG,
     Given,
     kernel_of,
@@ -33,21 +32,22 @@ from gpuarray.compiler.gpukernels.rowlaunch import (
     taken_inputs,
     totals_form,
 )
-from gpuarray.compiler.gpukernels.rowproduct import (
+from gpuarray.compiler.gpukernels.rows.looped import walks_of
+from gpuarray.compiler.gpukernels.rows.persistent import kept_block
+from gpuarray.compiler.gpukernels.rows.product import (
     AHEAD,
     Product,
     product_of,
     suits_rows,
 )
-from gpuarray.compiler.gpukernels.rowrun import Run, tell_walks
-from gpuarray.compiler.gpukernels.rowtext import Form
-from gpuarray.compiler.gpukernels.rowtotals import (
+from gpuarray.compiler.gpukernels.rows.run import Run, tell_walks
+from gpuarray.compiler.gpukernels.rows.text import Form
+from gpuarray.compiler.gpukernels.rows.totals import (
     blocks_for,
     bunches,
     fold_rows,
     total_kernel,
 )
-from gpuarray.compiler.gpukernels.rowwalks import walks_of
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.nnet import check_first_rows
 from gpuarray.compiler.ops.rowwise import (

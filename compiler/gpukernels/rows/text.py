@@ -81,7 +81,7 @@ class Form:
     own: int = 0
 
 
-class Writer:
+class RowText:
     """Writes the kernel; it has state because statements name earlier values.
 
     ``texts`` has for each value that is known in the text where it is read from,

@@ -9,14 +9,13 @@ import numpy as np
 from gpuarray.array import Array
 from gpuarray.codegen import digest
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.gpukernels.fp16_help import load_w, work_dtype, write_w
-from gpuarray.compiler.gpukernels.kernelbase import (
+from gpuarray.compiler.gpukernels.custom.kernel_base import (
     GpuKernelBase,
     Kernel,
     Launch,
     source_of,
 )
-from gpuarray.compiler.gpukernels.signature import (
+from gpuarray.compiler.gpukernels.custom.signature import (
     ALL,
     FUNCTIONS,
     Operand,
@@ -27,13 +26,14 @@ from gpuarray.compiler.gpukernels.signature import (
     evaluated,
     parsed,
 )
-from gpuarray.compiler.gpukernels.symbolic import (
+from gpuarray.compiler.gpukernels.custom.symbolic import (
     greatest,
     is_host_array,
     least,
     product,
     same,
 )
+from gpuarray.compiler.gpukernels.fp16_help import load_w, work_dtype, write_w
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.types import TensorType, promoted
 from gpuarray.compiler.ops import math

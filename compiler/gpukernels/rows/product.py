@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpuarray.array import Array
-from gpuarray.compiler.gpukernels.rowtext import BLOCK
+from gpuarray.compiler.gpukernels.rows.text import BLOCK
 from gpuarray.compiler.ops.elemwise import Step
 from gpuarray.compiler.ops.rowwise import (
     CELL,

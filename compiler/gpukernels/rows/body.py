@@ -1,7 +1,7 @@
 """A row program as steps of the library, for files: its kernel, or its walks.
 
 The kernel's texts are in the file, one for each form, and the library chooses among
-them as `rowlaunch` does. What `Walks` launches where a plan is bound is written down
+them as `launch` does. What `Walks` launches where a plan is bound is written down
 here, too: a reduction for each walk, and elementwise steps, whose kernels have the same
 texts. Which of the two runs follows from the device and the lengths.
 """
@@ -15,17 +15,14 @@ from typing import Any
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.nnet import first_rows_steps
-from gpuarray.compiler.gpukernels.rowkept import TURN, has_packets, most_words
-from gpuarray.compiler.gpukernels.rowlaunch import (
+from gpuarray.compiler.gpukernels.rows.launch import (
     LONG,
     NARROW,
     operation,
     taken_inputs,
     template,
 )
-from gpuarray.compiler.gpukernels.rowproduct import product_of
-from gpuarray.compiler.gpukernels.rowtext import Form
-from gpuarray.compiler.gpukernels.rowwalks import (
+from gpuarray.compiler.gpukernels.rows.looped import (
     Count,
     First,
     Inside,
@@ -38,6 +35,9 @@ from gpuarray.compiler.gpukernels.rowwalks import (
     folds_of,
     walks_of,
 )
+from gpuarray.compiler.gpukernels.rows.persistent import TURN, has_packets, most_words
+from gpuarray.compiler.gpukernels.rows.product import product_of
+from gpuarray.compiler.gpukernels.rows.text import Form
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,

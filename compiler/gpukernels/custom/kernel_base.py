@@ -22,7 +22,12 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
-from gpuarray.compiler.gpukernels.kernel import POINTERS, Kernel, misreads, pointed
+from gpuarray.compiler.gpukernels.custom.kernel import (
+    POINTERS,
+    Kernel,
+    misreads,
+    pointed,
+)
 from gpuarray.compiler.gpukernels.python import lower_python, own_types
 from gpuarray.compiler.gpukernels.registry import (
     LOWERINGS,

@@ -18,7 +18,7 @@ from gpuarray.codegen import (
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.calls import Needs
 from gpuarray.compiler.gpukernels.creation import count_source, counted
-from gpuarray.compiler.gpukernels.rowwalks import (
+from gpuarray.compiler.gpukernels.rows.looped import (
     Count,
     First,
     Inside,

@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 from gpuarray.array import Array
 from gpuarray.codegen import digest, self_contained
-from gpuarray.compiler.gpukernels.rowkept import (
+from gpuarray.compiler.gpukernels.rows.persistent import (
     TURN,
-    Kept,
+    PersistentText,
     has_packets,
     has_registers,
     kept_block,
     kept_blocks,
 )
-from gpuarray.compiler.gpukernels.rowproduct import AHEAD, product_block, product_of
-from gpuarray.compiler.gpukernels.rowtext import BLOCK, NUMBERS, Form, Writer
-from gpuarray.compiler.gpukernels.rowtotals import Summed, local_bytes, own_elements
+from gpuarray.compiler.gpukernels.rows.product import AHEAD, product_block, product_of
+from gpuarray.compiler.gpukernels.rows.text import BLOCK, NUMBERS, Form, RowText
+from gpuarray.compiler.gpukernels.rows.totals import (
+    TotalsText,
+    local_bytes,
+    own_elements,
+)
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -279,16 +283,16 @@ def named_text(program: Program, form: Form) -> tuple[str, str]:
     return text, name
 
 
-def template(program: Program, form: Form) -> tuple[str, str, Writer]:
+def template(program: Program, form: Form) -> tuple[str, str, RowText]:
     """A kernel's text with words in place of what forms have in numbers, and a name."""
-    made = Summed if program.totals else Kept if form.kept else Writer
+    made = TotalsText if program.totals else PersistentText if form.kept else RowText
     writer = made(program, form)
     text = self_contained(writer.text())
     return text, f"rowwise_{digest(text.encode())}", writer
 
 
 def types_of(program: Program, form: Form) -> list[Any]:
-    """The kernel's arguments, as `Writer.text` lists them, and those of totals."""
+    """The kernel's arguments, as `RowText.text` lists them, and those of totals."""
     pointer = [Array, OFFSET]
     found: list[Any] = pointer * len(program.outputs)
     for source, kind in zip(form.sources, program.kinds, strict=False):
