@@ -1,21 +1,18 @@
 /* The kernel texts of a scan: along rows or down columns, for GPUs or CPUs.
  *
- * They are written once, over words (SC_...) that the generator defines. The order in
- * which elements are combined depends on shape and geometry only, never on time.
- *
- * On a GPU a group takes tiles: an item combines the neighbouring elements it owns,
- * then the items' totals are scanned in local memory. Where groups may wait for each
- * other, the axis is read once: a tile publishes its total, and the prefix of a tile is
- * the prefix of its group of tiles, combined with the totals of the tiles before it in
- * that group. The last tile of a group publishes the prefix of the next one. So neither
- * what is combined nor its order depends on who came first (a plain decoupled look-back
- * would stop at whatever prefix it finds). Elsewhere chunks are summed first. */
+ * They are the files in kernels/, over words (SC_...) that are defined here. The order
+ * in which elements are combined depends on shape and geometry only, never on time. */
 #include "c/scan/scan_source.h"
 
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/scan/scan_text.h"
+#include "c/program/kernel_text.h"
+#include "c/scan/kernels/cpu_columns.inc"
+#include "c/scan/kernels/cpu_rows.inc"
+#include "c/scan/kernels/packs.inc"
+#include "c/scan/kernels/short.inc"
+#include "c/scan/kernels/tiles.inc"
 
 /* ---- the words ---- */
 
@@ -92,6 +89,12 @@ static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind
                   : is_whole                ? "KERNEL_SIZED(SC_BLOCK, 4)"
                                             : "KERNEL_OF(SC_BLOCK, 4)",
                   ga__dtype_kind(spec->acc) == 'c' ? "" : "(SC_ACC)", spec->identity);
+  ga__strbuf_addf(sb,
+                  "#define SC_ROOM %u\n#define SC_PACK %u\n#define SC_ROUNDS %u\n"
+                  "#define SC_ALIGN_IN %zu\n#define SC_ALIGN_OUT %zu\n",
+                  ga__scan_room(spec), pack_length(spec), pack_rounds(spec),
+                  ga__scan_alignment(spec, spec->input.typecode),
+                  ga__scan_alignment(spec, spec->out));
 }
 
 /* The map of an element, the combination of two accumulators, and what is stored. */
@@ -140,141 +143,24 @@ static void add_axes(ga_strbuf *sb, unsigned int nk) {
   ga__strbuf_add(sb, "\n");
 }
 
-static void add_packs(ga_strbuf *sb, const ga_scan_spec *spec) {
-  ga__strbuf_addf(sb,
-                  "#define SC_PACK %u\n#define SC_ROUNDS %u\n"
-                  "#define SC_ALIGN_IN %zu\n#define SC_ALIGN_OUT %zu\n",
-                  pack_length(spec), pack_rounds(spec),
-                  ga__scan_alignment(spec, spec->input.typecode),
-                  ga__scan_alignment(spec, spec->out));
-  ga__strbuf_add(sb, ga__scan_packs_begin);
-  ga__strbuf_add(sb, ga__scan_shuffles);
-  ga__strbuf_add(sb, ga__scan_publishing);
-  ga__strbuf_add(sb, ga__scan_head);
-  ga__strbuf_add(sb, ga__scan_packs_place);
-  ga__strbuf_add(sb, ga__scan_line);
-  ga__strbuf_add(sb, ga__scan_packs_load);
-  ga__strbuf_add(sb, ga__scan_scan_words);
-  ga__strbuf_add(sb, ga__scan_packs_scan);
-  ga__strbuf_add(sb, ga__scan_look_begin);
-  ga__strbuf_add(sb, ga__scan_look_rows);
-  ga__strbuf_add(sb, ga__scan_look_end);
-  ga__strbuf_add(sb, ga__scan_packs_store);
-  ga__strbuf_add(sb, "#undef SC_SCAN\n#undef SC_SCAN_WARP\n");
-}
-
-static void add_tiles(ga_strbuf *sb, const ga_scan_spec *spec, bool rows) {
-  if (spec->has_warps)
-    ga__strbuf_add(sb, ga__scan_shuffles);
-  if (spec->looks_back)
-    ga__strbuf_add(sb, ga__scan_publishing);
-  ga__strbuf_add(sb, rows ? ga__scan_tile_words_rows : ga__scan_tile_words_columns);
-  ga__strbuf_add(sb, ga__scan_head);
-  ga__strbuf_add(sb, ga__scan_tile_begin);
-  ga__strbuf_add(sb, ga__scan_line);
-  ga__strbuf_add(sb, ga__scan_tile_loop);
-  ga__strbuf_add(sb, rows ? ga__scan_load_rows : ga__scan_load_columns);
-  ga__strbuf_add(sb, ga__scan_scan_words);
-  ga__strbuf_add(sb, rows && spec->has_warps ? ga__scan_scan_items_warps
-                                             : ga__scan_scan_items);
-  if (spec->looks_back) {
-    ga__strbuf_add(sb, ga__scan_look_begin);
-    ga__strbuf_add(sb, rows ? ga__scan_look_rows : ga__scan_look_columns);
-    ga__strbuf_add(sb, ga__scan_look_end);
-  }
-  ga__strbuf_add(sb, ga__scan_tile_results);
-  ga__strbuf_add(sb, rows ? ga__scan_store_rows : ga__scan_store_columns);
-  ga__strbuf_add(sb, ga__scan_tile_end);
-}
-
-static void add_short(ga_strbuf *sb, const ga_scan_spec *spec) {
-  ga__strbuf_addf(sb, "#define SC_ROOM %u\n", ga__scan_room(spec));
-  ga__strbuf_add(sb, ga__scan_short_begin);
-  ga__strbuf_add(sb, ga__scan_head);
-  ga__strbuf_add(sb, ga__scan_short_body);
-}
-
-/* The loop twice: over elements side by side, which vector units like, and any. */
-static void add_cpu_loops(ga_strbuf *sb, bool rows) {
-  const char *loop = rows ? ga__scan_cpu_rows_loop : ga__scan_cpu_columns_loop;
-  const char *x = rows ? "xp" : "xt", *o = rows ? "op" : "ot";
-  ga__strbuf_addf(sb,
-                  "#define SC_WIDTH SC_OWN\n"
-                  "#define SC_AT_X(i) SC_LOAD((GLOBAL_MEM const SC_IN *)%s + (i))\n"
-                  "#define SC_AT_O(i, v) SC_STORE((GLOBAL_MEM SC_OUT *)%s + (i), v)\n"
-                  "  if ((mode & 8)%s) {\n",
-                  x, o, rows ? "" : " && count == SC_OWN");
-  ga__strbuf_add(sb, loop);
-  ga__strbuf_addf(sb,
-                  "#undef SC_WIDTH\n#undef SC_AT_X\n#undef SC_AT_O\n"
-                  "#define SC_WIDTH count\n"
-                  "#define SC_AT_X(i) SC_LOAD(%s + (ga_ssize)(i) * %s)\n"
-                  "#define SC_AT_O(i, v) SC_STORE(%s + (ga_ssize)(i) * %s, v)\n"
-                  "  } else {\n",
-                  x, rows ? "xs" : "xc", o, rows ? "os" : "oc");
-  ga__strbuf_add(sb, loop);
-  ga__strbuf_add(sb, "  }\n#undef SC_WIDTH\n#undef SC_AT_X\n#undef SC_AT_O\n");
-}
-
-static void add_cpu(ga_strbuf *sb, bool rows) {
-  ga__strbuf_add(sb, ga__scan_head);
-  ga__strbuf_add(sb, rows ? ga__scan_cpu_rows_begin : ga__scan_cpu_columns_begin);
-  ga__strbuf_add(sb, ga__scan_line);
-  ga__strbuf_add(sb, rows ? ga__scan_cpu_rows_first : ga__scan_cpu_columns_first);
-  add_cpu_loops(sb, rows);
-  ga__strbuf_add(sb, rows ? ga__scan_cpu_rows_end : ga__scan_cpu_columns_end);
-}
-
-/* out->body becomes the preamble and `text`, whose words for names are then defined.
- * Equal names must mean equal kernels: the hash covers the preamble too. */
-static int finish(ga_source *out, const char *stem, const char *preamble,
-                  const ga_strbuf *text) {
-  ga_strbuf body = {0};
-  GA_TRY(ga__strbuf_status(text));
-  if (preamble != NULL && preamble[0] != '\0')
-    ga__strbuf_addf(&body, "%s\n", preamble);
-  const size_t own = body.length;
-  ga__strbuf_add(&body, text->text);
-  if (ga__strbuf_status(&body) == GA_NO_ERROR) {
-    ga__kernel_name(out->name, stem, body.text);
-    body.length = own;
-    ga__strbuf_addf(&body,
-                    "#define SC_NAME %s\n#define SC_MAP %s_map\n"
-                    "#define SC_COMBINE %s_combine\n#define SC_KEEP %s_keep\n"
-                    "#define SC_PUT %s_put\n#define SC_GET %s_get\n"
-                    "#define SC_UP %s_up\n#define SC_FROM %s_from\n"
-                    "#define SC_PACK_IN %s_in\n#define SC_PACK_OUT %s_out\n",
-                    out->name, out->name, out->name, out->name, out->name, out->name,
-                    out->name, out->name, out->name, out->name);
-    ga__strbuf_add(&body, text->text);
-  }
-  if (ga__strbuf_status(&body) != GA_NO_ERROR) {
-    ga__strbuf_clear(&body);
-    return GA_MEMORY_ERROR;
-  }
-  out->body = body;
-  return GA_NO_ERROR;
-}
-
 int ga__scan_source(ga_source *out, const ga_scan_spec *spec, enum ga_scan_kind kind,
                     unsigned int nk) {
-  const bool rows = kind != GA_SCAN_COLUMNS;
+  static const char *const stems[] = {"scan_rows", "scan_columns", "scan_short",
+                                      "scan_packs", "scan_rows"};
   ga_strbuf text = {0};
   add_types(&text, spec, kind);
   add_functions(&text, spec);
   add_axes(&text, nk);
-  if (kind == GA_SCAN_SHORT)
-    add_short(&text, spec);
-  else if (kind == GA_SCAN_PACKS)
-    add_packs(&text, spec);
-  else if (spec->is_cpu)
-    add_cpu(&text, rows);
-  else
-    add_tiles(&text, spec, rows);
-  ga__strbuf_add(&text, ga__scan_tail);
-  static const char *const stems[] = {"scan_rows", "scan_columns", "scan_short",
-                                      "scan_packs", "scan_rows"};
-  int status = finish(out, stems[kind], spec->preamble, &text);
-  ga__strbuf_clear(&text);
-  return status;
+  ga__strbuf_add(&text, kind == GA_SCAN_SHORT   ? short_text
+                        : kind == GA_SCAN_PACKS ? packs_text
+                        : !spec->is_cpu         ? tiles_text
+                        : kind == GA_SCAN_ROWS  ? cpu_rows_text
+                                                : cpu_columns_text);
+  return ga__text_finish_named(
+      out, stems[kind], spec->preamble,
+      "#define SC_NAME %\n#define SC_MAP %_map\n#define SC_COMBINE %_combine\n"
+      "#define SC_KEEP %_keep\n#define SC_PUT %_put\n#define SC_GET %_get\n"
+      "#define SC_UP %_up\n#define SC_FROM %_from\n#define SC_PACK_IN %_in\n"
+      "#define SC_PACK_OUT %_out\n",
+      &text);
 }

@@ -1,0 +1,80 @@
+/* What groups that wait for each other need: values of other lanes, and values that
+ * other groups wait for. */
+
+#if SC_WARPS
+/* A value of the lane so many below, or of a lane. */
+GA_INLINE SC_ACC SC_UP(SC_ACC value, int by) {
+  union {
+    SC_ACC value;
+    ga_uint words[SC_WORDS];
+  } u;
+  u.words[0] = 0;
+  u.value = value;
+  for (int w = 0; w < SC_WORDS; w++)
+    u.words[w] = ga_shuffle_up(u.words[w], by);
+  return u.value;
+}
+GA_INLINE SC_ACC SC_FROM(SC_ACC value, int lane) {
+  union {
+    SC_ACC value;
+    ga_uint words[SC_WORDS];
+  } u;
+  u.words[0] = 0;
+  u.value = value;
+  for (int w = 0; w < SC_WORDS; w++)
+    u.words[w] = ga_shuffle(u.words[w], lane);
+  return u.value;
+}
+#endif
+
+#if SC_LOOKS
+/* A value that other groups wait for: words of which each says that it is there. */
+GA_INLINE void SC_PUT(volatile GLOBAL_MEM ga_ulong *p, SC_ACC value) {
+  union {
+    SC_ACC value;
+    ga_uint words[SC_WORDS];
+  } u;
+  for (int w = 0; w < SC_WORDS; w++)
+    u.words[w] = 0;
+  u.value = value;
+  for (int w = 0; w < SC_WORDS; w++)
+    p[w] = ((ga_ulong)1 << 32) | u.words[w];
+}
+GA_INLINE SC_ACC SC_GET(const volatile GLOBAL_MEM ga_ulong *p) {
+  union {
+    SC_ACC value;
+    ga_uint words[SC_WORDS];
+  } u;
+  for (int w = 0; w < SC_WORDS; w++) {
+    ga_ulong word;
+    do
+      word = p[w];
+    while ((word >> 32) == 0);
+    u.words[w] = (ga_uint)word;
+  }
+  return u.value;
+}
+#endif
+
+/* A scan of one value of each item, in one half of `sums`. */
+#define SC_SCAN(value, n)                                                              \
+  turn = 0;                                                                            \
+  sums[SC_POS(SC_I)] = (value);                                                        \
+  local_barrier();                                                                     \
+  for (int s = 1; s < (n); s <<= 1) {                                                  \
+    SC_ACC sum = sums[turn + SC_POS(SC_I)];                                            \
+    if (SC_I >= s)                                                                     \
+      sum = SC_COMBINE(sums[turn + SC_POS(SC_I - s)], sum);                            \
+    turn = SC_BLOCK - turn;                                                            \
+    sums[turn + SC_POS(SC_I)] = sum;                                                   \
+    local_barrier();                                                                   \
+  }
+#if SC_WARPS
+/* The same in the `n` first lanes of a warp, of which this is lane `one`. */
+#define SC_SCAN_WARP(value, one, n)                                                    \
+  for (int s = 1; s < (n); s <<= 1) {                                                  \
+    const SC_ACC below = SC_UP(value, s);                                              \
+    if ((one) >= s)                                                                    \
+      value = SC_COMBINE(below, value);                                                \
+  }
+#endif
