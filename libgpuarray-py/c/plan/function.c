@@ -75,7 +75,7 @@ static int check_place(const GpuFunction *f, const gpufunction_value *v,
     return GA_FAIL(GA_VALUE_ERROR,
                    "function %s: two values are %s %d; %s is the second", p->name, what,
                    place, v->name);
-  const ga_value *of = &p->values[list[place]];
+  const ga_value *of = &p->graph.values[list[place]];
   if (of->typecode != v->start->typecode || of->nd != v->start->nd)
     return GA_FAIL(GA_INVALID_ERROR,
                    "function %s: value %s is %s, but %s %d is %s of %u axes", p->name,
@@ -107,8 +107,10 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
     return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s lives on %s, the plan on %s",
                    p->name, v->name, gpucontext_name(GpuArray_context(v->start)),
                    gpucontext_name(p->context));
-  GA_TRY(check_place(f, v, "input", v->input, p->inputs, p->n_inputs, read));
-  GA_TRY(check_place(f, v, "output", v->output, p->outputs, p->n_outputs, written));
+  GA_TRY(
+      check_place(f, v, "input", v->input, p->graph.inputs, p->graph.n_inputs, read));
+  GA_TRY(check_place(f, v, "output", v->output, p->graph.outputs, p->graph.n_outputs,
+                     written));
   ga_kept_value *new = &f->values[f->n_values];
   new->name = ga__strdup(v->name);
   if (new->name == NULL)
@@ -129,17 +131,17 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
 
 static int add_values(GpuFunction *f, const gpufunction_spec *spec) {
   const GpuPlan *p = f->plan;
-  bool *read = ga__alloc((size_t)p->n_inputs + 1, sizeof *read);
-  bool *written = ga__alloc((size_t)p->n_outputs + 1, sizeof *written);
+  bool *read = ga__alloc((size_t)p->graph.n_inputs + 1, sizeof *read);
+  bool *written = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *written);
   int status = read && written ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  for (unsigned int i = 0; read && i < p->n_inputs; i++)
+  for (unsigned int i = 0; read && i < p->graph.n_inputs; i++)
     f->kept[i] = -1;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < spec->n_values; i++)
     status = add_value(f, &spec->values[i], read, written);
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_inputs; i++)
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->graph.n_inputs; i++)
     if (f->kept[i] < 0 || f->values[f->kept[i]].optional)
       f->given[f->n_given++] = i;
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_outputs; i++)
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->graph.n_outputs; i++)
     if (!written[i])
       f->shown[f->n_shown++] = i;
   ga__free(read);
@@ -149,7 +151,7 @@ static int add_values(GpuFunction *f, const gpufunction_spec *spec) {
 
 static int fill(GpuFunction *f, const gpufunction_spec *spec) {
   const GpuPlan *p = f->plan;
-  size_t n_in = (size_t)p->n_inputs + 1, n_out = (size_t)p->n_outputs + 1;
+  size_t n_in = (size_t)p->graph.n_inputs + 1, n_out = (size_t)p->graph.n_outputs + 1;
   f->values = ga__alloc((size_t)spec->n_values + 1, sizeof *f->values);
   f->given = ga__alloc(n_in, sizeof *f->given);
   f->kept = ga__alloc(n_in, sizeof *f->kept);
@@ -165,9 +167,9 @@ static int fill(GpuFunction *f, const gpufunction_spec *spec) {
   if (spec->note_size > 0)
     memcpy(f->note, spec->note, spec->note_size);
   f->note_size = spec->note_size;
-  GA_TRY(copy_names(&f->inputs, spec->inputs, p->n_inputs));
-  GA_TRY(copy_names(&f->ints, spec->ints, p->n_int_inputs));
-  GA_TRY(copy_names(&f->outputs, spec->outputs, p->n_outputs));
+  GA_TRY(copy_names(&f->inputs, spec->inputs, p->graph.n_inputs));
+  GA_TRY(copy_names(&f->ints, spec->ints, p->graph.n_int_inputs));
+  GA_TRY(copy_names(&f->outputs, spec->outputs, p->graph.n_outputs));
   return add_values(f, spec);
 }
 
@@ -240,7 +242,7 @@ static int load_value(GpuFunction *f, unsigned int input) {
   int number = f->kept[input];
   ga_kept_value *v = &f->values[number];
   f->ins[input] = &v->array;
-  if (!f->plan->destroyed[input] || (v->output >= 0 && is_unshared(v)))
+  if (!f->plan->graph.destroyed[input] || (v->output >= 0 && is_unshared(v)))
     return GA_NO_ERROR;
   GA_TRY(GpuArray_copy(&f->copies[number], &v->array, GA_C_ORDER));
   f->ins[input] = &f->copies[number];
@@ -258,14 +260,14 @@ static void protect_values(const GpuFunction *f, GpuArray *const *outs) {
 static int call_locked(GpuFunction *f, GpuArray *const *outs,
                        const GpuArray *const *ins, const long long *ints) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
     f->ins[i] = NULL;
   for (unsigned int i = 0; i < f->n_given; i++)
     f->ins[f->given[i]] = ins[i];
-  for (unsigned int i = 0; i < p->n_inputs; i++)
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
     if (f->ins[i] == NULL && f->kept[i] >= 0)
       GA_TRY(load_value(f, i));
-  for (unsigned int i = 0; i < p->n_outputs; i++)
+  for (unsigned int i = 0; i < p->graph.n_outputs; i++)
     f->outs[i] = &f->next[i];
   for (unsigned int i = 0; i < f->n_shown; i++)
     f->outs[f->shown[i]] = outs[i];
@@ -361,7 +363,7 @@ static int list_length(unsigned int *n, const GpuFunction *f, int list) {
     *n = f->n_given;
     return GA_NO_ERROR;
   case GF_INTS:
-    *n = f->plan->n_int_inputs;
+    *n = f->plan->graph.n_int_inputs;
     return GA_NO_ERROR;
   case GF_OUTPUTS:
     *n = f->n_shown;
@@ -387,7 +389,7 @@ int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item 
   if (i >= n)
     return GA_FAIL(GA_VALUE_ERROR, "function %s: there is no item %u of %u",
                    f->plan->name, i, n);
-  const GpuPlan *p = f->plan;
+  const ga_plan_graph *g = &f->plan->graph;
   const ga_value *v;
   gpufunction_item item = {.typecode = GA_LONG};
   if (list == GF_INTS) {
@@ -397,7 +399,7 @@ int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item 
                               f->values[i].array.nd, f->values[i].optional};
   } else {
     unsigned int at = list == GF_INPUTS ? f->given[i] : f->shown[i];
-    v = &p->values[list == GF_INPUTS ? p->inputs[at] : p->outputs[at]];
+    v = &g->values[list == GF_INPUTS ? g->inputs[at] : g->outputs[at]];
     item.name = list == GF_INPUTS ? f->inputs.list[at] : f->outputs.list[at];
     item.typecode = v->typecode;
     item.nd = v->nd;

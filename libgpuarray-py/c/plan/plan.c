@@ -32,7 +32,7 @@ int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
     return GA_MEMORY_ERROR;
   }
   p->context = ctx;
-  p->most_bindings = GA_BINDINGS;
+  p->bindings.most = GA_BINDINGS;
   gpucontext_retain(ctx);
   ga__turn_open(&p->turn);
   *res = p;
@@ -58,42 +58,42 @@ void ga__plan_clear_step(ga_step *s) {
 
 void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear) {
   unsigned int i = 0;
-  while (i < GA_PLAN_PARTS && p->parts[i] != NULL && p->parts[i] != clear)
+  while (i < GA_PLAN_CLEARS && p->clears[i] != NULL && p->clears[i] != clear)
     i++;
-  assert(i < GA_PLAN_PARTS);
-  p->parts[i] = clear;
+  assert(i < GA_PLAN_CLEARS);
+  p->clears[i] = clear;
 }
 
 void GpuPlan_free(GpuPlan *p) {
   if (p == NULL)
     return;
-  for (unsigned int i = GA_PLAN_PARTS; i-- > 0;)
-    if (p->parts[i])
-      p->parts[i](p);
-  for (unsigned int i = 0; i < p->n_steps; i++)
-    ga__plan_clear_step(&p->steps[i]);
-  for (unsigned int i = 0; i < p->n_values; i++)
-    GpuArray_clear(&p->values[i].constant);
-  ga__free(p->values);
-  ga__free(p->steps);
-  ga__free(p->inputs);
-  ga__free(p->int_inputs);
-  ga__free(p->outputs);
-  ga__free(p->destroyed);
-  ga__free(p->chosen);
-  ga__free(p->fixed);
-  ga__free(p->signature);
-  ga__free(p->when);
+  for (unsigned int i = GA_PLAN_CLEARS; i-- > 0;)
+    if (p->clears[i])
+      p->clears[i](p);
+  for (unsigned int i = 0; i < p->graph.n_steps; i++)
+    ga__plan_clear_step(&p->graph.steps[i]);
+  for (unsigned int i = 0; i < p->graph.n_values; i++)
+    GpuArray_clear(&p->graph.values[i].constant);
+  ga__free(p->graph.values);
+  ga__free(p->graph.steps);
+  ga__free(p->graph.inputs);
+  ga__free(p->graph.int_inputs);
+  ga__free(p->graph.outputs);
+  ga__free(p->graph.destroyed);
+  ga__free(p->whole.conditions);
+  ga__free(p->bindings.fixed);
+  ga__free(p->signature.words);
+  ga__free(p->graph.when);
   ga__free(p->name);
   ga__turn_close(&p->turn);
   gpucontext_deref(p->context);
   ga__free(p);
 }
 
-static int new_value(unsigned int *number, GpuPlan *p, ga_value value) {
-  GA_TRY(grow((void **)&p->values, &p->value_capacity, p->n_values, sizeof *p->values));
-  p->values[p->n_values] = value;
-  *number = p->n_values++;
+static int new_value(unsigned int *number, ga_plan_graph *g, ga_value value) {
+  GA_TRY(grow((void **)&g->values, &g->value_capacity, g->n_values, sizeof *g->values));
+  g->values[g->n_values] = value;
+  *number = g->n_values++;
   return GA_NO_ERROR;
 }
 
@@ -121,10 +121,10 @@ int ga__plan_check_given(const GpuPlan *p, const char *step, const void *place,
 
 int ga__plan_check_value(const GpuPlan *p, const char *step, unsigned int value,
                          bool integer) {
-  if (value >= p->n_values)
+  if (value >= p->graph.n_values)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no value %u (of %u)",
-                   p->name, ga__plan_label(step), value, p->n_values);
-  if (p->values[value].integer != integer)
+                   p->name, ga__plan_label(step), value, p->graph.n_values);
+  if (p->graph.values[value].integer != integer)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: value %u is %s, expected %s",
                    p->name, ga__plan_label(step), value,
                    integer ? "an array" : "a host integer",
@@ -144,25 +144,26 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
   GA_TRY(ga__plan_check_given(p, "input", value, value));
   GA_TRY(ga__plan_check_axes(p, "input", nd));
   GA_TRY(ga__dtype_check(typecode, "plan input"));
-  GA_TRY(grow((void **)&p->inputs, &p->input_capacity, p->n_inputs, sizeof *p->inputs));
+  GA_TRY(grow((void **)&p->graph.inputs, &p->graph.input_capacity, p->graph.n_inputs,
+              sizeof *p->graph.inputs));
   ga_value v = ga__plan_array(typecode, nd);
   v.broadcastable = broadcastable;
-  v.input = (int)p->n_inputs;
-  GA_TRY(new_value(value, p, v));
-  p->inputs[p->n_inputs++] = *value;
-  p->signature_length += ga__layout_words(nd);
+  v.input = (int)p->graph.n_inputs;
+  GA_TRY(new_value(value, &p->graph, v));
+  p->graph.inputs[p->graph.n_inputs++] = *value;
+  p->signature.length += ga__layout_words(nd);
   return GA_NO_ERROR;
 }
 
 int GpuPlan_int_input(GpuPlan *p, unsigned int *value) {
   GA_TRY(ga__plan_check_given(p, "integer input", value, value));
-  GA_TRY(grow((void **)&p->int_inputs, &p->int_input_capacity, p->n_int_inputs,
-              sizeof *p->int_inputs));
+  GA_TRY(grow((void **)&p->graph.int_inputs, &p->graph.int_input_capacity,
+              p->graph.n_int_inputs, sizeof *p->graph.int_inputs));
   ga_value v = integer_value;
-  v.input = (int)p->n_int_inputs;
-  GA_TRY(new_value(value, p, v));
-  p->int_inputs[p->n_int_inputs++] = *value;
-  p->signature_length++;
+  v.input = (int)p->graph.n_int_inputs;
+  GA_TRY(new_value(value, &p->graph, v));
+  p->graph.int_inputs[p->graph.n_int_inputs++] = *value;
+  p->signature.length++;
   return GA_NO_ERROR;
 }
 
@@ -172,7 +173,7 @@ int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   ga_value v = ga__plan_array(a->typecode, a->nd);
   GA_TRY(GpuArray_view(&v.constant, a));
   v.constant.flags &= ~GA_WRITEABLE; /* no step takes its memory over */
-  int status = new_value(value, p, v);
+  int status = new_value(value, &p->graph, v);
   if (status != GA_NO_ERROR)
     GpuArray_clear(&v.constant);
   return status;
@@ -192,18 +193,18 @@ int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
     return GA_MEMORY_ERROR;
   for (unsigned int i = 0; i < n; i++)
     when[i] = (ga_condition){conditions[i], wanted[i] != 0};
-  ga__free(p->when);
-  p->when = when;
-  p->n_when = n;
+  ga__free(p->graph.when);
+  p->graph.when = when;
+  p->graph.n_when = n;
   return GA_NO_ERROR;
 }
 
 /* Whether the conditions under which steps are added now, with `more`, hold `c`. */
-static bool implies(const GpuPlan *p, const ga_condition *more, ga_condition c) {
+static bool implies(const ga_plan_graph *g, const ga_condition *more, ga_condition c) {
   if (more != NULL && more->value == c.value && more->wanted == c.wanted)
     return true;
-  for (unsigned int i = 0; i < p->n_when; i++)
-    if (p->when[i].value == c.value && p->when[i].wanted == c.wanted)
+  for (unsigned int i = 0; i < g->n_when; i++)
+    if (g->when[i].value == c.value && g->when[i].wanted == c.wanted)
       return true;
   return false;
 }
@@ -211,12 +212,12 @@ static bool implies(const GpuPlan *p, const ga_condition *more, ga_condition c) 
 /* GA_INVALID_ERROR for a value that is not computed wherever the new step runs. */
 static int check_computed(const GpuPlan *p, const char *label, unsigned int value,
                           const ga_condition *more) {
-  unsigned int maker = p->values[value].maker;
+  unsigned int maker = p->graph.values[value].maker;
   if (maker == 0)
     return GA_NO_ERROR;
-  const ga_step *s = &p->steps[maker - 1];
+  const ga_step *s = &p->graph.steps[maker - 1];
   for (unsigned int i = 0; i < s->n_when; i++)
-    if (!implies(p, more, s->when[i]))
+    if (!implies(&p->graph, more, s->when[i]))
       return GA_FAIL(GA_INVALID_ERROR,
                      "plan %s, %s: reads value %u, which is computed only when value "
                      "%u is %s; add the step under that condition, or choose",
@@ -227,20 +228,21 @@ static int check_computed(const GpuPlan *p, const char *label, unsigned int valu
 
 static int guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n_in,
                  const unsigned int *ins) {
-  for (unsigned int i = 0; i < p->n_when; i++)
-    GA_TRY(check_computed(p, label, p->when[i].value, NULL));
+  const ga_plan_graph *g = &p->graph;
+  for (unsigned int i = 0; i < g->n_when; i++)
+    GA_TRY(check_computed(p, label, g->when[i].value, NULL));
   for (unsigned int i = 0; i < n_in; i++) {
     ga_condition side = {ins[0], i == 1};
     bool chosen = s->kind == GA_STEP_CHOOSE && i > 0;
     GA_TRY(check_computed(p, label, ins[i], chosen ? &side : NULL));
   }
-  if (p->n_when == 0)
+  if (g->n_when == 0)
     return GA_NO_ERROR;
-  s->when = ga__alloc(p->n_when, sizeof *s->when);
+  s->when = ga__alloc(g->n_when, sizeof *s->when);
   if (s->when == NULL)
     return GA_MEMORY_ERROR;
-  memcpy(s->when, p->when, p->n_when * sizeof *s->when);
-  s->n_when = p->n_when;
+  memcpy(s->when, g->when, g->n_when * sizeof *s->when);
+  s->n_when = g->n_when;
   return GA_NO_ERROR;
 }
 
@@ -249,6 +251,7 @@ static int guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n
 int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
                       const unsigned int *ins, unsigned int n_out,
                       const ga_value *results, unsigned int *outs) {
+  ga_plan_graph *g = &p->graph;
   s.n_in = n_in;
   s.n_out = n_out;
   s.label = ga__strdup(label == NULL ? "step" : label);
@@ -259,24 +262,24 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   if (status == GA_NO_ERROR)
     status = guard(&s, p, label, n_in, ins);
   if (status == GA_NO_ERROR)
-    status = grow((void **)&p->steps, &p->step_capacity, p->n_steps, sizeof *p->steps);
+    status = grow((void **)&g->steps, &g->step_capacity, g->n_steps, sizeof *g->steps);
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
-    status = new_value(&s.outs[i], p, results[i]);
+    status = new_value(&s.outs[i], g, results[i]);
   if (status != GA_NO_ERROR) {
     ga__plan_clear_step(&s);
     return status;
   }
   for (unsigned int i = 0; i < n_in; i++) {
     s.ins[i] = ins[i];
-    if (p->values[ins[i]].last_use < p->n_steps)
-      p->values[ins[i]].last_use = p->n_steps;
+    if (g->values[ins[i]].last_use < g->n_steps)
+      g->values[ins[i]].last_use = g->n_steps;
   }
   for (unsigned int i = 0; i < n_out; i++) {
-    p->values[s.outs[i]].last_use = p->n_steps;
-    p->values[s.outs[i]].maker = p->n_steps + 1;
+    g->values[s.outs[i]].last_use = g->n_steps;
+    g->values[s.outs[i]].maker = g->n_steps + 1;
     outs[i] = s.outs[i];
   }
-  p->steps[p->n_steps++] = s;
+  g->steps[g->n_steps++] = s;
   return GA_NO_ERROR;
 }
 
@@ -308,9 +311,9 @@ int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
                 unsigned int axis) {
   GA_TRY(ga__plan_check_given(p, "dim", value, value));
   GA_TRY(ga__plan_check_value(p, "dim", array, false));
-  if (axis >= p->values[array].nd)
+  if (axis >= p->graph.values[array].nd)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, dim: axis %u of an array of %u axes",
-                   p->name, axis, p->values[array].nd);
+                   p->name, axis, p->graph.values[array].nd);
   ga_step s = {.kind = GA_STEP_DIM, .run = ga__step_run_plain, .op = (int)axis};
   return ga__plan_add_step(p, s, "dim", 1, &array, 1, &integer_value, value);
 }
@@ -331,9 +334,9 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
 int GpuPlan_output(GpuPlan *p, unsigned int value) {
   GA_TRY(ga__plan_check_given(p, "output", p, p));
   GA_TRY(ga__plan_check_value(p, "output", value, false));
-  GA_TRY(grow((void **)&p->outputs, &p->output_capacity, p->n_outputs,
-              sizeof *p->outputs));
-  p->outputs[p->n_outputs++] = value;
+  GA_TRY(grow((void **)&p->graph.outputs, &p->graph.output_capacity, p->graph.n_outputs,
+              sizeof *p->graph.outputs));
+  p->graph.outputs[p->graph.n_outputs++] = value;
   return GA_NO_ERROR;
 }
 
@@ -341,12 +344,12 @@ int GpuPlan_output(GpuPlan *p, unsigned int value) {
  */
 static void add_stages(gpuplan_info *res, const GpuPlan *p) {
   unsigned int i = 0;
-  if (p->stages != NULL && !p->is_whole)
+  if (p->stages != NULL && !p->whole.is_latest)
     res->n_launches = res->n_allocs = res->workspace = 0;
   for (const GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
     res->n_bindings += stage->info.n_bindings;
     res->n_binds += stage->info.n_binds;
-    if (p->is_whole)
+    if (p->whole.is_latest)
       continue;
     res->n_launches += stage->info.n_launches;
     res->n_allocs += stage->info.n_allocs;
@@ -362,9 +365,9 @@ int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
     GA_TRY(ga__turn_take(&p->turn, "plan info", p->name));
   *res = p->info;
   add_stages(res, p);
-  res->n_inputs = p->n_inputs;
-  res->n_outputs = p->n_outputs;
-  res->n_steps = p->n_steps;
+  res->n_inputs = p->graph.n_inputs;
+  res->n_outputs = p->graph.n_outputs;
+  res->n_steps = p->graph.n_steps;
   if (!is_within)
     ga__turn_end(&p->turn);
   return GA_NO_ERROR;
@@ -372,10 +375,10 @@ int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
 
 int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd,
                        unsigned int *broadcastable) {
-  if (p == NULL || i >= p->n_inputs)
+  if (p == NULL || i >= p->graph.n_inputs)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s: there is no input %u (of %u)",
-                   p ? p->name : "NULL", i, p ? p->n_inputs : 0);
-  const ga_value *v = &p->values[p->inputs[i]];
+                   p ? p->name : "NULL", i, p ? p->graph.n_inputs : 0);
+  const ga_value *v = &p->graph.values[p->graph.inputs[i]];
   if (typecode)
     *typecode = v->typecode;
   if (nd)
@@ -386,10 +389,10 @@ int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *
 }
 
 int GpuPlan_output_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd) {
-  if (p == NULL || i >= p->n_outputs)
+  if (p == NULL || i >= p->graph.n_outputs)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s: there is no output %u (of %u)",
-                   p ? p->name : "NULL", i, p ? p->n_outputs : 0);
-  const ga_value *v = &p->values[p->outputs[i]];
+                   p ? p->name : "NULL", i, p ? p->graph.n_outputs : 0);
+  const ga_value *v = &p->graph.values[p->graph.outputs[i]];
   if (typecode)
     *typecode = v->typecode;
   if (nd)

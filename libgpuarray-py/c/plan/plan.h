@@ -91,14 +91,8 @@ typedef struct ga_bound {
 
 #define GA_BINDINGS 64 /* signatures kept for a plan, if nothing else is said */
 
-/* Frees what a part of these files has made of a plan. */
-typedef void (*ga_plan_clear)(GpuPlan *p);
-enum { GA_PLAN_PARTS = 6 };
-
-struct _GpuPlan {
-  ga_plan_clear parts[GA_PLAN_PARTS]; /* called when it is freed, the latest first */
-  gpucontext *context;
-  char *name;
+/* Values, and the steps that compute them. */
+typedef struct ga_plan_graph {
   ga_value *values;
   unsigned int n_values, value_capacity;
   ga_step *steps;
@@ -110,34 +104,73 @@ struct _GpuPlan {
   bool *destroyed;    /* inputs whose memory a step takes over */
   ga_condition *when; /* of the steps that are added now */
   unsigned int n_when;
+} ga_plan_graph;
+
+/* What tells one binding from another: layouts, and integers that steps depend on. */
+typedef struct ga_plan_signature {
+  size_t length;            /* words; complete once ga__branch_settle has run */
+  uint64_t *words;          /* scratch of a run */
   bool *settles;            /* for each value: whether a signature holds the integer */
   unsigned int *conditions; /* integers whose truth a signature holds */
   unsigned int n_conditions;
   unsigned int *early; /* steps on integers that can run before a binding is known */
   unsigned int n_early;
   long long *integers; /* scratch: what these steps give */
-  GpuArray *arrays;    /* scratch: the same of views, and the inputs; or NULL */
-  unsigned int *views; /* of these steps, those that the recorded ones read */
-  unsigned int n_views;
-  bool *hidden;             /* inputs that only views read; NULL: none */
-  bool *fixed;              /* of inputs, then views: see ga__tape_fixed */
-  size_t signature_length;  /* words; complete once ga__branch_settle has run */
-  uint64_t *signature;      /* scratch of a run */
-  ga_bound *bound, *oldest; /* by their last use */
-  ga_bound **buckets;       /* by their hash; as many as a power of two */
-  unsigned int n_buckets, most_bindings;
-  ga_source *needs; /* of kernels that functions launch */
-  bool is_ahead;    /* what a later signature may need is not compiled yet */
-  /* The first n_sure of them are launched whatever the sizes are, most likely. */
-  unsigned int n_sure, n_needs, needs_capacity;
+} ga_plan_signature;
+
+/* Views of inputs that are taken before a binding is known. */
+typedef struct ga_plan_views {
+  unsigned int *list; /* values that the recorded steps read */
+  unsigned int n;
+  bool *hidden;     /* inputs that only views read; NULL: none */
+  GpuArray *arrays; /* scratch: the views, and the inputs; or NULL */
+} ga_plan_views;
+
+typedef struct ga_plan_bindings {
+  ga_bound *latest, *oldest; /* by their last use */
+  ga_bound **buckets;        /* by their hash; as many as a power of two */
+  unsigned int n_buckets, most;
+  bool *fixed; /* of inputs, then views: see ga__tape_fixed */
+} ga_plan_bindings;
+
+/* Kernels that functions launch. The first n_sure of them are launched whatever the
+ * sizes are, most likely. */
+typedef struct ga_plan_kernels {
+  ga_source *list;
+  unsigned int n_sure, n, capacity;
+  bool is_ahead; /* what a later signature may need is not compiled yet */
+} ga_plan_kernels;
+
+/* What a plan was told to do. */
+typedef struct ga_plan_settings {
   bool lacks_bodies; /* steps without their functions fail: no bodies */
   bool holds, confirms, protects;
-  struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
-  /* Of a plan with stages that is tried as one recording, for the device chooses: for
-   * each value, whether it is a condition that is read. NULL for all others. */
-  bool *chosen;
+} ga_plan_settings;
+
+/* A plan with stages that is tried as one recording: the device looks at conditions. */
+typedef struct ga_plan_whole {
+  bool
+      *conditions; /* for each value, whether it is one that is read; NULL: not tried */
   unsigned int n_refusals; /* calls that could not be recorded so */
-  bool is_whole;           /* of a plan with stages: its latest run was one recording */
+  bool is_latest;          /* the latest run was one recording */
+} ga_plan_whole;
+
+/* Frees what a part of these files has made of a plan. */
+typedef void (*ga_plan_clear)(GpuPlan *p);
+enum { GA_PLAN_CLEARS = 6 };
+
+struct _GpuPlan {
+  ga_plan_clear clears[GA_PLAN_CLEARS]; /* called when it is freed, the latest first */
+  gpucontext *context;
+  char *name;
+  ga_plan_graph graph;
+  ga_plan_signature signature;
+  ga_plan_views views;
+  ga_plan_bindings bindings;
+  ga_plan_kernels kernels;
+  ga_plan_settings settings;
+  struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
+  ga_plan_whole whole;
   gpuplan_info info;
   ga_turn turn; /* of everything a run changes */
 };
@@ -169,7 +202,7 @@ static inline size_t ga__layout_words(unsigned int nd) {
   return 2 + 2 * (size_t)nd;
 }
 /* The value whose memory `value` is a view of, as far as the plan tells. */
-unsigned int ga__plan_root(const GpuPlan *p, unsigned int value);
+unsigned int ga__plan_root(const ga_plan_graph *g, unsigned int value);
 
 /* What plan.c and plan_add.c share: checks that name the step, and the making of one.
  * GA_VALUE_ERROR if one of the pointers is NULL: the plan, where its result goes, what
@@ -184,7 +217,7 @@ int ga__plan_check_axes(const GpuPlan *p, const char *step, unsigned int nd);
 const char *ga__plan_label(const char *label);
 ga_value ga__plan_array(int typecode, unsigned int nd);
 /* The rank that `n` inputs broadcast to; host integers count as scalars. */
-unsigned int ga__plan_joint_rank(const GpuPlan *p, unsigned int n,
+unsigned int ga__plan_joint_rank(const ga_plan_graph *g, unsigned int n,
                                  const unsigned int *ins);
 /* Adds `s` with copies of its label and inputs, and one output value for each of
  * `results`. The plan takes what `s` owns, also on failure. */
@@ -199,7 +232,7 @@ void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear);
  */
 int ga__plan_settle(GpuPlan *p);
 /* Whether one of the first `n` steps may write into the memory of input `i`. */
-bool ga__plan_writes(const GpuPlan *p, unsigned int i, unsigned int n);
+bool ga__plan_writes(const ga_plan_graph *g, unsigned int i, unsigned int n);
 /* The binding of a settled plan without reads for such inputs, and a run by it. */
 int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                        const long long *ints, int *failed_step);
@@ -231,9 +264,9 @@ struct ga_frame {
   const GpuPlan *plan;
   GpuArray *arrays;
   long long *integers;
-  bool *done;         /* steps that were done with an earlier one */
-  ga_tape *tape;      /* of the binding; NULL where there is none */
-  const bool *chosen; /* of a plan that is recorded whole: as there; else NULL */
+  bool *done;             /* steps that were done with an earlier one */
+  ga_tape *tape;          /* of the binding; NULL where there is none */
+  const bool *conditions; /* of a plan that is recorded whole: as there; else NULL */
 };
 
 /* Steps under conditions (plan_branch.c). */

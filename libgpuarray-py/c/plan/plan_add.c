@@ -9,9 +9,9 @@
 static int check_rank(const GpuPlan *p, const char *step, unsigned int value,
                       unsigned int nd) {
   GA_TRY(ga__plan_check_value(p, step, value, false));
-  if (p->values[value].nd != nd)
+  if (p->graph.values[value].nd != nd)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: value %u has %u axes, expected %u",
-                   p->name, ga__plan_label(step), value, p->values[value].nd, nd);
+                   p->name, ga__plan_label(step), value, p->graph.values[value].nd, nd);
   return GA_NO_ERROR;
 }
 
@@ -23,11 +23,11 @@ static unsigned int *copy_list(const unsigned int *list, unsigned int n) {
   return copy;
 }
 
-unsigned int ga__plan_joint_rank(const GpuPlan *p, unsigned int n,
+unsigned int ga__plan_joint_rank(const ga_plan_graph *g, unsigned int n,
                                  const unsigned int *ins) {
   unsigned int nd = 0;
   for (unsigned int i = 0; i < n; i++) {
-    const ga_value *v = &p->values[ins[i]];
+    const ga_value *v = &g->values[ins[i]];
     if (!v->integer && v->nd > nd)
       nd = v->nd;
   }
@@ -49,7 +49,7 @@ static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
     const gpuelemwise_arg *arg = &step->in_args[i];
     const bool is_integer = (arg->flags & GE_SCALAR) != 0;
     GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], is_integer));
-    const int typecode = p->values[step->ins[i]].typecode;
+    const int typecode = p->graph.values[step->ins[i]].typecode;
     if (!is_integer && typecode != arg->typecode)
       return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: '%s' is %s, expected %s", p->name,
                      ga__plan_label(step->label), arg->name, ga__dtype_name(typecode),
@@ -75,7 +75,7 @@ int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *ste
   GA_TRY(ga__plan_check_given(p, "elementwise", outs, step));
   GA_TRY(check_elemwise(p, step));
   unsigned int n = step->n_out + step->n_in;
-  unsigned int nd = ga__plan_joint_rank(p, step->n_in, step->ins);
+  unsigned int nd = ga__plan_joint_rank(&p->graph, step->n_in, step->ins);
   gpuelemwise_arg *args = ga__alloc(n, sizeof *args);
   ga_value *results = ga__alloc(step->n_out, sizeof *results);
   ga_step s = {.kind = GA_STEP_ELEMWISE,
@@ -120,7 +120,7 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
   for (unsigned int i = 0; i < spec->n; i++)
     GA_TRY(ga__plan_check_value(p, label, ins[i],
                                 (spec->inputs[i].flags & GE_SCALAR) != 0));
-  unsigned int nd = ga__plan_joint_rank(p, spec->n, ins);
+  unsigned int nd = ga__plan_joint_rank(&p->graph, spec->n, ins);
   if (nd < GA_MAX_NDIM && axes >> nd != 0)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: axes %#x of an array of %u axes",
                    p->name, ga__plan_label(label), axes, nd);
@@ -160,7 +160,7 @@ static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step
   if (s.inplace == NULL)
     return GA_MEMORY_ERROR;
   s.inplace[0] = n_in == 3 && inplace ? 2 : -1;
-  ga_value result = ga__plan_array(p->values[a].typecode, rank);
+  ga_value result = ga__plan_array(p->graph.values[a].typecode, rank);
   return ga__plan_add_step(p, s, label, n_in, ins, 1, &result, out);
 }
 
@@ -195,7 +195,7 @@ int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigne
   ga_step s = {.kind = GA_STEP_DIMSHUFFLE, .run = ga__step_run_plain, .nd = nd};
   if (nd > 0)
     memcpy(s.pattern, pattern, nd * sizeof *pattern);
-  ga_value result = ga__plan_array(p->values[a].typecode, nd);
+  ga_value result = ga__plan_array(p->graph.values[a].typecode, nd);
   return ga__plan_add_step(p, s, label, 1, &a, 1, &result, out);
 }
 
@@ -212,7 +212,7 @@ static int add_shaped(GpuPlan *p, unsigned int *out, const char *label,
     ins[i + 1] = dims[i];
   }
   ga_step s = {.kind = kind, .run = ga__step_run_plain, .nd = nd};
-  ga_value result = ga__plan_array(p->values[a].typecode, nd);
+  ga_value result = ga__plan_array(p->graph.values[a].typecode, nd);
   return ga__plan_add_step(p, s, label, nd + 1, ins, 1, &result, out);
 }
 
@@ -229,7 +229,7 @@ int GpuPlan_broadcast(GpuPlan *p, unsigned int *out, const char *label, unsigned
 int GpuPlan_copy(GpuPlan *p, unsigned int *out, const char *label, unsigned int a) {
   GA_TRY(ga__plan_check_given(p, label, out, out));
   GA_TRY(ga__plan_check_value(p, label, a, false));
-  ga_value result = ga__plan_array(p->values[a].typecode, p->values[a].nd);
+  ga_value result = ga__plan_array(p->graph.values[a].typecode, p->graph.values[a].nd);
   return ga__plan_add_step(p,
                            (ga_step){.kind = GA_STEP_COPY, .run = ga__step_run_plain},
                            label, 1, &a, 1, &result, out);
@@ -245,7 +245,7 @@ int GpuPlan_reports(GpuPlan *p, unsigned int *out, const char *label) {
 
 int GpuPlan_confirm(GpuPlan *p) {
   GA_TRY(ga__plan_check_given(p, "confirm", p, p));
-  p->confirms = true;
+  p->settings.confirms = true;
   return GA_NO_ERROR;
 }
 
@@ -259,7 +259,8 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                    ga__plan_label(label));
   for (unsigned int i = 0; i < n_in; i++)
     GA_TRY(ga__plan_check_value(p, label, ins[i],
-                                ins[i] < p->n_values && p->values[ins[i]].integer));
+                                ins[i] < p->graph.n_values &&
+                                    p->graph.values[ins[i]].integer));
   for (unsigned int i = 0; i < n_out; i++) {
     GA_TRY(ga__plan_check_axes(p, label, results[i].nd));
     GA_TRY(ga__dtype_check(results[i].typecode, "plan function"));

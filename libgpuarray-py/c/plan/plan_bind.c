@@ -28,29 +28,29 @@ size_t ga__plan_origin(const GpuArray *a) {
 }
 
 size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a) {
-  return p->fixed[i] ? 0 : ga__plan_origin(a);
+  return p->bindings.fixed[i] ? 0 : ga__plan_origin(a);
 }
 
 /* Puts an array that a run gives on a stand-in into the frame. */
 static int load_input(ga_frame *f, ga_bound *bound, unsigned int slot,
-                      unsigned int value, const GpuArray *given) {
+                      unsigned int value, const GpuArray *input) {
   GpuArray *a = &f->arrays[value];
   GA_TRY(ga__tape_input(&bound->inputs[slot], bound->tape));
-  if (given->data == NULL) { /* a view in a branch that is not taken */
+  if (input->data == NULL) { /* a view in a branch that is not taken */
     gpudata_release(bound->inputs[slot]);
     return GA_NO_ERROR;
   }
-  *a = *given;
+  *a = *input;
   a->data = bound->inputs[slot];
-  a->offset = given->offset - ga__plan_base(f->plan, slot, given);
+  a->offset = input->offset - ga__plan_base(f->plan, slot, input);
   return GA_NO_ERROR;
 }
 
 static int load_constants(ga_frame *f) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; i < p->n_values; i++)
-    if (p->values[i].constant.data != NULL)
-      GA_TRY(GpuArray_view(&f->arrays[i], &p->values[i].constant));
+  for (unsigned int i = 0; i < p->graph.n_values; i++)
+    if (p->graph.values[i].constant.data != NULL)
+      GA_TRY(GpuArray_view(&f->arrays[i], &p->graph.values[i].constant));
   return GA_NO_ERROR;
 }
 
@@ -59,46 +59,47 @@ static int load_constants(ga_frame *f) {
 static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
                       const long long *ints) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    GA_TRY(load_input(f, bound, i, p->inputs[i], ins[i]));
-  for (unsigned int i = 0; i < p->n_views; i++)
-    GA_TRY(load_input(f, bound, p->n_inputs + i, p->views[i], &p->arrays[p->views[i]]));
-  if (p->n_views > 0)
-    memcpy(f->integers, p->integers, p->n_values * sizeof *f->integers);
-  for (unsigned int i = 0; i < p->n_int_inputs; i++)
-    f->integers[p->int_inputs[i]] = ints[i];
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    GA_TRY(load_input(f, bound, i, p->graph.inputs[i], ins[i]));
+  for (unsigned int i = 0; i < p->views.n; i++)
+    GA_TRY(load_input(f, bound, p->graph.n_inputs + i, p->views.list[i],
+                      &p->views.arrays[p->views.list[i]]));
+  if (p->views.n > 0)
+    memcpy(f->integers, p->signature.integers, p->graph.n_values * sizeof *f->integers);
+  for (unsigned int i = 0; i < p->graph.n_int_inputs; i++)
+    f->integers[p->graph.int_inputs[i]] = ints[i];
   return load_constants(f);
 }
 
 /* Drops the arrays that no later step reads, so that their memory can be used again. */
 static void drop_dead(ga_frame *f, unsigned int step) {
   const GpuPlan *p = f->plan;
-  const ga_step *s = &p->steps[step];
+  const ga_step *s = &p->graph.steps[step];
   for (unsigned int i = 0; i < s->n_in; i++)
-    if (p->values[s->ins[i]].last_use == step)
+    if (p->graph.values[s->ins[i]].last_use == step)
       GpuArray_clear(&f->arrays[s->ins[i]]);
   for (unsigned int i = 0; i < s->n_out; i++)
-    if (p->values[s->outs[i]].last_use == step)
+    if (p->graph.values[s->outs[i]].last_use == step)
       GpuArray_clear(&f->arrays[s->outs[i]]);
 }
 
 /* Does a step, perhaps with a later one, of which it is noted that it is done. */
 static int record_step(ga_frame *f, unsigned int i) {
   const GpuPlan *p = f->plan;
-  const char *label = ga__intern(p->steps[i].label);
+  const char *label = ga__intern(p->graph.steps[i].label);
   unsigned int reader = 0;
   if (label == NULL)
     return GA_MEMORY_ERROR;
   const char *own = ga__label_swap(label);
   if (f->tape != NULL) {
     ga__tape_set_step(f->tape, i + 1);
-    ga__choice_enter(f, &p->steps[i]);
+    ga__choice_enter(f, &p->graph.steps[i]);
   }
   int status = ga__step_mapped(&reader, f, i);
   if (status == GA_NO_ERROR && reader > 0)
     f->done[reader] = true;
   else if (status == GA_NO_ERROR)
-    status = ga__step_run(f, &p->steps[i]);
+    status = ga__step_run(f, &p->graph.steps[i]);
   ga__label_swap(own);
   return status;
 }
@@ -106,8 +107,8 @@ static int record_step(ga_frame *f, unsigned int i) {
 /* Marks the steps that were done before the signature was formed. */
 static void mark_early(ga_frame *f) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; p->n_views > 0 && i < p->n_early; i++)
-    f->done[p->early[i]] = true;
+  for (unsigned int i = 0; p->views.n > 0 && i < p->signature.n_early; i++)
+    f->done[p->signature.early[i]] = true;
 }
 
 /* Whether memory is the recording's: a constant's, or that of a view of one which was
@@ -117,8 +118,10 @@ static bool is_held(const ga_frame *f, const gpudata *data) {
   if (data->tape == NULL)
     return true;
   const unsigned int slot = ga__tape_slot(data);
-  return slot >= p->n_inputs && slot < p->n_inputs + p->n_views &&
-         p->values[ga__plan_root(p, p->views[slot - p->n_inputs])].constant.data;
+  if (slot < p->graph.n_inputs || slot >= p->graph.n_inputs + p->views.n)
+    return false;
+  const unsigned int view = p->views.list[slot - p->graph.n_inputs];
+  return p->graph.values[ga__plan_root(&p->graph, view)].constant.data != NULL;
 }
 
 /* A result. In the place of memory that later runs read it is a copy. */
@@ -132,22 +135,22 @@ static int put_output(GpuArray *out, const ga_frame *f, unsigned int value) {
 
 static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; i < p->n_steps; i++) {
-    if (!f->done[i] && ga__branch_taken(f, &p->steps[i])) {
+  for (unsigned int i = 0; i < p->graph.n_steps; i++) {
+    if (!f->done[i] && ga__branch_taken(f, &p->graph.steps[i])) {
       int status = record_step(f, i);
       if (status != GA_NO_ERROR) {
         *failed_step = (int)i;
-        return ga__fail_within(status, "%s", p->steps[i].label);
+        return ga__fail_within(status, "%s", p->graph.steps[i].label);
       }
     }
     drop_dead(f, i);
   }
-  if (f->chosen != NULL && ga__tape_defers(f->tape))
+  if (f->conditions != NULL && ga__tape_defers(f->tape))
     return GA_FAIL(GA_UNSUPPORTED_ERROR, "a function that each run calls");
   if (f->tape != NULL)
     ga__tape_under(f->tape, 0, NULL);
-  for (unsigned int i = 0; i < p->n_outputs; i++)
-    GA_TRY(put_output(&outputs[i], f, p->outputs[i]));
+  for (unsigned int i = 0; i < p->graph.n_outputs; i++)
+    GA_TRY(put_output(&outputs[i], f, p->graph.outputs[i]));
   return GA_NO_ERROR;
 }
 
@@ -173,28 +176,28 @@ int ga__bound_finish(ga_bound *bound) {
 }
 
 /* Ends the recording; a kernel that does not compile is of a step. */
-static int finish(ga_bound *bound, const GpuPlan *p, int *failed_step) {
+static int finish(ga_bound *bound, const ga_plan_graph *g, int *failed_step) {
   int status = ga__bound_finish(bound);
   const unsigned int step = ga__tape_failed(bound->tape);
   if (status == GA_NO_ERROR || step == 0)
     return status;
   *failed_step = (int)step - 1;
-  return ga__fail_within(status, "%s", p->steps[step - 1].label);
+  return ga__fail_within(status, "%s", g->steps[step - 1].label);
 }
 
 /* ---- frames ---- */
 
 static int open_frame(ga_frame *f, const GpuPlan *p) {
-  const size_t n = (size_t)p->n_values + 1;
+  const size_t n = (size_t)p->graph.n_values + 1;
   *f = (ga_frame){.plan = p,
                   .arrays = ga__alloc(n, sizeof *f->arrays),
                   .integers = ga__alloc(n, sizeof *f->integers),
-                  .done = ga__alloc((size_t)p->n_steps + 1, sizeof *f->done)};
+                  .done = ga__alloc((size_t)p->graph.n_steps + 1, sizeof *f->done)};
   return f->arrays && f->integers && f->done ? GA_NO_ERROR : GA_MEMORY_ERROR;
 }
 
 static void clear_frame(ga_frame *f) {
-  for (unsigned int i = 0; f->arrays != NULL && i < f->plan->n_values; i++)
+  for (unsigned int i = 0; f->arrays != NULL && i < f->plan->graph.n_values; i++)
     GpuArray_clear(&f->arrays[i]);
 }
 
@@ -212,21 +215,22 @@ static int new_bound(ga_bound **out, const GpuPlan *p) {
   if (bound == NULL)
     return GA_MEMORY_ERROR;
   *out = bound;
-  bound->n_outputs = p->n_outputs;
-  bound->outputs = ga__alloc((size_t)p->n_outputs + 1, sizeof *bound->outputs);
+  bound->n_outputs = p->graph.n_outputs;
+  bound->outputs = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *bound->outputs);
   bound->inputs =
-      ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *bound->inputs);
-  bound->signature = ga__alloc(p->signature_length + 1, sizeof *bound->signature);
+      ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *bound->inputs);
+  bound->signature = ga__alloc(p->signature.length + 1, sizeof *bound->signature);
   if (bound->outputs == NULL || bound->inputs == NULL || bound->signature == NULL)
     return GA_MEMORY_ERROR;
-  memcpy(bound->signature, p->signature, p->signature_length * sizeof *p->signature);
+  memcpy(bound->signature, p->signature.words,
+         p->signature.length * sizeof *p->signature.words);
   return ga__tape_new(&bound->tape, p->context);
 }
 
 /* Does the steps while the tape is the thread's. The arrays go before that ends. */
 static int record_bound(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
                         const long long *ints, int *failed_step) {
-  f->chosen = f->plan->chosen;
+  f->conditions = f->plan->whole.conditions;
   f->tape = bound->tape;
   mark_early(f);
   ga__tape_enter(bound->tape);
@@ -250,7 +254,7 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
     status = record_bound(&f, bound, ins, ints, failed_step);
   close_frame(&f);
   if (status == GA_NO_ERROR)
-    status = finish(bound, p, failed_step);
+    status = finish(bound, &p->graph, failed_step);
   if (status == GA_NO_ERROR)
     *out = bound;
   else
@@ -267,10 +271,10 @@ bool ga__plan_is_within(const GpuPlan *p) {
 /* Puts what a run is given into the frame, and the constants. */
 static int load_given(ga_frame *f, const GpuArray *const *ins, const long long *ints) {
   const GpuPlan *p = f->plan;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    GA_TRY(GpuArray_view(&f->arrays[p->inputs[i]], ins[i]));
-  for (unsigned int i = 0; i < p->n_int_inputs; i++)
-    f->integers[p->int_inputs[i]] = ints[i];
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    GA_TRY(GpuArray_view(&f->arrays[p->graph.inputs[i]], ins[i]));
+  for (unsigned int i = 0; i < p->graph.n_int_inputs; i++)
+    f->integers[p->graph.int_inputs[i]] = ints[i];
   return load_constants(f);
 }
 
@@ -279,7 +283,7 @@ static int record_within(ga_frame *f, GpuArray *results, GpuArray *const *outs,
                          int *failed_step) {
   GA_TRY(load_given(f, ins, ints));
   GA_TRY(record(f, results, failed_step));
-  for (unsigned int i = 0; i < f->plan->n_outputs; i++) {
+  for (unsigned int i = 0; i < f->plan->graph.n_outputs; i++) {
     *outs[i] = results[i];
     results[i] = (GpuArray){0};
   }
@@ -289,14 +293,14 @@ static int record_within(ga_frame *f, GpuArray *results, GpuArray *const *outs,
 int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                         const long long *ints, int *failed_step) {
   ga_frame f;
-  GpuArray *results = ga__alloc((size_t)p->n_outputs + 1, sizeof *results);
+  GpuArray *results = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *results);
   int status = open_frame(&f, p);
   if (results == NULL)
     status = GA_MEMORY_ERROR;
   if (status == GA_NO_ERROR)
     status = record_within(&f, results, outs, ins, ints, failed_step);
   close_frame(&f);
-  for (unsigned int i = 0; results != NULL && i < p->n_outputs; i++)
+  for (unsigned int i = 0; results != NULL && i < p->graph.n_outputs; i++)
     GpuArray_clear(&results[i]);
   ga__free(results);
   return status;

@@ -5,15 +5,16 @@
 
 /* The step that makes the value, which must be one of GpuPlan_function or a loop. */
 static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {
+  ga_plan_graph *g = &p->graph;
   GA_TRY(ga__plan_check_value(p, "body", value,
-                              value < p->n_values && p->values[value].integer));
-  const unsigned int maker = p->values[value].maker;
-  if (maker == 0 || (p->steps[maker - 1].kind != GA_STEP_FUNCTION &&
-                     p->steps[maker - 1].kind != GA_STEP_LOOP))
+                              value < g->n_values && g->values[value].integer));
+  const unsigned int maker = g->values[value].maker;
+  if (maker == 0 || (g->steps[maker - 1].kind != GA_STEP_FUNCTION &&
+                     g->steps[maker - 1].kind != GA_STEP_LOOP))
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s, body: value %u is not made by a function or a loop",
                    p->name, value);
-  *out = &p->steps[maker - 1];
+  *out = &g->steps[maker - 1];
   return GA_NO_ERROR;
 }
 
@@ -23,27 +24,26 @@ static bool same_type(const ga_value *a, const ga_value *b) {
 }
 
 static bool reads(const GpuPlan *body) {
-  for (unsigned int i = 0; i < body->n_steps; i++)
-    if (body->steps[i].kind == GA_STEP_READ)
+  for (unsigned int i = 0; i < body->graph.n_steps; i++)
+    if (body->graph.steps[i].kind == GA_STEP_READ)
       return true;
   return false;
 }
 
 static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   unsigned int n_arrays = 0, n_ints = 0;
-  bool fits = body->context == p->context && body->n_outputs == s->n_out;
+  bool fits = body->context == p->context && body->graph.n_outputs == s->n_out;
   for (unsigned int i = 0; fits && i < s->n_in; i++) {
-    const ga_value *v = &p->values[s->ins[i]];
+    const ga_value *v = &p->graph.values[s->ins[i]];
     const unsigned int place = v->integer ? n_ints++ : n_arrays++;
-    fits =
-        place < (v->integer ? body->n_int_inputs : body->n_inputs) &&
-        same_type(
-            v,
-            &body->values[v->integer ? body->int_inputs[place] : body->inputs[place]]);
+    fits = place < (v->integer ? body->graph.n_int_inputs : body->graph.n_inputs) &&
+           same_type(v, &body->graph.values[v->integer ? body->graph.int_inputs[place]
+                                                       : body->graph.inputs[place]]);
   }
-  fits = fits && n_arrays == body->n_inputs && n_ints == body->n_int_inputs;
+  fits = fits && n_arrays == body->graph.n_inputs && n_ints == body->graph.n_int_inputs;
   for (unsigned int i = 0; fits && i < s->n_out; i++)
-    fits = same_type(&p->values[s->outs[i]], &body->values[body->outputs[i]]);
+    fits = same_type(&p->graph.values[s->outs[i]],
+                     &body->graph.values[body->graph.outputs[i]]);
   return fits;
 }
 
@@ -54,14 +54,14 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   if ((is_loop ? ga__loop_fits(p, s, body) : function_fits(p, s, body)) && !reads(body))
     return GA_NO_ERROR;
   for (unsigned int i = is_loop; i < s->n_in; i++)
-    n_ints += p->values[s->ins[i]].integer;
+    n_ints += p->graph.values[s->ins[i]].integer;
   return GA_FAIL(GA_VALUE_ERROR,
                  "plan %s, %s: its body does not fit the step: it has %u inputs and %u "
                  "integers, expected %u and %u%s of the step's types, %u results for "
                  "%u, and reads no integers",
-                 p->name, s->label, body->n_inputs, body->n_int_inputs,
+                 p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
                  s->n_in - is_loop - n_ints, n_ints,
-                 is_loop ? " (or the turn, too)" : "", body->n_outputs, s->n_out);
+                 is_loop ? " (or the turn, too)" : "", body->graph.n_outputs, s->n_out);
 }
 
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
@@ -78,8 +78,8 @@ int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
     GpuPlan_free(body);
     return status;
   }
-  for (unsigned int i = 0; i < body->n_outputs; i++)
-    body->values[body->outputs[i]].last_use = body->n_steps;
+  for (unsigned int i = 0; i < body->graph.n_outputs; i++)
+    body->graph.values[body->graph.outputs[i]].last_use = body->graph.n_steps;
   s->body = body;
   return GA_NO_ERROR;
 }
@@ -89,9 +89,9 @@ int GpuPlan_use_bodies(GpuPlan *p, int on) {
   if (p == NULL)
     return ga__fail_null("plan use bodies", "plan");
   GA_TRY(ga__turn_take(&p->turn, "plan use bodies", p->name));
-  p->lacks_bodies = on == 0;
+  p->settings.lacks_bodies = on == 0;
   for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    stage->lacks_bodies = p->lacks_bodies;
+    stage->settings.lacks_bodies = p->settings.lacks_bodies;
   ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }
@@ -101,32 +101,32 @@ static int enter(ga_frame *inner, const ga_frame *f, const ga_step *s) {
   const GpuPlan *body = inner->plan;
   unsigned int n_arrays = 0, n_ints = 0;
   for (unsigned int i = 0; i < s->n_in; i++)
-    if (f->plan->values[s->ins[i]].integer)
-      inner->integers[body->int_inputs[n_ints++]] = f->integers[s->ins[i]];
+    if (f->plan->graph.values[s->ins[i]].integer)
+      inner->integers[body->graph.int_inputs[n_ints++]] = f->integers[s->ins[i]];
     else
-      GA_TRY(GpuArray_view(&inner->arrays[body->inputs[n_arrays++]],
+      GA_TRY(GpuArray_view(&inner->arrays[body->graph.inputs[n_arrays++]],
                            &f->arrays[s->ins[i]]));
-  for (unsigned int i = 0; i < body->n_values; i++)
-    if (body->values[i].constant.data != NULL)
-      GA_TRY(GpuArray_view(&inner->arrays[i], &body->values[i].constant));
+  for (unsigned int i = 0; i < body->graph.n_values; i++)
+    if (body->graph.values[i].constant.data != NULL)
+      GA_TRY(GpuArray_view(&inner->arrays[i], &body->graph.values[i].constant));
   return GA_NO_ERROR;
 }
 
 /* Drops the arrays that no later step of the body reads. */
 static void drop_dead(ga_frame *inner, unsigned int step) {
-  const ga_step *s = &inner->plan->steps[step];
+  const ga_step *s = &inner->plan->graph.steps[step];
   for (unsigned int i = 0; i < s->n_in; i++)
-    if (inner->plan->values[s->ins[i]].last_use == step)
+    if (inner->plan->graph.values[s->ins[i]].last_use == step)
       GpuArray_clear(&inner->arrays[s->ins[i]]);
 }
 
 static int run_steps(ga_frame *inner) {
   const GpuPlan *body = inner->plan;
-  for (unsigned int i = 0; i < body->n_steps; i++) {
-    if (ga__branch_taken(inner, &body->steps[i])) {
-      int status = ga__step_run(inner, &body->steps[i]);
+  for (unsigned int i = 0; i < body->graph.n_steps; i++) {
+    if (ga__branch_taken(inner, &body->graph.steps[i])) {
+      int status = ga__step_run(inner, &body->graph.steps[i]);
       if (status != GA_NO_ERROR)
-        return ga__fail_within(status, "%s", body->steps[i].label);
+        return ga__fail_within(status, "%s", body->graph.steps[i].label);
     }
     drop_dead(inner, i);
   }
@@ -135,7 +135,7 @@ static int run_steps(ga_frame *inner) {
 
 int ga__body_run(ga_frame *f, const ga_step *s) {
   const GpuPlan *body = s->body;
-  if (body != NULL && f->plan->lacks_bodies)
+  if (body != NULL && f->plan->settings.lacks_bodies)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "this step is a function of the program that saved the plan, and "
                    "its body is not to be used (GpuPlan_use_bodies)");
@@ -148,9 +148,9 @@ int ga__body_run(ga_frame *f, const ga_step *s) {
         "these, and save it again");
   ga_frame inner = {
       .plan = body,
-      .arrays = ga__alloc((size_t)body->n_values + 1, sizeof *inner.arrays),
-      .integers = ga__alloc((size_t)body->n_values + 1, sizeof *inner.integers),
-      .done = ga__alloc((size_t)body->n_steps + 1, sizeof *inner.done)};
+      .arrays = ga__alloc((size_t)body->graph.n_values + 1, sizeof *inner.arrays),
+      .integers = ga__alloc((size_t)body->graph.n_values + 1, sizeof *inner.integers),
+      .done = ga__alloc((size_t)body->graph.n_steps + 1, sizeof *inner.done)};
   int status =
       inner.arrays && inner.integers && inner.done ? GA_NO_ERROR : GA_MEMORY_ERROR;
   if (status == GA_NO_ERROR)
@@ -158,8 +158,9 @@ int ga__body_run(ga_frame *f, const ga_step *s) {
   if (status == GA_NO_ERROR)
     status = run_steps(&inner);
   for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++)
-    status = GpuArray_view(&f->arrays[s->outs[i]], &inner.arrays[body->outputs[i]]);
-  for (unsigned int i = 0; inner.arrays && i < body->n_values; i++)
+    status =
+        GpuArray_view(&f->arrays[s->outs[i]], &inner.arrays[body->graph.outputs[i]]);
+  for (unsigned int i = 0; inner.arrays && i < body->graph.n_values; i++)
     GpuArray_clear(&inner.arrays[i]);
   ga__free(inner.arrays);
   ga__free(inner.integers);
@@ -177,7 +178,7 @@ int ga__function_run(ga_frame *f, const ga_step *s) {
     for (unsigned int i = 0; i < s->n_out; i++)
       outs[i] = &f->arrays[s->outs[i]];
     for (unsigned int i = 0; i < s->n_in; i++) {
-      bool integer = f->plan->values[s->ins[i]].integer;
+      bool integer = f->plan->graph.values[s->ins[i]].integer;
       ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
       ints[i] = integer ? f->integers[s->ins[i]] : 0;
     }

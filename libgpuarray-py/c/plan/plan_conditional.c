@@ -43,17 +43,17 @@ static void spread(bool *marked, const ga_step *s, bool is_forward) {
 }
 
 /* Whether a step from number `first` on may write where the value lies. */
-static int is_overwritten(bool *res, const GpuPlan *p, unsigned int value,
+static int is_overwritten(bool *res, const ga_plan_graph *g, unsigned int value,
                           unsigned int first) {
-  bool *marked = ga__alloc((size_t)p->n_values + 1, sizeof *marked);
+  bool *marked = ga__alloc((size_t)g->n_values + 1, sizeof *marked);
   if (marked == NULL)
     return GA_MEMORY_ERROR;
   *res = false;
   marked[value] = true;
   for (unsigned int i = first; i-- > 0;)
-    spread(marked, &p->steps[i], false);
-  for (unsigned int i = 0; i < p->n_steps; i++) {
-    const ga_step *s = &p->steps[i];
+    spread(marked, &g->steps[i], false);
+  for (unsigned int i = 0; i < g->n_steps; i++) {
+    const ga_step *s = &g->steps[i];
     spread(marked, s, true);
     for (unsigned int o = 0; i >= first && s->inplace != NULL && o < s->n_out; o++)
       *res |= s->inplace[o] >= 0 && marked[s->ins[s->inplace[o]]];
@@ -73,7 +73,8 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
   if (ga__array_count(a) != 1)
     return GA_FAIL(GA_VALUE_ERROR, "a condition of %zu elements, expected one",
                    ga__array_count(a));
-  GA_TRY(is_overwritten(&changes, p, s->ins[0], p->values[s->outs[0]].maker));
+  GA_TRY(is_overwritten(&changes, &p->graph, s->ins[0],
+                        p->graph.values[s->outs[0]].maker));
   /* Kernels write to what counts reports, and no step says so. */
   changes |= (a->data->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
   if (changes)
@@ -89,9 +90,9 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
 /* The choices of a step, in the order in which they are read; gives their number. */
 static unsigned int list_choices(ga_choice *list, const ga_frame *f, const ga_step *s) {
   unsigned int n = 0;
-  for (unsigned int i = 0; f->chosen != NULL && i < s->n_when; i++) {
+  for (unsigned int i = 0; f->conditions != NULL && i < s->n_when; i++) {
     const ga_condition c = s->when[i];
-    if (!f->chosen[c.value])
+    if (!f->conditions[c.value])
       continue;
     const ga_choice choice = {(unsigned int)f->integers[c.value], c.wanted};
     unsigned int place = n++;

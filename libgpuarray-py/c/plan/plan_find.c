@@ -4,7 +4,7 @@
 #include "c/plan/plan_stages.h"
 
 static size_t signature_bytes(const GpuPlan *p) {
-  return p->signature_length * sizeof *p->signature;
+  return p->signature.length * sizeof *p->signature.words;
 }
 
 static uint64_t hash_of(const uint64_t *words, size_t n) {
@@ -17,29 +17,29 @@ static uint64_t hash_of(const uint64_t *words, size_t n) {
 }
 
 static ga_bound **bucket_of(const GpuPlan *p, uint64_t hash) {
-  return &p->buckets[hash & (p->n_buckets - 1)];
+  return &p->bindings.buckets[hash & (p->bindings.n_buckets - 1)];
 }
 
 /* ---- the order of use ---- */
 
 /* Memory that a plan holds is that of one binding, the last used. */
 static void put_first(GpuPlan *p, ga_bound *bound) {
-  if (p->holds && p->bound != NULL)
-    ga__tape_hold(p->bound->tape, false);
-  if (p->holds)
+  if (p->settings.holds && p->bindings.latest != NULL)
+    ga__tape_hold(p->bindings.latest->tape, false);
+  if (p->settings.holds)
     ga__tape_hold(bound->tape, true);
   bound->previous = NULL;
-  bound->next = p->bound;
-  if (p->bound != NULL)
-    p->bound->previous = bound;
+  bound->next = p->bindings.latest;
+  if (p->bindings.latest != NULL)
+    p->bindings.latest->previous = bound;
   else
-    p->oldest = bound;
-  p->bound = bound;
+    p->bindings.oldest = bound;
+  p->bindings.latest = bound;
 }
 
 static void take_out(GpuPlan *p, ga_bound *bound) {
-  *(bound->previous ? &bound->previous->next : &p->bound) = bound->next;
-  *(bound->next ? &bound->next->previous : &p->oldest) = bound->previous;
+  *(bound->previous ? &bound->previous->next : &p->bindings.latest) = bound->next;
+  *(bound->next ? &bound->next->previous : &p->bindings.oldest) = bound->previous;
 }
 
 /* ---- the table ---- */
@@ -59,23 +59,23 @@ static void unchain(GpuPlan *p, const ga_bound *bound) {
 
 /* Room for one more binding in the table. */
 static int grow(GpuPlan *p) {
-  if (p->info.n_bindings < p->n_buckets)
+  if (p->info.n_bindings < p->bindings.n_buckets)
     return GA_NO_ERROR;
-  unsigned int n = p->n_buckets ? 2 * p->n_buckets : 16;
+  unsigned int n = p->bindings.n_buckets ? 2 * p->bindings.n_buckets : 16;
   ga_bound **buckets = ga__alloc(n, sizeof(ga_bound *));
   if (buckets == NULL)
     return GA_MEMORY_ERROR;
-  ga__free((void *)p->buckets);
-  p->buckets = buckets;
-  p->n_buckets = n;
-  for (ga_bound *b = p->bound; b != NULL; b = b->next)
+  ga__free((void *)p->bindings.buckets);
+  p->bindings.buckets = buckets;
+  p->bindings.n_buckets = n;
+  for (ga_bound *b = p->bindings.latest; b != NULL; b = b->next)
     chain(p, b);
   return GA_NO_ERROR;
 }
 
 static void drop_surplus(GpuPlan *p) {
-  while (p->info.n_bindings > p->most_bindings) {
-    ga_bound *bound = p->oldest;
+  while (p->info.n_bindings > p->bindings.most) {
+    ga_bound *bound = p->bindings.oldest;
     unchain(p, bound);
     take_out(p, bound);
     ga__bound_free(bound);
@@ -84,8 +84,8 @@ static void drop_surplus(GpuPlan *p) {
 }
 
 void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound) {
-  for (unsigned int i = 0; i < p->n_inputs + p->n_views; i++)
-    p->fixed[i] |= ga__tape_fixed(bound->tape, i);
+  for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++)
+    p->bindings.fixed[i] |= ga__tape_fixed(bound->tape, i);
 }
 
 int ga__bound_add(GpuPlan *p, ga_bound *bound) {
@@ -95,7 +95,7 @@ int ga__bound_add(GpuPlan *p, ga_bound *bound) {
     ga__bound_free(bound);
     return status;
   }
-  bound->hash = hash_of(bound->signature, p->signature_length);
+  bound->hash = hash_of(bound->signature, p->signature.length);
   ga__bound_note_fixed(p, bound);
   chain(p, bound);
   put_first(p, bound);
@@ -105,13 +105,15 @@ int ga__bound_add(GpuPlan *p, ga_bound *bound) {
 }
 
 ga_bound *ga__bound_find(GpuPlan *p) {
-  ga_bound *bound = p->bound;
-  if (bound == NULL || memcmp(bound->signature, p->signature, signature_bytes(p)) == 0)
+  ga_bound *bound = p->bindings.latest;
+  if (bound == NULL ||
+      memcmp(bound->signature, p->signature.words, signature_bytes(p)) == 0)
     return bound;
-  uint64_t hash = hash_of(p->signature, p->signature_length);
+  uint64_t hash = hash_of(p->signature.words, p->signature.length);
   bound = *bucket_of(p, hash);
-  while (bound != NULL && (bound->hash != hash || memcmp(bound->signature, p->signature,
-                                                         signature_bytes(p)) != 0))
+  while (bound != NULL &&
+         (bound->hash != hash ||
+          memcmp(bound->signature, p->signature.words, signature_bytes(p)) != 0))
     bound = bound->chain;
   if (bound != NULL) {
     take_out(p, bound);
@@ -121,21 +123,21 @@ ga_bound *ga__bound_find(GpuPlan *p) {
 }
 
 void ga__bound_clear(GpuPlan *p) {
-  while (p->bound != NULL) {
-    ga_bound *next = p->bound->next;
-    ga__bound_free(p->bound);
-    p->bound = next;
+  while (p->bindings.latest != NULL) {
+    ga_bound *next = p->bindings.latest->next;
+    ga__bound_free(p->bindings.latest);
+    p->bindings.latest = next;
   }
-  ga__free((void *)p->buckets);
-  p->oldest = NULL;
-  p->buckets = NULL;
-  p->n_buckets = 0;
+  ga__free((void *)p->bindings.buckets);
+  p->bindings.oldest = NULL;
+  p->bindings.buckets = NULL;
+  p->bindings.n_buckets = 0;
 }
 
 /* ---- settings ---- */
 
 static void set_most(GpuPlan *p, unsigned int n) {
-  p->most_bindings = n;
+  p->bindings.most = n;
   drop_surplus(p);
 }
 
@@ -160,9 +162,9 @@ int GpuPlan_hold(GpuPlan *p, int on) {
   if (p == NULL)
     return ga__fail_null("plan hold", "plan");
   GA_TRY(ga__turn_take(&p->turn, "plan hold", p->name));
-  p->holds = on != 0;
+  p->settings.holds = on != 0;
   for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    stage->holds = p->holds;
+    stage->settings.holds = p->settings.holds;
   ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }
@@ -172,9 +174,9 @@ int GpuPlan_protect(GpuPlan *p, int on) {
   if (p == NULL)
     return ga__fail_null("plan protect", "plan");
   GA_TRY(ga__turn_take(&p->turn, "plan protect", p->name));
-  p->protects = on != 0;
+  p->settings.protects = on != 0;
   for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    stage->protects = p->protects;
+    stage->settings.protects = p->settings.protects;
   ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }

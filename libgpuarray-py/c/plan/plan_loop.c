@@ -34,10 +34,10 @@ static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int 
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s, %s: input %u is taken as '%c', expected r, c or s",
                    p->name, ga__plan_label(step->label), i, letter);
-  const bool integer =
-      letter == SAME && step->ins[i] < p->n_values && p->values[step->ins[i]].integer;
+  const bool integer = letter == SAME && step->ins[i] < p->graph.n_values &&
+                       p->graph.values[step->ins[i]].integer;
   GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
-  if (letter == ROWS && p->values[step->ins[i]].nd == 0)
+  if (letter == ROWS && p->graph.values[step->ins[i]].nd == 0)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: input %u has no rows", p->name,
                    ga__plan_label(step->label), i);
   return GA_NO_ERROR;
@@ -50,7 +50,7 @@ static int check_results(const GpuPlan *p, const gpuplan_loop *step) {
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: the loop has no results", p->name,
                    ga__plan_label(step->label));
   for (unsigned int i = 0; i < step->n_in; i++) {
-    const ga_value *v = &p->values[step->ins[i]];
+    const ga_value *v = &p->graph.values[step->ins[i]];
     if (step->takes[i] != CARRIED)
       continue;
     if (n == step->n_out || step->results[n].typecode != v->typecode ||
@@ -121,20 +121,20 @@ static bool same_type(const ga_value *a, const ga_value *b, unsigned int fewer) 
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const unsigned int n_carried = count_carried(s->takes);
   unsigned int n_arrays = 0, n_ints = 0;
-  bool fits = body->context == p->context && body->n_outputs == s->n_out;
+  bool fits = body->context == p->context && body->graph.n_outputs == s->n_out;
   for (unsigned int i = 1; fits && i < s->n_in; i++) {
-    const ga_value *v = &p->values[s->ins[i]];
+    const ga_value *v = &p->graph.values[s->ins[i]];
     if (v->integer)
-      fits = ++n_ints <= body->n_int_inputs;
-    else if ((fits = n_arrays < body->n_inputs))
-      fits = same_type(v, &body->values[body->inputs[n_arrays++]],
+      fits = ++n_ints <= body->graph.n_int_inputs;
+    else if ((fits = n_arrays < body->graph.n_inputs))
+      fits = same_type(v, &body->graph.values[body->graph.inputs[n_arrays++]],
                        s->takes[i - 1] == ROWS);
   }
-  fits = fits && n_arrays == body->n_inputs &&
-         (n_ints == body->n_int_inputs || n_ints + 1 == body->n_int_inputs);
+  fits = fits && n_arrays == body->graph.n_inputs &&
+         (n_ints == body->graph.n_int_inputs || n_ints + 1 == body->graph.n_int_inputs);
   for (unsigned int i = 0; fits && i < s->n_out; i++)
-    fits = same_type(&p->values[s->outs[i]], &body->values[body->outputs[i]],
-                     i >= n_carried);
+    fits = same_type(&p->graph.values[s->outs[i]],
+                     &body->graph.values[body->graph.outputs[i]], i >= n_carried);
   return fits;
 }
 
@@ -161,7 +161,7 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
   const size_t n_in = (size_t)s->n_in + 1, n_out = (size_t)s->n_out + 1;
   *l = (loop){.f = f,
               .s = s,
-              .n_arrays = s->body->n_inputs,
+              .n_arrays = s->body->graph.n_inputs,
               .n_carried = count_carried(s->takes),
               .given = ga__alloc(n_in, sizeof *l->given),
               .made = ga__alloc(n_out, sizeof *l->made),
@@ -234,7 +234,7 @@ static int give(loop *l, size_t turn) {
   for (unsigned int i = 1; i < s->n_in; i++) {
     const unsigned int v = s->ins[i];
     const char letter = s->takes[i - 1];
-    if (l->f->plan->values[v].integer) {
+    if (l->f->plan->graph.values[v].integer) {
       l->ints[n_ints++] = l->f->integers[v];
       continue;
     }

@@ -25,10 +25,10 @@ static unsigned int count_reads(const ga_step *s, unsigned int value) {
  */
 static unsigned int find_view(const ga_frame *f, const ga_step *reader,
                               unsigned int value) {
-  const unsigned int maker = f->plan->values[value].maker;
+  const unsigned int maker = f->plan->graph.values[value].maker;
   if (maker < 2 || f->arrays[value].data != NULL)
     return 0;
-  const ga_step *s = &f->plan->steps[maker - 1];
+  const ga_step *s = &f->plan->graph.steps[maker - 1];
   const bool may_run = s->kind == GA_STEP_DIMSHUFFLE && same_conditions(s, reader) &&
                        f->arrays[s->ins[0]].data != NULL;
   return may_run ? maker - 1 : 0;
@@ -40,8 +40,8 @@ static bool is_ready(const ga_frame *f, const ga_step *reader, unsigned int valu
                      unsigned int step) {
   for (unsigned int i = 0; i < reader->n_in; i++) {
     const unsigned int given = reader->ins[i];
-    const bool is_there = f->plan->values[given].integer
-                              ? f->plan->values[given].maker <= step
+    const bool is_there = f->plan->graph.values[given].integer
+                              ? f->plan->graph.values[given].maker <= step
                               : f->arrays[given].data != NULL;
     if (given != value && !is_there && find_view(f, reader, given) == 0)
       return false;
@@ -52,16 +52,16 @@ static bool is_ready(const ga_frame *f, const ga_step *reader, unsigned int valu
 /* The step that could be done with the product of `step`, or 0. */
 static unsigned int find_reader(const ga_frame *f, unsigned int step) {
   const GpuPlan *p = f->plan;
-  const ga_step *s = &p->steps[step];
+  const ga_step *s = &p->graph.steps[step];
   if (s->kind != GA_STEP_GEMM || s->alpha != 1.0 || s->beta != 0.0)
     return 0;
-  const unsigned int value = s->outs[0], last = p->values[value].last_use;
-  if (last <= step || last >= p->n_steps)
+  const unsigned int value = s->outs[0], last = p->graph.values[value].last_use;
+  if (last <= step || last >= p->graph.n_steps)
     return 0;
   for (unsigned int i = step + 1; i < last; i++)
-    if (count_reads(&p->steps[i], value) > 0)
+    if (count_reads(&p->graph.steps[i], value) > 0)
       return 0;
-  const ga_step *reader = &p->steps[last];
+  const ga_step *reader = &p->graph.steps[last];
   const bool fits = reader->kind == GA_STEP_ELEMWISE && reader->n_out == 1 &&
                     reader->n_in + 1 <= GA_MAPPED_ARGS &&
                     count_reads(reader, value) == 1 && same_conditions(s, reader) &&
@@ -85,7 +85,7 @@ static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
 static unsigned int count_of(const ga_frame *f, const ga_step *s, const gpudata *data) {
   unsigned int n = 0;
   for (unsigned int i = 0; i < s->n_in; i++)
-    n += !f->plan->values[s->ins[i]].integer && f->arrays[s->ins[i]].data == data;
+    n += !f->plan->graph.values[s->ins[i]].integer && f->arrays[s->ins[i]].data == data;
   return n;
 }
 
@@ -94,10 +94,10 @@ static unsigned int count_of(const ga_frame *f, const ga_step *s, const gpudata 
  * of them does that is done. */
 static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int last,
                           unsigned int i) {
-  const ga_step *reader = &f->plan->steps[last];
+  const ga_step *reader = &f->plan->graph.steps[last];
   const gpudata *data = f->arrays[reader->ins[i]].data;
   for (unsigned int k = first; k < last; k++)
-    if (count_of(f, &f->plan->steps[k], data) > 0)
+    if (count_of(f, &f->plan->graph.steps[k], data) > 0)
       return false;
   return count_of(f, reader, data) == 1;
 }
@@ -106,13 +106,13 @@ static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int la
 static int make_result(ga_frame *f, unsigned int step, unsigned int last,
                        const size_t dims[2]) {
   const GpuPlan *p = f->plan;
-  const ga_step *reader = &p->steps[last];
+  const ga_step *reader = &p->graph.steps[last];
   GpuArray *out = &f->arrays[reader->outs[0]];
   const int over = reader->inplace[0];
-  if (over >= 0 && reader->ins[over] != p->steps[step].outs[0] &&
+  if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
       may_take_over(f, step, last, (unsigned int)over))
     return ga__step_result(out, f, reader, 0, 2, dims);
-  const int typecode = p->values[reader->outs[0]].typecode;
+  const int typecode = p->graph.values[reader->outs[0]].typecode;
   return GpuArray_empty(out, p->context, typecode, 2, dims, GA_C_ORDER);
 }
 
@@ -132,7 +132,7 @@ static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int val
                       const size_t dims[2]) {
   for (unsigned int i = 0; i < reader->n_in; i++) {
     const unsigned int given = reader->ins[i];
-    if (given == value || f->plan->values[given].integer)
+    if (given == value || f->plan->graph.values[given].integer)
       continue;
     const GpuArray *a = &f->arrays[given];
     if (a->nd > 2 || !broadcasts(a, reader->stretch[i], dims))
@@ -147,8 +147,8 @@ static bool run_views(ga_frame *f, const ga_step *reader) {
     const unsigned int view = find_view(f, reader, reader->ins[i]);
     if (view == 0)
       continue;
-    if (ga__step_run(f, &f->plan->steps[view]) != GA_NO_ERROR) {
-      GpuArray_clear(&f->arrays[f->plan->steps[view].outs[0]]);
+    if (ga__step_run(f, &f->plan->graph.steps[view]) != GA_NO_ERROR) {
+      GpuArray_clear(&f->arrays[f->plan->graph.steps[view].outs[0]]);
       return false;
     }
     f->done[view] = true;
@@ -158,19 +158,19 @@ static bool run_views(ga_frame *f, const ga_step *reader) {
 
 static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
                     unsigned int last, const size_t dims[2]) {
-  const ga_step *reader = &f->plan->steps[last];
+  const ga_step *reader = &f->plan->graph.steps[last];
   void *args[GA_MAPPED_ARGS];
   ga_mapping map = {.ge = reader->elemwise, .made = 1, .values = args};
   GA_TRY(make_result(f, step, last, dims));
   args[0] = &f->arrays[reader->outs[0]];
   ga__step_inputs(args + 1, f, reader);
-  while (reader->ins[map.made - 1] != f->plan->steps[step].outs[0])
+  while (reader->ins[map.made - 1] != f->plan->graph.steps[step].outs[0])
     map.made++;
   return ga__product_mapped(product, &map);
 }
 
 int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
-  const ga_step *s = &f->plan->steps[step];
+  const ga_step *s = &f->plan->graph.steps[step];
   ga_product product;
   size_t dims[2];
   *reader = 0;
@@ -180,7 +180,7 @@ int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
   /* What does not fit is told of by the steps themselves. */
   if (last == 0 || !describe(&product, f, s, dims) || !ga__product_is_mapped(&product))
     return GA_NO_ERROR;
-  const ga_step *other = &f->plan->steps[last];
+  const ga_step *other = &f->plan->graph.steps[last];
   if (!run_views(f, other) || !has_shape(f, other, s->outs[0], dims))
     return GA_NO_ERROR;
   int status = run_both(f, &product, step, last, dims);

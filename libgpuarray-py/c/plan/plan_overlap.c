@@ -10,20 +10,21 @@
 
 /* ---- by the steps ---- */
 
-static bool meets_constant(const GpuPlan *p, const GpuArray *a) {
-  for (unsigned int i = 0; i < p->n_values; i++)
-    if (p->values[i].constant.data != NULL && GpuArray_share(&p->values[i].constant, a))
+static bool meets_constant(const ga_plan_graph *g, const GpuArray *a) {
+  for (unsigned int i = 0; i < g->n_values; i++)
+    if (g->values[i].constant.data != NULL && GpuArray_share(&g->values[i].constant, a))
       return true;
   return false;
 }
 
 /* Whether input `i` has to be a copy. Of two that are both overwritten the later gives
  * way, and an overwritten one gives way to a constant. */
-static bool gives_way(const GpuPlan *p, unsigned int i, const GpuArray *const *ins) {
-  if (p->destroyed[i] && meets_constant(p, ins[i]))
+static bool gives_way(const ga_plan_graph *g, unsigned int i,
+                      const GpuArray *const *ins) {
+  if (g->destroyed[i] && meets_constant(g, ins[i]))
     return true;
-  for (unsigned int k = 0; k < p->n_inputs; k++)
-    if (k != i && p->destroyed[k] && (k < i || !p->destroyed[i]) &&
+  for (unsigned int k = 0; k < g->n_inputs; k++)
+    if (k != i && g->destroyed[k] && (k < i || !g->destroyed[i]) &&
         GpuArray_share(ins[k], ins[i]))
       return true;
   return false;
@@ -38,15 +39,15 @@ static int copy_input(const GpuArray **place, GpuArray *copy) {
 }
 
 bool ga__overlap_any(const GpuPlan *p, const GpuArray *const *ins) {
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    if (gives_way(p, i, ins))
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    if (gives_way(&p->graph, i, ins))
       return true;
   return false;
 }
 
 int ga__overlap_copy(const GpuPlan *p, const GpuArray **list, GpuArray *copies) {
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    if (gives_way(p, i, list))
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    if (gives_way(&p->graph, i, list))
       GA_TRY(copy_input(&list[i], &copies[i]));
   return GA_NO_ERROR;
 }
@@ -55,7 +56,8 @@ int ga__overlap_copy(const GpuPlan *p, const GpuArray **list, GpuArray *copies) 
 
 /* Whether a buffer that the tape holds is overwritten: of a constant, its elements
  * count; of what a step's function had from elsewhere, all of it. */
-static bool meets_held(const GpuPlan *p, const ga_bound *bound, const GpuArray *a) {
+static bool meets_held(const ga_plan_graph *g, const ga_bound *bound,
+                       const GpuArray *a) {
   gpudata *const *held;
   const unsigned int n = ga__tape_held(&held, bound->tape);
   for (unsigned int i = 0; i < n; i++) {
@@ -64,17 +66,19 @@ static bool meets_held(const GpuPlan *p, const ga_bound *bound, const GpuArray *
     if (held[i]->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT) ||
         !ga__buffers_meet(&between, held[i], a->data))
       continue;
-    for (unsigned int k = 0; k < p->n_values; k++)
-      is_constant |= p->values[k].constant.data == held[i];
+    for (unsigned int k = 0; k < g->n_values; k++)
+      is_constant |= g->values[k].constant.data == held[i];
     if (!is_constant)
       return true;
   }
-  return meets_constant(p, a);
+  return meets_constant(g, a);
 }
 
 static const GpuArray *slot_array(const GpuPlan *p, unsigned int slot,
                                   const GpuArray *const *ins) {
-  return slot < p->n_inputs ? ins[slot] : &p->arrays[p->views[slot - p->n_inputs]];
+  return slot < p->graph.n_inputs
+             ? ins[slot]
+             : &p->views.arrays[p->views.list[slot - p->graph.n_inputs]];
 }
 
 /* Whether what is in slot `i` has to be a copy; see gives_way. */
@@ -85,10 +89,10 @@ static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
   if (a->data == NULL) /* a view in a branch that is not taken */
     return false;
   const bool writes = ga__tape_writes(tape, i);
-  const bool may_fail = p->confirms || ga__tape_may_fail_after(tape, i);
-  if (writes && (may_fail || meets_held(p, bound, a)))
+  const bool may_fail = p->settings.confirms || ga__tape_may_fail_after(tape, i);
+  if (writes && (may_fail || meets_held(&p->graph, bound, a)))
     return true;
-  for (unsigned int k = 0; k < p->n_inputs + p->n_views; k++) {
+  for (unsigned int k = 0; k < p->graph.n_inputs + p->views.n; k++) {
     const bool other_writes = ga__tape_writes(tape, k);
     if (k != i && ga__tape_clashes(tape, i, k) &&
         (!writes || (other_writes && k < i)) &&
@@ -101,15 +105,15 @@ static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
 int ga__overlap_part(bool *changed, GpuPlan *p, const ga_bound *bound, bool *is_ours,
                      const GpuArray **list, GpuArray *copies) {
   *changed = false;
-  for (unsigned int i = 0; i < p->n_inputs + p->n_views; i++) {
+  for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++) {
     if (is_ours[i] || !has_to_go(p, bound, i, list))
       continue;
     *changed = is_ours[i] = true;
-    if (i < p->n_inputs) {
+    if (i < p->graph.n_inputs) {
       GA_TRY(copy_input(&list[i], &copies[i]));
       continue;
     }
-    GpuArray *view = &p->arrays[p->views[i - p->n_inputs]], copy;
+    GpuArray *view = &p->views.arrays[p->views.list[i - p->graph.n_inputs]], copy;
     GA_TRY(GpuArray_copy(&copy, view, GA_C_ORDER));
     GpuArray_clear(view);
     *view = copy;
@@ -120,10 +124,10 @@ int ga__overlap_part(bool *changed, GpuPlan *p, const ga_bound *bound, bool *is_
 /* ---- scratch ---- */
 
 int ga__apart_open(ga_apart *a, const GpuPlan *p, const GpuArray *const *ins) {
-  a->n = p->n_inputs;
+  a->n = p->graph.n_inputs;
   a->copies = ga__alloc((size_t)a->n + 1, sizeof *a->copies);
   a->list = ga__alloc((size_t)a->n + 1, sizeof *a->list);
-  a->is_ours = ga__alloc((size_t)a->n + p->n_views + 1, sizeof *a->is_ours);
+  a->is_ours = ga__alloc((size_t)a->n + p->views.n + 1, sizeof *a->is_ours);
   if (a->copies == NULL || a->list == NULL || a->is_ours == NULL)
     return GA_MEMORY_ERROR;
   for (unsigned int i = 0; i < a->n; i++)

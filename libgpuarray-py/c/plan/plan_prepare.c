@@ -13,30 +13,30 @@
 /* ---- what functions need ---- */
 
 static void take_source(GpuPlan *p, ga_source source, bool is_sure) {
-  ga_source *place = &p->needs[p->n_needs++];
+  ga_source *place = &p->kernels.list[p->kernels.n++];
   if (is_sure) {
-    *place = p->needs[p->n_sure];
-    place = &p->needs[p->n_sure++];
+    *place = p->kernels.list[p->kernels.n_sure];
+    place = &p->kernels.list[p->kernels.n_sure++];
   }
   *place = source;
 }
 
 static void clear_needs(GpuPlan *p) {
-  ga__plan_free_sources(p->needs, p->n_needs);
-  p->needs = NULL;
-  p->n_needs = 0;
+  ga__plan_free_sources(p->kernels.list, p->kernels.n);
+  p->kernels.list = NULL;
+  p->kernels.n = 0;
 }
 
 /* Takes the sources in every case. */
 static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n, bool is_sure) {
   int status = GA_NO_ERROR;
   ga__plan_at_free(p, clear_needs);
-  if (p->n_needs + n > p->needs_capacity) {
-    unsigned int wanted = 2 * p->needs_capacity + n;
-    ga_source *bigger = ga__realloc(p->needs, wanted, sizeof *bigger);
+  if (p->kernels.n + n > p->kernels.capacity) {
+    unsigned int wanted = 2 * p->kernels.capacity + n;
+    ga_source *bigger = ga__realloc(p->kernels.list, wanted, sizeof *bigger);
     if (bigger != NULL) {
-      p->needs = bigger;
-      p->needs_capacity = wanted;
+      p->kernels.list = bigger;
+      p->kernels.capacity = wanted;
     } else
       status = GA_MEMORY_ERROR;
   }
@@ -99,10 +99,10 @@ int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
 /* ---- what steps need ---- */
 
 /* Inputs of an elementwise step that have one element whatever the shapes are. */
-static unsigned int scalar_inputs(const GpuPlan *p, const ga_step *s) {
+static unsigned int scalar_inputs(const ga_plan_graph *g, const ga_step *s) {
   unsigned int mask = 0;
   for (unsigned int i = 0; i < s->n_in && i < 32; i++) {
-    const ga_value *v = &p->values[s->ins[i]];
+    const ga_value *v = &g->values[s->ins[i]];
     unsigned int all = v->nd >= 32 ? ~0u : (1u << v->nd) - 1;
     if (!v->integer && (s->stretch[i] & all) == all)
       mask |= 1u << i;
@@ -112,9 +112,9 @@ static unsigned int scalar_inputs(const GpuPlan *p, const ga_step *s) {
 
 /* Whether a value is in C order without gaps where the inputs are: an input, or what a
  * step has made in no memory but such. */
-static bool is_packed(const GpuPlan *p, unsigned int value) {
-  while (p->values[value].maker > 0) {
-    const ga_step *s = &p->steps[p->values[value].maker - 1];
+static bool is_packed(const ga_plan_graph *g, unsigned int value) {
+  while (g->values[value].maker > 0) {
+    const ga_step *s = &g->steps[g->values[value].maker - 1];
     unsigned int out = 0;
     while (s->outs[out] != value)
       out++;
@@ -137,13 +137,13 @@ static bool is_packed(const GpuPlan *p, unsigned int value) {
 }
 
 /* Whether an elementwise step walks its arrays as one block where inputs are packed. */
-static bool is_flat(const GpuPlan *p, const ga_step *s, unsigned int scalars) {
-  unsigned int nd = ga__plan_joint_rank(p, s->n_in, s->ins), n_whole = 0;
+static bool is_flat(const ga_plan_graph *g, const ga_step *s, unsigned int scalars) {
+  unsigned int nd = ga__plan_joint_rank(g, s->n_in, s->ins), n_whole = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
-    const ga_value *v = &p->values[s->ins[i]];
+    const ga_value *v = &g->values[s->ins[i]];
     if (v->integer || (i < 32 && scalars >> i & 1))
       continue;
-    if (v->nd != nd || s->stretch[i] != 0 || !is_packed(p, s->ins[i]))
+    if (v->nd != nd || s->stretch[i] != 0 || !is_packed(g, s->ins[i]))
       return false;
     n_whole++;
   }
@@ -151,12 +151,12 @@ static bool is_flat(const GpuPlan *p, const ga_step *s, unsigned int scalars) {
 }
 
 /* The flat kernel, and the strided one unless only inputs of other layouts need it. */
-static int elemwise_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
+static int elemwise_sources(ga_source *out, unsigned int *n, const ga_plan_graph *g,
                             const ga_step *s) {
-  unsigned int scalars = scalar_inputs(p, s);
+  unsigned int scalars = scalar_inputs(g, s);
   GA_TRY(ga__elemwise_sources(out, n, s->elemwise,
-                              ga__plan_joint_rank(p, s->n_in, s->ins), scalars));
-  while (*n > 1 && is_flat(p, s, scalars))
+                              ga__plan_joint_rank(g, s->n_in, s->ins), scalars));
+  while (*n > 1 && is_flat(g, s, scalars))
     ga__strbuf_clear(&out[--*n].body);
   return GA_NO_ERROR;
 }
@@ -164,11 +164,11 @@ static int elemwise_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
 /* Whether a GPU may do the step with the product that it reads: that shows when the
  * sizes are known, and so does its kernel then. */
 static bool may_join_product(const GpuPlan *p, unsigned int step) {
-  const ga_step *s = &p->steps[step];
+  const ga_step *s = &p->graph.steps[step];
   for (unsigned int i = 0; i < s->n_in && !p->context->info.is_cpu; i++) {
-    const ga_value *v = &p->values[s->ins[i]];
+    const ga_value *v = &p->graph.values[s->ins[i]];
     if (v->maker > 0 && v->last_use == step &&
-        p->steps[v->maker - 1].kind == GA_STEP_GEMM)
+        p->graph.steps[v->maker - 1].kind == GA_STEP_GEMM)
       return true;
   }
   return false;
@@ -177,17 +177,18 @@ static bool may_join_product(const GpuPlan *p, unsigned int step) {
 /* The sources of the kernels a step may launch. */
 static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
                         unsigned int step) {
-  const ga_step *s = &p->steps[step];
+  const ga_step *s = &p->graph.steps[step];
   *n = 0;
   switch (s->kind) {
   case GA_STEP_ELEMWISE:
-    return may_join_product(p, step) ? GA_NO_ERROR : elemwise_sources(out, n, p, s);
+    return may_join_product(p, step) ? GA_NO_ERROR
+                                     : elemwise_sources(out, n, &p->graph, s);
   case GA_STEP_REDUCE:
-    return ga__reduction_sources(out, n, s->reduction,
-                                 ga__plan_joint_rank(p, s->n_in, s->ins), s->axes);
+    return ga__reduction_sources(
+        out, n, s->reduction, ga__plan_joint_rank(&p->graph, s->n_in, s->ins), s->axes);
   case GA_STEP_GEMV:
   case GA_STEP_GEMM:
-    return ga__blas_sources(out, n, p->context, p->values[s->ins[0]].typecode,
+    return ga__blas_sources(out, n, p->context, p->graph.values[s->ins[0]].typecode,
                             s->kind == GA_STEP_GEMM);
   default:
     return GA_NO_ERROR;
@@ -204,16 +205,16 @@ static int copy_source(ga_source *out, const ga_source *source) {
 /* Without `rest`, what the first signature needs most likely; whether a reduction has a
  * launch of its own, and of which of its kernels, depends on sizes. */
 static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, bool rest) {
-  size_t room = (size_t)p->n_steps * STEP_SOURCES + p->n_needs + 1;
+  size_t room = (size_t)p->graph.n_steps * STEP_SOURCES + p->kernels.n + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
-  const unsigned int n_needs = rest ? p->n_needs : p->n_sure;
+  const unsigned int n_needs = rest ? p->kernels.n : p->kernels.n_sure;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_needs; i++)
-    status = copy_source(&sources[total++], &p->needs[i]);
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->n_steps; i++) {
+    status = copy_source(&sources[total++], &p->kernels.list[i]);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->graph.n_steps; i++) {
     unsigned int more = 0;
-    if (rest || p->steps[i].kind != GA_STEP_REDUCE)
+    if (rest || p->graph.steps[i].kind != GA_STEP_REDUCE)
       status = step_sources(sources + total, &more, p, i);
     total += more;
   }
@@ -257,13 +258,13 @@ int GpuPlan_prepare(GpuPlan *p) {
 
 int GpuPlan_prepare_ahead(GpuPlan *p) {
   GA_TRY(ga__plan_check_given(p, "prepare", p, p));
-  p->is_ahead = p->context->backend->compiles_at_once;
-  return prepare(p, !p->is_ahead, false);
+  p->kernels.is_ahead = p->context->backend->compiles_at_once;
+  return prepare(p, !p->kernels.is_ahead, false);
 }
 
 void ga__plan_prepare_rest(GpuPlan *p) {
-  if (!p->is_ahead)
+  if (!p->kernels.is_ahead)
     return;
-  p->is_ahead = false;
+  p->kernels.is_ahead = false;
   prepare(p, true, false); /* what fails is compiled when it is needed */
 }

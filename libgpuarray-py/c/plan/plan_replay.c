@@ -17,21 +17,22 @@ static uint64_t *write_layout(uint64_t *words, const GpuArray *a, unsigned int n
 
 /* Behind what a signature has of integers. */
 static void write_layouts(const GpuPlan *p, const GpuArray *const *ins) {
-  uint64_t *words = p->signature + p->n_int_inputs + p->n_conditions;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    if (p->hidden == NULL || !p->hidden[i])
-      words = write_layout(words, ins[i], ins[i]->nd, p->fixed[i]);
-  for (unsigned int i = 0; i < p->n_views; i++) {
-    unsigned int v = p->views[i];
-    words =
-        write_layout(words, &p->arrays[v], p->values[v].nd, p->fixed[p->n_inputs + i]);
+  const ga_plan_graph *g = &p->graph;
+  uint64_t *words = p->signature.words + g->n_int_inputs + p->signature.n_conditions;
+  for (unsigned int i = 0; i < g->n_inputs; i++)
+    if (p->views.hidden == NULL || !p->views.hidden[i])
+      words = write_layout(words, ins[i], ins[i]->nd, p->bindings.fixed[i]);
+  for (unsigned int i = 0; i < p->views.n; i++) {
+    unsigned int v = p->views.list[i];
+    words = write_layout(words, &p->views.arrays[v], g->values[v].nd,
+                         p->bindings.fixed[g->n_inputs + i]);
   }
 }
 
 /* Whether the binding has an input fixed that was not known to be so. */
 static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
-  for (unsigned int i = 0; i < p->n_inputs + p->n_views; i++)
-    if (ga__tape_fixed(bound->tape, i) && !p->fixed[i])
+  for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++)
+    if (ga__tape_fixed(bound->tape, i) && !p->bindings.fixed[i])
       return true;
   return false;
 }
@@ -62,7 +63,7 @@ static int find_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
   ga_bound *found = ga__bound_find(p);
   if (found == NULL)
     GA_TRY(bind_anew(&found, p, ins, ints, failed_step));
-  ga__tape_protect(found->tape, p->protects);
+  ga__tape_protect(found->tape, p->settings.protects);
   *out = found;
   return GA_NO_ERROR;
 }
@@ -93,21 +94,21 @@ static void hand_out(GpuArray *const *outs, const ga_bound *bound) {
  * nothing reads it. */
 static ga_binding view_binding(const GpuPlan *p, unsigned int place,
                                const GpuArray *const *ins) {
-  unsigned int view = p->views[place];
-  const GpuArray *a = &p->arrays[view];
+  unsigned int view = p->views.list[place];
+  const GpuArray *a = &p->views.arrays[view];
   if (a->data != NULL)
-    return (ga_binding){a->data, ga__plan_base(p, p->n_inputs + place, a)};
-  const ga_value *root = &p->values[ga__plan_root(p, view)];
+    return (ga_binding){a->data, ga__plan_base(p, p->graph.n_inputs + place, a)};
+  const ga_value *root = &p->graph.values[ga__plan_root(&p->graph, view)];
   return (ga_binding){root->input >= 0 ? ins[root->input]->data : root->constant.data,
                       0};
 }
 
 static void fill_bindings(ga_bound *bound, const GpuPlan *p,
                           const GpuArray *const *ins) {
-  for (unsigned int i = 0; i < p->n_inputs; i++)
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
     bound->bindings[i] = (ga_binding){ins[i]->data, ga__plan_base(p, i, ins[i])};
-  for (unsigned int i = 0; i < p->n_views; i++)
-    bound->bindings[p->n_inputs + i] = view_binding(p, i, ins);
+  for (unsigned int i = 0; i < p->views.n; i++)
+    bound->bindings[p->graph.n_inputs + i] = view_binding(p, i, ins);
 }
 
 static int replay(GpuArray *const *outs, ga_bound *bound) {
@@ -119,7 +120,7 @@ static int replay(GpuArray *const *outs, ga_bound *bound) {
 
 /* Notes of a binding, if it is still kept, that what it asks for was done. */
 static void prove(GpuPlan *p, const ga_tape *tape) {
-  for (ga_bound *b = p->bound; b; b = b->next)
+  for (ga_bound *b = p->bindings.latest; b; b = b->next)
     if (b->tape == tape)
       ga__tape_prove(b->tape);
 }
@@ -156,7 +157,7 @@ static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
                        int *failed_step) {
   fill_bindings(bound, p, ins);
   const bool may_clash =
-      p->confirms || ga__tape_may_clash(bound->tape, bound->bindings);
+      p->settings.confirms || ga__tape_may_clash(bound->tape, bound->bindings);
   int status = may_clash ? replay_apart(outs, &bound, p, ins, ints, failed_step)
                          : replay(outs, bound);
   if (status != GA_NO_ERROR && ga__tape_failed(bound->tape) > 0)
@@ -176,13 +177,13 @@ int ga__plan_run_found(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
   if (status != GA_MEMORY_ERROR || !is_protected)
     return status;
   *failed_step = -1;
-  p->protects = false;
+  p->settings.protects = false;
   status = ga__plan_get_bound(&bound, p, ins, ints, failed_step);
   if (status == GA_NO_ERROR)
     status = run_binding(outs, bound, p, ins, ints, failed_step);
   else
     ga__views_end(p);
-  p->protects = true;
+  p->settings.protects = true;
   return status;
 }
 

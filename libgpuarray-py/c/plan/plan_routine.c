@@ -451,14 +451,14 @@ static const ga_routine *find(const char *name) {
 }
 
 /* Whether the inputs are what the row's letters say. */
-static bool takes(const GpuPlan *p, const ga_routine *row, unsigned int n,
+static bool takes(const ga_plan_graph *g, const ga_routine *row, unsigned int n,
                   const unsigned int *ins) {
   const char *letter = row->takes;
   unsigned int i = 0;
   while (*letter != '\0') {
     const char many = letter[1];
     unsigned int found = 0;
-    while (i < n && p->values[ins[i]].integer == (*letter == 'i') &&
+    while (i < n && g->values[ins[i]].integer == (*letter == 'i') &&
            (found == 0 || many == '+' || many == '*')) {
       i++;
       found++;
@@ -488,10 +488,10 @@ static int check_step(const ga_routine **row, const GpuPlan *p,
                    p->name, ga__plan_label(step->label), step->name);
   for (unsigned int i = 0; i < step->n_in; i++)
     GA_TRY(ga__plan_check_value(p, step->label, step->ins[i],
-                                step->ins[i] < p->n_values &&
-                                    p->values[step->ins[i]].integer));
+                                step->ins[i] < p->graph.n_values &&
+                                    p->graph.values[step->ins[i]].integer));
   const ga_routine *r = *row;
-  if (!takes(p, r, step->n_in, step->ins) ||
+  if (!takes(&p->graph, r, step->n_in, step->ins) ||
       (r->n_params == ANY ? step->n_params > GA_MAX_ARGS
                           : step->n_params != r->n_params) ||
       step->n_texts != r->n_texts || step->n_out == 0 ||
@@ -573,12 +573,12 @@ int ga__routine_run(ga_frame *f, const ga_step *s) {
   int status = c.ins && c.outs && c.types && ints ? GA_NO_ERROR : GA_MEMORY_ERROR;
   if (status == GA_NO_ERROR) {
     for (unsigned int i = 0; i < s->n_in; i++) {
-      const bool integer = f->plan->values[s->ins[i]].integer;
+      const bool integer = f->plan->graph.values[s->ins[i]].integer;
       c.ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
       ints[i] = integer ? f->integers[s->ins[i]] : 0;
     }
     for (unsigned int i = 0; i < s->n_out; i++) {
-      const ga_value *v = &f->plan->values[s->outs[i]];
+      const ga_value *v = &f->plan->graph.values[s->outs[i]];
       c.outs[i] = &f->arrays[s->outs[i]];
       c.types[i] = (gpuplan_type){v->typecode, v->nd};
     }

@@ -7,7 +7,7 @@
 #include "c/plan/plan_overlap.h"
 
 static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
-  const ga_value *v = &p->values[p->inputs[i]];
+  const ga_value *v = &p->graph.values[p->graph.inputs[i]];
   char text[GA_ARRAY_TEXT];
   if (a == NULL || a->data == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is no array", p->name, i);
@@ -34,7 +34,7 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
  * where there is none, and the stages are to run. */
 static bool get_whole(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                       const long long *ints, int *failed_step) {
-  if (p->chosen == NULL)
+  if (p->whole.conditions == NULL)
     return false;
   if (ga__plan_get_bound(out, p, ins, ints, failed_step) == GA_NO_ERROR)
     return true;
@@ -49,11 +49,11 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   if (p->stages == NULL)
     return ga__plan_run_bound(p, outs, ins, ints, failed_step);
   const bool is_within = ga__plan_is_within(p);
-  p->is_whole = !is_within && get_whole(&bound, p, ins, ints, failed_step);
-  if (p->is_whole)
+  p->whole.is_latest = !is_within && get_whole(&bound, p, ins, ints, failed_step);
+  if (p->whole.is_latest)
     return ga__plan_run_found(outs, bound, p, ins, ints, failed_step);
   GA_TRY(ga__stages_run(p, outs, ins, ints, failed_step));
-  if (p->chosen != NULL && !is_within)
+  if (p->whole.conditions != NULL && !is_within)
     ga__choice_refuse(p);
   return GA_NO_ERROR;
 }
@@ -64,7 +64,7 @@ static int confirm(const GpuPlan *p, GpuArray *const *outs, const GpuArray *befo
   int status = ga__context_waited(p->context, ga__queue_wait(q));
   if (status == GA_NO_ERROR)
     status = ga__report_check(q);
-  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_outputs; i++) {
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->graph.n_outputs; i++) {
     GpuArray_clear(outs[i]);
     *outs[i] = before[i];
   }
@@ -92,23 +92,24 @@ static bool needs_steps(const GpuPlan *p) {
 
 /* What must hold before a run looks at its inputs. */
 static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
+  ga_plan_graph *g = &p->graph;
   GA_TRY(ga__context_check(p->context));
   GA_TRY(ga__plan_settle(p));
-  if (p->n_inputs > 0 && ins == NULL)
+  if (g->n_inputs > 0 && ins == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no list of its %u inputs", p->name,
-                   p->n_inputs);
-  if (p->n_int_inputs > 0 && ints == NULL)
+                   g->n_inputs);
+  if (g->n_int_inputs > 0 && ints == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s: got no list of its %u integers; run it by GpuPlan_call",
-                   p->name, p->n_int_inputs);
-  for (unsigned int i = 0; i < p->n_inputs; i++)
+                   p->name, g->n_int_inputs);
+  for (unsigned int i = 0; i < g->n_inputs; i++)
     GA_TRY(check_input(p, i, ins[i]));
   return GA_NO_ERROR;
 }
 
 /* What waits at its end cannot be recorded among the steps of another plan. */
 static int check_within(const GpuPlan *p) {
-  if (!p->confirms || !ga__plan_is_within(p))
+  if (!p->settings.confirms || !ga__plan_is_within(p))
     return GA_NO_ERROR;
   return GA_FAIL(
       GA_UNSUPPORTED_ERROR,
@@ -121,10 +122,10 @@ static int check_within(const GpuPlan *p) {
 static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
   if (p == NULL)
     return ga__fail_null("plan run", "plan");
-  for (unsigned int i = 0; i < p->n_outputs; i++)
+  for (unsigned int i = 0; i < p->graph.n_outputs; i++)
     if (outs == NULL || outs[i] == NULL)
       return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no array for output %u of %u",
-                     p->name, i, p->n_outputs);
+                     p->name, i, p->graph.n_outputs);
   return GA_NO_ERROR;
 }
 
@@ -138,10 +139,10 @@ static int run_apart(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *i
 /* A run that waits at its end. */
 static int run_confirmed(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                          const long long *ints, int *failed_step) {
-  GpuArray *before = ga__alloc((size_t)p->n_outputs + 1, sizeof *before);
+  GpuArray *before = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *before);
   if (before == NULL)
     return GA_MEMORY_ERROR;
-  for (unsigned int i = 0; i < p->n_outputs; i++)
+  for (unsigned int i = 0; i < p->graph.n_outputs; i++)
     before[i] = *outs[i];
   int status = run_apart(p, outs, ins, ints, failed_step);
   if (status == GA_NO_ERROR)
@@ -167,8 +168,8 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   if (status == GA_NO_ERROR)
     status = check_within(p);
   if (status == GA_NO_ERROR)
-    status = p->confirms ? run_confirmed(p, outs, ins, ints, failed_step)
-                         : run_apart(p, outs, ins, ints, failed_step);
+    status = p->settings.confirms ? run_confirmed(p, outs, ins, ints, failed_step)
+                                  : run_apart(p, outs, ins, ints, failed_step);
   ga__turn_end(&p->turn);
   return status;
 }

@@ -16,7 +16,7 @@ int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int
                  unsigned int n) {
   GA_TRY(ga__plan_check_given(p, label, outs, outs));
   GA_TRY(ga__plan_check_value(p, label, array, false));
-  const int typecode = p->values[array].typecode;
+  const int typecode = p->graph.values[array].typecode;
   const char kind = ga__dtype_kind(typecode);
   if (kind != 'b' && kind != 'i' && kind != 'u')
     return GA_FAIL(GA_INVALID_ERROR,
@@ -39,6 +39,7 @@ int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int
 /* What is known while a plan is cut. */
 typedef struct cutter {
   GpuPlan *p;
+  const ga_plan_graph *graph; /* of the plan */
   ga_stages *stages;
   unsigned int *stage_of; /* for each step */
   /* For each value: its number in the stage that is made, and 1, or 0; one more than
@@ -50,22 +51,22 @@ typedef struct cutter {
 } cutter;
 
 /* Whether one of the steps from `first` on makes an integer that `s` depends on. */
-static bool depends_on(const GpuPlan *p, const ga_step *s, unsigned int first) {
+static bool depends_on(const ga_plan_graph *g, const ga_step *s, unsigned int first) {
   for (unsigned int i = 0; i < s->n_when; i++)
-    if (p->values[s->when[i].value].maker > first)
+    if (g->values[s->when[i].value].maker > first)
       return true;
   return false;
 }
 
 /* Numbers the stages: each ends with reads that do not depend on one another. */
 static unsigned int number_stages(cutter *c) {
-  const GpuPlan *p = c->p;
+  const ga_plan_graph *g = c->graph;
   unsigned int stage = 0, first = 0;
   bool reads = false;
-  for (unsigned int i = 0; i < p->n_steps; i++) {
-    const ga_step *s = &p->steps[i];
+  for (unsigned int i = 0; i < g->n_steps; i++) {
+    const ga_step *s = &g->steps[i];
     const bool is_read = s->kind == GA_STEP_READ;
-    if (reads && (!is_read || depends_on(p, s, first))) {
+    if (reads && (!is_read || depends_on(g, s, first))) {
       stage++;
       reads = false;
     }
@@ -81,22 +82,22 @@ static unsigned int number_stages(cutter *c) {
 
 /* Whether the value is there before the stage. */
 static bool is_earlier(const cutter *c, unsigned int value, unsigned int stage) {
-  const unsigned int maker = c->p->values[value].maker;
+  const unsigned int maker = c->graph->values[value].maker;
   return maker == 0 || c->stage_of[maker - 1] < stage;
 }
 
 /* Whether a stage makes the integer for itself instead of being given it. */
 static bool is_copied(const cutter *c, unsigned int value) {
-  const unsigned int maker = c->p->values[value].maker;
-  return maker > 0 && (c->p->steps[maker - 1].kind == GA_STEP_INT ||
-                       c->p->steps[maker - 1].kind == GA_STEP_DEVICE);
+  const unsigned int maker = c->graph->values[value].maker;
+  return maker > 0 && (c->graph->steps[maker - 1].kind == GA_STEP_INT ||
+                       c->graph->steps[maker - 1].kind == GA_STEP_DEVICE);
 }
 
 static void note_read(cutter *c, unsigned int value, unsigned int stage,
                       bool is_outside) {
   if (!is_outside && !is_earlier(c, value, stage))
     return;
-  if (c->p->values[value].integer)
+  if (c->graph->values[value].integer)
     c->wanted[value] |= is_outside || !is_copied(c, value);
   else if (c->last[value] < stage + 1)
     c->last[value] = stage + 1;
@@ -104,11 +105,11 @@ static void note_read(cutter *c, unsigned int value, unsigned int stage,
 
 /* From the last step on, so that what an integer is made of is wanted where it is. */
 static void note_reads(cutter *c) {
-  const GpuPlan *p = c->p;
-  for (unsigned int i = 0; i < p->n_outputs; i++)
-    c->last[p->outputs[i]] = c->stages->n + 1;
-  for (unsigned int i = p->n_steps; i-- > 0;) {
-    const ga_step *s = &p->steps[i];
+  const ga_plan_graph *g = c->graph;
+  for (unsigned int i = 0; i < g->n_outputs; i++)
+    c->last[g->outputs[i]] = c->stages->n + 1;
+  for (unsigned int i = g->n_steps; i-- > 0;) {
+    const ga_step *s = &g->steps[i];
     const bool is_outside =
         s->kind == GA_STEP_READ || (ga__step_is_integer(s) && c->wanted[s->outs[0]]);
     for (unsigned int k = 0; k < s->n_in; k++)
@@ -122,19 +123,19 @@ static void note_reads(cutter *c) {
 
 /* Puts a value of the whole plan that is not the stage's own into its plan. */
 static int take_value(cutter *c, ga_stage *stage, unsigned int value) {
-  const ga_value *v = &c->p->values[value];
+  const ga_value *v = &c->graph->values[value];
   GpuPlan *made = stage->plan;
   unsigned int *number = &c->numbers[value];
   if (v->integer && is_copied(c, value)) {
-    stage->steps[made->n_steps] = v->maker - 1;
-    GA_TRY(GpuPlan_int(made, number, c->p->steps[v->maker - 1].integer));
+    stage->steps[made->graph.n_steps] = v->maker - 1;
+    GA_TRY(GpuPlan_int(made, number, c->graph->steps[v->maker - 1].integer));
   } else if (v->integer) {
-    stage->ints[made->n_int_inputs] = value;
+    stage->ints[made->graph.n_int_inputs] = value;
     GA_TRY(GpuPlan_int_input(made, number));
   } else if (v->constant.data != NULL) {
     GA_TRY(GpuPlan_constant(made, number, &v->constant));
   } else {
-    stage->ins[made->n_inputs] = value;
+    stage->ins[made->graph.n_inputs] = value;
     GA_TRY(GpuPlan_input(made, number, v->typecode, v->nd, 0));
   }
   ++*number;
@@ -167,7 +168,7 @@ static int set_conditions(const cutter *c, ga_stage *stage, const ga_step *s) {
 }
 
 static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
-  const ga_step *s = &c->p->steps[number];
+  const ga_step *s = &c->graph->steps[number];
   GpuPlan *made = stage->plan;
   ga_step copy = *s;
   copy.is_copy = true;
@@ -177,7 +178,7 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   unsigned int *outs = ga__alloc((size_t)s->n_out + 1, sizeof *outs);
   int status = results && outs ? GA_NO_ERROR : GA_MEMORY_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++) {
-    results[i] = c->p->values[s->outs[i]];
+    results[i] = c->graph->values[s->outs[i]];
     results[i].last_use = results[i].maker = 0;
   }
   for (unsigned int i = 0; i < s->n_in; i++)
@@ -186,7 +187,7 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
     status = ga__plan_add_step(made, copy, s->label, s->n_in, c->ins, s->n_out, results,
                                outs);
   if (status == GA_NO_ERROR) {
-    stage->steps[made->n_steps - 1] = number;
+    stage->steps[made->graph.n_steps - 1] = number;
     for (unsigned int i = 0; i < s->n_out; i++)
       c->numbers[s->outs[i]] = outs[i] + 1;
   }
@@ -197,7 +198,7 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
 
 /* The step with what it reads, under its conditions. */
 static int add_step(cutter *c, ga_stage *stage, unsigned int number) {
-  const ga_step *s = &c->p->steps[number];
+  const ga_step *s = &c->graph->steps[number];
   GA_TRY(GpuPlan_when(stage->plan, 0, NULL, NULL));
   GA_TRY(take_values(c, stage, s));
   GA_TRY(set_conditions(c, stage, s));
@@ -208,9 +209,9 @@ static int add_step(cutter *c, ga_stage *stage, unsigned int number) {
 static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_out; i++) {
     const unsigned int value = s->outs[i];
-    if (c->p->values[value].integer || c->last[value] == 0)
+    if (c->graph->values[value].integer || c->last[value] == 0)
       continue;
-    stage->outs[stage->plan->n_outputs] = value;
+    stage->outs[stage->plan->graph.n_outputs] = value;
     GA_TRY(GpuPlan_output(stage->plan, c->numbers[value] - 1));
   }
   return GA_NO_ERROR;
@@ -220,15 +221,15 @@ static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
 static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned int end) {
   const GpuPlan *p = c->p;
   GA_TRY(GpuPlan_new(&stage->plan, p->context, p->name));
-  stage->plan->most_bindings = p->most_bindings;
-  stage->plan->holds = p->holds;
-  stage->plan->lacks_bodies = p->lacks_bodies;
-  stage->plan->protects = p->protects;
-  memset(c->numbers, 0, p->n_values * sizeof *c->numbers);
+  stage->plan->bindings.most = p->bindings.most;
+  stage->plan->settings.holds = p->settings.holds;
+  stage->plan->settings.lacks_bodies = p->settings.lacks_bodies;
+  stage->plan->settings.protects = p->settings.protects;
+  memset(c->numbers, 0, p->graph.n_values * sizeof *c->numbers);
   for (unsigned int i = first; i < end; i++)
     GA_TRY(add_step(c, stage, i));
   for (unsigned int i = first; i < end; i++)
-    GA_TRY(add_outputs(c, stage, &p->steps[i]));
+    GA_TRY(add_outputs(c, stage, &p->graph.steps[i]));
   return GA_NO_ERROR;
 }
 
@@ -238,11 +239,11 @@ static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned in
  * these read and make. */
 static int allocate_stage(ga_stage *stage, const cutter *c, unsigned int k,
                           unsigned int first) {
-  const GpuPlan *p = c->p;
+  const ga_plan_graph *g = c->graph;
   size_t n = 1, n_dead = 1;
-  for (unsigned int i = first; i < p->n_steps && c->stage_of[i] == k; i++)
-    n += 1 + (size_t)p->steps[i].n_in + p->steps[i].n_out + p->steps[i].n_when;
-  for (unsigned int v = 0; v < p->n_values; v++)
+  for (unsigned int i = first; i < g->n_steps && c->stage_of[i] == k; i++)
+    n += 1 + (size_t)g->steps[i].n_in + g->steps[i].n_out + g->steps[i].n_when;
+  for (unsigned int v = 0; v < g->n_values; v++)
     n_dead += c->last[v] == k + 1;
   stage->steps = ga__alloc(n, sizeof *stage->steps);
   stage->integers = ga__alloc(n, sizeof *stage->integers);
@@ -258,13 +259,13 @@ static int allocate_stage(ga_stage *stage, const cutter *c, unsigned int k,
 
 /* Stage `k`, whose steps begin at *step, which moves to the next one's. */
 static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
-  const GpuPlan *p = c->p;
+  const ga_plan_graph *g = c->graph;
   ga_stage *stage = &c->stages->list[k];
   const unsigned int first = *step;
   bool computes = false;
   GA_TRY(allocate_stage(stage, c, k, first));
-  for (; *step < p->n_steps && c->stage_of[*step] == k; ++*step) {
-    const ga_step *s = &p->steps[*step];
+  for (; *step < g->n_steps && c->stage_of[*step] == k; ++*step) {
+    const ga_step *s = &g->steps[*step];
     if (s->kind == GA_STEP_READ) {
       stage->n_reads++;
       continue;
@@ -275,11 +276,11 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   }
   stage->first_read = *step - stage->n_reads;
   if (stage->n_reads > 0) {
-    stage->label = ga__intern(p->steps[stage->first_read].label);
+    stage->label = ga__intern(g->steps[stage->first_read].label);
     if (stage->label == NULL)
       return GA_MEMORY_ERROR;
   }
-  for (unsigned int v = 0; v < p->n_values; v++)
+  for (unsigned int v = 0; v < g->n_values; v++)
     if (c->last[v] == k + 1)
       stage->dead[stage->n_dead++] = v;
   return computes ? make_plan(c, stage, first, stage->first_read) : GA_NO_ERROR;
@@ -289,16 +290,18 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
  * its last step. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
-  unsigned int last = p->n_steps;
-  while (!p->confirms && last > 0 && p->steps[last - 1].kind != GA_STEP_READ)
+  unsigned int last = p->graph.n_steps;
+  while (!p->settings.confirms && last > 0 &&
+         p->graph.steps[last - 1].kind != GA_STEP_READ)
     last--;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    c->stages->copied[i] = ga__plan_writes(p, i, last);
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    c->stages->copied[i] = ga__plan_writes(&p->graph, i, last);
 }
 
 static int allocate_scratch(ga_stages *s, const GpuPlan *p) {
-  const size_t n = (size_t)p->n_values + 1, n_steps = (size_t)p->n_steps + 1;
-  s->copied = ga__alloc((size_t)p->n_inputs + 1, sizeof *s->copied);
+  const size_t n = (size_t)p->graph.n_values + 1,
+               n_steps = (size_t)p->graph.n_steps + 1;
+  s->copied = ga__alloc((size_t)p->graph.n_inputs + 1, sizeof *s->copied);
   s->arrays = ga__alloc(n, sizeof *s->arrays);
   s->at = ga__alloc(n, sizeof(GpuArray *));
   s->integers = ga__alloc(n, sizeof *s->integers);
@@ -326,38 +329,40 @@ static int cut(cutter *c) {
   s->n = n;
   note_reads(c);
   note_copied(c);
-  for (unsigned int v = 0; v < p->n_values; v++)
-    s->at[v] = p->values[v].constant.data ? &p->values[v].constant : &s->arrays[v];
+  for (unsigned int v = 0; v < p->graph.n_values; v++)
+    s->at[v] =
+        p->graph.values[v].constant.data ? &p->graph.values[v].constant : &s->arrays[v];
   for (unsigned int k = 0; k < n; k++)
     GA_TRY(make_stage(c, k, &step));
   return GA_NO_ERROR;
 }
 
-static unsigned int most_inputs(const GpuPlan *p) {
+static unsigned int most_inputs(const ga_plan_graph *g) {
   unsigned int most = 0;
-  for (unsigned int i = 0; i < p->n_steps; i++)
-    most = p->steps[i].n_in > most ? p->steps[i].n_in : most;
+  for (unsigned int i = 0; i < g->n_steps; i++)
+    most = g->steps[i].n_in > most ? g->steps[i].n_in : most;
   return most;
 }
 
-static bool does_read(const GpuPlan *p) {
-  for (unsigned int i = 0; i < p->n_steps; i++)
-    if (p->steps[i].kind == GA_STEP_READ)
+static bool does_read(const ga_plan_graph *g) {
+  for (unsigned int i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == GA_STEP_READ)
       return true;
   return false;
 }
 
 int ga__stages_settle(GpuPlan *p) {
-  if (p->stages != NULL || !does_read(p))
+  if (p->stages != NULL || !does_read(&p->graph))
     return GA_NO_ERROR;
-  const size_t n = (size_t)p->n_values + 1;
+  const size_t n = (size_t)p->graph.n_values + 1;
   cutter c = {.p = p,
+              .graph = &p->graph,
               .stages = ga__alloc(1, sizeof *c.stages),
-              .stage_of = ga__alloc((size_t)p->n_steps + 1, sizeof *c.stage_of),
+              .stage_of = ga__alloc((size_t)p->graph.n_steps + 1, sizeof *c.stage_of),
               .numbers = ga__alloc(n, sizeof *c.numbers),
               .last = ga__alloc(n, sizeof *c.last),
               .wanted = ga__alloc(n, sizeof *c.wanted),
-              .ins = ga__alloc((size_t)most_inputs(p) + 1, sizeof *c.ins)};
+              .ins = ga__alloc((size_t)most_inputs(&p->graph) + 1, sizeof *c.ins)};
   p->stages = c.stages;
   ga__plan_at_free(p, ga__stages_clear);
   bool ready = c.stages && c.stage_of && c.numbers && c.last && c.wanted && c.ins;

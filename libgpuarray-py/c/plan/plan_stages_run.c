@@ -10,12 +10,13 @@
 
 /* Puts the inputs and the caller's integers in their places. */
 static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
+  const ga_plan_graph *g = &p->graph;
   ga_stages *s = p->stages;
-  memset(s->integers, 0, p->n_values * sizeof *s->integers);
-  for (unsigned int i = 0; i < p->n_int_inputs; i++)
-    s->integers[p->int_inputs[i]] = ints[i];
-  for (unsigned int i = 0; i < p->n_inputs; i++) {
-    const unsigned int v = p->inputs[i];
+  memset(s->integers, 0, g->n_values * sizeof *s->integers);
+  for (unsigned int i = 0; i < g->n_int_inputs; i++)
+    s->integers[g->int_inputs[i]] = ints[i];
+  for (unsigned int i = 0; i < g->n_inputs; i++) {
+    const unsigned int v = g->inputs[i];
     s->at[v] = s->copied[i] ? &s->arrays[v] : ins[i];
     if (s->copied[i])
       GA_TRY(GpuArray_copy(&s->arrays[v], ins[i], GA_C_ORDER));
@@ -31,24 +32,26 @@ static void drop(GpuArray *a) {
 
 /* Drops what is left: results, which have their own references, and after a failure. */
 static void end(const GpuPlan *p) {
+  const ga_plan_graph *g = &p->graph;
   const ga_stages *s = p->stages;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
+  for (unsigned int i = 0; i < g->n_inputs; i++)
     if (s->copied[i])
-      drop(&s->arrays[p->inputs[i]]);
-  for (unsigned int i = 0; i < p->n_outputs; i++)
-    drop(&s->arrays[p->outputs[i]]);
+      drop(&s->arrays[g->inputs[i]]);
+  for (unsigned int i = 0; i < g->n_outputs; i++)
+    drop(&s->arrays[g->outputs[i]]);
   for (const ga_stage *stage = s->list; stage < s->list + s->n; stage++)
-    for (unsigned int i = 0; stage->plan != NULL && i < stage->plan->n_outputs; i++)
+    for (unsigned int i = 0; stage->plan != NULL && i < stage->plan->graph.n_outputs;
+         i++)
       drop(&s->arrays[stage->outs[i]]);
 }
 
 /* What the stage's plan is given. */
 static void gather(const ga_stages *s, const ga_stage *stage) {
-  for (unsigned int i = 0; i < stage->plan->n_inputs; i++)
+  for (unsigned int i = 0; i < stage->plan->graph.n_inputs; i++)
     s->ins[i] = s->at[stage->ins[i]];
-  for (unsigned int i = 0; i < stage->plan->n_int_inputs; i++)
+  for (unsigned int i = 0; i < stage->plan->graph.n_int_inputs; i++)
     s->ints[i] = s->integers[stage->ints[i]];
-  for (unsigned int i = 0; i < stage->plan->n_outputs; i++)
+  for (unsigned int i = 0; i < stage->plan->graph.n_outputs; i++)
     s->outs[i] = &s->arrays[stage->outs[i]];
 }
 
@@ -72,7 +75,7 @@ static int compute_integers(const GpuPlan *p, const ga_stage *stage, int *failed
   const ga_stages *s = p->stages;
   ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
   for (unsigned int i = 0; i < stage->n_integers; i++) {
-    const ga_step *step = &p->steps[stage->integers[i]];
+    const ga_step *step = &p->graph.steps[stage->integers[i]];
     if (!ga__branch_taken(&f, step))
       continue;
     if (step->kind == GA_STEP_DIM) {
@@ -145,7 +148,7 @@ static int read_arrays(const GpuPlan *p, const ga_stage *stage, unsigned int *n,
   const ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
   long long *place = s->words;
   for (unsigned int i = 0; i < stage->n_reads; i++) {
-    const ga_step *step = &p->steps[stage->first_read + i];
+    const ga_step *step = &p->graph.steps[stage->first_read + i];
     if (!ga__branch_taken(&f, step))
       continue;
     *failed_step = (int)(stage->first_read + i);
@@ -163,7 +166,7 @@ static void take_integers(const GpuPlan *p, const ga_stage *stage) {
   const ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
   unsigned int n = 0;
   for (unsigned int i = 0; i < stage->n_reads; i++) {
-    const ga_step *step = &p->steps[stage->first_read + i];
+    const ga_step *step = &p->graph.steps[stage->first_read + i];
     if (!ga__branch_taken(&f, step))
       continue;
     for (unsigned int k = 0; k < step->n_out; k++)
@@ -201,9 +204,9 @@ static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
 /* Copies the constants that are results, so that each run's are the caller's own. */
 static int copy_constants(const GpuPlan *p) {
   const ga_stages *s = p->stages;
-  for (unsigned int i = 0; i < p->n_outputs; i++) {
-    const unsigned int v = p->outputs[i];
-    if (p->values[v].constant.data != NULL && s->arrays[v].data == NULL)
+  for (unsigned int i = 0; i < p->graph.n_outputs; i++) {
+    const unsigned int v = p->graph.outputs[i];
+    if (p->graph.values[v].constant.data != NULL && s->arrays[v].data == NULL)
       GA_TRY(GpuArray_copy(&s->arrays[v], s->at[v], GA_C_ORDER));
   }
   return GA_NO_ERROR;
@@ -212,9 +215,9 @@ static int copy_constants(const GpuPlan *p) {
 /* Results, which have references of their own. */
 static void hand_out(const GpuPlan *p, GpuArray *const *outs) {
   const ga_stages *s = p->stages;
-  for (unsigned int i = 0; i < p->n_outputs; i++) {
-    const unsigned int v = p->outputs[i];
-    *outs[i] = p->values[v].constant.data ? s->arrays[v] : *s->at[v];
+  for (unsigned int i = 0; i < p->graph.n_outputs; i++) {
+    const unsigned int v = p->graph.outputs[i];
+    *outs[i] = p->graph.values[v].constant.data ? s->arrays[v] : *s->at[v];
     gpudata_retain(outs[i]->data);
   }
 }
@@ -240,8 +243,8 @@ int ga__stages_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   int failed = -1;
   if (first->plan == NULL)
     return GA_NO_ERROR;
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    s->at[p->inputs[i]] = ins[i];
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    s->at[p->graph.inputs[i]] = ins[i];
   gather(s, first);
   int status = ga__plan_get_bound(&bound, first->plan, s->ins, s->ints, &failed);
   *failed_step = whole_step(first, failed);

@@ -119,12 +119,12 @@ int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
   *nd = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
     const GpuArray *a = &f->arrays[s->ins[i]];
-    if (!f->plan->values[s->ins[i]].integer)
+    if (!f->plan->graph.values[s->ins[i]].integer)
       GA_TRY(ga__shape_broadcast(nd, dims, a->nd, a->dimensions));
   }
   for (unsigned int i = 0; i < s->n_in; i++) {
     const GpuArray *a = &f->arrays[s->ins[i]];
-    if (f->plan->values[s->ins[i]].integer)
+    if (f->plan->graph.values[s->ins[i]].integer)
       continue;
     for (unsigned int k = 0; k < a->nd; k++) {
       bool may_stretch = (s->stretch[i] >> k & 1u) != 0;
@@ -148,7 +148,7 @@ static bool same_shape(const GpuArray *a, unsigned int nd, const size_t *dims) {
 
 int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
                     unsigned int nd, const size_t *dims) {
-  int typecode = f->plan->values[s->outs[i]].typecode;
+  int typecode = f->plan->graph.values[s->outs[i]].typecode;
   if (s->inplace[i] >= 0) {
     const GpuArray *over = &f->arrays[s->ins[s->inplace[i]]];
     if (GpuArray_ISWRITEABLE(over) && same_shape(over, nd, dims))
@@ -160,7 +160,8 @@ int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i
 void ga__step_inputs(void **args, ga_frame *f, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_in; i++) {
     unsigned int v = s->ins[i];
-    args[i] = f->plan->values[v].integer ? (void *)&f->integers[v] : &f->arrays[v];
+    args[i] =
+        f->plan->graph.values[v].integer ? (void *)&f->integers[v] : &f->arrays[v];
   }
 }
 
@@ -252,7 +253,7 @@ static int run_shaped(ga_frame *f, const ga_step *s) {
 
 /* GA_INVALID_ERROR for a result that is not of the type that was announced. */
 static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
-  const ga_value *v = &f->plan->values[s->outs[i]];
+  const ga_value *v = &f->plan->graph.values[s->outs[i]];
   const GpuArray *a = &f->arrays[s->outs[i]];
   char text[GA_ARRAY_TEXT];
   if (a->data != NULL && a->typecode == v->typecode && a->nd == v->nd)

@@ -27,7 +27,7 @@ int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int
   unsigned int ins[MOST] = {a}, n_in = 1, nd;
   GA_TRY(ga__plan_check_given(p, label, out, n > 0 ? (const void *)form : out));
   GA_TRY(ga__plan_check_value(p, label, a, false));
-  nd = p->values[a].nd;
+  nd = p->graph.values[a].nd;
   if (n > nd)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s, %s: an index of %u axes for an array of "
@@ -46,7 +46,7 @@ int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int
       ins[n_in] = ints[n_in - 1];
     }
   }
-  ga_value result = ga__plan_array(p->values[a].typecode, nd);
+  ga_value result = ga__plan_array(p->graph.values[a].typecode, nd);
   return ga__plan_add_step(p, s, label, n_in, ins, 1, &result, out);
 }
 
@@ -115,13 +115,14 @@ int ga__step_index(ga_frame *f, const ga_step *s) {
 /* ---- views before a signature ---- */
 
 bool ga__views_are_early(const GpuPlan *p) {
-  bool *varies = ga__alloc((size_t)p->n_values + 1, sizeof *varies), found = false;
+  const ga_plan_graph *g = &p->graph;
+  bool *varies = ga__alloc((size_t)g->n_values + 1, sizeof *varies), found = false;
   if (varies == NULL)
     return false; /* they are bound anew each time, which is as good but slow */
-  for (unsigned int i = 0; i < p->n_int_inputs; i++)
-    varies[p->int_inputs[i]] = true;
-  for (unsigned int i = 0; i < p->n_steps; i++) {
-    const ga_step *s = &p->steps[i];
+  for (unsigned int i = 0; i < g->n_int_inputs; i++)
+    varies[g->int_inputs[i]] = true;
+  for (unsigned int i = 0; i < g->n_steps; i++) {
+    const ga_step *s = &g->steps[i];
     bool any = false;
     for (unsigned int k = 0; k < s->n_in; k++)
       any |= varies[s->ins[k]];
@@ -136,69 +137,73 @@ bool ga__views_are_early(const GpuPlan *p) {
 /* Marks the arrays whose layout the steps depend on that are recorded, or an integer
  * that a signature does not hold otherwise. */
 static void mark_read(bool *read, const GpuPlan *p, const bool *early) {
-  for (unsigned int i = 0; i < p->n_steps; i++) {
-    const ga_step *s = &p->steps[i];
+  const ga_plan_graph *g = &p->graph;
+  for (unsigned int i = 0; i < g->n_steps; i++) {
+    const ga_step *s = &g->steps[i];
     bool is_early = s->n_out > 0 && early[s->outs[0]];
-    bool is_length = s->kind == GA_STEP_DIM && p->settles[s->outs[0]];
+    bool is_length = s->kind == GA_STEP_DIM && p->signature.settles[s->outs[0]];
     for (unsigned int k = 0; (!is_early || is_length) && k < s->n_in; k++)
       read[s->ins[k]] = true;
   }
-  for (unsigned int i = 0; i < p->n_outputs; i++)
-    read[p->outputs[i]] = true;
+  for (unsigned int i = 0; i < g->n_outputs; i++)
+    read[g->outputs[i]] = true;
 }
 
 int ga__views_settle(GpuPlan *p, const bool *early) {
+  ga_plan_graph *g = &p->graph;
   ga__plan_at_free(p, ga__views_clear);
-  bool *read = ga__alloc((size_t)p->n_values + 1, sizeof *read);
-  p->views = ga__alloc((size_t)p->n_values + 1, sizeof *p->views);
-  p->arrays = ga__alloc((size_t)p->n_values + 1, sizeof *p->arrays);
-  p->hidden = ga__alloc((size_t)p->n_inputs + 1, sizeof *p->hidden);
-  if (read == NULL || p->views == NULL || p->arrays == NULL || p->hidden == NULL) {
+  bool *read = ga__alloc((size_t)g->n_values + 1, sizeof *read);
+  p->views.list = ga__alloc((size_t)g->n_values + 1, sizeof *p->views.list);
+  p->views.arrays = ga__alloc((size_t)g->n_values + 1, sizeof *p->views.arrays);
+  p->views.hidden = ga__alloc((size_t)g->n_inputs + 1, sizeof *p->views.hidden);
+  if (read == NULL || p->views.list == NULL || p->views.arrays == NULL ||
+      p->views.hidden == NULL) {
     ga__free(read);
     ga__views_clear(p);
     return GA_MEMORY_ERROR;
   }
   mark_read(read, p, early);
-  for (unsigned int i = 0; i < p->n_inputs; i++) {
-    p->hidden[i] = !read[p->inputs[i]];
-    if (p->hidden[i])
-      p->signature_length -= ga__layout_words(p->values[p->inputs[i]].nd);
+  for (unsigned int i = 0; i < g->n_inputs; i++) {
+    p->views.hidden[i] = !read[g->inputs[i]];
+    if (p->views.hidden[i])
+      p->signature.length -= ga__layout_words(g->values[g->inputs[i]].nd);
   }
-  for (unsigned int i = 0; i < p->n_steps; i++) {
-    unsigned int v = p->steps[i].n_out > 0 ? p->steps[i].outs[0] : 0;
-    if (p->steps[i].n_out == 0 || !early[v] || p->values[v].integer || !read[v])
+  for (unsigned int i = 0; i < g->n_steps; i++) {
+    unsigned int v = g->steps[i].n_out > 0 ? g->steps[i].outs[0] : 0;
+    if (g->steps[i].n_out == 0 || !early[v] || g->values[v].integer || !read[v])
       continue;
-    p->views[p->n_views++] = v;
-    p->signature_length += ga__layout_words(p->values[v].nd);
+    p->views.list[p->views.n++] = v;
+    p->signature.length += ga__layout_words(g->values[v].nd);
   }
   ga__free(read);
   return GA_NO_ERROR;
 }
 
 void ga__views_begin(GpuPlan *p, const GpuArray *const *ins) {
-  for (unsigned int i = 0; i < p->n_inputs; i++)
-    p->arrays[p->inputs[i]] = *ins[i]; /* the caller's reference serves */
-  for (unsigned int i = 0; i < p->n_values; i++)
-    if (p->values[i].constant.data != NULL)
-      p->arrays[i] = p->values[i].constant;
+  ga_plan_graph *g = &p->graph;
+  for (unsigned int i = 0; i < g->n_inputs; i++)
+    p->views.arrays[g->inputs[i]] = *ins[i]; /* the caller's reference serves */
+  for (unsigned int i = 0; i < g->n_values; i++)
+    if (g->values[i].constant.data != NULL)
+      p->views.arrays[i] = g->values[i].constant;
 }
 
 void ga__views_end(GpuPlan *p) {
-  if (p->arrays == NULL)
+  if (p->views.arrays == NULL)
     return;
-  for (unsigned int i = 0; i < p->n_early; i++) {
-    const ga_step *s = &p->steps[p->early[i]];
-    if (!p->values[s->outs[0]].integer)
-      GpuArray_clear(&p->arrays[s->outs[0]]);
+  for (unsigned int i = 0; i < p->signature.n_early; i++) {
+    const ga_step *s = &p->graph.steps[p->signature.early[i]];
+    if (!p->graph.values[s->outs[0]].integer)
+      GpuArray_clear(&p->views.arrays[s->outs[0]]);
   }
 }
 
 void ga__views_clear(GpuPlan *p) {
-  ga__free(p->views);
-  ga__free(p->arrays);
-  ga__free(p->hidden);
-  p->views = NULL;
-  p->arrays = NULL;
-  p->hidden = NULL;
-  p->n_views = 0;
+  ga__free(p->views.list);
+  ga__free(p->views.arrays);
+  ga__free(p->views.hidden);
+  p->views.list = NULL;
+  p->views.arrays = NULL;
+  p->views.hidden = NULL;
+  p->views.n = 0;
 }

@@ -88,11 +88,11 @@ static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
   gpufunction_value *values = NULL;
   GpuArray *arrays = NULL;
   gpufunction_spec spec = {.size = sizeof spec};
-  int status = get_names(&inputs, p->n_inputs, r, &owned);
+  int status = get_names(&inputs, p->graph.n_inputs, r, &owned);
   if (status == GA_NO_ERROR)
-    status = get_names(&ints, p->n_int_inputs, r, &owned);
+    status = get_names(&ints, p->graph.n_int_inputs, r, &owned);
   if (status == GA_NO_ERROR)
-    status = get_names(&outputs, p->n_outputs, r, &owned);
+    status = get_names(&outputs, p->graph.n_outputs, r, &owned);
   if (status == GA_NO_ERROR)
     status = get_values(&values, &arrays, &spec.n_values, p->context, r, &owned);
   ga_reader note = ga__get_bytes(r);

@@ -6,8 +6,8 @@
 #include "c/blas/blas_kernels.h"
 
 bool ga__plan_needs_bindings(const GpuPlan *p) {
-  for (unsigned int i = 0; i < p->n_steps; i++)
-    if (p->steps[i].kind == GA_STEP_FUNCTION)
+  for (unsigned int i = 0; i < p->graph.n_steps; i++)
+    if (p->graph.steps[i].kind == GA_STEP_FUNCTION)
       return true;
   return false;
 }
@@ -53,19 +53,20 @@ static bool layout_reach(size_t *reach, const uint64_t *words, unsigned int nd,
 
 /* The value that slot `i` of inputs and views is. */
 static const ga_value *slot_value(const GpuPlan *p, unsigned int i) {
-  return &p->values[i < p->n_inputs ? p->inputs[i] : p->views[i - p->n_inputs]];
+  return &p->graph.values[i < p->graph.n_inputs ? p->graph.inputs[i]
+                                                : p->views.list[i - p->graph.n_inputs]];
 }
 
 static bool is_hidden(const GpuPlan *p, unsigned int i) {
-  return i < p->n_inputs && p->hidden != NULL && p->hidden[i];
+  return i < p->graph.n_inputs && p->views.hidden != NULL && p->views.hidden[i];
 }
 
 int ga__binding_reach(size_t *reach, const GpuPlan *p, const uint64_t *signature) {
-  const unsigned int n = p->n_inputs + p->n_views;
+  const unsigned int n = p->graph.n_inputs + p->views.n;
   size_t n_words = 0;
   for (unsigned int i = 0; i < n; i++)
     n_words += is_hidden(p, i) ? 0 : ga__layout_words(slot_value(p, i)->nd);
-  const uint64_t *words = signature + p->signature_length - n_words;
+  const uint64_t *words = signature + p->signature.length - n_words;
   for (unsigned int i = 0; i < n; i++) {
     const ga_value *v = slot_value(p, i);
     reach[i] = 0;

@@ -25,8 +25,8 @@ static gpudata *get_buffer(binding_reader *b) {
   gpudata *found = NULL;
   if (kind == OF_SLOT && number < tape->n_slots)
     found = &tape->slots[number]->buffer;
-  else if (kind == OF_CONSTANT && number < p->n_values)
-    found = p->values[number].constant.data;
+  else if (kind == OF_CONSTANT && number < p->graph.n_values)
+    found = p->graph.values[number].constant.data;
   else if (kind == OF_FILE && number < b->more.n)
     found = b->more.list[number];
   else if (kind == OF_REPORTS)
@@ -40,7 +40,7 @@ static gpudata *get_buffer(binding_reader *b) {
 
 static int get_signature(binding_reader *b) {
   size_t n = ga__get_uint(b->r, UINT32_MAX);
-  if (n != b->plan->signature_length)
+  if (n != b->plan->signature.length)
     return ga__plan_malformed();
   b->bound->signature = ga__alloc(n + 1, sizeof *b->bound->signature);
   if (b->bound->signature == NULL)
@@ -73,7 +73,7 @@ static int get_extras(binding_reader *b) {
 static int get_slots(binding_reader *b, size_t **lives) {
   ga_tape *tape = b->bound->tape;
   unsigned int n = ga__get_uint(b->r, UINT32_MAX);
-  if (n > b->r->left || n < b->plan->n_inputs + b->plan->n_views)
+  if (n > b->r->left || n < b->plan->graph.n_inputs + b->plan->views.n)
     return ga__plan_malformed();
   *lives = ga__alloc(2 * (size_t)n + 1, sizeof **lives);
   if (*lives == NULL)
@@ -84,7 +84,7 @@ static int get_slots(binding_reader *b, size_t **lives) {
     (*lives)[2 * i] = ga__get_int(b->r);
     (*lives)[2 * i + 1] = ga__get_int(b->r);
     bool input = ga__get_uint(b->r, 1) == 1;
-    if (b->r->failed || input != (i < b->plan->n_inputs + b->plan->n_views))
+    if (b->r->failed || input != (i < b->plan->graph.n_inputs + b->plan->views.n))
       return ga__plan_malformed();
     GA_TRY(input ? ga__tape_input(&buffer, tape)
                  : ga__tape_buffer(&buffer, tape, size));
@@ -270,7 +270,8 @@ static int get_tape(binding_reader *b, size_t **lives) {
     tape->slots[i]->died = (*lives)[2 * i + 1];
   }
   for (unsigned int i = 0; i < bound->n_outputs; i++)
-    GA_TRY(get_output(b, &bound->outputs[i], &b->plan->values[b->plan->outputs[i]]));
+    GA_TRY(get_output(b, &bound->outputs[i],
+                      &b->plan->graph.values[b->plan->graph.outputs[i]]));
   if (b->r->failed || b->r->left > 0)
     return ga__plan_malformed();
   return ga__bound_finish(bound);
@@ -295,16 +296,16 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
   b.bound = ga__alloc(1, sizeof *b.bound);
   if (b.bound == NULL)
     return GA_MEMORY_ERROR;
-  b.bound->outputs = ga__alloc(p->n_outputs + 1, sizeof *b.bound->outputs);
+  b.bound->outputs = ga__alloc(p->graph.n_outputs + 1, sizeof *b.bound->outputs);
   b.bound->inputs =
-      ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *b.bound->inputs);
-  b.reach = ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *b.reach);
+      ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *b.bound->inputs);
+  b.reach = ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *b.reach);
   int status =
       b.bound->outputs && b.bound->inputs && b.reach ? GA_NO_ERROR : GA_MEMORY_ERROR;
   if (status == GA_NO_ERROR)
     status = ga__tape_new(&b.bound->tape, p->context);
   if (status == GA_NO_ERROR) {
-    b.bound->n_outputs = p->n_outputs;
+    b.bound->n_outputs = p->graph.n_outputs;
     status = get_tape(&b, &lives);
   }
   for (unsigned int i = 0; i < b.more.n; i++)

@@ -19,8 +19,8 @@ static bool is_whole(const GpuArray *a) {
 /* The constant that a buffer is, or n_values. */
 static unsigned int find_constant(const GpuPlan *p, const gpudata *buffer) {
   unsigned int i = 0;
-  while (i < p->n_values &&
-         (p->values[i].constant.data != buffer || !is_whole(&p->values[i].constant)))
+  while (i < p->graph.n_values && (p->graph.values[i].constant.data != buffer ||
+                                   !is_whole(&p->graph.values[i].constant)))
     i++;
   return i;
 }
@@ -35,7 +35,7 @@ static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
     kind = buffer->flags & GA_BUFFER_COUNT ? OF_COUNT : OF_REPORTS;
   } else if (buffer != NULL) {
     number = find_constant(p, buffer);
-    kind = number < p->n_values ? OF_CONSTANT : OF_FILE;
+    kind = number < p->graph.n_values ? OF_CONSTANT : OF_FILE;
     if (kind == OF_FILE)
       for (number = 0; number < more->n && more->list[number] != buffer; number++)
         ;
@@ -52,7 +52,7 @@ static int put_extras(ga_strbuf *out, extras *more, const GpuPlan *p,
     return GA_MEMORY_ERROR;
   for (size_t i = 0; i < tape->n_held; i++) {
     gpudata *buffer = tape->held[i];
-    bool known = is_of_reports(buffer) || find_constant(p, buffer) < p->n_values;
+    bool known = is_of_reports(buffer) || find_constant(p, buffer) < p->graph.n_values;
     for (unsigned int k = 0; k < more->n; k++)
       known |= more->list[k] == buffer;
     if (!known)
@@ -211,11 +211,11 @@ static void put_output(ga_strbuf *out, const GpuPlan *p, const extras *more,
 static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *kernels,
                      const ga_bound *b) {
   extras more = {0};
-  size_t *reach = ga__alloc((size_t)p->n_inputs + p->n_views + 1, sizeof *reach);
+  size_t *reach = ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *reach);
   if (reach == NULL)
     return GA_MEMORY_ERROR;
-  ga__put_int(out, p->signature_length);
-  for (size_t i = 0; i < p->signature_length; i++)
+  ga__put_int(out, p->signature.length);
+  for (size_t i = 0; i < p->signature.length; i++)
     ga__put_int(out, b->signature[i]);
   int status = ga__binding_reach(reach, p, b->signature);
   if (status == GA_NO_ERROR)
@@ -253,10 +253,12 @@ static const ga_bound *savable(const GpuPlan *p, const ga_bound *b) {
 static int put_bindings(ga_strbuf *out, const ga_saved_kernels *kernels,
                         const GpuPlan *p) {
   unsigned int n = 0;
-  for (const ga_bound *b = savable(p, p->oldest); b; b = savable(p, b->previous))
+  for (const ga_bound *b = savable(p, p->bindings.oldest); b;
+       b = savable(p, b->previous))
     n++;
   ga__put_int(out, n);
-  for (const ga_bound *b = savable(p, p->oldest); b; b = savable(p, b->previous)) {
+  for (const ga_bound *b = savable(p, p->bindings.oldest); b;
+       b = savable(p, b->previous)) {
     ga_strbuf one = {0};
     int status = put_bound(&one, p, kernels, b);
     if (status == GA_NO_ERROR)

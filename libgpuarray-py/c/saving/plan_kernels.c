@@ -32,7 +32,7 @@ int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *given) {
 
 /* Those that the plan's bindings launch. */
 static int collect_bound(ga_saved_kernels *kernels, const GpuPlan *p) {
-  for (const ga_bound *b = p->bound; b != NULL; b = b->next)
+  for (const ga_bound *b = p->bindings.latest; b != NULL; b = b->next)
     for (size_t i = 0; i < b->tape->n_commands; i++)
       if (b->tape->commands[i].kind == LAUNCH)
         GA_TRY(ga__kernels_add(kernels, b->tape->commands[i].kernel));

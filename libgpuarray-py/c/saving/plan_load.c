@@ -369,14 +369,14 @@ static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
   ga_texts owned = {0};
   GpuPlan *body = NULL;
   const char *name = ga__get_text(r, &owned);
-  int status = name && p->n_steps > 0 && depth < GA_PLAN_DEPTH
+  int status = name && p->graph.n_steps > 0 && depth < GA_PLAN_DEPTH
                    ? GpuPlan_new(&body, p->context, name)
                    : ga__plan_malformed();
   ga__texts_clear(&owned);
   if (status == GA_NO_ERROR)
     status = read_content(body, r, depth + 1);
   if (status == GA_NO_ERROR)
-    return GpuPlan_body(p, p->steps[p->n_steps - 1].outs[0], body);
+    return GpuPlan_body(p, p->graph.steps[p->graph.n_steps - 1].outs[0], body);
   GpuPlan_free(body);
   return status;
 }

@@ -79,8 +79,8 @@ static void put_reduce(ga_strbuf *out, const ga_step *s) {
 
 static void put_types(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_out; i++) {
-    ga__put_int(out, (uint64_t)p->values[s->outs[i]].typecode);
-    ga__put_int(out, p->values[s->outs[i]].nd);
+    ga__put_int(out, (uint64_t)p->graph.values[s->outs[i]].typecode);
+    ga__put_int(out, p->graph.values[s->outs[i]].nd);
   }
 }
 
@@ -133,7 +133,7 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
     break;
   case GA_STEP_FUNCTION:
     for (unsigned int i = 0; i < s->n_out; i++) {
-      const ga_value *v = &p->values[s->outs[i]];
+      const ga_value *v = &p->graph.values[s->outs[i]];
       ga__put_int(out, (uint64_t)v->typecode);
       ga__put_int(out, v->nd);
       ga__put_int(out, (uint64_t)(int64_t)s->inplace[i]);
@@ -188,9 +188,9 @@ static int check_step(const GpuPlan *p, const ga_step *s) {
 static int put_values(ga_strbuf *out, const GpuPlan *p);
 
 bool ga__plan_is_sealed(const GpuPlan *p) {
-  for (unsigned int i = 0; i < p->n_steps; i++)
-    if (p->steps[i].kind == GA_STEP_ROUTINE &&
-        strcmp(ga__routine_name(p->steps[i].routine), GA_PLAN_KERNEL) == 0)
+  for (unsigned int i = 0; i < p->graph.n_steps; i++)
+    if (p->graph.steps[i].kind == GA_STEP_ROUTINE &&
+        strcmp(ga__routine_name(p->graph.steps[i].routine), GA_PLAN_KERNEL) == 0)
       return true;
   return false;
 }
@@ -210,8 +210,8 @@ static void put_seal(ga_strbuf *out, const GpuPlan *p, size_t start) {
 
 static void put_outputs(ga_strbuf *out, const GpuPlan *p) {
   ga__put_int(out, GA_PLAN_END);
-  ga__put_int(out, p->n_outputs);
-  ga__put_uints(out, p->outputs, p->n_outputs);
+  ga__put_int(out, p->graph.n_outputs);
+  ga__put_uints(out, p->graph.outputs, p->graph.n_outputs);
 }
 
 /* What the step before is made of, where its function is not. */
@@ -230,8 +230,8 @@ static int put_body(ga_strbuf *out, const GpuPlan *body) {
 /* Values in the order of their numbers; a step makes the next `n_out` of them. */
 static int put_values(ga_strbuf *out, const GpuPlan *p) {
   unsigned int step = 0;
-  for (unsigned int i = 0; i < p->n_values; i++) {
-    const ga_value *v = &p->values[i];
+  for (unsigned int i = 0; i < p->graph.n_values; i++) {
+    const ga_value *v = &p->graph.values[i];
     if (v->input >= 0 && v->integer) {
       ga__put_int(out, GA_PLAN_INT_INPUT);
     } else if (v->input >= 0) {
@@ -243,12 +243,12 @@ static int put_values(ga_strbuf *out, const GpuPlan *p) {
       ga__put_int(out, GA_PLAN_CONSTANT);
       GA_TRY(ga__put_array(out, &v->constant));
     } else {
-      GA_TRY(check_step(p, &p->steps[step]));
-      put_when(out, &p->steps[step], step > 0 ? &p->steps[step - 1] : NULL);
+      GA_TRY(check_step(p, &p->graph.steps[step]));
+      put_when(out, &p->graph.steps[step], step > 0 ? &p->graph.steps[step - 1] : NULL);
       ga__put_int(out, GA_PLAN_STEP);
-      put_step(out, p, &p->steps[step]);
-      GA_TRY(put_body(out, p->steps[step].body));
-      i += p->steps[step++].n_out - 1;
+      put_step(out, p, &p->graph.steps[step]);
+      GA_TRY(put_body(out, p->graph.steps[step].body));
+      i += p->graph.steps[step++].n_out - 1;
     }
   }
   return GA_NO_ERROR;
@@ -290,7 +290,7 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   if (status == GA_NO_ERROR)
     status = put_values(out, p);
   if (status == GA_NO_ERROR) {
-    if (p->confirms)
+    if (p->settings.confirms)
       ga__put_int(out, GA_PLAN_CONFIRM);
     put_outputs(out, p);
     put_seal(out, p, start);
