@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -414,21 +413,6 @@ def read(step: p.Read, array: Array) -> list[int]:
     return found
 
 
-_OF_PYTHON: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "maximum": max,
-    "minimum": min,
-    "lt": operator.lt,
-    "le": operator.le,
-    "eq": operator.eq,
-}
-
-
-_DIVISIONS = {"floor_divide": "//", "mod": "%"}
-
-
 def integer(step: p.Step, values: Sequence[Any]) -> int:
     """What a step on host integers gives, as the executor computes it."""
     if isinstance(step, p.HostInt):
@@ -436,21 +420,11 @@ def integer(step: p.Step, values: Sequence[Any]) -> int:
     if isinstance(step, p.Dim):
         return int(values[0].shape[step.axis])
     a, b = values
-    if step.label in _OF_PYTHON:
-        return wrapped(int(_OF_PYTHON[step.label](a, b)))
     if step.label == "cast":
         dtype = dtypes.OF_TYPECODE[b]
         return int(np.array(a, dtype="int64").astype(dtype))
-    if b == 0 and step.label in _DIVISIONS:
-        raise BadValue(f"integer: {a} {_DIVISIONS[step.label]} 0 in a shape")
-    with np.errstate(over="ignore"):  # the smallest number by -1 is itself
-        return int(SCALARS[step.label].reference(np.int64(a), np.int64(b)))
-
-
-def wrapped(number: int) -> int:
-    """The value of a number's low 64 bits.
-
-    >>> wrapped(2**63), wrapped(-1)
-    (-9223372036854775808, -1)
-    """
-    return (number + 2**63) % 2**64 - 2**63
+    row = SCALARS[step.label]
+    if b == 0 and row.symbol in ("//", "%"):
+        raise BadValue(f"integer: {a} {row.symbol} 0 in a shape")
+    with np.errstate(over="ignore"):  # what no int64 holds wraps around
+        return int(row.reference(np.int64(a), np.int64(b)))

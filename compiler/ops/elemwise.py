@@ -25,27 +25,6 @@ from gpuarray.scalars import SCALARS, Scalar
 
 Array = np.ndarray[Any, Any]
 
-# How Python writes an operator, by the name that it has in `__name__`.
-SYMBOLS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "lshift": "<<",
-    "rshift": ">>",
-    "neg": "-",
-    "invert": "~",
-}
-
-
-NAMED = ("sigmoid", "softplus")  # rows that print by their names alone
-
 
 @dataclass(frozen=True, slots=True)
 class Cast:
@@ -164,8 +143,8 @@ def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:
     """How a row, or ``"cast"``, reads: ``(a + b)``, ``(-a)``, ``exp(a)``."""
     if op == "cast":
         return f"Cast{{{dtype}}}({texts[0]})"
-    symbol = SYMBOLS.get(SCALARS[op].operator or "")
-    if symbol is None:
+    symbol = SCALARS[op].symbol
+    if not symbol:
         return f"{op}({', '.join(texts)})"
     return (
         f"({symbol}{texts[0]})" if len(texts) == 1 else f"({f' {symbol} '.join(texts)})"
@@ -404,9 +383,9 @@ class Elemwise(Op):
 
     def __str__(self) -> str:
         if not self.inplace_pattern:
-            if self.key in NAMED and type(self) is Elemwise:
-                return str(self.key)
             is_row = isinstance(self.scalar, Scalar)
+            if is_row and self.scalar.is_bare and type(self) is Elemwise:
+                return self.row_name
             return (
                 f"{type(self).__name__}{{{self.key}{',no_inplace' if is_row else ''}}}"
             )

@@ -31,15 +31,8 @@ from gpuarray.scalars import SCALARS
 
 Axis = int | Sequence[int] | None
 
-# A reduction's name, by the row that it folds.
-NAMES = {
-    "add": "Sum",
-    "mul": "Prod",
-    "maximum": "Max",
-    "minimum": "Min",
-    "logical_or": "Any",
-    "logical_and": "All",
-}
+NAMES = {name: row.reduction.title() for name, row in SCALARS.items() if row.reduction}
+"""The name of each reduction, by the row that it folds."""
 
 
 def result_dtype(monoid: str, dtype: str) -> str:
@@ -117,8 +110,7 @@ class Reduce(Op):
         accumulator = np.dtype(self._accumulator(dtype))
         with np.errstate(all="ignore"):
             operand = x.astype(accumulator, copy=False)
-            first = {"maximum": -np.inf, "minimum": np.inf}.get(self.monoid)
-            start = {"initial": first} if self.of_none and first is not None else {}
+            start = {"initial": SCALARS[self.monoid].identity} if self.of_none else {}
             folded = ufunc.reduce(operand, axis=self.axes, dtype=accumulator, **start)
         return np.asarray(folded).astype(dtype)
 

@@ -29,6 +29,7 @@ def _sigmoid(x):
     support=SIGMOID,
     result="float",
     typed_as=np.exp,
+    is_bare=True,
     example=([0.0, 1.0],),
 )
 def sigmoid(m, g, y, x):
@@ -45,6 +46,7 @@ def _softplus(x):
     floating(_softplus),
     result="float",
     typed_as=np.exp,
+    is_bare=True,
     example=([0.0, 1000.0],),
 )
 def softplus(m, g, y, x):

@@ -33,6 +33,7 @@ _NEGATIVE = (
     identity=0,
     commutes=True,
     associates=True,
+    reduction="sum",
     example=([1, 2], 10),
 )
 def add(m, g, y, a, b):
@@ -60,6 +61,7 @@ def sub(m, g, y, a, b):
     identity=1,
     commutes=True,
     associates=True,
+    reduction="prod",
     example=([1, 2], 10),
 )
 def mul(m, g, y, a, b):

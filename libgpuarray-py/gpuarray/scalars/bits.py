@@ -18,6 +18,7 @@ from gpuarray.scalars.table import scalar
     identity=1,
     commutes=True,
     associates=True,
+    reduction="all",
     example=([0, 1], 2),
 )
 def logical_and(m, g, y, a, b):
@@ -33,6 +34,7 @@ def logical_and(m, g, y, a, b):
     identity=0,
     commutes=True,
     associates=True,
+    reduction="any",
     example=([0, 1], 0),
 )
 def logical_or(m, g, y, a, b):

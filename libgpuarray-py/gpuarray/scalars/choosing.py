@@ -23,6 +23,7 @@ from gpuarray.scalars.table import scalar
     identity=-np.inf,
     commutes=True,
     associates=True,
+    reduction="max",
     example=([1.0, np.nan], 2.0),
 )
 def maximum(m, g, y, a, b):
@@ -41,6 +42,7 @@ def maximum(m, g, y, a, b):
     identity=np.inf,
     commutes=True,
     associates=True,
+    reduction="min",
     example=([1.0, np.nan], 2.0),
 )
 def minimum(m, g, y, a, b):

@@ -20,6 +20,24 @@ import numpy as np
 
 Result = Literal["same", "bool", "float"]
 
+SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "neg": "-",
+    "invert": "~",
+}
+"""Python's symbols of operators, by the names that they have in ``__name__``."""
+
 _HERE = f"{__name__.rpartition('.')[0]}."
 
 
@@ -54,6 +72,8 @@ class Scalar:
     ``aliases`` are further names of the function, as in the array API standard; a row
     that is not ``public`` is the compiler's alone, since its name would be taken for
     something else among the package's.
+    ``reduction`` names the reduction that folds this row over axes. ``is_bare``: the
+    compiler prints it by its name alone, as Theano does.
     ``undone_by`` names the row that inverts this one for every input of its ``domain``,
     which is the interval in which all operands of a float op give a finite result and
     gradient; ``undone_complex`` says that it does for every complex number as well: no
@@ -84,6 +104,8 @@ class Scalar:
     integer_identity: float | None = None
     commutes: bool = False
     associates: bool = False
+    reduction: str | None = None
+    is_bare: bool = False
     undone_by: str | None = None
     undone_complex: bool = False
     example: tuple[Any, ...] = ()
@@ -98,6 +120,11 @@ class Scalar:
     def summary(self) -> str:
         """What the operation gives for its operands ``x``, or ``a`` and ``b``."""
         return self.gradient.__doc__ or ""
+
+    @property
+    def symbol(self) -> str:
+        """The symbol of the Python operator of this meaning; empty without one."""
+        return SYMBOLS.get(self.operator or "", "")
 
     def c_text(self, kind: str) -> str:
         """The C expression for operands of ``kind``."""
