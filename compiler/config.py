@@ -19,7 +19,7 @@ from typing import Any
 
 from gpuarray.compiler.errors import ConfigError
 from gpuarray.compiler.flags import (
-    Config,
+    Flags,
     changed,
     context_map,
     find,
@@ -30,7 +30,7 @@ from gpuarray.compiler.flags import (
     values_of,
 )
 
-__all__ = ["Config", "Settings", "config", "context_map", "load", "parse_flags"]
+__all__ = ["Flags", "Settings", "config", "context_map", "load", "parse_flags"]
 
 
 def parse_flags(
@@ -75,8 +75,8 @@ def read_file(path: Path) -> dict[str, Any]:
     return values_of(pairs, str(path), strict=True)
 
 
-def load(environment: Mapping[str, str]) -> Config:
-    """The Config that a program starts with.
+def load(environment: Mapping[str, str]) -> Flags:
+    """The flags that a program starts with.
 
     ``GPUARRAYRC`` names the files to read, ``~/.gpuarrayrc`` by default; the later ones
     come before the earlier. Without ``GPUARRAY_FLAGS``, ``THEANO_FLAGS`` is read.
@@ -91,18 +91,18 @@ def load(environment: Mapping[str, str]) -> Config:
     else:
         text = environment.get("THEANO_FLAGS", "")
         values |= parse_flags(text, "THEANO_FLAGS", strict=False)
-    return changed(Config(), values)
+    return changed(Flags(), values)
 
 
-class Program:
+class ProgramSettings:
     """The settings of the whole program: what it started with, and assignments."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Flags) -> None:
         self.config = config
 
 
-_PROGRAM = Program(load(os.environ))
-_BLOCK: ContextVar[Config | None] = ContextVar("gpuarray.compiler", default=None)
+_PROGRAM = ProgramSettings(load(os.environ))
+_BLOCK: ContextVar[Flags | None] = ContextVar("gpuarray.compiler", default=None)
 
 
 FOLLOWERS: list[Callable[[], None]] = []
@@ -116,7 +116,7 @@ def follow() -> None:
 
 
 class Settings:
-    """Reads as the Config in force, or as one of its sections; prints every setting."""
+    """Reads as the flags in force, or as one of its sections; prints every setting."""
 
     def __init__(self, prefix: str = "") -> None:
         object.__setattr__(self, "_prefix", prefix)
@@ -149,7 +149,7 @@ class Settings:
 
     def __repr__(self) -> str:
         lines = []
-        for each in flags_of(Config):
+        for each in flags_of(Flags):
             if each.name.startswith(self._prefix):
                 value = read(self.current(), each.name)
                 is_set = (
@@ -159,8 +159,8 @@ class Settings:
                 lines.append(f"    {each.text}")
         return "\n".join(lines)
 
-    def current(self) -> Config:
-        """The frozen Config in force."""
+    def current(self) -> Flags:
+        """The frozen flags in force."""
         return _BLOCK.get() or _PROGRAM.config
 
     @contextmanager
@@ -169,7 +169,7 @@ class Settings:
         changed_to: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
         /,
         **changes: Any,
-    ) -> Iterator[Config]:
+    ) -> Iterator[Flags]:
         """Change settings for the block, or for a function that this decorates.
 
         They come back at its end. A dotted name is given in a dictionary, or a list of
@@ -191,7 +191,7 @@ class Settings:
     change_flags = use
 
     @contextmanager
-    def fixed(self, settings: Config) -> Iterator[None]:
+    def fixed(self, settings: Flags) -> Iterator[None]:
         """Other settings, all of them, for the block."""
         token = _BLOCK.set(settings)
         try:

@@ -49,7 +49,7 @@ class Encoder:
         self.native = native
         self.plan = plan
         self.context = context
-        self.recorders: list[Recorder] = []
+        self.recorders: list[FunctionRecorder] = []
         self.numbers: dict[int, int] = {}
         self.out = ffi.new("unsigned int *")
         self._when: Sequence[tuple[int, bool]] = ()
@@ -109,7 +109,7 @@ class Encoder:
         return sum(1 << axis for axis, one in enumerate(flags) if one)
 
 
-class Recorder:
+class FunctionRecorder:
     """What the executor calls to record a step that is a function.
 
     ``error`` is the exception that ended the latest call, if one did.
@@ -141,7 +141,7 @@ class Recorder:
 def _keep_error(_kind: Any, error: BaseException, trace: Any) -> None:
     """Keep what ended `plan_function`, an interrupt too, for who called the plan."""
     if trace is not None:
-        recorder: Recorder = ffi.from_handle(trace.tb_frame.f_locals["data"])
+        recorder: FunctionRecorder = ffi.from_handle(trace.tb_frame.f_locals["data"])
         # The frames hold arrays without memory, which end with the recording.
         recorder.error = error.with_traceback(None)
         error.__context__ = None
@@ -292,7 +292,7 @@ def _(step: p.Reduce, e: Encoder) -> None:
     spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS if step.needs_elements else 0
     components = ffi.new("gpureduction_component[]", 1 + len(step.more))
     results = ffi.new("gpureduction_result[]", len(out_codes))
-    folds: list[p.Reduce | p.Fold] = [step, *step.more]
+    folds: list[p.Reduce | p.ReduceComponent] = [step, *step.more]
     for i, fold in enumerate(folds):
         keep += [_text(t) for t in (fold.map, fold.combine, fold.identity)]
         components[i].map, components[i].combine, components[i].identity = keep[-3:]
@@ -462,7 +462,7 @@ def add_function(step: p.Call, e: Encoder, function: Any, data: Any) -> None:
 
 @encode.register
 def _(step: p.Call, e: Encoder) -> None:
-    recorder = Recorder(step, e.plan, e.context)
+    recorder = FunctionRecorder(step, e.plan, e.context)
     e.recorders.append(recorder)
     add_function(step, e, lib.plan_function, recorder.handle)
     tell_needs = NEEDS_OF.get(step.function)

@@ -73,7 +73,7 @@ class Unittests:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class Flags:
     """What a user may choose; every field has a default that is safe.
 
     ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
@@ -132,7 +132,7 @@ class Config:
     others: tuple[tuple[str, Any], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        for each in flags_of(Config):
+        for each in flags_of(Flags):
             check_value(each, read(self, each.name))
         if not DEVICE.fullmatch(self.device):
             raise ConfigError(
@@ -183,7 +183,7 @@ def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
 @cache
 def known() -> Mapping[str, Flag]:
     """All settings by name."""
-    return {each.name: each for each in flags_of(Config)}
+    return {each.name: each for each in flags_of(Flags)}
 
 
 def find(name: str) -> Flag:
@@ -256,7 +256,7 @@ def mind_other(name: str) -> None:
         )
 
 
-def read(config: Config, name: str) -> Any:
+def read(config: Flags, name: str) -> Any:
     """The value of a setting by its dotted name."""
     value: Any = config
     for part in name.split("."):
@@ -264,7 +264,7 @@ def read(config: Config, name: str) -> Any:
     return value
 
 
-def changed(config: Config, changes: Mapping[str, Any]) -> Config:
+def changed(config: Flags, changes: Mapping[str, Any]) -> Flags:
     """The Config with other values, by dotted names."""
     direct: dict[str, Any] = {}
     others = dict(config.others)

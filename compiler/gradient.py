@@ -18,7 +18,7 @@ from gpuarray.compiler.errors import (
     NoGradientError,
     NullTypeGradError,
 )
-from gpuarray.compiler.graph.absent import (
+from gpuarray.compiler.graph.disconnected import (
     DisconnectedType,
     NullType,
     disconnected_type,
@@ -27,7 +27,7 @@ from gpuarray.compiler.graph.absent import (
     null_type,
 )
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.marks import (
+from gpuarray.compiler.ops.gradient_markers import (
     DisconnectedGrad,
     GradClip,
     GradScale,

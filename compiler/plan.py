@@ -177,7 +177,7 @@ class Launch(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class ReduceComponent:
     """What one more result of a reduction is folded from, and how; as in Reduce."""
 
     map: str
@@ -205,7 +205,7 @@ class Reduce(Step):
     acc_dtype: str
     axes: tuple[int, ...]
     needs_elements: bool = False
-    more: tuple[Fold, ...] = ()
+    more: tuple[ReduceComponent, ...] = ()
 
     def detail(self) -> str:
         """The axes."""

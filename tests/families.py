@@ -14,7 +14,7 @@ from typing import Any
 import gpuarray.compiler.tensor as T
 import numpy as np
 from gpuarray.compiler import In, grad, shared
-from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.gpukernels.basic_ops import gpu_contiguous
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.sorting import Sort, TopK

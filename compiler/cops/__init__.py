@@ -10,7 +10,7 @@ from gpuarray.compiler.cops.params import (
     EnumType,
     Params,
     ParamsType,
-    Scalar,
+    ScalarParam,
 )
 from gpuarray.compiler.graph.types import Generic, generic
 
@@ -25,7 +25,7 @@ __all__ = [
     "GpuKernelBaseCOp",
     "Params",
     "ParamsType",
-    "Scalar",
+    "ScalarParam",
     "_NoPythonOp",
     "generic",
 ]

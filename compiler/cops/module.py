@@ -18,7 +18,7 @@ from gpuarray import dtypes
 from gpuarray._native import ARRAY, check, ffi, lib, text
 from gpuarray.array import Array
 from gpuarray.compiler.cops import params
-from gpuarray.compiler.cops.source import Written, module_source, said
+from gpuarray.compiler.cops.source import TypedOp, module_source, said
 from gpuarray.compiler.cops.toolchain import (
     MISTAKES,
     STANDARD,
@@ -59,7 +59,7 @@ def _headers_hash() -> str:
     return found.hexdigest()
 
 
-def options_of(written: Written) -> tuple[list[str], list[str]]:
+def options_of(written: TypedOp) -> tuple[list[str], list[str]]:
     """What the compiler is called with, before the source and after it."""
     op = written.op
     refused = set(said(op, "c_no_compile_args") or ())
@@ -76,7 +76,7 @@ def options_of(written: Written) -> tuple[list[str], list[str]]:
 
 
 @lru_cache(maxsize=256)
-def build(written: Written) -> Path:
+def build(written: TypedOp) -> Path:
     """The file with the compiled module, compiled now if no process did before.
 
     Raises CCodeError if it does not compile, NoCompilerError where nothing compiles,
@@ -153,7 +153,7 @@ class Module:
     It has state because the code may: kernels, params, what its struct declares.
     """
 
-    def __init__(self, written: Written, context: Context) -> None:
+    def __init__(self, written: TypedOp, context: Context) -> None:
         self.written = written
         self.context = context
         self.who = written.who
@@ -238,7 +238,7 @@ def _given(values: Sequence[Any]) -> tuple[Any, Any]:
 
 
 @cache
-def module_of(written: Written, context: Context) -> Module:
+def module_of(written: TypedOp, context: Context) -> Module:
     """The module of an op for these types on a context.
 
     It stays: plans call into it, and code that was loaded is never unloaded.

@@ -10,7 +10,7 @@ import numpy as np
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.cops.module import build, module_of
-from gpuarray.compiler.cops.source import Written
+from gpuarray.compiler.cops.source import TypedOp
 from gpuarray.compiler.errors import (
     CCodeError,
     CFileError,
@@ -176,7 +176,7 @@ class COp(WrittenOp):
             return super().evaluate(node, arrays)
         context = get_context(None)
         kinds = self.types_of(node)
-        module = module_of(Written(self, kinds, len(node.inputs)), context)
+        module = module_of(TypedOp(self, kinds, len(node.inputs)), context)
         given = [
             asarray(kind.filter(np.asarray(array)), context=context)
             for kind, array in zip(kinds, arrays, strict=False)
@@ -244,7 +244,7 @@ def lower_c_code(op: COp, node: Apply, k: Lowerer) -> None:
         refuse_narrow(op, node, narrow)
         lower_python(op, node, k)
         return
-    written = Written(op, op.types_of(node), len(node.inputs))
+    written = TypedOp(op, op.types_of(node), len(node.inputs))
     try:
         build(written)
     except (CCodeError, CFileError) as error:
@@ -284,7 +284,7 @@ def refusal(op: COp, node: Apply, error: NotImplementedError) -> Exception:
     return NotOfferedError(made_at(message, node.trace))
 
 
-def knows_shapes(written: Written) -> bool:
+def knows_shapes(written: TypedOp) -> bool:
     """Whether ``infer_shape`` makes all lengths of what is known before a run.
 
     These are the inputs' lengths, and the integers of the host among them.
@@ -316,7 +316,7 @@ def is_known(length: Any, known: Collection[Variable]) -> bool:
 
 
 @step_function("c_code")
-def run_c_code(*values: Any, written: Written, recorded: bool) -> Any:
+def run_c_code(*values: Any, written: TypedOp, recorded: bool) -> Any:
     """What the C code makes of arrays and integers; recorded, it is called later."""
     context = current_context()
     assert context is not None
@@ -339,12 +339,12 @@ def run_c_code(*values: Any, written: Written, recorded: bool) -> Any:
 
 
 @needs_of("c_code")
-def open_early(needs: Needs, *values: Any, written: Written, recorded: bool) -> None:
+def open_early(needs: Needs, *values: Any, written: TypedOp, recorded: bool) -> None:
     """Load the code and its kernels when the plan is loaded: errors come then."""
     module_of(written, needs.context)
 
 
-def failure_of(context: Context, written: Written, recorded: bool) -> Exception | None:
+def failure_of(context: Context, written: TypedOp, recorded: bool) -> Exception | None:
     """The exception that the C code ended a run with."""
     return module_of(written, context).failure()
 

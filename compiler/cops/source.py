@@ -66,7 +66,7 @@ GPUARRAY_PUBLIC const char *gpuarray_op_error(const char **ga_op_kind) {
 
 
 @dataclass(frozen=True)
-class Written:
+class TypedOp:
     """An op and the types of one node, inputs first: all that its C code depends on."""
 
     op: Any
@@ -102,13 +102,13 @@ def said(op: Any, method: str, *arguments: Any) -> Any:
         return None
 
 
-def names_of(written: Written) -> tuple[list[str], list[str]]:
+def names_of(written: TypedOp) -> tuple[list[str], list[str]]:
     """What the C code calls the inputs and the outputs."""
     names = [f"V{place}" for place in range(len(written.types))]
     return names[: written.n_inputs], names[written.n_inputs :]
 
 
-def module_source(written: Written) -> str:
+def module_source(written: TypedOp) -> str:
     """The text of the module. Raises NotImplementedError where the op has no C code."""
     op, node = written.op, written.node
     sub = {"fail": FAIL, "params": PARAMS}
@@ -217,7 +217,7 @@ static inline int {kernel.sname}(unsigned int nd, const size_t *n,
 # ---- opening ----
 
 
-def _open(written: Written, sub: dict[str, str]) -> str:
+def _open(written: TypedOp, sub: dict[str, str]) -> str:
     op, node = written.op, written.node
     code = [
         _text(said(op, "c_init_code")),
@@ -249,7 +249,7 @@ ga_op_failed:
 # ---- running ----
 
 
-def _run(written: Written, inner: str, sub: dict[str, str]) -> str:
+def _run(written: TypedOp, inner: str, sub: dict[str, str]) -> str:
     ins, outs = names_of(written)
     kinds = dict(zip((*ins, *outs), written.types, strict=True))
     cleanup = said(

@@ -19,15 +19,15 @@ from gpuarray.compiler.errors import (
     InvalidValueError,
     made_at,
 )
+from gpuarray.compiler.executor import note
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.graph.fgraph import Change, FunctionGraph
+from gpuarray.compiler.graph.fgraph import FunctionGraph, Replacement
 from gpuarray.compiler.graph.lazy import is_lazy
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.compiler.vm import note
 from gpuarray.context import Context
 
 HostArray = np.ndarray[Any, Any]
@@ -172,7 +172,7 @@ def check_rewrites(source: Source, values: Sequence[HostArray]) -> list[HostArra
 
     has_branches = any(is_lazy(node.op) for node in fgraph.apply_nodes)
 
-    def check(change: Change) -> None:
+    def check(change: Replacement) -> None:
         if has_branches and change.before not in known:
             return  # in a branch that is not taken
         before = value_of(change.before, known)
@@ -199,7 +199,9 @@ def check_rewrites(source: Source, values: Sequence[HostArray]) -> list[HostArra
     return [value_of(variable, known) for variable in fgraph.outputs]
 
 
-def moderate_difference(change: Change, known: Mapping[Variable, HostArray]) -> str:
+def moderate_difference(
+    change: Replacement, known: Mapping[Variable, HostArray]
+) -> str:
     """How both sides of a change differ where rounding cannot be the reason.
 
     A stabilizing rewrite is there to be better where numbers are large. So what both

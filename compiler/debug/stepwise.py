@@ -11,13 +11,10 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import failure_text, is_long, late_text
 from gpuarray.compiler.encoder import call
-from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.parts import Part, is_called, pauses, single, taken_over
-from gpuarray.compiler.schedule import Lowered
-from gpuarray.compiler.vm import (
+from gpuarray.compiler.executor import (
     Absent,
     Explain,
-    Native,
+    NativePlan,
     brought,
     contexts_of,
     holds,
@@ -25,6 +22,15 @@ from gpuarray.compiler.vm import (
     note,
     read,
 )
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.plan_stages import (
+    PlanPart,
+    is_called,
+    pauses,
+    single,
+    taken_over,
+)
+from gpuarray.compiler.schedule import Lowered
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.creation import asarray, empty
@@ -63,7 +69,7 @@ class Stepwise:
         self.context = context
         self.before = before
         self.after = after
-        self._loaded: dict[int, tuple[Part, Native]] = {}
+        self._loaded: dict[int, tuple[PlanPart, NativePlan]] = {}
         self._constants = {
             number: asarray(data, context=context)
             for number, data in self.plan.constants
@@ -104,7 +110,7 @@ class Stepwise:
         if number not in self._loaded:
             part = single(self.plan, step)
             place = self._contexts[step.place]
-            self._loaded[number] = part, Native(part.plan, place, nothing_more)
+            self._loaded[number] = part, NativePlan(part.plan, place, nothing_more)
         part, native = self._loaded[number]
         found = dict(
             zip(part.outs, native.run([known[n] for n in part.ins]), strict=True)

@@ -29,7 +29,6 @@ from gpuarray.compiler.errors import (
     NullTypeGradError,
     made_at,
 )
-from gpuarray.compiler.graph.absent import DisconnectedType
 from gpuarray.compiler.graph.core import (
     Apply,
     Constant,
@@ -38,6 +37,7 @@ from gpuarray.compiler.graph.core import (
     literal_floats_are,
     traced_as,
 )
+from gpuarray.compiler.graph.disconnected import DisconnectedType
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone_replace,

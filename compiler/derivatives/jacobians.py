@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpuarray.compiler.derivatives import indexrules, rowrules  # noqa: F401  (rules)
+from gpuarray.compiler.derivatives import batching_indexing, batching_rules  # noqa: F401  (rules)
+from gpuarray.compiler.derivatives.batching import over_rows
 from gpuarray.compiler.derivatives.choices import chosen
 from gpuarray.compiler.derivatives.node import carries
 from gpuarray.compiler.derivatives.reverse import (
@@ -15,7 +16,6 @@ from gpuarray.compiler.derivatives.reverse import (
     listed,
     shaped_as,
 )
-from gpuarray.compiler.derivatives.rows import over_rows
 from gpuarray.compiler.errors import GraphTypeError, made_at
 from gpuarray.compiler.graph.core import Variable, derived
 from gpuarray.compiler.ops.creation import eye

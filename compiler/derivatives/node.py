@@ -19,7 +19,6 @@ from gpuarray.compiler.errors import (
     NotOfferedError,
     made_at,
 )
-from gpuarray.compiler.graph.absent import DisconnectedType, NullType
 from gpuarray.compiler.graph.core import (
     Apply,
     Variable,
@@ -27,6 +26,7 @@ from gpuarray.compiler.graph.core import (
     literal_floats_are,
     traced_as,
 )
+from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.ops import broadcast, linalg, math, reduce, shape
 from gpuarray.compiler.ops.basic import as_tensor_variable

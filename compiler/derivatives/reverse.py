@@ -25,7 +25,6 @@ from gpuarray.compiler.errors import (
     NullTypeGradError,
     made_at,
 )
-from gpuarray.compiler.graph.absent import disconnected_type
 from gpuarray.compiler.graph.core import (
     Apply,
     Constant,
@@ -34,6 +33,7 @@ from gpuarray.compiler.graph.core import (
     derived,
     sources_of,
 )
+from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable

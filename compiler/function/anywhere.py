@@ -22,14 +22,16 @@ FORMS = frozenset({"rowwise", "together"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StepBodies:
     """The bodies of a plan's functions by their places; the steps that have none."""
 
     bodies: Mapping[int, p.Body]
     without: tuple[p.Call, ...]
 
 
-def bodies_of(found: Lowered, steps: Sequence[p.Step], depth: int = DEPTH) -> Found:
+def bodies_of(
+    found: Lowered, steps: Sequence[p.Step], depth: int = DEPTH
+) -> StepBodies:
     """The bodies of the functions among ``steps``, which are the first of a plan."""
     bodies: dict[int, p.Body] = {}
     without = []
@@ -40,7 +42,7 @@ def bodies_of(found: Lowered, steps: Sequence[p.Step], depth: int = DEPTH) -> Fo
                 without.append(step)
             else:
                 bodies[number] = made
-    return Found(bodies, tuple(without))
+    return StepBodies(bodies, tuple(without))
 
 
 def body_of(

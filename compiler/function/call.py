@@ -20,6 +20,8 @@ from gpuarray.compiler.errors import (
     GraphValueError,
     made_at,
 )
+from gpuarray.compiler.executor import Straight, Takes, contexts_of
+from gpuarray.compiler.function.former_names import with_current_names
 from gpuarray.compiler.function.interface import In, Interface
 from gpuarray.compiler.function.pruning import pruned
 from gpuarray.compiler.function.saving import File, save
@@ -32,7 +34,6 @@ from gpuarray.compiler.function.values import (
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.shared import Container, SharedVariable, give_turn, turns
-from gpuarray.compiler.vm import Straight, Takes, contexts_of
 from gpuarray.context import Context
 from gpuarray.creation import asarray
 from gpuarray.errors import BadType, BadValue, GpuArrayError
@@ -554,7 +555,7 @@ class Function(Straight):
             self,
             state["interface"],
             state["maker"],
-            state["plan"],
+            with_current_names(state["plan"]),
             state["place"],
             state["name"],
             state["defaults"],

@@ -8,12 +8,13 @@ from functools import cached_property, partial
 from typing import Any
 
 from gpuarray.compiler import rewrites
-from gpuarray.compiler.config import Config, config
+from gpuarray.compiler.config import Flags, config
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.debug.checks import Source
 from gpuarray.compiler.debug.mode import Runner
 from gpuarray.compiler.debug.stepwise import explainer
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.executor import Executable, Explain
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.profiled import ProfiledFunction
 from gpuarray.compiler.graph.core import Variable
@@ -22,10 +23,9 @@ from gpuarray.compiler.placement import place
 from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import CompileTimes
 from gpuarray.compiler.profiling.report import profile_of
-from gpuarray.compiler.rewrites.keeping import is_unkept
+from gpuarray.compiler.rewrites.guarded_updates import is_unkept
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import SharedVariable
-from gpuarray.compiler.vm import Executable, Explain
 from gpuarray.context import Context
 
 
@@ -61,7 +61,7 @@ class Task:
     home: str | None
     names: Mapping[str | None, str | None] | None
     contexts: Mapping[str | None, Context]
-    settings: Config
+    settings: Flags
 
     @property
     def leaves(self) -> list[Variable]:

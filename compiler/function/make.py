@@ -15,7 +15,7 @@ from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.compiling import Maker, Placed, Task
 from gpuarray.compiler.function.computation import Computation, computation_of
 from gpuarray.compiler.function.givens import Pairs, replacements
-from gpuarray.compiler.function.hosted import tell_of_host_steps
+from gpuarray.compiler.function.host_fallback import tell_of_host_steps
 from gpuarray.compiler.function.interface import (
     In,
     Interface,
@@ -24,8 +24,8 @@ from gpuarray.compiler.function.interface import (
     wanted_outputs,
 )
 from gpuarray.compiler.function.modes import mode_of
+from gpuarray.compiler.function.plan_cache import Finished, find, keep, key_of
 from gpuarray.compiler.function.profiled import ProfiledFunction
-from gpuarray.compiler.function.remembered import Finished, find, keep, key_of
 from gpuarray.compiler.function.updates import update_pairs
 from gpuarray.compiler.function.used_contexts import (
     UsedContexts,

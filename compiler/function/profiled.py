@@ -7,10 +7,10 @@ from typing import Any
 
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import context_or_default
+from gpuarray.compiler.executor import Explain
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import Measured, ProfileStats
-from gpuarray.compiler.vm import Explain
 from gpuarray.context import Context
 
 

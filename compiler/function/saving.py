@@ -22,14 +22,15 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.executor import Executable, NativePlan
 from gpuarray.compiler.function.anywhere import bodies_of
+from gpuarray.compiler.function.former_names import current_name
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, written
-from gpuarray.compiler.parts import is_called
+from gpuarray.compiler.plan_stages import is_called
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import Container
-from gpuarray.compiler.vm import Executable, Native
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.errors import GpuArrayError, Unsupported
@@ -46,7 +47,7 @@ says why, a digest and the pickle."""
 DIGEST = 16
 
 
-class Kept:
+class KeptValue:
     """A value that a function keeps: its name, container, and places in the plan."""
 
     def __init__(
@@ -59,7 +60,7 @@ class Kept:
         self.optional = optional
 
 
-def kept_values(function: Function) -> list[Kept]:
+def kept_values(function: Function) -> list[KeptValue]:
     """What the function keeps between calls, each under a name of its own."""
     interface, plan = function._interface, function.plan
     arrays = _places(plan)
@@ -73,18 +74,20 @@ def kept_values(function: Function) -> list[Kept]:
         place = arrays[len(interface.inputs) + i]
         output = updated.pop(variable.container, -1)
         name = _name(variable.name, "value", names)
-        found.append(Kept(name, variable.container, place, output, False))
+        found.append(KeptValue(name, variable.container, place, output, False))
     for variable in interface.updated:
         if variable.container in updated:
             name = _name(variable.name, "value", names)
             output = updated[variable.container]
-            found.append(Kept(name, variable.container, -1, output, False))
+            found.append(KeptValue(name, variable.container, -1, output, False))
     pairs = zip(interface.inputs, function._defaults, strict=True)
     for i, (given, container) in enumerate(pairs):
         if container is not None and i in arrays:
             name = _name(given.called, "input", names)
             optional = not given.implicit
-            found.append(Kept(name, container, arrays[i], carried.get(i, -1), optional))
+            found.append(
+                KeptValue(name, container, arrays[i], carried.get(i, -1), optional)
+            )
     return found
 
 
@@ -177,7 +180,7 @@ def _name_of(step: p.Call) -> str:
 class _Pickler(pickle.Pickler):
     """Writes a function without the values that the file has anyway."""
 
-    def __init__(self, file: io.BytesIO, kept: Iterable[Kept]) -> None:
+    def __init__(self, file: io.BytesIO, kept: Iterable[KeptValue]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
         self._names = {id(each.container): each.name for each in kept}
 
@@ -188,15 +191,21 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     """Reads a function, whose values it is given by name."""
 
-    def __init__(self, data: bytes, containers: Mapping[str, Container]) -> None:
+    def __init__(
+        self, data: bytes, containers: Mapping[str, Container] | None = None
+    ) -> None:
         super().__init__(io.BytesIO(data))
-        self._containers = containers
+        self._containers = containers or {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Find a class by the name it has today or had before."""
+        return super().find_class(*current_name(module, name))
 
     def persistent_load(self, name: Any) -> Any:
         return self._containers[name]
 
 
-def _pickled(function: Function, kept: Iterable[Kept]) -> bytes:
+def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
     file = io.BytesIO()
     _Pickler(file, kept).dump(function)
     return file.getvalue()
@@ -212,17 +221,17 @@ def _whole(plan: p.Plan) -> tuple[p.Plan, dict[int, int]]:
     return found
 
 
-def _handle(function: Function) -> Native:
+def _handle(function: Function) -> NativePlan:
     """The function's plan as the executor has it, with what it compiled and bound."""
     native = getattr(function._executable or function._load(), "whole", None)
     if native is None:  # a mode that looks at each step
         native = Executable(_whole(function.plan)[0], function.context).whole
-    assert isinstance(native, Native)
+    assert isinstance(native, NativePlan)
     return native
 
 
 def _described(
-    plan: Native, kept: Sequence[Kept], interface: saved.Interface, note: bytes
+    plan: NativePlan, kept: Sequence[KeptValue], interface: saved.Interface, note: bytes
 ) -> saved.Native:
     """A GpuFunction of the plan with these values and names."""
     texts: list[Any] = []
@@ -296,7 +305,7 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
 
 
-def _add_bodies(function: Function, plan: Native) -> tuple[p.Call, ...]:
+def _add_bodies(function: Function, plan: NativePlan) -> tuple[p.Call, ...]:
     """Say what the plan's functions do without Python; those that nothing says."""
     found = bodies_of(_lowered(function), function.plan.steps)
     _, moved = _whole(function.plan)
@@ -311,7 +320,7 @@ def _lowered(function: Function) -> Lowered:
 
 
 def _tell_of_python(
-    function: Function, plan: Native, without: Sequence[p.Call]
+    function: Function, plan: NativePlan, without: Sequence[p.Call]
 ) -> None:
     """Warn of steps that are Python's alone: without it they are what was recorded."""
     if not without:
@@ -359,7 +368,7 @@ def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Fun
         raise GraphValueError(f"load: {path}: the file is damaged: save it again")
     if not trusted:
         raise untrusted(path, data, f"only Python runs this function, for {said}")
-    function: Function = pickle.loads(data)
+    function: Function = _Unpickler(data).load()
     if context is not None:
         function._place = find_context(context)
     return function
@@ -381,7 +390,7 @@ class SavedFunction(saved.LoadedFunction):
         self._trusted = trusted
         if trusted and self._graph:  # whose functions launch the kernels of the file
             native.use_bodies(False)
-        self._plan: Native | None = None
+        self._plan: NativePlan | None = None
         self._source: Function | None = None  # what the plan is of
         self._function: Function | None = None
 
@@ -447,7 +456,7 @@ class SavedFunction(saved.LoadedFunction):
             _add_bodies(self._source, self._plan)
         super().save(path)
 
-    def _compile(self) -> Native:
+    def _compile(self) -> NativePlan:
         """Load the plan anew with its steps in Python, for inputs of any shape."""
         function = self._unpickled()
         plan = _handle(function)

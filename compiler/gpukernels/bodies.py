@@ -22,7 +22,7 @@ from gpuarray.codegen import (
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.graph.core import Op, Variable
-from gpuarray.compiler.ops.elemwise import Step as Row
+from gpuarray.compiler.ops.elemwise import CompositeStep as Row
 from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.scalars import SCALARS
 
@@ -285,7 +285,9 @@ class Steps:
             supports[combine.support] = None
             mapped = convert(text, np.dtype(dtype), accumulator)
             identity = identity_text(row, accumulator)
-            listed.append(p.Fold(mapped, combine.text, identity, str(accumulator)))
+            listed.append(
+                p.ReduceComponent(mapped, combine.text, identity, str(accumulator))
+            )
         first, *more = listed
         given = [self.values[number] for number in numbers]
         kept = self.joint(

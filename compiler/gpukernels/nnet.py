@@ -18,11 +18,11 @@ from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,
+    InBounds,
     LogSoftmax,
     Pick,
     Softmax,
     Spread,
-    Within,
     check_first_rows,
 )
 from gpuarray.creation import zeros
@@ -106,8 +106,8 @@ def within_steps(s: Steps, y: int, n: int) -> int:
     return s.routine("take", [places, y], "int64", s.array(y).ndim, 0)
 
 
-@lowers(Within)
-def lower_within(op: Within, node: Apply, k: Lowerer) -> None:
+@lowers(InBounds)
+def lower_within(op: InBounds, node: Apply, k: Lowerer) -> None:
     """A launch, and a short one.
 
     Places that are not in the row are reported by the next wait for the context.

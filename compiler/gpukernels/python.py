@@ -10,8 +10,8 @@ import numpy as np
 from gpuarray import sharing
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.gpukernels.batching import on_host
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.maprows import on_host
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.types import GpuArrayType
@@ -65,7 +65,7 @@ def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
     return tuple(device_array(node, each.type, value) for each, value in results)
 
 
-class Thunk:
+class OpThunk:
     """What an op's ``make_thunk`` gave for a node, with the cells that it works on.
 
     One thread runs it at a time; it may call a function that runs it again.
@@ -141,9 +141,9 @@ def as_array(value: Any) -> Array:
 
 
 @lru_cache(maxsize=256)
-def thunk_of(op: Op, types: tuple[Any, ...], n_inputs: int, context: Any) -> Thunk:
+def thunk_of(op: Op, types: tuple[Any, ...], n_inputs: int, context: Any) -> OpThunk:
     """The thunk of an op for these types; made once a context."""
-    return Thunk(op, types, n_inputs)
+    return OpThunk(op, types, n_inputs)
 
 
 @step_function("thunk")

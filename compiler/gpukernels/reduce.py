@@ -59,14 +59,14 @@ def add_reduction(
 ) -> None:
     """The step of reductions, each of one result of ``code``."""
     supports = dict.fromkeys([code.support])
-    folds: list[plan.Fold] = []
+    folds: list[plan.ReduceComponent] = []
     for op, out, (text, dtype) in zip(ops, node.outputs, code.results, strict=True):
         accumulator = np.dtype(op.acc_dtype or out.type.dtype)
         row = SCALARS[op.monoid]
         combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
         supports[combine.support] = None
         folds.append(
-            plan.Fold(
+            plan.ReduceComponent(
                 map=convert(text, np.dtype(dtype), accumulator),
                 combine=combine.text,
                 identity=identity_text(row, accumulator),

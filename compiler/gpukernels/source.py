@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from gpuarray.codegen import convert, scalar_expression
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Step, loop_dtypes
+from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, loop_dtypes
 from gpuarray.dtypes import work_ctype
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -34,7 +34,7 @@ def statements(
     """
     if not isinstance(scalar, Composite):
         name = scalar.name if isinstance(scalar, Scalar) else "cast"
-        step = Step(name, tuple(range(len(operands))), dtype)
+        step = CompositeStep(name, tuple(range(len(operands))), dtype)
         scalar = Composite(tuple(d for _, d in operands), (step,), (len(operands),))
     values = list(operands)
     lines: list[str] = []
@@ -50,7 +50,7 @@ def statements(
     return Statements("\n".join(lines), results, "\n".join(supports))
 
 
-def expression(step: Step, operands: Sequence[Operand]) -> tuple[str, str]:
+def expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, str]:
     """The C expression of one step in the step's dtype, and its device functions."""
     target = np.dtype(step.dtype)
     if step.op == "cast":

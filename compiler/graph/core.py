@@ -33,7 +33,7 @@ from gpuarray.compiler.errors import (
     NoGradientError,
     NotOfferedError,
 )
-from gpuarray.compiler.graph.absent import disconnected_type
+from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.graph.types import (
     ArrayType,

@@ -20,7 +20,7 @@ from gpuarray.compiler.graph.traverse import clone, toposort
 Client = tuple["Apply | str", int]
 
 
-class Change(NamedTuple):
+class Replacement(NamedTuple):
     """One replacement: its rule, the variable before, the variable after."""
 
     reason: str
@@ -63,8 +63,8 @@ class FunctionGraph:
         )
         self.apply_nodes: set[Apply] = set()
         self._order: list[Apply] | None = None  # until something changes
-        self.log: list[Change] = []
-        self.listeners: list[Callable[[Change], Any]] = []
+        self.log: list[Replacement] = []
+        self.listeners: list[Callable[[Replacement], Any]] = []
         self.several_contexts = False
         self.kept: dict[Variable, Variable] = {}
         for index, output in enumerate(self.outputs):
@@ -131,7 +131,7 @@ class FunctionGraph:
             self._change_input(client, index, new)
         if old in self.kept:
             self.kept[new] = self.kept[old]
-        self._note(Change(reason, old, new))
+        self._note(Replacement(reason, old, new))
 
     def redirect(
         self, client: Apply | str, index: int, new: Variable, reason: str = ""
@@ -142,9 +142,9 @@ class FunctionGraph:
         self._order = None
         self._inherit_trace(old, self._import(new))
         self._change_input(client, index, new)
-        self._note(Change(reason, old, new))
+        self._note(Replacement(reason, old, new))
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: Replacement) -> None:
         self.log.append(change)
         self._prune([change.before, change.after])
         for listener in self.listeners:

@@ -12,8 +12,8 @@ from gpuarray.compiler.errors import (
     GraphTypeError,
     made_at,
 )
-from gpuarray.compiler.graph.absent import disconnected_type
 from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
+from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.ops.basic import as_tensor_variable
 
 

@@ -45,7 +45,7 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompositeStep:
     """A step of a Composite: row ``op``, or ``"cast"``, of earlier values."""
 
     op: str
@@ -66,7 +66,7 @@ class Composite:
     """
 
     inputs: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[CompositeStep, ...]
     outputs: tuple[int, ...]
 
     def __post_init__(self) -> None:

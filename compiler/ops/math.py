@@ -13,8 +13,8 @@ from typing import Any
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.graph.absent import NullType
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.disconnected import NullType
 from gpuarray.compiler.graph.types import dtype_name, is_integer_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise

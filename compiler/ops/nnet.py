@@ -247,7 +247,7 @@ class Spread(Op):
         return [(*input_shapes[0], node.inputs[2])]
 
 
-class Within(Op):
+class InBounds(Op):
     """Places in rows of ``n`` elements, counted from the left: those in ``y``, int64.
 
     ``y`` holds integers, negative ones counted from the end. What is in no row is told
@@ -263,7 +263,7 @@ class Within(Op):
 
     def make_node(self, y: Any, n: Any) -> Apply:
         """A node over places and the length."""
-        labels, length = as_tensor_variable(y), as_length("Within", n)
+        labels, length = as_tensor_variable(y), as_length("InBounds", n)
         labels = _labels(self, labels, labels.type.ndim)
         flags = labels.type.broadcastable
         return Apply(self, [labels, length], [TensorType("int64", flags)()])

@@ -18,9 +18,14 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.elemwise import Cast, Elemwise, Step, evaluate_row, formula
-from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows, pick
-from gpuarray.compiler.ops.nnet import Within as PlacesWithin
+from gpuarray.compiler.ops.elemwise import (
+    Cast,
+    CompositeStep,
+    Elemwise,
+    evaluate_row,
+    formula,
+)
+from gpuarray.compiler.ops.nnet import FirstRows, InBounds, check_first_rows, pick
 from gpuarray.compiler.ops.reduce import NAMES, Reduce, keep_dims
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS
@@ -110,7 +115,7 @@ class Taken:
     dtype: str
 
 
-Made = Step | Fold | Place | Within | At | Head | Line | Taken
+Made = CompositeStep | Fold | Place | Within | At | Head | Line | Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +214,7 @@ class Program:
             if isinstance(step, Place | Taken):
                 found.append(COLUMN if isinstance(step, Place) else CELL)
                 continue
-            of_cells = isinstance(step, Step) and any(
+            of_cells = isinstance(step, CompositeStep) and any(
                 found[operand] in (CELL, COLUMN) for operand in step.operands
             )
             found.append(CELL if of_cells else ROW)
@@ -242,7 +247,7 @@ class Program:
                 values.append(self.picked(step, values, shape))
             elif isinstance(step, Line):
                 count = values[step.table].shape[0]
-                values.append(PlacesWithin().reference(values[step.operand], count))
+                values.append(InBounds().reference(values[step.operand], count))
             elif isinstance(step, Taken):
                 places = np.broadcast_to(values[step.place], (*shape[:-1], 1))
                 values.append(values[step.table][places[:, 0]])
@@ -277,7 +282,7 @@ class Program:
             check_first_rows(int(values[step.count]), shape[0])
             return (np.arange(shape[0]) < int(values[step.count]))[:, None]
         if isinstance(step, Within):
-            return PlacesWithin().reference(values[step.operand], shape[-1])
+            return InBounds().reference(values[step.operand], shape[-1])
         whole = np.broadcast_to(values[step.operand], shape)
         return np.take_along_axis(whole, values[step.place], axis=-1)
 
@@ -370,12 +375,12 @@ def operands_of(step: Made) -> tuple[int, ...]:
         return step.operand, step.table
     if isinstance(step, Taken):
         return step.table, step.place
-    return step.operands if isinstance(step, Step) else (step.operand,)
+    return step.operands if isinstance(step, CompositeStep) else (step.operand,)
 
 
 def reading(step: Made, operands: Sequence[int]) -> Made:
     """The step on other values, which are in the places of its own."""
-    if isinstance(step, Step):
+    if isinstance(step, CompositeStep):
         return replace(step, operands=tuple(operands))
     if isinstance(step, Place):
         return replace(step, length=operands[0])
@@ -406,15 +411,17 @@ def first_rows(few: Variable, cell: Variable) -> Variable:
 
 
 def unfolded(
-    step: Within | At | Head | Line | Taken, values: Sequence[Variable], cell: Variable
+    step: Within | At | Head | Line | Taken,
+    values: Sequence[Variable],
+    cell: Variable,
 ) -> Variable:
     """The graph of a step about places and rows; ``cell`` has all elements."""
     ndim = cell.type.ndim
     made: Variable
     if isinstance(step, Within):
-        made = PlacesWithin()(values[step.operand], shape_i(cell, -1))
+        made = InBounds()(values[step.operand], shape_i(cell, -1))
     elif isinstance(step, Line):
-        made = PlacesWithin()(values[step.operand], shape_i(values[step.table], 0))
+        made = InBounds()(values[step.operand], shape_i(values[step.table], 0))
     elif isinstance(step, Taken):
         made = values[step.table][dimshuffle(values[step.place], 0)]
     elif isinstance(step, At):

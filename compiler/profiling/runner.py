@@ -12,14 +12,14 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug.stepwise import Stepwise
+from gpuarray.compiler.executor import Executable, Explain, line_of
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
-from gpuarray.compiler.parts import pauses
+from gpuarray.compiler.plan_stages import pauses
 from gpuarray.compiler.profiling.memory import memory_profile
-from gpuarray.compiler.profiling.stats import Event, ProfileStats
+from gpuarray.compiler.profiling.stats import ProfileStats, TraceEvent
 from gpuarray.compiler.schedule import Lowered, lowered
-from gpuarray.compiler.vm import Executable, Explain, line_of
 from gpuarray.context import Context
 from gpuarray.profiling import Profile, Span
 from gpuarray.profiling import profile as device_profile
@@ -145,7 +145,9 @@ class Measured:
     def _note_host(self, node: Apply, category: str, start: float, end: float) -> None:
         self.stats.add_time(node, end - start)
         self.stats.events.append(
-            Event(str(node.op), category, False, self._lane, start, end - start, "")
+            TraceEvent(
+                str(node.op), category, False, self._lane, start, end - start, ""
+            )
         )
 
     def note_pause(self, step: p.Step, start: float, end: float) -> None:
@@ -169,7 +171,7 @@ class Measured:
             self._note_span(span, start)
         lane = self._lane
         stats.events.append(
-            Event(self.name, "call", False, lane, start, end - start, "")
+            TraceEvent(self.name, "call", False, lane, start, end - start, "")
         )
 
     def _note_span(self, span: Span, start: float) -> None:
@@ -182,7 +184,7 @@ class Measured:
         elif span.label:
             self.stats.other_time += span.seconds
         self.stats.events.append(
-            Event(
+            TraceEvent(
                 span.name,
                 span.kind,
                 True,

@@ -20,7 +20,7 @@ KEPT_EVENTS = 200_000
 IMPORTED = time.perf_counter()
 
 
-class Event(NamedTuple):
+class TraceEvent(NamedTuple):
     """Something that took time, for a trace: on the device or on the host."""
 
     name: str
@@ -107,7 +107,7 @@ class ProfileStats:
     other_time: float = 0.0
     lost: int = 0
     workspace: int = 0
-    events: deque[Event] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    events: deque[TraceEvent] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
     def add_graph(self, fgraph: FunctionGraph) -> None:
         """Make the nodes of a placed graph known."""

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
+from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
@@ -333,7 +333,7 @@ def compose(
 ) -> Composite:
     """The rows of several nodes as one scalar operation."""
     value = {variable: i for i, variable in enumerate(inputs)}
-    steps: list[Step] = []
+    steps: list[CompositeStep] = []
     for node in nodes:
         op, operands = node.op, tuple(value[given] for given in node.inputs)
         assert isinstance(op, Elemwise)
@@ -345,17 +345,19 @@ def compose(
             ]
         else:
             name = "cast" if isinstance(op.scalar, Cast) else op.scalar.name
-            steps.append(Step(name, operands, node.outputs[0].type.dtype))
+            steps.append(CompositeStep(name, operands, node.outputs[0].type.dtype))
             results = [len(inputs) + len(steps) - 1]
         value.update(zip(node.outputs, results, strict=True))
     dtypes = tuple(variable.type.dtype for variable in inputs)
     return Composite(dtypes, tuple(steps), tuple(value[out] for out in outputs))
 
 
-def _moved(scalar: Composite, operands: tuple[int, ...], base: int) -> list[Step]:
+def _moved(
+    scalar: Composite, operands: tuple[int, ...], base: int
+) -> list[CompositeStep]:
     """The steps of a composite within a larger one that has `base` values before."""
     return [
-        Step(
+        CompositeStep(
             step.op,
             tuple(_moved_value(scalar, operands, base, v) for v in step.operands),
             step.dtype,

@@ -22,11 +22,11 @@ from gpuarray.compiler.ops.lengths import settled
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,
+    InBounds,
     LogSoftmax,
     Pick,
     Softmax,
     Spread,
-    Within,
     opened_logsoftmax,
     opened_softmax,
     pick,
@@ -272,7 +272,7 @@ def open_spread(node: Apply) -> Variable | None:
     values, labels, length = node.inputs
     last = values.type.ndim
     counts = dimshuffle(counted(length), *("x",) * last, 0)
-    places = dimshuffle(Within()(labels, length), *range(last), "x")
+    places = dimshuffle(InBounds()(labels, length), *range(last), "x")
     here = call("eq", counts, places)
     spread_out = dimshuffle(values, *range(last), "x")
     result = call("where", here, spread_out, number(0, spread_out))

@@ -14,10 +14,10 @@ from gpuarray.compiler.rewrites import (
     changes,
     debugging,
     filling,
+    gradient_markers,
     identities,
     joining,
     linalg,
-    marks,
     nnet,
     shapes,
     stability,
@@ -25,8 +25,8 @@ from gpuarray.compiler.rewrites import (
 )
 from gpuarray.compiler.rewrites.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion import fuse_elementwise
+from gpuarray.compiler.rewrites.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.inplace import overwrite_dying_inputs
-from gpuarray.compiler.rewrites.keeping import keep_values
 from gpuarray.compiler.rewrites.rowwise import fuse_rows
 from gpuarray.compiler.rewrites.siblings import fuse_extrema, fuse_sibling_reductions
 from gpuarray.compiler.rewrites.together import fuse_results
@@ -70,7 +70,7 @@ RULE_MODULES = (
     joining,
     filling,
     linalg,
-    marks,
+    gradient_markers,
     nnet,
     shapes,
     stability,

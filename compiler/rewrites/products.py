@@ -35,7 +35,7 @@ _OF_SUMS = ("add", "sub", "neg")
 
 
 @dataclass(eq=False, slots=True)
-class Part:
+class TreeNode:
     """A node of a tree, or one of its leaves: a factor of a product, a term of a sum.
 
     ``is_below``: the whole is divided by it. A leaf's ``variable`` may become another,
@@ -45,7 +45,7 @@ class Part:
 
     variable: Variable | None
     is_below: bool = False
-    operands: list[Part] = field(default_factory=list)
+    operands: list[TreeNode] = field(default_factory=list)
     is_over: bool = False
     gate: Variable | None = None
 
@@ -55,7 +55,7 @@ class Part:
         return self.is_below == self.is_over
 
 
-Tree = list[Part]
+Tree = list[TreeNode]
 """The whole, then its parts from left to right, each before its own."""
 
 
@@ -75,7 +75,7 @@ def product_of(variable: Variable) -> Tree | None:
         return None
     tree: Tree = []
     n_factors = 1  # at least, also of what waits: all but numbers have some
-    waiting = [Part(variable)]
+    waiting = [TreeNode(variable)]
     while waiting:
         part = waiting.pop()
         tree.append(part)
@@ -87,7 +87,7 @@ def product_of(variable: Variable) -> Tree | None:
     return tree
 
 
-def _opened(part: Part, dtype: str) -> tuple[Variable | None, list[Part]]:
+def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]]:
     """What gates a product, and its operands, of which some may divide the whole."""
     node = None if part.variable is None else part.variable.owner
     row = None if node is None else row_of_op(node.op)
@@ -96,27 +96,27 @@ def _opened(part: Part, dtype: str) -> tuple[Variable | None, list[Part]]:
     if row == "where_nonzero":
         gate, product = node.inputs
         is_open = not part.is_below and product.type.dtype == dtype
-        return (gate, [Part(product)]) if is_open else (None, [])
+        return (gate, [TreeNode(product)]) if is_open else (None, [])
     divides = (row == "reciprocal", row == "true_div")
     return None, [
-        Part(given, part.is_below != divides[place])
+        TreeNode(given, part.is_below != divides[place])
         for place, given in enumerate(node.inputs)
     ]
 
 
-def factors_of(tree: Tree) -> list[Part]:
+def factors_of(tree: Tree) -> list[TreeNode]:
     """The factors that are left, from left to right."""
     return [each for each in tree if not each.operands and each.variable is not None]
 
 
-def is_number(part: Part) -> bool:
+def is_number(part: TreeNode) -> bool:
     """Whether a part is a number that is known."""
     return part.variable is not None and constant_of(part.variable) is not None
 
 
 def rebuild(tree: Tree, like: Variable) -> Variable:
     """The graph of a product; ``like`` gives dtype and rank of a 1 that stays alone."""
-    made: dict[Part, Made] = {}
+    made: dict[TreeNode, Made] = {}
     for part in reversed(tree):
         operands = [made[each] for each in part.operands]
         if not operands:
@@ -128,7 +128,7 @@ def rebuild(tree: Tree, like: Variable) -> Variable:
     return _alone(made[tree[0]], like)
 
 
-def _as_written(part: Part) -> list[Made]:
+def _as_written(part: TreeNode) -> list[Made]:
     """The operands of a node before any was put for another."""
     assert part.variable is not None and part.variable.owner is not None
     inputs = part.variable.owner.inputs
@@ -145,7 +145,7 @@ def _alone(made: Made, like: Variable) -> Variable:
     return call("true_div", one, made.variable) if made.is_over else made.variable
 
 
-def _multiplied(part: Part, operands: Sequence[Made], like: Variable) -> Made:
+def _multiplied(part: TreeNode, operands: Sequence[Made], like: Variable) -> Made:
     """What a node of a product becomes with other operands."""
     assert part.variable is not None
     row, first = row_of(part.variable), operands[0]
@@ -216,7 +216,7 @@ def pair_exponentials(tree: Tree) -> bool:
     return is_changed
 
 
-def _merge_one_pair(factors: Sequence[Part]) -> bool:
+def _merge_one_pair(factors: Sequence[TreeNode]) -> bool:
     """Merge one sigmoid with an exponential in place; whether there was such a pair."""
     for part in factors:
         inner = _argument(part, "sigmoid") if part.is_above else None
@@ -232,7 +232,7 @@ def _merge_one_pair(factors: Sequence[Part]) -> bool:
     return False
 
 
-def _argument(part: Part, row: str) -> Variable | None:
+def _argument(part: TreeNode, row: str) -> Variable | None:
     return None if part.variable is None else argument(part.variable, row)
 
 
@@ -253,7 +253,7 @@ def cancel_factors(tree: Tree) -> bool:
     return is_changed
 
 
-def _partner(part: Part, among: Collection[Part]) -> Part | None:
+def _partner(part: TreeNode, among: Collection[TreeNode]) -> TreeNode | None:
     """The factor that a positive one cancels."""
     assert part.variable is not None
     for other in among:
@@ -289,8 +289,8 @@ def distribute(tree: Tree, like: Variable) -> Variable | None:
 
 
 def _cancelled(
-    summed: Tree, factors: list[Part], like: Variable, is_gate: bool
-) -> list[Part]:
+    summed: Tree, factors: list[TreeNode], like: Variable, is_gate: bool
+) -> list[TreeNode]:
     """Multiply the terms in place; by those factors that cancel all denominators.
 
     None if they do not, or if there are no denominators. If the sum is a gate, each of
@@ -316,12 +316,12 @@ def _cancelled(
 
 def _product_or_term(variable: Variable | None) -> Tree:
     assert variable is not None
-    return product_of(variable) or [Part(variable)]
+    return product_of(variable) or [TreeNode(variable)]
 
 
-def _used(product: Tree, factors: Sequence[Part]) -> list[Part] | None:
+def _used(product: Tree, factors: Sequence[TreeNode]) -> list[TreeNode] | None:
     """Cancel the denominators of a product; by which factors. None if some stay."""
-    used: list[Part] = []
+    used: list[TreeNode] = []
     for part in factors_of(product):
         if part.is_above or is_number(part):
             continue
@@ -337,7 +337,7 @@ def sum_of(variable: Variable | None) -> Tree | None:
     """The terms of a sum, with its nodes; None of no sum, or of too many terms."""
     assert variable is not None
     tree: Tree = []
-    waiting = [Part(variable)]
+    waiting = [TreeNode(variable)]
     while waiting and len(tree) <= 2 * _MOST_TERMS:
         part = waiting.pop()
         tree.append(part)
@@ -347,19 +347,19 @@ def sum_of(variable: Variable | None) -> Tree | None:
     return tree if not waiting and 2 <= n_terms <= _MOST_TERMS else None
 
 
-def _terms(part: Part, dtype: str) -> list[Part]:
+def _terms(part: TreeNode, dtype: str) -> list[TreeNode]:
     """The operands of a sum, if all have the dtype."""
     node = None if part.variable is None else part.variable.owner
     if node is None or row_of_op(node.op) not in _OF_SUMS:
         return []
     if any(given.type.dtype != dtype for given in node.inputs):
         return []
-    return [Part(given) for given in node.inputs]
+    return [TreeNode(given) for given in node.inputs]
 
 
 def rebuilt_sum(tree: Tree) -> Variable:
     """The graph of a sum with other terms."""
-    made: dict[Part, Variable] = {}
+    made: dict[TreeNode, Variable] = {}
     for part in reversed(tree):
         assert part.variable is not None
         operands = [made[each] for each in part.operands]

@@ -10,9 +10,9 @@ from gpuarray.compiler.ops import rowwise
 from gpuarray.compiler.ops.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
+from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.linalg import Dot
-from gpuarray.compiler.ops.nnet import FirstRows, Pick, Within
+from gpuarray.compiler.ops.nnet import FirstRows, InBounds, Pick
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import (
     CELL,
@@ -107,7 +107,7 @@ class Domain:
             return self.is_fold(node)
         if isinstance(node.op, DimShuffle | BroadcastTo):
             return self.is_link(node)
-        if isinstance(node.op, Pick | Within):
+        if isinstance(node.op, Pick | InBounds):
             return self.picks(node)
         if isinstance(node.op, Picks):
             return takes_rows(node) and self.lead == (False,)
@@ -124,7 +124,7 @@ class Domain:
     def picks(self, node: Apply) -> bool:
         """Whether the node is about one place in each row."""
         x = node.inputs[0]
-        is_fitting = isinstance(node.op, Within) or self.kind(x) == CELL
+        is_fitting = isinstance(node.op, InBounds) or self.kind(x) == CELL
         return is_fitting and is_real(node) and self.is_of_rows(node)
 
     def is_of_rows(self, node: Apply) -> bool:
@@ -241,7 +241,7 @@ class Composer:
 
     def add_inputs(self, node: Apply) -> None:
         """What a member reads beside values."""
-        if isinstance(node.op, Within):
+        if isinstance(node.op, InBounds):
             self.add_input(node.inputs[1], LENGTH)
         elif isinstance(node.op, Picks):
             self.add_input(node.inputs[0], TABLE)
@@ -286,7 +286,7 @@ class Composer:
             out = node.outputs[0].type.dtype
             fold = Fold(op.monoid, operands[0], out, op.acc_dtype or out, op.of_none)
             results = [self.add(fold)]
-        elif isinstance(op, Within):
+        elif isinstance(op, InBounds):
             results = [self.add(rowwise.Within(operands[0]))]
         elif isinstance(op, Pick):
             place = self.place(operands[1])
@@ -300,7 +300,7 @@ class Composer:
         elif isinstance(op, Dot):
             dtype = node.outputs[0].type.dtype
             column = self.host[node.inputs[1], COLUMN]
-            product = self.add(Step("mul", (operands[0], column), dtype))
+            product = self.add(CompositeStep("mul", (operands[0], column), dtype))
             results = [self.add(Fold("add", product, dtype, dtype))]
         else:
             assert isinstance(op, Elemwise)
@@ -329,10 +329,10 @@ class Composer:
             values = list(operands)
             for step in op.scalar.steps:
                 places = tuple(values[operand] for operand in step.operands)
-                values.append(self.add(Step(step.op, places, step.dtype)))
+                values.append(self.add(CompositeStep(step.op, places, step.dtype)))
             return [values[output] for output in op.scalar.outputs]
         name = "cast" if isinstance(op.scalar, Cast) else op.scalar.name
-        return [self.add(Step(name, operands, node.outputs[0].type.dtype))]
+        return [self.add(CompositeStep(name, operands, node.outputs[0].type.dtype))]
 
     def results(self, outputs: list[Variable]) -> list[Variable]:
         """What the program gives in the places of the nodes' outputs."""
@@ -366,7 +366,7 @@ def values_read(node: Apply) -> list[Variable]:
         return node.inputs[:1]
     if isinstance(node.op, Picks):
         return node.inputs[1:]
-    is_with_lengths = isinstance(node.op, BroadcastTo | Within)
+    is_with_lengths = isinstance(node.op, BroadcastTo | InBounds)
     return node.inputs[:1] if is_with_lengths else node.inputs
 
 

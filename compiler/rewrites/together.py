@@ -13,11 +13,11 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
+from gpuarray.compiler.ops.context_assignment import Places, places_of
+from gpuarray.compiler.ops.elemwise import Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
-from gpuarray.compiler.ops.places import Places, places_of
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.transfer import Transfer
@@ -294,7 +294,7 @@ def fold(node: Apply) -> Total:
     """The reduction, or the product, as a part's total."""
     if isinstance(node.op, Dot):
         dtype = node.outputs[0].type.dtype
-        mapped = Composite((dtype, dtype), (Step("mul", (0, 1), dtype),), (2,))
+        mapped = Composite((dtype, dtype), (CompositeStep("mul", (0, 1), dtype),), (2,))
         never = False, False
         return Total(mapped, never, "add", 1, dtype, dtype, is_row=(False, True))
     if isinstance(node.op, MapReduce):

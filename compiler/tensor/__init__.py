@@ -111,6 +111,7 @@ from gpuarray.compiler.ops.extra_ops import (
     unique,
     unravel_index,
 )
+from gpuarray.compiler.ops.gradient_markers import consider_constant
 from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
 from gpuarray.compiler.ops.joining import (
     Join,
@@ -124,7 +125,6 @@ from gpuarray.compiler.ops.joining import (
     vertical_stack,
 )
 from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
-from gpuarray.compiler.ops.marks import consider_constant
 from gpuarray.compiler.ops.math import (
     cast,
     divmod,

@@ -8,7 +8,7 @@ from typing import Any
 
 import gpuarray.compiler.tensor as T
 import numpy as np
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step
+from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.transfer import GpuFromHost, GpuToGpu, HostFromGpu
 
@@ -208,10 +208,10 @@ case("add_many", lambda x, y: T.add(x, y, x), lambda x, y: x + y + x, f64(5), f6
 COMPOSITE = Composite(
     ("float64", "float64"),
     (
-        Step("mul", (0, 1), "float64"),
-        Step("tanh", (2,), "float64"),
-        Step("cast", (3,), "float32"),
-        Step("add", (3, 2), "float64"),
+        CompositeStep("mul", (0, 1), "float64"),
+        CompositeStep("tanh", (2,), "float64"),
+        CompositeStep("cast", (3,), "float32"),
+        CompositeStep("add", (3, 2), "float64"),
     ),
     (5, 4),
 )

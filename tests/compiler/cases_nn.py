@@ -3,7 +3,7 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 from cases import case, f32, f64, i32
-from gpuarray.compiler.ops.nnet import FirstOf, FirstRows, Within, pick, spread
+from gpuarray.compiler.ops.nnet import FirstOf, FirstRows, InBounds, pick, spread
 from gpuarray.compiler.ops.products import BatchedGemm, Ger
 from gpuarray.compiler.ops.solving import Solve
 
@@ -698,7 +698,7 @@ case(
 )
 case(
     "within",
-    lambda y: Within()(y, 4),
+    lambda y: InBounds()(y, 4),
     lambda y: np.int64(y % 4),
     LABELS - 2,
     has_gradient=False,

@@ -8,7 +8,7 @@ from c_ops import FILL, Shaped
 from gpuarray.compiler import Apply, function, shared
 from gpuarray.compiler.cops import CGpuKernelBase, GpuKernelBaseCOp, Scalar
 from gpuarray.compiler.cops.module import build
-from gpuarray.compiler.cops.source import Written, module_source
+from gpuarray.compiler.cops.source import TypedOp, module_source
 from gpuarray.compiler.gpukernels import Kernel
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,
@@ -224,9 +224,9 @@ def test_c_code_has_the_text_of_a_kernel_under_its_codevar(codevar):
 
 def test_a_text_that_c_code_does_not_name_is_no_part_of_it():
     x = gpuarray.compiler.GpuArrayType("float32", (False,), "null")
-    named = Written(FromText(), (x, x), 1)
+    named = TypedOp(FromText(), (x, x), 1)
     assert "KERNEL void put" in module_source(named)
-    other = Written(Unnamed(), (x, x), 1)
+    other = TypedOp(Unnamed(), (x, x), 1)
     assert "KERNEL void put" not in module_source(other)
 
 
@@ -259,7 +259,7 @@ def test_both_versions_are_part_of_what_code_is_kept_by(tmp_path, monkeypatch):
     for versions in ((1, 1), (2, 1), (2, 2), (2, 2)):
         op = Versioned()
         op.versions = versions
-        paths.add(build(Written(op, (x, x), 1)))
+        paths.add(build(TypedOp(op, (x, x), 1)))
     assert len(paths) == 3
 
 

@@ -12,7 +12,7 @@ import pytest
 from gpuarray.compiler import plan as p
 from gpuarray.compiler import shared
 from gpuarray.compiler.encoding import Encoding, Unencodable
-from gpuarray.compiler.function.remembered import (
+from gpuarray.compiler.function.plan_cache import (
     ENCODING,
     PLANS,
     RECORDS,

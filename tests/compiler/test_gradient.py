@@ -14,11 +14,11 @@ from gpuarray.compiler.errors import (
     GraphValueError,
     NoGradientError,
 )
-from gpuarray.compiler.graph.absent import DisconnectedType, NullType
 from gpuarray.compiler.graph.core import sources_of
+from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.traverse import ancestors, toposort
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, generic
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
+from gpuarray.compiler.ops.elemwise import Composite, CompositeStep, Elemwise
 from gpuarray.scalars import SCALARS
 
 WITHOUT = {"tri_gamma", "gcd", "lcm", "exponent"}  # no gradient, or of integers
@@ -192,9 +192,9 @@ def test_gradients_can_be_differentiated_again():
 
 def test_a_composite_has_the_gradient_of_its_rows():
     steps = (
-        Step("mul", (0, 1), "float64"),
-        Step("exp", (2,), "float64"),
-        Step("sin", (2,), "float64"),
+        CompositeStep("mul", (0, 1), "float64"),
+        CompositeStep("exp", (2,), "float64"),
+        CompositeStep("sin", (2,), "float64"),
     )
     composite = Composite(("float64", "float64"), steps, (3, 4))
     arrays = [f64(3, 4) / 3, f64(1, 4) / 3]
@@ -347,7 +347,10 @@ def test_a_gradient_comes_home_from_a_context():
 
 
 def test_a_repeated_input_of_a_fused_expression_counts_once_for_each_place():
-    steps = (Step("exp", (1,), "float64"), Step("mul", (0, 2), "float64"))
+    steps = (
+        CompositeStep("exp", (1,), "float64"),
+        CompositeStep("mul", (0, 2), "float64"),
+    )
     fused = Elemwise(Composite(("float64", "float64"), steps, (3,)))
     a, values = T.dvector("a"), np.arange(3.0)
     found = evaluate(grad(fused(a, a).sum(), a), {a: values})

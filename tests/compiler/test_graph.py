@@ -42,7 +42,7 @@ from gpuarray.compiler.graph.traverse import (
 )
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise import Elemwise
-from gpuarray.compiler.ops.keeping import Reports
+from gpuarray.compiler.ops.guarded_updates import Reports
 from gpuarray.scalars import SCALARS
 
 # Types.

@@ -6,10 +6,10 @@ import pytest
 from cases import CASES, f64
 from evaluate import evaluate
 from gpuarray.compiler import Lop, Op, function, grad, hessian, jacobian
-from gpuarray.compiler.derivatives.maprows import MapRows
-from gpuarray.compiler.derivatives.rows import RULES, over_rows
+from gpuarray.compiler.derivatives.batching import RULES, over_rows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.errors import DisconnectedInputError, GraphTypeError
-from gpuarray.compiler.function import hosted
+from gpuarray.compiler.function import host_fallback
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.errors import HostNotice
@@ -341,7 +341,7 @@ def test_a_jacobian_through_a_sort_runs_on_every_context(on_context):
 
 
 def test_what_has_no_step_function_runs_on_the_host(on_context, monkeypatch):
-    monkeypatch.setattr(hosted, "told", set())
+    monkeypatch.setattr(host_fallback, "told", set())
     rows = T.matrix("rows")
     with pytest.warns(HostNotice, match="Sorted has no device version"):
         f = function([rows], MapRows(Sorted(), (True,))(rows) * 2)

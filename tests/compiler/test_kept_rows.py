@@ -8,7 +8,7 @@ from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.gpukernels.rows import launch, lowering
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block, kept_values
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program
 from gpuarray.kernel import GpuKernel
 
@@ -146,28 +146,37 @@ def program(*steps, outputs, inputs=(("float32", CELL),)):
 
 def test_what_is_kept_after_each_walk():
     total = Fold("add", 0, "float32", "float32")
-    centred, squared = Step("sub", (0, 1), "float32"), Step("sqr", (2,), "float32")
+    centred, squared = (
+        CompositeStep("sub", (0, 1), "float32"),
+        CompositeStep("sqr", (2,), "float32"),
+    )
     spread = Fold("add", 3, "float32", "float32")
-    scaled = Step("mul", (2, 4), "float32")
+    scaled = CompositeStep("mul", (2, 4), "float32")
     norm = (total, centred, squared, spread, scaled)
     assert kept_values(program(*norm, outputs=(5,))) == ({0}, {2})
     # With both stored, the input makes the other anew.
-    both = program(*norm, Step("mul", (0, 4), "float32"), outputs=(5, 6))
+    both = program(*norm, CompositeStep("mul", (0, 4), "float32"), outputs=(5, 6))
     assert kept_values(both) == ({0}, {0})
     assert kept_values(program(total, outputs=(1,))) == (set(),)
 
 
 def test_values_of_columns_are_read_again():
-    steps = (Step("mul", (0, 1), "float32"), Fold("add", 2, "float32", "float32"))
+    steps = (
+        CompositeStep("mul", (0, 1), "float32"),
+        Fold("add", 2, "float32", "float32"),
+    )
     inputs = (("float32", CELL), ("float32", COLUMN))
-    last = Step("sub", (1, 3), "float32"), Step("mul", (0, 4), "float32")
+    last = (
+        CompositeStep("sub", (1, 3), "float32"),
+        CompositeStep("mul", (0, 4), "float32"),
+    )
     assert kept_values(program(*steps, *last, outputs=(5,), inputs=inputs)) == ({0},)
 
 
 def test_how_many_elements_are_kept_by_how_many_items():
     def divided(dtype):
         fold = Fold("add", 0, dtype, dtype)
-        step = Step("true_div", (0, 1), dtype)
+        step = CompositeStep("true_div", (0, 1), dtype)
         return program(fold, step, outputs=(2,), inputs=((dtype, CELL),))
 
     expected = {

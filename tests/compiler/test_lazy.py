@@ -12,10 +12,10 @@ import pytest
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.compile import as_op
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.executor import NativePlan
 from gpuarray.compiler.gradient import verify_grad
 from gpuarray.compiler.ifelse import IfElse, ifelse
 from gpuarray.compiler.plan import Launch
-from gpuarray.compiler.vm import Native
 from gpuarray.profiling import profile
 
 X = np.arange(6.0).reshape(2, 3)
@@ -138,7 +138,7 @@ def test_a_condition_of_the_device_costs_no_return_to_python(kind):
     f = theano.function(
         [x], ifelse(CONDITIONS[kind](x), T.exp(x), T.tanh(x)), on_device=True
     )
-    assert isinstance(f._executable.whole, Native)
+    assert isinstance(f._executable.whole, NativePlan)
     assert sum(isinstance(step, p.Read) for step in f.plan.steps) == 1
     for given, right in [(X, np.exp(X)), (-X, np.tanh(-X)), (X, np.exp(X))]:
         assert close(f(given), right)
@@ -190,7 +190,7 @@ def test_updates_by_a_condition_of_the_device():
     f = theano.function(
         [x], w.sum(), updates={w: ifelse(large, w + x, w * 2), n: n + large}
     )
-    assert isinstance(f._executable.whole, Native)
+    assert isinstance(f._executable.whole, NativePlan)
     right, count = np.ones((2, 3)), 0
     for given in (X, -X, X, X, -X):
         taken = (right * given).sum() > 0

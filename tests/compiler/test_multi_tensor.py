@@ -10,7 +10,7 @@ from gpuarray.compiler import config, function, rewrites, shared
 from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Composite, Step
+from gpuarray.compiler.ops.elemwise import Composite, CompositeStep
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.products import BatchedGemm
@@ -201,7 +201,9 @@ def test_shapes_that_differ_are_told(first_context):
 
 
 def test_the_parts_by_reference():
-    add = Composite(("float64", "float64"), (Step("add", (0, 1), "float64"),), (2,))
+    add = Composite(
+        ("float64", "float64"), (CompositeStep("add", (0, 1), "float64"),), (2,)
+    )
     op = MultiTensor([Part(add, (False, True)), Part(add, (False, False))], {1: 2})
     x, y = T.dvectors("x", "y")
     one = TensorType("float64", (True,))("one")

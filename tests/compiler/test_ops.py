@@ -12,7 +12,13 @@ from gpuarray.compiler import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.traverse import toposort
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, Step, loop_dtypes
+from gpuarray.compiler.ops.elemwise import (
+    Cast,
+    Composite,
+    CompositeStep,
+    Elemwise,
+    loop_dtypes,
+)
 from gpuarray.scalars import SCALARS
 
 DTYPES = [
@@ -293,13 +299,16 @@ def test_a_type_filters_values_as_theanos_does():
 
 def test_a_composite_checks_what_it_reads():
     with pytest.raises(GraphValueError, match="reads"):
-        Composite(("float32",), (Step("exp", (1,), "float32"),), (1,))
+        Composite(("float32",), (CompositeStep("exp", (1,), "float32"),), (1,))
     with pytest.raises(GraphValueError, match="no row"):
-        Composite(("float32",), (Step("nonsense", (0,), "float32"),), (1,))
+        Composite(("float32",), (CompositeStep("nonsense", (0,), "float32"),), (1,))
 
 
 def test_a_composite_prints_as_a_formula():
-    mul, add = Step("mul", (0, 0), "float32"), Step("add", (1, 1), "float32")
+    mul, add = (
+        CompositeStep("mul", (0, 0), "float32"),
+        CompositeStep("add", (1, 1), "float32"),
+    )
     composite = Composite(("float32",), (mul, add), (2,))
     assert str(Elemwise(composite)) == (
         "Elemwise{Composite{t0 = (i0 * i0); (t0 + t0)}}"

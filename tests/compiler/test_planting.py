@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from gpuarray.compiler.cops.module import LIBRARIES
-from gpuarray.compiler.function.remembered import PLANS
+from gpuarray.compiler.function.plan_cache import PLANS
 from gpuarray.compiler.store import sealed
 
 IS_ROOT = os.geteuid() == 0

@@ -19,8 +19,8 @@ from gpuarray.compiler.ops import mapreduce, nnet
 from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.gradient_markers import grad_clip, zero_grad
 from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
-from gpuarray.compiler.ops.marks import grad_clip, zero_grad
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.rowwise import Rowwise
@@ -100,7 +100,7 @@ def namespace(variables):
         "col": lambda v: dimshuffle(v, 0, "x"),
         "counted": counted,
         "at": lambda k, n: T.eq(
-            dimshuffle(counted(n), "x", 0), dimshuffle(nnet.Within()(k, n), 0, "x")
+            dimshuffle(counted(n), "x", 0), dimshuffle(nnet.InBounds()(k, n), 0, "x")
         ),
         "first": nnet.FirstRows(),
         "first_axis": lambda a: dimshuffle(a, "x"),

@@ -11,7 +11,7 @@ from gpuarray.compiler.gpukernels.rows import launch, lowering, persistent, tota
 from gpuarray.compiler.gpukernels.rows.launch import Given, totals_form
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -240,7 +240,7 @@ def test_totals_of_long_rows_with_little_local_memory(
 
 def test_where_totals_are_by_length_and_local_memory():
     fold = Fold("add", 0, "float32", "float32")
-    steps = (fold, Step("sub", (0, 1), "float32"))
+    steps = (fold, CompositeStep("sub", (0, 1), "float32"))
     totals = tuple(Total("add", value, "float32", "float32") for value in (2, 0))
     program = Program((("float32", CELL),), steps, (2,), totals)
 
@@ -277,7 +277,7 @@ def test_where_totals_are_by_length_and_local_memory():
 
 def test_items_keep_more_where_there_are_totals():
     fold = Fold("add", 0, "float32", "float32")
-    steps = (fold, Step("sub", (0, 1), "float32"))
+    steps = (fold, CompositeStep("sub", (0, 1), "float32"))
     total = Total("add", 2, "float32", "float32")
     inputs = (("float32", CELL),)
     plain, folded = (Program(inputs, steps, (2,), t) for t in ((), (total,)))
@@ -349,7 +349,10 @@ def test_maxima_of_columns_are_totals_only_where_none_is_no_error(on_null):
 
 def test_an_input_that_is_folded_is_not_overwritten():
     inputs = (("float32", CELL), ("float32", COLUMN))
-    steps = (Fold("add", 0, "float32", "float32"), Step("sub", (0, 2), "float32"))
+    steps = (
+        Fold("add", 0, "float32", "float32"),
+        CompositeStep("sub", (0, 2), "float32"),
+    )
     plain = Rowwise(Program(inputs, steps, (3,)))
     folded = Rowwise(Program(inputs, steps, (3,), (Total("add", 0, *["float32"] * 2),)))
     assert plain.may_overwrite(0, 0)
@@ -359,9 +362,12 @@ def test_an_input_that_is_folded_is_not_overwritten():
 
 
 def test_totals_with_numpy_and_as_nodes_of_their_own(on_context):
-    steps = (Fold("add", 0, "float32", "float32"), Step("sub", (0, 2), "float32"))
+    steps = (
+        Fold("add", 0, "float32", "float32"),
+        CompositeStep("sub", (0, 2), "float32"),
+    )
     inputs = (("float32", CELL), ("float32", COLUMN))
-    steps = (*steps, Step("mul", (3, 1), "float32"))
+    steps = (*steps, CompositeStep("mul", (3, 1), "float32"))
     totals = (
         Total("add", 4, "float32", "float32"),
         Total("mul", 0, "float32", "float32"),

@@ -12,7 +12,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.rows import looped, lowering, run
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, Rowwise
 from run_graph import run_graph
 
@@ -341,11 +341,11 @@ def test_what_stands_between_keeps_rows_apart():
 
 def test_a_program_checks_its_steps_and_gives_their_gradient():
     with pytest.raises(GraphValueError, match="before it"):
-        Program((("float32", CELL),), (Step("neg", (1,), "float32"),), (1,))
+        Program((("float32", CELL),), (CompositeStep("neg", (1,), "float32"),), (1,))
     steps = (
-        Step("mul", (0, 1), "float64"),
+        CompositeStep("mul", (0, 1), "float64"),
         Fold("add", 2, "float64", "float64"),
-        Step("true_div", (2, 3), "float64"),
+        CompositeStep("true_div", (2, 3), "float64"),
     )
     op = Rowwise(Program((("float64", CELL), ("float64", COLUMN)), steps, (4, 3)))
     x, u = T.dmatrix("x"), TensorType("float64", (True, False))("u")
@@ -419,9 +419,9 @@ def test_integers_of_the_host_and_of_the_device_have_kernels_of_their_own(
     first_context,
 ):
     steps = (
-        Step("sub", (0, 1), "int64"),
+        CompositeStep("sub", (0, 1), "int64"),
         Fold("add", 2, "int64", "int64"),
-        Step("sub", (2, 3), "int64"),
+        CompositeStep("sub", (2, 3), "int64"),
     )
     program = Program((("int64", CELL), ("int64", "one")), steps, (4,))
     host, device = (

@@ -11,7 +11,7 @@ import pytest
 from gpuarray.compiler import DebugMode, Op, config
 from gpuarray.compiler.compile import as_op
 from gpuarray.compiler.errors import HostOpError
-from gpuarray.compiler.function import hosted
+from gpuarray.compiler.function import host_fallback
 from gpuarray.errors import HostNotice
 
 x, y, m = T.dvector("x"), T.dvector("y"), T.dmatrix("m")
@@ -234,7 +234,7 @@ def test_an_op_that_gives_another_type_is_told(how, error, text):
 
 
 def test_an_op_without_a_node_or_with_too_few_results_is_told(monkeypatch):
-    monkeypatch.setattr(hosted, "told", set())
+    monkeypatch.setattr(host_fallback, "told", set())
     with pytest.raises(TypeError, match="make_node gave x, expected Apply"):
         Wrong("node")(x)
 
@@ -261,7 +261,7 @@ class Nothing(Op):
 
 
 def test_an_op_without_a_device_version_runs_on_the_host_and_says_so_once(monkeypatch):
-    monkeypatch.setattr(hosted, "told", set())
+    monkeypatch.setattr(host_fallback, "told", set())
     with pytest.warns(HostNotice, match="Cumulate has no device version"):
         f = theano.function([x], Cumulate()(x) * 2)
     np.testing.assert_array_equal(f([1, 2, 3]), [2, 6, 12])

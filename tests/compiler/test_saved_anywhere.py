@@ -10,7 +10,7 @@ import pytest
 from families import small as drawn
 from gpuarray.compiler import config, function
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.saving import _lowered
 from gpuarray.compiler.ops.sorting import TopK

@@ -25,7 +25,7 @@ import pytest
 from c_ops import VectorTimesScalar
 from cases import CASES
 from gpuarray.compiler import config, gradient, plan
-from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,

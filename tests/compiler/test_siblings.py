@@ -8,7 +8,7 @@ from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.argmax import Extremum
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
+from gpuarray.compiler.ops.elemwise import Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduces
 from gpuarray.compiler.ops.reduce import Reduce
 from run_graph import run_graph
@@ -89,7 +89,9 @@ def test_one_that_needs_the_other_stays_apart():
 
 
 def test_reductions_together_by_reference_and_their_gradient():
-    square = Composite(("float64",), (Step("square", (0,), "float64"),), (0, 1))
+    square = Composite(
+        ("float64",), (CompositeStep("square", (0,), "float64"),), (0, 1)
+    )
     op = MapReduces(Elemwise(square), [Reduce("maximum", (0,)), Reduce("add", (0,))])
     x = T.dmatrix("x")
     greatest, total = op(x)

@@ -21,7 +21,7 @@ from gpuarray.codegen import (
     identity_text,
 )
 from gpuarray.compiler.gpukernels.source import Operand, expression
-from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     LENGTH,
@@ -180,9 +180,11 @@ def folded(program: Program) -> tuple[Program, list[str]]:
 
     for step in program.steps:
         if isinstance(step, At):
-            here = add(Step("eq", (add(Place(0, "int64")), value[step.place]), "bool"))
+            here = add(
+                CompositeStep("eq", (add(Place(0, "int64")), value[step.place]), "bool")
+            )
             operands = here, value[step.operand], least[step.dtype]
-            chosen = add(Step("where", operands, step.dtype))
+            chosen = add(CompositeStep("where", operands, step.dtype))
             fold = Fold("maximum", chosen, step.dtype, step.dtype, of_none=True)
             value.append(add(fold))
         else:
@@ -353,7 +355,7 @@ class _Planner:
             value
             for value, step in self.steps
             if value in wanted
-            and isinstance(step, Step)
+            and isinstance(step, CompositeStep)
             and program.kinds[value] != CELL
             and program.levels[value] == level
         ]
@@ -363,7 +365,7 @@ class _Planner:
     def is_costly(self, value: int) -> bool:
         """Whether functions are called for each element."""
         return any(
-            isinstance(step := self.program.steps[each - self.count], Step)
+            isinstance(step := self.program.steps[each - self.count], CompositeStep)
             and step.op in SCALARS
             and _CALL.search(SCALARS[step.op].expression)
             for each in self.needed([value])
@@ -399,7 +401,7 @@ class _Planner:
                 operands[value] = (self.sources[value], dtype)
             elif value not in self.known:
                 step = self.program.steps[value - self.count]
-                assert isinstance(step, Step)
+                assert isinstance(step, CompositeStep)
                 made, support = expression(step, [operands[i] for i in step.operands])
                 supports[support] = None
                 lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {made};")

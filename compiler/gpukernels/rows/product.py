@@ -13,7 +13,7 @@ from typing import Any
 
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.rows.text import BLOCK
-from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -91,7 +91,7 @@ def product_of(program: Program) -> Product | None:
         if each is not step and not set(cells).isdisjoint(operands_of(each))
     ]
     is_product = (
-        isinstance(step, Step)
+        isinstance(step, CompositeStep)
         and step.op == "mul"
         and {program.kinds[v] for v in step.operands} == {CELL, COLUMN}
         and len(readers) == 1

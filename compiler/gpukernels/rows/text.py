@@ -24,7 +24,7 @@ from gpuarray.compiler.gpukernels.folds import (
     row_tree,
 )
 from gpuarray.compiler.gpukernels.source import Operand, expression
-from gpuarray.compiler.ops.elemwise import Step
+from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -171,11 +171,11 @@ class RowText:
         elif isinstance(made, Head):
             text = f"row < v{made.count}"
         else:
-            assert isinstance(made, Step)
+            assert isinstance(made, CompositeStep)
             text = self.applied(value, made)
         return f"const {work_ctype(dtype)} v{value} = {text};{self.inverse(value)}"
 
-    def applied(self, value: int, made: Step) -> str:
+    def applied(self, value: int, made: CompositeStep) -> str:
         """The text of a row of the scalar table."""
         by = self.divisors.get(value)
         if by is not None:
@@ -542,7 +542,7 @@ def divisors(program: Program) -> dict[int, int]:
     """
     kinds, dtypes, found = program.kinds, program.dtypes, {}
     for value, step in enumerate(program.steps, len(program.inputs)):
-        if not isinstance(step, Step) or step.op != "true_div":
+        if not isinstance(step, CompositeStep) or step.op != "true_div":
             continue
         by = step.operands[1]
         is_single = {dtypes[v] for v in (value, *step.operands)} == {"float32"}
@@ -557,7 +557,7 @@ def is_share(program: Program, value: int) -> bool:
     for op in ("reciprocal", "cast"):
         at = value - len(program.inputs)
         step = program.steps[at] if at >= 0 else None
-        if not isinstance(step, Step) or step.op != op:
+        if not isinstance(step, CompositeStep) or step.op != op:
             return False
         (value,) = step.operands
         dtypes.append(program.dtypes[value])

@@ -19,7 +19,7 @@ import numpy as np
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.encoding import Encoding, Unencodable
 from gpuarray.compiler.function.compiling import Task
-from gpuarray.compiler.function.identity import Unknown, Writer, is_ours
+from gpuarray.compiler.function.plan_key import GraphWriter, Unknown, is_ours
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
 from gpuarray.compiler.ops import elemwise, multi_tensor, rowwise, subtensor
 from gpuarray.compiler.rewrites.engine import Rule
@@ -42,9 +42,9 @@ class Finished:
 
 RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
-    p.Launch, p.Fold, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast, p.Index,
-    p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read,
-    elemwise.Composite, elemwise.Step, subtensor.Slice, multi_tensor.Part,
+    p.Launch, p.ReduceComponent, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast,
+    p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read,
+    elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,
     multi_tensor.Total,
     rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
     rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
@@ -60,7 +60,7 @@ def key_of(task: Task) -> str | None:
     """
     if task.settings.profile_optimizer or not is_all_ours():
         return None
-    writer = Writer()
+    writer = GraphWriter()
     try:
         leaves = [writer.number(each) for each in task.leaves]
         outputs = writer.graph(task.expressions)

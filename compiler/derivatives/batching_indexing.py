@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpuarray.compiler.derivatives.rowrules import same_for_all
-from gpuarray.compiler.derivatives.rows import Operand, repeated, rule
+from gpuarray.compiler.derivatives.batching import BatchedOperand, repeated, rule
+from gpuarray.compiler.derivatives.batching_rules import same_for_all
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.advanced import (
     MASK,
@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.subtensor import FULL, IncSubtensor, Slice, Subtensor
 
 
 @rule(Subtensor)
-def part(op: Subtensor, node: Apply, operands: Sequence[Operand]) -> Any:
+def part(op: Subtensor, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """All rows, and of each the same part."""
     x, *integers = operands
     if not same_for_all(operands):
@@ -32,7 +32,9 @@ def part(op: Subtensor, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(IncSubtensor)
-def changed_part(op: IncSubtensor, node: Apply, operands: Sequence[Operand]) -> Any:
+def changed_part(
+    op: IncSubtensor, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
     """All rows, and of each the same part; what has no rows is repeated."""
     x, y, *integers = operands
     if any(each.by_row for each in integers):
@@ -44,9 +46,9 @@ def changed_part(op: IncSubtensor, node: Apply, operands: Sequence[Operand]) -> 
     return changed(array, values, *(each.value for each in integers))
 
 
-def _row(operand: Operand, node: Apply) -> Operand:
+def _row(operand: BatchedOperand, node: Apply) -> BatchedOperand:
     """A single row in the place of an operand, to ask for its type."""
-    return Operand(node.inputs[0].type(), False) if operand.by_row else operand
+    return BatchedOperand(node.inputs[0].type(), False) if operand.by_row else operand
 
 
 def leading(idx_list: Sequence[Any], index: Sequence[Variable]) -> int:
@@ -66,7 +68,7 @@ def leading(idx_list: Sequence[Any], index: Sequence[Variable]) -> int:
 
 
 @rule(Picks)
-def picked(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
+def picked(op: Any, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """All rows, and of each what the arrays lead to."""
     x, *index = operands
     if not same_for_all(operands):
@@ -82,7 +84,9 @@ def picked(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(AdvancedChange)
-def changed_where_picked(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
+def changed_where_picked(
+    op: Any, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
     """All rows, and of each what the arrays lead to; what has no rows is repeated."""
     x, y, *index = operands
     if any(each.by_row for each in index):

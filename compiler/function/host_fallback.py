@@ -7,7 +7,7 @@ import warnings
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug.failing import node_text
-from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.errors import HostOpError, made_at
 from gpuarray.compiler.gpukernels.registry import is_python
 from gpuarray.compiler.graph.core import Apply, Op

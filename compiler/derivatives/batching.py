@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuarray.compiler.derivatives.maprows import MapRows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.derivatives.node import M
 from gpuarray.compiler.graph.core import Apply, Op, Variable, traced_as
 from gpuarray.compiler.graph.traverse import toposort
@@ -21,7 +21,7 @@ from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class BatchedOperand:
     """An input of a node: ``value`` is the variable, or, ``by_row``, all rows of it."""
 
     value: Variable
@@ -39,11 +39,11 @@ class Operand:
         return dimshuffle(self.value, 0, *new, *rest)
 
 
-Rule = Callable[[Any, Apply, "Sequence[Operand]"], Any]
+Rule = Callable[[Any, Apply, "Sequence[BatchedOperand]"], Any]
 """The outputs of a node for all rows: a variable or a list of them.
 
 None says that the rule does not fit. A result that is the same for all rows is wrapped
-in an `Operand` that says so.
+in an `BatchedOperand` that says so.
 """
 
 RULES: dict[type[Op], Rule] = {}
@@ -69,11 +69,13 @@ def over_rows(
     values lie; so do those of the results. A result that does not depend on any of the
     variables is repeated.
     """
-    known = {old: Operand(new, True) for old, new in rows.items()}
+    known = {old: BatchedOperand(new, True) for old, new in rows.items()}
     for node in toposort(outputs, blockers=rows):
         if not any(each in known for each in node.inputs):
             continue
-        operands = [known.get(each, Operand(each, False)) for each in node.inputs]
+        operands = [
+            known.get(each, BatchedOperand(each, False)) for each in node.inputs
+        ]
         with traced_as(node.trace):
             results = _results(node, operands)
         for output, result in zip(node.outputs, results, strict=True):
@@ -87,11 +89,11 @@ def over_rows(
     ]
 
 
-def _results(node: Apply, operands: Sequence[Operand]) -> list[Operand]:
+def _results(node: Apply, operands: Sequence[BatchedOperand]) -> list[BatchedOperand]:
     """The outputs of a node over rows."""
     if not any(operand.by_row for operand in operands):  # of lengths of rows, say
         same = node.clone_with([operand.value for operand in operands])
-        return [Operand(each, False) for each in same.outputs]
+        return [BatchedOperand(each, False) for each in same.outputs]
     found = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
     result = None if found is None else found(node.op, node, operands)
     if result is None:
@@ -99,7 +101,8 @@ def _results(node: Apply, operands: Sequence[Operand]) -> list[Operand]:
         result = op(*(operand.value for operand in operands))
     several = list(result) if isinstance(result, (list, tuple)) else [result]
     return [
-        each if isinstance(each, Operand) else Operand(each, True) for each in several
+        each if isinstance(each, BatchedOperand) else BatchedOperand(each, True)
+        for each in several
     ]
 
 

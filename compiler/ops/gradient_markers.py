@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.absent import grad_undefined
 from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
+from gpuarray.compiler.graph.disconnected import grad_undefined
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.math import zeros_like
 

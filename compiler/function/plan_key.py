@@ -53,7 +53,7 @@ def numbers(value: np.ndarray[Any, Any] | np.generic | np.dtype[Any]) -> str:
     return f"{array.dtype.str} {array.dtype.name} {array.shape} {digest}"
 
 
-class Writer:
+class GraphWriter:
     """Writes graphs; it knows the variables that it has written by their numbers."""
 
     def __init__(self) -> None:

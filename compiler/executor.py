@@ -13,11 +13,17 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
-from gpuarray.compiler.encoder import Encoder, Recorder, add_body, call, load_plan
+from gpuarray.compiler.encoder import (
+    Encoder,
+    FunctionRecorder,
+    add_body,
+    call,
+    load_plan,
+)
 from gpuarray.compiler.gpukernels.calls import FAILURES
 from gpuarray.compiler.ops.own import own_within
-from gpuarray.compiler.parts import (
-    Part,
+from gpuarray.compiler.plan_stages import (
+    PlanPart,
     Stage,
     endangered,
     is_whole,
@@ -68,7 +74,7 @@ def line_of(
     return f"  made at {origin}" if origin else ""
 
 
-class Native:
+class NativePlan:
     """A plan that the executor runs, loaded on a context, by one call into C.
 
     It has state because the executor has: its bindings. ``first`` is how many steps of
@@ -100,7 +106,7 @@ class Native:
         check(lib.GpuPlan_protect(self._native, 1))
         self._run = self.runner(len(self._kinds))
 
-    def _load(self) -> list[Recorder]:
+    def _load(self) -> list[FunctionRecorder]:
         e = Encoder(self._native, self.plan, self.context)
         load_plan(e)
         self._numbers = e.numbers
@@ -279,16 +285,17 @@ class Executable:
             else [
                 (stage.work.plan, stage.work.place, first)
                 for stage, first in self._with_places()
-                if isinstance(stage.work, Part) and stage.work.outs
+                if isinstance(stage.work, PlanPart) and stage.work.outs
             ]
         )
         self._natives = [
-            Native(each, self.contexts[place], explain, n) for each, place, n in plans
+            NativePlan(each, self.contexts[place], explain, n)
+            for each, place, n in plans
         ]
         self.run: Callable[[Sequence[Any]], list[Array]] = (
             self._natives[0].run if whole else self._run_stages
         )
-        """Runs the plan on its inputs, as `Native.run`; it waits where it must read."""
+        """Runs the plan on its inputs; it waits where it must read."""
         self.whole = self._natives[0] if whole else None
         """What runs the whole plan in one go; None where it pauses in Python."""
         if not whole:
@@ -304,7 +311,7 @@ class Executable:
         for stage in self._stages:
             yield stage, first
             work = stage.work
-            first += len(work.plan.steps) if isinstance(work, Part) else 1
+            first += len(work.plan.steps) if isinstance(work, PlanPart) else 1
 
     def _run_stages(self, values: Sequence[Any]) -> list[Array]:
         known: dict[int, Any] = {**dict(enumerate(values)), **self._constants}
@@ -312,7 +319,7 @@ class Executable:
             known[number] = known[number].copy()
         natives = iter(self._natives)
         for stage in self._stages:
-            if isinstance(stage.work, Part):
+            if isinstance(stage.work, PlanPart):
                 self._run_part(stage.work, natives, known)
             elif holds(stage.work, known):
                 self._pause(stage.work, known)
@@ -323,7 +330,7 @@ class Executable:
         return [known[number] for number in self.plan.outputs]
 
     def _run_part(
-        self, part: Part, natives: Iterator[Native], known: dict[int, Any]
+        self, part: PlanPart, natives: Iterator[NativePlan], known: dict[int, Any]
     ) -> None:
         if part.outs:  # else it computes integers only
             results = next(natives).run([known[number] for number in part.ins])

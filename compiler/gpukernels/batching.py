@@ -14,7 +14,7 @@ from typing import Any
 
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.derivatives.maprows import MapRows, row_type
+from gpuarray.compiler.derivatives.batching_fallback import MapRows, row_type
 from gpuarray.compiler.gpukernels.bodies import WRITERS, Steps, body_of
 from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowering_of, lowers
@@ -29,7 +29,7 @@ class NoStepFunction(Exception):
     """A lowering does more than to name a step function."""
 
 
-class Recorder:
+class CallRecorder:
     """Takes the place of a Lowerer and notes the step function that is named."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ def lower_map_rows(op: MapRows, node: Apply, k: Lowerer) -> None:
         ],
         [row_type(each.type)() for each in node.outputs],
     )
-    recorder = Recorder()
+    recorder = CallRecorder()
     lowering = lowering_of(op.op)
     try:
         if lowering is not None:

@@ -13,8 +13,8 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, plan, shared
-from gpuarray.compiler.function import compiling, identity, make, remembered
-from gpuarray.compiler.function.remembered import PLANS
+from gpuarray.compiler.function import compiling, make, plan_cache, plan_key
+from gpuarray.compiler.function.plan_cache import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
 from gpuarray.compiler.graph.core import traced_as
 from gpuarray.compiler.ops import own
@@ -165,7 +165,7 @@ def test_another_line_is_another_plan(passes):
 
 def test_another_version_is_another_plan(passes, monkeypatch):
     function()
-    monkeypatch.setattr(remembered, "package", lambda: ("other",))
+    monkeypatch.setattr(plan_cache, "package", lambda: ("other",))
     function()
     assert len(passes) == 2
 
@@ -250,7 +250,7 @@ def test_nothing_is_kept_where_a_program_lowers_by_itself(passes, kept, monkeypa
 
 
 def test_a_host_step_is_told_of_each_time(kept, monkeypatch):
-    monkeypatch.setattr(identity, "is_ours", lambda code: True)
+    monkeypatch.setattr(plan_key, "is_ours", lambda code: True)
     x = T.vector("x")
     with config.use(assert_no_cpu_op="warn"):
         for _ in range(2):
@@ -285,16 +285,16 @@ def test_a_plan_is_sound_where_all_its_numbers_are_of_values(outputs):
     none = [T.constant(np.ones(3, "f4")) * 2]  # of no input
     found = theano.function(inputs, made[outputs] or none).plan
     count = len(found.values)
-    assert remembered.is_sound(found)
-    assert remembered.is_sound(replace(found, n_inputs=0))
+    assert plan_cache.is_sound(found)
+    assert plan_cache.is_sound(replace(found, n_inputs=0))
     for number in (0, count - 1):
-        assert remembered.is_sound(replace(found, outputs=(number,)))
-        assert remembered.is_sound(replace(found, constants=((number, None),)))
+        assert plan_cache.is_sound(replace(found, outputs=(number,)))
+        assert plan_cache.is_sound(replace(found, constants=((number, None),)))
     for number in (-1, count):
-        assert not remembered.is_sound(replace(found, outputs=(0, number)))
-        assert not remembered.is_sound(replace(found, constants=((number, None),)))
-    assert not remembered.is_sound(replace(found, n_inputs=-1))
-    assert not remembered.is_sound(replace(found, n_inputs=count + 1))
+        assert not plan_cache.is_sound(replace(found, outputs=(0, number)))
+        assert not plan_cache.is_sound(replace(found, constants=((number, None),)))
+    assert not plan_cache.is_sound(replace(found, n_inputs=-1))
+    assert not plan_cache.is_sound(replace(found, n_inputs=count + 1))
 
 
 def test_every_part_of_a_plan_has_a_text():
@@ -302,7 +302,7 @@ def test_every_part_of_a_plan_has_a_text():
     parts = [x for x in vars(plan).values() if is_dataclass(x) and isinstance(x, type)]
     ours = {x for x in parts if x.__module__ == plan.__name__}
     assert len(ours) > 20
-    assert ours - set(remembered.RECORDS) == {plan.Body, plan.Loop, plan.Step}
+    assert ours - set(plan_cache.RECORDS) == {plan.Body, plan.Loop, plan.Step}
 
 
 def test_a_plan_without_inputs_is_found_again(passes):
@@ -312,7 +312,7 @@ def test_a_plan_without_inputs_is_found_again(passes):
 
 
 def test_large_constants_are_not_kept(kept, monkeypatch):
-    monkeypatch.setattr(remembered, "MOST_BYTES", 4000)
+    monkeypatch.setattr(plan_cache, "MOST_BYTES", 4000)
     theano.function([], T.constant(np.arange(1000.0)) * 2)
     assert not list(kept.iterdir())
 
@@ -326,7 +326,7 @@ def test_an_error_names_the_node_of_a_plan_that_was_found():
             each(np.ones((2, 3), "f4"), np.ones((2, 3), "f4"))
         said.append([str(failure.value), *getattr(failure.value, "__notes__", ())])
     assert said[0] == said[1]
-    assert "test_remembered.py" in "\n".join(said[1])
+    assert "test_plan_cache.py" in "\n".join(said[1])
 
 
 # ---- programs that differ in one part alone ----
@@ -378,7 +378,7 @@ BESIDE = {
 
 def text_of(output):
     """What a program's key holds of its graph."""
-    writer = identity.Writer()
+    writer = plan_key.GraphWriter()
     numbers = writer.graph([output])
     return numbers, writer.lines
 
@@ -401,7 +401,7 @@ def task(monkeypatch):
     monkeypatch.setattr(make, "finish", seen_by(found, make.finish))
     x, w = T.dvector("x"), shared(SIX, "w")
     theano.function([x], [T.exp(x), x * w], updates={w: w + 1}, name="f")
-    assert remembered.key_of(found[0]) == remembered.key_of(found[0])
+    assert plan_cache.key_of(found[0]) == plan_cache.key_of(found[0])
     return found[0]
 
 
@@ -461,8 +461,8 @@ def test_tasks_that_differ_in_one_part_have_two_keys(part, task):
     others = OTHER_TASKS[part](task)
     if not isinstance(others, list) or part in ("variables", "shared", "expressions"):
         others = [others]
-    keys = [remembered.key_of(replace(task, **{part: each})) for each in others]
-    assert len({remembered.key_of(task), *keys}) == len(keys) + 1
+    keys = [plan_cache.key_of(replace(task, **{part: each})) for each in others]
+    assert len({plan_cache.key_of(task), *keys}) == len(keys) + 1
 
 
 @pytest.mark.parametrize(
@@ -471,18 +471,18 @@ def test_tasks_that_differ_in_one_part_have_two_keys(part, task):
         (gpuarray, "__version__", "9"),
         (np, "__version__", "9"),
         (sys, "version", "9"),
-        (remembered, "package", lambda: "9"),
+        (plan_cache, "package", lambda: "9"),
     ],
 )
 def test_other_versions_have_other_keys(module, name, value, task, monkeypatch):
-    key = remembered.key_of(task)
+    key = plan_cache.key_of(task)
     monkeypatch.setattr(module, name, value)
-    assert remembered.key_of(task) != key
+    assert plan_cache.key_of(task) != key
 
 
 def test_the_code_of_the_package_is_in_its_python_and_its_libraries(tmp_path):
     (tmp_path / "inner").mkdir()
     for name in ("a.py", "b.so", "c.txt", "d.pyc", "inner/e.py", "inner/f.h"):
         (tmp_path / name).write_text(name)
-    found = {path for path, _, _ in remembered._files(tmp_path)}
+    found = {path for path, _, _ in plan_cache._files(tmp_path)}
     assert found == {str(tmp_path / name) for name in ("a.py", "b.so", "inner/e.py")}

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpuarray.compiler.derivatives.rows import Operand, over_rows, repeated, rule
+from gpuarray.compiler.derivatives.batching import (
+    BatchedOperand,
+    over_rows,
+    repeated,
+    rule,
+)
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import MakeVector
@@ -13,10 +18,10 @@ from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
+from gpuarray.compiler.ops.gradient_markers import Mark
 from gpuarray.compiler.ops.ifelse import IfElse, ifelse
 from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.linalg import Dot
-from gpuarray.compiler.ops.marks import Mark
 from gpuarray.compiler.ops.nnet import Normalised
 from gpuarray.compiler.ops.products import BatchedDot, batched_dot
 from gpuarray.compiler.ops.reduce import Reduce
@@ -35,26 +40,26 @@ from gpuarray.compiler.ops.sorting import Sort
 from gpuarray.compiler.ops.transfer import Transfer
 
 
-def same_for_all(operands: Sequence[Operand]) -> bool:
+def same_for_all(operands: Sequence[BatchedOperand]) -> bool:
     """Whether the inputs after the first, which settle shapes, are."""
     return not any(operand.by_row for operand in operands[1:])
 
 
 @rule(Elemwise)
-def elemwise(op: Elemwise, node: Apply, operands: Sequence[Operand]) -> Any:
+def elemwise(op: Elemwise, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis of the rows is one more on the left."""
     ndim = node.outputs[0].type.ndim
     return Elemwise(op.scalar)(*(operand.rows(ndim) for operand in operands))
 
 
 @rule(Transfer, Mark)
-def unchanged(op: Op, node: Apply, operands: Sequence[Operand]) -> Any:
+def unchanged(op: Op, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The op does not look at axes."""
     return op(operands[0].value)
 
 
 @rule(IfElse)
-def branches(op: IfElse, node: Apply, operands: Sequence[Operand]) -> Any:
+def branches(op: IfElse, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """One condition for all rows chooses all rows of a branch."""
     condition, *sides = operands
     if condition.by_row:
@@ -67,7 +72,7 @@ def branches(op: IfElse, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(Reduce)
-def reduction(op: Reduce, node: Apply, operands: Sequence[Operand]) -> Any:
+def reduction(op: Reduce, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """Every axis stands one further to the right."""
     axes = tuple(axis + 1 for axis in op.axes)
     made = type(op)(op.monoid, axes, op.dtype, op.acc_dtype, op.of_none)
@@ -75,21 +80,23 @@ def reduction(op: Reduce, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(DimShuffle)
-def axes_in_order(op: DimShuffle, node: Apply, operands: Sequence[Operand]) -> Any:
+def axes_in_order(
+    op: DimShuffle, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
     """The first axis stays; the others move as they did."""
     order = ["x" if axis == "x" else int(axis) + 1 for axis in op.new_order]
     return dimshuffle(operands[0].value, 0, *order)
 
 
 @rule(Rebroadcast)
-def flags(op: Rebroadcast, node: Apply, operands: Sequence[Operand]) -> Any:
+def flags(op: Rebroadcast, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis of the rows keeps its flag."""
     x = operands[0].value
     return Rebroadcast((x.type.broadcastable[0], *op.broadcastable))(x)
 
 
 @rule(Reshape)
-def other_lengths(op: Reshape, node: Apply, operands: Sequence[Operand]) -> Any:
+def other_lengths(op: Reshape, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis of the rows comes first in the new shape, too."""
     lengths = elements(operands[1].value) if same_for_all(operands) else None
     if lengths is None:
@@ -99,7 +106,9 @@ def other_lengths(op: Reshape, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(BroadcastTo)
-def repeated_axes(op: BroadcastTo, node: Apply, operands: Sequence[Operand]) -> Any:
+def repeated_axes(
+    op: BroadcastTo, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
     """Rows get all the axes that they are repeated along, of length 1."""
     lengths = elements(operands[1].value) if same_for_all(operands) else None
     if lengths is None:
@@ -109,21 +118,23 @@ def repeated_axes(op: BroadcastTo, node: Apply, operands: Sequence[Operand]) -> 
 
 
 @rule(Shape)
-def lengths(op: Shape, node: Apply, operands: Sequence[Operand]) -> Any:
+def lengths(op: Shape, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The lengths of a row, which are the same for all."""
     x = operands[0].value
     vector = MakeVector("int64")(*(shape_i(x, i) for i in range(1, x.type.ndim)))
-    return Operand(vector, False)
+    return BatchedOperand(vector, False)
 
 
 @rule(Shape_i)
-def length(op: Shape_i, node: Apply, operands: Sequence[Operand]) -> Any:
+def length(op: Shape_i, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The length of an axis of a row, which is the same for all."""
-    return Operand(shape_i(operands[0].value, op.i + 1), False)
+    return BatchedOperand(shape_i(operands[0].value, op.i + 1), False)
 
 
 @rule(MakeVector)
-def side_by_side(op: MakeVector, node: Apply, operands: Sequence[Operand]) -> Any:
+def side_by_side(
+    op: MakeVector, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
     """Columns: each place of a row takes its scalar."""
     place = counted(len(operands))
     columns = [
@@ -138,7 +149,7 @@ def side_by_side(op: MakeVector, node: Apply, operands: Sequence[Operand]) -> An
 
 
 @rule(Dot)
-def product(op: Dot, node: Apply, operands: Sequence[Operand]) -> Any:
+def product(op: Dot, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """All rows in one product of matrices where only one operand has rows."""
     a, b = operands
     if a.by_row and b.by_row:
@@ -166,7 +177,7 @@ def _times(a: Variable, b: Variable, ndim: int, b_ndim: int) -> Variable:
 
 
 @rule(BatchedDot)
-def products(op: BatchedDot, node: Apply, operands: Sequence[Operand]) -> Any:
+def products(op: BatchedDot, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The rows are one more axis of the batch, repeated where an operand has none."""
     ndim = node.outputs[0].type.ndim
     return op(
@@ -178,7 +189,7 @@ def products(op: BatchedDot, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(Join)
-def joined(op: Join, node: Apply, operands: Sequence[Operand]) -> Any:
+def joined(op: Join, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis is one further to the right; what has no rows is repeated."""
     length = next(shape_i(each.value, 0) for each in operands if each.by_row)
     return Join(op.axis + 1)(
@@ -190,7 +201,7 @@ def joined(op: Join, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(Split)
-def cut(op: Split, node: Apply, operands: Sequence[Operand]) -> Any:
+def cut(op: Split, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis is one further to the right."""
     x, sizes = operands
     if sizes.by_row:
@@ -199,7 +210,7 @@ def cut(op: Split, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(OpFromGraph)
-def graph(op: OpFromGraph, node: Apply, operands: Sequence[Operand]) -> Any:
+def graph(op: OpFromGraph, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The graph, op by op; what is the same for all rows is repeated at the end."""
     places = [
         old.type() if each.by_row else each.value
@@ -214,13 +225,13 @@ def graph(op: OpFromGraph, node: Apply, operands: Sequence[Operand]) -> Any:
 
 
 @rule(Sort, Normalised)
-def along_an_axis(op: Any, node: Apply, operands: Sequence[Operand]) -> Any:
+def along_an_axis(op: Any, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis is one further to the right."""
     return type(op)(op.axis + 1 if op.axis >= 0 else op.axis)(operands[0].value)
 
 
 @rule(CumOp)
-def folded(op: CumOp, node: Apply, operands: Sequence[Operand]) -> Any:
+def folded(op: CumOp, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis is one further to the right; without one each row is made flat."""
     x = operands[0].value
     if op.axis is None:

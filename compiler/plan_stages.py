@@ -15,7 +15,7 @@ from gpuarray.compiler import plan as p
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanPart:
     """Steps of one context without a pause, as a plan.
 
     ``ins`` and ``outs`` are the values of the whole plan that it takes and gives;
@@ -33,7 +33,7 @@ class Part:
 class Stage:
     """A part or a pausing step, and the values that nothing reads after it."""
 
-    work: Part | p.Call | p.Read
+    work: PlanPart | p.Call | p.Read
     dead: tuple[int, ...]
 
 
@@ -91,19 +91,19 @@ def stages(plan: p.Plan) -> list[Stage]:
     for index in reversed(range(len(runs))):
         run = runs[index]
         if pauses(run[0]):
-            work: Part | p.Step = run[0]
+            work: PlanPart | p.Step = run[0]
             used = set(run[0].reads)
         else:
             work = _part(plan, run, reads[index] - made[index], made[index] & later)
             used = set(work.ins)
-        assert isinstance(work, Part | p.Call | p.Read)
+        assert isinstance(work, PlanPart | p.Call | p.Read)
         known = made[index] | used
         result.append(Stage(work, tuple(sorted(known - later))))
         later |= used
     return result[::-1]
 
 
-def single(plan: p.Plan, step: p.Step) -> Part:
+def single(plan: p.Plan, step: p.Step) -> PlanPart:
     """One step that does not pause as a part, whatever its conditions."""
     return _part(plan, [replace(step, when=())], set(step.ins), set(step.outs))
 
@@ -137,7 +137,9 @@ def _read(run: Sequence[p.Step]) -> set[int]:
     return {number for step in run for number in step.reads}
 
 
-def _part(plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]) -> Part:
+def _part(
+    plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]
+) -> PlanPart:
     """The steps as a plan from ``ins`` to ``outs``, values of the whole plan."""
     arrays = {n for n in outs if isinstance(plan.values[n], p.ArrayValue)}
     integers = _integer_steps(run, outs - arrays)
@@ -159,7 +161,7 @@ def _part(plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]) ->
         outputs=tuple(number[old] for old in given),
     )
     place = next((step.place for step in run if not _is_anywhere(step)), None)
-    return Part(part, taken, given, tuple(integers), place)
+    return PlanPart(part, taken, given, tuple(integers), place)
 
 
 def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:

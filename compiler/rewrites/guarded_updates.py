@@ -18,12 +18,12 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.advanced import ARRAY, AdvancedChange
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise, Step
+from gpuarray.compiler.ops.elemwise import Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.guarded_updates import Reports
 from gpuarray.compiler.ops.ifelse import IfElse
-from gpuarray.compiler.ops.keeping import Reports
 from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
-from gpuarray.compiler.ops.nnet import Within
+from gpuarray.compiler.ops.nnet import InBounds
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.subtensor import Change, Slice
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
@@ -237,7 +237,7 @@ class Keeper:
             elif entry == ARRAY and not is_known:
                 part = next(rest)
                 is_constant = isinstance(part, Constant)
-                places = Within(op.operation)
+                places = InBounds(op.operation)
                 yield part if is_constant else places(part, shape_i(old, axis))
             else:
                 yield next(rest)
@@ -256,12 +256,12 @@ def choosing(scalar: Composite, output: int, old: int) -> Composite:
         return value if value < count else value + 1
 
     steps = [
-        Step(step.op, tuple(map(moved, step.operands)), step.dtype)
+        CompositeStep(step.op, tuple(map(moved, step.operands)), step.dtype)
         for step in scalar.steps
     ]
     outputs = [moved(each) for each in scalar.outputs]
     dtype = scalar.output_dtypes[output]
-    steps.append(Step("where", (count, old, outputs[output]), dtype))
+    steps.append(CompositeStep("where", (count, old, outputs[output]), dtype))
     outputs[output] = count + len(steps)
     return Composite((*scalar.inputs, "uint32"), tuple(steps), tuple(outputs))
 

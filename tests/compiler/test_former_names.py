@@ -1,0 +1,64 @@
+"""Files that were saved before a module or a class was renamed load."""
+
+import importlib
+import pickle
+import re
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+from gpuarray.compiler import function, load, shared
+from gpuarray.compiler.function import former_names, saving
+from gpuarray.compiler.gpukernels import STEP_FUNCTIONS
+
+
+def test_every_current_name_is_there():
+    for name in former_names.MODULES.values():
+        importlib.import_module(former_names.PACKAGE + name)
+    for (module, _), name in former_names.CLASSES.items():
+        owner = importlib.import_module(former_names.PACKAGE + module)
+        assert isinstance(getattr(owner, name), type)
+    assert set(former_names.STEP_FUNCTIONS.values()) <= set(STEP_FUNCTIONS)
+
+
+def as_before(data):
+    """A pickle of protocol 3 with all names as they were: ``cmodule\\nname\\n``."""
+    package = former_names.PACKAGE
+    modules = {new: old for old, new in former_names.MODULES.items()}
+    classes = {
+        (module, new): old for (module, old), new in former_names.CLASSES.items()
+    }
+
+    def former(found):
+        module, name = found[1].decode(), found[2].decode()
+        was = modules.get(module, module), classes.get((module, name), name)
+        return f"c{package}{was[0]}\n{was[1]}\n".encode()
+
+    data = re.sub(rb"cgpuarray\.compiler\.([\w.]+)\n(\w+)\n", former, data)
+    for old, new in former_names.STEP_FUNCTIONS.items():
+        data = data.replace(text(new), text(old))
+    return data
+
+
+def text(name):
+    """A text as protocol 3 writes it."""
+    return b"X" + len(name).to_bytes(4, "little") + name.encode()
+
+
+def test_a_graph_under_former_names_loads(tmp_path, monkeypatch):
+    x, w = T.dmatrix("x"), shared(np.ones(3), name="w")
+    outputs = [T.exp(x).sum(axis=0), x.max(axis=1)]
+    f = function([x], outputs, updates={w: w * 2 + x[0]})
+    pickled, written = saving._pickled, []
+
+    def written_before(function, kept):
+        written.append(as_before(pickled(function, kept)))
+        return written[0]
+
+    monkeypatch.setattr(pickle, "HIGHEST_PROTOCOL", 3)
+    monkeypatch.setattr(saving, "_pickled", written_before)
+    f.save(tmp_path / "before.plan")
+    assert b"ops.elemwise\nStep\n" in written[0] and text("together") in written[0]
+    loaded = load(tmp_path / "before.plan", trusted=True)
+    values = np.arange(6.0).reshape(2, 3)
+    for before, now in zip(loaded.function()(values), f(values), strict=True):
+        np.testing.assert_array_equal(before, now)
