@@ -383,10 +383,9 @@ class Elemwise(Op):
 
     def __str__(self) -> str:
         if not self.inplace_pattern:
-            is_row = isinstance(self.scalar, Scalar)
-            if is_row and self.scalar.is_bare and type(self) is Elemwise:
+            if not isinstance(self.scalar, Scalar):
+                return f"{type(self).__name__}{{{self.key}}}"
+            if self.scalar.is_bare and type(self) is Elemwise:
                 return self.row_name
-            return (
-                f"{type(self).__name__}{{{self.key}{',no_inplace' if is_row else ''}}}"
-            )
+            return f"{type(self).__name__}{{{self.key},no_inplace}}"
         return f"{type(self).__name__}{{{self.key}}}{list(self.inplace_items)}"
