@@ -29,6 +29,7 @@ from gpuarray.dtypes import (
     can_cast,
     dtype_to_typecode,
     kind_of,
+    warn_of_lost_parts,
     work_ctype,
     work_dtype,
 )
@@ -358,6 +359,10 @@ def apply_row(
         inputs.append(mask._struct)
     inputs += pointers
     if out is not None:
+        if casting == "unsafe":
+            kinds = tuple(_operand(row, context, x) for x in operands)
+            made = resolve(row, kinds, manner.dtype, casting).result
+            warn_of_lost_parts(made, out._dtype)
         status = call_elemwise(kernel.handle, [out._struct, *inputs])
         if status:
             _check_shape(row.name, arrays if mask is None else [*arrays, mask], out)

@@ -28,6 +28,7 @@ from gpuarray.dtypes import (
     can_cast,
     dtype_to_typecode,
     parts_dtype,
+    warn_of_lost_parts,
 )
 from gpuarray.errors import (
     BadIndex,
@@ -732,7 +733,8 @@ class BaseArray(Holder):
     ) -> Self:
         """The elements converted as NumPy does; BadType where ``casting`` forbids it.
 
-        The array itself if ``copy`` is false and nothing is to be done. A bool in
+        Of complex numbers as real ones the real parts, with a ComplexWarning. The array
+        itself if ``copy`` is false and nothing is to be done. A bool in
         place of ``casting`` is ``copy``, which libgpuarray 0.7 has there.
 
         >>> print(gpuarray.asarray([1.7, -1.7]).astype("int32"))
@@ -751,6 +753,7 @@ class BaseArray(Holder):
             )
         if not copy and target == self._dtype and is_in_order(self, order):
             return self
+        warn_of_lost_parts(self._dtype, target)
         typecode = dtype_to_typecode(target)
         struct = ffi.new(ARRAY)
         code = order_code(order, self)

@@ -8,7 +8,10 @@ one, and without that package no array of it can be made here.
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -208,6 +211,29 @@ def can_cast(
     """Whether NumPy's rule lets ``source`` be stored as ``target``."""
     source, target = (_HALF if x == _BFLOAT16 else x for x in (source, target))
     return np.can_cast(source, target, casting)
+
+
+def warn_of_lost_parts(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """NumPy's ComplexWarning where complex numbers are stored as real ones."""
+    if source.kind == "c" and target.kind not in "cb":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=callers_level(),
+        )
+
+
+def callers_level() -> int:
+    """How far up the stack the package's caller is, as ``warnings.warn`` counts."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_ours(frame: FrameType) -> bool:
+    module: str = frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] == "gpuarray"
 
 
 def dtype_to_typecode(dtype: Any) -> int:

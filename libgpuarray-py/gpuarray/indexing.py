@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.base import BaseArray
+from gpuarray.dtypes import warn_of_lost_parts
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge
 from gpuarray.fancy import (
     compress_by,
@@ -51,7 +52,10 @@ def get(array: BaseArray, index: Any) -> Any:
 
 
 def assign(array: BaseArray, index: Any, value: Any) -> None:
-    """``array[index] = value``, with NumPy's broadcasting and conversion."""
+    """``array[index] = value``, with NumPy's broadcasting and conversion.
+
+    Of a complex array in a real one the real parts, with a ComplexWarning.
+    """
     if not array.flags.writeable:
         raise ReadOnly(
             "setitem: the array is read-only, as broadcast views and elements are"
@@ -156,6 +160,7 @@ def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
             f"{operation}: the value is on {value.context.name}, the array on "
             f"{array.context.name}; use value.transfer(array.context)"
         )
+    warn_of_lost_parts(value._dtype, array._dtype)
     return value
 
 

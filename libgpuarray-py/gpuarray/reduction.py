@@ -23,6 +23,7 @@ from gpuarray.dtypes import (
     dtype_to_typecode,
     kind_of,
     parts_dtype,
+    warn_of_lost_parts,
     work_ctype,
     work_dtype,
 )
@@ -108,7 +109,9 @@ def folded(
 def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
     """NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
     if dtype is not None:
-        return as_dtype(dtype, "reduction")
+        chosen = as_dtype(dtype, "reduction")
+        warn_of_lost_parts(array._dtype, chosen)
+        return chosen
     kind = array._dtype.kind
     if kind in "bi":
         return np.dtype(np.int64)

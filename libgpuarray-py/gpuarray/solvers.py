@@ -7,11 +7,9 @@ transposed matrices at once, and often those serve as well.
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ import numpy as np
 from gpuarray._native import check, ffi, lib
 from gpuarray.base import BaseArray
 from gpuarray.context import Context
-from gpuarray.dtypes import parts_dtype
+from gpuarray.dtypes import callers_level, parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import HostNotice, LinAlgError
 from gpuarray.ranges import arange
@@ -62,17 +60,8 @@ def tell(operation: str, context: Context) -> None:
         "NumPy computes it on the host; silence this with "
         "warnings.filterwarnings('ignore', category=gpuarray.HostNotice)",
         HostNotice,
-        stacklevel=_callers_level(),
+        stacklevel=callers_level(),
     )
-
-
-def _callers_level() -> int:
-    """How far up the stack the package's caller is, as ``warnings.warn`` counts."""
-    folder = str(Path(__file__).parent)
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def on_host(name: str, *operands: Any, **options: Any) -> Any:

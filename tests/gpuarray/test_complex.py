@@ -26,6 +26,47 @@ def part_of(dtype):
     return "float32" if dtype == "complex64" else "float64"
 
 
+# ---- complex numbers as real ones ----
+
+LOST = {
+    "astype": lambda z, r: z.astype("float32"),
+    "to integers": lambda z, r: z.astype("int32"),
+    "none at all": lambda z, r: z[:0].astype("float32"),
+    "assignment": lambda z, r: r.__setitem__(slice(None), z),
+    "of a mask": lambda z, r: r.__setitem__(r == 0, z),
+    "at places": lambda z, r: r.__setitem__([1, 0], z[:2]),
+    "put": lambda z, r: type(r) is np.ndarray or gpuarray.put(r, [0], z[:1]),
+    "out": lambda z, r: np.add(z, z, out=r, casting="unsafe"),
+    "sum": lambda z, r: z.sum(dtype="float32"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_imaginary_parts_are_lost_with_numpys_warning(context, name):
+    host = np.array([1 + 2j, 3, 4j], "complex64")
+    z = gpuarray.asarray(host, context=context)
+    r = gpuarray.zeros(3, "float32", context)
+    numbers = np.zeros(3, "float32")
+    if name != "put":
+        with pytest.warns(np.exceptions.ComplexWarning):
+            expected = LOST[name](host, numbers)
+    with pytest.warns(np.exceptions.ComplexWarning, match="imaginary") as told:
+        got = LOST[name](z, r)
+    assert [one.filename for one in told] == [__file__]
+    if isinstance(got, gpuarray.Array) and name != "put":
+        assert_same(got, expected)
+    elif name != "put":
+        assert_same(r, numbers)
+
+
+def test_parts_and_truth_of_complex_numbers_are_taken_without_a_word(context):
+    z = gpuarray.asarray(np.array([0, 2j], "complex64"), context=context)
+    assert_same(z.astype(bool), np.array([False, True]))
+    assert_same(z.real, np.zeros(2, "float32"))
+    assert_same(z.astype("complex64", copy=False), np.array([0, 2j], "complex64"))
+    assert_same(abs(z), np.array([0, 2], "float32"))
+
+
 # ---- values over layouts ----
 
 
@@ -174,6 +215,7 @@ def test_a_complex_result_is_not_stored_as_a_real_one(context):
         float(device.astype("complex64")[0])
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("other", DTYPES, ids=str)
 def test_conversions(context, other):
     host = values("complex64", (3, 7))
