@@ -13,6 +13,7 @@ from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import INPUT, OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
 from gpuarray.errors import BadType, BadValue, KernelError, NotPicklable, TooLarge
+from gpuarray.parameters import misreads, pointed_dtypes
 
 _BUFFER = -1
 _POINTERS = (_BUFFER, INPUT)
@@ -30,6 +31,8 @@ class GpuKernel:
     OFFSET is of the nearest array before it; without one it is refused (BadValue).
     ``gpuarray.INPUT`` in place of ``Array`` promises that the kernel only reads there:
     then it may run beside what else reads.
+    An array whose elements are of another size than those that the kernel's text
+    points to is refused (BadType); bytes may point to anything.
     libgpuarray 0.7's flags (``have_double=True``) are accepted, and change nothing.
 
     Raises KernelError, with the compiler's log and the source, if it does not compile.
@@ -60,7 +63,7 @@ class GpuKernel:
     [0. 2. 7.]
     """
 
-    __slots__ = ("_codes", "_handle", "context", "name")
+    __slots__ = ("_codes", "_handle", "_pointed", "context", "name")
 
     def __init__(
         self,
@@ -80,6 +83,9 @@ class GpuKernel:
         self.context = find_context(context)
         self.name = name
         self._codes = [_argument_code(given) for given in types]
+        pointed = pointed_dtypes(source, name) or ()
+        fits = len(pointed) == len(self._codes)
+        self._pointed = pointed if fits else (None,) * len(self._codes)
         body = ffi.new("char[]", encoded(source, "kernel"))
         strings = ffi.new("const char *[1]", [body])
         log = ffi.new("char **")
@@ -208,6 +214,12 @@ class GpuKernel:
                 raise BadValue(
                     f"kernel {self.name!r}: argument {position} is on "
                     f"{value.context.name}, the kernel on {self.context.name}"
+                )
+            if misreads(self._pointed[position], value.dtype):
+                raise BadType(
+                    f"kernel {self.name!r}: argument {position} is an array of "
+                    f"{value.dtype}, its text declares a pointer to "
+                    f"{self._pointed[position]}; convert it with astype"
                 )
             return value.struct.data
         ctype = _INTEGERS.get(code)

@@ -17,9 +17,12 @@ from gpuarray.errors import BadType, BadValue
 
 DType = np.dtype[Any]
 
-_QUALIFIERS = re.compile(
+QUALIFIERS = re.compile(
     r"\b(const|volatile|restrict|__restrict__|GA_RESTRICT|GLOBAL_MEM|__global|struct)\b"
 )
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_SHARED = re.compile(r"\bGA_DECL_SHARED_PARAM\s*\([^)]*\)")
 
 
 class Parameter(NamedTuple):
@@ -55,7 +58,7 @@ def parse(text: str, operation: str) -> list[Parameter]:
 
 def _parse_one(text: str, operation: str) -> Parameter:
     is_pointer = "*" in text or "[" in text
-    plain = _QUALIFIERS.sub(" ", re.sub(r"\*|\[\s*\d*\s*\]", " ", text))
+    plain = QUALIFIERS.sub(" ", re.sub(r"\*|\[\s*\d*\s*\]", " ", text))
     words = plain.split()
     is_raw = words[:1] == ["raw"]
     words = words[is_raw:]
@@ -127,9 +130,60 @@ def of_kernel(source: str, name: str) -> list[Parameter]:
     listed = []
     for text in inside.split(","):
         is_pointer = "*" in text
-        words = _QUALIFIERS.sub(" ", text.replace("*", " ")).split()
+        words = QUALIFIERS.sub(" ", text.replace("*", " ")).split()
         kind, named = " ".join(words[:-1]), words[-1]
         dtype = NAME_TO_DTYPE.get(kind)
         is_const = is_pointer and "const" in text.partition("*")[0].split()
         listed.append(Parameter(named, dtype, kind, is_pointer, is_pointer, is_const))
     return listed
+
+
+def declared(code: str, name: str) -> list[str] | None:
+    """The parameters that the text of a kernel declares; None where it is not plain.
+
+    >>> from gpuarray.parameters import declared
+    >>> declared("KERNEL void k(GLOBAL_MEM ga_float *x, const ga_size n) {}", "k")
+    ['GLOBAL_MEM ga_float *x', 'const ga_size n']
+    """
+    plain = _COMMENT.sub(" ", code)
+    start = re.search(rf"\bKERNEL\b[^;{{}}]*\b{re.escape(name)}\s*\(", plain)
+    if start is None:
+        return None
+    depth, end = 1, start.end()
+    while depth and end < len(plain):
+        depth += {"(": 1, ")": -1}.get(plain[end], 0)
+        end += 1
+    inside = _SHARED.sub(" ", plain[start.end() : end - 1]).strip()
+    if depth or "#" in inside or "(" in inside:
+        return None
+    if inside in ("", "void"):
+        return []
+    pieces = [" ".join(piece.split()) for piece in inside.split(",")]
+    return [piece for piece in pieces if "LOCAL_MEM_ARG" not in piece]
+
+
+def pointed_dtypes(code: str, name: str) -> tuple[DType | None, ...] | None:
+    """For each parameter what its pointer points to, where the text has a plain type.
+
+    None where the list of parameters is not plain.
+
+    >>> from gpuarray.parameters import pointed_dtypes
+    >>> pointed_dtypes("KERNEL void k(GLOBAL_MEM ga_float *x, ga_int n) {}", "k")
+    (dtype('float32'), None)
+    """
+    texts = declared(code, name)
+    if texts is None:
+        return None
+    split = (QUALIFIERS.sub(" ", text).partition("*") for text in texts)
+    names = (" ".join(before.split()) if star else "" for before, star, _ in split)
+    return tuple(map(NAME_TO_DTYPE.get, names))
+
+
+def misreads(wanted: np.dtype[Any] | None, given: np.dtype[Any]) -> bool:
+    """Whether a pointer to ``wanted`` steps over elements of ``given`` wrongly.
+
+    Bytes may be those of anything, and parts those of a complex number.
+    """
+    if wanted is None or wanted.itemsize == 1 or given.kind == "c":
+        return False
+    return wanted.itemsize != given.itemsize

@@ -373,3 +373,17 @@ def resident():
     """Bytes of this process in memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("make", [gpuarray.GpuKernel, gpuarray.RawKernel])
+def test_a_kernel_refuses_elements_of_another_size(context, make):
+    source = "KERNEL void one(GLOBAL_MEM ga_float *x) { x[LID_0] = 1; }"
+    kernel = make(source, "one", [gpuarray.Array], context)
+    said = (
+        "'one': argument 0 is an array of int64, its text declares a pointer to float32"
+    )
+    with pytest.raises(gpuarray.errors.BadType, match=said):
+        kernel(gpuarray.zeros(4, "int64", context), blocks=1, threads=4)
+    x = gpuarray.zeros(4, "float32", context)
+    kernel(x, blocks=1, threads=4)
+    assert x.tolist() == [1.0] * 4

@@ -23,6 +23,7 @@ from gpuarray.dtypes import (
 )
 from gpuarray.errors import KernelError
 from gpuarray.kernel import GpuKernel
+from gpuarray.parameters import QUALIFIERS, declared, pointed_dtypes
 
 POINTER = "*"
 _READ = "input"
@@ -35,11 +36,6 @@ _SIZES = {
     "size": np.dtype(np.uint64),
     "ssize": np.dtype(np.int64),
 }
-_SPACES = re.compile(
-    r"\b(GLOBAL_MEM|GA_RESTRICT|const|volatile|restrict|__global|__restrict__)\b"
-)
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_SHARED = re.compile(r"\bGA_DECL_SHARED_PARAM\s*\([^)]*\)")
 
 
 def kind_of_param(given: Any) -> str:
@@ -163,34 +159,11 @@ def _dtype_of(given: Any) -> np.dtype[Any]:
 # ---- what a kernel's text declares ----
 
 
-def declared(code: str, name: str) -> list[str] | None:
-    """The parameters that the text of a kernel declares; None where it is not plain.
-
-    >>> declared("KERNEL void k(GLOBAL_MEM ga_float *x, const ga_size n) {}", "k")
-    ['GLOBAL_MEM ga_float *x', 'const ga_size n']
-    """
-    plain = _COMMENT.sub(" ", code)
-    start = re.search(rf"\bKERNEL\b[^;{{}}]*\b{re.escape(name)}\s*\(", plain)
-    if start is None:
-        return None
-    depth, end = 1, start.end()
-    while depth and end < len(plain):
-        depth += {"(": 1, ")": -1}.get(plain[end], 0)
-        end += 1
-    inside = _SHARED.sub(" ", plain[start.end() : end - 1]).strip()
-    if depth or "#" in inside or "(" in inside:
-        return None
-    if inside in ("", "void"):
-        return []
-    pieces = [" ".join(piece.split()) for piece in inside.split(",")]
-    return [piece for piece in pieces if "LOCAL_MEM_ARG" not in piece]
-
-
 def _declared_kind(text: str) -> str | np.dtype[Any] | None:
     """What a declared parameter takes; None for a type of the kernel's own."""
     if "*" in text or "[" in text:
         return POINTER
-    words = _SPACES.sub(" ", text).split()
+    words = QUALIFIERS.sub(" ", text).split()
     return NAME_TO_DTYPE.get(" ".join(words[:-1]))
 
 
@@ -202,22 +175,8 @@ def pointed(kernel: Kernel) -> tuple[np.dtype[Any] | None, ...]:
     >>> pointed(Kernel(text, ["*", "int32"], "k"))
     (dtype('float32'), None)
     """
-    texts = declared(kernel.code, kernel.name)
-    if texts is None:
-        return (None,) * len(kernel.params)
-    split = (_SPACES.sub(" ", text).partition("*") for text in texts)
-    names = (" ".join(before.split()) if star else "" for before, star, _ in split)
-    return tuple(map(NAME_TO_DTYPE.get, names))
-
-
-def misreads(wanted: np.dtype[Any] | None, given: np.dtype[Any]) -> bool:
-    """Whether a pointer to ``wanted`` steps over elements of ``given`` wrongly.
-
-    Bytes may be those of anything, and parts those of a complex number.
-    """
-    if wanted is None or wanted.itemsize == 1 or given.kind == "c":
-        return False
-    return wanted.itemsize != given.itemsize
+    found = pointed_dtypes(kernel.code, kernel.name)
+    return (None,) * len(kernel.params) if found is None else found
 
 
 def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:

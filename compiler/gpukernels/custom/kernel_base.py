@@ -25,7 +25,6 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.custom.kernel import (
     POINTERS,
     Kernel,
-    misreads,
     pointed,
 )
 from gpuarray.compiler.gpukernels.python import lower_python, own_types
@@ -48,6 +47,7 @@ from gpuarray.context import Context, current_context
 from gpuarray.creation import empty, zeros
 from gpuarray.errors import GpuArrayError, HostNotice, Unsupported
 from gpuarray.kernel import GpuKernel
+from gpuarray.parameters import misreads
 
 __all__ = ["GpuKernelBase", "Kernel", "Launch"]
 
