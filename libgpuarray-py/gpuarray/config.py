@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from gpuarray.errors import BadValue
 
@@ -63,6 +64,35 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
     if not base and not home:
         return None
     return f"{base or f'{home}/.cache'}/gpuarray"
+
+
+def unusable(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """What is wrong with the variables that the library passes over, in sentences."""
+    cache_dir = environment.get("GPUARRAY_CACHE_DIR")
+    if cache_dir and not _can_be_made(Path(cache_dir)):
+        yield (
+            f"GPUARRAY_CACHE_DIR={cache_dir!r} cannot be used: expected a folder that "
+            "can be made and written, or nothing; compiled kernels are not kept"
+        )
+    size = environment.get("GPUARRAY_HOST_SIZE")
+    if size and not re.fullmatch(r"\s*\d+", size):
+        yield (
+            f"GPUARRAY_HOST_SIZE={size!r} is no size: expected a number of bytes, such "
+            "as 1073741824; an eighth of the machine's memory is the limit"
+        )
+    wheels = environment.get("GPUARRAY_WHEEL_PATH")
+    if wheels and not any(map(os.path.isdir, wheels.split(os.pathsep))):
+        yield (
+            f"GPUARRAY_WHEEL_PATH={wheels!r} names no folder: expected site-packages "
+            f"of pip, with {os.pathsep!r} between them; no vendor's library is found "
+            "there"
+        )
+
+
+def _can_be_made(folder: Path) -> bool:
+    """Whether it is a folder to write in, or one that could be made."""
+    there = next(x for x in (folder, *folder.absolute().parents) if x.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 @cache

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from functools import cache
 
 from gpuarray._native import ffi, lib, library_text
-from gpuarray.config import cache_folder
+from gpuarray.config import cache_folder, unusable
+from gpuarray.dtypes import callers_level
 
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -61,8 +62,19 @@ def _warn(reason: str) -> None:
     )
 
 
+@cache
+def _tell(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=callers_level())
+
+
 def warn_if_refused(path: str | None = None) -> None:
-    """Warn once if the folder of kernels, or another one, is not used."""
+    """Warn once if the folder of kernels, or another one, is not used.
+
+    Of all variables that cannot be used, too, where no other folder is asked for.
+    """
+    if path is None:
+        for told in unusable():
+            _tell(told)
     path = cache_folder() if path is None else path
     reason = why_refused(path) if path else ""
     if reason:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gpuarray
 import pytest
-from gpuarray import doctor, folders
+from gpuarray import config, doctor, folders
 from gpuarray.folders import private_folder, read_private
 
 
@@ -102,3 +102,31 @@ def test_another_users_folder_is_refused(tmp_path):
         warnings.simplefilter("ignore")
         with private_folder(str(tmp_path), make=True) as opened:
             assert opened is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "given", "expected"),
+    [
+        ("GPUARRAY_HOST_SIZE", "1GB", "expected a number of bytes"),
+        ("GPUARRAY_HOST_SIZE", "-1", "expected a number of bytes"),
+        ("GPUARRAY_WHEEL_PATH", "/no/such/folder", "expected site-packages"),
+        ("GPUARRAY_CACHE_DIR", __file__, "expected a folder"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_told_once(
+    monkeypatch, variable, given, expected
+):
+    monkeypatch.setenv(variable, given)
+    folders._tell.cache_clear()
+    with pytest.warns(RuntimeWarning, match=expected) as told:
+        gpuarray.context("null").close()
+        gpuarray.context("null").close()
+    (text,) = (str(one.message) for one in told if "expected" in str(one.message))
+    assert text.startswith(f"{variable}={given!r}")
+
+
+def test_variables_that_can_be_used_are_taken_without_a_word(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUARRAY_HOST_SIZE", "1073741824")
+    monkeypatch.setenv("GPUARRAY_WHEEL_PATH", f"/no/such/folder:{tmp_path}")
+    monkeypatch.setenv("GPUARRAY_CACHE_DIR", str(tmp_path / "made" / "later"))
+    assert list(config.unusable()) == []
