@@ -116,6 +116,7 @@ from gpuarray.errors import (
     ContextClosed as ContextClosed,
     ContextLost as ContextLost,
     DeviceNotFound as DeviceNotFound,
+    DivisionByZero as DivisionByZero,
     FailedAssertion as FailedAssertion,
     ForkedContext as ForkedContext,
     GpuArrayError as GpuArrayError,

@@ -23,7 +23,7 @@ from gpuarray.base import (
 from gpuarray.context import Context
 from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype
-from gpuarray.errors import BadType, NeedsCopy
+from gpuarray.errors import BadType, NeedsCopy, host_errors
 from gpuarray.shaping import diagonal
 
 Place = str | Context | None
@@ -112,9 +112,9 @@ def _host_values(
 ) -> npt.NDArray[Any]:
     if hasattr(type(values), "__dlpack__") and not hasattr(values, "__array__"):
         values = np.from_dlpack(values)
-    host = np.asarray(
-        values, dtype=None if dtype is None else as_dtype(dtype, "asarray")
-    )
+    chosen = None if dtype is None else as_dtype(dtype, "asarray")
+    with host_errors("asarray"):
+        host = np.asarray(values, dtype=chosen)
     if dtype is None and not isinstance(values, np.ndarray | np.generic):
         host = fitting(host, place)
     if host.dtype.kind == "O":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -38,6 +40,16 @@ class BadValue(GpuArrayError, ValueError):
     Traceback (most recent call last):
         ...
     gpuarray.errors.BadValue: zeros: negative length in shape (2, -1)
+    """
+
+
+class DivisionByZero(BadValue, ZeroDivisionError):
+    """A step is 0.
+
+    >>> gpuarray.arange(0, 3, 0)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.DivisionByZero: arange: division by zero
     """
 
 
@@ -323,6 +335,20 @@ class HostNotice(UserWarning):
     """A function is computed on the host, since the device's vendor lacks it."""
 
 
+@contextmanager
+def host_errors(operation: str) -> Iterator[None]:
+    """Raise what NumPy refuses on the host as errors of this package, of one kind."""
+    try:
+        yield
+    except GpuArrayError:
+        raise
+    except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
+        for kind, own in _OF_NUMPY.items():
+            if isinstance(error, kind):
+                raise own(f"{operation}: {error}") from None
+        raise
+
+
 # By the numbers of enum ga_error; a test holds the table against the header.
 OF_STATUS: dict[int, type[GpuArrayError]] = {
     1: OutOfMemory,
@@ -350,6 +376,16 @@ OF_STATUS: dict[int, type[GpuArrayError]] = {
     23: LinAlgError,
     24: FailedAssertion,
 }
+
+
+_OF_NUMPY: dict[type[Exception], type[GpuArrayError]] = {
+    ZeroDivisionError: DivisionByZero,
+    OverflowError: TooLarge,
+    MemoryError: OutOfMemory,
+    TypeError: BadType,
+    ValueError: BadValue,
+}
+"""The errors for those of NumPy on the host."""
 
 
 # libgpuarray's names.

@@ -32,9 +32,9 @@ _PLACES = {
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
-        ContextLost DeviceNotFound FailedAssertion ForkedContext GpuArrayError
-        GpuArrayException HostNotice KernelError KernelFailure LibraryMissing NeedsCopy
-        NotConstructible NotInPlace NotPicklable OutOfMemory ReadOnly SystemRefusal
+        ContextLost DeviceNotFound DivisionByZero FailedAssertion ForkedContext
+        GpuArrayError GpuArrayException HostNotice KernelError KernelFailure
+        LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory ReadOnly SystemRefusal
         TooLarge UnknownName Unshared Unsupported UnsupportedException
     """,
     "files": "load save savez savez_compressed",

@@ -18,6 +18,7 @@ from gpuarray.array import Array
 from gpuarray.base import BaseArray
 from gpuarray.creation import Place, fitting, place_of
 from gpuarray.dtypes import as_dtype
+from gpuarray.errors import host_errors
 
 _MANY = 1 << 24
 """Of more numbers it is asked first whether the device has room for them."""
@@ -165,7 +166,8 @@ def _counted(
     if length > _MANY:
         stored = np.dtype(np.int64) if made is None else made
         Array.allocate((length,), stored, place, operation=operation)
-    found = make(*numbers, dtype=made)
+    with host_errors(operation):
+        found = make(*numbers, dtype=made)
     host, *more = found if isinstance(found, tuple) else (found,)
     result = Array.from_host(host if made is not None else fitting(host, place), place)
     return (result, *more) if more else result

@@ -278,3 +278,29 @@ def test_sequences_of_elements_sort_and_choose(context):
     device = gpuarray.asarray([3, 1, 2], context=context)
     assert [int(x) for x in sorted(device)] == [1, 2, 3]
     assert int(max(device)) == 3 and int(random.Random(0).choice(device)) in (1, 2, 3)
+
+
+WRONG = {
+    "a step of 0": lambda xp, **to: xp.arange(0, 3, 0, **to),
+    "words": lambda xp, **to: xp.arange("a", **to),
+    "no end": lambda xp, **to: xp.arange(0, float("nan"), **to),
+    "fewer than none": lambda xp, **to: xp.linspace(0, 1, -1, **to),
+    "a broken number": lambda xp, **to: xp.linspace(0, 1, 2.5, **to),
+    "powers": lambda xp, **to: xp.logspace(0, 1, -1, **to),
+    "ratios of 0": lambda xp, **to: xp.geomspace(0, 1, 5, **to),
+    "rows of other lengths": lambda xp, **to: xp.asarray([[1], [2, 3]], **to),
+    "a row into an element": lambda xp, **to: xp.zeros(3, **to).__setitem__(
+        slice(None), [[1], [2, 3]]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_numpy_refuses_on_the_host_is_an_error_of_both(name):
+    expected = outcome(WRONG[name], (np,), {})
+    assert isinstance(expected, Exception)
+    with pytest.raises(gpuarray.GpuArrayError) as told:
+        WRONG[name](gpuarray, context="null")
+    kinds = (ZeroDivisionError, TypeError, ValueError)
+    kind = next(kind for kind in kinds if isinstance(expected, kind))
+    assert isinstance(told.value, kind)
