@@ -15,7 +15,7 @@ import numpy as np
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.base import BaseArray
 from gpuarray.dtypes import warn_of_lost_parts
-from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge
+from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge, host_errors
 from gpuarray.fancy import (
     compress_by,
     gather_axes,
@@ -42,6 +42,8 @@ def get(array: BaseArray, index: Any) -> Any:
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
         view = view_of(array, index)
+        if any(map(_is_host_array, entries)):  # of NumPy, too, no view
+            return view.copy() if view._struct.nd else _row_or_element(view)
         return view if Ellipsis in entries else _row_or_element(view)
     mask = single_mask(array, entries)
     if mask is not None:
@@ -77,6 +79,11 @@ def assign(array: BaseArray, index: Any, value: Any) -> None:
     picked = pick(array, entries)
     view, first = gather_axes(picked, view_of(array, tuple(picked.entries)))
     put_at(view, picked.indices, first, source)
+
+
+def _is_host_array(entry: Any) -> bool:
+    """Whether an entry is an array of no axes, which NumPy tells from an integer."""
+    return isinstance(entry, np.ndarray)
 
 
 def _as_tuple(index: Any) -> Any:
@@ -146,7 +153,8 @@ def as_integers(
 def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
     """``value`` as an array on the context of ``array``; host values take its dtype."""
     if not isinstance(value, BaseArray):
-        host = np.asarray(value)
+        with host_errors(operation):
+            host = np.asarray(value)
         if host.dtype.kind == "c" and array._dtype.kind not in "bc":
             raise BadType(
                 f"{operation}: values of {host.dtype} for an array of {array._dtype}; "

@@ -34,7 +34,8 @@ _PLACES = {
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
         ContextLost DeviceNotFound DivisionByZero FailedAssertion ForkedContext
         GpuArrayError GpuArrayException HostNotice KernelError KernelFailure
-        LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory ReadOnly SystemRefusal
+        LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory
+        ReadOnly SystemRefusal
         TooLarge UnknownName Unshared Unsupported UnsupportedException
     """,
     "files": "load save savez savez_compressed",

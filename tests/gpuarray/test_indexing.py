@@ -675,3 +675,15 @@ def test_other_numbers_are_stored_as_numpy_stores_them(context, value):
     host[:] = value
     device[:] = value
     assert_same(device, host)
+
+
+def test_an_array_without_axes_is_an_index_that_copies(context):
+    host = np.arange(6.0, dtype="float32").reshape(2, 3)
+    device = gpuarray.asarray(host, context=context)
+    for index in (np.array(1), (np.array(1), slice(None)), (..., np.array(2))):
+        got, expected = device[index], host[index]
+        assert_same(got, expected)
+        got[...] = 7
+        assert_same(device, host)
+    device[np.array(1)] = 5
+    assert device.tolist() == [[0, 1, 2], [5, 5, 5]]
