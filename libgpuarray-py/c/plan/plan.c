@@ -283,6 +283,21 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   return GA_NO_ERROR;
 }
 
+int ga__plan_add_typed(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
+                       const unsigned int *ins, unsigned int n_out,
+                       const gpuplan_type *results, unsigned int *outs) {
+  ga_value *values = ga__alloc((size_t)n_out + 1, sizeof *values);
+  if (values == NULL) {
+    ga__plan_clear_step(&s);
+    return GA_MEMORY_ERROR;
+  }
+  for (unsigned int i = 0; i < n_out; i++)
+    values[i] = ga__plan_array(results[i].typecode, results[i].nd);
+  int status = ga__plan_add_step(p, s, label, n_in, ins, n_out, values, outs);
+  ga__free(values);
+  return status;
+}
+
 int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x) {
   GA_TRY(ga__plan_check_given(p, "integer", value, value));
   ga_step s = {.kind = GA_STEP_INT, .run = ga__step_run_plain, .integer = x};

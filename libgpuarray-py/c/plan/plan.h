@@ -224,6 +224,10 @@ unsigned int ga__plan_joint_rank(const ga_plan_graph *g, unsigned int n,
 int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
                       const unsigned int *ins, unsigned int n_out,
                       const ga_value *results, unsigned int *outs);
+/* The same, of results that are arrays of these types. */
+int ga__plan_add_typed(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
+                       const unsigned int *ins, unsigned int n_out,
+                       const gpuplan_type *results, unsigned int *outs);
 void ga__plan_clear_step(ga_step *s);
 /* Has `clear` called when the plan is freed; once, however often it is asked for. */
 void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear);
@@ -353,6 +357,17 @@ static inline int ga__step_run(ga_frame *f, const ga_step *s) {
 int ga__step_run_plain(ga_frame *f, const ga_step *s);
 /* GA_INVALID_ERROR for a result that is not of the type that was announced. */
 int ga__step_check_results(const ga_frame *f, const ga_step *s);
+
+/* The inputs and results of a step as functions take them: of inputs NULL stands for an
+ * integer. Closed also on failure. */
+typedef struct ga_step_lists {
+  const GpuArray **ins;
+  long long *ints;
+  GpuArray **outs;
+  gpuplan_type *types; /* of the results */
+} ga_step_lists;
+int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s);
+void ga__step_lists_close(ga_step_lists *lists);
 
 /* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
  * stretch. */

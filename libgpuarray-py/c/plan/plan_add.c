@@ -269,21 +269,14 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                      "plan %s, %s: output %u in place of input %d of %u", p->name,
                      ga__plan_label(label), i, inplace[i], n_in);
   }
-  ga_value *values = ga__alloc(n_out + 1, sizeof *values);
   ga_step s = {.kind = GA_STEP_FUNCTION,
                .run = ga__function_run,
                .function = function,
                .data = data,
                .inplace = ga__alloc(n_out + 1, sizeof *s.inplace)};
-  int status = GA_MEMORY_ERROR;
-  if (values != NULL && s.inplace != NULL) {
-    for (unsigned int i = 0; i < n_out; i++) {
-      s.inplace[i] = inplace ? inplace[i] : -1;
-      values[i] = ga__plan_array(results[i].typecode, results[i].nd);
-    }
-    status = ga__plan_add_step(p, s, label, n_in, ins, n_out, values, outs);
-  } else
-    ga__plan_clear_step(&s);
-  ga__free(values);
-  return status;
+  if (s.inplace == NULL)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < n_out; i++)
+    s.inplace[i] = inplace ? inplace[i] : -1;
+  return ga__plan_add_typed(p, s, label, n_in, ins, n_out, results, outs);
 }

@@ -168,26 +168,14 @@ int ga__body_run(ga_frame *f, const ga_step *s) {
   return status;
 }
 
-/* Does what the step is: its function, or its body. */
 int ga__function_run(ga_frame *f, const ga_step *s) {
-  GpuArray **outs = ga__alloc(s->n_out + 1, sizeof *outs);
-  const GpuArray **ins = ga__alloc(s->n_in + 1, sizeof *ins);
-  long long *ints = ga__alloc(s->n_in + 1, sizeof *ints);
-  int status = outs && ins && ints ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR) {
-    for (unsigned int i = 0; i < s->n_out; i++)
-      outs[i] = &f->arrays[s->outs[i]];
-    for (unsigned int i = 0; i < s->n_in; i++) {
-      bool integer = f->plan->graph.values[s->ins[i]].integer;
-      ins[i] = integer ? NULL : &f->arrays[s->ins[i]];
-      ints[i] = integer ? f->integers[s->ins[i]] : 0;
-    }
-    status = s->function ? s->function(s->data, outs, ins, ints) : ga__body_run(f, s);
-  }
+  ga_step_lists lists;
+  int status = ga__step_lists_open(&lists, f, s);
+  if (status == GA_NO_ERROR)
+    status = s->function ? s->function(s->data, lists.outs, lists.ins, lists.ints)
+                         : ga__body_run(f, s);
   if (status == GA_NO_ERROR)
     status = ga__step_check_results(f, s);
-  ga__free(outs);
-  ga__free((void *)(uintptr_t)ins);
-  ga__free(ints);
+  ga__step_lists_close(&lists);
   return status;
 }

@@ -90,23 +90,18 @@ static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
 int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step) {
   GA_TRY(ga__plan_check_given(p, "loop", outs, step));
   GA_TRY(check_loop(p, step));
-  const size_t n_in = (size_t)step->n_in + 1;
-  ga_value *values = ga__alloc((size_t)step->n_out + 1, sizeof *values);
-  unsigned int *ins = ga__alloc(n_in, sizeof *ins);
+  unsigned int *ins = ga__alloc((size_t)step->n_in + 1, sizeof *ins);
   ga_step s = {
       .kind = GA_STEP_LOOP, .run = ga__loop_run, .takes = ga__strdup(step->takes)};
-  int status = values && ins && s.takes ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR) {
+  int status = GA_MEMORY_ERROR;
+  if (ins && s.takes) {
     ins[0] = step->turns;
     if (step->n_in > 0)
       memcpy(ins + 1, step->ins, step->n_in * sizeof *ins);
-    for (unsigned int i = 0; i < step->n_out; i++)
-      values[i] = ga__plan_array(step->results[i].typecode, step->results[i].nd);
-    status = ga__plan_add_step(p, s, step->label, step->n_in + 1, ins, step->n_out,
-                               values, outs);
+    status = ga__plan_add_typed(p, s, step->label, step->n_in + 1, ins, step->n_out,
+                                step->results, outs);
   } else
     ga__plan_clear_step(&s);
-  ga__free(values);
   ga__free(ins);
   return status;
 }

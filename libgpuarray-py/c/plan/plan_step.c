@@ -142,6 +142,35 @@ int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
   return GA_NO_ERROR;
 }
 
+int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s) {
+  const ga_value *values = f->plan->graph.values;
+  *lists =
+      (ga_step_lists){.ins = ga__alloc((size_t)s->n_in + 1, sizeof *lists->ins),
+                      .ints = ga__alloc((size_t)s->n_in + 1, sizeof *lists->ints),
+                      .outs = ga__alloc((size_t)s->n_out + 1, sizeof *lists->outs),
+                      .types = ga__alloc((size_t)s->n_out + 1, sizeof *lists->types)};
+  if (!lists->ins || !lists->ints || !lists->outs || !lists->types)
+    return GA_MEMORY_ERROR;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (values[s->ins[i]].integer)
+      lists->ints[i] = f->integers[s->ins[i]];
+    else
+      lists->ins[i] = &f->arrays[s->ins[i]];
+  for (unsigned int i = 0; i < s->n_out; i++) {
+    const ga_value *v = &values[s->outs[i]];
+    lists->outs[i] = &f->arrays[s->outs[i]];
+    lists->types[i] = (gpuplan_type){v->typecode, v->nd};
+  }
+  return GA_NO_ERROR;
+}
+
+void ga__step_lists_close(ga_step_lists *lists) {
+  ga__free((void *)lists->ins);
+  ga__free(lists->ints);
+  ga__free((void *)lists->outs);
+  ga__free(lists->types);
+}
+
 static bool same_shape(const GpuArray *a, unsigned int nd, const size_t *dims) {
   return a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0;
 }

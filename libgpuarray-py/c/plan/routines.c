@@ -1,0 +1,416 @@
+/* The routines of the library that plans call: one row each, by name. */
+#include "c/plan/routines.h"
+
+#include <gpuarray/blas.h>
+#include <gpuarray/index.h>
+#include <gpuarray/reduction.h>
+#include <gpuarray/scan.h>
+#include <gpuarray/sort.h>
+#include <string.h>
+
+#include "c/array/array.h"
+#include "c/index/mask.h"
+#include "c/library/fourier.h"
+#include "c/library/matrices.h"
+#include "c/plan/plan_launch.h"
+#include "c/reduce/reduction.h"
+#include "c/reduce/rows.h"
+#include "c/sort/search.h"
+
+/* ---- what they share ---- */
+
+/* An axis that may be counted from the last. */
+static int check_axis(unsigned int *axis, const GpuArray *a, long long number,
+                      const char *name) {
+  const long long at = number < 0 ? number + (long long)a->nd : number;
+  if (at < 0 || at >= (long long)a->nd)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %lld of an array of %u axes", name, number,
+                   a->nd);
+  *axis = (unsigned int)at;
+  return GA_NO_ERROR;
+}
+
+/* An int of a file; what no int holds is no axis and no flag. */
+static int as_int(long long number) {
+  return number < INT32_MIN || number > INT32_MAX ? INT32_MAX : (int)number;
+}
+
+static int empty_like(ga_routine_call *c, unsigned int i, const GpuArray *a,
+                      int typecode) {
+  return GpuArray_empty(c->outs[i], c->context, typecode, a->nd, a->dimensions,
+                        GA_C_ORDER);
+}
+
+/* Gives back a result that was made, where filling it failed. */
+static int filled(ga_routine_call *c, int status) {
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < c->n_out; i++)
+    GpuArray_clear(c->outs[i]);
+  return status;
+}
+
+/* The arrays that the inputs begin with. */
+static unsigned int count_arrays(const ga_routine_call *c) {
+  unsigned int n = 0;
+  while (n < c->n_in && c->ins[n] != NULL)
+    n++;
+  return n;
+}
+
+/* ---- sorting ---- */
+
+static int run_sort(ga_routine_call *c) {
+  const GpuArray *a = c->ins[0];
+  GA_TRY(empty_like(c, 0, a, a->typecode));
+  return filled(
+      c, GpuArray_sort(c->outs[0], a, as_int(c->params[0]), as_int(c->params[1])));
+}
+
+static int run_argsort(ga_routine_call *c) {
+  const GpuArray *a = c->ins[0];
+  GA_TRY(empty_like(c, 0, a, GA_LONG));
+  return filled(
+      c, GpuArray_argsort(c->outs[0], a, as_int(c->params[0]), as_int(c->params[1])));
+}
+
+static int run_topk(ga_routine_call *c) {
+  const GpuArray *a = c->ins[0];
+  size_t dims[GA_MAX_NDIM];
+  unsigned int axis = 0;
+  GA_TRY(check_axis(&axis, a, c->params[0], "topk"));
+  if (c->ints[1] < 0)
+    return GA_FAIL(GA_VALUE_ERROR, "topk: k is %lld, expected 0 or more", c->ints[1]);
+  memcpy(dims, a->dimensions, a->nd * sizeof *dims);
+  dims[axis] = (size_t)c->ints[1];
+  GA_TRY(GpuArray_empty(c->outs[0], c->context, a->typecode, a->nd, dims, GA_C_ORDER));
+  int status = GpuArray_empty(c->outs[1], c->context, GA_LONG, a->nd, dims, GA_C_ORDER);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_topk(c->outs[0], c->outs[1], a, dims[axis], (int)axis,
+                           c->params[1] != 0, 1);
+  return filled(c, status);
+}
+
+/* ---- folding ---- */
+
+static int run_scan(ga_routine_call *c) {
+  static int (*const scans[])(GpuArray *, const GpuArray *, int, int) = {
+      GpuArray_cumsum, GpuArray_cumprod, GpuArray_cummax, GpuArray_cummin};
+  const long long kind = c->params[0];
+  if (kind < 0 || kind >= (long long)(sizeof scans / sizeof *scans))
+    return GA_FAIL(GA_VALUE_ERROR, "scan: there is no kind %lld", kind);
+  GA_TRY(empty_like(c, 0, c->ins[0], c->types[0].typecode));
+  return filled(c, scans[kind](c->outs[0], c->ins[0], as_int(c->params[1]),
+                               as_int(c->params[2])));
+}
+
+static int run_extremum(ga_routine_call *c) {
+  const GpuArray *a = c->ins[0];
+  const int wanted = as_int(c->params[2]);
+  GpuArray results[2];
+  GpuReduction *gr;
+  unsigned int axis = 0;
+  GA_TRY(check_axis(&axis, a, c->params[0], "extremum"));
+  if (wanted < GA_EXTREMUM_VALUE || wanted > GA_EXTREMUM_BOTH ||
+      c->n_out != (wanted == GA_EXTREMUM_BOTH ? 2u : 1u))
+    return GA_FAIL(GA_VALUE_ERROR, "extremum: results %d for %u arrays", wanted,
+                   c->n_out);
+  GA_TRY(ga__extremum_get(&gr, c->context, a->typecode, c->params[1] != 0, wanted));
+  const void *ins[] = {a};
+  GA_TRY(ga__reduction_apply(gr, results, (void *const *)(uintptr_t)ins, 1, &axis, 0));
+  for (unsigned int i = 0; i < c->n_out; i++)
+    *c->outs[i] = results[i];
+  return GA_NO_ERROR;
+}
+
+/* ---- picking ---- */
+
+static int run_join(ga_routine_call *c) {
+  return GpuArray_concatenate(c->outs[0], c->ins, c->n_in,
+                              (unsigned int)as_int(c->params[0]), c->types[0].typecode);
+}
+
+static int run_nonzero(ga_routine_call *c) {
+  return ga__nonzero_bounded(c->outs[0], c->ins[0]);
+}
+
+static int run_take(ga_routine_call *c) {
+  return GpuArray_take(c->outs[0], c->ins[0], c->n_in - 1, c->ins + 1,
+                       (unsigned int)as_int(c->params[0]), GA_INDEX_RAISE);
+}
+
+/* The first input with what the others say changed: they share its memory. */
+static int run_put(ga_routine_call *c) {
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_put(c->outs[0], c->n_in - 2, c->ins + 1,
+                                (unsigned int)as_int(c->params[0]), c->ins[c->n_in - 1],
+                                GA_INDEX_RAISE));
+}
+
+static int run_add_at(ga_routine_call *c) {
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_add_at(c->outs[0], c->n_in - 2, c->ins + 1,
+                                   (unsigned int)as_int(c->params[0]),
+                                   c->ins[c->n_in - 1], GA_INDEX_RAISE));
+}
+
+static int run_assign(ga_routine_call *c) {
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_setarray(c->outs[0], c->ins[1]));
+}
+
+static int run_search(ga_routine_call *c) {
+  return ga__search(c->outs[0], c->ins[0], c->ins[1], c->params[0] != 0);
+}
+
+/* ---- products ---- */
+
+/* A double whose bits an integer is. */
+static double as_double(long long bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* An input for functions that take no const, although they only read it. */
+static GpuArray *input(const ga_routine_call *c, unsigned int i) {
+  return (GpuArray *)(uintptr_t)c->ins[i];
+}
+
+enum product_kind { DOT, GEMV, GEMM, GEMM_BATCH };
+
+static int run_product(ga_routine_call *c) {
+  const long long *p = c->params;
+  GpuArray *a = input(c, 0), *b = input(c, 1), *r = c->outs[0];
+  if (p[1] < cb_no_trans || p[1] > cb_conj_trans || p[2] < cb_no_trans ||
+      p[2] > cb_conj_trans)
+    return GA_FAIL(GA_VALUE_ERROR, "product: there is no transposition %lld or %lld",
+                   p[1], p[2]);
+  const cb_transpose ta = (cb_transpose)p[1], tb = (cb_transpose)p[2];
+  const double alpha[2] = {as_double(p[3]), as_double(p[4])};
+  const double beta[2] = {as_double(p[5]), as_double(p[6])};
+  GA_TRY(GpuArray_view(r, c->ins[2]));
+  switch (p[0]) {
+  case DOT:
+    return filled(c, GpuArray_rdot(a, b, r, 0));
+  case GEMV:
+    return filled(c, GpuArray_cgemv(ta, alpha, a, b, beta, r, 0));
+  case GEMM:
+    return filled(c, GpuArray_cgemm(ta, tb, alpha, a, b, beta, r, 0));
+  case GEMM_BATCH:
+    return filled(c, GpuArray_cgemmBatch_3d(ta, tb, alpha, a, b, beta, r, 0));
+  default:
+    return filled(c, GA_FAIL(GA_VALUE_ERROR, "product: there is no kind %lld", p[0]));
+  }
+}
+
+static int run_ger(ga_routine_call *c) {
+  const double alpha[2] = {as_double(c->params[0]), as_double(c->params[1])};
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, GpuArray_cgeru(alpha, input(c, 1), input(c, 2), c->outs[0], 0));
+}
+
+/* Factorizations, and what they solve: the kind, flags and a rate's bits. */
+static int run_matrices(ga_routine_call *c) {
+  const ga_matrices_call m = {.kind = (enum ga_matrices_kind)c->params[0],
+                              .flags = (unsigned int)as_int(c->params[1]),
+                              .cutoff = as_double(c->params[2]),
+                              .failure = c->texts[0]};
+  if (c->params[0] < 0 || c->params[0] >= GA_MATRICES_N)
+    return GA_FAIL(GA_VALUE_ERROR, "matrices: there is no kind %lld", c->params[0]);
+  return ga__matrices_run(c->outs, c->n_out, c->ins, c->n_in, &m);
+}
+
+/* A kernel along rows: what its arguments and results are, the operation of its
+ * indices, and then a name and a text for each form. */
+static int run_rows(ga_routine_call *c) {
+  enum { MOST = 64 }; /* results */
+  const char *names[GA_ROWS_TEXTS], *texts[GA_ROWS_TEXTS];
+  const unsigned int n_arrays = count_arrays(c);
+  int typecodes[MOST];
+  for (unsigned int i = 0; i < GA_ROWS_TEXTS; i++) {
+    names[i] = c->texts[3 + 2 * i];
+    texts[i] = c->texts[4 + 2 * i];
+  }
+  if (c->n_out > MOST || c->params[0] < 0)
+    return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %lld words", c->n_out,
+                   c->params[0]);
+  for (unsigned int i = 0; i < c->n_out; i++)
+    typecodes[i] = c->types[i].typecode;
+  const ga_rows_call rows = {.arguments = c->texts[0],
+                             .outputs = c->texts[1],
+                             .operation = c->texts[2],
+                             .names = names,
+                             .texts = texts,
+                             .words = (unsigned int)as_int(c->params[0])};
+  return ga__rows_run(c->outs, typecodes, c->n_out, c->ins, n_arrays,
+                      c->ints + n_arrays, c->n_in - n_arrays, c->context, &rows);
+}
+
+/* A kernel of the program's own: it writes into the arrays that it is given, of which
+ * the first is the result. */
+static int run_kernel(ga_routine_call *c) {
+  const unsigned int n_arrays = count_arrays(c);
+  const ga_plan_launch l = {.context = c->context,
+                            .source = c->texts[0],
+                            .name = c->texts[1],
+                            .n_params = c->n_params,
+                            .n_arrays = n_arrays,
+                            .n_ints = c->n_in - n_arrays,
+                            .params = c->params,
+                            .ints = c->ints + n_arrays,
+                            .arrays = c->ins};
+  GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
+  return filled(c, ga__plan_launch(&l));
+}
+
+/* ---- transforms ---- */
+
+static int run_fft(ga_routine_call *c) {
+  const long long flags = c->params[1];
+  return ga__fourier(c->outs[0], c->ins[0], c->params[0], c->ints[1],
+                     flags < 0 || flags > INT32_MAX ? UINT32_MAX : (unsigned int)flags);
+}
+
+/* ---- making ---- */
+
+static int check_lengths(size_t *dims, const ga_routine_call *c, const char *name) {
+  if (c->n_in > GA_MAX_NDIM)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %u lengths; an array has at most %d axes", name,
+                   c->n_in, GA_MAX_NDIM);
+  for (unsigned int i = 0; i < c->n_in; i++) {
+    if (c->ints[i] < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%s: length %lld for axis %u", name, c->ints[i],
+                     i);
+    dims[i] = (size_t)c->ints[i];
+  }
+  return GA_NO_ERROR;
+}
+
+static int run_empty(ga_routine_call *c) {
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(check_lengths(dims, c, "empty"));
+  return GpuArray_empty(c->outs[0], c->context, c->types[0].typecode, c->n_in, dims,
+                        GA_C_ORDER);
+}
+
+static int run_zeros(ga_routine_call *c) {
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(check_lengths(dims, c, "zeros"));
+  return GpuArray_zeros(c->outs[0], c->context, c->types[0].typecode, c->n_in, dims,
+                        GA_C_ORDER);
+}
+
+/* Counts by a running sum of ones that leaves each out of its own: 0, 1, 2, ... */
+static int run_arange(ga_routine_call *c) {
+  const size_t n = c->ints[0] > 0 ? (size_t)c->ints[0] : 0;
+  gpuelemwise_arg arg = {.name = "o", .typecode = GA_LONG, .flags = GE_WRITE};
+  GpuArray counted = {0};
+  GA_TRY(GpuArray_empty(&counted, c->context, GA_LONG, 1, &n, GA_C_ORDER));
+  GpuElemwise *ge = GpuElemwise_new(c->context, NULL, "o = 1;", 1, &arg, 0, 0);
+  int status = ge ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  void *args[] = {&counted};
+  if (status == GA_NO_ERROR && n > 0)
+    status = GpuElemwise_call(ge, args, 0);
+  if (status == GA_NO_ERROR)
+    status = GpuArray_cumsum(&counted, &counted, 0, GA_SCAN_EXCLUSIVE);
+  if (status == GA_NO_ERROR)
+    status =
+        c->types[0].typecode == GA_LONG
+            ? GpuArray_view(c->outs[0], &counted)
+            : GpuArray_astype(c->outs[0], &counted, c->types[0].typecode, GA_C_ORDER);
+  GpuElemwise_free(ge);
+  GpuArray_clear(&counted);
+  return status;
+}
+
+static int run_cast(ga_routine_call *c) {
+  if (c->ins[0]->typecode == c->types[0].typecode)
+    return GpuArray_view(c->outs[0], c->ins[0]);
+  return GpuArray_astype(c->outs[0], c->ins[0], c->types[0].typecode, GA_C_ORDER);
+}
+
+static int run_contiguous(ga_routine_call *c) {
+  return GpuArray_IS_C_CONTIGUOUS(c->ins[0])
+             ? GpuArray_view(c->outs[0], c->ins[0])
+             : GpuArray_copy(c->outs[0], c->ins[0], GA_C_ORDER);
+}
+
+static int run_diagonal(ga_routine_call *c) {
+  const GpuArray *a = c->ins[0];
+  unsigned int first = 0, second = 0, nd = 0;
+  GA_TRY(check_axis(&first, a, c->params[1], "diagonal"));
+  GA_TRY(check_axis(&second, a, c->params[2], "diagonal"));
+  if (first == second)
+    return GA_FAIL(GA_VALUE_ERROR, "diagonal: axis %u is given twice", first);
+  const long long shift = as_int(c->params[0]);
+  const size_t down = shift < 0 ? (size_t)-shift : 0,
+               right = shift > 0 ? (size_t)shift : 0;
+  const size_t rows = a->dimensions[first], columns = a->dimensions[second];
+  const size_t high = rows > down ? rows - down : 0;
+  const size_t wide = columns > right ? columns - right : 0;
+  GpuArray *r = c->outs[0];
+  GA_TRY(GpuArray_view(r, a));
+  for (unsigned int i = 0; i < a->nd; i++)
+    if (i != first && i != second) {
+      r->dimensions[nd] = a->dimensions[i];
+      r->strides[nd++] = a->strides[i];
+    }
+  r->dimensions[nd] = high < wide ? high : wide;
+  r->strides[nd] = a->strides[first] + a->strides[second];
+  if (r->dimensions[nd] > 0)
+    r->offset += down * (size_t)a->strides[first] + right * (size_t)a->strides[second];
+  r->nd = nd + 1;
+  GpuArray_fix_flags(r);
+  return GA_NO_ERROR;
+}
+
+/* The array itself, or a failure with the step's text where an integer is not true. */
+static int run_check(ga_routine_call *c, int status) {
+  for (unsigned int i = 1; i < c->n_in; i++)
+    if (c->ints[i] == 0)
+      return GA_FAIL(status, "%s", c->texts[0]);
+  return GpuArray_view(c->outs[0], c->ins[0]);
+}
+
+static int run_require(ga_routine_call *c) {
+  return run_check(c, GA_VALUE_ERROR);
+}
+
+static int run_assert(ga_routine_call *c) {
+  return run_check(c, GA_ASSERT_ERROR);
+}
+
+static const ga_routine routines[] = {
+    {"sort", "a", 2, 0, 1, -1, run_sort},
+    {"argsort", "a", 2, 0, 1, -1, run_argsort},
+    {"topk", "ai", 2, 0, 2, -1, run_topk},
+    {"scan", "a", 3, 0, 1, -1, run_scan},
+    {"extremum", "a", 3, 0, 0, -1, run_extremum},
+    {"join", "a+", 1, 0, 1, -1, run_join},
+    {"take", "aa+", 1, 0, 1, -1, run_take},
+    {"nonzero", "a", 0, 0, 1, -1, run_nonzero},
+    {"put", "aaa+", 1, 0, 1, 0, run_put},
+    {"add_at", "aaa+", 1, 0, 1, 0, run_add_at},
+    {"assign", "aa", 0, 0, 1, 0, run_assign},
+    {"product", "aaa", 7, 0, 1, 2, run_product},
+    {"searchsorted", "aa", 1, 0, 1, -1, run_search},
+    {"matrices", "a+", 3, 1, 0, -1, run_matrices},
+    {"fft", "ai", 2, 0, 1, -1, run_fft},
+    {"ger", "aaa", 2, 0, 1, 0, run_ger},
+    {"rows", "a+i*", 1, 3 + 2 * GA_ROWS_TEXTS, 0, -1, run_rows},
+    {GA_PLAN_KERNEL, "a+i*", GA_ANY_PARAMS, 2, 1, 0, run_kernel},
+    {"empty", "i*", 0, 0, 1, -1, run_empty},
+    {"zeros", "i*", 0, 0, 1, -1, run_zeros},
+    {"arange", "i", 0, 0, 1, -1, run_arange},
+    {"cast", "a", 0, 0, 1, -1, run_cast},
+    {"contiguous", "a", 0, 0, 1, -1, run_contiguous},
+    {"diagonal", "a", 3, 0, 1, -1, run_diagonal},
+    {"require", "ai*", 0, 1, 1, -1, run_require},
+    {"assert", "ai*", 0, 1, 1, -1, run_assert},
+};
+
+const ga_routine *ga__routine_find(const char *name) {
+  for (size_t i = 0; i < sizeof routines / sizeof *routines; i++)
+    if (strcmp(routines[i].name, name) == 0)
+      return &routines[i];
+  return NULL;
+}
