@@ -34,6 +34,14 @@ void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset) {
   a->value.u64 = offset;
 }
 
+void ga__args_pointer(ga_args *args, gpudata *buffer, size_t offset, bool is_read) {
+  if (is_read)
+    ga__args_input(args, buffer);
+  else
+    ga__args_buffer(args, buffer);
+  ga__args_offset(args, buffer, offset);
+}
+
 void ga__args_value(ga_args *args, const void *value, size_t size) {
   ga_arg *a = next_arg(args);
   assert(size <= sizeof a->value);

@@ -12,6 +12,8 @@ typedef struct ga_args {
 void ga__args_buffer(ga_args *args, gpudata *buffer); /* the pointer */
 void ga__args_input(ga_args *args, gpudata *buffer);  /* the same, only read from */
 void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset); /* a ga_size */
+/* The pointer and the offset. */
+void ga__args_pointer(ga_args *args, gpudata *buffer, size_t offset, bool is_read);
 void ga__args_u32(ga_args *args, uint32_t value);
 void ga__args_i32(ga_args *args, int32_t value);
 void ga__args_u64(ga_args *args, uint64_t value);

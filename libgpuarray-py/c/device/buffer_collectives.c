@@ -137,6 +137,7 @@ typedef struct call {
   part parts[2];
   int typecode, opcode, root;
   bool has_opcode, has_root;
+  bool receives; /* into the second part */
   bool writes[2];
 } call;
 
@@ -251,9 +252,12 @@ static char *at(const part *p) {
   return p->data ? (char *)ga__buffer_memory(p->data) + p->offset : NULL;
 }
 
-/* Begins the queuing of a call: what the backend is given for it in *device. */
-static int begin(void **device, ga_use uses[2], const call *c) {
+/* Checks a call and begins its queuing: what the backend is given for it in *device. */
+static int begin(void **device, ga_use uses[2], call *c) {
   int n = 0;
+  GA_TRY(check(c));
+  if (c->receives)
+    GA_TRY(check_destination(c));
   for (int i = 0; i < 2; i++)
     if (c->parts[i].data)
       uses[n++] = (ga_use){c->parts[i].data, c->writes[i]};
@@ -269,24 +273,29 @@ static int end(const ga_use uses[2], const call *c, int status) {
   return ga__fail_within(ga__context_status(ctx, status), "%s", c->operation);
 }
 
+static call reduction(const char *operation, gpucomm *comm, part from, part to,
+                      int typecode, int opcode) {
+  return (call){.operation = operation,
+                .comm = comm,
+                .parts = {from, to},
+                .typecode = typecode,
+                .opcode = opcode,
+                .has_opcode = true,
+                .receives = true,
+                .writes = {false, true}};
+}
+
 int gpucomm_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                    size_t count, int typecode, int opcode, int root, gpucomm *comm) {
-  bool receives = comm && comm->rank == root;
-  call c = {
-      .operation = __func__,
-      .comm = comm,
-      .parts = {{src, offsrc, count, 0}, {receives ? dest : NULL, offdest, count, 0}},
-      .typecode = typecode,
-      .opcode = opcode,
-      .root = root,
-      .has_opcode = true,
-      .has_root = true,
-      .writes = {false, true}};
+  const bool receives = comm && comm->rank == root;
+  call c =
+      reduction(__func__, comm, (part){src, offsrc, count, 0},
+                (part){receives ? dest : NULL, offdest, count, 0}, typecode, opcode);
+  c.root = root;
+  c.has_root = true;
+  c.receives = receives;
   void *device;
   ga_use uses[2];
-  GA_TRY(check(&c));
-  if (receives)
-    GA_TRY(check_destination(&c));
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
              of(comm)->reduce(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
@@ -295,17 +304,10 @@ int gpucomm_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
 
 int gpucomm_all_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                        size_t count, int typecode, int opcode, gpucomm *comm) {
-  call c = {.operation = __func__,
-            .comm = comm,
-            .parts = {{src, offsrc, count, 0}, {dest, offdest, count, 0}},
-            .typecode = typecode,
-            .opcode = opcode,
-            .has_opcode = true,
-            .writes = {false, true}};
+  call c = reduction(__func__, comm, (part){src, offsrc, count, 0},
+                     (part){dest, offdest, count, 0}, typecode, opcode);
   void *device;
   ga_use uses[2];
-  GA_TRY(check(&c));
-  GA_TRY(check_destination(&c));
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
              of(comm)->all_reduce(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
@@ -322,17 +324,10 @@ static size_t of_all(size_t count, const gpucomm *comm) {
 
 int gpucomm_reduce_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                            size_t count, int typecode, int opcode, gpucomm *comm) {
-  call c = {.operation = __func__,
-            .comm = comm,
-            .parts = {{src, offsrc, of_all(count, comm), 0}, {dest, offdest, count, 0}},
-            .typecode = typecode,
-            .opcode = opcode,
-            .has_opcode = true,
-            .writes = {false, true}};
+  call c = reduction(__func__, comm, (part){src, offsrc, of_all(count, comm), 0},
+                     (part){dest, offdest, count, 0}, typecode, opcode);
   void *device;
   ga_use uses[2];
-  GA_TRY(check(&c));
-  GA_TRY(check_destination(&c));
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
              of(comm)->reduce_scatter(device, comm->comm, at(&c.parts[0]),
@@ -350,7 +345,6 @@ int gpucomm_broadcast(gpudata *array, size_t offset, size_t count, int typecode,
             .writes = {comm && comm->rank != root}};
   void *device;
   ga_use uses[2];
-  GA_TRY(check(&c));
   GA_TRY(begin(&device, uses, &c));
   return end(
       uses, &c,
@@ -363,11 +357,10 @@ int gpucomm_all_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdes
             .comm = comm,
             .parts = {{src, offsrc, count, 0}, {dest, offdest, of_all(count, comm), 0}},
             .typecode = typecode,
+            .receives = true,
             .writes = {false, true}};
   void *device;
   ga_use uses[2];
-  GA_TRY(check(&c));
-  GA_TRY(check_destination(&c));
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
              of(comm)->all_gather(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),

@@ -36,23 +36,26 @@ int ga__index_values(const GpuArray **out, GpuArray *made, const GpuArray *a,
   return GpuArray_astype(made, v, a->typecode, GA_C_ORDER);
 }
 
-int ga__index_part(ga_indices *ix, ga_index_copies *made, const GpuArray *a) {
-  made->n = 0;
+int ga__index_part(ga_index_copies *copies, ga_indices *ix, const GpuArray *a,
+                   const GpuArray *v) {
+  copies->n = 0;
+  copies->converted = (GpuArray){0};
   for (unsigned int k = 0; k < ix->n; k++)
-    made->list[k] = ix->arrays[k];
+    copies->list[k] = ix->arrays[k];
   for (unsigned int k = 0; k < ix->n; k++) {
     if (!GpuArray_share(a, ix->arrays[k]))
       continue;
-    GA_TRY(GpuArray_copy(&made->copies[made->n], ix->arrays[k], GA_C_ORDER));
-    made->list[k] = &made->copies[made->n++];
+    GA_TRY(GpuArray_copy(&copies->copies[copies->n], ix->arrays[k], GA_C_ORDER));
+    copies->list[k] = &copies->copies[copies->n++];
   }
-  ix->arrays = made->list;
-  return GA_NO_ERROR;
+  ix->arrays = copies->list;
+  return ga__index_values(&copies->values, &copies->converted, a, v);
 }
 
-void ga__index_copies_clear(ga_index_copies *made) {
-  while (made->n > 0)
-    GpuArray_clear(&made->copies[--made->n]);
+void ga__index_copies_clear(ga_index_copies *copies) {
+  GpuArray_clear(&copies->converted);
+  while (copies->n > 0)
+    GpuArray_clear(&copies->copies[--copies->n]);
 }
 
 /* ---- take ---- */
@@ -294,14 +297,9 @@ int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   GA_TRY(ga__index_begin(&w, &place, a, &ix));
   GA_TRY(ga__index_operand(&w.src, &w, v));
   ga_index_copies copies;
-  GpuArray made = {0};
-  const GpuArray *values;
-  int status = ga__index_part(&ix, &copies, a);
+  int status = ga__index_part(&copies, &ix, a, v);
   if (status == GA_NO_ERROR)
-    status = ga__index_values(&values, &made, a, v);
-  if (status == GA_NO_ERROR)
-    status = ga__index_put(a, &ix, values, NULL);
-  GpuArray_clear(&made);
+    status = ga__index_put(a, &ix, copies.values, NULL);
   ga__index_copies_clear(&copies);
   return status;
 }

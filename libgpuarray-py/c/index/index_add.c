@@ -44,16 +44,11 @@ int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   ga_indices ix = {n, first_axis, indices, mode & ~GA_ADD_AT_ANY_ORDER, "add_at"};
   GA_TRY(check_add(a, v, &ix));
   ga_index_copies copies;
-  GpuArray made = {0};
-  const GpuArray *values;
-  int status = ga__index_part(&ix, &copies, a);
-  if (status == GA_NO_ERROR)
-    status = ga__index_values(&values, &made, a, v);
+  int status = ga__index_part(&copies, &ix, a, v);
   if (status == GA_NO_ERROR)
     status = has_atomics(a->typecode, any_order)
-                 ? add_atomically(a, &ix, values)
-                 : ga__index_add_in_order(a, &ix, values);
-  GpuArray_clear(&made);
+                 ? add_atomically(a, &ix, copies.values)
+                 : ga__index_add_in_order(a, &ix, copies.values);
   ga__index_copies_clear(&copies);
   return status;
 }

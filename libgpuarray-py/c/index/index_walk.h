@@ -97,13 +97,18 @@ int ga__index_check_target(const GpuArray *a, const GpuArray *v, const char *ope
  * caller clears in any case. */
 int ga__index_values(const GpuArray **out, GpuArray *made, const GpuArray *a,
                      const GpuArray *v);
-/* Copies of those index arrays that overlap `a` stand in for them from here on. */
+/* What stands in for index arrays and values that overlap an array. */
 typedef struct ga_index_copies {
+  const GpuArray *values;
+  GpuArray converted;
   unsigned int n;
   GpuArray copies[GA_MAX_NDIM];
   const GpuArray *list[GA_MAX_NDIM];
 } ga_index_copies;
-int ga__index_part(ga_indices *ix, ga_index_copies *made, const GpuArray *a);
-void ga__index_copies_clear(ga_index_copies *made);
+/* Copies of those index arrays that overlap `a` stand in for them from here on; of the
+ * values as ga__index_values does. Cleared also on failure. */
+int ga__index_part(ga_index_copies *copies, ga_indices *ix, const GpuArray *a,
+                   const GpuArray *v);
+void ga__index_copies_clear(ga_index_copies *copies);
 
 #endif

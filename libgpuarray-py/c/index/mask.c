@@ -123,14 +123,6 @@ static void add_axes(ga_args *args, const search *s) {
   add_strides(args, s, s->strides, s->a->typecode);
 }
 
-static void add_pointer(ga_args *args, gpudata *data, size_t offset, bool is_read) {
-  if (is_read)
-    ga__args_input(args, data);
-  else
-    ga__args_buffer(args, data);
-  ga__args_offset(args, data, offset);
-}
-
 static int launch(const search *s, const ga_mask_spec *spec, const ga_args *args,
                   size_t blocks) {
   gpukernel *kernel;
@@ -147,15 +139,15 @@ static int queue_count(const search *s) {
   ga_mask_spec spec = make_spec(s, GA_MASK_COUNT, 0);
   ga_args args;
   args.n = 0;
-  add_pointer(&args, s->places, 0, false);
-  add_pointer(&args, s->a->data, s->a->offset, true);
+  ga__args_pointer(&args, s->places, 0, false);
+  ga__args_pointer(&args, s->a->data, s->a->offset, true);
   ga__args_u64(&args, s->n);
   ga__args_u64(&args, s->per_block);
   add_axes(&args, s);
   GA_TRY(launch(s, &spec, &args, s->blocks));
   spec = make_spec(s, GA_MASK_SCAN, 0);
   args.n = 0;
-  add_pointer(&args, s->places, 0, false);
+  ga__args_pointer(&args, s->places, 0, false);
   ga__args_u64(&args, s->blocks);
   return launch(s, &spec, &args, 1);
 }
@@ -216,9 +208,9 @@ static int list_positions(GpuArray *out, const search *s) {
     const ga_mask_spec spec = make_spec(s, GA_MASK_LIST, nd);
     ga_args args;
     args.n = 0;
-    add_pointer(&args, s->places, 0, true);
-    add_pointer(&args, s->a->data, s->a->offset, true);
-    add_pointer(&args, made.data, 0, false);
+    ga__args_pointer(&args, s->places, 0, true);
+    ga__args_pointer(&args, s->a->data, s->a->offset, true);
+    ga__args_pointer(&args, made.data, 0, false);
     ga__args_u64(&args, s->n);
     ga__args_u64(&args, s->per_block);
     ga__args_u64(&args, s->total);
@@ -353,10 +345,10 @@ static int queue_pick(const GpuArray *out, const search *s) {
   const ga_mask_spec spec = make_spec(s, GA_MASK_PICK, 0);
   ga_args args;
   args.n = 0;
-  add_pointer(&args, s->places, 0, true);
-  add_pointer(&args, s->a->data, s->a->offset, true);
-  add_pointer(&args, out->data, 0, false);
-  add_pointer(&args, s->from->data, s->from->offset, true);
+  ga__args_pointer(&args, s->places, 0, true);
+  ga__args_pointer(&args, s->a->data, s->a->offset, true);
+  ga__args_pointer(&args, out->data, 0, false);
+  ga__args_pointer(&args, s->from->data, s->from->offset, true);
   ga__args_u64(&args, s->n);
   ga__args_u64(&args, s->per_block);
   add_axes(&args, s);

@@ -85,14 +85,6 @@ static int launch(gpucontext *ctx, const ga_order_spec *s, const ga_args *args,
   return ga__kernel_launch(kernel, &l);
 }
 
-static void add_pointer(ga_args *args, gpudata *data, size_t offset, bool is_read) {
-  if (is_read)
-    ga__args_input(args, data);
-  else
-    ga__args_buffer(args, data);
-  ga__args_offset(args, data, offset);
-}
-
 /* ---- the whole ---- */
 
 /* Divides the axes of the walk, and those of `a` that are indexed. */
@@ -167,15 +159,15 @@ static int queue_add(const addition *p, const entries *from, const entries *to) 
   s.nd = (unsigned char)p->others.nd;
   ga_args args;
   args.n = 0;
-  add_pointer(&args, w->dst.data, w->dst.offset, false);
-  add_pointer(&args, is_first ? w->src.data : from->sums, is_first ? w->src.offset : 0,
-              true);
-  add_pointer(&args, from->slots, 0, true);
+  ga__args_pointer(&args, w->dst.data, w->dst.offset, false);
+  ga__args_pointer(&args, is_first ? w->src.data : from->sums,
+                   is_first ? w->src.offset : 0, true);
+  ga__args_pointer(&args, from->slots, 0, true);
   if (from->order != NULL)
-    add_pointer(&args, from->order, 0, true);
+    ga__args_pointer(&args, from->order, 0, true);
   if (!s.last) {
-    add_pointer(&args, to->slots, 0, false);
-    add_pointer(&args, to->sums, 0, false);
+    ga__args_pointer(&args, to->slots, 0, false);
+    ga__args_pointer(&args, to->sums, 0, false);
   }
   ga__args_u64(&args, from->count);
   ga__args_u64(&args, p->others_count);

@@ -53,14 +53,9 @@ static int check_arguments(const GpuArray *a, const GpuArray *v, const GpuArray 
  * is; so are copied those that the output overlaps. */
 static int take(const GpuArray *a, const GpuArray *v, ga_indices ix, gpudata *word) {
   ga_index_copies copies;
-  GpuArray made = {0};
-  const GpuArray *values;
-  int status = ga__index_part(&ix, &copies, a);
+  int status = ga__index_part(&copies, &ix, a, v);
   if (status == GA_NO_ERROR)
-    status = ga__index_values(&values, &made, a, v);
-  if (status == GA_NO_ERROR)
-    status = ga__index_take(a, values, &ix, word);
-  GpuArray_clear(&made);
+    status = ga__index_take(a, copies.values, &ix, word);
   ga__index_copies_clear(&copies);
   return status;
 }

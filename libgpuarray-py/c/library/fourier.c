@@ -136,17 +136,9 @@ static int launch(const GpuArray *out, const GpuArray *in, const transform *t,
     ga__args_value(&args, &t->scale, sizeof t->scale);
   else
     ga__args_value(&args, &narrow, sizeof narrow);
-  size_t threads = t->context->info.is_cpu ? SMALL : 256;
-  while (threads > ga__kernel_threads(kernel))
-    threads /= 2;
-  const size_t blocks = (total - 1) / threads + 1;
-  const size_t enough = 128 * (size_t)t->context->info.processors;
-  const ga_launch l = {.nd = 1,
-                       .grid = {blocks < enough ? blocks : enough, 1, 1},
-                       .block = {threads, 1, 1},
-                       .n_args = args.n,
-                       .args = args.list};
-  return ga__kernel_launch(kernel, &l);
+  const ga_device_info *info = &t->context->info;
+  return ga__kernel_launch_items(kernel, &args, total, info->is_cpu ? SMALL : 256,
+                                 128 * (size_t)info->processors);
 }
 
 /* What one of `n` passes has of the transform: only the first reads, and only the last

@@ -170,16 +170,8 @@ static int launch(const work *w) {
     return GA_NO_ERROR;
   GA_TRY(ga__kernel_kept(&kernel, w->context, ga__matrices_source, &spec, sizeof spec));
   GA_TRY(add_arguments(&args, w, filled));
-  size_t threads = w->context->info.is_cpu ? 1 : 32;
-  while (threads > ga__kernel_threads(kernel))
-    threads /= 2;
-  const size_t blocks = (w->batch - 1) / threads + 1, most = 32768;
-  const ga_launch l = {.nd = 1,
-                       .grid = {blocks < most ? blocks : most, 1, 1},
-                       .block = {threads, 1, 1},
-                       .n_args = args.n,
-                       .args = args.list};
-  return ga__kernel_launch(kernel, &l);
+  const size_t threads = w->context->info.is_cpu ? 1 : 32, most = 32768;
+  return ga__kernel_launch_items(kernel, &args, w->batch, threads, most);
 }
 
 /* ---- results ---- */

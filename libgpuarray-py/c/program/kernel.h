@@ -69,6 +69,11 @@ int ga__kernel_ready(gpukernel *k);
  * If one of them is a stand-in of a tape, the launch is recorded there instead. */
 int ga__kernel_launch(gpukernel *k, const ga_launch *launch);
 
+/* Queues a launch along one axis for `items`, 1 or more: blocks of `threads`, fewer
+ * where the kernel takes no more, and at most `most` of them. */
+int ga__kernel_launch_items(gpukernel *k, const ga_args *args, size_t items,
+                            size_t threads, size_t most);
+
 /* Fills what every kernel has, as far as its program is compiled; slow_lock is held. */
 int ga__kernel_open(gpukernel *k, gpucontext *ctx, ga_program *program,
                     const char *name);

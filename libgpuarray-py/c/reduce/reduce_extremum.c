@@ -1,6 +1,7 @@
 /* The reduction that finds the greatest or the least element and where it first is. */
 #include <stdio.h>
 
+#include "c/device/kept_objects.h"
 #include "c/reduce/reduction.h"
 
 /* Whether `a` goes before `b`, of one type; `@` stands for the comparison, `#` for the
@@ -99,56 +100,26 @@ GpuReduction *GpuReduction_extremum(gpucontext *ctx, int typecode, int smallest,
 
 /* ---- those that a context keeps ---- */
 
-/* One of one type; never removed while the context lives. */
-typedef struct kept_extremum {
-  int typecode, results;
-  bool smallest;
-  GpuReduction *reduction;
-  struct kept_extremum *next;
-} kept_extremum;
+static void free_extremum(void *reduction) {
+  GpuReduction_free(reduction);
+}
 
-typedef struct table {
-  _Atomic(kept_extremum *) first;
-} table;
-
-static void free_table(gpucontext *ctx, void *object) {
-  table *t = object;
-  kept_extremum *next;
+static void free_extrema(gpucontext *ctx, void *extrema) {
   (void)ctx;
-  for (kept_extremum *e = atomic_load(&t->first); e != NULL; e = next) {
-    next = e->next;
-    GpuReduction_free(e->reduction);
-    ga__free(e);
-  }
-  ga__free(t);
+  ga__objects_free(extrema, free_extremum);
 }
 
 int ga__extremum_get(GpuReduction **out, gpucontext *ctx, int typecode, bool smallest,
                      int results) {
-  void *object;
-  GA_TRY(
-      ga__context_attach(&object, ctx, GA_ATTACHED_USERS, sizeof(table), free_table));
-  table *t = object;
-  for (kept_extremum *e = atomic_load(&t->first); e != NULL; e = e->next)
-    if (e->typecode == typecode && e->smallest == smallest && e->results == results) {
-      *out = e->reduction;
-      return GA_NO_ERROR;
-    }
+  const int key[GA_OBJECT_KEY] = {typecode, smallest, results};
   ga_extremum extremum;
+  void *extrema;
+  GA_TRY(ga__context_attach(&extrema, ctx, GA_ATTACHED_USERS, sizeof(ga_kept_objects),
+                            free_extrema));
+  *out = ga__object_find(extrema, key);
+  if (*out != NULL)
+    return GA_NO_ERROR;
   GA_TRY(ga__extremum_spec(&extremum, typecode, smallest, results));
-  kept_extremum *made = ga__alloc(1, sizeof *made);
-  if (made == NULL)
-    return GA_MEMORY_ERROR;
-  *made =
-      (kept_extremum){.typecode = typecode, .results = results, .smallest = smallest};
-  int status = ga__reduction_new(&made->reduction, ctx, &extremum.spec, true);
-  if (status != GA_NO_ERROR) {
-    ga__free(made);
-    return status;
-  }
-  made->next = atomic_load(&t->first);
-  while (!atomic_compare_exchange_weak(&t->first, &made->next, made))
-    ;
-  *out = made->reduction;
-  return GA_NO_ERROR;
+  GA_TRY(ga__reduction_new(out, ctx, &extremum.spec, true));
+  return ga__object_add(extrema, key, *out, free_extremum);
 }

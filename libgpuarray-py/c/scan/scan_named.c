@@ -1,32 +1,17 @@
 /* Cumulative sums, products, maxima and minima: scans that the context keeps. */
-#include <string.h>
-
+#include "c/device/kept_objects.h"
 #include "c/scan/scan.h"
-
-/* One operation of one pair of types; never removed while the context lives. */
-typedef struct named_scan {
-  int operation, in, out;
-  GpuScan *scan;
-  struct named_scan *next;
-} named_scan;
-
-typedef struct table {
-  _Atomic(named_scan *) first;
-} table;
 
 enum operation { SUM, PRODUCT, MAXIMUM, MINIMUM };
 static const char *const names[] = {"cumsum", "cumprod", "cummax", "cummin"};
 
-static void free_table(gpucontext *ctx, void *object) {
-  table *t = object;
-  named_scan *next;
+static void free_scan(void *scan) {
+  GpuScan_free(scan);
+}
+
+static void free_scans(gpucontext *ctx, void *scans) {
   (void)ctx;
-  for (named_scan *s = atomic_load(&t->first); s != NULL; s = next) {
-    next = s->next;
-    GpuScan_free(s->scan);
-    ga__free(s);
-  }
-  ga__free(t);
+  ga__objects_free(scans, free_scan);
 }
 
 static const char *combine_text(enum operation operation, int acc) {
@@ -83,29 +68,15 @@ static int make(GpuScan **out, gpucontext *ctx, enum operation operation, int in
 
 static int get(GpuScan **out, gpucontext *ctx, enum operation operation, int in,
                int to) {
-  void *object;
-  GA_TRY(
-      ga__context_attach(&object, ctx, GA_ATTACHED_USERS, sizeof(table), free_table));
-  table *t = object;
-  for (named_scan *s = atomic_load(&t->first); s != NULL; s = s->next)
-    if (s->operation == (int)operation && s->in == in && s->out == to) {
-      *out = s->scan;
-      return GA_NO_ERROR;
-    }
-  named_scan *made = ga__alloc(1, sizeof *made);
-  if (made == NULL)
-    return GA_MEMORY_ERROR;
-  *made = (named_scan){.operation = (int)operation, .in = in, .out = to};
-  int status = make(&made->scan, ctx, operation, in, to);
-  if (status != GA_NO_ERROR) {
-    ga__free(made);
-    return status;
-  }
-  made->next = atomic_load(&t->first);
-  while (!atomic_compare_exchange_weak(&t->first, &made->next, made))
-    ;
-  *out = made->scan;
-  return GA_NO_ERROR;
+  const int key[GA_OBJECT_KEY] = {(int)operation, in, to};
+  void *scans;
+  GA_TRY(ga__context_attach(&scans, ctx, GA_ATTACHED_USERS, sizeof(ga_kept_objects),
+                            free_scans));
+  *out = ga__object_find(scans, key);
+  if (*out != NULL)
+    return GA_NO_ERROR;
+  GA_TRY(make(out, ctx, operation, in, to));
+  return ga__object_add(scans, key, *out, free_scan);
 }
 
 static int scan(enum operation operation, GpuArray *out, const GpuArray *a, int axis,

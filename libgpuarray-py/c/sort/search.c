@@ -71,17 +71,8 @@ static int launch(const GpuArray *out, const GpuArray *a, const GpuArray *v,
   ga__args_offset(&args, out->data, out->offset);
   ga__args_u64(&args, n);
   ga__args_u64(&args, m);
-  size_t threads = ctx->info.is_cpu ? 16 : 256;
-  while (threads > ga__kernel_threads(kernel))
-    threads /= 2;
-  const size_t blocks = (m - 1) / threads + 1;
-  const size_t most = 128 * (size_t)ctx->info.processors;
-  const ga_launch l = {.nd = 1,
-                       .grid = {blocks < most ? blocks : most, 1, 1},
-                       .block = {threads, 1, 1},
-                       .n_args = args.n,
-                       .args = args.list};
-  return ga__kernel_launch(kernel, &l);
+  return ga__kernel_launch_items(kernel, &args, m, ctx->info.is_cpu ? 16 : 256,
+                                 128 * (size_t)ctx->info.processors);
 }
 
 int ga__search(GpuArray *out, const GpuArray *a, const GpuArray *v, bool right) {

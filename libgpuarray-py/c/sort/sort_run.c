@@ -5,18 +5,6 @@
 
 #include <gpuarray/scan.h>
 
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-static size_t key_size(const ga_sort_task *t) {
-  return gpuarray_get_elsize(t->typecode);
-}
-
 /* ---- kernels ---- */
 
 /* A digit's bits, of which an item counts all values. */
@@ -107,15 +95,17 @@ static int sort_blocks(const ga_sort_task *t) {
   while (power < t->n)
     power *= 2;
   if (!info->is_cpu) {
-    const size_t threads = smaller(GA_SORT_THREADS, ga__kernel_threads(kernel));
+    const size_t threads =
+        ga__sort_smaller(GA_SORT_THREADS, ga__kernel_threads(kernel));
     while (2 * lanes <= threads && 2 * lanes < power)
       lanes *= 2;
     while (2 * slots * lanes <= threads &&
            2 * slots * power <= ga__sort_room(t->typecode))
       slots *= 2;
   }
-  size_t groups = ceil_div(t->rows, slots);
-  groups = smaller(groups, info->is_cpu ? 32 * info->processors : (size_t)1 << 20);
+  size_t groups = ga__sort_ceil_div(t->rows, slots);
+  groups =
+      ga__sort_smaller(groups, info->is_cpu ? 32 * info->processors : (size_t)1 << 20);
   ga_args args;
   ga__sort_add_moves(&args, &m);
   ga__args_u64(&args, t->rows);
@@ -159,7 +149,7 @@ static int open_passes(passes *p, const ga_sort_task *t, unsigned int n) {
   int status = GA_NO_ERROR;
   for (unsigned int i = 0; i < 2 && i + 2 <= n && status == GA_NO_ERROR; i++) {
     if (i == 0 || !may_use || t->out_keys.data == NULL)
-      status = ga__buffer_new(&p->keys[i], t->context, count * key_size(t));
+      status = ga__buffer_new(&p->keys[i], t->context, count * ga__sort_key_size(t));
     if (status == GA_NO_ERROR && p->value_size > 0 &&
         (i == 0 || !may_use || t->out_values.data == NULL))
       status = ga__buffer_new(&p->values[i], t->context,
@@ -213,8 +203,8 @@ static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
   gpukernel *kernel;
   const ga_sort_moves m = {.in = t->keys};
   const size_t wanted = (size_t)8 * t->context->info.processors;
-  size_t blocks = ceil_div(t->n, (size_t)4 * GA_SORT_THREADS * 4);
-  blocks = smaller(blocks, ceil_div(wanted, t->rows));
+  size_t blocks = ga__sort_ceil_div(t->n, (size_t)4 * GA_SORT_THREADS * 4);
+  blocks = ga__sort_smaller(blocks, ga__sort_ceil_div(wanted, t->rows));
   GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_HISTOGRAM, t->typecode, 0,
                          is_large));
   ga_args args;
@@ -259,7 +249,8 @@ static int sort_sweeping(const ga_sort_task *t) {
   const int moved = t->out_indices.data ? 4 : t->value_size;
   const ga_sort_spec spec = spec_of(t, moved, 8);
   const unsigned int n = ga__sort_passes(&spec); /* all are counted */
-  const size_t word = is_large ? 8 : 4, tiles = ceil_div(t->n, ga__sort_tile(&spec));
+  const size_t word = is_large ? 8 : 4,
+               tiles = ga__sort_ceil_div(t->n, ga__sort_tile(&spec));
   const size_t state_size = 8 + t->rows * tiles * 256 * word;
   gpudata *bins = NULL, *state = NULL;
   passes p;
@@ -284,8 +275,9 @@ static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
                       gpudata *counts, size_t chunk, size_t chunks, int radix) {
   const ga_device_info *info = &t->context->info;
   const size_t items = info->is_cpu ? 1 : 64;
-  const size_t work = ceil_div(t->rows * chunks, items);
-  const size_t groups = smaller(work, info->is_cpu ? 32 * info->processors : work);
+  const size_t work = ga__sort_ceil_div(t->rows * chunks, items);
+  const size_t groups =
+      ga__sort_smaller(work, info->is_cpu ? 32 * info->processors : work);
   ga_sort_moves m;
   const int mode = moves_of(&m, p, t, i);
   for (int kind = GA_SORT_COUNT; kind <= GA_SORT_SCATTER; kind++) {
@@ -314,10 +306,10 @@ static int sort_chunks(const ga_sort_task *t) {
   const int bits = chunk_bits(info), radix = 1 << bits;
   const size_t wanted = (size_t)(info->is_cpu ? 4 : 512) * info->processors;
   const size_t least = info->is_cpu ? 16384 : 64;
-  size_t chunk = ceil_div(t->n, ceil_div(wanted, t->rows));
+  size_t chunk = ga__sort_ceil_div(t->n, ga__sort_ceil_div(wanted, t->rows));
   if (chunk < least)
     chunk = least;
-  const size_t chunks = ceil_div(t->n, chunk);
+  const size_t chunks = ga__sort_ceil_div(t->n, chunk);
   const ga_sort_spec spec = spec_of(t, 0, bits);
   gpudata *counts;
   passes p;

@@ -9,6 +9,18 @@ typedef struct ga_sort_moves {
   ga_sort_place in, out, vin, vout, indices;
 } ga_sort_moves;
 
+static inline size_t ga__sort_ceil_div(size_t a, size_t b) {
+  return a / b + (a % b != 0);
+}
+
+static inline size_t ga__sort_smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+static inline size_t ga__sort_key_size(const ga_sort_task *t) {
+  return gpuarray_get_elsize(t->typecode);
+}
+
 int ga__sort_kernel(gpukernel **out, gpucontext *ctx, int kind, int typecode,
                     int value_size, bool is_large);
 

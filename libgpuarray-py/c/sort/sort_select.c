@@ -3,18 +3,6 @@
 
 #include "c/base/dtype.h"
 
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-static size_t key_size(const ga_sort_task *t) {
-  return gpuarray_get_elsize(t->typecode);
-}
-
 /* Keys, and their places in the rows. */
 typedef struct chosen {
   gpudata *keys, *indices;
@@ -28,7 +16,7 @@ static void clear_chosen(chosen *c) {
 
 static int open_chosen(chosen *c, const ga_sort_task *t, size_t count) {
   *c = (chosen){NULL, NULL};
-  GA_TRY(ga__buffer_new(&c->keys, t->context, count * key_size(t)));
+  GA_TRY(ga__buffer_new(&c->keys, t->context, count * ga__sort_key_size(t)));
   int status = ga__buffer_new(&c->indices, t->context, count * 8);
   if (status != GA_NO_ERROR)
     clear_chosen(c);
@@ -75,7 +63,7 @@ static bool may_pick(const ga_sort_task *t) {
 
 /* Items of a group at most. */
 static size_t pick_threads(gpukernel *kernel) {
-  return smaller(GA_SORT_PICK_THREADS, ga__kernel_threads(kernel)) / 32 * 32;
+  return ga__sort_smaller(GA_SORT_PICK_THREADS, ga__kernel_threads(kernel)) / 32 * 32;
 }
 
 /* The largest k that PICK serves: chunks are at least half of what a group holds, and
@@ -84,7 +72,7 @@ static size_t pick_most(const ga_sort_task *t, size_t threads) {
   const size_t own = ga__sort_pick_items(t->typecode);
   return t->context->info.is_cpu
              ? GA_SORT_HELD / 2
-             : smaller(threads * own / 3, GA_SORT_PICK_THREADS / 4 * own);
+             : ga__sort_smaller(threads * own / 3, GA_SORT_PICK_THREADS / 4 * own);
 }
 
 /* Chunks of a row, and items of a group. */
@@ -92,15 +80,17 @@ static size_t cut(size_t *items, const ga_sort_task *t, size_t k, gpukernel *ker
   const ga_device_info *info = &t->context->info;
   const size_t own = ga__sort_pick_items(t->typecode);
   if (info->is_cpu) {
-    const size_t wanted = ceil_div((size_t)4 * info->processors, t->rows);
+    const size_t wanted = ga__sort_ceil_div((size_t)4 * info->processors, t->rows);
     *items = 1;
-    return 1 + smaller(wanted - 1, t->n / (16 * k < 16384 ? 16384 : 16 * k));
+    return 1 + ga__sort_smaller(wanted - 1, t->n / (16 * k < 16384 ? 16384 : 16 * k));
   }
   size_t threads = pick_threads(kernel);
   if (t->n > threads * own && k <= 64 && threads > 512)
     threads = 512;
-  const size_t chunks = ceil_div(t->n, threads * own);
-  *items = ceil_div(ceil_div(ceil_div(t->n, chunks), own), 32) * 32;
+  const size_t chunks = ga__sort_ceil_div(t->n, threads * own);
+  *items =
+      ga__sort_ceil_div(ga__sort_ceil_div(ga__sort_ceil_div(t->n, chunks), own), 32) *
+      32;
   return chunks;
 }
 
@@ -119,9 +109,9 @@ static int pick_once(gpukernel *kernel, const ga_sort_task *t, size_t k, size_t 
   ga__sort_add_moves(&args, &m);
   add_choice(&args, t, start_of(from->indices), t->n / chunks, chunks, k);
   ga__args_i32(&args, mode);
-  return ga__sort_launch(kernel, &args,
-                         info->is_cpu ? smaller(work, 32 * info->processors) : work,
-                         items, 1);
+  return ga__sort_launch(
+      kernel, &args,
+      info->is_cpu ? ga__sort_smaller(work, 32 * info->processors) : work, items, 1);
 }
 
 /* The first k of chunks, then of what those left, until there is one chunk. */
@@ -156,7 +146,7 @@ static int pick_rows(const ga_sort_task *task, gpukernel *kernel, size_t k) {
 static int select_once(const ga_sort_task *t, size_t k, size_t chunk,
                        const chosen *from, const chosen *to) {
   const ga_device_info *info = &t->context->info;
-  const size_t chunks = ceil_div(t->n, chunk);
+  const size_t chunks = ga__sort_ceil_div(t->n, chunk);
   const size_t most = info->is_cpu ? 32 * info->processors : (size_t)1 << 20;
   gpukernel *kernel;
   GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_SELECT, t->typecode, 0, false));
@@ -164,32 +154,33 @@ static int select_once(const ga_sort_task *t, size_t k, size_t chunk,
       .in = t->keys, .out = start_of(to->keys), .indices = start_of(to->indices)};
   size_t items = 1;
   while (!info->is_cpu &&
-         2 * items <= smaller(GA_SORT_THREADS, ga__kernel_threads(kernel)))
+         2 * items <= ga__sort_smaller(GA_SORT_THREADS, ga__kernel_threads(kernel)))
     items *= 2;
   ga_args args;
   ga__sort_add_moves(&args, &m);
   add_choice(&args, t, start_of(from->indices), chunk, chunks, k);
   ga__args_i32(&args,
                (t->descending ? GA_SORT_FLIP : 0) | (from->keys ? GA_SORT_GIVEN : 0));
-  return ga__sort_launch(kernel, &args, smaller(t->rows * chunks, most), items, 1);
+  return ga__sort_launch(kernel, &args, ga__sort_smaller(t->rows * chunks, most), items,
+                         1);
 }
 
 /* Elements of a chunk of which k are kept. The last chunk has k at least. */
 static size_t choose_chunk(const ga_sort_task *t, size_t k) {
   const size_t wanted =
       (size_t)(t->context->info.is_cpu ? 4 : 8) * t->context->info.processors;
-  size_t chunk = ceil_div(t->n, ceil_div(wanted, t->rows));
-  const size_t least = smaller(t->n, 16 * k < 16384 ? 16384 : 16 * k);
+  size_t chunk = ga__sort_ceil_div(t->n, ga__sort_ceil_div(wanted, t->rows));
+  const size_t least = ga__sort_smaller(t->n, 16 * k < 16384 ? 16384 : 16 * k);
   if (chunk < least)
     chunk = least;
   while (chunk < t->n && t->n % chunk != 0 && t->n % chunk < k)
     chunk++;
-  return smaller(chunk, t->n);
+  return ga__sort_smaller(chunk, t->n);
 }
 
 /* The first k of each chunk, as they lie; then, of all chunks' ones, the first k. */
 static int select_chunks(chosen *out, const ga_sort_task *t, size_t k) {
-  const size_t chunk = choose_chunk(t, k), chunks = ceil_div(t->n, chunk);
+  const size_t chunk = choose_chunk(t, k), chunks = ga__sort_ceil_div(t->n, chunk);
   const chosen none = {NULL, NULL};
   chosen some;
   GA_TRY(open_chosen(&some, t, t->rows * chunks * k));
