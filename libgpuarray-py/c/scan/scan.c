@@ -153,8 +153,9 @@ static int compile(gpukernel **out, const GpuScan *gs, const variant *v) {
   ga_source source = {0};
   spec.is_wide = v->is_wide;
   spec.looks_back = v->looks_back;
-  GA_TRY(ga__scan_source(&source, &spec, v->kind, v->nk));
-  int status = ga__kernel_get(out, gs->context, &source);
+  int status = ga__scan_source(&source, &spec, v->kind, v->nk);
+  if (status == GA_NO_ERROR)
+    status = ga__kernel_get(out, gs->context, &source);
   ga__strbuf_clear(&source.body);
   return status;
 }
