@@ -338,7 +338,7 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body);
 int ga__loop_run(ga_frame *f, const ga_step *s);
 
 /* A routine of the library as a step: its name's row, and its parameters
- * (plan_routine.c). */
+ * (plan_routine.c, routines.c). */
 typedef struct ga_routine_step {
   void (*free)(struct ga_routine_step *r);
   const struct ga_routine *row;
