@@ -1,31 +1,15 @@
-/* The kernel texts of a reduction: what the words of reduce_text.c stand for. */
+/* The kernel texts of a reduction: what the words of the files in kernels/ stand for.
+ */
 #include "c/reduce/reduce_source.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/reduce/reduce_text.h"
+#include "c/program/kernel_text.h"
+#include "c/reduce/kernels/columns.inc"
+#include "c/reduce/kernels/rows.inc"
 #include "c/reduce/reduce_words.h"
-
-static const char tail[] =
-    "#undef RD_INT\n#undef RD_INDEX\n#undef RD_STORE\n#undef RD_STEP\n"
-    "#undef RD_LANES\n#undef RD_LANE\n#undef RD_NAME\n#undef RD_MAP\n"
-    "#undef RD_COMBINE\n#undef RD_NOTHING\n#undef RD_FINISH\n#undef RD_ACC\n"
-    "#undef RD_IDENTITY\n#undef RD_RESULTS\n#undef RD_OUTPUTS\n#undef RD_WIDTH\n"
-    "#undef RD_BLOCK\n#undef RD_CPU\n#undef RD_INPUTS\n#undef RD_AXES\n"
-    "#undef RD_BEGIN\n#undef RD_KEPT_OFFSETS\n#undef RD_OUTER_POINTERS\n"
-    "#undef RD_INNER_POINTERS\n#undef RD_RESULT_STRIDE\n#undef RD_ELEMENT\n"
-    "#undef RD_VECTOR\n#undef RD_UNROLL\n#undef RD_HEADS\n"
-    "#undef RD_PACKET_POINTERS\n#undef RD_COLUMN_POINTERS\n"
-    "#undef RD_PACKETS\n#undef RD_FETCH\n#undef RD_PACKED\n#undef RD_JOIN\n"
-    "#undef RD_KEY\n#undef RD_ACC_KEY\n#undef RD_PASSES\n#undef RD_KEPT\n"
-    "#undef RD_KEEP\n#undef RD_KEPT_AT\n#undef RD_POSITION_STEP\n"
-    "#undef RD_RESULTS_ALIGNED\n#undef RD_RESULT_PACKETS\n#undef RD_RUN\n"
-    "#undef RD_RUN_NOTHING\n#undef RD_RUN_ADD\n#undef RD_RUN_END\n#undef RD_WORD\n"
-    "#undef RD_MORE\n#undef RD_SHIFTED\n#undef RD_ALIGN\n"
-    "#undef RD_TOTALS\n#undef RD_LOAD_TOTAL\n#undef RD_KEEP_TOTAL\n#undef RD_ROWS\n"
-    "#undef RD_STRIP\n#undef RD_MANY\n#undef RD_MANY_AT\n#undef RD_LINE\n";
 
 static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
   return spec->is_parts ? "RD_ACC" : ga__reduce_type(spec->inputs[i].typecode);
@@ -43,17 +27,16 @@ static void add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char *fo
 
 static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
                       const ga_reduce_shape *shape) {
-  ga__strbuf_addf(sb, "#define RD_INT %s\n#define RD_INDEX %s\n",
+  ga__strbuf_addf(sb,
+                  "#define RD_INT %s\n#define RD_INDEX %s\n#define RD_WIDTH %u\n"
+                  "#define RD_BLOCK %d\n#define RD_CPU %d\n#define RD_PICK %d\n"
+                  "#define RD_VECTOR %u\n#define RD_UNROLL %u\n#define RD_SHIFTED %d\n"
+                  "#define RD_ROWS 4\n#define RD_STRIP 16\n"
+                  "#define RD_IDENTITY RD_NOTHING()\n",
                   spec->is_wide ? "ga_ssize" : "ga_int",
-                  spec->is_wide ? "ga_ulong" : "ga_uint");
-  ga__strbuf_addf(sb, "#define RD_WIDTH %u\n#define RD_BLOCK %d\n#define RD_CPU %d\n",
-                  shape->width, GA_REDUCE_BLOCK, spec->is_cpu);
-  ga__strbuf_add(sb, "#define RD_IDENTITY RD_NOTHING()\n");
-  if (spec->is_cpu)
-    ga__strbuf_add(sb, "#define RD_ROWS 4\n#define RD_STRIP 16\n");
-  if (shape->vector > 0)
-    ga__strbuf_addf(sb, "#define RD_VECTOR %u\n#define RD_UNROLL %u\n", shape->vector,
-                    shape->unroll);
+                  spec->is_wide ? "ga_ulong" : "ga_uint", shape->width, GA_REDUCE_BLOCK,
+                  spec->is_cpu, ga__reduce_is_pick(spec), shape->vector, shape->unroll,
+                  GA_REDUCE_SHIFTED);
 }
 
 static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
@@ -153,10 +136,10 @@ static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
   ga__strbuf_add(sb, ")");
 }
 
-/* RD_ELEMENT(p), of rows: the map of element p along the inner axis. */
-static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
-                            unsigned int nr) {
-  ga__strbuf_add(sb, "#undef RD_ELEMENT\n#define RD_ELEMENT(p) ");
+/* `word`, of rows: the map of element p along the inner axis. */
+static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const char *word,
+                            const char *form, unsigned int nr) {
+  ga__strbuf_addf(sb, "#define %s(p) ", word);
   add_map(sb, spec, form, nr - 1, "p", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
@@ -323,66 +306,19 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer "@ + (p) * " stride "@_" \
   "#)"
 
-/* Of a CPU's items one may be alone in its group: what it has in flight then lies side
- * by side, which the compiler must see to make vectors of it. */
-static void add_cpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
-                              unsigned int nr) {
-  ga__strbuf_add(sb, "      if (mode & 1) {\n");
-  add_row_element(sb, spec, "y@[p]", nr);
-  if (ga__reduce_is_pick(spec)) {
-    ga__strbuf_add(sb, ga__rows_pick_vectors);
-    ga__strbuf_add(sb, ga__rows_pick_loop);
-    ga__strbuf_add(sb, "#endif\n      } else {\n");
-    add_row_element(sb, spec, STRIDED("y", "r"), nr);
-    ga__strbuf_add(sb, ga__rows_pick_loop);
-    ga__strbuf_add(sb, "      }\n");
+static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
+                     unsigned int vector) {
+  if (spec->is_cpu) {
+    add_row_element(sb, spec, "RD_UNIT_ELEMENT", "y@[p]", nr);
+    add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
     return;
   }
-  ga__strbuf_add(sb, ga__rows_vectors);
-  ga__strbuf_add(sb, "      if (GA_WARP_SIZE == 1 || lanes == 1) {\n"
-                     "#define RD_LANES 1\n#define RD_LANE 0\n");
-  ga__strbuf_add(sb, ga__rows_loop);
-  ga__strbuf_add(sb, ga__rows_loop_end);
-  ga__strbuf_add(sb, "      } else {\n#undef RD_LANES\n#undef RD_LANE\n"
-                     "#define RD_LANES lanes\n#define RD_LANE lane\n");
-  ga__strbuf_add(sb, ga__rows_loop);
-  ga__strbuf_add(sb, ga__rows_loop_end);
-  ga__strbuf_add(sb,
-                 "      }\n#endif\n      } else {\n#undef RD_LANES\n#undef RD_LANE\n"
-                 "#define RD_LANES lanes\n#define RD_LANE lane\n");
-  add_row_element(sb, spec, STRIDED("y", "r"), nr);
-  ga__strbuf_add(sb, ga__rows_loop);
-  ga__strbuf_add(sb, ga__rows_loop_end);
-  ga__strbuf_add(sb, "      }\n");
-}
-
-static void add_gpu_row_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
-                              unsigned int nr, unsigned int vector) {
-  ga__strbuf_add(sb, "#define RD_LANES lanes\n#define RD_LANE lane\n");
-  add_row_element(sb, spec, STRIDED("y", "r"), nr);
+  add_row_element(sb, spec, "RD_ELEMENT", STRIDED("y", "r"), nr);
   if (vector > 0) {
     add_row_packets(sb, spec, nr, vector);
     if (ga__reduce_is_pick(spec))
       add_kept_packets(sb, spec, nr, vector);
-    ga__strbuf_add(sb, ga__rows_packets);
-    ga__strbuf_add(sb, ga__reduce_is_pick(spec) ? ga__rows_picks : ga__rows_runs);
-    ga__strbuf_add(sb, ga__rows_rest);
   }
-  ga__strbuf_add(sb, ga__rows_loop);
-  if (ga__reduce_is_pick(spec))
-    ga__strbuf_add(sb, "#pragma unroll 4\n");
-  ga__strbuf_add(sb, ga__rows_loop_end);
-}
-
-/* The walk over the tile's columns as `form` has their elements. */
-static void add_column_loop(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
-                            unsigned int nk, unsigned int nr) {
-  ga__strbuf_add(sb, "#undef RD_ELEMENT\n#define RD_ELEMENT(p) ");
-  add_map(sb, spec, form, nk - 1, "i", nr - 1);
-  ga__strbuf_add(sb, "\n");
-  ga__strbuf_add(sb, ga__columns_loop);
-  ga__strbuf_add(sb, "#pragma unroll 2\n");
-  ga__strbuf_add(sb, ga__columns_loop_end);
 }
 
 /* The accumulators of a CPU's tile: a list for each component, of which compilers make
@@ -408,66 +344,60 @@ static void add_totals(ga_strbuf *sb, const ga_reduce_spec *spec) {
   ga__strbuf_add(sb, " }\n");
 }
 
-/* The walk over a CPU's tile, of which element p of line q of array i is `place` from
+/* `word`: element p of line q of a CPU's tile, of which that of array i is `place` from
  * that line on. */
-static void add_cpu_columns(ga_strbuf *sb, const ga_reduce_spec *spec,
-                            const char *place, unsigned int nk, unsigned int nr) {
+static void add_tile_element(ga_strbuf *sb, const ga_reduce_spec *spec,
+                             const char *word, const char *place, unsigned int nk,
+                             unsigned int nr) {
   char form[160];
   snprintf(form, sizeof form,
            "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_%u + %s)",
            nr - 1, place);
-  ga__strbuf_add(sb, "#undef RD_ELEMENT\n#define RD_ELEMENT(q, p) ");
+  ga__strbuf_addf(sb, "#define %s(q, p) ", word);
   add_map(sb, spec, form, nk - 1, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
-  ga__strbuf_add(sb, ga__columns_cpu_loop);
 }
 
-static void add_cpu_column_loops(ga_strbuf *sb, const ga_reduce_spec *spec,
-                                 unsigned int nk, unsigned int nr) {
-  ga__strbuf_add(sb, ga__columns_cpu);
-  ga__strbuf_add(sb, "      if (mode & 1) {\n#define RD_LINE(q) ");
+static void add_columns_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
+                            unsigned int nr) {
+  add_totals(sb, spec);
+  ga__strbuf_add(sb, "#define RD_UNIT_LINE(q) ");
   add_arrays(sb, spec,
              "((GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_#))",
              nr - 1);
   ga__strbuf_add(sb, "\n");
-  add_cpu_columns(sb, spec, "(ga_ssize)(p) * (ga_ssize)sizeof($)", nk, nr);
-  ga__strbuf_add(sb, "      } else {\n#undef RD_LINE\n");
-  add_cpu_columns(sb, spec, "(p) * k@_#", nk, nr);
-  ga__strbuf_add(sb, "      }\n");
-  ga__strbuf_add(sb, ga__columns_cpu_end);
+  add_tile_element(sb, spec, "RD_UNIT_ELEMENT", "(ga_ssize)(p) * (ga_ssize)sizeof($)",
+                   nk, nr);
+  add_tile_element(sb, spec, "RD_STRIDED_ELEMENT", "(p) * k@_#", nk, nr);
 }
 
-static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
-                        unsigned int nr, unsigned int vector) {
-  ga__strbuf_addf(sb,
-                  "#define RD_SHIFTED %d\n#define RD_RESULT_STRIDE ko%u\n"
-                  "#define RD_INNER_POINTERS ",
-                  GA_REDUCE_SHIFTED, nk - 1);
-  add_arrays(sb, spec,
-             "GLOBAL_MEM const $ *z@ = "
-             "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + i * r@_#); ",
-             nr - 1);
-  ga__strbuf_add(sb, "\n");
+static void add_columns_gpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
+                            unsigned int nr, unsigned int vector) {
   if (vector > 0)
     add_column_packets(sb, spec, nk, nr, vector);
   else
     ga__strbuf_add(sb, "#define RD_ALIGN packed = false;\n");
+  add_result_packets(sb, spec, ga__reduce_shape(spec, GA_REDUCE_COLUMNS).width);
+  ga__strbuf_add(sb, "#define RD_ELEMENT(p) ");
+  add_map(sb, spec, STRIDED("z", "k"), nk - 1, "i", nr - 1);
+  ga__strbuf_add(sb, "\n");
+}
+
+static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
+                        unsigned int nr, unsigned int vector) {
+  ga__strbuf_addf(sb, "#define RD_RESULT_STRIDE ko%u\n#define RD_INNER_POINTERS ",
+                  nk - 1);
+  add_arrays(sb, spec,
+             "GLOBAL_MEM const $ *z@ = "
+             "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + i * r@_#); ",
+             nr - 1);
+  ga__strbuf_add(sb, "\n#define RD_COLUMN_OFFSETS ");
+  add_arrays(sb, spec, "c@ += first * k@_#; ", nk - 1);
+  ga__strbuf_add(sb, "\n");
   if (spec->is_cpu)
-    add_totals(sb, spec);
+    add_columns_cpu(sb, spec, nk, nr);
   else
-    add_result_packets(sb, spec, ga__reduce_shape(spec, GA_REDUCE_COLUMNS).width);
-  ga__strbuf_add(sb, ga__columns_begin);
-  add_arrays(sb, spec, "    c@ += first * k@_#;\n", nk - 1);
-  if (spec->is_cpu) {
-    add_cpu_column_loops(sb, spec, nk, nr);
-  } else {
-    ga__strbuf_add(sb, ga__columns_gpu);
-    if (vector > 0)
-      ga__strbuf_add(sb, ga__columns_packets);
-    ga__strbuf_add(sb, ga__columns_gpu_loop);
-    add_column_loop(sb, spec, STRIDED("z", "k"), nk, nr);
-    ga__strbuf_add(sb, ga__columns_gpu_end);
-  }
+    add_columns_gpu(sb, spec, nk, nr, vector);
 }
 
 /* All but the preamble and the names. */
@@ -483,61 +413,26 @@ static void add_kernel(ga_strbuf *sb, const ga_reduce_spec *spec,
   add_addresses(sb, spec, rows ? nk : nk - 1, nr);
   if (shape.vector > 0)
     ga__reduce_add_run(sb, spec, kind, nr);
-  ga__strbuf_add(sb, ga__reduce_head);
-  if (rows) {
-    ga__strbuf_add(sb, ga__rows_begin);
-    if (spec->is_cpu)
-      add_cpu_row_loops(sb, spec, nr);
-    else
-      add_gpu_row_loops(sb, spec, nr, shape.vector);
-    ga__strbuf_add(sb, ga__rows_end);
-  } else {
+  if (rows)
+    add_rows(sb, spec, nr, shape.vector);
+  else
     add_columns(sb, spec, nk, nr, shape.vector);
-  }
-  ga__strbuf_add(sb, tail);
-}
-
-/* Puts `text` behind the preamble and the names, which are made of both: equal names
- * must mean equal kernels. */
-static void finish(ga_source *out, ga_strbuf *body, const ga_reduce_spec *spec,
-                   const char *stem, const char *text) {
-  if (spec->preamble != NULL && spec->preamble[0] != '\0')
-    ga__strbuf_addf(body, "%s\n", spec->preamble);
-  size_t own = body->length;
-  ga__strbuf_add(body, text);
-  if (ga__strbuf_status(body) != GA_NO_ERROR)
-    return;
-  ga__kernel_name(out->name, stem, body->text);
-  out->is_closed = ga__kernel_is_closed(spec->preamble);
-  body->length = own;
-  const char *name = out->name;
-  ga__strbuf_addf(body,
-                  "#define RD_NAME %s\n#define RD_MAP %s_map\n"
-                  "#define RD_COMBINE %s_combine\n#define RD_NOTHING %s_nothing\n"
-                  "#define RD_FINISH(m) %s_finish##m\n",
-                  name, name, name, name, name);
-  if (ga__reduce_is_pick(spec))
-    ga__strbuf_addf(body, "#define RD_PASSES %s_passes\n#define RD_JOIN %s_join\n",
-                    name, name);
-  if (spec->n_components > 1)
-    ga__strbuf_addf(body, "#define RD_ACC %s_acc\n", name);
-  ga__strbuf_add(body, text);
+  ga__strbuf_add(sb, rows ? rows_text : columns_text);
 }
 
 int ga__reduce_source(ga_source *out, const ga_reduce_spec *spec,
                       enum ga_reduce_kind kind, unsigned int nk, unsigned int nr) {
-  ga_strbuf text = {0}, body = {0};
+  char words[320];
+  ga_strbuf text = {0};
+  snprintf(words, sizeof words,
+           "#define RD_NAME %%\n#define RD_MAP %%_map\n#define RD_COMBINE %%_combine\n"
+           "#define RD_NOTHING %%_nothing\n#define RD_FINISH(m) %%_finish##m\n%s%s",
+           ga__reduce_is_pick(spec)
+               ? "#define RD_PASSES %_passes\n#define RD_JOIN %_join\n"
+               : "",
+           spec->n_components > 1 ? "#define RD_ACC %_acc\n" : "");
   add_kernel(&text, spec, kind, nk, nr);
-  int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR) {
-    finish(out, &body, spec, kind == GA_REDUCE_ROWS ? "rows" : "columns", text.text);
-    status = ga__strbuf_status(&body);
-  }
-  ga__strbuf_clear(&text);
-  if (status != GA_NO_ERROR) {
-    ga__strbuf_clear(&body);
-    return status;
-  }
-  out->body = body;
-  return GA_NO_ERROR;
+  out->is_closed = ga__kernel_is_closed(spec->preamble);
+  return ga__text_finish_named(out, kind == GA_REDUCE_ROWS ? "rows" : "columns",
+                               spec->preamble, words, &text);
 }

@@ -1,0 +1,51 @@
+/* Along rows, on a CPU: one of its items may be alone in its group; what it has in
+ * flight then lies side by side, which the compiler must see to make vectors of it. */
+if (mode & 1) {
+#define RD_ELEMENT RD_UNIT_ELEMENT
+#if RD_PICK && defined(RD_MANY)
+#include "rows_pick_vectors.cl.h"
+#elif RD_PICK
+#include "rows_pick_loop.cl.h"
+#elif defined(RD_MANY) && GA_WARP_SIZE == 1
+  /* An item is alone and the compiler is told of vectors. */
+  if (i + 16 <= inner_to) {
+    RD_MANY total = vload16(0, acc);
+    while (i + 16 <= inner_to) {
+      RD_INT stop = i + 64 * 16;
+      if (stop > inner_to - 15)
+        stop = inner_to - 15;
+      RD_MANY run = RD_MANY_AT(y0 + i);
+      for (i += 16; i < stop; i += 16)
+        run = RD_COMBINE(run, RD_MANY_AT(y0 + i));
+      total = RD_COMBINE(total, run);
+    }
+    vstore16(total, 0, acc);
+  }
+  for (int v = 0; i + v < inner_to; v++)
+    acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v));
+#else
+  if (GA_WARP_SIZE == 1 || lanes == 1) {
+#define RD_LANES 1
+#define RD_LANE 0
+#include "rows_loop.cl.h"
+  } else {
+#undef RD_LANES
+#undef RD_LANE
+#define RD_LANES lanes
+#define RD_LANE lane
+#include "rows_loop.cl.h"
+  }
+#endif
+} else {
+#undef RD_ELEMENT
+#define RD_ELEMENT RD_STRIDED_ELEMENT
+#if RD_PICK
+#include "rows_pick_loop.cl.h"
+#else
+#undef RD_LANES
+#undef RD_LANE
+#define RD_LANES lanes
+#define RD_LANE lane
+#include "rows_loop.cl.h"
+#endif
+}
