@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
+#include "c/program/kernel_text.h"
 
 /* ---- checks ---- */
 
@@ -368,13 +369,8 @@ int ga__blas_sources(ga_source out[4], unsigned int *n, gpucontext *ctx, int typ
   for (int kind = (int)first; kind <= (int)last; kind++) {
     if (kind == GA_GEMV_ROWS_PACKS)
       continue;
-    int status = ga__blas_source(&out[*n], ctx, (enum ga_blas_kind)kind, typecode);
-    if (status != GA_NO_ERROR) {
-      while (*n > 0)
-        ga__strbuf_clear(&out[--*n].body);
-      return status;
-    }
-    ++*n;
+    GA_TRY(ga__sources_count(
+        out, n, ga__blas_source(&out[*n], ctx, (enum ga_blas_kind)kind, typecode)));
   }
   return GA_NO_ERROR;
 }

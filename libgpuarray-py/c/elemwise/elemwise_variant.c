@@ -1,5 +1,6 @@
 /* The kernels of a GpuElemwise: made when a layout needs them, kept in the object. */
 #include "c/elemwise/elemwise_run.h"
+#include "c/program/kernel_text.h"
 
 static bool serves(const ga_elem_variant *v, const ga_elem_wanted *w) {
   if (v->kind != w->kind)
@@ -86,12 +87,8 @@ int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
     int status = ga__variant_get(&v, ge, list[i]);
     out[*n] = (ga_source){0};
     if (status == GA_NO_ERROR)
-      status = variant_source(&out[(*n)++], ge, v);
-    if (status != GA_NO_ERROR) {
-      while (*n > 0)
-        ga__strbuf_clear(&out[--*n].body);
-      return status;
-    }
+      status = variant_source(&out[*n], ge, v);
+    GA_TRY(ga__sources_count(out, n, status));
   }
   return GA_NO_ERROR;
 }

@@ -14,6 +14,14 @@ void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char
                   name, read, type, read, name, name);
 }
 
+/* Clears the text, and the source where it failed. */
+static int finished(ga_source *out, ga_strbuf *text, int status) {
+  ga__strbuf_clear(text);
+  if (status != GA_NO_ERROR)
+    ga__strbuf_clear(&out->body);
+  return status;
+}
+
 int ga__text_finish(ga_source *out, const char *stem, const char *functions,
                     ga_strbuf *text) {
   int status = ga__strbuf_status(text);
@@ -25,8 +33,7 @@ int ga__text_finish(ga_source *out, const char *stem, const char *functions,
     ga__strbuf_addn(&out->body, text->text, text->length);
     status = ga__strbuf_status(&out->body);
   }
-  ga__strbuf_clear(text);
-  return status;
+  return finished(out, text, status);
 }
 
 /* Adds `form` with `name` for each "%". */
@@ -78,6 +85,12 @@ int ga__text_finish_named(ga_source *out, const char *stem, const char *preamble
       status = ga__strbuf_status(body);
     }
   }
-  ga__strbuf_clear(text);
+  return finished(out, text, status);
+}
+
+int ga__sources_count(ga_source *sources, unsigned int *n, int status) {
+  ++*n;
+  while (status != GA_NO_ERROR && *n > 0)
+    ga__strbuf_clear(&sources[--*n].body);
   return status;
 }

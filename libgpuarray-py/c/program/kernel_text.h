@@ -22,4 +22,7 @@ int ga__text_finish(ga_source *out, const char *stem, const char *functions,
 int ga__text_finish_named(ga_source *out, const char *stem, const char *preamble,
                           const char *words, ga_strbuf *text);
 
+/* Counts the source that was made behind *n others; where that failed, clears all. */
+int ga__sources_count(ga_source *sources, unsigned int *n, int status);
+
 #endif

@@ -1,4 +1,5 @@
 /* GpuReduction_apply: the kernels of a reduction, and their launches. */
+#include "c/program/kernel_text.h"
 #include "c/reduce/reduce_geometry.h"
 #include "c/reduce/reduce_object.h"
 #include "c/reduce/reduction.h"
@@ -76,13 +77,7 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
   for (size_t i = 0; i < count; i++) {
     if (!all[i].is_parts && all[i].kind == GA_REDUCE_COLUMNS && nk == 0)
       continue; /* one result is a row */
-    int status = make_source(&out[*n], gr, &all[i]);
-    if (status != GA_NO_ERROR) {
-      while (*n > 0)
-        ga__strbuf_clear(&out[--*n].body);
-      return status;
-    }
-    ++*n;
+    GA_TRY(ga__sources_count(out, n, make_source(&out[*n], gr, &all[i])));
   }
   return GA_NO_ERROR;
 }
