@@ -10,8 +10,8 @@ from gpuarray.compiler.cops.params import (
     EnumType,
     Params,
     ParamsType,
-    ScalarParam,
 )
+from gpuarray.compiler.cops.params import ScalarParam as Scalar
 from gpuarray.compiler.graph.types import Generic, generic
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "GpuKernelBaseCOp",
     "Params",
     "ParamsType",
-    "ScalarParam",
+    "Scalar",
     "_NoPythonOp",
     "generic",
 ]
