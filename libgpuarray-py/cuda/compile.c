@@ -102,9 +102,9 @@ int ga__cuda_compile_for(const char *source, const char *arch, void **bytes,
                          size_t *size, ga_strbuf *log) {
   nvrtcProgram program = NULL;
   if (!is_arch(arch))
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "cuda: \"%s\" is no architecture: expected \"sm_90\" or the like",
-                   arch);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "cuda: \"%s\" is not an architecture: expected one such as \"sm_90\"", arch);
   GA_TRY(ga__cuda_need_nvrtc());
   NVRTC_TRY(nvrtcCreateProgram, &program, source, "kernel", 0, NULL, NULL);
   int status = build(program, source, arch, bytes == NULL, log);

@@ -209,10 +209,9 @@ static int relax(struct ga_cuda_choices *c) {
 static int open_choice(ga_cuda_device *d, CUdeviceptr at, unsigned int size) {
   struct ga_cuda_choices *c = d->choices;
   if (c == NULL || c->tell == NULL)
-    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no choices in graphs");
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no conditional graph nodes");
   if (c->depth == DEEPEST)
-    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: more than %d choices within one another",
-                   DEEPEST);
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: more than %d nested conditionals", DEEPEST);
   if (!c->has_chosen)
     GA_TRY(relax(c));
   GA_TRY(add_node(d, c->bodies[c->depth], at, size));
@@ -277,7 +276,7 @@ int ga__cuda_choice_end(bool *chose, ga_cuda_device *d) {
   c->has_chosen = c->has_failed = false;
   return is_whole
              ? GA_NO_ERROR
-             : GA_FAIL(GA_IMPL_ERROR, "cuda: a choice was not recorded to its end");
+             : GA_FAIL(GA_IMPL_ERROR, "cuda: the capture of a conditional did not end");
 }
 
 void ga__cuda_choice_close(ga_cuda_device *d) {

@@ -9,7 +9,7 @@
 static ga_cuda_device *device_of(gpucontext *ctx, const char *operation) {
   if (ctx && ctx->backend == &ga__cuda_backend)
     return ga__queue_device(ctx);
-  ga__fail(GA_INVALID_ERROR, "%s: %s is no context of CUDA", operation,
+  ga__fail(GA_INVALID_ERROR, "%s: %s is not a CUDA context", operation,
            ctx ? ctx->name : "NULL");
   return NULL;
 }
@@ -18,7 +18,7 @@ static int check_buffer(const gpudata *b, const char *operation) {
   if (b == NULL)
     return ga__fail_null(operation, "buffer");
   if (b->context->backend != &ga__cuda_backend || b->tape)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: no buffer of CUDA was given", operation);
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got a buffer that is not CUDA's", operation);
   return ga__context_check(b->context);
 }
 
@@ -102,15 +102,15 @@ static int record_after(gpudata *b, int flags) {
 static int get_device(CUdeviceptr address, int *number) {
   enum { DEVICE_ORDINAL = 9 };
   if (number == NULL)
-    return ga__fail_null("cuda_get_device", "place for the number");
+    return ga__fail_null("cuda_get_device", "pointer for the number");
   GA_TRY(ga__cuda_need_driver());
   if (ga__cuda.cuPointerGetAttribute == NULL)
-    return GA_FAIL(GA_DEVSUP_ERROR, "cuda_get_device: this driver does not tell");
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda_get_device: this driver does not report it");
   CUresult result = ga__cuda.cuPointerGetAttribute(number, DEVICE_ORDINAL, address);
   if (result == CUDA_SUCCESS)
     return GA_NO_ERROR;
   ga__cuda_fail(result, "cuPointerGetAttribute");
-  return ga__fail_within(GA_VALUE_ERROR, "cuda_get_device: 0x%llx is no memory of CUDA",
+  return ga__fail_within(GA_VALUE_ERROR, "cuda_get_device: 0x%llx is not CUDA memory",
                          address);
 }
 
@@ -124,7 +124,7 @@ static int no_ipc(const char *operation) {
 static int get_ipc_handle(gpudata *b, GpuArrayIpcMemHandle *handle) {
   GA_TRY(check_buffer(b, "cuda_get_ipc_handle"));
   if (handle == NULL)
-    return ga__fail_null("cuda_get_ipc_handle", "place for the handle");
+    return ga__fail_null("cuda_get_ipc_handle", "pointer for the handle");
   if (ga__cuda.cuIpcGetMemHandle == NULL)
     return no_ipc("cuda_get_ipc_handle");
   const ga_cuda_device *d = b->context->device;

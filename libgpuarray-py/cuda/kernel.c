@@ -50,7 +50,8 @@ static int choose_arch(char *out, size_t size, int capability) {
   if (ga__cuda.nvrtcGetNumSupportedArchs(&n) != 0 || n < 1 ||
       (size_t)n > sizeof list / sizeof *list ||
       ga__cuda.nvrtcGetSupportedArchs(list) != 0)
-    return GA_FAIL(GA_IMPL_ERROR, "NVRTC does not tell the architectures it knows");
+    return GA_FAIL(GA_IMPL_ERROR,
+                   "NVRTC does not report the architectures it supports");
   for (int i = 0; i < n; i++)
     if (list[i] > newest && list[i] <= capability)
       newest = list[i];
@@ -91,7 +92,8 @@ int ga__cuda_load(void **program, void *device, const void *bytes, size_t size) 
   const char *text = bytes;
   bool is_elf = size > 64 && memcmp(text, "\177ELF", 4) == 0;
   if (!is_elf && (size == 0 || text[size - 1] != '\0'))
-    return GA_FAIL(GA_COMPILE_ERROR, "cuda: %zu bytes are no compiled program", size);
+    return GA_FAIL(GA_COMPILE_ERROR, "cuda: %zu bytes are not a compiled program",
+                   size);
   void *copy = ga__alloc(size, 1);
   if (copy == NULL)
     return GA_MEMORY_ERROR;
@@ -169,7 +171,7 @@ int ga__cuda_kernel_parameters(unsigned int *out, void *device, void *kernel) {
   size_t offset, size;
   unsigned int n = 0;
   if (ga__cuda.cuFuncGetParamInfo == NULL)
-    return GA_FAIL(GA_DEVSUP_ERROR, "the driver does not tell a kernel's parameters");
+    return GA_FAIL(GA_DEVSUP_ERROR, "the driver does not report a kernel's parameters");
   GA_TRY(ga__cuda_enter(&previous, d));
   while (ga__cuda.cuFuncGetParamInfo(k->function, n, &offset, &size) == CUDA_SUCCESS)
     n++;

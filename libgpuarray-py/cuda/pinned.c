@@ -13,7 +13,7 @@ static int lock_pages(const ga_cuda_device *d, void *pages, size_t size) {
 static int pinned_alloc(void **handle, void **host, void *device, size_t size) {
   void *pages = ga__pages_new(size);
   if (pages == NULL)
-    return GA_FAIL(GA_MEMORY_ERROR, "the host has no %zu bytes", size);
+    return GA_FAIL(GA_MEMORY_ERROR, "the host cannot pin %zu bytes", size);
   int status = lock_pages(device, pages, size);
   if (status != GA_NO_ERROR) {
     ga__pages_free(pages, size);

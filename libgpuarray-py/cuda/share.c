@@ -42,7 +42,7 @@ static int check_stream(intptr_t stream) {
     return GA_NO_ERROR;
   return GA_FAIL(
       GA_VALUE_ERROR,
-      "stream %td is none of CUDA: expected a stream's handle, 1 (the legacy "
+      "stream %td is not a CUDA stream: expected a stream's handle, 1 (the legacy "
       "default stream), 2 (the thread's default stream) or -1 (no order); 0 "
       "would mean either of the defaults",
       (ptrdiff_t)stream);

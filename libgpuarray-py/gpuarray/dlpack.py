@@ -143,9 +143,9 @@ def _consumer_stream(device: Device, stream: int | None) -> int | None:
         return _LEGACY_STREAM if device[0] == CUDA else 0
     if device[0] == CUDA and (stream == 0 or stream < _NO_ORDER):
         raise BadValue(
-            f"__dlpack__: stream {stream} is none of CUDA; expected a stream's handle, "
-            "1 (the legacy default stream), 2 (the thread's default stream) or -1 (no "
-            "order); 0 would mean either of the defaults"
+            f"__dlpack__: stream {stream} is not a CUDA stream; expected a stream's "
+            "handle, 1 (the legacy default stream), 2 (the thread's default stream) or "
+            "-1 (no order); 0 would mean either of the defaults"
         )
     return int(stream)
 

@@ -188,7 +188,8 @@ static int null_binary(void **bytes, size_t *size, void *device, void *program) 
 static int null_load(void **program, void *device, const void *bytes, size_t size) {
   (void)device;
   if (size == 0 || ((const char *)bytes)[size - 1] != '\0')
-    return GA_FAIL(GA_COMPILE_ERROR, "these bytes are no program of the null device");
+    return GA_FAIL(GA_COMPILE_ERROR,
+                   "these bytes are not a program of the null device");
   return null_compile(program, device, bytes, NULL);
 }
 

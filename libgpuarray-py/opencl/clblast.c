@@ -95,7 +95,7 @@ int ga__clblast_open(void *device) {
   if (atomic_load(&state) == 1 && (d == NULL || d->is_gpu))
     return GA_NO_ERROR;
   return GA_FAIL(GA_LOAD_ERROR,
-                 "there is no CLBlast: install libclblast, or name the file in "
+                 "no CLBlast was found: install libclblast, or name the file in "
                  "GPUARRAY_CLBLAST");
 }
 

@@ -355,7 +355,7 @@ void ga__opencl_free(void *device, void *memory) {
 
 int ga__opencl_free_memory(size_t *out, void *device) {
   (void)out, (void)device;
-  return GA_FAIL(GA_DEVSUP_ERROR, "OpenCL does not tell how much memory is free");
+  return GA_FAIL(GA_DEVSUP_ERROR, "OpenCL does not report free memory");
 }
 
 void ga__opencl_forget(void *device) {

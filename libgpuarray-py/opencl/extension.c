@@ -9,7 +9,7 @@
 static ga_opencl_device *device_of(gpucontext *ctx, const char *operation) {
   if (ctx && ctx->backend == &ga__opencl_backend)
     return ga__queue_device(ctx);
-  ga__fail(GA_INVALID_ERROR, "%s: %s is no context of OpenCL", operation,
+  ga__fail(GA_INVALID_ERROR, "%s: %s is not an OpenCL context", operation,
            ctx ? ctx->name : "NULL");
   return NULL;
 }
@@ -99,7 +99,7 @@ static gpudata *make_buf(gpucontext *ctx, cl_mem memory) {
 static cl_mem get_buf(gpudata *b) {
   if (b && b->context->backend == &ga__opencl_backend && b->tape == NULL)
     return b->memory;
-  ga__fail(GA_INVALID_ERROR, "cl_get_buf: no buffer of OpenCL was given");
+  ga__fail(GA_INVALID_ERROR, "cl_get_buf: got a buffer that is not OpenCL's");
   return NULL;
 }
 

@@ -22,7 +22,7 @@ static int pinned_alloc(void **handle, void **host, void *device, size_t size) {
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
   if (!d->is_discrete)
-    return GA_FAIL(GA_DEVSUP_ERROR, "the device is no GPU with memory of its own");
+    return GA_FAIL(GA_DEVSUP_ERROR, "the device is not a GPU with its own memory");
   pinned *p = ga__alloc(1, sizeof *p);
   if (p == NULL)
     return GA_MEMORY_ERROR;

@@ -9,7 +9,7 @@ int ga__opencl_wait(void *device) {
   ga__opencl_leave(d);
   if (code != CL_SUCCESS) {
     ga__opencl_fail(code, "clFinish");
-    return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+    return ga__fail_within(GA_RUN_ERROR, "earlier work on the queue failed");
   }
   atomic_store_explicit(&d->done, queued, memory_order_release);
   return GA_NO_ERROR;
@@ -66,8 +66,7 @@ static int check_queue(cl_ulong *properties, const ga_opencl_device *d,
                    "the queue is of another cl_context or device than this context");
   if (*properties & CL_QUEUE_OUT_OF_ORDER)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "the queue is out of order; expected one that does its commands in "
-                   "the order of the calls");
+                   "the queue is out of order; expected an in-order queue");
   return GA_NO_ERROR;
 }
 
@@ -111,7 +110,7 @@ int ga__opencl_event_done(bool *out, void *device, void *event) {
              sizeof state, &state, NULL);
   if (state < 0) {
     ga__opencl_fail(state, "clGetEventInfo");
-    return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+    return ga__fail_within(GA_RUN_ERROR, "earlier work on the queue failed");
   }
   *out = state == 0;
   return GA_NO_ERROR;
@@ -124,7 +123,7 @@ int ga__opencl_event_wait(void *device, void *event) {
   if (code == CL_SUCCESS)
     return GA_NO_ERROR;
   ga__opencl_fail(code, "clWaitForEvents");
-  return ga__fail_within(GA_RUN_ERROR, "work that was queued before failed");
+  return ga__fail_within(GA_RUN_ERROR, "earlier work on the queue failed");
 }
 
 int ga__opencl_event_seconds(double *out, void *device, void *start, void *end) {

@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     CHECK_OK(gpucontext_sync(ctx));
     CHECK(mock->launches == launches + (n == 2));
     if (n != 2)
-      CHECK_TEXT("kernel f: it has 2 parameters, and was made for");
+      CHECK_TEXT("kernel f: the source has 2 parameters, but");
   }
   gpucontext_deref(ctx);
   check_given_back();

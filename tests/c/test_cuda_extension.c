@@ -112,7 +112,7 @@ static void test_the_device_of_an_address(gpucontext *ctx) {
   CHECK(mem_free(memory) == 0);
   CHECK_STATUS(GA_VALUE_ERROR, cuda_get_device(memory, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, cuda_get_device(16, &number));
-  CHECK_TEXT("0x10 is no memory of CUDA");
+  CHECK_TEXT("0x10 is not CUDA memory");
   cuda_exit(ctx);
 }
 
@@ -147,7 +147,7 @@ static void test_other_contexts(void) {
   cuda_enter(null);
   cuda_exit(null);
   CHECK(cuda_get_stream(null) == NULL && cuda_make_buf(null, 0, 8) == NULL);
-  CHECK_TEXT("null is no context of CUDA");
+  CHECK_TEXT("null is not a CUDA context");
   CHECK(cuda_get_sz(b) == 0);
   CHECK_STATUS(GA_INVALID_ERROR, cuda_wait(b, GPUARRAY_CUDA_WAIT_READ));
   CHECK_STATUS(GA_INVALID_ERROR, cuda_record(b, GPUARRAY_CUDA_WAIT_READ));

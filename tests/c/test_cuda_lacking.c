@@ -117,14 +117,14 @@ static void test_kernels(gpucontext *ctx) {
   WITH(nvrtcGetNumSupportedArchs, no_architectures) {
     CHECK_STATUS(GA_IMPL_ERROR,
                  GpuKernel_init(&k, ctx, 1, &text, NULL, "f", 0, NULL, 0, NULL));
-    CHECK_TEXT("NVRTC does not tell the architectures");
+    CHECK_TEXT("NVRTC does not report the architectures");
   }
   CHECK(k.k == NULL);
   CHECK_OK(GpuKernel_init(&k, ctx, 1, &text, NULL, "f", 0, NULL, 0, NULL));
   GpuKernel_clear(&k);
   WITH(cuFuncGetParamInfo, NULL)
   CHECK_STATUS(GA_DEVSUP_ERROR, cuda->kernel_parameters(&n, ctx->device, NULL));
-  CHECK_TEXT("does not tell a kernel's parameters");
+  CHECK_TEXT("does not report a kernel's parameters");
   WITH(cuStreamBeginCapture, NULL)
   CHECK_STATUS(GA_DEVSUP_ERROR, cuda->graph_begin(ctx->device, 0));
   CHECK_TEXT("this driver has no graphs");

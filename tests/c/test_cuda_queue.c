@@ -270,7 +270,7 @@ static void test_blame(void) {
   mock->fault = CUDA_ERROR_ILLEGAL_ADDRESS;
   CHECK_OK(add(&k, b));
   CHECK_STATUS(GA_RUN_ERROR, gpucontext_sync(ctx));
-  CHECK_TEXT("one of the 9 launches that were not known to be done caused it, newest "
+  CHECK_TEXT("one of the 9 pending launches caused it, newest "
              "first: add_one, add_one (line 40), add_one (line 39)");
   GpuKernel_clear(&k);
   gpudata_release(b);

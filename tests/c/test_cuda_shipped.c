@@ -93,7 +93,7 @@ static void test_a_folder_that_others_may_read(void) {
 static void test_what_is_refused(void) {
   unsigned int n;
   CHECK_STATUS(GA_VALUE_ERROR, gpuarray_keep_products("cuda", "90", folder, &n));
-  CHECK_TEXT("expected \"sm_90\" or the like");
+  CHECK_TEXT("expected one such as \"sm_90\"");
   CHECK_STATUS(GA_VALUE_ERROR, gpuarray_keep_products("metal", "1", folder, &n));
   CHECK_TEXT("expected one of cuda, opencl, null");
   CHECK_STATUS(GA_UNSUPPORTED_ERROR, gpuarray_keep_products("null", "1", folder, &n));

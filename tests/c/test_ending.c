@@ -123,7 +123,7 @@ static void join_thread(void) {
   char byte = 1;
   pthread_join(thread, NULL);
   CHECK(atomic_load(&last_status) == GA_LOST_ERROR);
-  CHECK(strstr(last_text, "the process ends") != NULL);
+  CHECK(strstr(last_text, "the process is ending") != NULL);
   gpudata *b = gpudata_alloc(context, 64, NULL, 0, NULL);
   CHECK_OK(gpudata_memset(b, 0, 5));
   CHECK_OK(gpudata_read(&byte, b, 0, 1));

@@ -366,7 +366,7 @@ static void test_user_kernels_of_too_few_arguments(void) {
   for (int i = 0; i < 2; i++) {
     CHECK_STATUS(GA_VALUE_ERROR,
                  GpuKernel_call(&kernel, 1, (size_t[]){1}, (size_t[]){1}, 0, NULL));
-    CHECK_TEXT("it has 2 parameters, and was made for 0 arguments");
+    CHECK_TEXT("the source has 2 parameters, but 0 arguments were");
   }
   CHECK(launches == 0);
   GpuKernel_clear(&kernel);

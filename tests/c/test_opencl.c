@@ -453,7 +453,7 @@ enum {
   NO_RESOURCES = CL_OUT_OF_RESOURCES,
   INVALID_VALUE = -30
 };
-#define TEXT_OF_QUEUED "work that was queued before failed: "
+#define TEXT_OF_QUEUED "earlier work on the queue failed: "
 
 static const failing_case cases[] = {
     {open_another, "clCreateContext", NO_HOST_MEMORY, GA_MEMORY_ERROR,
@@ -655,9 +655,9 @@ static void test_what_is_not_ours(gpucontext *ctx) {
   CHECK(make_buf(ctx, memory) == NULL);
   CHECK_TEXT("cl_make_buf: the memory is of another cl_context");
   CHECK(make_buf(null, memory) == NULL);
-  CHECK_TEXT("cl_make_buf: null is no context of OpenCL");
+  CHECK_TEXT("cl_make_buf: null is not an OpenCL context");
   CHECK(make_buf(NULL, memory) == NULL);
-  CHECK_TEXT("NULL is no context of OpenCL");
+  CHECK_TEXT("NULL is not an OpenCL context");
   api->clReleaseMemObject(memory);
   gpucontext_deref(other);
   gpucontext_deref(null);

@@ -147,7 +147,7 @@ static void test_a_result_of_another_type(gpucontext *ctx) {
   const gpuplan_type other = {GA_DOUBLE, 1};
   CHECK_OK(build(&p, ctx, &seen, other, NULL));
   CHECK_STATUS(GA_INVALID_ERROR, call_vector(p, ctx, 9, 2, &out, NULL));
-  CHECK_TEXT("announced as float64 of 1 axes");
+  CHECK_TEXT("declared as float64 of 1 axes");
   GpuPlan_free(p);
 }
 

@@ -292,7 +292,7 @@ static void test_loops_that_are_none(gpucontext *ctx) {
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_loop(p, out, &wrong));
   wrong = loop, wrong.takes = "rr";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("1 inputs, and it is told of 2 how they are taken");
+  CHECK_TEXT("1 inputs, but `takes` has 2 letters");
   wrong = loop, wrong.takes = "x";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
   CHECK_TEXT("taken as 'x', expected r, c or s");

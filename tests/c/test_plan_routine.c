@@ -344,8 +344,8 @@ static void test_results_of_another_type(gpucontext *ctx) {
                                                 .results = &announced[i]}));
     CHECK_OK(GpuPlan_output(p, made));
     CHECK_STATUS(GA_INVALID_ERROR, call_vector(p, ctx, 3, 0, &out, &failed));
-    CHECK_TEXT(i == 0 ? "announced as float64 of 1 axes"
-                      : "announced as float32 of 2 axes");
+    CHECK_TEXT(i == 0 ? "declared as float64 of 1 axes"
+                      : "declared as float32 of 2 axes");
     GpuPlan_free(p);
   }
 }

@@ -437,7 +437,7 @@ static void test_arrays_of_another_recording(gpucontext *ctx) {
   CHECK_STATUS(GA_INVALID_ERROR, run_one(q, &out, &x));
   GpuPlan_free(p);
   CHECK_STATUS(GA_INVALID_ERROR, run_one(q, &out, &x));
-  CHECK_TEXT("may keep none");
+  CHECK_TEXT("must not keep its arrays");
   GpuArray_clear(&start);
   GpuArray_clear(&k.kept);
   GpuFunction_free(k.f);

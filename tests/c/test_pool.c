@@ -114,7 +114,7 @@ static void test_full_device(ga_pool *pool) {
   CHECK_OK(ga__pool_trim(pool));
   device_bytes = (size_t)1 << 40;
   CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, (size_t)-1, 0));
-  CHECK_TEXT("no device has as much");
+  CHECK_TEXT("no device has that much");
 }
 
 static void test_limit(ga_pool *pool) {

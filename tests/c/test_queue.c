@@ -311,7 +311,7 @@ static void test_blame(void) {
     CHECK_OK(launch(kernels[i / 2], x, false));
   hooked.wait = failing_wait;
   CHECK_STATUS(GA_RUN_ERROR, gpudata_sync(x));
-  CHECK_TEXT("one of the 12 launches that were not known to be done caused it, newest "
+  CHECK_TEXT("one of the 12 pending launches caused it, newest "
              "first: k5 2 times, k4 2 times, k3 2 times, k2 2 times and others; with "
              "GPUARRAY_LAUNCH_BLOCKING=1");
   hooked.wait = ga__null_backend.wait;

@@ -189,7 +189,7 @@ static void test_memory_of_others(gpucontext *ctx) {
   CHECK(cl_make_ctx(NULL, NULL) == NULL && cl_get_buf(NULL) == NULL);
   if (strncmp(gpucontext_name(ctx), "opencl", 6) != 0) {
     CHECK(cl_get_stream(ctx) == NULL);
-    CHECK_TEXT("is no context of OpenCL");
+    CHECK_TEXT("is not an OpenCL context");
     return;
   }
   int status = GA_NO_ERROR;

@@ -564,7 +564,7 @@ def test_files_that_cannot_be_had(on_first, tmp_path):
         f.save(tmp_path / "none" / "f")
     with pytest.raises(OSError, match="No such file"):
         load(tmp_path / "f")
-    with pytest.raises(OSError, match="it is no file"):
+    with pytest.raises(OSError, match="it is not a file"):
         gpuarray.load_function(tmp_path, on_first)
     f.save(tmp_path / "f")
     assert [each.name for each in tmp_path.iterdir()] == ["f"]  # nothing temporary

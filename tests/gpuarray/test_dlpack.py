@@ -177,7 +177,7 @@ def test_streams_of_the_host(null):
 def test_streams_that_are_none_of_cuda(cuda):
     a = gpuarray.zeros((4,), "f4", cuda)
     for stream in (0, -2):
-        with pytest.raises(ValueError, match=f"stream {stream} is none of CUDA"):
+        with pytest.raises(ValueError, match=f"stream {stream} is not a CUDA stream"):
             a.__dlpack__(stream=stream)
 
 

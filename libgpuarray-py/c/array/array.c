@@ -96,10 +96,10 @@ static int refuse_array(const GpuArray *a, const char *operation) {
   if (!is_within(&s, a))
     return GA_FAIL(GA_VALUE_ERROR,
                    "%s: %s with its strides from byte %zu reaches outside its buffer "
-                   "of %zu bytes; what was changed by hand must stay inside",
+                   "of %zu bytes; fields set by hand must stay inside",
                    operation, ga__array_text(text, a), a->offset, a->data->size);
   return GA_FAIL(GA_VALUE_ERROR,
-                 "%s: the flags of %s are not those of its strides and offset; call "
+                 "%s: the flags of %s do not match its strides and offset; call "
                  "GpuArray_fix_flags after changing them",
                  operation, ga__array_text(text, a));
 }
@@ -113,7 +113,7 @@ int ga__array_same_context(const GpuArray *a, const GpuArray *b,
   if (a->data->context == b->data->context)
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR,
-                 "%s: the arrays live on %s and %s, expected one context; move one of "
+                 "%s: the arrays are on %s and %s, expected one context; move one of "
                  "them first (GpuArray_transfer)",
                  operation, gpucontext_name(a->data->context),
                  gpucontext_name(b->data->context));
@@ -241,7 +241,7 @@ int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
                    const size_t *dims, ga_order ord) {
   if (a == NULL || ctx == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "empty: got no %s",
-                   a == NULL ? "array to fill in" : "context");
+                   a == NULL ? "output array" : "context");
   if (ord != GA_ANY_ORDER && ord != GA_C_ORDER && ord != GA_F_ORDER)
     return GA_FAIL(GA_VALUE_ERROR, "empty: got order %d, expected -1, 0 or 1",
                    (int)ord);
@@ -269,7 +269,7 @@ int GpuArray_empty(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
 int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
                    const size_t *dims, ga_order ord) {
   if (a == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "zeros: got no array to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "zeros: got no output array");
   GpuArray made;
   GA_TRY(GpuArray_empty(&made, ctx, typecode, nd, dims, ord));
   size_t bytes = ga__array_count(&made) * gpuarray_get_elsize(typecode);
@@ -287,7 +287,7 @@ int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
                       int writeable) {
   if (a == NULL || data == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "fromdata: got no %s",
-                   a == NULL ? "array to fill in" : "buffer");
+                   a == NULL ? "output array" : "buffer");
   size_t bytes = 0, itemsize = gpuarray_get_elsize(typecode);
   GA_TRY(check_shape(&bytes, "fromdata", typecode, nd, dims));
   GpuArray made;
@@ -319,7 +319,7 @@ int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
 int GpuArray_view(GpuArray *v, const GpuArray *a) {
   GA_TRY(ga__array_check(a, "view"));
   if (v == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "view: got no array to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "view: got no output array");
   gpudata_retain(a->data);
   if (v != a)
     *v = *a;
@@ -407,7 +407,7 @@ int GpuArray_copy_from_host(GpuArray *a, gpucontext *ctx, const void *buf, int t
                             unsigned int nd, const size_t *dims,
                             const ssize_t *strides) {
   if (a == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "copy_from_host: got no array to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "copy_from_host: got no output array");
   GpuArray made;
   GA_TRY(GpuArray_empty(&made, ctx, typecode, nd, dims, GA_C_ORDER));
   size_t bytes = ga__array_count(&made) * gpuarray_get_elsize(typecode);

@@ -68,7 +68,7 @@ static int allocate(DLManagedTensorVersioned **out, const DLTensor *prototype) {
   if (out == NULL || prototype == NULL || prototype->ndim < 0 ||
       prototype->ndim > GA_MAX_NDIM)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "DLPack's allocator: got no prototype of 0 to %d axes and a place "
+                   "DLPack's allocator: got no prototype of 0 to %d axes and a pointer "
                    "for the tensor",
                    GA_MAX_NDIM);
   for (int i = 0; i < prototype->ndim; i++) {
@@ -120,7 +120,7 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out) {
   gpucontext *ctx = NULL;
   GpuArray made;
   if (tensor == NULL || out == NULL) {
-    ga__fail_null("DLPack's table", "tensor, or no place for an array");
+    ga__fail_null("DLPack's table", "tensor, or no pointer for an array");
     return -1;
   }
   GpuArray *kept = ga__alloc(1, sizeof *kept); /* the caller frees it with free() */

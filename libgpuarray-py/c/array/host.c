@@ -39,7 +39,7 @@ static gpuhost *lend(const GpuArray *a, char *bytes, size_t size) {
 
 int GpuArray_host(gpuhost **res, const GpuArray *a, int lends) {
   if (res == NULL)
-    return ga__fail_null(__func__, "place for the memory");
+    return ga__fail_null(__func__, "pointer for the memory");
   GA_TRY(ga__array_check(a, "read"));
   size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
   *res = NULL;

@@ -6,7 +6,7 @@
 
 int ga__array_give_view(GpuArray *r, GpuArray *made, const char *operation) {
   if (r == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: got no array to fill in", operation);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got no output array", operation);
   GpuArray_fix_flags(made);
   gpudata_retain(made->data);
   *r = *made;
@@ -198,7 +198,7 @@ int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
     size_t own = i < added ? 1 : a->dimensions[i - added];
     if (own != dims[i] && own != 1)
       return GA_FAIL(GA_VALUE_ERROR,
-                     "broadcast: %s does not stretch to %s: axis %u has length %zu, "
+                     "broadcast: %s does not broadcast to %s: axis %u has length %zu, "
                      "expected 1 or %zu",
                      ga__array_text(text, a), ga__shape_text(shape, nd, dims),
                      i - added, own, dims[i]);

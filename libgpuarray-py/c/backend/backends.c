@@ -81,8 +81,7 @@ int ga__backend_speaks(const ga_backend *backend, int flags) {
   bool cuda = backend == &ga__cuda_backend, opencl = backend == &ga__opencl_backend;
   if ((flags & GA_USE_CUDA && !cuda) || (flags & GA_USE_OPENCL && !opencl))
     return GA_FAIL(GA_DEVSUP_ERROR,
-                   "the kernel is written in %s's own language, and the device's "
-                   "backend is %s",
+                   "the kernel is written for %s only, and the device's backend is %s",
                    flags & GA_USE_CUDA ? "cuda" : "opencl", backend->name);
   return GA_NO_ERROR;
 }
@@ -217,7 +216,7 @@ int ga__backend_device(ga_address *out, const char *name) {
     *out = found;
     return GA_NO_ERROR;
   }
-  return GA_FAIL(GA_INVALID_ERROR, "\"%s\" is no device's name; a name is " FORMS,
+  return GA_FAIL(GA_INVALID_ERROR, "\"%s\" is not a device name; expected " FORMS,
                  name);
 }
 
@@ -227,7 +226,7 @@ static int find_by_name(const ga_backend **out, const char *name,
     return ga__fail_null(operation, "name of a backend");
   *out = ga__backend_find(name);
   if (*out == NULL)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: \"%s\" is no backend; there are %s",
+    return GA_FAIL(GA_INVALID_ERROR, "%s: \"%s\" is not a backend; expected one of %s",
                    operation, name, ga__backend_names());
   return GA_NO_ERROR;
 }
@@ -236,7 +235,7 @@ int gpu_get_platform_count(const char *name, unsigned int *platcount) {
   const ga_backend *backend;
   GA_TRY(find_by_name(&backend, name, __func__));
   if (platcount == NULL)
-    return ga__fail_null(__func__, "place for the count");
+    return ga__fail_null(__func__, "pointer for the count");
   return ga__backend_advise(count_platforms(platcount, backend));
 }
 
@@ -246,7 +245,7 @@ int gpu_get_device_count(const char *name, unsigned int platform,
   unsigned int platforms;
   GA_TRY(find_by_name(&backend, name, __func__));
   if (devcount == NULL)
-    return ga__fail_null(__func__, "place for the count");
+    return ga__fail_null(__func__, "pointer for the count");
   int status = count_platforms(&platforms, backend);
   if (status == GA_NO_ERROR && platform >= platforms)
     status = GA_FAIL(GA_NODEV_ERROR, "%s has no platform %u (platforms: %u)", name,

@@ -207,7 +207,7 @@ static int out_of_memory(const ga_pool *pool, size_t size, size_t was_cached) {
 
 int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place) {
   if (size >> LARGEST_BITS != 0) {
-    ga__fail(GA_MEMORY_ERROR, "no device has as much");
+    ga__fail(GA_MEMORY_ERROR, "no device has that much");
     return out_of_memory(pool, size, 0);
   }
   size_t units = size == 0 ? 1 : (size + UNIT - 1) / UNIT;

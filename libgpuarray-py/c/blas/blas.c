@@ -62,9 +62,10 @@ static int check_output(const GpuArray *c, const GpuArray *first, const char *op
 
 static int check_transpose(cb_transpose t, const char *operation) {
   if (t != cb_no_trans && t != cb_trans && t != cb_conj_trans)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: %d is none of cb_no_trans, cb_trans and cb_conj_trans",
-                   operation, (int)t);
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "%s: transposition is %d, expected cb_no_trans, cb_trans or cb_conj_trans",
+        operation, (int)t);
   return GA_NO_ERROR;
 }
 
@@ -74,7 +75,7 @@ static int check_factors(const double *alpha, const double *beta, int typecode,
     return ga__fail_null(operation, "alpha or beta");
   if (ga__dtype_kind(typecode) != 'c' && (alpha[1] != 0 || beta[1] != 0))
     return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: a factor has an imaginary part and the arrays are %s",
+                   "%s: alpha or beta has an imaginary part, but the arrays are %s",
                    operation, ga__dtype_name(typecode));
   return GA_NO_ERROR;
 }

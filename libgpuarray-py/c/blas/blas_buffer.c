@@ -67,8 +67,8 @@ static int check_place(const request *r, const stored *s, size_t i) {
     return GA_FAIL(GA_VALUE_ERROR, "%s: %s and %s are of different contexts",
                    r->operation, s->name, r->c.name);
   if (s->offsets[s->is_listed ? i : 0] > FAR || !is_countable(s, r->batch, itemsize))
-    return GA_FAIL(GA_VALUE_ERROR, "%s: %s reaches further than memory does",
-                   r->operation, s->name);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %s exceeds the address space", r->operation,
+                   s->name);
   const ptrdiff_t first =
       (ptrdiff_t)s->offsets[s->is_listed ? i : 0] +
       (s->is_listed ? 0 : (ptrdiff_t)i * s->step * (ptrdiff_t)itemsize);
@@ -257,10 +257,10 @@ static int check_enums(const char *operation, cb_order order, cb_transpose ta,
   const bool known = (order == cb_row || order == cb_column) && (int)ta >= 0 &&
                      ta <= cb_conj_trans && (int)tb >= 0 && tb <= cb_conj_trans;
   if (!known)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: order %d or transposition %d, %d is none of cb_order and "
-                   "cb_transpose",
-                   operation, (int)order, (int)ta, (int)tb);
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "%s: order %d or transposition %d, %d is not of cb_order and cb_transpose",
+        operation, (int)order, (int)ta, (int)tb);
   return GA_NO_ERROR;
 }
 

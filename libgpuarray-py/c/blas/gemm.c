@@ -168,10 +168,10 @@ static int copy_overlapping(ga_product *p, GpuArray copies[2], int nocopy) {
     if (!overlaps_output(p, factors[i]))
       continue;
     if (nocopy)
-      return GA_FAIL(GA_COPY_ERROR,
-                     "%s: %s overlaps the output %s, so that it needs a copy, and none "
-                     "is allowed",
-                     p->operation, p->names[i], p->names[2]);
+      return GA_FAIL(
+          GA_COPY_ERROR,
+          "%s: %s overlaps the output %s, and needs a copy, which nocopy forbids",
+          p->operation, p->names[i], p->names[2]);
     GA_TRY(copy_factor(factors[i], &copies[i], p));
   }
   return GA_NO_ERROR;

@@ -49,7 +49,8 @@ int gpuarray_keep_products(const char *backend, const char *arch, const char *fo
   if (found->compile_for == NULL)
     return GA_FAIL(
         GA_UNSUPPORTED_ERROR,
-        "gpuarray_keep_products: %s compiles only for devices that are there", backend);
+        "gpuarray_keep_products: %s compiles only for devices that are present",
+        backend);
   gpucontext *any = ga__alloc(1, sizeof *any);
   if (any == NULL)
     return GA_MEMORY_ERROR;

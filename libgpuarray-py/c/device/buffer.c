@@ -187,12 +187,12 @@ int ga__buffer_new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
   void *memory, *host = NULL;
   if (ctx->backend->host_alloc == NULL)
     return GA_FAIL(GA_DEVSUP_ERROR,
-                   "gpudata_alloc: %s does not offer memory that the host reaches "
-                   "(GA_BUFFER_HOST); use gpudata_read and gpudata_write",
+                   "gpudata_alloc: %s has no host-accessible memory (GA_BUFFER_HOST); "
+                   "use gpudata_read and gpudata_write",
                    ctx->name);
   if (ga__recording_current(ctx))
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpudata_alloc: a plan has no memory of the host");
+                   "gpudata_alloc: a plan cannot allocate host memory");
   GA_TRY(ga__context_status(
       ctx, ctx->backend->host_alloc(&memory, &host, ctx->device, size)));
   int status = new_foreign(out, ctx, memory, size);

@@ -4,11 +4,11 @@
 static int check_flags(int flags, const void *data) {
   const int one_way = GA_BUFFER_READ_ONLY | GA_BUFFER_WRITE_ONLY;
   if (flags & ~(one_way | GA_BUFFER_INIT | GA_BUFFER_HOST))
-    return GA_FAIL(GA_VALUE_ERROR, "gpudata_alloc: flags 0x%x are not all known",
+    return GA_FAIL(GA_VALUE_ERROR, "gpudata_alloc: flags 0x%x have unknown bits",
                    (unsigned int)flags);
   if ((flags & one_way) == one_way)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "gpudata_alloc: a buffer is not both read-only and write-only");
+                   "gpudata_alloc: a buffer cannot be both read-only and write-only");
   if (flags & GA_BUFFER_INIT && data == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "gpudata_alloc: GA_BUFFER_INIT needs the data to copy");
@@ -60,7 +60,7 @@ static int host_address(void **out, const gpudata *b) {
   void *host = b->host ? b->host : ga__buffer_on_host(b);
   if (host == NULL)
     return GA_FAIL(GA_DEVSUP_ERROR,
-                   "gpudata_property: the host does not reach this buffer; allocate "
+                   "gpudata_property: the host cannot access this buffer; allocate "
                    "it with GA_BUFFER_HOST on a device that offers it, or use "
                    "gpudata_read and gpudata_write");
   *out = host;
@@ -69,7 +69,7 @@ static int host_address(void **out, const gpudata *b) {
 
 int gpudata_property(gpudata *buf, int prop_id, void *res) {
   if (buf == NULL || res == NULL)
-    return ga__fail_null(__func__, "buffer, or no place for the answer");
+    return ga__fail_null(__func__, "buffer, or no pointer for the result");
   if (prop_id < GA_BUFFER_PROP_START)
     return gpucontext_property(buf->context, prop_id, res);
   switch (prop_id) {

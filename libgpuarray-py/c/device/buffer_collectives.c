@@ -43,7 +43,7 @@ int gpucomm_new(gpucomm **comm, gpucontext *ctx, gpucommCliqueId comm_id, int nd
                 int rank) {
   const ga_collectives *collectives;
   if (comm == NULL)
-    return ga__fail_null(__func__, "place for the communicator");
+    return ga__fail_null(__func__, "pointer for the communicator");
   *comm = NULL;
   GA_TRY(collectives_of(&collectives, ctx, GA_UNSUPPORTED_ERROR, "gpucomm_new"));
   if (ndev < 1 || rank < 0 || rank >= ndev)
@@ -93,7 +93,7 @@ int gpucomm_gen_clique_id(gpucontext *ctx, gpucommCliqueId *comm_id) {
   gpucommCliqueId made;
   GA_TRY(collectives_of(&collectives, ctx, GA_DEVSUP_ERROR, __func__));
   if (comm_id == NULL)
-    return ga__fail_null(__func__, "place for the id");
+    return ga__fail_null(__func__, "pointer for the id");
   GA_TRY(ga__vendor_enter());
   int status = collectives->unique_id(made.internal);
   ga__vendor_leave();
@@ -106,7 +106,7 @@ static int check_question(const gpucomm *comm, const int *answer,
                           const char *operation) {
   if (comm && answer)
     return GA_NO_ERROR;
-  return ga__fail_null(operation, comm ? "place for the answer" : "communicator");
+  return ga__fail_null(operation, comm ? "pointer for the result" : "communicator");
 }
 
 int gpucomm_get_count(gpucomm *comm, int *devcount) {
@@ -164,7 +164,7 @@ static int check_context(const call *c, const part *p) {
                    c->operation, gpucontext_name(p->data->context),
                    gpucontext_name(c->comm->context));
   if (p->data->tape)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "%s: a plan does not hold collectives",
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "%s: collectives cannot be recorded in a plan",
                    c->operation);
   return GA_NO_ERROR;
 }
@@ -196,8 +196,8 @@ static int check_overlap(const call *c) {
       (n < m && from == to + rank * n) || (m < n && to == from + rank * m))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR,
-                 "%s: source and destination overlap in part; expected that they are "
-                 "apart, or that one is this rank's part of the other",
+                 "%s: source and destination overlap partly; expected disjoint ranges, "
+                 "or one that is this rank's part of the other",
                  c->operation);
 }
 
@@ -205,7 +205,7 @@ static int check_words(const call *c) {
   const ga_collectives *collectives = c->comm->context->backend->collectives;
   if (c->has_opcode ? !collectives->has_type(c->typecode)
                     : ga__dtype_kind(c->typecode) == 0)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: %s is no type that can be %s", c->operation,
+    return GA_FAIL(GA_INVALID_ERROR, "%s: %s cannot be %s", c->operation,
                    ga__dtype_name(c->typecode),
                    c->has_opcode ? "reduced among devices" : "exchanged");
   if (c->has_opcode && (c->opcode < GA_SUM || c->opcode > GA_MIN))
@@ -238,7 +238,8 @@ static int check(call *c) {
 static int check_destination(const call *c) {
   if (c->parts[1].data)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_VALUE_ERROR, "%s: got no destination, and this rank receives",
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: got no destination, but this rank receives the result",
                  c->operation);
 }
 

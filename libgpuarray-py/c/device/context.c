@@ -73,7 +73,7 @@ struct _gpucontext_props {
 
 int gpucontext_props_new(gpucontext_props **res) {
   if (res == NULL)
-    return ga__fail_null(__func__, "place for the properties");
+    return ga__fail_null(__func__, "pointer for the properties");
   gpucontext_props *p = ga__alloc(1, sizeof *p);
   if (p == NULL)
     return GA_MEMORY_ERROR;
@@ -283,7 +283,7 @@ static int find_device(ga_address *out, const char *name,
   const ga_backend *backend = ga__backend_find(name);
   if (backend == NULL)
     return GA_FAIL(GA_INVALID_ERROR,
-                   "gpucontext_init: \"%s\" is no backend; there are %s", name,
+                   "gpucontext_init: \"%s\" is not a backend; expected one of %s", name,
                    ga__backend_names());
   if (props == NULL || props->device < 0)
     return ga__backend_device(out, name);
@@ -301,7 +301,7 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
   ga_address address;
   int status = GA_NO_ERROR;
   if (res == NULL)
-    status = ga__fail_null(__func__, "place for the context");
+    status = ga__fail_null(__func__, "pointer for the context");
   if (status == GA_NO_ERROR)
     status = find_device(&address, name, props);
   if (status == GA_NO_ERROR)
@@ -313,7 +313,7 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
 int gpucontext_open(gpucontext **res, const char *name) {
   ga_address address;
   if (res == NULL)
-    return ga__fail_null(__func__, "place for the context");
+    return ga__fail_null(__func__, "pointer for the context");
   if (name && *name) {
     int status = ga__backend_device(&address, name);
     if (status != GA_NO_ERROR)

@@ -31,7 +31,7 @@ static int unknown_property(int id) {
 
 int gpucontext_property(gpucontext *ctx, int prop_id, void *res) {
   if (ctx == NULL || res == NULL)
-    return ga__fail_null(__func__, "context, or no place for the answer");
+    return ga__fail_null(__func__, "context, or no pointer for the result");
   const ga_device_info *info = &ctx->info;
   switch (prop_id) {
   case GA_CTX_PROP_DEVNAME:
@@ -71,8 +71,7 @@ int gpucontext_property(gpucontext *ctx, int prop_id, void *res) {
     break;
   case GA_CTX_PROP_UNIQUE_ID:
     if (info->unique_id[0] == '\0')
-      return GA_FAIL(GA_DEVSUP_ERROR, "%s does not tell its place on the bus",
-                     ctx->name);
+      return GA_FAIL(GA_DEVSUP_ERROR, "%s does not report its bus address", ctx->name);
     memcpy(res, info->unique_id, sizeof info->unique_id);
     break;
   case GA_CTX_PROP_LARGEST_MEMBLOCK:
@@ -101,7 +100,7 @@ const char *gpucontext_error(gpucontext *ctx, int err) {
 /* For calls that only look at what the host knows. */
 static int check_answer(gpucontext *ctx, const void *res, const char *operation) {
   if (res == NULL)
-    return ga__fail_null(operation, "place for the answer");
+    return ga__fail_null(operation, "pointer for the result");
   return ga__context_check(ctx);
 }
 

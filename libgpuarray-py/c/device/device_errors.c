@@ -176,7 +176,7 @@ int gpukernel_report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
   if (operation == NULL)
     return ga__fail_null(__func__, "name of the operation");
   if (word == NULL || number == NULL)
-    return ga__fail_null(__func__, "place for the answer");
+    return ga__fail_null(__func__, "pointer for the result");
   return ga__report_site(word, number, ctx, operation, ga__label());
 }
 

@@ -82,7 +82,7 @@ int gpucontext_launches(gpucontext *ctx, unsigned int capacity, gpulaunch *list,
   if (ctx == NULL)
     return ga__fail_null(__func__, "context");
   if (count == NULL || (list == NULL && capacity > 0))
-    return ga__fail_null(__func__, "place for the answer");
+    return ga__fail_null(__func__, "pointer for the result");
   unsigned long done[GPUARRAY_MAX_QUEUES];
   unsigned long newest = atomic_load(&ctx->errors.launches.count);
   read_progress(done, ctx);
@@ -146,7 +146,7 @@ int ga__launches_blame(gpucontext *ctx, int status) {
              suspects.text);
   else if (n > 1 && suspects.text)
     ga__fail(status,
-             "%s; one of the %u launches that were not known to be done caused it, "
+             "%s; one of the %u pending launches caused it, "
              "newest first: %s; with GPUARRAY_LAUNCH_BLOCKING=1 in the environment "
              "each launch waits, and one is named",
              cause.text, n, suspects.text);

@@ -38,7 +38,7 @@ static int open_origin(void **out, gpucontext *ctx) {
 int gpuprofile_start(gpuprofile **res, gpucontext *ctx, size_t most) {
   GA_TRY(ga__context_check(ctx));
   if (res == NULL)
-    return ga__fail_null("gpuprofile_start", "place for the profile");
+    return ga__fail_null("gpuprofile_start", "pointer for the profile");
   gpuprofile *p = ga__alloc(1, sizeof *p);
   if (p == NULL)
     return GA_MEMORY_ERROR;
@@ -88,7 +88,7 @@ int gpuprofile_stop(gpuprofile *p) {
 int gpuprofile_spans(gpuprofile *p, size_t first, size_t capacity, gpuspan *list,
                      size_t *count, size_t *total, size_t *lost) {
   if (p == NULL || count == NULL || total == NULL || (list == NULL && capacity > 0))
-    return ga__fail_null("gpuprofile_spans", "profile, or no place for the answers");
+    return ga__fail_null("gpuprofile_spans", "profile, or no pointer for the results");
   if (atomic_load(&p->context->profile) == p)
     return GA_FAIL(GA_INVALID_ERROR,
                    "gpuprofile_spans: the profile still runs; stop it first");

@@ -107,7 +107,7 @@ static int check_event(const gpuevent *e, const char *operation) {
 int gpuevent_record(gpuevent **res, gpuqueue *q) {
   GA_TRY(check_queue(q, __func__));
   if (res == NULL)
-    return ga__fail_null(__func__, "place for the event");
+    return ga__fail_null(__func__, "pointer for the event");
   gpuevent *e = ga__alloc(1, sizeof *e);
   if (e == NULL)
     return GA_MEMORY_ERROR;
@@ -133,7 +133,7 @@ int gpuevent_wait(gpuevent *e) {
 int gpuevent_query(gpuevent *e, int *done) {
   GA_TRY(check_event(e, __func__));
   if (done == NULL)
-    return ga__fail_null(__func__, "place for the answer");
+    return ga__fail_null(__func__, "pointer for the result");
   gpucontext *ctx = e->queue->context;
   bool is_done = false;
   GA_TRY(ga__context_waited(
@@ -147,7 +147,7 @@ int gpuevent_seconds(double *seconds, gpuevent *start, gpuevent *end) {
   GA_TRY(check_event(end, __func__));
   gpucontext *ctx = start->queue->context;
   if (seconds == NULL)
-    return ga__fail_null(__func__, "place for the answer");
+    return ga__fail_null(__func__, "pointer for the result");
   if (ctx != end->queue->context)
     return GA_FAIL(GA_INVALID_ERROR,
                    "gpuevent_seconds: the events are of two contexts, %s and %s",
@@ -180,7 +180,7 @@ int gpuqueue_wait_event(gpuqueue *q, gpuevent *e) {
     return GA_NO_ERROR;
   if (ctx->backend->event_order == NULL)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpuqueue_wait_event: the backend of %s has one queue a device",
+                   "gpuqueue_wait_event: the backend of %s has one queue per device",
                    ctx->name);
   return ga__context_status(ctx, ctx->backend->event_order(q->device, e->event));
 }

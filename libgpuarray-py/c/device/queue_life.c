@@ -43,12 +43,12 @@ static atomic_ulong made; /* queues, in this process */
 int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
   if (res == NULL)
-    return ga__fail_null(__func__, "place for the queue");
+    return ga__fail_null(__func__, "pointer for the queue");
   if (ctx->queues.is_single || ctx->backend->queue_new == NULL)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    ctx->queues.is_single
                        ? "gpuqueue_new: %s was opened for a single stream"
-                       : "gpuqueue_new: the backend of %s has one queue a device",
+                       : "gpuqueue_new: the backend of %s has one queue per device",
                    ctx->name);
   gpuqueue *q = ga__alloc(1, sizeof *q);
   if (q == NULL)

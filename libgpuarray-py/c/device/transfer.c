@@ -142,8 +142,9 @@ int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
   GA_TRY(check_range(dst, dstoff, sz, "gpudata_transfer, destination"));
   GA_TRY(check_range(src, srcoff, sz, "gpudata_transfer, source"));
   if (dst->tape || src->tape)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "gpudata_transfer: a plan does not copy between contexts");
+    return GA_FAIL(
+        GA_UNSUPPORTED_ERROR,
+        "gpudata_transfer: copies between contexts cannot be recorded in a plan");
   if (sz == 0)
     return GA_NO_ERROR;
   if (dst->context->backend == src->context->backend &&

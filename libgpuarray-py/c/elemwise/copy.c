@@ -249,7 +249,7 @@ static int copy_as(GpuArray *res, const GpuArray *a, int typecode, ga_order orde
                    const char *operation) {
   GA_TRY(ga__array_check(a, operation));
   if (res == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: got no array to fill in", operation);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got no output array", operation);
   GpuArray made;
   int status =
       GpuArray_empty(&made, a->data->context, typecode, a->nd, a->dimensions, order);

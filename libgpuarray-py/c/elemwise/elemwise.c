@@ -119,7 +119,7 @@ int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                        const char *expr, unsigned int n, const gpuelemwise_arg *args,
                        int flags) {
   if (out == NULL)
-    return ga__fail_null("elemwise", "place for the object");
+    return ga__fail_null("elemwise", "pointer for the object");
   if (flags & ~(GE_NOADDR64 | GE_CONVERT_F16))
     return GA_FAIL(
         GA_INVALID_ERROR,

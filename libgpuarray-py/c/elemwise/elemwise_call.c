@@ -89,9 +89,9 @@ static int check_stretch(const GpuElemwise *ge, const GpuArray *a, unsigned int 
   return GA_FAIL(GA_VALUE_ERROR, "elemwise: '%s' has shape %s, expected %s%s",
                  ge->args[i].name, ga__shape_text(ours, a->nd, a->dimensions),
                  ga__shape_text(theirs, nd, dims),
-                 !ga__elemwise_is_input(ge, i) ? ": outputs never stretch"
-                 : flags & GE_BROADCAST ? " or 1 along axes that stretch"
-                                        : "; GE_BROADCAST would stretch axes of 1");
+                 !ga__elemwise_is_input(ge, i) ? ": outputs do not broadcast"
+                 : flags & GE_BROADCAST ? " or 1 along axes that broadcast"
+                                        : "; GE_BROADCAST broadcasts axes of length 1");
 }
 
 /* The rank of a call: the output's `nd`, or the highest one where axes are added. */
@@ -120,8 +120,8 @@ int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
       first = args[i];
   }
   if (first == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "elemwise: no argument is GE_WRITE, so nothing "
-                                   "would come of it");
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "elemwise: no argument is GE_WRITE, so there is no output");
   size_t dims[GA_MAX_NDIM];
   unsigned int nd = common_rank(ge, args, first->nd, flags);
   for (unsigned int k = 0; k < nd; k++)

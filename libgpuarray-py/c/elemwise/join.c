@@ -26,7 +26,7 @@ int GpuArray_split(GpuArray **rs, const GpuArray *a, size_t n, size_t *p,
   GA_TRY(ga__array_check(a, "split"));
   if (rs == NULL || (n > 0 && p == NULL))
     return GA_FAIL(GA_VALUE_ERROR, "split: got no %s",
-                   rs == NULL ? "arrays to fill in" : "points");
+                   rs == NULL ? "output arrays" : "points");
   for (size_t i = 0; i <= n; i++)
     if (rs[i] == NULL)
       return GA_FAIL(GA_VALUE_ERROR, "split: got no array for part %zu of %zu", i,
@@ -92,7 +92,7 @@ int GpuArray_concatenate(GpuArray *r, const GpuArray **as, size_t n, unsigned in
                          int restype) {
   if (r == NULL || as == NULL || n == 0)
     return GA_FAIL(GA_VALUE_ERROR, "concatenate: got no %s",
-                   r == NULL ? "array to fill in" : "arrays");
+                   r == NULL ? "output array" : "arrays");
   size_t length = 0;
   for (size_t i = 0; i < n; i++)
     GA_TRY(check_piece(&length, as, i, axis));

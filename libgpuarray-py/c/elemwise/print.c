@@ -172,6 +172,6 @@ int GpuArray_fdump(FILE *fd, const GpuArray *a) {
   print_elements(fd, a, block);
   ga__free(block);
   if (ferror(fd))
-    return GA_FAIL(GA_SYS_ERROR, "fdump: the file refused: %s", strerror(errno));
+    return GA_FAIL(GA_SYS_ERROR, "fdump: cannot write the file: %s", strerror(errno));
   return GA_NO_ERROR;
 }

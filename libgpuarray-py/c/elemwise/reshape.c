@@ -55,7 +55,7 @@ static int reshape_metadata(GpuArray *made, bool *fits, ga_order *order,
 static int refuse_copy(const GpuArray *a) {
   char text[GA_ARRAY_TEXT];
   return GA_FAIL(GA_COPY_ERROR,
-                 "reshape: the strides of %s need a copy, and none was allowed",
+                 "reshape: the strides of %s need a copy, which nocopy forbids",
                  ga__array_text(text, a));
 }
 

@@ -76,7 +76,7 @@ int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
                   const GpuArray *const *indices, unsigned int first_axis, int mode) {
   const ga_indices ix = {n, first_axis, indices, mode, "take"};
   if (out == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "take: got no array to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "take: got no output array");
   GA_TRY(ga__array_check(a, "take"));
   GA_TRY(ga__context_check(a->data->context));
   GA_TRY(ga__index_check_mode(mode, "take"));
@@ -196,7 +196,7 @@ static int check_count(size_t count, const char *operation) {
   if (count < (size_t)INT32_MAX)
     return GA_NO_ERROR;
   return GA_FAIL(GA_XLARGE_ERROR,
-                 "%s: %zu indices at once, at most %d are offered; do it in parts",
+                 "%s: %zu indices at once, expected at most %d; split the call",
                  operation, count, INT32_MAX - 1);
 }
 

@@ -10,7 +10,7 @@ int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   const size_t count = ga__index_count(&w);
   if (count > GA_SORT_LONGEST) /* slots are made to be sorted */
     return GA_FAIL(GA_XLARGE_ERROR,
-                   "%s: %zu indices at once, at most %zu are offered; do it in parts",
+                   "%s: %zu indices at once, expected at most %zu; split the call",
                    ix->operation, count, GA_SORT_LONGEST);
   const int typecode = slots < UINT32_MAX ? GA_UINT : GA_ULONG;
   GA_TRY(GpuArray_empty(&made, w.context, typecode, 1, &count, GA_C_ORDER));

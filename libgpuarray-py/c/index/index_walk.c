@@ -102,7 +102,7 @@ int ga__index_begin(ga_index_walk *w, ga_index_operand *place, const GpuArray *a
   GA_TRY(check_indices(&nd, dims, a, ix));
   const unsigned int first = ix->first_axis, rest = a->nd - first - ix->n;
   if (first + nd + rest > GA_MAX_NDIM)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: the result has %u axes, at most %d are offered",
+    return GA_FAIL(GA_VALUE_ERROR, "%s: the result has %u axes, expected at most %d",
                    ix->operation, first + nd + rest, GA_MAX_NDIM);
   open_walk(w, a, ix);
   w->nd = first + nd + rest;

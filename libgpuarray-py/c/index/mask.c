@@ -41,10 +41,10 @@ static int check_not_bound(const GpuArray *a, const char *operation) {
   char text[GA_ARRAY_TEXT];
   if (a->data->tape == NULL)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                 "%s: how many elements of %s are not zero is not known while a plan "
-                 "is bound",
-                 operation, ga__array_text(text, a));
+  return GA_FAIL(
+      GA_UNSUPPORTED_ERROR,
+      "%s: the count of nonzero elements of %s is unknown while a plan is bound",
+      operation, ga__array_text(text, a));
 }
 
 static bool is_far(const GpuArray *a) {
@@ -237,7 +237,7 @@ static int find(GpuArray *out, const GpuArray *a, const char *operation) {
 int GpuArray_count_nonzero(size_t *count, const GpuArray *a) {
   search s;
   if (count == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "count_nonzero: got no number to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "count_nonzero: got no pointer for the count");
   GA_TRY(begin_search(&s, a, "count_nonzero"));
   *count = s.total;
   end_search(&s);
@@ -246,7 +246,7 @@ int GpuArray_count_nonzero(size_t *count, const GpuArray *a) {
 
 int GpuArray_nonzero(GpuArray *out, const GpuArray *a) {
   if (out == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "nonzero: got no array to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "nonzero: got no output array");
   return find(out, a, "nonzero");
 }
 
@@ -377,7 +377,7 @@ static int pick_elements(GpuArray *out, const GpuArray *a, const GpuArray *mask)
 
 int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   if (out == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "compress: got no array to fill in");
+    return GA_FAIL(GA_VALUE_ERROR, "compress: got no output array");
   GA_TRY(check_mask(a, mask, "compress"));
   return a->nd == mask->nd && has_words(a) ? pick_elements(out, a, mask)
                                            : pick_parts(out, a, mask);

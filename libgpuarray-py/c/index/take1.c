@@ -77,7 +77,7 @@ static int take_checked(const GpuArray *a, const GpuArray *v, const ga_indices *
   if (a->data->tape != NULL)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "take1: a plan that is being bound cannot wait for the check of "
-                   "indices; ask for none (check_error 0)");
+                   "indices; pass check_error 0");
   gpudata *word;
   GA_TRY(ga__buffer_new(&word, a->data->context, WORD_SIZE));
   int status = ga__buffer_fill(word, 0, 0, WORD_SIZE);

@@ -133,10 +133,10 @@ int GpuArray_fft(GpuArray *out, GpuArray *a, unsigned int rank, int inverse) {
   GA_TRY(ga__context_check(ctx));
   const ga_fft *fft = fft_of(ctx);
   if (fft == NULL)
-    return GA_FAIL(GA_DEVSUP_ERROR,
-                   "fft: the vendor of %s offers no library for it that is installed; "
-                   "see python -m gpuarray.doctor",
-                   ctx->name);
+    return GA_FAIL(
+        GA_DEVSUP_ERROR,
+        "fft: %s has no installed vendor library for it; see python -m gpuarray.doctor",
+        ctx->name);
   ga_fft_call call = make_call(out, a, rank, inverse);
   if (ga__array_count(out) == 0 || ga__array_count(a) == 0)
     return GA_NO_ERROR;

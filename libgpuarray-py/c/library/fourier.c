@@ -273,8 +273,9 @@ static int check_given(const GpuArray *a, long long axis, long long n,
     return GA_FAIL(GA_VALUE_ERROR, "fft: %u axes, of at most %d", a->nd,
                    GA_MAX_NDIM - 1);
   if (n < 1 || n > INT32_MAX)
-    return GA_FAIL(GA_VALUE_ERROR, "fft: %lld elements are no signal; expected 1 to %d",
-                   n, INT32_MAX);
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "fft: got a signal of %lld elements, expected 1 to %d", n,
+                   INT32_MAX);
   return ga__context_supports(a->data->context, a->typecode, "fft");
 }
 

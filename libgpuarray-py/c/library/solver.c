@@ -258,10 +258,10 @@ static int run(request *r, GpuArray *info) {
   if (info)
     GA_TRY(take_vectors(&r->call.info, r, info, GA_INT, 1, "info"));
   if (solver == NULL || !solver->serves(r->context->device, &r->call))
-    return GA_FAIL(GA_DEVSUP_ERROR,
-                   "%s: the vendor of %s offers no library for it that is installed; "
-                   "see python -m gpuarray.doctor",
-                   r->operation, r->context->name);
+    return GA_FAIL(
+        GA_DEVSUP_ERROR,
+        "%s: %s has no installed vendor library for it; see python -m gpuarray.doctor",
+        r->operation, r->context->name);
   if (r->call.batch == 0 || r->call.m == 0 || r->call.n == 0 ||
       (r->call.routine == GA_SOLVER_LU_SOLVE && r->call.k == 0))
     return info ? GpuArray_memset(info, 0) : GA_NO_ERROR;

@@ -104,7 +104,7 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
     return GA_FAIL(GA_VALUE_ERROR, "function %s: two values are called %s", p->name,
                    v->name);
   if (GpuArray_context(v->start) != p->context)
-    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s lives on %s, the plan on %s",
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s is on %s, the plan on %s",
                    p->name, v->name, gpucontext_name(GpuArray_context(v->start)),
                    gpucontext_name(p->context));
   GA_TRY(
@@ -176,7 +176,7 @@ static int fill(GpuFunction *f, const gpufunction_spec *spec) {
 int GpuFunction_new(GpuFunction **res, GpuPlan *plan, const gpufunction_spec *spec) {
   if (res == NULL || plan == NULL || spec == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "function: needs a place, a plan and a description; got NULL");
+                   "function: needs a result pointer, a plan and a spec; got NULL");
   if (spec->size != sizeof *spec)
     return GA_FAIL(GA_INVALID_ERROR,
                    "function: gpufunction_spec.size is %zu, expected %zu: compile "

@@ -21,7 +21,7 @@ static int grow(void **list, unsigned int *capacity, unsigned int count, size_t 
 int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
   if (res == NULL || ctx == NULL || name == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan: needs a place, a context and a name; got NULL");
+                   "plan: needs a result pointer, a context and a name; got NULL");
   GA_TRY(ga__context_check(ctx));
   GpuPlan *p = ga__alloc(1, sizeof *p);
   if (p == NULL)
@@ -115,7 +115,7 @@ int ga__plan_check_given(const GpuPlan *p, const char *step, const void *place,
   return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: %s is NULL", p ? p->name : "?",
                  ga__plan_label(step),
                  !p       ? "the plan"
-                 : !place ? "the place for the result"
+                 : !place ? "the pointer for the result"
                           : "an argument");
 }
 
@@ -374,7 +374,8 @@ static void add_stages(gpuplan_info *res, const GpuPlan *p) {
 
 int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
   if (p == NULL || res == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "plan info: needs a plan and a place; got NULL");
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan info: needs a plan and a result pointer; got NULL");
   const bool is_within = ga__turn_is_ours(&p->turn); /* asked by a step's function */
   if (!is_within)
     GA_TRY(ga__turn_take(&p->turn, "plan info", p->name));

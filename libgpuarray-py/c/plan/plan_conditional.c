@@ -151,7 +151,7 @@ static int join(ga_tape *tape, GpuArray *out, const GpuArray *const sides[2],
        ga__tape_unite(tape, a->data, b->data)))
     return GpuArray_view(out, a);
   if (ga__array_count(a) * gpuarray_get_elsize(a->typecode) > MOST_COPIED)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "what is chosen would be copied");
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "the conditional needs a copy");
   if (can_take(tape, a, is)) {
     GA_TRY(GpuArray_view(out, a));
     return copy_under(tape, out, b, n, list, false);
@@ -172,7 +172,8 @@ int ga__choice_join(ga_frame *f, const ga_step *s) {
   if (sides[0]->data == NULL || sides[1]->data == NULL ||
       memcmp(sides[0]->dimensions, sides[1]->dimensions,
              sides[0]->nd * sizeof *sides[0]->dimensions) != 0)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "what is chosen has two shapes");
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "the two sides of the conditional have different shapes");
   const unsigned int n = list_choices(list, f, s);
   list[n].condition = (unsigned int)f->integers[s->ins[0]];
   return join(f->tape, &f->arrays[s->outs[0]], sides, n, list);

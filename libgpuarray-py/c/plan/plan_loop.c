@@ -79,9 +79,8 @@ static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
   GA_TRY(ga__plan_check_value(p, step->label, step->turns, true));
   if (strlen(step->takes) != step->n_in)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: %u inputs, and it is told of %zu how they are taken",
-                   p->name, ga__plan_label(step->label), step->n_in,
-                   strlen(step->takes));
+                   "plan %s, %s: %u inputs, but `takes` has %zu letters", p->name,
+                   ga__plan_label(step->label), step->n_in, strlen(step->takes));
   for (unsigned int i = 0; i < step->n_in; i++)
     GA_TRY(check_input(p, step, i));
   return check_results(p, step);

@@ -17,8 +17,8 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
                    p->name, i, ga__array_text(text, a), ga__dtype_name(v->typecode),
                    v->nd);
   if (gpudata_context(a->data) != p->context)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u lives on %s, the function on %s",
-                   p->name, i, gpucontext_name(gpudata_context(a->data)),
+    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is on %s, the function on %s", p->name,
+                   i, gpucontext_name(gpudata_context(a->data)),
                    gpucontext_name(p->context));
   for (unsigned int k = 0; k < a->nd; k++)
     if ((v->broadcastable >> k & 1u) != 0 && a->dimensions[k] != 1)

@@ -262,7 +262,7 @@ static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
   if (open < 0)
     return GA_NO_ERROR;
   if (is_large)
-    return GA_FAIL(GA_XLARGE_ERROR, "the axes of the new shape have over 2^64 places");
+    return GA_FAIL(GA_XLARGE_ERROR, "the new shape has over 2^64 elements");
   if (known == 0 || count % known != 0)
     return GA_FAIL(GA_VALUE_ERROR, "%zu elements do not divide into axes of %zu", count,
                    known);
@@ -287,7 +287,7 @@ static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
   char text[GA_ARRAY_TEXT];
   if (a->data != NULL && a->typecode == v->typecode && a->nd == v->nd)
     return GA_NO_ERROR;
-  return GA_FAIL(GA_INVALID_ERROR, "result %u is %s, announced as %s of %u axes", i,
+  return GA_FAIL(GA_INVALID_ERROR, "result %u is %s, declared as %s of %u axes", i,
                  a->data ? ga__array_text(text, a) : "no array",
                  ga__dtype_name(v->typecode), v->nd);
 }

@@ -92,9 +92,10 @@ static void count_parameters(gpukernel *k) {
 
 int ga__kernel_check_parameters(const gpukernel *k) {
   if (k->n_args != k->n_parameters)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "kernel %s: it has %u parameters, and was made for %u arguments",
-                   k->name, k->n_parameters, k->n_args);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "kernel %s: the source has %u parameters, but %u arguments were declared",
+        k->name, k->n_parameters, k->n_args);
   return GA_NO_ERROR;
 }
 

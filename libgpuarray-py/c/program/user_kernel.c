@@ -38,7 +38,8 @@ static int check_types(unsigned int n, const int *typecodes) {
       return GA_FAIL(
           GA_VALUE_ERROR,
           "gpukernel_init: argument %u is an offset (GA_OFFSET), and no GA_BUFFER or "
-          "GA_INPUT stands before it; an offset is of the nearest one before",
+          "GA_INPUT stands before it; an offset belongs to the nearest pointer before "
+          "it",
           i);
   }
   return GA_NO_ERROR;
@@ -297,7 +298,7 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
 int gpukernel_property(gpukernel *k, int prop_id, void *res) {
   GA_TRY(check_kernel(k, __func__));
   if (res == NULL)
-    return ga__fail_null(__func__, "place for the answer");
+    return ga__fail_null(__func__, "pointer for the result");
   if (prop_id < GA_BUFFER_PROP_START)
     return gpucontext_property(k->context, prop_id, res);
   switch (prop_id) {
@@ -333,7 +334,7 @@ int GpuKernel_init(GpuKernel *k, gpucontext *ctx, unsigned int count, const char
                    const int *types, int flags, char **err_str) {
   gpukernel *kernel = NULL;
   if (k == NULL)
-    return ga__fail_null(__func__, "place for the kernel");
+    return ga__fail_null(__func__, "pointer for the kernel");
   k->k = NULL;
   k->args = NULL;
   GA_TRY(init_kernel(&kernel, ctx, count, strs, lens, name, argcount, types, flags,
@@ -368,7 +369,7 @@ static size_t smaller(size_t a, size_t b) {
 int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls) {
   GA_TRY(check_kernel(k ? k->k : NULL, __func__));
   if (gs == NULL || ls == NULL)
-    return ga__fail_null(__func__, "place for the answer");
+    return ga__fail_null(__func__, "pointer for the result");
   const ga_device_info *info = &k->k->context->info;
   size_t warp = info->warp > 0 ? info->warp : 1;
   size_t most_blocks = info->max_grid[0];

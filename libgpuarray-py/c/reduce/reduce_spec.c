@@ -48,8 +48,8 @@ static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
       return GA_FAIL(GA_VALUE_ERROR, "reduction: input %u has no name", i);
     if ((spec->flags & GA_REDUCTION_INDEX) && strcmp(arg->name, "i") == 0)
       return GA_FAIL(GA_INVALID_ERROR,
-                     "reduction: input %u is called `i`, which is the position here; "
-                     "give it another name",
+                     "reduction: input %u is named `i`, which is the position; give it "
+                     "another name",
                      i);
     if (arg->flags & GE_WRITE)
       return GA_FAIL(GA_INVALID_ERROR, "reduction: input `%s` cannot be written",
@@ -75,9 +75,8 @@ static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
   const unsigned int known =
       GA_REDUCTION_INDEX | GA_REDUCTION_NEEDS_ELEMENTS | GA_REDUCTION_FIRST;
   if (spec->flags & ~known)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "reduction: flags 0x%x, of which 0x%x mean nothing", spec->flags,
-                   spec->flags & ~known);
+    return GA_FAIL(GA_INVALID_ERROR, "reduction: flags 0x%x, of which 0x%x are unknown",
+                   spec->flags, spec->flags & ~known);
   if (spec->n_components > GA_REDUCE_VALUES || spec->n_results > GA_REDUCE_VALUES)
     return GA_FAIL(
         GA_UNSUPPORTED_ERROR,

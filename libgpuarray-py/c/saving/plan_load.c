@@ -358,8 +358,7 @@ static int read_content(GpuPlan *p, ga_reader *r, unsigned int depth) {
   const uint64_t a = ga__get_int(r), b = ga__get_int(r);
   if (r->failed || a != seal.a || b != seal.b)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan load: a part of %s that gives numbers to a kernel of the "
-                   "program's own was changed",
+                   "plan load: the arguments of a user kernel in %s were changed",
                    p->name);
   return GA_NO_ERROR;
 }
@@ -469,7 +468,7 @@ int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
   ga_reader function;
   if (res == NULL || ctx == NULL || path == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan load: needs a place, a context and a path; got NULL");
+                   "plan load: needs a result pointer, a context and a path; got NULL");
   ga_recording *recording = ga__recording_suspend(); /* its constants are kept */
   int status = ga__plan_read(res, &function, &bytes, ctx, path);
   ga__recording_resume(recording);

@@ -220,7 +220,7 @@ int ga__file_read(const char *what, char **bytes, size_t *size, const char *path
     return system_fail(what, "read", path);
   if (fstat(fileno(file), &is) != 0 || !S_ISREG(is.st_mode)) {
     fclose(file);
-    return GA_FAIL(GA_SYS_ERROR, "%s: cannot read %s: it is no file", what, path);
+    return GA_FAIL(GA_SYS_ERROR, "%s: cannot read %s: it is not a file", what, path);
   }
   int status = GA_MEMORY_ERROR;
   size_t length = (size_t)is.st_size;

@@ -171,8 +171,8 @@ int ga__vendor_enter(void) {
     return GA_NO_ERROR;
   ga__vendor_leave();
   return GA_FAIL(GA_LOST_ERROR,
-                 "the process ends: another thread has called exit(), or returned from "
-                 "main(), and this one can use no device any more");
+                 "the process is ending: another thread called exit() or returned from "
+                 "main(); this thread can no longer use devices");
 }
 
 void ga__vendor_leave(void) {

@@ -121,7 +121,7 @@ int ga__host_blas_open(void) {
   if (atomic_load(&blas.state) == 1)
     return GA_NO_ERROR;
   return GA_FAIL(GA_LOAD_ERROR,
-                 "there is no BLAS of the host: install libopenblas, or name the file "
+                 "no host BLAS was found: install libopenblas, or name the file "
                  "in GPUARRAY_HOST_BLAS");
 }
 

@@ -140,7 +140,7 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
   ga_branches branches;
   /* A queue of its own makes ready here what it cannot while it records. */
   if (tape->conditionals.n > 0 && !backend->graph_chooses(device))
-    return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no choices in graphs");
+    return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no conditional graph nodes");
   if (tape->traits.multiplies) /* no product may have run here */
     GA_TRY(backend->blas_open(device, tape->traits.has_epilogues));
   int queued = begin_graph(&branches, device, tape, bindings);

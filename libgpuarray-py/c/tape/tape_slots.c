@@ -68,10 +68,9 @@ bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
 
 /* Tells of a stand-in that is used where its tape is not recorded. */
 static int refuse_stranger(void) {
-  return GA_FAIL(
-      GA_INVALID_ERROR,
-      "an array without memory, which a plan's step was recorded with, was kept and "
-      "used outside of that recording; a step's function may keep none");
+  return GA_FAIL(GA_INVALID_ERROR,
+                 "an array of a recording was used after the recording ended; a step's "
+                 "function must not keep its arrays");
 }
 
 int ga__tape_keep(ga_tape *tape, gpudata *buffer) {

@@ -28,7 +28,7 @@ enum ga_error {
   GA_WRITEONLY_ERROR = 10,
   GA_BLAS_ERROR = 11,
   GA_UNALIGNED_ERROR = 12,
-  GA_COPY_ERROR = 13,  /* would need a copy, and none was allowed */
+  GA_COPY_ERROR = 13,  /* would need a copy, which nocopy forbids */
   GA_NODEV_ERROR = 14, /* no such device */
   GA_MISC_ERROR = 15,
   GA_COMM_ERROR = 16,
