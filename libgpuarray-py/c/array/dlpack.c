@@ -55,8 +55,8 @@ int ga__dlpack_typecode(int *out, DLDataType dtype, const char *operation) {
 static int sharing_of(const ga_sharing **out, gpucontext *ctx, const char *operation) {
   GA_TRY(ga__context_check(ctx));
   if (ctx->backend->sharing == NULL)
-    return GA_FAIL(GA_DEVSUP_ERROR, "%s: DLPack has no word for devices of %s",
-                   operation, ctx->backend->name);
+    return GA_FAIL(GA_DEVSUP_ERROR, "%s: DLPack has no device type for %s", operation,
+                   ctx->backend->name);
   *out = ctx->backend->sharing;
   return GA_NO_ERROR;
 }
@@ -73,7 +73,7 @@ int gpucontext_dlpack_device(gpucontext *ctx, DLDevice *out) {
   const ga_sharing *sharing = NULL;
   GA_TRY(sharing_of(&sharing, ctx, __func__));
   if (out == NULL)
-    return ga__fail_null(__func__, "place for the device");
+    return ga__fail_null(__func__, "pointer for the device");
   out->device_type = (DLDeviceType)sharing->device_type;
   out->device_id = device_id(ctx);
   return GA_NO_ERROR;
@@ -83,7 +83,7 @@ int gpucontext_dlpack_stream(gpucontext *ctx, intptr_t *out) {
   const ga_sharing *sharing = NULL;
   GA_TRY(sharing_of(&sharing, ctx, __func__));
   if (out == NULL)
-    return ga__fail_null(__func__, "place for the stream");
+    return ga__fail_null(__func__, "pointer for the stream");
   intptr_t stream = -1;
   GA_TRY(ga__vendor_enter());
   int status =
@@ -224,7 +224,7 @@ static int lend(loan *l, DLTensor *out, const GpuArray *a, place where,
 static int check_export(const void *out, const GpuArray *a, const char *operation) {
   const ga_sharing *sharing;
   if (out == NULL)
-    return ga__fail_null(operation, "place for the tensor");
+    return ga__fail_null(operation, "pointer for the tensor");
   GA_TRY(ga__array_check(a, operation));
   if (a->data->tape)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
@@ -260,8 +260,8 @@ static int lend_plain(DLManagedTensor **out, const GpuArray *a, place where,
   GA_TRY(check_export(out, a, operation));
   if (!GpuArray_ISWRITEABLE(a))
     return GA_FAIL(GA_READONLY_ERROR,
-                   "%s: the array is read-only, which tensors of before DLPack 1.0 "
-                   "cannot say; export a copy",
+                   "%s: the array is read-only, which DLPack before 1.0 cannot "
+                   "express; export a copy",
                    operation);
   loan *l = ga__alloc(1, sizeof *l);
   if (l == NULL)

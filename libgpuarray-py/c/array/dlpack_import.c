@@ -59,8 +59,8 @@ static int read_extent(size_t *below, size_t *above, const GpuArray *a, size_t i
     size_t *side = stride < 0 ? below : above;
     if (__builtin_mul_overflow(a->dimensions[i] - 1, step, &reach) ||
         __builtin_add_overflow(*side, reach, side) || *side > PTRDIFF_MAX)
-      return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor's strides reach over all memory",
-                     operation);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: the tensor's strides exceed the address space", operation);
   }
   return GA_NO_ERROR;
 }
@@ -171,7 +171,7 @@ static int check_import(const GpuArray *out, const void *tensor,
                         const char *operation) {
   if (out && tensor)
     return GA_NO_ERROR;
-  return ga__fail_null(operation, out ? "tensor" : "array to fill in");
+  return ga__fail_null(operation, out ? "tensor" : "output array");
 }
 
 int GpuArray_from_dlpack(GpuArray *out, gpucontext *ctx, DLManagedTensorVersioned *t,
