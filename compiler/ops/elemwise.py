@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import shape_padleft
+from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.fitting import converted
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -45,12 +47,40 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
-class CompositeStep:
-    """A step of a Composite: row ``op``, or ``"cast"``, of earlier values."""
+class CompositeStep(ProgramStep):
+    """Row ``op`` of the table of scalars, or ``"cast"``, of earlier values."""
 
     op: str
     operands: tuple[int, ...]
     dtype: str
+
+    @property
+    def label(self) -> str:
+        """The row's name."""
+        return self.op
+
+    def reading(self, operands: Sequence[int]) -> CompositeStep:
+        """The row of other values."""
+        return replace(self, operands=tuple(operands))
+
+    def value(self, values: Sequence[Any], shape: Sequence[int] = ()) -> Any:
+        """The row of its operands among ``values``."""
+        return evaluate_row(self.op, [values[i] for i in self.operands], self.dtype)
+
+    def graph(
+        self, values: Sequence[Variable], cell: Variable | None = None
+    ) -> Variable:
+        """The row as a node of its own, and one more where its dtype is another."""
+        scalar = Cast(self.dtype) if self.op == "cast" else SCALARS[self.op]
+        operands = [values[operand] for operand in self.operands]
+        made: Variable = Elemwise(scalar)(*operands)
+        if made.type.dtype != self.dtype:
+            made = Elemwise(Cast(self.dtype))(made)
+        return made
+
+    def text(self, operands: Sequence[str]) -> str:
+        """How the row of such texts reads."""
+        return formula(self.op, operands, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +90,8 @@ class Composite:
     Value ``k`` is input ``k``, and after the inputs the result of each step. ``inputs``
     are the inputs' dtypes, ``outputs`` the values that come out.
 
-    >>> steps = (Step("mul", (0, 0), "float32"), Step("exp", (1,), "float32"))
+    >>> square = CompositeStep("mul", (0, 0), "float32")
+    >>> steps = (square, CompositeStep("exp", (1,), "float32"))
     >>> print(Composite(("float32",), steps, (2,)))
     Composite{exp((i0 * i0))}
     """
@@ -99,44 +130,43 @@ class Composite:
         """The outputs computed with NumPy, step by step."""
         values = list(arrays)
         for step in self.steps:
-            operands = [values[operand] for operand in step.operands]
-            values.append(evaluate_row(step.op, operands, step.dtype))
+            values.append(step.value(values))
         return tuple(values[output] for output in self.outputs)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
         """The outputs as a graph of single rows."""
         values = list(inputs)
         for step in self.steps:
-            scalar = Cast(step.dtype) if step.op == "cast" else SCALARS[step.op]
-            value = Elemwise(scalar)(*(values[operand] for operand in step.operands))
-            if value.type.dtype != step.dtype:
-                value = Elemwise(Cast(step.dtype))(value)
-            values.append(value)
+            values.append(step.graph(values))
         return [values[output] for output in self.outputs]
 
     def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
         """What is computed of texts of the inputs: ``t0 = ...``, and the outputs."""
-        count = len(self.inputs)
-        uses = [0] * (count + len(self.steps))
-        for value in (
-            *self.outputs,
-            *(o for step in self.steps for o in step.operands),
-        ):
-            uses[value] += 1
-        texts = list(given)
-        named: list[str] = []
-        for number, step in enumerate(self.steps):
-            operands = [texts[operand] for operand in step.operands]
-            text = formula(step.op, operands, step.dtype)
-            if uses[count + number] > 1:
-                named.append(f"t{len(named)} = {text}")
-                text = f"t{len(named) - 1}"
-            texts.append(text)
+        named, texts = listing(self.steps, given, self.outputs)
         return named, [texts[output] for output in self.outputs]
 
     def __str__(self) -> str:
         named, results = self.statements([f"i{i}" for i in range(len(self.inputs))])
         return f"Composite{{{'; '.join([*named, ', '.join(results)])}}}"
+
+
+def listing(
+    steps: Iterable[Any], given: Sequence[str], read: Iterable[int]
+) -> tuple[list[str], list[str]]:
+    """Name what is used twice, ``t0 = ...``; the text of each value.
+
+    Beside the steps the values ``read`` are used.
+    """
+    steps, texts = list(steps), list(given)
+    uses = Counter([*read, *(i for step in steps for i in step.operands)])
+    named: list[str] = []
+    for number, step in enumerate(steps, len(texts)):
+        text = step.text([texts[operand] for operand in step.operands])
+        if uses[number] > 1:
+            named.append(f"t{len(named)} = {text}")
+            text = f"t{len(named) - 1}"
+        texts.append(text)
+    return named, texts
 
 
 def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:

@@ -6,133 +6,61 @@ such as a softmax, a layer norm, or a cost of each row with its gradient.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.elemwise import (
-    Cast,
-    CompositeStep,
-    Elemwise,
-    evaluate_row,
-    formula,
+from gpuarray.compiler.ops.elemwise import CompositeStep, listing
+from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows
+from gpuarray.compiler.ops.reduce import NAMES, keep_dims
+from gpuarray.compiler.ops.row_steps import (
+    CELL,
+    COLUMN,
+    COUNT,
+    FEW,
+    LENGTH,
+    ONE,
+    ROW,
+    TABLE,
+    At,
+    Fold,
+    Head,
+    Line,
+    Made,
+    Place,
+    Taken,
+    Total,
+    Within,
 )
-from gpuarray.compiler.ops.nnet import FirstRows, InBounds, check_first_rows, pick
-from gpuarray.compiler.ops.reduce import NAMES, Reduce, keep_dims
 from gpuarray.compiler.ops.shape import dimshuffle, shape_i
-from gpuarray.scalars import SCALARS
 
-CELL, ROW, COLUMN, ONE = "cell", "row", "column", "one"
-"""What an input has a value for: each element, each row, each place in a row, once."""
-TABLE = "table"
-"""The kind of a matrix of which rows are taken, each as long as a row."""
-FEW = "few"
-"""The kind of an input for each of the first rows; it is zero for the others."""
-LENGTH, COUNT = "length", "count"
-"""Kinds of inputs that the host knows: how long a row is, how many rows are meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """The fold of an earlier value over each row by row ``monoid`` of the table.
-
-    ``of_none`` is as in `Reduce`.
-    """
-
-    monoid: str
-    operand: int
-    dtype: str
-    acc_dtype: str
-    of_none: bool = False
-
-    def reduce(self, axis: int) -> Reduce:
-        """The fold as a reduction of an axis."""
-        return Reduce(self.monoid, (axis,), self.dtype, self.acc_dtype, self.of_none)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of each element in its row; ``length`` is the value with its length."""
-
-    length: int
-    dtype: str
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """A place in each row, counted from the left: that of an earlier value.
-
-    Negative ones count from the end. What is in no row is told as an index.
-    """
-
-    operand: int
-    dtype: str = "int64"
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """What an earlier value is in each row at a place, which is a `Within`."""
-
-    operand: int
-    place: int
-    dtype: str
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """Whether each row is one of the first; value ``count`` says how many those are."""
-
-    count: int
-    dtype: str = "bool"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The place of a row in a table, counted from its first: that of an earlier value.
-
-    Negative ones count from the end. What the table has not is told as an index.
-    """
-
-    operand: int
-    table: int
-    dtype: str = "int64"
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The elements of a row that is taken from a table, at a place that is a `Line`."""
-
-    table: int
-    place: int
-    dtype: str
-
-
-Made = CompositeStep | Fold | Place | Within | At | Head | Line | Taken
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """What becomes of an earlier value of elements, folded over all rows.
-
-    It is a result only: no step reads it.
-    """
-
-    monoid: str
-    operand: int
-    dtype: str
-    acc_dtype: str
-
-    def reduce(self, axes: int) -> Reduce:
-        """The total as a reduction of the first axes."""
-        return Reduce(self.monoid, tuple(range(axes)), self.dtype, self.acc_dtype)
+__all__ = [
+    "CELL",
+    "COLUMN",
+    "COUNT",
+    "FEW",
+    "LENGTH",
+    "ONE",
+    "ROW",
+    "TABLE",
+    "At",
+    "CompositeStep",
+    "Fold",
+    "Head",
+    "Line",
+    "Made",
+    "Place",
+    "Program",
+    "Rowwise",
+    "Taken",
+    "Total",
+    "Within",
+]
 
 
 @dataclass(frozen=True)
@@ -146,7 +74,7 @@ class Program:
 
     >>> steps = (
     ...     Fold("maximum", 0, "float32", "float32"),
-    ...     Step("sub", (0, 1), "float32"),
+    ...     CompositeStep("sub", (0, 1), "float32"),
     ... )
     >>> program = Program((("float32", CELL),), steps, (2,))
     >>> program.kinds, program.levels
@@ -163,14 +91,14 @@ class Program:
     @property
     def reports(self) -> bool:
         """Whether it may find a place that is in no row."""
-        return any(isinstance(step, Within | Line) for step in self.steps)
+        return any(step.is_index for step in self.steps)
 
     def __post_init__(self) -> None:
         for number, step in enumerate(self.steps):
             known = len(self.inputs) + number
-            if any(not 0 <= operand < known for operand in operands_of(step)):
+            if any(not 0 <= operand < known for operand in step.operands):
                 raise GraphValueError(
-                    f"Rowwise: step {number} reads {operands_of(step)}, but only the "
+                    f"Rowwise: step {number} reads {step.operands}, but only the "
                     f"{known} values before it exist"
                 )
 
@@ -211,13 +139,8 @@ class Program:
         """Whether each value is of each element, of each row, or an input of less."""
         found = [ROW if kind == FEW else kind for _, kind in self.inputs]
         for step in self.steps:
-            if isinstance(step, Place | Taken):
-                found.append(COLUMN if isinstance(step, Place) else CELL)
-                continue
-            of_cells = isinstance(step, CompositeStep) and any(
-                found[operand] in (CELL, COLUMN) for operand in step.operands
-            )
-            found.append(CELL if of_cells else ROW)
+            of_cells = any(found[v] in (CELL, COLUMN) for v in step.operands)
+            found.append(step.kind or (CELL if of_cells else ROW))
         return tuple(found)
 
     @cached_property
@@ -225,9 +148,15 @@ class Program:
         """How many times a row is walked before each value is known."""
         found = [0] * len(self.inputs)
         for step in self.steps:
-            level = max((found[operand] for operand in operands_of(step)), default=0)
-            found.append(level + isinstance(step, Fold))
+            level = max((found[operand] for operand in step.operands), default=0)
+            found.append(level + step.is_fold)
         return tuple(found)
+
+    @cached_property
+    def folds(self) -> dict[int, Fold]:
+        """The folds, by their values."""
+        steps = enumerate(self.steps, len(self.inputs))
+        return {value: step for value, step in steps if isinstance(step, Fold)}
 
     def evaluate(self, arrays: Iterable[Any]) -> list[Any]:
         """The outputs with NumPy, each with all axes."""
@@ -243,24 +172,7 @@ class Program:
             if kind == FEW:
                 values[index] = with_all_rows(values[index], shape)
         for step in self.steps:
-            if isinstance(step, Within | At | Head):
-                values.append(self.picked(step, values, shape))
-            elif isinstance(step, Line):
-                count = values[step.table].shape[0]
-                values.append(InBounds().reference(values[step.operand], count))
-            elif isinstance(step, Taken):
-                places = np.broadcast_to(values[step.place], (*shape[:-1], 1))
-                values.append(values[step.table][places[:, 0]])
-            elif isinstance(step, Place):
-                count = np.arange(int(values[step.length])).astype(step.dtype)
-                values.append(count.reshape((1,) * (len(shape) - 1) + (-1,)))
-            elif isinstance(step, Fold):
-                whole = np.broadcast_to(values[step.operand], shape)
-                reduced = step.reduce(len(shape) - 1).reference(whole)
-                values.append(np.asarray(reduced)[..., None])
-            else:
-                operands = [values[operand] for operand in step.operands]
-                values.append(evaluate_row(step.op, operands, step.dtype))
+            values.append(step.value(values, shape))
         row = (*shape[:-1], 1)
         of = self.kinds
         outputs = [
@@ -273,18 +185,6 @@ class Program:
             folded = total.reduce(axes).reference(whole)
             outputs.append(np.asarray(folded).reshape(*(1,) * axes, -1))
         return outputs
-
-    def picked(
-        self, step: Within | At | Head, values: Sequence[Any], shape: tuple[int, ...]
-    ) -> Any:
-        """A step about places and rows, with NumPy."""
-        if isinstance(step, Head):
-            check_first_rows(int(values[step.count]), shape[0])
-            return (np.arange(shape[0]) < int(values[step.count]))[:, None]
-        if isinstance(step, Within):
-            return InBounds().reference(values[step.operand], shape[-1])
-        whole = np.broadcast_to(values[step.operand], shape)
-        return np.take_along_axis(whole, values[step.place], axis=-1)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
         """The outputs as a graph of single rows and reductions."""
@@ -300,20 +200,7 @@ class Program:
             if kind == FEW:
                 values[index] = first_rows(inputs[index], cell)
         for step in self.steps:
-            if isinstance(step, Within | At | Head | Line | Taken):
-                value = unfolded(step, values, cell)
-            elif isinstance(step, Place):
-                value = counted(values[step.length], step.dtype)
-                value = dimshuffle(value, *("x",) * (ndim - 1), 0)
-            elif isinstance(step, Fold):
-                reduced = step.reduce(ndim - 1)(values[step.operand])
-                value = keep_dims(reduced, (ndim - 1,), ndim)
-            else:
-                scalar = Cast(step.dtype) if step.op == "cast" else SCALARS[step.op]
-                value = Elemwise(scalar)(*(values[i] for i in step.operands))
-                if value.type.dtype != step.dtype:
-                    value = Elemwise(Cast(step.dtype))(value)
-            values.append(value)
+            values.append(step.graph(values, cell))
         outputs = [values[output] for output in self.outputs]
         for total in self.totals:
             folded = total.reduce(ndim - 1)(values[total.operand])
@@ -329,28 +216,8 @@ class Program:
 
     def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
         """What is computed of texts of the inputs: ``t0 = ...``, and the results."""
-        texts = list(given)
-        uses = Counter(v for step in self.steps for v in operands_of(step))
-        uses.update(total.operand for total in self.totals)
-        named: list[str] = []
-        for number, step in enumerate(self.steps, len(texts)):
-            operands = [texts[operand] for operand in operands_of(step)]
-            if isinstance(step, Place):
-                text = "place"
-            elif isinstance(step, Within | Head):
-                text = f"{type(step).__name__.lower()}({operands[0]})"
-            elif isinstance(step, Line):
-                text = f"line({', '.join(operands)})"
-            elif isinstance(step, At | Taken):
-                text = f"{operands[0]}[{operands[1]}]"
-            elif isinstance(step, Fold):
-                text = f"{NAMES[step.monoid].lower()}({operands[0]})"
-            else:
-                text = formula(step.op, operands, step.dtype)
-            if uses[number] > 1:
-                named.append(f"t{len(named)} = {text}")
-                text = f"t{len(named) - 1}"
-            texts.append(text)
+        folded = (total.operand for total in self.totals)
+        named, texts = listing(self.steps, given, folded)
         results = [texts[output] for output in self.outputs]
         results += [
             f"{NAMES[total.monoid].lower()} of columns({texts[total.operand]})"
@@ -361,38 +228,6 @@ class Program:
     def __str__(self) -> str:
         named, results = self.statements([f"i{i}" for i in range(len(self.inputs))])
         return f"{{{'; '.join([*named, ', '.join(results)])}}}"
-
-
-def operands_of(step: Made) -> tuple[int, ...]:
-    """The values that a step reads."""
-    if isinstance(step, Place):
-        return (step.length,)
-    if isinstance(step, Head):
-        return (step.count,)
-    if isinstance(step, At):
-        return step.operand, step.place
-    if isinstance(step, Line):
-        return step.operand, step.table
-    if isinstance(step, Taken):
-        return step.table, step.place
-    return step.operands if isinstance(step, CompositeStep) else (step.operand,)
-
-
-def reading(step: Made, operands: Sequence[int]) -> Made:
-    """The step on other values, which are in the places of its own."""
-    if isinstance(step, CompositeStep):
-        return replace(step, operands=tuple(operands))
-    if isinstance(step, Place):
-        return replace(step, length=operands[0])
-    if isinstance(step, Head):
-        return replace(step, count=operands[0])
-    if isinstance(step, At):
-        return replace(step, operand=operands[0], place=operands[1])
-    if isinstance(step, Line):
-        return replace(step, operand=operands[0], table=operands[1])
-    if isinstance(step, Taken):
-        return replace(step, table=operands[0], place=operands[1])
-    return replace(step, operand=operands[0])
 
 
 def with_all_rows(few: Any, shape: Sequence[int]) -> Any:
@@ -408,30 +243,6 @@ def first_rows(few: Variable, cell: Variable) -> Variable:
     column = dimshuffle(few, 0)
     made = FirstRows()(column, shape_i(column, 0), shape_i(cell, 0))
     return dimshuffle(made, 0, "x")
-
-
-def unfolded(
-    step: Within | At | Head | Line | Taken,
-    values: Sequence[Variable],
-    cell: Variable,
-) -> Variable:
-    """The graph of a step about places and rows; ``cell`` has all elements."""
-    ndim = cell.type.ndim
-    made: Variable
-    if isinstance(step, Within):
-        made = InBounds()(values[step.operand], shape_i(cell, -1))
-    elif isinstance(step, Line):
-        made = InBounds()(values[step.operand], shape_i(values[step.table], 0))
-    elif isinstance(step, Taken):
-        made = values[step.table][dimshuffle(values[step.place], 0)]
-    elif isinstance(step, At):
-        column = dimshuffle(values[step.place], *range(ndim - 1))
-        made = keep_dims(pick(values[step.operand], column), (ndim - 1,), ndim)
-    else:
-        true = core.constant(np.ones(1, "bool"))
-        head = FirstRows()(true, values[step.count], shape_i(cell, 0))
-        made = dimshuffle(head, 0, "x")
-    return made
 
 
 class Rowwise(Op):

@@ -230,5 +230,5 @@ def test_values_of_every_rank_meet_rows(phases):
     kinds = {kind for each in found for _, kind in each.inputs}
     steps = {type(step) for each in found for step in each.steps}
     assert kinds >= {rowwise.CELL, rowwise.ROW, rowwise.COLUMN, rowwise.ONE}
-    assert steps >= {rowwise.Step, rowwise.Fold, rowwise.Taken, rowwise.Place}
+    assert steps >= {rowwise.CompositeStep, rowwise.Fold, rowwise.Taken, rowwise.Place}
     assert any(each.totals for each in found)

@@ -21,6 +21,7 @@ from gpuarray.compiler.gpukernels.rows.launch import (
     operation,
     taken_inputs,
     template,
+    without_identity,
 )
 from gpuarray.compiler.gpukernels.rows.looped import (
     Count,
@@ -28,11 +29,9 @@ from gpuarray.compiler.gpukernels.rows.looped import (
     Inside,
     Lines,
     Map,
-    Move,
     Same,
     Walk,
     Walks,
-    folds_of,
     walks_of,
 )
 from gpuarray.compiler.gpukernels.rows.persistent import TURN, has_packets, most_words
@@ -51,8 +50,6 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
     Total,
 )
-from gpuarray.reduction import needs_elements
-from gpuarray.scalars import SCALARS
 
 _WHERE = "rows"
 LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
@@ -85,40 +82,8 @@ class Written:
     def results(self) -> list[int]:
         """Write all of them; the outputs. Raises `NoForm`."""
         for move in self.walks.moves:
-            self.write(move)
+            move.by(self)
         return [self.known[value] for value in self.walks.outputs]
-
-    def write(self, move: Move) -> None:
-        """Write one, as a launch or a routine."""
-        s, known = self.body, self.known
-        match move:
-            case Map():
-                self.map(move)
-            case Walk():
-                self.walk(move)
-            case Count():
-                counts = s.routine("arange", [self.shape[-1]], move.dtype, 1)
-                new_axes = (-1,) * (len(self.shape) - 1)
-                known[move.out] = s.view(counts, (*new_axes, 0))
-            case First():
-                counts = s.routine("arange", [self.shape[0]], "int64", 1)
-                text, names = "o0 = i < n;", ("i", "n")
-                given = [counts, known[move.count]]
-                made = s.launch(given, ["bool"], text, label=_WHERE, names=names)
-                known[move.out] = s.view(made, (0, -1))
-            case Inside():
-                counts = s.routine("arange", [self.shape[-1]], "int64", 1)
-                labels = known[move.labels]
-                row = p.ArrayValue("int64", s.array(labels).broadcastable)
-                known[move.out] = s.routines("take", [counts, labels], [row], 0)
-            case Lines():
-                rows = s.reshape(known[move.places], [self.shape[0]])
-                table = known[move.table]
-                given = [table, rows]
-                dtype = s.array(table).dtype
-                known[move.out] = s.routine("take", given, dtype, 2, 0)
-            case Same():
-                known[move.out] = known[move.value]
 
     def map(self, move: Map) -> None:
         """A launch, of inputs whose joint shape is that of the values."""
@@ -144,7 +109,7 @@ class Written:
             raise NoForm
         last = len(self.shape) - 1
         first = self.body.reduction(
-            folds_of(self.walks, move),
+            self.walks.folds(move),
             move.text.results,
             [f"v{value}" for value in move.used],
             [self.known[value] for value in move.used],
@@ -154,6 +119,41 @@ class Written:
         )
         for number, fold in enumerate(move.folds):
             self.known[fold] = self.body.view(first + number, (*range(last), -1))
+
+    def count(self, move: Count) -> None:
+        """The places of a row's elements, one array for all rows."""
+        counts = self.counted(self.shape[-1], move.dtype)
+        new_axes = (-1,) * (len(self.shape) - 1)
+        self.known[move.out] = self.body.view(counts, (*new_axes, 0))
+
+    def first(self, move: First) -> None:
+        """Which rows are among the first."""
+        given = [self.counted(self.shape[0]), self.known[move.count]]
+        text, names = "o0 = i < n;", ("i", "n")
+        made = self.body.launch(given, ["bool"], text, label=_WHERE, names=names)
+        self.known[move.out] = self.body.view(made, (0, -1))
+
+    def inside(self, move: Inside) -> None:
+        """The places in rows, each checked."""
+        labels = self.known[move.labels]
+        given = [self.counted(self.shape[-1]), labels]
+        row = p.ArrayValue("int64", self.body.array(labels).broadcastable)
+        self.known[move.out] = self.body.routines("take", given, [row], 0)
+
+    def lines(self, move: Lines) -> None:
+        """Rows of a table."""
+        rows = self.body.reshape(self.known[move.places], [self.shape[0]])
+        table = self.known[move.table]
+        dtype = self.body.array(table).dtype
+        self.known[move.out] = self.body.routine("take", [table, rows], dtype, 2, 0)
+
+    def same(self, move: Same) -> None:
+        """A value that is there."""
+        self.known[move.out] = self.known[move.value]
+
+    def counted(self, length: int, dtype: str = "int64") -> int:
+        """The integers below a length."""
+        return self.body.routine("arange", [length], dtype, 1)
 
 
 @body_of("rowwise")
@@ -364,12 +364,9 @@ def require_elements(
 ) -> None:
     """Folds without an identity need elements."""
     first = next(n for n in numbers if n is not None and s.is_array(n))
-    for step in program.steps:
-        if not isinstance(step, Fold) or step.of_none:
-            continue
-        if needs_elements(SCALARS[step.monoid]):
-            text = f"{step.monoid}: no elements to reduce, and it has no identity"
-            s.require(first, [shape[-1]], text)
+    for monoid in without_identity(program):
+        text = f"{monoid}: no elements to reduce, and it has no identity"
+        s.require(first, [shape[-1]], text)
 
 
 def all_rows(s: Steps, few: int, rows: int) -> int:

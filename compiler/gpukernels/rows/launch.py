@@ -32,14 +32,13 @@ from gpuarray.compiler.ops.rowwise import (
     ONE,
     ROW,
     TABLE,
-    Line,
     Program,
-    Taken,
-    Within,
 )
 from gpuarray.context import Context
 from gpuarray.dtypes import INPUT, OFFSET
 from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
+from gpuarray.reduction import needs_elements
+from gpuarray.scalars import SCALARS
 
 MANY_ITEMS = 2048
 """The work items that keep a processor of a GPU busy."""
@@ -49,15 +48,16 @@ LONG = 16384
 """Elements of a row beyond which few rows are not left to a block each."""
 
 
-def operation_of(step: Any) -> str:
-    """What a step does by an index is called."""
-    return "take" if isinstance(step, Line | Taken) else "pick"
-
-
 def operation(program: Program) -> str:
     """What is reported with an index that leads nowhere."""
-    found = [operation_of(s) for s in program.steps if isinstance(s, Line | Within)]
+    found = [step.label for step in program.steps if step.is_index]
     return " or ".join(dict.fromkeys(found))
+
+
+def without_identity(program: Program) -> list[str]:
+    """The monoids of folds that need elements."""
+    needy = (fold for fold in program.folds.values() if not fold.of_none)
+    return [x.monoid for x in needy if needs_elements(SCALARS[x.monoid])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, singledispatch
+from typing import Any, ClassVar
 
 import numpy as np
 from gpuarray.codegen import (
@@ -35,9 +36,8 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
     Taken,
     Within,
-    operands_of,
-    reading,
 )
+from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.dtypes import work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
@@ -61,8 +61,19 @@ class Text:
         return "\n".join([*self.lines, *stores])
 
 
+class Move:
+    """A launch, or what takes the place of one; who does it has a method ``verb``."""
+
+    __slots__ = ()
+    verb: ClassVar[str]
+
+    def by(self, launcher: Any) -> None:
+        """Let the launcher do what it does for moves of this kind."""
+        getattr(launcher, self.verb)(self)
+
+
 @dataclass(frozen=True, slots=True)
-class Map:
+class Map(Move):
     """An elementwise launch: the values ``made`` of those that are ``used``.
 
     They become the values ``outs``. ``into`` has for each the output in whose memory it
@@ -75,58 +86,69 @@ class Map:
     used: tuple[int, ...]
     text: Text
 
+    verb = "map"
+
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Move):
     """A reduction of the last axis: ``folds``, values, of those that are ``used``."""
 
     folds: tuple[int, ...]
     used: tuple[int, ...]
     text: Text
 
+    verb = "walk"
+
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(Move):
     """The places of a row's elements, 0, 1, 2, ..., as a value."""
 
     out: int
     dtype: str
 
+    verb = "count"
+
 
 @dataclass(frozen=True, slots=True)
-class First:
+class First(Move):
     """Which rows are among the first ``count``."""
 
     out: int
     count: int
 
+    verb = "first"
+
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Move):
     """The places that ``labels`` are, counted from the left."""
 
     out: int
     labels: int
 
+    verb = "inside"
+
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Move):
     """The rows of ``table`` that ``places`` are."""
 
     out: int
     table: int
     places: int
 
+    verb = "lines"
+
 
 @dataclass(frozen=True, slots=True)
-class Same:
+class Same(Move):
     """A value that is another one."""
 
     out: int
     value: int
 
-
-Move = Map | Walk | Count | First | Inside | Lines | Same
+    verb = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +163,9 @@ class Walks:
     outputs: tuple[int, ...]
     integers: frozenset[int]
 
-
-def folds_of(walks: Walks, move: Walk) -> list[Fold]:
-    """The folds of a walk."""
-    count = len(walks.program.inputs)
-    steps = [walks.program.steps[fold - count] for fold in move.folds]
-    return [step for step in steps if isinstance(step, Fold)]
+    def folds(self, move: Walk) -> list[Fold]:
+        """The folds of a walk."""
+        return [self.program.folds[value] for value in move.folds]
 
 
 @lru_cache(maxsize=256)
@@ -188,7 +207,7 @@ def folded(program: Program) -> tuple[Program, list[str]]:
             fold = Fold("maximum", chosen, step.dtype, step.dtype, of_none=True)
             value.append(add(fold))
         else:
-            value.append(add(reading(step, [value[v] for v in operands_of(step)])))
+            value.append(add(step.reading([value[v] for v in step.operands])))
     made = Program(
         (*program.inputs, *((dtype, ONE) for dtype in dtypes)),
         tuple(steps),
@@ -227,14 +246,9 @@ class _Planner:
             if sources[value] in ("array", "int") and kinds[value] != LENGTH
         }
         self.integers = {v for v in self.known if sources[v] == "int"}
+        self.is_whole = is_whole
         for value, step in self.steps:
-            if isinstance(step, Place):
-                self.add(Count(value, step.dtype), [value])
-            elif isinstance(step, Head) and is_whole:
-                self.known.add(value)
-                self.integers.add(value)
-            elif isinstance(step, Head):
-                self.add(First(value, step.count), [value])
+            begin(step, value, self)
         self.spare = [
             index
             for index, value in enumerate(self.program.outputs)
@@ -252,11 +266,7 @@ class _Planner:
         outputs = list(program.outputs)
         self.store_places(0)
         for level in range(1, max(program.levels) + 1):
-            folds = [
-                value
-                for value, step in self.steps
-                if isinstance(step, Fold) and program.levels[value] == level
-            ]
+            folds = [v for v in program.folds if program.levels[v] == level]
             self.store_costly(folds)
             text, used = self.text(self.operands(folds))
             self.add(Walk(tuple(folds), used, text), folds)
@@ -300,13 +310,11 @@ class _Planner:
 
     def is_fold(self, value: int) -> bool:
         """Whether the value is what a reduction gives."""
-        at = value - self.count
-        return at >= 0 and isinstance(self.program.steps[at], Fold)
+        return value in self.program.folds
 
     def operands(self, folds: Sequence[int]) -> list[int]:
         """The values that folds are of."""
-        steps = [self.program.steps[fold - self.count] for fold in folds]
-        return [step.operand for step in steps if isinstance(step, Fold)]
+        return [self.program.folds[fold].operand for fold in folds]
 
     def store_costly(self, folds: Sequence[int]) -> None:
         """Compute what folds read of each element by functions, such as exp, once."""
@@ -328,19 +336,16 @@ class _Planner:
     def store_places(self, level: int) -> None:
         """Places in rows that are known once `level` walks are done."""
         for value, step in self.steps:
-            if self.program.levels[value] != level:
-                continue
-            if isinstance(step, Taken):
-                self.add(Lines(value, step.table, step.place), [value])
-            if not isinstance(step, Within | Line):
-                continue
-            labels = step.operand
-            if labels not in self.known or labels in self.integers:
-                labels = self.number()
-                self.map([step.operand], [labels], [-1])
-            is_line = isinstance(step, Line)
-            move = Same(value, labels) if is_line else Inside(value, labels)
-            self.add(move, [value])
+            if self.program.levels[value] == level:
+                find_places(step, value, self)
+
+    def labels(self, operand: int) -> int:
+        """The value of the array that places are read from."""
+        if operand in self.known and operand not in self.integers:
+            return operand
+        made = self.number()
+        self.map([operand], [made], [-1])
+        return made
 
     def store_rows(self, level: int) -> None:
         """Compute what elements or folds need of the values of rows."""
@@ -348,8 +353,8 @@ class _Planner:
         wanted = {
             operand
             for value, step in self.steps
-            for operand in operands_of(step)
-            if isinstance(step, Fold) or program.kinds[value] == CELL
+            for operand in step.operands
+            if step.is_fold or program.kinds[value] == CELL
         }
         roots = [
             value
@@ -382,7 +387,7 @@ class _Planner:
             if value not in wanted:
                 wanted.add(value)
                 if value >= self.count and value not in self.known:
-                    stack.extend(operands_of(self.program.steps[value - self.count]))
+                    stack.extend(self.program.steps[value - self.count].operands)
         return sorted(wanted)
 
     def text(self, roots: Sequence[int]) -> tuple[Text, tuple[int, ...]]:
@@ -409,3 +414,42 @@ class _Planner:
         support = "\n".join(filter(None, supports))
         used = tuple(value for value in wanted if value in self.known)
         return Text(tuple(lines), results, support), used
+
+
+@singledispatch
+def begin(step: ProgramStep, value: int, planner: _Planner) -> None:
+    """List what is launched for a step before all walks: nothing, for most kinds."""
+
+
+@begin.register
+def _(step: Place, value: int, planner: _Planner) -> None:
+    planner.add(Count(value, step.dtype), [value])
+
+
+@begin.register
+def _(step: Head, value: int, planner: _Planner) -> None:
+    if planner.is_whole:
+        planner.known.add(value)
+        planner.integers.add(value)
+    else:
+        planner.add(First(value, step.count), [value])
+
+
+@singledispatch
+def find_places(step: ProgramStep, value: int, planner: _Planner) -> None:
+    """List what is launched for a step about places: nothing, for other kinds."""
+
+
+@find_places.register
+def _(step: Within, value: int, planner: _Planner) -> None:
+    planner.add(Inside(value, planner.labels(step.operand)), [value])
+
+
+@find_places.register
+def _(step: Line, value: int, planner: _Planner) -> None:
+    planner.add(Same(value, planner.labels(step.operand)), [value])
+
+
+@find_places.register
+def _(step: Taken, value: int, planner: _Planner) -> None:
+    planner.add(Lines(value, step.table, step.place), [value])

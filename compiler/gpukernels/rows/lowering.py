@@ -28,9 +28,9 @@ from gpuarray.compiler.gpukernels.rows.launch import (
     launch,
     launch_totals,
     named_text,
-    operation_of,
     taken_inputs,
     totals_form,
+    without_identity,
 )
 from gpuarray.compiler.gpukernels.rows.looped import walks_of
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block
@@ -58,17 +58,11 @@ from gpuarray.compiler.ops.rowwise import (
     LENGTH,
     ROW,
     TABLE,
-    At,
-    Fold,
-    Line,
     Program,
     Rowwise,
-    Taken,
-    Within,
 )
 from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
-from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 _MANY = 2**31  # rows
@@ -127,14 +121,7 @@ def unfold(op: Rowwise, inputs: Sequence[Variable]) -> list[Variable]:
 
 def label(program: Program) -> str:
     """The rows of a kernel, each once, in the order they are first computed."""
-    names = [
-        SCALARS[step.monoid].name
-        if isinstance(step, Fold)
-        else operation_of(step)
-        if isinstance(step, At | Within | Line | Taken)
-        else getattr(step, "op", "")
-        for step in program.steps
-    ]
+    names = [step.label for step in program.steps]
     names += [SCALARS[total.monoid].name for total in program.totals]
     return "rows: " + "+".join(dict.fromkeys(filter(None, names)))
 
@@ -369,11 +356,8 @@ def fill_rows(program: Program, values: list[Any], rows: int) -> None:
 
 def check_elements(program: Program, shape: Sequence[int]) -> None:
     """Raise ValueError where a fold of no elements has no value."""
-    for step in program.steps:
-        if not isinstance(step, Fold) or step.of_none:
-            continue
-        if needs_elements(SCALARS[step.monoid]):
-            raise GraphValueError(
-                f"{step.monoid}: no elements to reduce in shape {tuple(shape)}, and "
-                "the operation has no identity; reduce axes that have elements"
-            )
+    for monoid in without_identity(program):
+        raise GraphValueError(
+            f"{monoid}: no elements to reduce in shape {tuple(shape)}, and the "
+            "operation has no identity; reduce axes that have elements"
+        )

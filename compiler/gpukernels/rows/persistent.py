@@ -17,9 +17,7 @@ from gpuarray.compiler.gpukernels.rows.text import BLOCK, Form, RowText, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
-    Fold,
     Program,
-    Taken,
 )
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
@@ -123,13 +121,13 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     They are those that later walks begin from, or the inputs behind them if that is
     less.
 
-    >>> from gpuarray.compiler.ops.elemwise import Step
+    >>> from gpuarray.compiler.ops.rowwise import CompositeStep, Fold
     >>> steps = (
     ...     Fold("maximum", 0, "float32", "float32"),
-    ...     Step("sub", (0, 1), "float32"),
-    ...     Step("exp", (2,), "float32"),
+    ...     CompositeStep("sub", (0, 1), "float32"),
+    ...     CompositeStep("exp", (2,), "float32"),
     ...     Fold("add", 3, "float32", "float32"),
-    ...     Step("true_div", (3, 4), "float32"),
+    ...     CompositeStep("true_div", (3, 4), "float32"),
     ... )
     >>> softmax = Program((("float32", CELL),), steps, (5,))
     >>> [sorted(kept) for kept in kept_values(softmax)]
@@ -137,7 +135,7 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     """
     kinds, count = program.kinds, len(program.inputs)
     inputs = {*range(count)}
-    inputs |= {v for v, s in enumerate(program.steps, count) if isinstance(s, Taken)}
+    inputs |= {v for v, s in enumerate(program.steps, count) if s.is_element}
     listed = walks(program)
     known: frozenset[int] = frozenset()
     found = []
@@ -169,12 +167,8 @@ def early_inputs(program: Program) -> frozenset[int]:
 
 def walks(program: Program) -> list[list[int]]:
     """What each walk folds, and in the end what is stored of each element."""
-    levels, count = program.levels, len(program.inputs)
-    folds = [
-        (levels[value], step.operand)
-        for value, step in enumerate(program.steps, count)
-        if isinstance(step, Fold)
-    ]
+    levels = program.levels
+    folds = [(levels[value], fold.operand) for value, fold in program.folds.items()]
     last = max((level for level, _ in folds), default=0)
     found = [[v for at, v in folds if at == level] for level in range(1, last + 1)]
     return [*found, [*program.wanted]]

@@ -21,8 +21,6 @@ from gpuarray.compiler.ops.rowwise import (
     Fold,
     Made,
     Program,
-    operands_of,
-    reading,
 )
 from gpuarray.context import Context
 
@@ -71,9 +69,9 @@ def product_of(program: Program) -> Product | None:
     """The product that is all that a program does with elements.
 
     >>> steps = (
-    ...     Step("mul", (0, 1), "float32"),
+    ...     CompositeStep("mul", (0, 1), "float32"),
     ...     Fold("add", 2, "float32", "float32"),
-    ...     Step("tanh", (3,), "float32"),
+    ...     CompositeStep("tanh", (3,), "float32"),
     ... )
     >>> inputs = ("float32", CELL), ("float32", COLUMN)
     >>> print(product_of(Program(inputs, steps, (4,))).rest)
@@ -88,7 +86,7 @@ def product_of(program: Program) -> Product | None:
     readers = [
         (value, each)
         for value, each in enumerate(program.steps, count)
-        if each is not step and not set(cells).isdisjoint(operands_of(each))
+        if each is not step and not set(cells).isdisjoint(each.operands)
     ]
     is_product = (
         isinstance(step, CompositeStep)
@@ -114,7 +112,7 @@ def rest_of(program: Program, cells: Sequence[int], result: int) -> Program:
     for old, step in enumerate(program.steps, count):
         if old not in cells and old != result:
             value[old] = len(kept) + 1 + len(steps)
-            steps.append(reading(step, [value[v] for v in operands_of(step)]))
+            steps.append(step.reading([value[v] for v in step.operands]))
     return Program(
         (*(program.inputs[v] for v in kept), (program.dtypes[result], ROW)),
         tuple(steps),

@@ -24,11 +24,9 @@ from gpuarray.compiler.gpukernels.rows.looped import (
     Inside,
     Lines,
     Map,
-    Move,
     Same,
     Walk,
     Walks,
-    folds_of,
     walks_of,
 )
 from gpuarray.compiler.gpukernels.source import Operand
@@ -70,7 +68,7 @@ def walk_kernel(walks: Walks, move: Walk, context: Context) -> Any:
     if kernel is None:
         kernel = context._kernels[key] = new_reduction(
             context,
-            folds_of(walks, move),
+            walks.folds(move),
             move.text.lines,
             move.text.results,
             move.text.support,
@@ -162,33 +160,8 @@ class Run:
     def results(self) -> list[Array]:
         """Queue all of them; the outputs."""
         for move in self.walks.moves:
-            self.queue(move)
+            move.by(self)  # the next wait tells of indices that lead nowhere
         return [self.known[value] for value in self.walks.outputs]
-
-    def queue(self, move: Move) -> None:
-        """Queue one; the next wait tells of indices that lead nowhere."""
-        match move:
-            case Map():
-                self.map(move)
-            case Walk():
-                self.walk(move)
-            case Count():
-                lengths = (1,) * (len(self.shape) - 1) + self.shape[-1:]
-                places = counted(self.shape[-1], move.dtype)
-                self.known[move.out] = places.reshape(lengths)
-            case First():
-                rows = counted(self.shape[0], "int64")
-                made = rows < self.known[move.count]
-                self.known[move.out] = made.reshape(self.shape[0], 1)
-            case Inside():
-                places = counted(self.shape[-1], "int64")
-                self.known[move.out] = take_at(places, [self.known[move.labels]], 0)
-            case Lines():
-                places = self.known[move.places].reshape(-1)
-                made = take_at(self.known[move.table], [places], 0)
-                self.known[move.out] = made
-            case Same():
-                self.known[move.out] = self.known[move.value]
 
     def map(self, move: Map) -> None:
         """Compute values into arrays."""
@@ -222,6 +195,32 @@ class Run:
         for number, fold in enumerate(move.folds):
             self.known[fold] = taken(made + number, self.context)
 
+    def count(self, move: Count) -> None:
+        """The places of a row's elements, one array for all rows."""
+        lengths = (1,) * (len(self.shape) - 1) + self.shape[-1:]
+        places = counted(self.shape[-1], move.dtype)
+        self.known[move.out] = places.reshape(lengths)
+
+    def first(self, move: First) -> None:
+        """Which rows are among the first."""
+        rows = counted(self.shape[0], "int64")
+        made = rows < self.known[move.count]
+        self.known[move.out] = made.reshape(self.shape[0], 1)
+
+    def inside(self, move: Inside) -> None:
+        """The places in rows, each checked."""
+        places = counted(self.shape[-1], "int64")
+        self.known[move.out] = take_at(places, [self.known[move.labels]], 0)
+
+    def lines(self, move: Lines) -> None:
+        """Rows of a table."""
+        places = self.known[move.places].reshape(-1)
+        self.known[move.out] = take_at(self.known[move.table], [places], 0)
+
+    def same(self, move: Same) -> None:
+        """A value that is there."""
+        self.known[move.out] = self.known[move.value]
+
     def given(self, used: Iterable[int]) -> list[Any]:
         """The values that kernels read, as the library takes them."""
         return [
@@ -232,6 +231,47 @@ class Run:
         ]
 
 
+class Told:
+    """The kernels of launches on arrays of ``ndim`` axes, told before these come.
+
+    What takes rows of tables is made where it is first wanted.
+    """
+
+    def __init__(self, walks: Walks, ndim: int, needs: Needs) -> None:
+        self.walks = walks
+        self.ndim = ndim
+        self.needs = needs
+
+    def map(self, move: Map) -> None:
+        """An elementwise kernel."""
+        kinds = self.walks.program.kinds
+        singles = [i for i, value in enumerate(move.used) if kinds[value] == ONE]
+        kernel = map_kernel(self.walks, move, self.needs.context)
+        self.needs.elemwise(kernel, self.ndim, singles)
+
+    def walk(self, move: Walk) -> None:
+        """A reduction."""
+        kernel = walk_kernel(self.walks, move, self.needs.context)
+        self.needs.reduction(kernel, self.ndim, (self.ndim - 1,))
+
+    def count(self, move: Count) -> None:
+        """The kernel that counts."""
+        self.needs.kernel(*count_source(move.dtype))
+
+    def inside(self, move: Inside) -> None:
+        """The kernel that counts places."""
+        self.needs.kernel(*count_source("int64"))
+
+    def first(self, move: First) -> None:
+        """None: all rows are among the first."""
+
+    def lines(self, move: Lines) -> None:
+        """Not yet."""
+
+    def same(self, move: Same) -> None:
+        """None."""
+
+
 def tell_walks(
     program: Program,
     sources: tuple[str, ...],
@@ -239,23 +279,9 @@ def tell_walks(
     ndim: int,
     needs: Needs,
 ) -> None:
-    """The kernels of all launches, on arrays of so many axes.
-
-    What takes rows of tables is made where it is first wanted.
-    """
+    """The kernels of all launches, on arrays of so many axes."""
     fresh = tuple(target < 0 for target in over)
     walks = walks_of(program, sources, fresh, is_whole=True)
-    kinds = walks.program.kinds
+    told = Told(walks, ndim, needs)
     for move in walks.moves:
-        match move:
-            case Map():
-                kernel = map_kernel(walks, move, needs.context)
-                singles = [i for i, v in enumerate(move.used) if kinds[v] == ONE]
-                needs.elemwise(kernel, ndim, singles)
-            case Walk():
-                kernel = walk_kernel(walks, move, needs.context)
-                needs.reduction(kernel, ndim, (ndim - 1,))
-            case Count():
-                needs.kernel(*count_source(move.dtype))
-            case Inside():
-                needs.kernel(*count_source("int64"))
+        move.by(told)

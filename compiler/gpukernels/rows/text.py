@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from gpuarray.codegen import (
@@ -40,8 +41,8 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
     Taken,
     Within,
-    operands_of,
 )
+from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.dtypes import dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 
@@ -103,11 +104,7 @@ class RowText:
         self.given = program.kinds[: self.count]
         self.reports = program.reports
         self.kinds, self.levels = program.kinds, program.levels
-        self.folds = [
-            self.count + number
-            for number, step in enumerate(program.steps)
-            if isinstance(step, Fold)
-        ]
+        self.folds = list(program.folds)
         self.last = max((self.levels[fold] for fold in self.folds), default=0)
         self.divisors = divisors(program)
         self.supports: dict[str, None] = {}
@@ -117,9 +114,7 @@ class RowText:
 
     def fold(self, value: int) -> Fold:
         """The fold that gives a value."""
-        step = self.program.steps[value - self.count]
-        assert isinstance(step, Fold)
-        return step
+        return self.program.folds[value]
 
     def accumulator(self, value: int) -> np.dtype[np.generic]:
         """The dtype that a fold is computed in."""
@@ -156,24 +151,12 @@ class RowText:
 
     def step(self, value: int) -> str:
         """The statement of a step that is no fold."""
-        made = self.program.steps[value - self.count]
-        dtype = np.dtype(self.program.dtypes[value])
-        if isinstance(made, Within):
-            return self.place(value, made.operand, "length")
-        if isinstance(made, Line):
-            return self.line(value, made)
-        if isinstance(made, At):
-            return self.at(value, made)
-        if isinstance(made, Taken):
-            return self.loaded(value, self.element(made.table, f"y{made.place}"))
-        if isinstance(made, Place):
-            text = f"({work_ctype(dtype)})p"
-        elif isinstance(made, Head):
-            text = f"row < v{made.count}"
-        else:
-            assert isinstance(made, CompositeStep)
-            text = self.applied(value, made)
-        return f"const {work_ctype(dtype)} v{value} = {text};{self.inverse(value)}"
+        return statement(self.program.steps[value - self.count], value, self)
+
+    def assigned(self, value: int, text: str) -> str:
+        """The statement that gives a value its name."""
+        ctype = work_ctype(np.dtype(self.program.dtypes[value]))
+        return f"const {ctype} v{value} = {text};{self.inverse(value)}"
 
     def applied(self, value: int, made: CompositeStep) -> str:
         """The text of a row of the scalar table."""
@@ -317,7 +300,7 @@ class RowText:
             self.step(value)
             for value, step in enumerate(self.program.steps, self.count)
             if self.kinds[value] == ROW
-            and not isinstance(step, Fold)
+            and not step.is_fold
             and self.levels[value] == level
         ]
 
@@ -466,7 +449,7 @@ class RowText:
         """Whether an element's value comes from an array."""
         if value < self.count:
             return value not in self.texts
-        return isinstance(self.program.steps[value - self.count], Taken)
+        return self.program.steps[value - self.count].is_element
 
     def tree(self, folds: Sequence[int]) -> list[str]:
         """What folds the accumulators of a row's items."""
@@ -535,6 +518,47 @@ class RowText:
         return "\n".join(lines)
 
 
+@singledispatch
+def statement(step: ProgramStep, value: int, k: RowText) -> str:
+    """The C statement of a step of some kind, which is no fold, in a kernel's text."""
+    raise NotImplementedError(f"a row kernel has no {type(step).__name__}")
+
+
+@statement.register
+def _(step: CompositeStep, value: int, k: RowText) -> str:
+    return k.assigned(value, k.applied(value, step))
+
+
+@statement.register
+def _(step: Place, value: int, k: RowText) -> str:
+    return k.assigned(value, f"({work_ctype(np.dtype(step.dtype))})p")
+
+
+@statement.register
+def _(step: Head, value: int, k: RowText) -> str:
+    return k.assigned(value, f"row < v{step.count}")
+
+
+@statement.register
+def _(step: Within, value: int, k: RowText) -> str:
+    return k.place(value, step.operand, "length")
+
+
+@statement.register
+def _(step: At, value: int, k: RowText) -> str:
+    return k.at(value, step)
+
+
+@statement.register
+def _(step: Line, value: int, k: RowText) -> str:
+    return k.line(value, step)
+
+
+@statement.register
+def _(step: Taken, value: int, k: RowText) -> str:
+    return k.loaded(value, k.element(step.table, f"y{step.place}"))
+
+
 def divisors(program: Program) -> dict[int, int]:
     """The divisor of each element's quotient that all elements of a row have.
 
@@ -584,5 +608,5 @@ def reached(
             continue
         made.add(value)
         if value >= count:
-            stack.extend(operands_of(program.steps[value - count]))
+            stack.extend(program.steps[value - count].operands)
     return made, read

@@ -56,7 +56,7 @@ def own_elements(program: Program, form: Form, length: int, memory: int) -> int:
 
     They are those without room in local memory, beside what the block's folds need.
     """
-    folds = (step for step in program.steps if isinstance(step, Fold))
+    folds = program.folds.values()
     folding = form.lanes * sum(accumulator(fold).itemsize for fold in folds)
     free = max(0, memory - _OWN - folding)
     left = max(0, length - free // place_bytes(program))
