@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import ExitStack
+
 from gpuarray.compiler.config import FOLLOWERS, config, context_map
 from gpuarray.compiler.errors import (
     ContextNotDefined,
@@ -141,3 +144,10 @@ def processor() -> Context:
         f"device=cpu: no OpenCL runtime for the processor was found ({problem}); "
         "install one with  pip install intel-opencl-rt intel-cmplr-lib-rt"
     )
+
+
+def sync_all(contexts: Iterable[Context]) -> None:
+    """Wait for each context, also where another has told of something."""
+    with ExitStack() as waits:
+        for context in contexts:
+            waits.callback(context.sync)

@@ -10,374 +10,69 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from gpuarray.compiler.plan_steps import (
+    DEVICE_INTS,
+    INT_OPS,
+    ArrayValue,
+    Broadcast,
+    Call,
+    Choose,
+    Copy,
+    DeviceInt,
+    Dim,
+    HostInt,
+    Index,
+    IntOp,
+    IntValue,
+    Launch,
+    Library,
+    Loop,
+    Read,
+    Reduce,
+    ReduceComponent,
+    Reports,
+    Reshape,
+    Routine,
+    Step,
+    Value,
+    View,
+)
 from gpuarray.dtypes import as_dtype
 
-
-@dataclass(frozen=True, slots=True)
-class ArrayValue:
-    """An array on the device; an axis marked in ``broadcastable`` has length 1.
-
-    ``place`` names the context of an input that is not on the plan's own.
-    """
-
-    dtype: str
-    broadcastable: tuple[bool, ...]
-    place: str | None = None
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.broadcastable)
-
-    def __str__(self) -> str:
-        axes = ", ".join("1" if b else "n" for b in self.broadcastable)
-        where = f" on {self.place}" if self.place is not None else ""
-        return f"{self.dtype}[{axes}]{where}"
-
-
-@dataclass(frozen=True, slots=True)
-class IntValue:
-    """A host integer that shapes depend on."""
-
-    def __str__(self) -> str:
-        return "int"
-
-
-Value = ArrayValue | IntValue
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What all steps have: a name for people, and the user's line it came from.
-
-    ``mark`` comes before the label on the device, where a profile is to tell steps
-    apart. The step runs only ``when`` each of some host integers is true, or is false,
-    and on the plan's own context unless ``place`` names another. ``text`` is lines that
-    say in the listing what the step computes; ``$0`` stands in them for the first
-    input, ``@0`` for the first output.
-    """
-
-    label: str
-    origin: str
-    outs: tuple[int, ...]
-    ins: tuple[int, ...]
-    mark: str = field(default="", kw_only=True)
-    when: tuple[tuple[int, bool], ...] = field(default=(), kw_only=True)
-    place: str | None = field(default=None, kw_only=True)
-    text: tuple[str, ...] = field(default=(), kw_only=True)
-
-    @property
-    def marked(self) -> str:
-        """The name on the device."""
-        return f"{self.mark}{self.label}"
-
-    @property
-    def reads(self) -> tuple[int, ...]:
-        """The values that must be known before it: its inputs and conditions."""
-        return (*self.ins, *(number for number, _ in self.when))
-
-    def detail(self) -> str:
-        """What the listing says besides the label and the values."""
-        return ""
-
-    def lines(self) -> list[str]:
-        """What the step computes, by the numbers of its values."""
-        values = {"$": self.ins, "@": self.outs}
-        return [
-            re.sub(r"([$@])(\d+)", lambda m: f"%{values[m[1]][int(m[2])]}", line)
-            for line in self.text
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class HostInt(Step):
-    """A constant host integer."""
-
-    value: int
-
-    def detail(self) -> str:
-        """The integer."""
-        return str(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceInt(Step):
-    """A property of the device as a host integer, one of `DEVICE_INTS`."""
-
-    property: str
-
-    def detail(self) -> str:
-        """The property."""
-        return self.property
-
-
-DEVICE_INTS = ("is_processor", "processors")
-"""Of a device: whether it is a processor, and its multiprocessors, or cores."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dim(Step):
-    """The length of an axis of an array."""
-
-    axis: int
-
-    def detail(self) -> str:
-        """The axis."""
-        return f"axis {self.axis}"
-
-
-INT_OPS = (
-    "add",
-    "sub",
-    "mul",
-    "floor_divide",
-    "maximum",
-    "minimum",
-    "mod",
-    "lt",
-    "le",
-    "eq",
-    "bitwise_and",
-    "bitwise_or",
-    "cast",
-)
-"""What the executor computes on host integers, which shapes are made of.
-
-All are rows of two operands but ``cast``, whose second operand is a typecode.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class IntOp(Step):
-    """Arithmetic of two host integers; ``label`` is one of `INT_OPS`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Launch(Step):
-    """An elementwise kernel of any number of outputs.
-
-    ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``.
-    ``inplace`` has for each output the input whose memory it takes over, or -1.
-    """
-
-    expr: str
-    preamble: str
-    names: tuple[str, ...]
-    in_dtypes: tuple[str, ...]
-    out_names: tuple[str, ...]
-    inplace: tuple[int, ...]
-
-    def detail(self) -> str:
-        """What is overwritten."""
-        over = [f"%{self.ins[i]}" for i in self.inplace if i >= 0]
-        return f"in place of {', '.join(over)}" if over else ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReduceComponent:
-    """What one more result of a reduction is folded from, and how; as in Reduce."""
-
-    map: str
-    combine: str
-    identity: str
-    acc_dtype: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reduce(Step):
-    """A reduction over ``axes`` of ``map``, an expression of the inputs.
-
-    ``prologue`` is C statements before the expression, which name what it uses. With
-    ``needs_elements`` reducing none is an error. ``more`` has what the results after
-    the first are.
-    """
-
-    prologue: str
-    map: str
-    preamble: str
-    names: tuple[str, ...]
-    in_dtypes: tuple[str, ...]
-    combine: str
-    identity: str
-    acc_dtype: str
-    axes: tuple[int, ...]
-    needs_elements: bool = False
-    more: tuple[ReduceComponent, ...] = ()
-
-    def detail(self) -> str:
-        """The axes."""
-        return f"axes {', '.join(map(str, self.axes))}"
-
-
-@dataclass(frozen=True, slots=True)
-class Library(Step):
-    """A matrix product: ``alpha op(a) op(b) + beta c`` by the routine ``label``."""
-
-    label: Literal["gemv", "gemm"]
-    alpha: float
-    beta: float
-    transpose_a: bool
-    transpose_b: bool
-    inplace: bool
-
-    def detail(self) -> str:
-        """Scaling, transposition, and what is overwritten."""
-        parts = []
-        if self.alpha != 1:
-            parts.append(f"alpha {self.alpha:g}")
-        if self.beta != 0:
-            parts.append(f"beta {self.beta:g}")
-        if self.transpose_a:
-            parts.append("a.T")
-        if self.transpose_b:
-            parts.append("b.T")
-        if self.inplace:
-            parts.append(f"in place of %{self.ins[2]}")
-        return ", ".join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class View(Step):
-    """Axes in another order; -1 in ``pattern`` is a new axis of length 1."""
-
-    pattern: tuple[int, ...]
-
-    def detail(self) -> str:
-        """The new order."""
-        return "{" + ", ".join("x" if i < 0 else str(i) for i in self.pattern) + "}"
-
-
-@dataclass(frozen=True, slots=True)
-class Reshape(Step):
-    """The same elements in another shape: a view where strides permit, else a copy.
-
-    The inputs are the array and the new lengths.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Broadcast(Step):
-    """A view repeated along axes of length 1 and new axes on the left.
-
-    The inputs are the array and the new lengths.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Index(Step):
-    """A view by integers and slices of the first axes.
-
-    The inputs are the array and the host integers of the index, in order. ``form`` has
-    for each axis the parts of a slice that are given, of ``"start"``, ``"stop"`` and
-    ``"step"``, or None for an integer.
-    """
-
-    form: tuple[tuple[str, ...] | None, ...]
-
-    def detail(self) -> str:
-        """The index."""
-        rest = (f"%{number}" for number in self.ins[1:])
-        shown = []
-        for parts in self.form:
-            if parts is None:
-                shown.append(next(rest))
-                continue
-            given = {part: next(rest) for part in parts}
-            text = ":".join(given.get(part, "") for part in ("start", "stop"))
-            shown.append(f"{text}:{given['step']}" if "step" in given else text)
-        return ", ".join(shown)
-
-
-@dataclass(frozen=True, slots=True)
-class Copy(Step):
-    """A new C-contiguous copy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choose(Step):
-    """A view of one of two arrays: of the second input where the first is true.
-
-    The first input is a host integer; of the two others one need not be computed.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Step):
-    """What the step function called ``function`` makes of the inputs.
-
-    ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
-    input, or how many integers make it a tuple. ``inplace`` is as in Launch. What is
-    not ``recorded`` when the plan is bound is called at each run, between two parts of
-    the plan.
-    """
-
-    function: str
-    options: tuple[tuple[str, Any], ...]
-    groups: tuple[int, ...]
-    inplace: tuple[int, ...]
-    recorded: bool
-
-    def detail(self) -> str:
-        """The options, what is overwritten, and whether the plan pauses."""
-        over = ", ".join(f"%{self.ins[i]}" for i in self.inplace if i >= 0)
-        options = () if self.text else self.options
-        parts = [f"{name}={_text(value)}" for name, value in options]
-        parts += [f"in place of {over}"] if over else []
-        return ", ".join(parts if self.recorded else [*parts, "pauses"])
-
-
-@dataclass(frozen=True, slots=True)
-class Routine(Step):
-    """What the library's routine called ``name`` makes of arrays and integers.
-
-    ``params`` are its integers, ``texts`` its texts. The C header of plans tells what
-    each takes.
-    """
-
-    name: str
-    params: tuple[int, ...] = ()
-    texts: tuple[str, ...] = ()
-
-    def detail(self) -> str:
-        """Its parameters."""
-        return ", ".join([*map(str, self.params), *map(repr, self.texts)])
-
-
-@dataclass(frozen=True, slots=True)
-class Loop(Step):
-    """What ``body`` makes in each turn, one after another.
-
-    The first input is an integer, how many turns there are. ``takes`` has a letter for
-    each of the others: ``r`` an array of which each turn gets its row, ``c`` one that
-    is carried from turn to turn, ``s`` what is the same in all. The first results are
-    what was carried; the others have a turn's results in rows.
-    """
-
-    takes: str
-    body: Body
-
-    def detail(self) -> str:
-        """How the inputs are taken."""
-        words = {"r": "row of", "c": "carried", "s": "same"}
-        pairs = zip(self.takes, self.ins[1:], strict=True)
-        return ", ".join(f"{words[letter]} %{number}" for letter, number in pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Reports(Step):
-    """How many wrong indices nobody was told of yet, as the device counts them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read(Step):
-    """The elements of an array of integers as host integers: the plan waits for it."""
-
-    def detail(self) -> str:
-        """That the plan waits."""
-        return "waits"
+__all__ = [
+    "DEVICE_INTS",
+    "INT_OPS",
+    "ArrayValue",
+    "Body",
+    "Broadcast",
+    "Call",
+    "Choose",
+    "Copy",
+    "DeviceInt",
+    "Dim",
+    "HostInt",
+    "Index",
+    "IntOp",
+    "IntValue",
+    "Launch",
+    "Library",
+    "Loop",
+    "Plan",
+    "Read",
+    "Reduce",
+    "ReduceComponent",
+    "Reports",
+    "Reshape",
+    "Routine",
+    "Step",
+    "Value",
+    "View",
+    "known_lengths",
+    "shown_values",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -465,9 +160,6 @@ class Body:
         return hash((self.plan, tuple(sorted(self.bodies))))
 
 
-# ---- the listing ----
-
-
 def _named(text: str, plan: Plan) -> str:
     """The listing with the inputs by their names, where these tell them apart."""
     names = {
@@ -543,11 +235,6 @@ def _told_lengths(
 def _condition(condition: tuple[int, bool]) -> str:
     number, wanted = condition
     return f"%{number}" if wanted else f"not %{number}"
-
-
-def _text(value: Any) -> str:
-    text = str(value).replace("\n", " ")
-    return text if len(text) < 40 else text[:37] + "..."
 
 
 def _short(data: np.ndarray[Any, Any]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, SupportsIndex
@@ -11,24 +10,26 @@ from weakref import ref
 
 import numpy as np
 from gpuarray.array import Array
-from gpuarray.compiler.config import config
-from gpuarray.compiler.contexts import context_or_default, get_context
+from gpuarray.compiler.contexts import context_or_default, get_context, sync_all
 from gpuarray.compiler.debug import late
 from gpuarray.compiler.errors import (
-    CompilerError,
-    GraphTypeError,
     GraphValueError,
-    made_at,
 )
-from gpuarray.compiler.executor import Straight, Takes, contexts_of
+from gpuarray.compiler.executor import Straight, contexts_of
+from gpuarray.compiler.function.arguments import (
+    by_position,
+    check_array,
+    checked,
+    takes,
+    wrong_arguments,
+)
 from gpuarray.compiler.function.former_names import with_current_names
-from gpuarray.compiler.function.interface import In, Interface
+from gpuarray.compiler.function.interface import In, Interface, swapped
 from gpuarray.compiler.function.pruning import pruned
 from gpuarray.compiler.function.saving import File, save
 from gpuarray.compiler.function.values import (
     Containers,
     Values,
-    host_type,
     starting_value,
 )
 from gpuarray.compiler.graph.core import Variable
@@ -36,14 +37,9 @@ from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.shared import Container, SharedVariable, give_turn, turns
 from gpuarray.context import Context
 from gpuarray.creation import asarray
-from gpuarray.errors import BadType, BadValue, GpuArrayError
-from gpuarray.fitting import check_array, check_strict
+from gpuarray.errors import GpuArrayError
 
 _SIGNATURE = signature(lambda *args, **named: None)
-_OF_COMPILER: dict[type[Exception], type[Exception]] = {
-    BadType: GraphTypeError,
-    BadValue: GraphValueError,
-}
 
 
 class Function(Straight):
@@ -146,7 +142,10 @@ class Function(Straight):
         whole = getattr(self._executable, "whole", None)
         if whole is None or self._guarded:
             return None
-        takes = {i: self._takes(i) for i in range(self._n_inputs)}
+        interface = self._interface
+        known = {
+            i: takes(interface, i, self.plan.values[i]) for i in range(self._n_inputs)
+        }
         itself = ref(self)
 
         def examine(args: Sequence[Any]) -> None:
@@ -156,30 +155,13 @@ class Function(Straight):
 
         return whole.runner(
             self._n_outputs,
-            takes,
+            known,
             self._shared,
             self._updated,
             self._single,
             self._read,
             examine,
         )
-
-    def _takes(self, index: int) -> Takes:
-        """Which Python numbers an input takes as they are; see `Native.runner`."""
-        given = self._interface.inputs[index]
-        dtype = host_type(given.variable.type).numpy_dtype
-        if isinstance(self.plan.values[index], IntValue):
-            if given.strict or dtype.kind == "b":
-                return 1, 0  # an empty range
-            info = np.iinfo(dtype)
-            return int(info.min), min(int(info.max), 2**63 - 1)
-        if given.strict:
-            return 0
-        downcast = given.allow_downcast
-        if downcast is None:
-            downcast = self._interface.allow_downcast
-        is_float_x = dtype.name == config.floatX and downcast is None
-        return 2 if downcast or is_float_x else 1
 
     @property
     def context(self) -> Context:
@@ -274,7 +256,7 @@ class Function(Straight):
     def _bring(self, index: int, value: Any) -> Array | int:
         """A host value, checked to be of the input's type, as the plan takes it."""
         if not self.trust_input:
-            value = self._checked(index, value)
+            value = checked(self._interface, index, value, self.name)
         if isinstance(self.plan.values[index], IntValue):
             return int(value)
         return asarray(value, context=self._context_of(index))
@@ -284,75 +266,23 @@ class Function(Straight):
         name = self._places[index]
         return self.context if name is None else get_context(name)
 
-    def _checked(self, index: int, value: Any) -> Any:
-        """The value as the input's type holds it."""
-        given = self._interface.inputs[index]
-        host = host_type(given.variable.type)
-        downcast = given.allow_downcast
-        if downcast is None:
-            downcast = self._interface.allow_downcast
-        try:
-            if given.strict:
-                check_strict(value, host.numpy_dtype)
-            return host.filter(value, allow_downcast=downcast)
-        except (CompilerError, BadType) as error:
-            raise self._input_error(index, error) from None
-
-    def _input_error(self, index: int, error: Exception) -> Exception:
-        """The error with the input that it is about, and the line that made that."""
-        given = self._interface.inputs[index]
-        message = f"{self.name}: input {index} ({given}): {error}"
-        kind = _OF_COMPILER.get(type(error), type(error))
-        return kind(made_at(message, given.variable.tag.trace))
-
     def _check_arrays(self, args: Sequence[Any]) -> None:
         """Raise TypeError or ValueError for an array that does not fit its input."""
         for index, arg in enumerate(args):
             if isinstance(arg, Array | np.ndarray):
-                self._check_array(index, arg)
-
-    def _check_array(self, index: int, array: Array | np.ndarray[Any, Any]) -> None:
-        kind = self._interface.inputs[index].variable.type
-        place = self._context_of(index)
-        try:
-            check_array(array, place, kind.numpy_dtype, kind.broadcastable, kind)
-        except GpuArrayError as error:
-            raise self._input_error(index, error) from None
+                place = self._context_of(index)
+                check_array(self._interface, index, arg, place, self.name)
 
     def _by_name(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The arguments in order, defaults for those left out.
-
-        Raises TypeError for a missing, unknown or surplus one.
-        """
-        explicit = self._explicit
-        found = dict(zip(explicit, args, strict=False))
-        wrong = len(args) > len(explicit)
-        for name, value in named.items():
-            places = [
-                i for i in explicit if self._interface.inputs[i].called == str(name)
-            ]
-            wrong |= len(places) != 1 or places[0] in found
-            found.update((i, value) for i in places)
+        """The arguments in order, defaults for those left out."""
+        found = by_position(self._interface, self._explicit, args, named)
         for i, container in enumerate(self._defaults):
-            if container is not None and i not in found:
+            if found is not None and container is not None and i not in found:
                 found[i] = container.device_value(self._context_of(i))
-        if wrong or len(found) != self._n_inputs:
-            raise self._wrong_arguments(args, named)
+        if found is None or len(found) != self._n_inputs:
+            inputs = [self._interface.inputs[i] for i in self._explicit]
+            raise wrong_arguments(self.name, inputs, args, named)
         return [found[i] for i in range(self._n_inputs)]
-
-    def _wrong_arguments(
-        self, args: Sequence[Any], named: Mapping[str, Any]
-    ) -> GraphTypeError:
-        inputs = [self._interface.inputs[i] for i in self._explicit]
-        expected = ", ".join(
-            f"{each} (or its value)" if each.value is not None else str(each)
-            for each in inputs
-        )
-        by_name = f" and {', '.join(sorted(named))} by name" if named else ""
-        return GraphTypeError(
-            f"{self.name}: given {len(args)} inputs by position{by_name}, expected "
-            f"{len(inputs)}: {expected}"
-        )
 
     def _call_subset(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """A call that computes some of the outputs, and the updates."""
@@ -567,33 +497,3 @@ class Function(Straight):
         place = self._place
         where = place.name if isinstance(place, Context) else place
         return f"<function {self.name}({inputs}) on {where}>"
-
-
-def sync_all(contexts: Iterable[Context]) -> None:
-    """Wait for each, also where another has told of something."""
-    with ExitStack() as waits:
-        for each in contexts:
-            waits.callback(each.sync)
-
-
-def swapped(
-    interface: Interface, swap: Mapping[SharedVariable, SharedVariable]
-) -> Interface:
-    """The interface with shared variables exchanged for others of the same type."""
-    known = {*interface.shared, *interface.updated}
-    for old, new in swap.items():
-        if old not in known:
-            raise GraphValueError(
-                f"copy: {old} is to be swapped, but the function does not use it"
-            )
-        if not isinstance(new, SharedVariable) or new.type != old.type:
-            raise GraphTypeError(
-                f"copy: {old} of {old.type} cannot be swapped for {new}; expected a "
-                f"shared variable of {old.type}"
-            )
-    return replace(
-        interface,
-        shared=tuple(swap.get(each, each) for each in interface.shared),
-        updated=tuple(swap.get(each, each) for each in interface.updated),
-        guarded=tuple(swap.get(each, each) for each in interface.guarded),
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpuarray.compiler.errors import (
@@ -267,3 +267,26 @@ def behind_derivatives(
         waiting = [x for x in ancestors(final(new)) if x not in found] if new else []
         found.update(waiting)
     return found
+
+
+def swapped(
+    interface: Interface, swap: Mapping[SharedVariable, SharedVariable]
+) -> Interface:
+    """The interface with shared variables exchanged for others of the same type."""
+    known = {*interface.shared, *interface.updated}
+    for old, new in swap.items():
+        if old not in known:
+            raise GraphValueError(
+                f"copy: {old} is to be swapped, but the function does not use it"
+            )
+        if not isinstance(new, SharedVariable) or new.type != old.type:
+            raise GraphTypeError(
+                f"copy: {old} of {old.type} cannot be swapped for {new}; expected a "
+                f"shared variable of {old.type}"
+            )
+    return replace(
+        interface,
+        shared=tuple(swap.get(each, each) for each in interface.shared),
+        updated=tuple(swap.get(each, each) for each in interface.updated),
+        guarded=tuple(swap.get(each, each) for each in interface.guarded),
+    )

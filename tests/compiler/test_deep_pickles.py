@@ -9,7 +9,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, shared
-from gpuarray.compiler.graph import core
+from gpuarray.compiler.graph import variable
 from gpuarray.compiler.graph.core import Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors, toposort
@@ -90,11 +90,11 @@ def test_a_pickle_grows_with_the_graph_and_not_with_its_depth(name, dump):
 def test_each_node_is_listed_once(name, way, monkeypatch):
     listed = []
 
-    def noted(node, all_of_them=False, of=core.nodes_below):
+    def noted(node, all_of_them=False, of=variable.nodes_below):
         listed.extend([node, *of(node, all_of_them)])
         return of(node, all_of_them)
 
-    monkeypatch.setattr(core, "nodes_below", noted)
+    monkeypatch.setattr(variable, "nodes_below", noted)
     value = DEEP[name](150)
     COPIES[way](value)
     assert len(listed) == len(ops_of(value))

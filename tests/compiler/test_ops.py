@@ -19,6 +19,7 @@ from gpuarray.compiler.ops.elemwise import (
     Elemwise,
     loop_dtypes,
 )
+from gpuarray.compiler.tensor.constructors import PATTERNS, PREFIXES
 from gpuarray.scalars import SCALARS
 
 DTYPES = [
@@ -235,8 +236,8 @@ def test_every_row_is_a_function_of_the_namespace():
 def test_constructors_make_variables_of_every_dtype_and_pattern():
     assert T.scalar().type == T.TensorType("float64", ())
     assert T.vector("x", dtype="float16").dtype == "float16"
-    for prefix, dtype in T.PREFIXES.items():
-        for kind, pattern in T.PATTERNS.items():
+    for prefix, dtype in PREFIXES.items():
+        for kind, pattern in PATTERNS.items():
             variable = getattr(T, prefix + kind)("v")
             assert variable.type == T.TensorType(dtype, pattern)
             assert variable.name == "v"
@@ -248,8 +249,8 @@ def test_constructors_make_variables_of_every_dtype_and_pattern():
 
 
 def test_constructors_of_a_fixed_dtype_are_types():
-    for prefix, dtype in T.PREFIXES.items():
-        for kind, pattern in T.PATTERNS.items():
+    for prefix, dtype in PREFIXES.items():
+        for kind, pattern in PATTERNS.items():
             made = getattr(T, prefix + kind)
             assert isinstance(made, T.TensorType)
             assert made == T.TensorType(dtype, pattern)

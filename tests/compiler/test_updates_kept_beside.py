@@ -6,7 +6,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import function, shared
-from gpuarray.compiler.function.call import sync_all
+from gpuarray.compiler.contexts import sync_all
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.errors import BadIndex
 

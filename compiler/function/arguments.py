@@ -1,0 +1,127 @@
+"""Arguments of a call: matched with the inputs, and checked to be of their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gpuarray.array import Array
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import (
+    CompilerError,
+    GraphTypeError,
+    GraphValueError,
+    made_at,
+)
+from gpuarray.compiler.executor import Takes
+from gpuarray.compiler.function.interface import In, Interface
+from gpuarray.compiler.function.values import host_type
+from gpuarray.compiler.plan import IntValue, Value
+from gpuarray.context import Context
+from gpuarray.errors import BadType, BadValue, GpuArrayError
+from gpuarray.fitting import check_array as check_fits
+from gpuarray.fitting import check_strict
+
+_OF_COMPILER: dict[type[Exception], type[Exception]] = {
+    BadType: GraphTypeError,
+    BadValue: GraphValueError,
+}
+
+
+def allows_downcast(interface: Interface, index: int) -> bool | None:
+    """Return whether an input may lose digits: as it says, or else the function."""
+    own = interface.inputs[index].allow_downcast
+    return interface.allow_downcast if own is None else own
+
+
+def takes(interface: Interface, index: int, value: Value) -> Takes:
+    """Return which Python numbers an input takes as they are; see `NativePlan.runner`.
+
+    ``value`` is what the plan takes for the input.
+    """
+    given = interface.inputs[index]
+    dtype = host_type(given.variable.type).numpy_dtype
+    if isinstance(value, IntValue):
+        if given.strict or dtype.kind == "b":
+            return 1, 0  # an empty range
+        info = np.iinfo(dtype)
+        return int(info.min), min(int(info.max), 2**63 - 1)
+    if given.strict:
+        return 0
+    downcast = allows_downcast(interface, index)
+    is_float_x = dtype.name == config.floatX and downcast is None
+    return 2 if downcast or is_float_x else 1
+
+
+def checked(interface: Interface, index: int, value: Any, function: str) -> Any:
+    """Return a host value as the input's type holds it, or raise TypeError."""
+    given = interface.inputs[index]
+    host = host_type(given.variable.type)
+    try:
+        if given.strict:
+            check_strict(value, host.numpy_dtype)
+        return host.filter(value, allow_downcast=allows_downcast(interface, index))
+    except (CompilerError, BadType) as error:
+        raise _input_error(interface, index, error, function) from None
+
+
+def check_array(
+    interface: Interface,
+    index: int,
+    array: Array | np.ndarray[Any, Any],
+    context: Context,
+    function: str,
+) -> None:
+    """Raise TypeError or ValueError for an array that does not fit its input."""
+    kind = interface.inputs[index].variable.type
+    try:
+        check_fits(array, context, kind.numpy_dtype, kind.broadcastable, kind)
+    except GpuArrayError as error:
+        raise _input_error(interface, index, error, function) from None
+
+
+def _input_error(
+    interface: Interface, index: int, error: Exception, function: str
+) -> Exception:
+    """Return the error with the input that it is about, and the line that made that."""
+    given = interface.inputs[index]
+    message = f"{function}: input {index} ({given}): {error}"
+    kind = _OF_COMPILER.get(type(error), type(error))
+    return kind(made_at(message, given.variable.tag.trace))
+
+
+def by_position(
+    interface: Interface,
+    explicit: Sequence[int],
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+) -> dict[int, Any] | None:
+    """Return the arguments by their input's index; None for an unknown or surplus one.
+
+    ``explicit`` are the indices of the inputs that a call may give.
+    """
+    if len(args) > len(explicit):
+        return None
+    values = dict(zip(explicit, args, strict=False))
+    for name, value in named.items():
+        places = [i for i in explicit if interface.inputs[i].called == str(name)]
+        if len(places) != 1 or places[0] in values:
+            return None
+        values[places[0]] = value
+    return values
+
+
+def wrong_arguments(
+    function: str, inputs: Sequence[In], args: Sequence[Any], named: Mapping[str, Any]
+) -> GraphTypeError:
+    """Return the error for a call that misses an argument or has one too many."""
+    expected = ", ".join(
+        f"{given} (or its value)" if given.value is not None else str(given)
+        for given in inputs
+    )
+    by_name = f" and {', '.join(sorted(named))} by name" if named else ""
+    return GraphTypeError(
+        f"{function}: given {len(args)} inputs by position{by_name}, expected "
+        f"{len(inputs)}: {expected}"
+    )

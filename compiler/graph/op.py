@@ -1,0 +1,281 @@
+"""Operations: what nodes apply to their inputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any, ClassVar
+
+from gpuarray.compiler.config import config
+from gpuarray.compiler.errors import GraphTypeError, NoGradientError, NotOfferedError
+from gpuarray.compiler.graph.constants import as_variable
+from gpuarray.compiler.graph.disconnected import disconnected_type
+from gpuarray.compiler.graph.requirements import Requirement
+from gpuarray.compiler.graph.trace import TRACE, user_line
+from gpuarray.compiler.graph.types import Type
+from gpuarray.compiler.graph.variable import Apply, Variable
+
+
+class Op:
+    """What is done to inputs. An op says what, never how.
+
+    A subclass lists in ``__props__`` the attributes that tell its instances apart: two
+    ops of one class and equal properties are the same operation. It gives
+
+    - ``infer(*types)``: the type, or list of types, of the outputs; or else its own
+      ``make_node(*inputs)``;
+    - ``reference(*arrays)``: the result with NumPy, an array or a tuple of them; or
+      else Theano's ``perform(node, inputs, output_storage)``;
+    - ``grad(m, g, y, *inputs)``: what flows to each input, given the gradient ``g`` of
+      the only output ``y`` and the functions ``m``; or ``lop(inputs, outputs,
+      output_gradients)``, in which a gradient that does not exist is None; Theano's
+      ``grad(inputs, output_gradients)`` is understood too; or, for an op that stands
+      for a graph, ``unfold(inputs)``, the outputs by nodes that have gradients;
+    - ``infer_shape(node, input_shapes)``: a tuple of lengths for each output, None
+      where the length is known by running only.
+
+    ``view_map`` and ``destroy_map`` map the index of an output to the inputs that it
+    may alias or that it overwrites. ``undetermined`` has the indices of outputs that
+    the inputs do not determine: memory as it is found, factors up to signs.
+    """
+
+    __props__: ClassVar[tuple[str, ...]]
+
+    view_map: Mapping[int, Sequence[int]] = {}
+    destroy_map: Mapping[int, Sequence[int]] = {}
+    undetermined: Collection[int] = ()
+
+    fails_late: bool = False
+    """Whether it may fail in the middle of a run, when other steps have written."""
+
+    reports: bool = False
+    """Whether its kernels may find an index out of bounds, or a matrix singular."""
+
+    follows_reports: bool = False
+    """Whether it comes after all that reports."""
+
+    leaves_zeros: bool = False
+    """Whether results may have zeros where nothing was put."""
+
+    is_holomorphic: bool = True
+    """Whether the gradient, written as for real numbers, holds for complex ones."""
+    _test_values: ClassVar[list[Callable[[Apply], None]]] = []
+
+    @property
+    def properties(self) -> tuple[Any, ...] | None:
+        """The values of ``__props__``, or None for an op that does not list them."""
+        names = getattr(self, "__props__", None)
+        return None if names is None else tuple([getattr(self, name) for name in names])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Op):
+            return NotImplemented
+        mine = self.properties
+        return mine is not None and mine == other.properties
+
+    def __hash__(self) -> int:
+        mine = self.properties
+        return object.__hash__(self) if mine is None else hash((type(self), mine))
+
+    def __str__(self) -> str:
+        names = getattr(self, "__props__", ())
+        values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"{type(self).__name__}{{{values}}}" if names else type(self).__name__
+
+    __repr__ = __str__
+
+    def pretty(self, *texts: str) -> str:
+        """How the op reads in a formula, given its operands' texts."""
+        name = str(self).partition("{")[0]
+        return f"{name}({', '.join(texts)})"
+
+    def infer(self, *types: Any) -> Type | Sequence[Type]:
+        """The type of the output for inputs of these types, or a list of types."""
+        raise NotOfferedError(f"{self}: the op defines neither infer nor make_node")
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """A node that applies the op; what is no variable becomes a constant."""
+        variables = [
+            value if isinstance(value, Variable) else as_variable(value, str(self))
+            for value in inputs
+        ]
+        types = self.infer(*(variable.type for variable in variables))
+        several = types if isinstance(types, Sequence) else [types]
+        return Apply(self, variables, [each() for each in several])
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """The output of a new node, or the list of its outputs."""
+        token = TRACE.set(user_line())  # not a line of the op's own make_node
+        try:
+            node = self.make_node(*inputs, **options)
+        finally:
+            TRACE.reset(token)
+        if not isinstance(node, Apply):
+            raise GraphTypeError(
+                f"{self}: make_node gave {node!r}, expected Apply(self, inputs, "
+                "outputs)"
+            )
+        if config.current().compute_test_value != "off":
+            for compute in self._test_values:
+                compute(node)
+        return node.outputs[0] if len(node.outputs) == 1 else node.outputs
+
+    @classmethod
+    def learn_test_values(cls, compute: Callable[[Apply], None]) -> None:
+        """What gives a new node's outputs their test values."""
+        cls._test_values.append(compute)
+
+    def reference(self, *arrays: Any) -> Any:
+        """The result computed with NumPy."""
+        raise NotOfferedError(
+            f"{self}: no reference; define reference(self, *arrays), or "
+            "perform(self, node, inputs, output_storage)"
+        )
+
+    def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs of ``node`` for these inputs, computed on the host."""
+        if hasattr(self, "perform"):
+            return self.performed(node, self.brought(node, arrays))
+        is_compared = type(self).reference is not Op.reference
+        if hasattr(self, "make_thunk") and not is_compared:
+            return self.thunked(node, self.brought(node, arrays))
+        result = self.reference(*arrays)
+        return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    def brought(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
+        """Arrays of the host in the memories that the node's inputs are in."""
+        return [
+            each.type.on_context(array) if hasattr(each.type, "on_context") else array
+            for each, array in zip(node.inputs, arrays, strict=True)
+        ]
+
+    def thunked(self, node: Apply, values: Sequence[Any]) -> list[Any]:
+        """What a thunk makes of the values, on the context of the first that has one.
+
+        Raises NotOfferedError where none has, for a thunk takes arrays of a device.
+        """
+        context = next((v.context for v in values if hasattr(v, "context")), None)
+        if context is None:
+            raise NotOfferedError(
+                f"{self}: make_thunk takes arrays of a device; define reference(self, "
+                "*arrays), or give the node's inputs as_gpuarray_variable(x, ctx)"
+            )
+        inputs, outputs = set(node.inputs), set(node.outputs)
+        cells: dict[Variable, list[Any]] = {each: [None] for each in outputs}
+        cells |= {v: [value] for v, value in zip(node.inputs, values, strict=True)}
+        computed = {each: [each in inputs] for each in cells}
+        with context:
+            self.make_thunk(node, cells, computed, [])()  # type: ignore[attr-defined]
+        return [cells[each][0] for each in node.outputs]
+
+    def performed(self, node: Apply, values: Sequence[Any]) -> list[Any]:
+        """What ``perform`` makes of the values; one with ``params`` gets those too."""
+        perform: Callable[..., Any] = self.perform  # type: ignore[attr-defined]
+        storage: list[list[Any]] = [[None] for _ in node.outputs]
+        arguments: list[Any] = [node, list(values), storage]
+        if _n_parameters(getattr(perform, "__func__", None)) == 5:
+            arguments.append(self.get_params(node))  # type: ignore[attr-defined]
+        perform(*arguments)
+        return [cell[0] for cell in storage]
+
+    def lop(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> Sequence[Variable | None]:
+        """What flows to each input, None where nothing does."""
+        raise NoGradientError(
+            f"{self}: the operation has no gradient; define grad or lop, or stop the "
+            "gradient with consider_constant"
+        )
+
+    def pull_back(
+        self,
+        m: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """What flows to each input, by whichever way the op defines its gradient."""
+        unfold: Callable[..., Any] | None = getattr(self, "unfold", None)
+        if unfold is not None:
+            return list(m.gradients_within(unfold, output_gradients, inputs))
+        given = [disconnected_type() if g is None else g for g in output_gradients]
+        l_op: Callable[..., Any] | None = getattr(self, "L_op", None)
+        if l_op is not None:
+            return list(l_op(list(inputs), list(outputs), given))
+        grad: Callable[..., Any] | None = getattr(self, "grad", None)
+        if grad is None:
+            return list(self.lop(inputs, outputs, output_gradients))
+        if self.has_gradient_of_each_input:
+            return list(grad(list(inputs), given))
+        (y,), (g,) = outputs, output_gradients
+        terms = grad(m, g, y, *inputs)
+        return list(terms) if isinstance(terms, (tuple, list)) else [terms]
+
+    @property
+    def has_gradient_of_each_input(self) -> bool:
+        """Whether the op says what flows to lengths and indices too, as Theano's do."""
+        grad: Callable[..., Any] | None = getattr(self, "grad", None)
+        return hasattr(self, "L_op") or (grad is not None and _n_arguments(grad) == 2)
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The inputs, integers or vectors of them, that settle shapes: by index.
+
+        The host must know their values before the node can run on a device.
+        """
+        return ()
+
+    def lazy_inputs(self, node: Apply) -> Mapping[int, bool]:
+        """The inputs that are needed only if the first is true, or else false."""
+        return {}
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """The lengths of each output's axes; None where only running tells."""
+        return [(None,) * output.type.ndim for output in node.outputs]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """What must hold of lengths for the node to run, by its inputs' lengths.
+
+        A rewrite may drop a node: what it required is then looked at all the same.
+        """
+        return ()
+
+    def output_shapes(
+        self, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Sequence[Any]]:
+        """What ``infer_shape`` says, also where it takes (fgraph, node, shapes)."""
+        infer: Callable[..., Any] = self.infer_shape
+        if _n_parameters(infer.__func__) == 4:  # type: ignore[attr-defined]
+            return list(infer(None, node, input_shapes))
+        return list(infer(node, input_shapes))
+
+
+@lru_cache(maxsize=1024)
+def _n_parameters(method: Callable[..., Any] | None) -> int:
+    """How many parameters a method's function has, self included."""
+    if method is None:
+        return 0
+    if not isinstance(method, FunctionType) or hasattr(method, "__wrapped__"):
+        return len(inspect.signature(method).parameters)
+    code = method.__code__  # which a signature takes ten times as long to read
+    rest = bool(code.co_flags & inspect.CO_VARARGS)
+    named = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount + rest + named
+
+
+def _n_arguments(method: Callable[..., Any]) -> int:
+    """How many arguments a method takes from its caller."""
+    function = getattr(method, "__func__", None)
+    if function is None:
+        return len(inspect.signature(method).parameters)
+    return _n_parameters(function) - 1
