@@ -72,7 +72,7 @@ class Encoder:
         return types
 
     def is_int(self, number: int) -> bool:
-        """Whether a value is a host integer."""
+        """True if a value is a host integer."""
         return isinstance(self.plan.values[number], p.IntValue)
 
     def when(self, conditions: Sequence[tuple[int, bool]]) -> None:
@@ -110,7 +110,7 @@ class Encoder:
 
 
 class FunctionRecorder:
-    """What the executor calls to record a step that is a function.
+    """The callback by which the executor records a step that is a function.
 
     ``error`` is the exception that ended the latest call, if one did.
     """

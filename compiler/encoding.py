@@ -128,7 +128,7 @@ class Encoding:
 
 
 def record_name(kind: type) -> str:
-    """What a record is called in texts."""
+    """Return the name of a record in texts."""
     return f"{kind.__module__.rpartition('.')[2]}.{kind.__qualname__}"
 
 
@@ -208,7 +208,7 @@ def _check(kind: type, values: Sequence[Any]) -> None:
 
 @cache
 def _check_of(hint: Any) -> Check:
-    """What tells whether a value is of a type as annotations have it."""
+    """Return a check of values against an annotated type."""
     if hint is Any:
         return lambda value: True
     if hint is int:

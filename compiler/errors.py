@@ -31,7 +31,7 @@ class GraphArgumentError(GraphTypeError, GraphValueError):
 
 
 class GraphIndexKindError(GraphArgumentError, GraphIndexError):
-    """What stands in an index is of a kind that is no index."""
+    """An index has an entry of a type that cannot index."""
 
 
 class GraphMatrixError(GraphArgumentError, np.linalg.LinAlgError):

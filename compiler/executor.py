@@ -41,7 +41,7 @@ RUNNER = runner_class(Array, Container)
 if TYPE_CHECKING:
 
     class Straight:
-        """What is called without a frame of Python where ``_straight`` is a runner."""
+        """A callable that runs ``_straight``, a runner, without a frame of Python."""
 
         _straight: Any
 
@@ -150,7 +150,7 @@ class NativePlan:
         hosts: Sequence[int] = (),
         examine: Callable[[Sequence[Any]], None] | None = None,
     ) -> Callable[..., Any]:
-        """What runs the plan on its inputs, which it takes one by one, in one call.
+        """Return a callable that runs the plan on its inputs in one call into C.
 
         The values of ``containers`` follow as further inputs; each of ``updates`` is
         a container and the result that becomes its value. The first ``kept`` results
@@ -209,7 +209,7 @@ class NativePlan:
         return results
 
     def recorded(self) -> BaseException | None:
-        """What a step in Python has raised, if the latest run ended by that."""
+        """Return and forget the exception by which a step ended the latest run."""
         found = None
         for recorder in self._recorders:
             found, recorder.error = found or recorder.error, None
@@ -379,12 +379,12 @@ def brought(value: Any, step: p.Call, context: Context) -> Any:
 
 
 def holds(step: p.Step, known: Mapping[int, Any]) -> bool:
-    """Whether the step runs: all its conditions are as they must be."""
+    """True if the step runs: all its conditions are as they must be."""
     return all(bool(known[number]) == wanted for number, wanted in step.when)
 
 
 class Absent:
-    """What stands for values that are not computed: one element each, or 0."""
+    """Placeholders of values that are not computed: one element each, or 0."""
 
     def __init__(self, plan: p.Plan, contexts: Mapping[str | None, Context]) -> None:
         self.plan = plan
@@ -421,7 +421,7 @@ def read(step: p.Read, array: Array) -> list[int]:
 
 
 def integer(step: p.Step, values: Sequence[Any]) -> int:
-    """What a step on host integers gives, as the executor computes it."""
+    """Return the result of a step on host integers, as the C executor computes it."""
     if isinstance(step, p.HostInt):
         return step.value
     if isinstance(step, p.Dim):

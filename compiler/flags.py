@@ -74,7 +74,7 @@ class Unittests:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What a user may choose; every field has a default that is safe.
+    """The settings of the compiler; every field has a safe default.
 
     ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
     first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
@@ -156,7 +156,7 @@ class Flag(NamedTuple):
 
     @property
     def choices(self) -> str:
-        """What it takes, in words."""
+        """Return the accepted values, in words."""
         listed = get_args(self.hint)
         return " | ".join(listed) if listed else str(self.hint.__name__)
 
@@ -233,7 +233,7 @@ _THEANOS = frozenset(_THEANOS_TEXT.split())
 
 
 def is_theanos(name: str) -> bool:
-    """Whether a name is that of a setting that only Theano has.
+    """True if a name is that of a setting that only Theano has.
 
     All of ``warn.*`` are: there each bug of an older version has its own.
     """
@@ -242,7 +242,7 @@ def is_theanos(name: str) -> bool:
 
 @cache
 def sections() -> frozenset[str]:
-    """What comes before a dot in the names of settings, also of Theano's."""
+    """Return the sections of settings' names (before the dot), Theano's included."""
     parts = [name.split(".") for name in {*known(), *_THEANOS, "warn.all"}]
     return frozenset(".".join(p[:n]) for p in parts for n in range(1, len(p)))
 

@@ -1,4 +1,4 @@
-"""What is known of objects for as long as they live."""
+"""Weak dictionaries: facts about objects for as long as they live."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def unknown_name(module: str, name: str) -> UnknownNameError:
 
 
 def _to_come(path: str) -> str | None:
-    """What is told of a name that is to come, or of one within it."""
+    """Return the message for a name that is planned, or one within it."""
     parts = path.removeprefix(f"{ROOT}.").split(".")
     for count in range(1, len(parts) + 1):
         what = TO_COME.get(".".join(parts[:count]))

@@ -38,7 +38,7 @@ from gpuarray.compiler.ops.transfer import (
 
 
 class DeviceOp:
-    """What a device twin adds to its host op: the name of the context it runs on."""
+    """The mixin of an op's device twin: it adds the name of the context it runs on."""
 
     context_name: str | None
 
@@ -191,7 +191,7 @@ class Placer:
         return node.outputs
 
     def is_host_int(self, variable: Variable) -> bool:
-        """Whether the variable is one integer that the host knows before the run."""
+        """True if the variable is one integer that the host knows before the run."""
         kind = variable.type
         if not all(kind.broadcastable) or kind.dtype not in INTEGERS:
             return False
@@ -204,7 +204,7 @@ class Placer:
         return not isinstance(variable.owner.op, MakeVector | Shape)  # a list of one
 
     def is_host_side(self, node: Apply) -> bool:
-        """Whether the node computes with shapes only, so that the host does it."""
+        """True if the node computes with shapes only, so that the host does it."""
         if isinstance(node.op, Shape_i | Shape):
             return True
         if not all(self.is_host_int(v) for v in node.inputs):
@@ -290,7 +290,7 @@ class Placer:
 
 
 def is_host_arithmetic(node: Apply) -> bool:
-    """Whether the host can compute the node if it knows its inputs."""
+    """True if the host can compute the node if it knows its inputs."""
     if isinstance(node.op, MakeVector | DimShuffle):
         return all(v.type.dtype in INTEGERS for v in node.inputs)
     return is_integer_arithmetic(node.op) and all(

@@ -214,7 +214,7 @@ def known_lengths(plan: Plan) -> list[list[int | None]]:
 def _told_lengths(
     step: Step, known: list[list[int | None]], integers: dict[int, int]
 ) -> list[int | None] | None:
-    """What a step tells of the lengths of its results; None for nothing."""
+    """Return the lengths of a step's results as far as known; None for nothing."""
     if isinstance(step, Broadcast | Reshape):
         asked = [integers.get(number) for number in step.ins[1:]]
         return [None if n is not None and n < 0 else n for n in asked]

@@ -38,12 +38,12 @@ class Stage:
 
 
 def is_called(step: p.Step) -> bool:
-    """Whether Python calls the step's function at each run."""
+    """True if Python calls the step's function at each run."""
     return isinstance(step, p.Call) and not step.recorded
 
 
 def pauses(step: p.Step) -> bool:
-    """Whether the host has to do with the step at each run: no part has it."""
+    """True if the host has to do with the step at each run: no part has it."""
     return isinstance(step, p.Read) or is_called(step)
 
 
@@ -73,7 +73,7 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
 
 
 def is_whole(plan: p.Plan) -> bool:
-    """Whether the executor runs all of the plan, on its own context."""
+    """True if the executor runs all of the plan, on its own context."""
     return not any(
         is_called(step) or (step.place is not None and not _is_anywhere(step))
         for step in plan.steps
@@ -123,7 +123,7 @@ def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
 
 
 def _leaves(step: p.Step, run: Sequence[p.Step]) -> bool:
-    """Whether the step runs on another context; arithmetic of integers on any."""
+    """True if the step runs on another context; arithmetic of integers on any."""
     placed = (each for each in reversed(run) if not _is_anywhere(each))
     before = next(placed, step)
     return not _is_anywhere(step) and step.place != before.place

@@ -45,7 +45,7 @@ Value = ArrayValue | IntValue
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What all steps have: a name for people, and the user's line it came from.
+    """The base of steps: a label for people, and the user's line it came from.
 
     ``mark`` comes before the label on the device, where a profile is to tell steps
     apart. The step runs only ``when`` each of some host integers is true, or is false,
@@ -74,11 +74,11 @@ class Step:
         return (*self.ins, *(number for number, _ in self.when))
 
     def detail(self) -> str:
-        """What the listing says besides the label and the values."""
+        """Return what the listing adds to the label and the values."""
         return ""
 
     def lines(self) -> list[str]:
-        """What the step computes, by the numbers of its values."""
+        """Return the lines of ``text`` with the numbers of the step's values."""
         values = {"$": self.ins, "@": self.outs}
         return [
             re.sub(r"([$@])(\d+)", lambda m: f"%{values[m[1]][int(m[2])]}", line)
@@ -172,7 +172,7 @@ class Launch(Step):
 
 @dataclass(frozen=True, slots=True)
 class ReduceComponent:
-    """What one more result of a reduction is folded from, and how; as in Reduce."""
+    """One more result of a reduction, with fields as in Reduce."""
 
     map: str
     combine: str
@@ -300,7 +300,7 @@ class Choose(Step):
 
 @dataclass(frozen=True, slots=True)
 class Call(Step):
-    """What the step function called ``function`` makes of the inputs.
+    """A call of the step function named ``function`` on the inputs.
 
     ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
     input, or how many integers make it a tuple. ``inplace`` is as in Launch. What is
@@ -325,7 +325,7 @@ class Call(Step):
 
 @dataclass(frozen=True, slots=True)
 class Routine(Step):
-    """What the library's routine called ``name`` makes of arrays and integers.
+    """A call of the library's routine named ``name`` on arrays and integers.
 
     ``params`` are its integers, ``texts`` its texts. The C header of plans tells what
     each takes.
@@ -342,7 +342,7 @@ class Routine(Step):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Step):
-    """What ``body`` makes in each turn, one after another.
+    """A loop that runs ``body`` once a turn.
 
     The first input is an integer, how many turns there are. ``takes`` has a letter for
     each of the others: ``r`` an array of which each turn gets its row, ``c`` one that

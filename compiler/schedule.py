@@ -168,6 +168,6 @@ def chosen(
 
 
 def is_view(variable: Variable) -> bool:
-    """Whether the variable may lie in the memory of another."""
+    """True if the variable may lie in the memory of another."""
     owner = variable.owner
     return owner is not None and bool(owner.op.view_map.get(variable.index or 0))

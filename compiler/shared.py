@@ -196,7 +196,7 @@ class SharedObject(SharedVariable):
 
 
 def is_object(value: Any, array: Any) -> bool:
-    """Whether a value that was made an array of is no array, number or list."""
+    """True if a value that was made an array of is no array, number or list."""
     if isinstance(value, (np.ndarray, np.generic, list, tuple)):
         return False
     return array.dtype.kind in "OUS"

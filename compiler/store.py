@@ -94,7 +94,7 @@ class Store:
             yield opened
 
     def _held(self, folder: int, key: str) -> bytes | None:
-        """What a file holds, if it is what was written for this key."""
+        """Return the content of a file if it was written for this key."""
         held = read_private(folder, f"{key}{self.suffix}")
         if held is None:
             return None
@@ -151,7 +151,7 @@ def _unlink(folder: int, name: str) -> None:
 
 
 def sealed(key: str, made: bytes) -> bytes:
-    """What a file holds: the bytes and a seal; a loader of libraries ignores that."""
+    """Return bytes and a seal, which loaders of libraries ignore."""
     return made + _seal(key, made)
 
 

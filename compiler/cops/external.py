@@ -75,7 +75,7 @@ class ExternalCOp(COp):
 
     @cached_property
     def sections(self) -> dict[str, tuple[Piece, ...]]:
-        """What the files hold, by section."""
+        """Return the files' text by section."""
         return read_sections(map(Path, self.func_files), self._tags)
 
     @property
@@ -143,7 +143,7 @@ class ExternalCOp(COp):
 
 
 def macros(node: Apply, name: str) -> list[str]:
-    """What the code of files may use to speak of the node's types."""
+    """Return the macros by which the code of files names the node's types."""
     lines = [f"#define APPLY_SPECIFIC(str) str##_{name}"]
     for side, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs)):
         for place, each in enumerate(variables):

@@ -60,7 +60,7 @@ def _headers_hash() -> str:
 
 
 def options_of(written: TypedOp) -> tuple[list[str], list[str]]:
-    """What the compiler is called with, before the source and after it."""
+    """Return the compiler's arguments before the source and after it."""
     op = written.op
     refused = set(said(op, "c_no_compile_args") or ())
     folders = [*include_folders(), *(said(op, "c_header_dirs") or ())]

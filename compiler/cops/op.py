@@ -225,7 +225,7 @@ class GpuKernelBaseCOp(GpuKernelBase, COp):
     """
 
     def kernel_version(self, node: Apply) -> tuple[Any, ...]:
-        """What the kernels add to the version: nothing, they are kept by their text."""
+        """Return the kernels' part of the version: none, they are kept by text."""
         return ()
 
 
@@ -270,12 +270,12 @@ def refuse_narrow(op: COp, node: Apply, dtype: str) -> None:
 
 
 def computes_in_python(op: Op) -> bool:
-    """Whether there is something besides C code to compute the op with."""
+    """True if there is something besides C code to compute the op with."""
     return is_python(op) or has_reference(op)
 
 
 def refusal(op: COp, node: Apply, error: NotImplementedError) -> Exception:
-    """What a function is refused with where an op's C code cannot be had."""
+    """Return the error for an op whose C code cannot be compiled."""
     if isinstance(error, NoCompilerError):
         message = f"{op.described()}: {error}; or give the op a perform"
         return NoCompilerError(made_at(message, node.trace))
@@ -285,7 +285,7 @@ def refusal(op: COp, node: Apply, error: NotImplementedError) -> Exception:
 
 
 def knows_shapes(written: TypedOp) -> bool:
-    """Whether ``infer_shape`` makes all lengths of what is known before a run.
+    """True if ``infer_shape`` makes all lengths of what is known before a run.
 
     These are the inputs' lengths, and the integers of the host among them.
     """
@@ -306,7 +306,7 @@ def knows_shapes(written: TypedOp) -> bool:
 
 
 def is_known(length: Any, known: Collection[Variable]) -> bool:
-    """Whether a length is a number, or is computed from variables that are known."""
+    """True if a length is a number, or is computed from variables that are known."""
     if not isinstance(length, Variable):
         return length is not None
     if length in known or isinstance(length, Constant):
@@ -317,7 +317,7 @@ def is_known(length: Any, known: Collection[Variable]) -> bool:
 
 @step_function("c_code")
 def run_c_code(*values: Any, written: TypedOp, recorded: bool) -> Any:
-    """What the C code makes of arrays and integers; recorded, it is called later."""
+    """Run the C code on arrays and integers; recorded, it is called later."""
     context = current_context()
     assert context is not None
     module = module_of(written, context)

@@ -303,7 +303,7 @@ def declarations(kind: Any) -> list[str]:
 
 
 def assignments(kind: Any) -> list[str]:
-    """What C does to take the values from ``void *const *params``, in order."""
+    """Return the C statements that take the values from ``void *const *params``."""
     lines: list[str] = []
     for place, (name, part) in enumerate(parts_of(kind)):
         target = f"ga_op_params->{name}" if name else "ga_op_params"

@@ -95,7 +95,7 @@ class TypedOp:
 
 
 def said(op: Any, method: str, *arguments: Any) -> Any:
-    """What a method of the op gives; None where it says that it is not offered."""
+    """Return the result of a method of the op; None where it is not offered."""
     try:
         return getattr(op, method)(*arguments)
     except NotImplementedError:
@@ -103,7 +103,7 @@ def said(op: Any, method: str, *arguments: Any) -> Any:
 
 
 def names_of(written: TypedOp) -> tuple[list[str], list[str]]:
-    """What the C code calls the inputs and the outputs."""
+    """Return the names of inputs and outputs in the C code."""
     names = [f"V{place}" for place in range(len(written.types))]
     return names[: written.n_inputs], names[written.n_inputs :]
 

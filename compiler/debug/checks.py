@@ -334,7 +334,7 @@ def _check_views(
 
 
 def type_problem(kind: Type, result: HostArray) -> str:
-    """What of a result is not of the type; empty if it is."""
+    """Return how a result differs from the type; empty if it does not."""
     dtype, flags = kind.dtype, kind.broadcastable  # type: ignore[attr-defined]
     if result.dtype.name != dtype or result.ndim != len(flags):
         return f"{result.dtype} of {result.ndim} axes, its node announces {kind}"
@@ -346,7 +346,7 @@ def type_problem(kind: Type, result: HostArray) -> str:
 
 
 def is_undetermined(variable: Variable) -> bool:
-    """Whether the value comes from one that its op leaves undetermined."""
+    """True if the value comes from one that its op leaves undetermined."""
     return any(
         each.owner is not None and each.index in each.owner.op.undetermined
         for each in ancestors([variable])

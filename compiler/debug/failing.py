@@ -1,4 +1,4 @@
-"""What an error in a run of a function tells: the node, its inputs, the user's line."""
+"""Notes on errors of a run: the node, its inputs, the user's line."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:
 
 
 def is_long() -> bool:
-    """Whether the program asked for long texts."""
+    """True if the program asked for long texts."""
     return bool(config.exception_verbosity == "high")
 
 

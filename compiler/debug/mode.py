@@ -35,7 +35,7 @@ LINKERS = (None, "cvm", "vm", "c", "c|py", "py", "cvm_nogc", "vm_nogc", "c|py_no
 
 
 class Runner(Protocol):
-    """What runs a plan."""
+    """The interface of runners of plans."""
 
     plan: Any
     context: Context
@@ -81,7 +81,7 @@ class Mode:
 
     @property
     def needs_source(self) -> bool:
-        """Whether `load` needs the graph as it was before rewriting."""
+        """True if `load` needs the graph as it was before rewriting."""
         return False
 
     def including(self, *tags: str) -> Self:
@@ -99,7 +99,7 @@ class Mode:
     def load(
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner | None:
-        """What runs a function of this mode on a context, None for the plan as it is.
+        """Return the runner of a function in this mode; None for the plan as it is.
 
         ``lowered`` gives its plan with the nodes that made it; ``source`` is the graph
         before rewriting, for modes that need it.
@@ -123,7 +123,7 @@ class DebugMode(Mode):
     def load(
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner:
-        """What runs with all checks. Raises ValueError without the source."""
+        """Return a runner with all checks. Raises ValueError without the source."""
         if source is None:
             raise GraphValueError(
                 "DebugMode: this function comes from a pickle, which does not hold the "

@@ -24,7 +24,7 @@ BIG = 1e10
 
 @dataclass(frozen=True, slots=True)
 class Thunk:
-    """What a node is about to compute from, and what it has computed.
+    """The values of a node's inputs and outputs, before or after it runs.
 
     Each value is in a list of its own, as Theano's storage: an array of the context, an
     integer, or None where there is none yet.
@@ -91,7 +91,7 @@ class MonitorMode(Mode):
     def load(
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner:
-        """What runs step by step."""
+        """Return a runner that goes step by step."""
         found = lowered()
         monitor = Monitor(found, self.pre_func, self.post_func)
         return Stepwise(found, context, monitor.before, monitor.after)
@@ -106,7 +106,7 @@ def detect_nan(i: int, node: Apply, fn: Thunk) -> None:
 
 
 def problem(value: Any, *, nan: bool = True, inf: bool = True, big: bool = True) -> str:
-    """What is not good about an array: ``"nan"``, ``"inf"``, ``"big"`` or nothing."""
+    """Return the fault of an array: ``"nan"``, ``"inf"``, ``"big"``, or nothing."""
     if value is None or isinstance(value, int):
         return ""
     if not isinstance(value, Array):
@@ -138,7 +138,7 @@ class NanGuardMode(Mode):
     def load(
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner:
-        """What runs step by step, and looks at each result."""
+        """Return a runner that goes step by step and looks at each result."""
         found = lowered()
         monitor = Monitor(found, None, self._look)
         return _Guarded(self, found, context, monitor)

@@ -46,7 +46,7 @@ def nothing(step: int, values: Values) -> None:
 
 
 def nothing_more(*arguments: Any) -> str:
-    """What the steps themselves say of a failure: `Stepwise` says all."""
+    """Return no note on a failure of a single step: `Stepwise` says all."""
     return ""
 
 
@@ -133,7 +133,7 @@ class _Reached(Exception):
 def values_before(
     plan: p.Plan, number: int, context: Context, values: Sequence[Any]
 ) -> Values:
-    """What is known before a step of a plan without pauses; found by running it again.
+    """Return the values before a step of a plan without pauses, by running it again.
 
     What the plan would overwrite is copied first.
     """
@@ -153,7 +153,7 @@ def values_before(
 
 
 def overwrites(step: p.Step) -> bool:
-    """Whether the step writes to the memory of one of its inputs."""
+    """True if the step writes to the memory of one of its inputs."""
     return bool(taken_over(step))
 
 
@@ -163,7 +163,7 @@ def explainer(
     context: Context,
     written: Callable[[], Lowered] | None = None,
 ) -> Explain:
-    """What tells of failed steps of a function's plan, ``whole``.
+    """Return a function that explains failed steps of a function's plan, ``whole``.
 
     ``lowered`` gives the plan with the nodes that it was made from; without it errors
     name steps only. ``written`` gives the plan of the graph before rewriting: of inputs
@@ -207,7 +207,7 @@ def before_text(plan: p.Plan, error: Exception, context: Context) -> str:
 def minded_by(
     written: Callable[[], Lowered], values: Sequence[Any], context: Context
 ) -> ValueError | None:
-    """What the first operation raises that cannot be done with inputs of such shapes.
+    """Return the error of the first operation that inputs of such shapes make fail.
 
     They are tried on a device that computes nothing, but where texts have values.
     Nothing is told where shapes depend on what is computed, or code of the program

@@ -17,7 +17,7 @@ from gpuarray.compiler.ops.reduce import sum as add_up
 
 
 class MapRows(Op):
-    """What ``op`` gives for each row of the inputs marked in ``by_row``.
+    """The op ``op`` applied to each row of the inputs marked in ``by_row``.
 
     The others are the same for every row. The results of the rows lie along a new first
     axis. The program writes no such op: it comes where many rows are asked of an
@@ -133,7 +133,7 @@ class MapRows(Op):
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
-        """What flows back through each row, summed for what is the same for all."""
+        """Return the gradient through each row, summed for inputs that rows share."""
         inner = self.of_row(inputs)
         dummies = [
             None if g is None else output.type()
@@ -174,5 +174,5 @@ def row_type(kind: ArrayType) -> Any:
 
 
 def _needs(length: Any, dummies: set[Variable]) -> bool:
-    """Whether a length is told by a single row's variable."""
+    """True if a length is told by a single row's variable."""
     return isinstance(length, Variable) and not dummies.isdisjoint(inputs_of([length]))

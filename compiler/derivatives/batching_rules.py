@@ -41,7 +41,7 @@ from gpuarray.compiler.ops.transfer import Transfer
 
 
 def same_for_all(operands: Sequence[BatchedOperand]) -> bool:
-    """Whether the inputs after the first, which settle shapes, are."""
+    """True if the inputs after the first, which settle shapes, are."""
     return not any(operand.by_row for operand in operands[1:])
 
 

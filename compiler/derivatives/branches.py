@@ -27,7 +27,7 @@ class Branches:
         gradients: Sequence[Variable | None],
         wanted: Sequence[bool],
     ) -> list[Variable | None]:
-        """What flows to the inputs that are wanted; None stands for nothing."""
+        """Return the gradients of the wanted inputs; None where nothing flows."""
         if isinstance(node.op, IfElse):
             pairs = zip(node.op.through(gradients), wanted, strict=True)
             terms = [term if is_wanted else None for term, is_wanted in pairs]

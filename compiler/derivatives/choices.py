@@ -35,7 +35,7 @@ _KNOWN: Living[Variable, bool] = Living()
 
 
 def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
-    """What flows back through an elementwise node, zeros where a choice left them.
+    """Return an elementwise node's gradients, 0 where a choice left zeros.
 
     ``pull`` gives what flows to each input, linear in the gradient that it is given.
     """
@@ -47,7 +47,7 @@ def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
 
 
 def masked(g: Variable, pull: Pull, given: Sequence[Variable]) -> list[Any]:
-    """What ``pull`` makes of a gradient, zeros where a choice left zeros in it.
+    """Return what ``pull`` makes of a gradient, 0 where a choice left zeros in it.
 
     ``given`` are the variables that it multiplies with.
     """
@@ -124,7 +124,7 @@ def _operands(variable: Variable, row: Scalar) -> Sequence[Variable] | None:
 
 
 def _scalar(node: Apply) -> Scalar | Cast | Composite | None:
-    """What a node applies to each element; None for one of another kind."""
+    """Return the scalar op of an elementwise node; None for other nodes."""
     return node.op.scalar if isinstance(node.op, Elemwise) else None
 
 
@@ -153,7 +153,7 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
 
 
 def _is_masked(variable: Variable) -> bool:
-    """Whether a term of it is under a mask of its own, but for signs and numbers."""
+    """True if a term of it is under a mask of its own, but for signs and numbers."""
     waiting, seen = [variable], {variable}
     while waiting:
         current = waiting.pop()
@@ -166,7 +166,7 @@ def _is_masked(variable: Variable) -> bool:
 
 
 def _terms(variable: Variable) -> Sequence[Variable]:
-    """What a sum, a multiple or a view with other axes is of; nothing for others."""
+    """Return the terms of a sum, a multiple or a view; nothing for others."""
     owner = variable.owner
     if owner is None:
         return ()
@@ -183,7 +183,7 @@ def _as(value: Variable, g: Variable) -> Variable:
 
 
 def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) -> bool:
-    """Whether a term is the gradient itself but for signs, numbers and choices."""
+    """True if a term is the gradient itself but for signs, numbers and choices."""
     if term is g:
         return True
     if isinstance(term, Constant):
@@ -211,7 +211,7 @@ def _values(node: Apply) -> Sequence[Variable]:
 
 
 def _settled(condition: Variable) -> bool | None:
-    """What a condition of numbers comes to; None for one that values decide."""
+    """Return the value of a condition of constants; None for one that values decide."""
     number = _number(condition)
     owner = condition.owner
     if number is None and owner is not None and isinstance(owner.op, Elemwise):
@@ -236,7 +236,7 @@ def _beside_zeros(node: Apply, index: int, term: Variable) -> Variable:
 
 @lru_cache(maxsize=4096)
 def annihilates(row: Scalar, place: int) -> bool:
-    """Whether a row is 0 wherever the operand at a place is, for finite others."""
+    """True if a row is 0 wherever the operand at a place is, for finite others."""
     return all(
         _is_zero(row, [0.0 if i == place else sample for i in range(row.arity)])
         for sample in _SAMPLES
@@ -244,7 +244,7 @@ def annihilates(row: Scalar, place: int) -> bool:
 
 
 def _is_zero(row: Scalar, operands: Sequence[Any]) -> bool:
-    """Whether a row gives 0 for numbers."""
+    """True if a row gives 0 for numbers."""
     try:
         with np.errstate(all="ignore"):
             value = row.reference(*(np.asarray(each, "float64") for each in operands))
@@ -254,7 +254,7 @@ def _is_zero(row: Scalar, operands: Sequence[Any]) -> bool:
 
 
 def is_zeros(variable: Variable) -> bool:
-    """Whether every element is 0 by construction: a number, repeated or converted."""
+    """True if every element is 0 by construction: a number, repeated or converted."""
     while not isinstance(variable, Constant):
         owner = variable.owner
         if owner is None:
@@ -271,7 +271,7 @@ def is_zeros(variable: Variable) -> bool:
 
 
 def holds_zeros(variable: Variable) -> bool:
-    """Whether elements of a variable may be zeros because something else is chosen.
+    """True if elements of a variable may be zeros because something else is chosen.
 
     It is a choice with 0 on one side, a comparison as a number, what stands among
     zeros, or made of such in a way that keeps zeros.
@@ -301,7 +301,7 @@ def _asked(variable: Variable) -> Sequence[Variable]:
 
 
 def _is_array(term: Any) -> bool:
-    """Whether a term is there, and not one that nobody can tell."""
+    """True if a term is there, and not one that nobody can tell."""
     return isinstance(term, Variable) and isinstance(term.type, ArrayType)
 
 
@@ -316,7 +316,7 @@ def _is_number(variable: Variable) -> bool:
 
 
 def _holds(variable: Variable) -> bool:
-    """Whether it holds zeros, as its operands are known to or not."""
+    """True if it holds zeros, as its operands are known to or not."""
     if _is_truth(variable):
         return True
     if isinstance(variable, Constant):
@@ -341,7 +341,7 @@ def _holds(variable: Variable) -> bool:
 def _keeps_zero(
     row: Scalar, operands: Sequence[Variable], flags: Sequence[bool]
 ) -> bool:
-    """Whether a row is 0 where all operands but numbers are zeros of choices."""
+    """True if a row is 0 where all operands but numbers are zeros of choices."""
     if not any(flags):
         return False
     values: list[Any] = []

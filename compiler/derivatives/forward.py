@@ -105,7 +105,7 @@ def Rop(
 
 
 def _is_still(output: Variable, variables: Sequence[Variable]) -> bool:
-    """Whether real numbers do not move: they are constant, or depend by integers."""
+    """True if real numbers do not move: they are constant, or depend by integers."""
     if not carries(output):
         return False
     leaves = inputs_of([output])
@@ -197,7 +197,7 @@ def push_forward(
 def _of_op(
     node: Apply, own: Any, directions: Sequence[Variable | None]
 ) -> list[Variable | None]:
-    """What the op itself says, in the types of its outputs."""
+    """Return the op's own derivative, in the types of its outputs."""
     dtype = next(each.type.dtype for each in directions if each is not None)
     with traced_as(node.trace), literal_floats_are(dtype):
         results = own(list(node.inputs), list(directions))
@@ -273,7 +273,7 @@ def by_two_passes(
 def _with_zeros(
     found: Directions, places: Directions, edge: Sequence[Variable]
 ) -> Directions:
-    """What was found, with zeros of the outputs' shapes in the place of dummies.
+    """Return the derivatives with zeros of the outputs' shapes in place of dummies.
 
     Nothing past ``edge`` is changed.
     """

@@ -1,4 +1,4 @@
-"""What flows back through one node, in the types of its inputs.
+"""Gradients of one node's inputs, in the types of these.
 
 Complex numbers: the gradient of a real cost by ``z = a + ib`` is the cost's derivative
 by ``a`` plus ``i`` times that by ``b``, the direction of steepest ascent. What ops say
@@ -53,18 +53,18 @@ fill_namespace()
 
 
 def is_complex(variable: Variable) -> bool:
-    """Whether the variable holds complex numbers."""
+    """True if the variable holds complex numbers."""
     kind = variable.type
     return isinstance(kind, ArrayType) and kind.dtype.startswith("complex")
 
 
 def carries(variable: Variable) -> bool:
-    """Whether gradients flow through the variable: it holds real or complex numbers."""
+    """True if gradients flow through the variable: it holds real or complex numbers."""
     return is_float(variable) or is_complex(variable)
 
 
 def is_null(variable: Variable) -> bool:
-    """Whether the variable stands for a gradient that nobody can tell."""
+    """True if the variable stands for a gradient that nobody can tell."""
     return isinstance(variable.type, NullType)
 
 
@@ -109,7 +109,7 @@ def connections_told(node: Apply) -> list[list[bool]]:
 
 
 def is_absent(term: Any) -> bool:
-    """Whether what an op gives for an input says that it is disconnected."""
+    """True if what an op gives for an input says that it is disconnected."""
     return isinstance(term, Variable) and isinstance(term.type, DisconnectedType)
 
 
@@ -119,7 +119,7 @@ def pulled_back(
     wanted: Sequence[bool],
     asked_by: str = "grad",
 ) -> list[Variable | None]:
-    """What flows to the inputs that are wanted from the gradients of the outputs.
+    """Return the gradients of the wanted inputs from those of the outputs.
 
     None stands for nothing.
     """
@@ -145,7 +145,7 @@ def pulled_back(
 def _terms(
     node: Apply, gradients: Sequence[Variable | None], asked_by: str
 ) -> Sequence[Any]:
-    """What the op says flows to its inputs."""
+    """Return the gradients of the inputs as the op gives them."""
     with traced_as(node.trace), literal_floats_are(_literal(gradients)):
         try:
             terms = _of_op(node, gradients)
@@ -172,7 +172,7 @@ def _literal(gradients: Sequence[Variable | None]) -> str | None:
 
 
 def _of_op(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
-    """What the op says; through rows, zeros where a choice left them."""
+    """Return the op's gradients; for rows of the table, 0 where a choice left zeros."""
     op, g = node.op, gradients[0]
     if not isinstance(op, Elemwise) or isinstance(op.scalar, Composite) or g is None:
         return _said(node, gradients)
@@ -180,7 +180,7 @@ def _of_op(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
 
 
 def _said(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
-    """What the op says, or of what complex numbers make of it, the conjugate."""
+    """Return the op's gradients, of complex results the conjugates."""
     op = node.op
     if not any(map(is_complex, (*node.inputs, *node.outputs))):
         return op.pull_back(M, node.inputs, node.outputs, gradients)

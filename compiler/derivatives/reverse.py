@@ -192,7 +192,7 @@ def gradients_within(
     gradients: Sequence[Variable | None],
     inputs: Sequence[Variable],
 ) -> list[Variable | None]:
-    """What flows to each input of a graph from its outputs, None for nothing.
+    """Return the gradient of each input of a graph; None where nothing flows.
 
     One variable may be given for several inputs, or be computed from another: so each
     input is a variable of its own until its gradient is known. But integers that are
@@ -334,7 +334,7 @@ def _complain(cost: Variable | None, variable: Variable, policy: Disconnected) -
 
 
 def absent(variable: Variable, form: ReturnDisconnected) -> Variable | None:
-    """What stands for a gradient that is not there."""
+    """Return the placeholder of a gradient that is disconnected."""
     if form == "None":
         return None
     if form == "Disconnected":
@@ -357,7 +357,7 @@ def _check_not_null(gradient: Variable, variable: Variable) -> None:
 def is_connected(
     results: Iterable[Variable], variable: Variable, stops: Sequence[Variable] = ()
 ) -> bool:
-    """Whether results depend on a variable by ways that ops do not exclude.
+    """True if results depend on a variable by ways that ops do not exclude.
 
     What flows may be nothing, through integers or in a derivative of what is linear.
     """
@@ -386,7 +386,7 @@ def is_connected(
 
 
 def _is_new(gradient: Variable, seeds: Gradients, known: Any) -> bool:
-    """Whether a gradient was made here: it is none that the program has given."""
+    """True if a gradient was made here: it is none that the program has given."""
     if gradient.owner is None:
         return isinstance(gradient, Constant) and not known
     return gradient not in seeds.values()

@@ -48,7 +48,7 @@ def bodies_of(
 def body_of(
     step: p.Call, found: Lowered, node: Apply | None, depth: int
 ) -> p.Body | None:
-    """What a function's step does, as steps of the library; None where none say it."""
+    """Return a function's step as steps of the library; None where there are none."""
     if depth == 0:
         return None
     plan = written(step, found.plan.values)
@@ -97,7 +97,7 @@ def unfolded(
 
 
 def variable_of(value: p.Value) -> Variable:
-    """What stands for an input of a step."""
+    """Return the variable of an input of a step."""
     if isinstance(value, p.IntValue):
         return TensorType("int64", ())()
     return TensorType(value.dtype, value.broadcastable)()

@@ -138,7 +138,7 @@ class Function(Straight):
         return self._executable
 
     def _fast_runner(self) -> Any:
-        """What does all of a call in C, where the plan runs without a pause."""
+        """Return the runner of whole calls in C; None where the plan pauses."""
         whole = getattr(self._executable, "whole", None)
         if whole is None or self._guarded:
             return None
@@ -216,7 +216,7 @@ class Function(Straight):
     def _results(
         self, arrays: list[Any], values: list[Array], executable: Any
     ) -> list[Any]:
-        """What the plan gives for the inputs and the values of shared variables."""
+        """Run the plan on the inputs and the values of shared variables."""
         values = arrays + values
         for i in self._guarded:
             values[i] = values[i].copy()

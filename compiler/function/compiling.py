@@ -1,4 +1,4 @@
-"""What a function is compiled from, and the passes that make its plan."""
+"""A task of compiling: all that determines a plan, and the passes that make it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Task:
 
     @property
     def leaves(self) -> list[Variable]:
-        """What the plan takes: the inputs, and then the shared variables."""
+        """The plan's inputs: those of the function, then the shared variables."""
         return [*self.variables, *self.shared]
 
     @property
@@ -146,7 +146,7 @@ class Maker:
 
     @property
     def log(self) -> tuple[Any, ...]:
-        """What was rewritten; empty for a function from a pickle."""
+        """The log of rewrites; empty for a function from a pickle."""
         return self._placed.log
 
     def load(
@@ -156,7 +156,7 @@ class Maker:
         is_part: bool = False,
         make: Callable[[Plan, Context, Explain], Runner] = Executable,
     ) -> Runner:
-        """What runs the plan on a context, as the mode wants it.
+        """Return the runner of the plan on a context, as the mode wants it.
 
         A part of the function's outputs is run without looking at each step. ``make``
         makes what runs the plan where the mode wants nothing else.
@@ -173,7 +173,7 @@ class Maker:
         return make(plan, context, explainer(found, plan, context, self.written))
 
     def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
-        """What makes a copy of a function, which ``is_profiled``, with a profile."""
+        """Return the constructor of a copy of a function, which ``is_profiled``."""
         wanted = is_profiled if profile is None else profile
         stats = profile_of(wanted, "copy")
         if stats is None:

@@ -1,4 +1,4 @@
-"""What a function computes: its outputs and next values, with givens replaced."""
+"""The expressions of a function: outputs and next values, with givens replaced."""
 
 from __future__ import annotations
 

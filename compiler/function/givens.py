@@ -83,7 +83,7 @@ def value_for(variable: Variable, value: Any) -> Variable:
 
 
 def fits(kind: ArrayType, place: ArrayType) -> bool:
-    """Whether each value of a type is one of the type ``place``, wherever it lies."""
+    """True if each value of a type is one of the type ``place``, wherever it lies."""
     return (
         kind.dtype == place.dtype
         and kind.ndim == place.ndim
@@ -97,12 +97,12 @@ def fits(kind: ArrayType, place: ArrayType) -> bool:
 
 
 def is_same_kind(kind: ArrayType, place: ArrayType) -> bool:
-    """Whether types are the same, wherever their values lie."""
+    """True if types are the same, wherever their values lie."""
     return fits(kind, place) and kind.broadcastable == place.broadcastable
 
 
 def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
-    """What stands for a given variable; if ``strict``, checked to be of its type."""
+    """Return the replacement of a variable; if ``strict``, it has its type."""
     try:
         expression = value_for(variable, value)
     except CompilerError as error:
@@ -122,7 +122,7 @@ def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
 
 
 def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
-    """What stands for each given variable, with the others in it replaced, too.
+    """Return the replacement of each variable, with the others in it replaced, too.
 
     A variable in its own expression is the variable itself: ``{a: a + 10}``. Raises
     ValueError where variables are given in a circle.

@@ -1,4 +1,4 @@
-"""What a function takes and gives: inputs with names and values, outputs in a form."""
+"""The interface of a function: inputs with names and values, outputs in a form."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Wanted:
 
 
 def wanted_outputs(outputs: Any, on_device: bool) -> Wanted:
-    """What a program asks for: one, a list, a dictionary with texts for keys, none."""
+    """Return the outputs asked for: one, a list, a dictionary by name, or none."""
     form: str | tuple[str, ...] | None = "list"
     if outputs is None:
         listed = []
@@ -242,7 +242,7 @@ def check_used(
 
 
 def _instead(unused: Variable) -> str:
-    """What to do with an input that is not used."""
+    """Return the remedy for an input that is not used."""
     if unused.owner is None:
         return "leave it out"
     return (
@@ -256,7 +256,7 @@ def behind_derivatives(
     variables: Iterable[Variable],
     final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> set[Variable]:
-    """What the derivatives among variables were derived from, and all behind that."""
+    """Return the sources of the derivatives among variables, and all behind these."""
     found: set[Variable] = set()
     waiting = list(variables)
     met: set[Variable] = set()

@@ -1,4 +1,4 @@
-"""What a pickle would import and call, read without running any of it."""
+"""The names that a pickle would import and call, read without running it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _named(data: bytes) -> Iterator[str]:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether it is gpuarray's or numpy's, or a class of Python such as list."""
+    """True if it is gpuarray's or numpy's, or a class of Python such as list."""
     module, _, called = name.rpartition(".")
     is_class = module == "builtins" and isinstance(vars(builtins).get(called), type)
     return is_class or name.startswith(_OURS)

@@ -34,7 +34,7 @@ MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What compiling comes to: the plan, and which of its outputs are read."""
+    """The result of compiling: the plan, and which of its outputs are read."""
 
     plan: p.Plan
     to_host: tuple[bool, ...]
@@ -86,7 +86,7 @@ def key_of(task: Task) -> str | None:
 
 
 def find(key: str) -> Finished | None:
-    """What is kept under a key."""
+    """Return the plan kept under a key; None if there is none."""
     content = PLANS.find(key)
     if content is None:
         return None
@@ -98,7 +98,7 @@ def find(key: str) -> Finished | None:
 
 
 def is_sound(plan: p.Plan) -> bool:
-    """Whether the numbers and names in a plan are of what there is."""
+    """True if the numbers and names in a plan are of what there is."""
     count = len(plan.values)
     numbers = [*plan.outputs, *(number for number, _ in plan.constants)]
     for step in plan.steps:
@@ -131,7 +131,7 @@ def calls(plan: p.Plan) -> set[str]:
 
 
 def is_all_ours() -> bool:
-    """Whether all that makes plans of this package's ops is its own."""
+    """True if all that makes plans of this package's ops is its own."""
     rewriting = (
         each.transform if isinstance(each, Rule) else each.run
         for each in all_rewrites()
@@ -141,13 +141,13 @@ def is_all_ours() -> bool:
 
 
 def about(context: Context) -> tuple[object, ...]:
-    """What a plan may depend on of a context."""
+    """Return the properties of a context that a plan may depend on."""
     return context.bin_id, context.name, context.is_cpu
 
 
 @cache
 def package() -> str:
-    """What tells apart versions of this package: a hash of how its files are now."""
+    """Return a hash of this package's files, which tells its versions apart."""
     files = sorted(_files(Path(gpuarray.__file__).parent))
     return hashlib.blake2b(repr(files).encode(), digest_size=16).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What a graph is, as a text: two that read the same are compiled to the same plan.
+"""Graphs as texts: two of the same text are compiled to the same plan.
 
 The text has all that rewriting, placing and lowering see of a graph: operations with
 their properties, types, constants, names, contexts, and the user's lines, which errors
@@ -32,7 +32,7 @@ class Unknown(Exception):
 
 
 def is_ours(code: Any) -> bool:
-    """Whether a class or function is this package's, which changes with its version."""
+    """True if a class or function is this package's, which changes with its version."""
     name = getattr(code, "__qualname__", "<")
     return str(getattr(code, "__module__", "")).startswith(PACKAGE) and "<" not in name
 

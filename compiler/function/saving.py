@@ -61,7 +61,7 @@ class KeptValue:
 
 
 def kept_values(function: Function) -> list[KeptValue]:
-    """What the function keeps between calls, each under a name of its own."""
+    """Return the values that the function keeps between calls, by unique names."""
     interface, plan = function._interface, function.plan
     arrays = _places(plan)
     count = len(interface.to_host)
@@ -168,7 +168,7 @@ def only_in_python(function: Function) -> str:
 
 
 def _name_of(step: p.Call) -> str:
-    """What a step is called in messages: with its op, where the label is no one's."""
+    """Return a step's name in messages: with its op where the label is not its own."""
     op = dict(step.options).get("op")
     is_own = op is None or step.label != step.function
     return step.label if is_own else f"{step.label} ({op})"
@@ -411,7 +411,7 @@ class SavedFunction(saved.LoadedFunction):
 
     @property
     def plan(self) -> p.Plan:
-        """What runs."""
+        """The plan that runs."""
         return self.function().plan
 
     def _unpickled(self) -> Function:

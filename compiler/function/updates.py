@@ -1,4 +1,4 @@
-"""What shared variables and inputs become after each call."""
+"""Updates: the next values of shared variables and inputs after each call."""
 
 from __future__ import annotations
 

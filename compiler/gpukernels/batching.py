@@ -103,7 +103,7 @@ def map_rows(
     by_row: tuple[bool, ...],
     options: tuple[tuple[str, Any], ...],
 ) -> tuple[Array, ...]:
-    """What a step function gives for each row, one after the other."""
+    """Return the results of a step function called for each row."""
     count = arrays[by_row.index(True)].shape[0]
     context = current_context()
     results = []
@@ -168,7 +168,7 @@ def flattened(
 
 
 def row_of(value: p.Value) -> p.ArrayValue:
-    """What stands for a row of an array."""
+    """Return a row of an array."""
     assert isinstance(value, p.ArrayValue)
     return replace(value, broadcastable=value.broadcastable[1:])
 

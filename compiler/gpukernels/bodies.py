@@ -1,4 +1,4 @@
-"""What step functions do, as steps of the library: how a file says it without Python.
+"""Bodies: step functions as steps of the library, for files that run without Python.
 
 A function's step needs Python where a plan is bound. A file has its body instead: steps
 that the library binds by itself, for any lengths. Some bodies are written here, step by
@@ -43,7 +43,7 @@ def unfolds(*ops: type[Op]) -> Callable[[Unfold], Unfold]:
 
 
 def unfold_of(op: Op) -> Unfold | None:
-    """What is registered for the op's class or the nearest class above it."""
+    """Return the entry of the op's class or the nearest class above it."""
     return next((UNFOLDS[cls] for cls in type(op).__mro__ if cls in UNFOLDS), None)
 
 
@@ -77,7 +77,7 @@ class Steps:
         return value
 
     def is_array(self, number: int) -> bool:
-        """Whether a value is an array."""
+        """True if a value is an array."""
         return isinstance(self.values[number], p.ArrayValue)
 
     def add(self, make: Callable[..., p.Step], *values: p.Value, **fields: Any) -> int:

@@ -42,7 +42,7 @@ def step_function(name: str) -> Callable[[StepFunction], StepFunction]:
 
 
 class Needs:
-    """What a step tells of the kernels that it will launch; its plan compiles them.
+    """The kernels that a step will launch, told to its plan, which compiles them.
 
     It has state because the plan, ``native``, has the list.
     """
@@ -100,7 +100,7 @@ They get the context, and the step's options by name; None where nothing is know
 
 @step_function("reference")
 def reference(*arrays: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
-    """What the op computes with NumPy, on the host: arrays are read and brought back.
+    """Compute the op with NumPy on the host: arrays are read and brought back.
 
     ``types`` are those of the inputs and then of the outputs, on the host.
     """
@@ -124,7 +124,7 @@ def reference(*arrays: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]
 
 
 def result_of(op: Op, variable: Variable, result: Any) -> np.ndarray[Any, Any]:
-    """What an op computed, as the output's type holds it.
+    """Return an op's result as the output's type holds it.
 
     Raises TypeError for what is of another type.
     """

@@ -47,7 +47,7 @@ def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
 
 
 def all_true(s: Steps, conditions: Sequence[int]) -> int:
-    """Whether all of some numbers are true, as one number of the device."""
+    """True if all of some numbers are true, as one number of the device."""
     names = tuple(f"c{number}" for number in range(len(conditions)))
     texts = [
         convert(name, np.dtype(s.array(each).dtype), np.dtype("bool"))

@@ -20,7 +20,7 @@ INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint3
 
 
 def is_integer_arithmetic(op: Op) -> bool:
-    """Whether the executor can compute the op on host integers."""
+    """True if the executor can compute the op on host integers."""
     if not isinstance(op, Elemwise):
         return False
     if isinstance(op.scalar, Composite):

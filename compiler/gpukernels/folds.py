@@ -12,7 +12,7 @@ from gpuarray.scalars import SCALARS
 
 
 class Folding(Protocol):
-    """What is folded, in a dtype of its own."""
+    """An expression that a fold takes, in a dtype of its own."""
 
     @property
     def acc_dtype(self) -> str:

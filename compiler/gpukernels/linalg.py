@@ -26,7 +26,7 @@ DTYPES = ("float32", "float64")
 
 
 def is_library(node: Apply) -> bool:
-    """Whether the plan has a step of its own for the dtype."""
+    """True if the plan has a step of its own for the dtype."""
     return node.outputs[0].type.dtype in DTYPES
 
 

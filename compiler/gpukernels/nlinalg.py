@@ -168,7 +168,7 @@ FAILURES = {
 
 
 def is_factorized(s: Steps, x: int) -> bool:
-    """Whether the library's own kernels have the dtype."""
+    """True if the library's own kernels have the dtype."""
     return s.array(x).dtype in REAL.values() or s.array(x).dtype in REAL
 
 
@@ -247,7 +247,7 @@ def decomposed(
 
 @body_of("inv")
 def inv_steps(s: Steps, x: int) -> list[int] | None:
-    """What the matrices take to identities."""
+    """Return the inverses: the solutions for identity matrices."""
     return decomposed(s, "solve", x, [2], name="inv")
 
 

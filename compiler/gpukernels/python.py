@@ -38,7 +38,7 @@ def lower_python(op: Op, node: Apply, k: Lowerer) -> None:
 
 
 def has_own_types(node: Apply) -> bool:
-    """Whether the op made the node with arrays of a context, which placement keeps."""
+    """True if the op made the node with arrays of a context, which placement keeps."""
     return hasattr(node.outputs[0].tag, "own_types")
 
 
@@ -57,7 +57,7 @@ def as_own(kind: Any, value: Any) -> Any:
 
 @step_function("perform")
 def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
-    """What the op's ``perform`` makes of device arrays, in Python."""
+    """Return the results of the op's ``perform`` on device arrays."""
     given = [as_own(kind, value) for kind, value in zip(types, values, strict=False)]
     inputs = [kind() for kind in types[: len(values)]]
     node = Apply(op, inputs, [kind() for kind in types[len(values) :]])
@@ -66,7 +66,7 @@ def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
 
 
 class OpThunk:
-    """What an op's ``make_thunk`` gave for a node, with the cells that it works on.
+    """The thunk that an op's ``make_thunk`` gave for a node, and its cells.
 
     One thread runs it at a time; it may call a function that runs it again.
     """
@@ -97,7 +97,7 @@ class OpThunk:
                 self._exchanged(before)
 
     def _exchanged(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """What the cells held before they hold these values."""
+        """Put values into cells and return what they held before."""
         before = {each: cell[0] for each, cell in self.cells.items()}
         for each, value in values.items():
             self.cells[each][0] = value
@@ -131,7 +131,7 @@ def device_array(node: Apply, kind: Any, value: Any) -> Array:
 
 
 def as_array(value: Any) -> Array:
-    """What an op computed as an array; values of the host on the current context."""
+    """Return an op's result as an array, host values on the current context."""
     if isinstance(value, Array):
         return value
     if sharing.is_foreign(value):
@@ -148,5 +148,5 @@ def thunk_of(op: Op, types: tuple[Any, ...], n_inputs: int, context: Any) -> OpT
 
 @step_function("thunk")
 def thunk(*arrays: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
-    """What the op's thunk makes of the arrays."""
+    """Return the results of the op's thunk on the arrays."""
     return thunk_of(op, types, len(arrays), current_context())(arrays)

@@ -46,12 +46,12 @@ def lowering_of(op: Op) -> LowerFunction | None:
 
 
 def is_python(op: Op) -> bool:
-    """Whether the op has Theano's methods for computing in Python."""
+    """True if the op has Theano's methods for computing in Python."""
     return hasattr(op, "perform") or hasattr(op, "make_thunk")
 
 
 def has_reference(op: Op) -> bool:
-    """Whether the op has a NumPy reference."""
+    """True if the op has a NumPy reference."""
     return type(op).reference is not Op.reference
 
 
@@ -98,19 +98,19 @@ class Lowerer:
         self._numbers[variable] = number
 
     def has(self, variable: Variable) -> bool:
-        """Whether the variable has a value already."""
+        """True if the variable has a value already."""
         return variable in self._numbers
 
     def is_int(self, variable: Variable) -> bool:
-        """Whether the variable is a host integer in the plan."""
+        """True if the variable is a host integer in the plan."""
         return self.has(variable) and self.is_int_value(self._numbers[variable])
 
     def is_int_value(self, number: int) -> bool:
-        """Whether a value is a host integer."""
+        """True if a value is a host integer."""
         return isinstance(self.values[number], plan.IntValue)
 
     def on_host(self, node: Apply) -> bool:
-        """Whether the node computes host integers."""
+        """True if the node computes host integers."""
         return not isinstance(node.outputs[0].type, GpuArrayType)
 
     def number(self, variable: Variable) -> int:

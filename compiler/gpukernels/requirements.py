@@ -1,4 +1,4 @@
-"""What is required of lengths: views that fail when the plan is bound."""
+"""Requirements of lengths: views that fail when the plan is bound."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def unique_steps(
 
 
 def differs(s: Steps, ordered: int) -> int:
-    """Whether each element of a sorted vector differs from the one before.
+    """True if each element of a sorted vector differs from the one before.
 
     The first one does; a nan does not differ from another one.
     """

@@ -128,7 +128,7 @@ def lower_inc_subtensor(op: IncSubtensor, node: Apply, k: Lowerer) -> None:
 
 
 def options_of(op: Change, node: Apply) -> dict[str, Any]:
-    """What is known of a change but for its arrays and integers."""
+    """Return the options of a change: all but its arrays and integers."""
     return {
         "form": op.idx_list,
         "operation": op.operation,

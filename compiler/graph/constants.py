@@ -41,7 +41,7 @@ class Constant(Variable):
         return self._signature
 
     def equals(self, other: object) -> bool:
-        """Whether ``other`` is a constant of the same type and value, bit by bit."""
+        """True if ``other`` is a constant of the same type and value, bit by bit."""
         return isinstance(other, Constant) and self.signature == other.signature
 
     def clone(self, name: str | None = None) -> Constant:

@@ -227,7 +227,7 @@ class FunctionGraph:
         return before
 
     def may_report(self) -> bool:
-        """Whether some node may find an index out of bounds, or a matrix singular."""
+        """True if some node may find an index out of bounds, or a matrix singular."""
         return any(node.op.reports for node in self.apply_nodes)
 
     def reporters(self) -> dict[Apply, list[Apply]]:

@@ -18,12 +18,12 @@ ALWAYS: Guard = frozenset()
 
 
 def is_lazy(op: Op) -> bool:
-    """Whether the op may leave inputs alone."""
+    """True if the op may leave inputs alone."""
     return type(op).lazy_inputs is not Op.lazy_inputs
 
 
 def any_lazy(nodes: Iterable[Apply]) -> bool:
-    """Whether the op of any node may leave inputs alone."""
+    """True if the op of any node may leave inputs alone."""
     kinds = {type(node.op) for node in nodes}
     return any(kind.lazy_inputs is not Op.lazy_inputs for kind in kinds)
 
@@ -35,12 +35,12 @@ def use(node: Apply, index: int, guard: Guard) -> Guard:
 
 
 def excludes(a: Guard, b: Guard) -> bool:
-    """Whether conditions cannot hold where others do."""
+    """True if conditions cannot hold where others do."""
     return any((condition, not side) in b for condition, side in a)
 
 
 def leaves_alone(node: Apply, index: int, guard: Guard) -> bool:
-    """Whether a node does not look at an input wherever a guard holds."""
+    """True if a node does not look at an input wherever a guard holds."""
     side = node.op.lazy_inputs(node).get(index)
     return side is not None and (node.inputs[0], not side) in guard
 

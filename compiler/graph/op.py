@@ -220,7 +220,7 @@ class Op:
 
     @property
     def has_gradient_of_each_input(self) -> bool:
-        """Whether the op says what flows to lengths and indices too, as Theano's do."""
+        """True if the op says what flows to lengths and indices too, as Theano's do."""
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         return hasattr(self, "L_op") or (grad is not None and _n_arguments(grad) == 2)
 

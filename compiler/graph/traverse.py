@@ -142,7 +142,7 @@ def clone(
 def same_graph(
     a: Variable, b: Variable, given: Mapping[Variable, Variable] | None = None
 ) -> bool:
-    """Whether ``a`` and ``b`` are the same operations on the same leaves.
+    """True if ``a`` and ``b`` are the same operations on the same leaves.
 
     ``given`` says which leaf of ``a`` stands for which of ``b``.
     """

@@ -74,7 +74,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def is_float_name(dtype: str) -> bool:
-    """Whether a dtype is one of real numbers with fractions.
+    """True if a dtype is one of real numbers with fractions.
 
     >>> is_float_name("bfloat16"), is_float_name("complex64")
     (True, False)
@@ -83,7 +83,7 @@ def is_float_name(dtype: str) -> bool:
 
 
 def is_integer_name(dtype: str) -> bool:
-    """Whether a dtype is bool or one of integers.
+    """True if a dtype is bool or one of integers.
 
     >>> is_integer_name("bool"), is_integer_name("float16")
     (True, False)
@@ -143,7 +143,7 @@ class Type:
         return made
 
     def is_valid_value(self, value: Any) -> bool:
-        """Whether the type holds the value as it is."""
+        """True if the type holds the value as it is."""
         try:
             self.filter(value, strict=True)
         except CompilerError:
@@ -180,12 +180,12 @@ class ArrayType(Type):
 
     @property
     def is_float(self) -> bool:
-        """Whether values are real numbers that are not whole ones."""
+        """True if values are real numbers that are not whole ones."""
         return is_float_name(self.dtype)
 
     @property
     def is_complex(self) -> bool:
-        """Whether values are complex numbers."""
+        """True if values are complex numbers."""
         return self.dtype.startswith("complex")
 
     def __call__(self, name: str | None = None) -> Variable:

@@ -262,7 +262,7 @@ def nodes_below(node: Apply, all_of_them: bool = False) -> list[Apply]:
 
 
 def is_device_node(node: Apply) -> bool:
-    """Whether the op itself takes or gives arrays of a context."""
+    """True if the op itself takes or gives arrays of a context."""
     for each in (*node.inputs, *node.outputs):
         if isinstance(each.type, GpuArrayType):
             return True
@@ -270,7 +270,7 @@ def is_device_node(node: Apply) -> bool:
 
 
 def is_float(variable: Variable) -> bool:
-    """Whether the variable holds real numbers, so that gradients flow through it."""
+    """True if the variable holds real numbers, so that gradients flow through it."""
     return isinstance(variable.type, ArrayType) and variable.type.is_float
 
 

@@ -1,1 +1,1 @@
-"""What can be said: one file per family of operations."""
+"""Operations: one file for each family."""

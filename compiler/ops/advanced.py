@@ -236,7 +236,7 @@ def place_of_arrays(is_kept: list[bool]) -> int:
 
 
 def _repeats(part: Variable, axis: int) -> bool:
-    """Whether the array has not the axis, counted from the right, or repeats on it."""
+    """True if the array has not the axis, counted from the right, or repeats on it."""
     flags = part.type.broadcastable
     return len(flags) < axis or bool(flags[-axis])
 
@@ -329,14 +329,14 @@ class AdvancedChange(Change):
         return [of_x, m.sum_to(taken, y), *(None for _ in index)]
 
     def stayed(self, x: Variable, taken: Variable, index: Sequence[Variable]) -> Any:
-        """Whether each value is what stays of the values set in its place."""
+        """True if each value is what stays of the values set in its place."""
         numbers = reshape(arange(size(taken)), shape(taken), ndim=taken.type.ndim)
         kept = self.as_set(True)(math.zeros_like(x, "int64"), numbers, *index)
         return math.eq(self.getter()(kept, *index), numbers)
 
 
 def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:
-    """Whether the index names no place twice, as far as it can be seen."""
+    """True if the index names no place twice, as far as it can be seen."""
     arrays = [
         (entry, part)
         for entry, part in zip(flat(idx_list), index, strict=True)

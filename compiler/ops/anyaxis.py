@@ -16,7 +16,7 @@ from gpuarray.compiler.ops.subtensor import Subtensor
 
 
 def for_axis(name: str, axis: Any, ndim: int, make: Callable[[int], Any]) -> Any:
-    """What ``make`` gives for an axis counted from the left: a variable or several.
+    """Return the result of ``make`` for an axis counted from the left.
 
     For a scalar variable it is what ``make`` gives for the axis that the program runs
     with, and only that is computed; the types are those that hold for every axis. An

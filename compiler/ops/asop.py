@@ -49,7 +49,7 @@ class FromFunctionOp(Op):
         return Apply(self, variables, [kind() for kind in self.output_types])
 
     def perform(self, node: Apply, inputs: list[Any], outputs: list[list[Any]]) -> None:
-        """What the function gives."""
+        """Store the function's results."""
         result = self.function(*inputs)
         several = isinstance(result, (tuple, list))
         results = list(result) if several else [result]
@@ -64,7 +64,7 @@ class FromFunctionOp(Op):
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """What the function given for shapes says."""
+        """Return the shapes by the function that was given for them."""
         if self.shapes is None:
             return super().infer_shape(node, input_shapes)
         found = self.shapes(node, [tuple(each) for each in input_shapes])

@@ -207,7 +207,7 @@ def get_vector_length(v: Any) -> int:
 
 
 def is_flat(var: Any, ndim: int = 1) -> bool:
-    """Whether ``var`` is the result of flattening to ``ndim`` axes, as written."""
+    """True if ``var`` is the result of flattening to ``ndim`` axes, as written."""
     variable = core.as_variable(var, "is_flat")
     if variable.type.ndim != ndim:
         return False

@@ -71,7 +71,7 @@ def _of_axes(variable: Variable, ndim: int) -> Variable:
 
 
 def holds_variable(value: Any) -> bool:
-    """Whether nested lists have a variable in them."""
+    """True if nested lists have a variable in them."""
     if isinstance(value, (list, tuple)):
         return any(map(holds_variable, value))
     return isinstance(value, (Variable, Apply))
@@ -93,7 +93,7 @@ def constant(
 
 
 def is_constant(variable: Variable, value: float | None = None) -> bool:
-    """Whether the variable is a constant (of one element that equals ``value``)."""
+    """True if the variable is a constant (of one element that equals ``value``)."""
     if not isinstance(variable, Constant):
         return False
     return value is None or (variable.data.size == 1 and variable.data.item() == value)

@@ -286,7 +286,7 @@ def identity_like(x: Any) -> Variable:
 
 
 class Grid:
-    """What ``mgrid`` and ``ogrid`` are: indexed by slices, they give arrays of places.
+    """The class of ``mgrid`` and ``ogrid``: slices give arrays of coordinates.
 
     Each slice is the arguments of ``arange``, numbers or scalars.
     """

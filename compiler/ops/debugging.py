@@ -136,7 +136,7 @@ class Assert(Op):
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> list[Any]:
-        """What comes to the output, and nothing for the conditions."""
+        """Return the output's gradient for the value, nothing for conditions."""
         return [*output_gradients, *(disconnected_type() for _ in inputs[1:])]
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:

@@ -260,7 +260,7 @@ def _places(x: Variable, axis: int) -> Variable:
 
 
 def mask_below(rows: Variable, columns: Variable, k: Any) -> Variable:
-    """Whether an element of a matrix is on or below diagonal ``k``."""
+    """True if an element of a matrix is on or below diagonal ``k``."""
     down = dimshuffle(counted(rows), 0, "x")
     right = dimshuffle(counted(columns), "x", 0)
     return math.ge(down + as_length("tri", k, "k"), right)

@@ -78,7 +78,7 @@ _PLAIN: dict[str, Any] = {
 
 
 def _is_known(operand: Any) -> bool:
-    """Whether an operand is one that our functions take, or refuse with a reason."""
+    """True if an operand is one that our functions take, or refuse with a reason."""
     kinds = Variable, BaseArray, np.ndarray, np.generic, bool, int, float, complex
     return isinstance(operand, (*kinds, list, tuple))
 

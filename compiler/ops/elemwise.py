@@ -265,7 +265,7 @@ class Elemwise(Op):
 
     @property
     def key(self) -> str | Composite | Cast:
-        """What tells the scalar operation apart: the row's name, or the data."""
+        """The identity of the scalar operation: the row's name, or the data."""
         return self.scalar.name if isinstance(self.scalar, Scalar) else self.scalar
 
     @property
@@ -367,7 +367,7 @@ class Elemwise(Op):
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
-        """What the rows' gradients say, before what was broadcast is summed."""
+        """Return the rows' gradients before what was broadcast is summed."""
         if isinstance(self.scalar, Composite):
             graph = self.scalar.unfold
             return list(m.gradients_within(graph, output_gradients, inputs))

@@ -162,7 +162,7 @@ class OpFromGraph(Op):
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
-        """What the overrides say, and the graph's gradient for the rest."""
+        """Return the gradients by the overrides, and by the graph for the rest."""
         overrides, arguments = self.lop_overrides, [inputs, outputs]
         if overrides == "default":
             overrides, arguments = self.grad_overrides, [inputs]
@@ -184,7 +184,7 @@ class OpFromGraph(Op):
     def R_op(
         self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
     ) -> list[Variable | None]:
-        """What the overrides say. Raises NotImplementedError where there are none."""
+        """Return the overrides' results, or raise NotImplementedError."""
         if self.rop_overrides == "default":
             raise NotImplementedError(f"{self}: no rop_overrides")
         count = len(self.inner_inputs)
@@ -221,7 +221,7 @@ def _value(known: dict[Variable, Any], variable: Variable) -> Any:
 
 
 def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[Any]:
-    """What the overrides give for each place, ``"default"`` where they say nothing."""
+    """Return the override at each place, ``"default"`` where there is none."""
     if isinstance(overrides, str):
         return [overrides] * count
     if isinstance(overrides, Variable):

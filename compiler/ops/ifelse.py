@@ -75,7 +75,7 @@ class IfElse(Op):
     def through(
         self, output_gradients: Sequence[Variable | None]
     ) -> list[Variable | None]:
-        """What flows to each input if its branch is taken."""
+        """Return the gradient of each input if its branch is taken."""
         return [None, *output_gradients, *output_gradients]
 
     def lop(

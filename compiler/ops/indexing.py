@@ -217,7 +217,7 @@ def _known_part(x: Variable, entries: Sequence[Plain]) -> Variable | None:
 
 
 def _by_view(x: Variable, entries: Sequence[Plain]) -> Variable:
-    """What integers, slices and new axes lead to."""
+    """Return the view by integers, slices and new axes."""
     expanded = _expanded(x.type.ndim, entries)
     form, variables = _form(expanded)
     # New axes of all of an array are no more than that; but those of a part are told
@@ -236,7 +236,7 @@ def _by_view(x: Variable, entries: Sequence[Plain]) -> Variable:
 
 
 def _by_arrays(x: Variable, entries: Sequence[Plain]) -> Variable:
-    """What arrays and masks lead to, beside integers, slices and new axes."""
+    """Return the elements at arrays and masks, beside integers, slices and new axes."""
     expanded = _expanded(x.type.ndim, entries)
     form, variables = _form(expanded)
     while form[-1] == FULL:
@@ -257,7 +257,7 @@ def _by_arrays(x: Variable, entries: Sequence[Plain]) -> Variable:
 def _with_new_axes(
     taken: Variable, layout: Layout, entries: Sequence[Plain]
 ) -> Variable:
-    """What an index without its new axes leads to, with them.
+    """Return the elements of an index without its new axes, with these put in.
 
     A new axis between arrays parts them, so that their axes come first.
     """
@@ -317,7 +317,7 @@ def inc_subtensor(
 
 
 def is_part(x: Variable) -> bool:
-    """Whether an index made the variable."""
+    """True if an index made the variable."""
     return x.owner is not None and isinstance(x.owner.op, Subtensor | Picks)
 
 

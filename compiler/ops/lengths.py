@@ -1,4 +1,4 @@
-"""What the lengths of a computed array are, said by those of the leaves of a graph."""
+"""Lengths of computed arrays, in terms of those of a graph's leaves."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def own_lengths(x: Variable) -> Lengths | None:
 
 
 def _complete(x: Variable, lengths: Any) -> Lengths:
-    """What an op says of its result, and for the rest the lengths of that."""
+    """Return the lengths that an op infers, and those of the result for the rest."""
     said = (None,) * x.type.ndim if lengths is None else lengths
     flags = x.type.broadcastable
     return tuple(
@@ -80,7 +80,7 @@ def _as_variable(length: Any) -> Variable:
 
 
 def is_free(length: Variable) -> bool:
-    """Whether a number is known from leaves' lengths and integers without computing."""
+    """True if a number is known from leaves' lengths and integers without computing."""
     return all(map(_is_free_part, parts_of(length)))
 
 
@@ -95,7 +95,7 @@ def _is_free_part(part: Variable) -> bool:
 
 
 def parts_of(length: Variable) -> Iterator[Variable]:
-    """What a number is computed from, itself first, as far as lengths of arrays."""
+    """Return the numbers that a number is made of, itself first, down to lengths."""
     stack, seen = [length], set[Variable]()
     while stack:
         each = stack.pop()

@@ -183,7 +183,7 @@ def common_dtype(*variables: Variable) -> str:
 
 
 class Blas(Op):
-    """What Gemv and Gemm share: scales, and whether the first input is overwritten."""
+    """The base of Gemv and Gemm: scales, and whether the first input is overwritten."""
 
     alpha: float
     beta: float
@@ -274,7 +274,7 @@ class Gemv(Blas):
         A: Variable,
         x: Variable,
     ) -> tuple[Variable, Variable, Variable]:
-        """What the product rule says."""
+        """Return the gradients by the product rule."""
         scaled = self.alpha * g
         matrix = transpose(A) if self.transpose else A
         gradient = outer(x, scaled) if self.transpose else outer(scaled, x)
@@ -321,7 +321,7 @@ class MatrixProduct(Blas):
         A: Variable,
         B: Variable,
     ) -> tuple[Variable, Variable, Variable]:
-        """What the product rule says."""
+        """Return the gradients by the product rule."""
         scaled = self.alpha * g
         left = swapaxes(A, -2, -1) if self.transpose_a else A
         right = swapaxes(B, -2, -1) if self.transpose_b else B

@@ -102,7 +102,7 @@ def cast(x: Any, dtype: Any) -> Variable:
 
 
 def unknown(what: str) -> Variable:
-    """What a row's gradient gives for an operand by which none is offered."""
+    """Return the gradient of an operand for which a row offers none."""
     return NullType(f"the gradient of {what} is not implemented")()
 
 

@@ -104,7 +104,7 @@ class Eigh(Op):
         outputs: Sequence[Variable],
         output_gradients: Gradients,
     ) -> Gradients:
-        """What perturbation theory says; for eigenvalues that differ."""
+        """Return the gradient by perturbation theory, for eigenvalues that differ."""
         w, v = outputs
         of_w, of_v = _known_where_given(output_gradients, outputs)
         if output_gradients[1] is None:
@@ -320,7 +320,7 @@ class SVD(Op):
         outputs: Sequence[Variable],
         output_gradients: Gradients,
     ) -> Gradients:
-        """What perturbation theory says; for singular values that differ."""
+        """Return the gradient by perturbation theory; singular values must differ."""
         of_u, of_s, of_vh = (
             output_gradients
             if self.compute_uv

@@ -1,4 +1,4 @@
-"""What neural networks compute beside rows of the table: softmax and its logarithm.
+"""Ops of neural networks beside the table's: softmax and its logarithm.
 
 A classifier's cost picks one element of each row (`Pick`), and its gradient spreads one
 over each (`Spread`). The rewrites open these ops up into rows and reductions, after
@@ -31,7 +31,7 @@ from gpuarray.compiler.ops.shape import shape_i
 
 
 class Normalised(Op):
-    """What Softmax and LogSoftmax share: an axis of floats, along which they work."""
+    """The base of Softmax and LogSoftmax, which work along an axis of floats."""
 
     __props__ = ("axis",)
 

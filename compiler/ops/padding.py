@@ -68,7 +68,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
 
 
 def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """What goes before and behind each axis: of one, a pair, or a pair for each."""
+    """Return the padding before and after each axis, from a number or pairs."""
     if not isinstance(given, (list, tuple, np.ndarray)):
         return [(given, given)] * ndim
     listed = [

@@ -241,7 +241,7 @@ class Ger(Blas):
     def grad(
         self, m: Any, g: Any, out: Variable, A: Variable, x: Variable, y: Variable
     ) -> tuple[Variable, Variable, Variable]:
-        """What the product rule says."""
+        """Return the gradients by the product rule."""
         scaled = self.alpha * g
         return g, dot(scaled, y), dot(x, scaled)
 

@@ -1,4 +1,4 @@
-"""What a graph required of lengths before rewriting, kept where nothing else asks."""
+"""Requirements of lengths that a graph had before rewriting."""
 
 from __future__ import annotations
 

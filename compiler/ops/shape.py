@@ -85,7 +85,7 @@ class DimShuffle(Op):
 
     @property
     def is_transpose(self) -> bool:
-        """Whether the op reverses two axes or more and does nothing else."""
+        """True if the op reverses two axes or more and does nothing else."""
         ndim = len(self.input_broadcastable)
         return ndim > 1 and self.new_order == tuple(range(ndim))[::-1]
 

@@ -44,7 +44,7 @@ Part = Variable | None
 
 
 class Entries:
-    """What the ops of indexing share: the form of an index and its inputs."""
+    """The base of indexing ops: the form of an index and its inputs."""
 
     idx_list: tuple[Entry, ...]
 
@@ -174,7 +174,7 @@ class Subtensor(Entries, Op):
         return range(1, len(node.inputs))
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """What the slices leave of each axis.
+        """Return the lengths that the slices leave.
 
         Of an array that is given, where the slice is not constant, the view says it at
         no cost, and does not bring the index into what else is computed.
@@ -259,7 +259,7 @@ def out_of_bounds(index: int, axis: int, length: int) -> GraphIndexError:
 
 
 def keeps_the_only_one(parts: tuple[Part, ...]) -> bool:
-    """Whether a slice surely keeps the element of an axis of length 1."""
+    """True if a slice surely keeps the element of an axis of length 1."""
     numbers = numbers_of(parts)
     return numbers is not None and len(range(1)[slice(*numbers)]) == 1
 
@@ -313,7 +313,7 @@ def place(part: Variable, length: Any, low: Any, high: Any) -> Any:
 
 
 class Change(Entries, Op):
-    """What the ops share that set or add to what an index leads to.
+    """The base of ops that set or add to the elements of an index.
 
     The inputs are the array, the values, and the index. With ``inplace`` the array is
     overwritten.

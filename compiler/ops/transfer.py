@@ -194,7 +194,7 @@ def infer_context_name(*variables: Any) -> str | None:
 
 
 def meant_for(variable: Variable) -> tuple[bool, str | None]:
-    """Whether a variable itself says which context it belongs to, and which."""
+    """True if a variable itself says which context it belongs to, and which."""
     if isinstance(variable.type, GpuArrayType):
         return True, variable.type.context_name
     container = getattr(variable, "container", None)

@@ -135,7 +135,7 @@ def pydotprint(
 
 
 def drawn(text: str, format: str, beside: Path | None) -> bytes:
-    """What Graphviz makes of a text; without it the text is written to ``beside``."""
+    """Draw a text by Graphviz; without it the text is written to ``beside``."""
     program = shutil.which("dot")
     if program is None:
         kept = ""

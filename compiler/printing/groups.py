@@ -1,4 +1,4 @@
-"""What a fused node computes, as a graph of the operations that went into it."""
+"""Groups: the operations that went into a fused node, as a graph."""
 
 from __future__ import annotations
 

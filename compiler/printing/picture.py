@@ -1,4 +1,4 @@
-"""What a picture of a graph shows: boxes and edges, with labels and colours.
+"""Pictures of graphs: boxes and edges, with labels and colours.
 
 It knows no format: `dot` writes it for Graphviz, `view` as a page for a browser.
 """
@@ -137,7 +137,7 @@ class Painter:
         return self.ids[key]
 
     def facts(self, variable: Variable) -> dict[str, str]:
-        """What is known of a variable."""
+        """Return the known facts of a variable."""
         found = {"type": str(variable.type)}
         if variable in self.shapes:
             found["shape"] = self.shapes[variable]

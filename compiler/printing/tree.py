@@ -196,7 +196,7 @@ def debugprint(
 
 
 def _fused_lines(tree: Tree) -> Iterator[str]:
-    """What each fused node computes, after a headline and the node's own line."""
+    """Return the lines of fused nodes, after a headline and the node's own line."""
     yield ""
     yield "Fused groups:"
     tree.print_device = False  # what is fused is where its group is

@@ -1,4 +1,4 @@
-"""What functions spend their time and memory on.
+"""Profiles: where functions spend time and memory.
 
 ``function(..., profile=True)`` and the setting ``profile`` measure each call on the
 device; ``f.profile.summary()`` prints what was found, as the end of the program does.

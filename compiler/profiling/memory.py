@@ -58,7 +58,7 @@ class MemoryProfile:
 
 
 def flag_of(node: Apply, index: int) -> str:
-    """Whether an output is created (c), in place of an input (i), or a view (v)."""
+    """True if an output is created (c), in place of an input (i), or a view (v)."""
     if isinstance(node.op, Transfer):
         return "c"  # other memory, whatever the op says of values
     if node.op.destroy_map.get(index):

@@ -208,7 +208,7 @@ class Measured:
         return found
 
     def _is_new(self, values: Sequence[Any]) -> bool:
-        """Whether the inputs have shapes that were not met before."""
+        """True if the inputs have shapes that were not met before."""
         key = tuple(getattr(each, "shape", each) for each in values)
         is_new = key not in self._shapes
         self._shapes.add(key)

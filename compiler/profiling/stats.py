@@ -1,4 +1,4 @@
-"""What is measured of a function: times of calls, nodes, transfers and compiling."""
+"""Measurements of functions: times of calls, nodes, transfers and compiling."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CompileTimes:
 
 @dataclass(eq=False)
 class ProfileStats:
-    """What was measured of one function, or of several that share it.
+    """The measurements of one function, or of several that share them.
 
     Times of nodes are of the device: from the begin to the end of what a node launched.
     Nodes whose work the host does, and transfers, have wall times in which the device
@@ -150,7 +150,7 @@ class ProfileStats:
         return sum(self.apply_time.values()) + self.other_time
 
     def kind(self, node: Apply) -> str:
-        """What a node is: ``transfer``, ``host`` or ``device``."""
+        """Return the kind of a node: ``transfer``, ``host`` or ``device``."""
         if isinstance(node.op, GpuFromHost | HostFromGpu):
             return "transfer"
         return "host" if node in self.on_host else "device"

@@ -1,4 +1,4 @@
-"""What a profile suggests to try."""
+"""Tips: what a profile suggests to try."""
 
 from __future__ import annotations
 

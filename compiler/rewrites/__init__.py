@@ -101,7 +101,7 @@ class Selection:
                 )
 
     def wants(self, rule: Rule | GraphPass, phases: Collection[str]) -> bool:
-        """Whether a rule is chosen, where ``phases`` are the ones asked for."""
+        """True if a rule is chosen, where ``phases`` are the ones asked for."""
         if self.excluding and rule.tags & self.excluding:
             return False
         if rule.phase in phases:
@@ -110,7 +110,7 @@ class Selection:
 
 
 def is_exact(name: str) -> bool:
-    """Whether a rewrite keeps every value, but for the last bits."""
+    """True if a rewrite keeps every value, but for the last bits."""
     inexact = {phase.name for phase in PHASES if not phase.is_exact}
     return not any(
         each.name == name and each.phase in inexact for each in all_rewrites()

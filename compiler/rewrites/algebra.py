@@ -135,7 +135,7 @@ def merge_sign_into_operand(node: Apply) -> Variable | None:
 
 
 def has_negative(value: Any) -> bool:
-    """Whether a number has a negative in its dtype: an integer 0 has none."""
+    """True if a number has a negative in its dtype: an integer 0 has none."""
     kind: str = "b" if value is None else value.dtype.kind
     if kind == "i":
         return value not in (0, np.iinfo(value.dtype).min)

@@ -156,7 +156,7 @@ def _terms(
 
 
 def _scaled(variable: Variable, scale: float) -> tuple[Variable, float] | None:
-    """What a number is multiplied by to give the variable, and that number."""
+    """Return the factor of a scaled variable, and that variable."""
     args = match(variable, "neg")
     if args is not None:
         return args[0], -scale
@@ -172,7 +172,7 @@ def _scaled(variable: Variable, scale: float) -> tuple[Variable, float] | None:
 
 
 def _is_offered(a: Variable, b: Variable) -> bool:
-    """Whether a routine multiplies these: matrices, a matrix and a vector, stacks."""
+    """True if a routine multiplies these: matrices, a matrix and a vector, stacks."""
     ranks = sorted((a.type.ndim, b.type.ndim))
     if ranks == [3, 3] and a.type.broadcastable[0] != b.type.broadcastable[0]:
         return False

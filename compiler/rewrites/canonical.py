@@ -113,7 +113,7 @@ def merge_casts(node: Apply) -> Variable | None:
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """Whether a dtype holds every value of another, and casts on as that does."""
+    """True if a dtype holds every value of another, and casts on as that does."""
     to, given = np.dtype(wide), np.dtype(narrow)
     if to.kind == "f" and given.kind in "iu":
         return bool(8 * given.itemsize <= np.finfo(to).nmant)
@@ -143,7 +143,7 @@ def merge_reshapes(node: Apply) -> Variable | None:
 
 
 def _is_shape_of(lengths: Variable, x: Variable) -> bool:
-    """Whether a vector is made of the lengths of a variable, in order."""
+    """True if a vector is made of the lengths of a variable, in order."""
     asked = elements(lengths)
     if asked is None or len(asked) != x.type.ndim:
         return False
@@ -161,7 +161,7 @@ def _is_shape_of(lengths: Variable, x: Variable) -> bool:
 
 
 def _same_lengths(given: Variable, x: Variable) -> bool:
-    """Whether `x` has the lengths of `given`: it is that, or made of it by element."""
+    """True if `x` has the lengths of `given`: it is that, or made of it by element."""
     return given is x or any(given is each for each in _sources(x))
 
 

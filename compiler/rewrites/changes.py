@@ -42,7 +42,7 @@ def fold_indexing(node: Apply) -> list[Variable] | None:
 
 
 def is_zeros(variable: Variable) -> bool:
-    """Whether every element is 0: a constant, or what repeats one."""
+    """True if every element is 0: a constant, or what repeats one."""
     number = constant_of(variable)
     if number is not None:
         return bool(number == 0)
@@ -55,14 +55,14 @@ def is_zeros(variable: Variable) -> bool:
 
 
 def is_distinct(node: Apply) -> bool:
-    """Whether a change names each place once only."""
+    """True if a change names each place once only."""
     op = node.op
     assert isinstance(op, Change)
     return isinstance(op, IncSubtensor) or are_distinct(op.idx_list, node.inputs[2:])
 
 
 def is_known(node: Apply) -> bool:
-    """Whether lengths tell that a change's index is within bounds: no device does.
+    """True if lengths tell that a change's index is within bounds: no device does.
 
     What lengths tell is looked at where the change is dropped, too.
     """
@@ -151,7 +151,7 @@ def drop_setting_to_itself(node: Apply) -> Variable | None:
 
 
 def reads_what_changes(read: Apply, change: Apply) -> bool:
-    """Whether a node takes the very part of an array that another changes."""
+    """True if a node takes the very part of an array that another changes."""
     if not isinstance(read.op, Subtensor | Picks) or not isinstance(change.op, Change):
         return False
     return read.op == change.op.getter() and all(
@@ -201,7 +201,7 @@ def scale_before_spreading(node: Apply, fgraph: FunctionGraph) -> Variable | Non
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a number is known, and neither infinite nor nan."""
+    """True if a number is known, and neither infinite nor nan."""
     return value is not None and bool(np.isfinite(value))
 
 

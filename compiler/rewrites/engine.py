@@ -125,7 +125,7 @@ class Tried:
 
 @dataclass(slots=True)
 class Log:
-    """What fired, in order; the texts are made only when ``keep_text`` is set."""
+    """The rewrites that fired, in order; texts are kept only with ``keep_text``."""
 
     keep_text: bool = False
     entries: list[LogEntry] = field(default_factory=list)

@@ -188,7 +188,7 @@ def sum_repeated_number(node: Apply) -> Variable | None:
 
 
 def is_never_negative(length: Variable) -> bool:
-    """Whether a number is a length of an array, or is made of such."""
+    """True if a number is a length of an array, or is made of such."""
     return all(map(_is_part_of_length, parts_of(length)))
 
 

@@ -34,7 +34,7 @@ def pattern(node: Apply) -> tuple[bool, ...]:
 
 
 def is_cheap(node: Apply) -> bool:
-    """Whether the node may be computed again for each element of a larger array."""
+    """True if the node may be computed again for each element of a larger array."""
     if all(pattern(node)):
         return True
     op = node.op
@@ -49,7 +49,7 @@ def is_cheap(node: Apply) -> bool:
 
 
 def _is_same_place(a: Apply, b: Apply) -> bool:
-    """Whether two nodes run on the same context with the same class of op."""
+    """True if two nodes run on the same context with the same class of op."""
     one, other = a.outputs[0].type, b.outputs[0].type
     place = getattr(one, "context_name", None) == getattr(other, "context_name", None)
     return type(a.op) is type(b.op) and type(one) is type(other) and place
@@ -152,7 +152,7 @@ def cone_of(
 
 
 def is_constant_of_one(variable: Variable) -> bool:
-    """Whether the variable is a number that is text of a kernel."""
+    """True if the variable is a number that is text of a kernel."""
     return isinstance(variable, Constant) and variable.data.size == 1
 
 
@@ -243,7 +243,7 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
 
 
 def is_read_by(partition: Partition, group: int, reader: int) -> bool:
-    """Whether one other group alone reads the results of a group."""
+    """True if one other group alone reads the results of a group."""
     return all(
         isinstance(client, Apply) and partition.of(client) in (group, reader)
         for out in partition.operands(group)[1]

@@ -51,7 +51,7 @@ def keep_values(fgraph: FunctionGraph, log: Log) -> bool:
 
 
 def is_unkept(fgraph: FunctionGraph, updates: Mapping[int, Variable]) -> bool:
-    """Whether an update may be stored although an index was wrong.
+    """True if an update may be stored although an index was wrong.
 
     ``updates`` maps outputs to what they are the next values of.
     """
@@ -116,7 +116,7 @@ class Keeper:
         self.fgraph.kept[found] = old
 
     def is_reported_after(self, node: Apply) -> bool:
-        """Whether what may report waits for the node: it needs a result, or runs under
+        """True if what may report waits for the node: it needs a result, or runs under
         a condition that does. Then the node runs too early to read the count.
         """
         stack, seen = list(node.outputs), set(node.outputs)
@@ -274,7 +274,7 @@ def unchanging(values: Variable) -> complex:
 
 
 def has_shape(value: Variable, old: Variable) -> bool:
-    """Whether a value has the shape of another, as far as the graph tells."""
+    """True if a value has the shape of another, as far as the graph tells."""
     if value is old:
         return True
     if value.type.broadcastable != old.type.broadcastable:

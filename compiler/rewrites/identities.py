@@ -81,14 +81,14 @@ def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
 
 
 def is_sum_of_products(variable: Variable) -> bool:
-    """Whether each element is what is added to 0, which is no -0."""
+    """True if each element is what is added to 0, which is no -0."""
     owner = variable.owner
     return owner is not None and isinstance(owner.op, (Dot, BatchedDot))
 
 
 @cache
 def keeps_all(name: str, dtype: str, constant: bytes, has_no_minus: bool) -> bool:
-    """Whether NumPy's operation keeps all numbers with a constant at its right.
+    """True if NumPy's operation keeps all numbers with a constant at its right.
 
     It is asked with those that an identity may change: zeros of both signs, unless
     there is ``has_no_minus`` zero, the ends of the range, infinities, nan.
@@ -116,7 +116,7 @@ def telling(dtype: str) -> np.ndarray[Any, Any]:
 
 
 def are_alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays of a dtype hold the same numbers, nans and signs of zeros."""
+    """True if two arrays of a dtype hold the same numbers, nans and signs of zeros."""
     a, b = (each.view(parts_dtype(each.dtype)) for each in (a, b))
     both_nan = (a != a) & (b != b)
     return bool(np.all(both_nan | ((a == b) & (np.signbit(a) == np.signbit(b)))))

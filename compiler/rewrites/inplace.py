@@ -58,7 +58,7 @@ class Memory:
                 self.note_order(reader, node)
 
     def may_destroy(self, node: Apply, index: int, out: Variable) -> bool:
-        """Whether `out` may take over an input's memory, all others having read it."""
+        """True if `out` may take over an input's memory, all others having read it."""
         given = node.inputs[index]
         root = self.fgraph.view_root(given)
         guard = self.guards.get(node, ALWAYS)
@@ -86,7 +86,7 @@ class Memory:
         self.destroyed.setdefault(root, []).append(self.guards.get(node, ALWAYS))
 
     def may_take_input(self, root: Variable, out: Variable) -> bool:
-        """Whether an input of the graph may go for this result: it is its new value.
+        """True if an input of the graph may go for this result: it is its new value.
 
         Or a view of the result is, as of a number computed with axes. Where a run may
         fail in its middle the old values must be there afterwards; where an index may
@@ -108,7 +108,7 @@ class Memory:
                 yield client
 
     def reaches(self, node: Apply, targets: set[Apply]) -> bool:
-        """Whether some target must run after the node.
+        """True if some target must run after the node.
 
         The search goes from both ends in turn, and is over as soon as either has come
         to its end.
@@ -196,7 +196,7 @@ class Memory:
 
 
 def becomes(variable: Variable, result: Variable) -> bool:
-    """Whether a result is a variable, or may be: a plain view of it, or one of two."""
+    """True if a result is a variable, or may be: a plain view of it, or one of two."""
     stack = [result]
     while stack:
         each = stack.pop()
@@ -211,7 +211,7 @@ def becomes(variable: Variable, result: Variable) -> bool:
 
 
 def is_plain_view(variable: Variable) -> bool:
-    """Whether each element of a view has a place of its own: nothing is repeated."""
+    """True if each element of a view has a place of its own: nothing is repeated."""
     while variable.owner is not None and variable.owner.op.view_map.get(
         variable.index or 0
     ):

@@ -78,7 +78,7 @@ class Interner:
         return other
 
     def is_live(self, node: Apply, key: Any) -> bool:
-        """Whether a remembered node is still in the graph and still means its key."""
+        """True if a remembered node is still in the graph and still means its key."""
         return node in self.fgraph.apply_nodes and self.key(node, node.inputs) == key
 
     def intern(self, variable: Variable, new: list[Apply]) -> Variable:

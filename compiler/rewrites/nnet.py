@@ -184,7 +184,7 @@ def choose_first_rows(node: Apply) -> Variable | None:
 
 
 def _is_of_each_row(node: Apply) -> bool:
-    """Whether an index of a matrix is the numbers below a vector's length, and it."""
+    """True if an index of a matrix is the numbers below a vector's length, and it."""
     length = _first_rows(node)
     if length is None:
         return False

@@ -72,7 +72,7 @@ class Partition:
         return self.group[self.position[node]]
 
     def has(self, node: Apply) -> bool:
-        """Whether a group has the node: one that was made since is in none."""
+        """True if a group has the node: one that was made since is in none."""
         return node in self.position
 
     def nodes(self, group: int) -> list[Apply]:
@@ -199,7 +199,7 @@ class Partition:
             self.places[i] = self.place_of[i]
 
     def is_within(self, variable: Variable, group: int) -> bool:
-        """Whether the group computes the variable, and nothing else reads it."""
+        """True if the group computes the variable, and nothing else reads it."""
         assert variable.owner is not None
         return self.of(variable.owner) == group and all(
             isinstance(client, Apply) and self.of(client) == group
@@ -223,7 +223,7 @@ class Partition:
         return self.guards.get(self.order[self.members[group][0]], ALWAYS)
 
     def fits(self, groups: Collection[int]) -> bool:
-        """Whether groups are in one branch, on one context, and a kernel takes them."""
+        """True if groups are in one branch, on one context, and a kernel takes them."""
         if self.guards and len({self.guard(group) for group in groups}) > 1:
             return False
         if len(frozenset[str | None]().union(*(self.places[g] for g in groups))) > 1:
@@ -267,7 +267,7 @@ class Around:
         return joined
 
     def keeps_apart(self, other: int) -> bool:
-        """Whether a third group is known to stand between the group and another."""
+        """True if a third group is known to stand between the group and another."""
         rank = self.partition.rank[other]
         while self._ahead and self._ahead[0][0] < rank:
             _, each = heappop(self._ahead)
@@ -306,7 +306,7 @@ def _cost(node: Apply) -> int:
 
 
 def is_fusible(node: Apply | None) -> bool:
-    """Whether the node is elementwise, in no input's place, and not about lengths.
+    """True if the node is elementwise, in no input's place, and not about lengths.
 
     Integers without axes on the host are what shapes are made of; they stay single.
     """

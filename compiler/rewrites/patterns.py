@@ -54,7 +54,7 @@ def constant_of(variable: Variable) -> Any:
 
 
 def is_constant(variable: Variable, value: float) -> bool:
-    """Whether the variable is this number in every place."""
+    """True if the variable is this number in every place."""
     found = constant_of(variable)
     return found is not None and bool(found == value)
 
@@ -85,7 +85,7 @@ def number(value: Any, like: Variable) -> Variable:
 
 
 def keeps_digits(value: float, dtype: str) -> bool:
-    """Whether a number of a dtype can have this value: not 0, inf, nan or subnormal.
+    """True if a number of a dtype can have this value: not 0, inf, nan or subnormal.
 
     >>> keeps_digits(1e30, "float32"), keeps_digits(1e60, "float32")
     (True, False)
@@ -123,12 +123,12 @@ def cast(variable: Variable, dtype: str) -> Variable:
 
 
 def is_float(variable: Variable) -> bool:
-    """Whether the variable's dtype is one of real numbers with fractions."""
+    """True if the variable's dtype is one of real numbers with fractions."""
     return is_float_name(variable.type.dtype)
 
 
 def same(left: Variable, right: Variable, depth: int = _DEPTH) -> bool:
-    """Whether two variables are one by construction: equal ops on equal inputs."""
+    """True if two variables are one by construction: equal ops on equal inputs."""
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -168,7 +168,7 @@ def turned(variable: Variable) -> Variable:
 
 
 def opposite(left: Variable, right: Variable) -> bool:
-    """Whether one variable is the other's negative, but for a 0's sign."""
+    """True if one variable is the other's negative, but for a 0's sign."""
     for a, b in ((left, right), (right, left)):
         inner = argument(a, "neg")
         if inner is not None and same(inner, b):

@@ -51,7 +51,7 @@ class TreeNode:
 
     @property
     def is_above(self) -> bool:
-        """Whether the whole is multiplied by the variable, as it is now."""
+        """True if the whole is multiplied by the variable, as it is now."""
         return self.is_below == self.is_over
 
 
@@ -110,7 +110,7 @@ def factors_of(tree: Tree) -> list[TreeNode]:
 
 
 def is_number(part: TreeNode) -> bool:
-    """Whether a part is a number that is known."""
+    """True if a part is a number that is known."""
     return part.variable is not None and constant_of(part.variable) is not None
 
 
@@ -171,7 +171,7 @@ def _multiplied(part: TreeNode, operands: Sequence[Made], like: Variable) -> Mad
 
 
 def is_positive(variable: Variable) -> bool:
-    """Whether the variable is above zero by construction (it may underflow to it)."""
+    """True if the variable is above zero by construction (it may underflow to it)."""
     met = {variable}
     waiting = [variable]
     while waiting:

@@ -125,7 +125,7 @@ class Missing:
 
 
 def is_known(length: Variable, fgraph: FunctionGraph) -> bool:
-    """Whether an integer is made of what the graph has: nothing else is computed."""
+    """True if an integer is made of what the graph has: nothing else is computed."""
     return all(_is_known_part(part, fgraph) for part in parts_of(length))
 
 
@@ -201,7 +201,7 @@ class Points:
             self.least[length] = max(self.least.get(length, 0), needed)
 
     def implies(self, wanted: Requirement) -> bool:
-        """Whether the requirement holds by what is assumed."""
+        """True if the requirement holds by what is assumed."""
         ends = [self.plain(each) for each in wanted[1:]]
         if wanted.relation == "equal" and None not in ends:
             return bool(root(self.same, ends[0]) == root(self.same, ends[1]))
@@ -222,7 +222,7 @@ class Points:
         return np.asarray(self.of(variable), "int64").tobytes()
 
     def is_plain(self, wanted: Requirement) -> bool:
-        """Whether the requirement is that two lengths of leaves are one."""
+        """True if the requirement is that two lengths of leaves are one."""
         return wanted.relation == "equal" and all(
             self.plain(each) is not None for each in wanted[1:]
         )
@@ -362,7 +362,7 @@ def joined(same: dict[Any, Any], left: Any, right: Any) -> bool:
 
 
 def is_same_length(said: Variable, asked: Variable) -> bool:
-    """Whether the length that is said of an array is just asked of it."""
+    """True if the length that is said of an array is just asked of it."""
     one, other = said.owner, asked.owner
     if one is None or other is None or not isinstance(one.op, Shape_i):
         return False

@@ -63,7 +63,7 @@ def fuse_sibling_reductions(fgraph: FunctionGraph, log: Log) -> bool:
 
 
 def is_reduction(node: Apply) -> bool:
-    """Whether the node reduces real numbers of the host's types."""
+    """True if the node reduces real numbers of the host's types."""
     return type(node.op) in (Reduce, MapReduce) and not any(
         v.type.dtype.startswith("complex") for v in (*node.inputs, *node.outputs)
     )

@@ -230,7 +230,7 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
 
 
 def is_shifted(x: Variable, axes: Sequence[int]) -> bool:
-    """Whether ``x`` is ``y - u`` or ``-(y + u)``, with one ``u`` along the axes."""
+    """True if ``x`` is ``y - u`` or ``-(y + u)``, with one ``u`` along the axes."""
     shift, negated_sum = match(x, "sub"), argument(x, "neg")
     taken = list(shift[1:]) if shift is not None else []
     if negated_sum is not None:

@@ -56,12 +56,12 @@ def view(x: Variable, parts: Sequence[Part]) -> Variable:
 
 
 def is_slice(part: Part) -> bool:
-    """Whether the part keeps its axis."""
+    """True if the part keeps its axis."""
     return isinstance(part, tuple)
 
 
 def is_first(part: Part) -> bool:
-    """Whether the part is the integer of the only element of an axis of length 1."""
+    """True if the part is the integer of the only element of an axis of length 1."""
     return isinstance(part, Constant) and int(part.data) in (0, -1)
 
 
@@ -71,12 +71,12 @@ def integer(value: int) -> Constant:
 
 
 def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Whether one node, once, reads the variable."""
+    """True if one node, once, reads the variable."""
     return len(fgraph.clients[variable]) == 1
 
 
 def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Whether all that is done with a node's result is to compute and to index it."""
+    """True if all that is done with a node's result is to compute and to index it."""
     while True:
         (result,) = node.outputs
         if not only_reader(fgraph, result):
@@ -136,7 +136,7 @@ def shortened(x: Variable, axis: int, part: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def is_length(variable: Variable, x: Variable, axis: int) -> bool:
-    """Whether a variable is the length of an axis."""
+    """True if a variable is the length of an axis."""
     owner = variable.owner
     if owner is None or not isinstance(owner.op, Shape_i):
         return False
@@ -191,7 +191,7 @@ def merge_subtensors(node: Apply) -> Variable | None:
 
 
 def merged_part(inner: tuple[Any, ...], outer: Part) -> Part | None:
-    """What a part means on the axis that a slice was taken of; None if not known."""
+    """Return a part in terms of the axis that was sliced; None if not known."""
     if inner == FULL or outer == FULL:
         return outer if inner == FULL else inner
     first, end, stride = numbers_of(inner) or (None, None, None)

@@ -37,7 +37,7 @@ def move_axes_before_computing(fgraph: FunctionGraph, log: Log) -> bool:
 
 
 def is_transpose(node: Apply) -> bool:
-    """Whether the node moves axes, and neither adds nor drops any."""
+    """True if the node moves axes, and neither adds nor drops any."""
     op = node.op
     if not isinstance(op, DimShuffle):
         return False
@@ -48,7 +48,7 @@ def is_transpose(node: Apply) -> bool:
 
 
 def may_move(fgraph: FunctionGraph, node: Apply, maker: Apply) -> bool:
-    """Whether who reads the node can be one with who computes what it moves."""
+    """True if who reads the node can be one with who computes what it moves."""
     readers = [client for client, _ in fgraph.clients[node.outputs[0]]]
     return (
         is_fusible(maker)
