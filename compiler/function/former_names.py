@@ -22,14 +22,15 @@ MODULES = {
 }
 """Modules of the compiler, by their former names."""
 
-CLASSES = {
-    ("graph.fgraph", "Change"): "Replacement",
-    ("ops.elemwise", "Step"): "CompositeStep",
-    ("ops.multi_tensor", "Together"): "MultiTensor",
-    ("ops.nnet", "Within"): "InBounds",
-    ("plan", "Fold"): "ReduceComponent",
+NAMES = {
+    ("graph.core", "_itself"): ("graph.variable", "_itself"),
+    ("graph.fgraph", "Change"): ("graph.fgraph", "Replacement"),
+    ("ops.elemwise", "Step"): ("ops.elemwise", "CompositeStep"),
+    ("ops.multi_tensor", "Together"): ("ops.multi_tensor", "MultiTensor"),
+    ("ops.nnet", "Within"): ("ops.nnet", "InBounds"),
+    ("plan", "Fold"): ("plan_steps", "ReduceComponent"),
 }
-"""Classes by their module and former name."""
+"""Classes and functions by their module, as it is called today, and former name."""
 
 STEP_FUNCTIONS = {"together": "multi_tensor"}
 """Functions of a plan's steps, by their former names."""
@@ -47,7 +48,8 @@ def current_name(module: str, name: str) -> tuple[str, str]:
         return module, name
     inner = module.removeprefix(PACKAGE)
     inner = MODULES.get(inner, inner)
-    return PACKAGE + inner, CLASSES.get((inner, name), name)
+    inner, name = NAMES.get((inner, name), (inner, name))
+    return PACKAGE + inner, name
 
 
 def with_current_names(plan: Plan) -> Plan:
