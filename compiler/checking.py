@@ -62,7 +62,7 @@ class GradientError(CompilerError, AssertionError):
 def coarsest(dtypes: Sequence[Any]) -> str:
     """The name of the dtype among them that keeps the fewest digits."""
     order = list(TOLERANCES)
-    names = [str(np.dtype(each).name) for each in dtypes]
+    names = [str(np.dtype(dtype).name) for dtype in dtypes]
     return max(names, key=order.index)
 
 
@@ -206,7 +206,8 @@ def verify_grad(
     if cast_to_output_type:
         points = [each.astype(wanted) for each in points]
         variables = [
-            TensorType(wanted, each.type.broadcastable)(each.name) for each in variables
+            TensorType(wanted, variable.type.broadcastable)(variable.name)
+            for variable in variables
         ]
         output = _only_output(fun, variables)
     kind = coarsest([*(each.dtype for each in points), out_type or wanted])

@@ -149,14 +149,14 @@ class Settings:
 
     def __repr__(self) -> str:
         lines = []
-        for each in flags_of(Flags):
-            if each.name.startswith(self._prefix):
-                value = read(self.current(), each.name)
+        for flag in flags_of(Flags):
+            if flag.name.startswith(self._prefix):
+                value = read(self.current(), flag.name)
                 is_set = (
-                    "" if value == each.default else f", by default {each.default!r}"
+                    "" if value == flag.default else f", by default {flag.default!r}"
                 )
-                lines.append(f"{each.name} = {value!r}  ({each.choices}{is_set})")
-                lines.append(f"    {each.text}")
+                lines.append(f"{flag.name} = {value!r}  ({flag.choices}{is_set})")
+                lines.append(f"    {flag.text}")
         return "\n".join(lines)
 
     def current(self) -> Flags:

@@ -65,10 +65,10 @@ class Encoder:
     def types(self, numbers: Sequence[int]) -> Any:
         """The types of arrays that a step makes, as a C list."""
         types = ffi.new("gpuplan_type[]", max(len(numbers), 1))
-        for each, number in zip(types, numbers, strict=False):
+        for kind, number in zip(types, numbers, strict=False):
             value = self.plan.array(number)
-            each.typecode = dtypes.dtype_to_typecode(value.dtype)
-            each.nd = value.ndim
+            kind.typecode = dtypes.dtype_to_typecode(value.dtype)
+            kind.nd = value.ndim
         return types
 
     def is_int(self, number: int) -> bool:
@@ -415,7 +415,7 @@ def _(step: p.Routine, e: Encoder) -> None:
     native = ffi.new("gpuplan_routine *")
     native.size = ffi.sizeof("gpuplan_routine")
     label, name = _text(step.marked), _text(step.name)
-    texts = [_text(each) for each in step.texts]
+    texts = [_text(text) for text in step.texts]
     listed = ffi.new("char *[]", texts or [ffi.NULL])
     params = ffi.new("long long[]", list(step.params) or [0])
     ins = e.values(step.ins)

@@ -36,7 +36,7 @@ class Encoding:
     """
 
     def __init__(self, records: Iterable[type]) -> None:
-        self._names = {each: record_name(each) for each in records}
+        self._names = {record: record_name(record) for record in records}
         self._records = {name: each for each, name in self._names.items()}
         self._writers: dict[type, Callable[[Any], Any]] = {
             tuple: self._items,
@@ -193,7 +193,7 @@ def _array_of(content: Any) -> np.ndarray[Any, Any]:
 def _declared(kind: Any) -> tuple[tuple[str, Check], ...]:
     """The fields of a record, and what tells whether a value is of the field's type."""
     hints = get_type_hints(kind)
-    names = getattr(kind, "_fields", None) or [each.name for each in fields(kind)]
+    names = getattr(kind, "_fields", None) or [field.name for field in fields(kind)]
     return tuple([(name, _check_of(hints[name])) for name in names])
 
 
@@ -219,7 +219,7 @@ def _check_of(hint: Any) -> Check:
     if origin is Literal:
         return lambda value: type(value) is str and value in arguments
     if origin in (Union, types.UnionType):
-        checks = [_check_of(each) for each in arguments]
+        checks = [_check_of(argument) for argument in arguments]
         return lambda value: any([check(value) for check in checks])
     if origin is tuple:
         return _check_of_tuple(arguments)
@@ -231,7 +231,7 @@ def _check_of_tuple(arguments: tuple[Any, ...]) -> Check:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         check = _check_of(arguments[0])
         return lambda value: type(value) is tuple and all(map(check, value))
-    checks = [_check_of(each) for each in arguments]
+    checks = [_check_of(argument) for argument in arguments]
     return lambda value: (
         type(value) is tuple
         and len(value) == len(checks)

@@ -204,7 +204,7 @@ class NativePlan:
         """
         results: list[Array] = self._run(*values)
         if results is NotImplemented and self.context.pointer:  # else ContextClosed
-            kinds = ", ".join(type(each).__name__ for each in values)
+            kinds = ", ".join(type(value).__name__ for value in values)
             raise TypeError(f"{self.plan.name}: cannot run on {kinds}")
         return results
 
@@ -361,7 +361,7 @@ class Executable:
         """Counts of the latest run and of the bindings kept, of all parts."""
         counts = [native.info() for native in self._natives]
         names = counts[0] if counts else {}
-        return {name: sum(each[name] for each in counts) for name in names}
+        return {name: sum(count[name] for count in counts) for name in names}
 
 
 def contexts_of(plan: p.Plan, context: Context) -> dict[str | None, Context]:

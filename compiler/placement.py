@@ -259,8 +259,8 @@ class Placer:
 
     def check_one_context(self, node: Apply) -> None:
         """Raise ValueError for an op whose arrays live on several contexts."""
-        kinds = (each.type for each in (*node.inputs, *node.outputs))
-        names = [each.context_name for each in kinds if isinstance(each, GpuArrayType)]
+        kinds = (variable.type for variable in (*node.inputs, *node.outputs))
+        names = [kind.context_name for kind in kinds if isinstance(kind, GpuArrayType)]
         several = {self.names.get(name, self.context_name): name for name in names}
         if len(several) > 1:
             listed = " and ".join(map(repr, several.values()))

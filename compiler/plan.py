@@ -180,9 +180,9 @@ def shown_values(plan: Plan) -> list[str]:
 
 
 def _shown(value: ArrayValue, lengths: Sequence[int | None]) -> str:
-    axes = ", ".join("n" if each is None else str(each) for each in lengths)
+    axes = ", ".join("n" if length is None else str(length) for length in lengths)
     where = f" on {value.place}" if value.place is not None else ""
-    known = [each for each in lengths if each is not None]
+    known = [length for length in lengths if length is not None]
     size = ""
     if len(known) == len(lengths) and any(each != 1 for each in known):
         size = f" {math.prod(known) * as_dtype(value.dtype).itemsize:,} B"

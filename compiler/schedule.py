@@ -91,8 +91,8 @@ def lowered(
 
 def context_names(fgraph: FunctionGraph) -> set[str | None]:
     """The names of the contexts of a placed graph."""
-    kinds = [each.type for each in fgraph.variables]
-    return {each.context_name for each in kinds if isinstance(each, GpuArrayType)}
+    kinds = [variable.type for variable in fgraph.variables]
+    return {kind.context_name for kind in kinds if isinstance(kind, GpuArrayType)}
 
 
 def input_place(
@@ -129,7 +129,7 @@ def result(
         each.owner is not None and isinstance(each.owner.op, BroadcastTo)
         for each in seen
     )
-    if is_repeated or any(each.owner is None or each in owned for each in roots):
+    if is_repeated or any(root.owner is None or root in owned for root in roots):
         copied = lowerer.new_value(lowerer.values[number])
         with lowerer.at(variable):
             step = Copy("copy", lowerer.origin(variable), (copied,), (number,))

@@ -26,15 +26,19 @@ def give_turn(containers: Sequence[Container]) -> None:
     """Let calls that use any of these, which one function updates, take turns."""
     with _GIVING_TURNS:
         turn = None
-        for each in containers:
-            if each.turn is None:
-                turn = each.turn = turn or RLock()
+        for container in containers:
+            if container.turn is None:
+                turn = container.turn = turn or RLock()
 
 
 @contextmanager
 def turns(containers: Iterable[Container]) -> Iterator[None]:
     """Hold the turns of all these, in the order in which everybody takes them."""
-    held = {id(each.turn): each.turn for each in containers if each.turn is not None}
+    held = {
+        id(container.turn): container.turn
+        for container in containers
+        if container.turn is not None
+    }
     with ExitStack() as stack:
         for _, turn in sorted(held.items()):
             stack.enter_context(turn)

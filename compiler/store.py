@@ -1,5 +1,4 @@
-"""What is kept on disk between programs: one file an entry, named by a hash of what
-made it.
+"""Stores on disk between programs: one file an entry, named by a hash of its sources.
 
 Lock-free, as the library's cache of kernels beside it: a temporary file, fsync, atomic
 rename. An entry ends with a hash of its bytes and its key, so a damaged or foreign one

@@ -146,11 +146,11 @@ def macros(node: Apply, name: str) -> list[str]:
     """Return the macros by which the code of files names the node's types."""
     lines = [f"#define APPLY_SPECIFIC(str) str##_{name}"]
     for side, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs)):
-        for place, each in enumerate(variables):
-            code = dtype_to_typecode(each.type.dtype)
-            size = each.type.numpy_dtype.itemsize
+        for place, variable in enumerate(variables):
+            code = dtype_to_typecode(variable.type.dtype)
+            size = variable.type.numpy_dtype.itemsize
             lines += [
-                f"#define DTYPE_{side}_{place} npy_{each.type.dtype}",
+                f"#define DTYPE_{side}_{place} npy_{variable.type.dtype}",
                 f"#define TYPENUM_{side}_{place} {code}",
                 f"#define ITEMSIZE_{side}_{place} {size}",
             ]
@@ -180,10 +180,10 @@ class CGpuKernelBase(ExternalCOp, GpuKernelBaseCOp):
     def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
         """The kernels of the section of this name."""
         lines = [
-            f"#define DTYPE_{side}_{place} {dtype_to_ctype(each.type.dtype)}\n"
+            f"#define DTYPE_{side}_{place} {dtype_to_ctype(variable.type.dtype)}\n"
             for side, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs))
-            for place, each in enumerate(variables)
-            if isinstance(each.type, GpuArrayType) or each.type.ndim == 0
+            for place, variable in enumerate(variables)
+            if isinstance(variable.type, GpuArrayType) or variable.type.ndim == 0
         ]
         pieces = self.sections.get(KERNELS, ())
         return read_kernels(pieces, "".join(lines))

@@ -51,7 +51,7 @@ def library_file() -> Path:
 
 @lru_cache(maxsize=1)
 def _headers_hash() -> str:
-    """Of all that the headers say: another text of theirs makes other modules."""
+    """Return a hash of the headers' text: other headers make other modules."""
     found = hashlib.blake2b(digest_size=16)
     for folder in include_folders():
         for header in sorted(folder.rglob("*.h")):
@@ -66,11 +66,11 @@ def options_of(written: TypedOp) -> tuple[list[str], list[str]]:
     folders = [*include_folders(), *(said(op, "c_header_dirs") or ())]
     libraries = [str(each) for each in said(op, "c_lib_dirs") or ()]
     options = [*STANDARD, *MISTAKES, *(said(op, "c_compile_args") or ())]
-    options = [each for each in options if each not in refused]
+    options = [option for option in options if option not in refused]
     options += [f"-I{folder}" for folder in folders]
     links = [str(library_file())]
-    links += [f"-L{each}" for each in libraries]
-    links += [f"-Wl,-rpath,{each}" for each in libraries]
+    links += [f"-L{library}" for library in libraries]
+    links += [f"-Wl,-rpath,{library}" for library in libraries]
     links += [f"-l{name}" for name in said(op, "c_libraries") or ()]
     return options, [*links, "-lm"]
 

@@ -168,7 +168,7 @@ class COp(WrittenOp):
         """The types that the op made a node with, inputs first, placed or not."""
         if type(self) is not self.own_class() or has_own_types(node):
             return own_types(node)
-        return tuple(each.type for each in (*node.inputs, *node.outputs))
+        return tuple(variable.type for variable in (*node.inputs, *node.outputs))
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
         """The outputs on the host: by Python where the op has that, else by C."""
@@ -292,7 +292,7 @@ def knows_shapes(written: TypedOp) -> bool:
     op, node = written.op, written.node
     if type(op).infer_shape is Op.infer_shape:
         return False
-    kinds = [each.type for each in node.inputs]
+    kinds = [variable.type for variable in node.inputs]
     lengths = [
         tuple(TensorType("int64", ())() for _ in kind.broadcastable) for kind in kinds
     ]
@@ -327,10 +327,12 @@ def run_c_code(*values: Any, written: TypedOp, recorded: bool) -> Any:
         kind() if isinstance(value, Array) else constant(value, kind.dtype)
         for kind, value in zip(written.types, values, strict=False)
     ]
-    node = Apply(written.op, inputs, [each.type() for each in written.node.outputs])
+    node = Apply(
+        written.op, inputs, [variable.type() for variable in written.node.outputs]
+    )
     outs = [
-        empty(shape, each.type.dtype, context)
-        for shape, each in zip(
+        empty(shape, variable.type.dtype, context)
+        for shape, variable in zip(
             shapes_of(written.op, node, values), node.outputs, strict=True
         )
     ]

@@ -256,7 +256,7 @@ def _run(written: TypedOp, inner: str, sub: dict[str, str]) -> str:
         written.op, "c_code_cleanup", written.node, NODE_NAME, ins, outs, sub
     )
     declared = [line for name, kind in kinds.items() for line in _declared(name, kind)]
-    spoiled = {each for places in written.op.destroy_map.values() for each in places}
+    spoiled = {place for places in written.op.destroy_map.values() for place in places}
     taken = [
         line
         for i, name in enumerate(ins)

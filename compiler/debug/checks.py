@@ -213,7 +213,7 @@ def moderate_difference(
         *inputs_of([change.after], blockers=shared),
         *inputs_of([change.before], blockers=inputs_of([change.after], shared)),
     } - {change.before, change.after}
-    leaves = {each for each in leaves if not isinstance(each, Constant)}
+    leaves = {leaf for leaf in leaves if not isinstance(leaf, Constant)}
     if not leaves <= known.keys():
         return "and what it is computed from is not known"
     moderate = {

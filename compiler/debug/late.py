@@ -29,8 +29,8 @@ def hint(error: Exception) -> str:
     """The lines of all functions' steps that are called as the error says."""
     if ")" not in str(error):
         return ""
-    texts = (late_text(each.plan, error) for each in list(_functions))
-    lines = dict.fromkeys(line for each in texts for line in each.splitlines())
+    texts = (late_text(function.plan, error) for function in list(_functions))
+    lines = dict.fromkeys(line for text in texts for line in text.splitlines())
     return "\n".join(list(lines)[:3])
 
 

@@ -66,8 +66,8 @@ class Monitor:
     ) -> None:
         if callback is None or node is None:
             return
-        inputs = [[self._value(each, known)] for each in node.inputs]
-        outputs = [[self._value(each, known)] for each in node.outputs]
+        inputs = [[self._value(variable, known)] for variable in node.inputs]
+        outputs = [[self._value(variable, known)] for variable in node.outputs]
         callback(self.number[node], node, Thunk(inputs, outputs))
 
     def _value(self, variable: Variable, known: Values) -> Any:

@@ -215,7 +215,7 @@ def minded_by(
     """
     with suppress(Exception), nullcontext(context) if is_long() else dry() as there:
         lowered = written()  # what fails here tells nothing: the step that failed does
-        if any(pauses(each) or each.place is not None for each in lowered.plan.steps):
+        if any(pauses(step) or step.place is not None for step in lowered.plan.steps):
             return None
         given = [
             empty(v.shape, v.dtype, context=there)

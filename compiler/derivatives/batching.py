@@ -71,10 +71,11 @@ def over_rows(
     """
     known = {old: BatchedOperand(new, True) for old, new in rows.items()}
     for node in toposort(outputs, blockers=rows):
-        if not any(each in known for each in node.inputs):
+        if not any(variable in known for variable in node.inputs):
             continue
         operands = [
-            known.get(each, BatchedOperand(each, False)) for each in node.inputs
+            known.get(variable, BatchedOperand(variable, False))
+            for variable in node.inputs
         ]
         with traced_as(node.trace):
             results = _results(node, operands)
@@ -93,7 +94,7 @@ def _results(node: Apply, operands: Sequence[BatchedOperand]) -> list[BatchedOpe
     """The outputs of a node over rows."""
     if not any(operand.by_row for operand in operands):  # of lengths of rows, say
         same = node.clone_with([operand.value for operand in operands])
-        return [BatchedOperand(each, False) for each in same.outputs]
+        return [BatchedOperand(output, False) for output in same.outputs]
     found = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
     result = None if found is None else found(node.op, node, operands)
     if result is None:

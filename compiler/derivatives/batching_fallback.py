@@ -50,8 +50,8 @@ class MapRows(Op):
             if by_row
         )
         outputs = [
-            each.type.clone(broadcastable=(flag, *each.type.broadcastable))()
-            for each in inner.outputs
+            output.type.clone(broadcastable=(flag, *output.type.broadcastable))()
+            for output in inner.outputs
         ]
         return Apply(self, variables, outputs)
 
@@ -78,8 +78,8 @@ class MapRows(Op):
             self.op.evaluate(
                 inner,
                 [
-                    np.asarray(each[row]) if flag else each
-                    for each, flag in zip(arrays, self.by_row, strict=True)
+                    np.asarray(array[row]) if flag else array
+                    for array, flag in zip(arrays, self.by_row, strict=True)
                 ],
             )
             for row in range(count)
@@ -96,8 +96,8 @@ class MapRows(Op):
     def _nothing(self, node: Apply, inner: Apply, arrays: Sequence[Any]) -> list[Any]:
         """The results of no rows: of the shapes that a row of zeros gives."""
         row = [
-            np.zeros(each.shape[1:], each.dtype) if flag else each
-            for each, flag in zip(arrays, self.by_row, strict=True)
+            np.zeros(array.shape[1:], array.dtype) if flag else array
+            for array, flag in zip(arrays, self.by_row, strict=True)
         ]
         return [
             np.zeros((0, *np.shape(each)), output.type.dtype)
@@ -123,7 +123,10 @@ class MapRows(Op):
             each for each, flag in zip(inner.inputs, self.by_row, strict=False) if flag
         }
         return [
-            (count, *(None if _needs(each, dummies) else each for each in lengths))
+            (
+                count,
+                *(None if _needs(length, dummies) else length for length in lengths),
+            )
             for lengths in self.op.output_shapes(inner, rows)
         ]
 

@@ -28,7 +28,9 @@ def part(op: Subtensor, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     x, *integers = operands
     if not same_for_all(operands):
         return None
-    return Subtensor((FULL, *op.idx_list))(x.value, *(each.value for each in integers))
+    return Subtensor((FULL, *op.idx_list))(
+        x.value, *(integer.value for integer in integers)
+    )
 
 
 @rule(IncSubtensor)
@@ -37,13 +39,13 @@ def changed_part(
 ) -> Any:
     """All rows, and of each the same part; what has no rows is repeated."""
     x, y, *integers = operands
-    if any(each.by_row for each in integers):
+    if any(integer.by_row for integer in integers):
         return None
     array = x.value if x.by_row else repeated(x.value, shape_i(y.value, 0))
     ndim = op.getter().make_node(*(each.value for each in (_row(x, node), *integers)))
     values = y.rows(ndim.out.type.ndim)
     changed = IncSubtensor((FULL, *op.idx_list), False, op.set_instead_of_inc)
-    return changed(array, values, *(each.value for each in integers))
+    return changed(array, values, *(integer.value for integer in integers))
 
 
 def _row(operand: BatchedOperand, node: Apply) -> BatchedOperand:

@@ -64,9 +64,9 @@ def branches(op: IfElse, node: Apply, operands: Sequence[BatchedOperand]) -> Any
     condition, *sides = operands
     if condition.by_row:
         return None
-    length = shape_i(next(each.value for each in sides if each.by_row), 0)
+    length = shape_i(next(side.value for side in sides if side.by_row), 0)
     rows = [
-        each.value if each.by_row else repeated(each.value, length) for each in sides
+        side.value if side.by_row else repeated(side.value, length) for side in sides
     ]
     return ifelse(condition.value, rows[: op.n_outs], rows[op.n_outs :], op.name)
 
@@ -138,8 +138,8 @@ def side_by_side(
     """Columns: each place of a row takes its scalar."""
     place = counted(len(operands))
     columns = [
-        dimshuffle(each.value, 0, "x") if each.by_row else each.value
-        for each in operands
+        dimshuffle(operand.value, 0, "x") if operand.by_row else operand.value
+        for operand in operands
     ]
     result = math.cast(columns[-1], op.dtype)
     for i, column in enumerate(columns[:-1]):
@@ -182,8 +182,10 @@ def products(op: BatchedDot, node: Apply, operands: Sequence[BatchedOperand]) ->
     ndim = node.outputs[0].type.ndim
     return op(
         *(
-            each.value if each.by_row else dimshuffle(each.value, "x", *range(ndim))
-            for each in operands
+            operand.value
+            if operand.by_row
+            else dimshuffle(operand.value, "x", *range(ndim))
+            for operand in operands
         )
     )
 
@@ -191,11 +193,11 @@ def products(op: BatchedDot, node: Apply, operands: Sequence[BatchedOperand]) ->
 @rule(Join)
 def joined(op: Join, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The axis is one further to the right; what has no rows is repeated."""
-    length = next(shape_i(each.value, 0) for each in operands if each.by_row)
+    length = next(shape_i(operand.value, 0) for operand in operands if operand.by_row)
     return Join(op.axis + 1)(
         *(
-            each.value if each.by_row else repeated(each.value, length)
-            for each in operands
+            operand.value if operand.by_row else repeated(operand.value, length)
+            for operand in operands
         )
     )
 
@@ -213,13 +215,13 @@ def cut(op: Split, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 def graph(op: OpFromGraph, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """The graph, op by op; what is the same for all rows is repeated at the end."""
     places = [
-        old.type() if each.by_row else each.value
-        for each, old in zip(operands, node.inputs, strict=True)
+        old.type() if operand.by_row else operand.value
+        for operand, old in zip(operands, node.inputs, strict=True)
     ]
     rows = {
-        place: each.value
-        for place, each in zip(places, operands, strict=True)
-        if each.by_row
+        place: operand.value
+        for place, operand in zip(places, operands, strict=True)
+        if operand.by_row
     }
     return over_rows(op.expand(places), rows)
 

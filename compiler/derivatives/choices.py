@@ -197,7 +197,7 @@ def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) 
         values = _values(owner)
     else:
         return False
-    return all(_is_finite_multiple(each, g, given) for each in values)
+    return all(_is_finite_multiple(value, g, given) for value in values)
 
 
 def _values(node: Apply) -> Sequence[Variable]:
@@ -247,7 +247,9 @@ def _is_zero(row: Scalar, operands: Sequence[Any]) -> bool:
     """True if a row gives 0 for numbers."""
     try:
         with np.errstate(all="ignore"):
-            value = row.reference(*(np.asarray(each, "float64") for each in operands))
+            value = row.reference(
+                *(np.asarray(operand, "float64") for operand in operands)
+            )
     except (TypeError, ValueError):  # of integers only
         return False
     return bool(np.all(np.asarray(value) == 0))

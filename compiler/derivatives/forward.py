@@ -109,7 +109,7 @@ def _is_still(output: Variable, variables: Sequence[Variable]) -> bool:
     if not carries(output):
         return False
     leaves = inputs_of([output])
-    return all(isinstance(each, Constant) for each in leaves) or any(
+    return all(isinstance(leaf, Constant) for leaf in leaves) or any(
         is_connected([output], variable) for variable in variables
     )
 
@@ -159,12 +159,12 @@ def pushed(
     """The directions of all variables between ``directions`` and ``outputs``."""
     found = dict(directions)
     order = toposort(outputs, blockers=directions)
-    read = {*outputs, *(each for node in order for each in node.inputs)}
+    read = {*outputs, *(variable for node in order for variable in node.inputs)}
     for node in order:
-        given = [found.get(each) for each in node.inputs]
+        given = [found.get(variable) for variable in node.inputs]
         if all(each is None for each in given):
             continue
-        wanted = [each in read for each in node.outputs]
+        wanted = [variable in read for variable in node.outputs]
         results = push_forward(node, given, wanted)
         for output, result in zip(node.outputs, results, strict=True):
             if result is not None and output not in found:
@@ -179,7 +179,11 @@ def push_forward(
 
     ``wanted`` says of which outputs anybody asks.
     """
-    nulls = [each for each in directions if each is not None and is_null(each)]
+    nulls = [
+        direction
+        for direction in directions
+        if direction is not None and is_null(direction)
+    ]
     if nulls:
         return [nulls[0] if carries(output) else None for output in node.outputs]
     own = getattr(node.op, "R_op", None)
@@ -198,7 +202,9 @@ def _of_op(
     node: Apply, own: Any, directions: Sequence[Variable | None]
 ) -> list[Variable | None]:
     """Return the op's own derivative, in the types of its outputs."""
-    dtype = next(each.type.dtype for each in directions if each is not None)
+    dtype = next(
+        direction.type.dtype for direction in directions if direction is not None
+    )
     with traced_as(node.trace), literal_floats_are(dtype):
         results = own(list(node.inputs), list(directions))
         results = list(results) if isinstance(results, (list, tuple)) else [results]

@@ -60,8 +60,8 @@ def jacobian(
     return shaped_as(
         wrt,
         [
-            derived(_with_axes(each, lengths, variable), output)
-            for each, variable in zip(rows, variables, strict=True)
+            derived(_with_axes(row, lengths, variable), output)
+            for row, variable in zip(rows, variables, strict=True)
         ],
     )
 

@@ -94,8 +94,10 @@ def connections(node: Apply) -> list[list[bool]]:
 def connections_told(node: Apply) -> list[list[bool]]:
     """The connections, without the inputs of which the op's gradient says otherwise."""
     pattern = connections(node)
-    dummies = [each.type() if carries(each) else None for each in node.outputs]
-    is_still = all(each is None for each in dummies)
+    dummies = [
+        variable.type() if carries(variable) else None for variable in node.outputs
+    ]
+    is_still = all(dummy is None for dummy in dummies)
     if is_still or isinstance(node.op, Elemwise):
         return pattern
     try:
@@ -166,7 +168,9 @@ def _terms(
 
 def _literal(gradients: Sequence[Variable | None]) -> str | None:
     """The dtype of the Python floats that meet these gradients."""
-    dtype = next(str(each.type.dtype) for each in gradients if each is not None)
+    dtype = next(
+        str(gradient.type.dtype) for gradient in gradients if gradient is not None
+    )
     parts = {"complex64": "float32", "complex128": "float64"}
     return parts.get(dtype, dtype)
 

@@ -210,7 +210,7 @@ def gradients_within(
     given = dict(zip(places, inputs, strict=True))
     filled = clone_replace(list(found.values()), given)
     gradient_of = dict(zip(found, filled, strict=True))
-    return [gradient_of.get(each) for each in places]
+    return [gradient_of.get(place) for place in places]
 
 
 M.gradients_within = gradients_within
@@ -412,14 +412,15 @@ def flow(
     found = {each: gradient for each, gradient in seeds.items() if each in reached}
     for node in reversed(order):
         gradients = [
-            found.get(each) if carries(each) else None for each in node.outputs
+            found.get(variable) if carries(variable) else None
+            for variable in node.outputs
         ]
-        wanted = [each in reached for each in node.inputs]
+        wanted = [variable in reached for variable in node.inputs]
         if any(wanted) and any(gradient is not None for gradient in gradients):
             terms = branches.pulled_back(node, gradients, wanted)
-            for each, term in zip(node.inputs, terms, strict=True):
+            for variable, term in zip(node.inputs, terms, strict=True):
                 if term is not None:
-                    found[each] = total(found.get(each), term, each)
+                    found[variable] = total(found.get(variable), term, variable)
     return {each: found[each] for each in wrt if each in found}
 
 
@@ -427,13 +428,13 @@ def _depends_on(order: Sequence[Apply], wrt: Sequence[Variable]) -> set[Variable
     """``wrt``, and the variables that carry what flows back to them."""
     reached = set(wrt)
     for node in order:
-        if not any(each in reached for each in node.inputs):
+        if not any(variable in reached for variable in node.inputs):
             continue
         pattern = connections(node)
         for index, output in enumerate(node.outputs):
             if carries(output) and any(
-                row[index] and each in reached
-                for row, each in zip(pattern, node.inputs, strict=True)
+                row[index] and variable in reached
+                for row, variable in zip(pattern, node.inputs, strict=True)
             ):
                 reached.add(output)
     return reached

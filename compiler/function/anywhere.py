@@ -76,14 +76,14 @@ def unfolded(
     takes = [variable_of(value) for value in values]
     places = places_of(step, found, node)
     given = [
-        host_constant(each) if isinstance(each, Constant) and at is None else at
-        for each, at in zip(node.inputs, places, strict=True)
+        host_constant(variable) if isinstance(variable, Constant) and at is None else at
+        for variable, at in zip(node.inputs, places, strict=True)
     ]
     if None in given:
         return None
-    for each, at in zip(node.inputs, places, strict=True):
+    for variable, at in zip(node.inputs, places, strict=True):
         if at is not None:  # of the op's own dtype, an integer's too
-            takes[at] = TensorType(each.type.dtype, each.type.broadcastable)()
+            takes[at] = TensorType(variable.type.dtype, variable.type.broadcastable)()
     inputs = [takes[x] if isinstance(x, int) else x for x in given if x is not None]
     fgraph = FunctionGraph(takes, list(unfold(node.op, inputs)))
     rewrites.optimize(fgraph, rewrites.Selection(excluding=FORMS))

@@ -349,8 +349,8 @@ class Function(Straight):
                 is_part=True,
             )
         defaults = [
-            None if each is None else Container(each.value, each.context_name)
-            for each in self._defaults
+            None if default is None else Container(default.value, default.context_name)
+            for default in self._defaults
         ]
         place = self._place.name if isinstance(self._place, Context) else self._place
         make = self.maker.factory(self.profile is not None, profile)

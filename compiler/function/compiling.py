@@ -97,7 +97,7 @@ class Task:
 
     def lowered(self, placed: Placed) -> Lowered:
         """The plan, with the nodes that it is made of."""
-        place_of = {each: index for index, each in enumerate(self.leaves)}
+        place_of = {leaf: index for index, leaf in enumerate(self.leaves)}
         places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
         return lowered(placed.fgraph, self.name, self.home, places, placed.confirms)
 

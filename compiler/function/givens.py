@@ -50,14 +50,14 @@ def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]
 
 def check_computable(variables: Iterable[Variable]) -> None:
     """Raise TypeError for a variable that keeps an object of Python."""
-    for each in variables:
-        if isinstance(each.type, Generic):
+    for variable in variables:
+        if isinstance(variable.type, Generic):
             raise GraphTypeError(
                 made_at(
-                    f"function: {each} is of the type Generic, an object of Python; "
-                    "functions compute with arrays: give it to the op when that is "
-                    "made, or make an array of it",
-                    getattr(each.tag, "trace", None),
+                    f"function: {variable} is of the type Generic, an object of "
+                    "Python; functions compute with arrays: give it to the op when "
+                    "that is made, or make an array of it",
+                    getattr(variable.tag, "trace", None),
                 )
             )
 

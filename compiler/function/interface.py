@@ -262,7 +262,7 @@ def behind_derivatives(
     met: set[Variable] = set()
     while waiting:
         sources = dict.fromkeys(s for each in waiting for s in sources_of(each))
-        new = [each for each in sources if each not in met]
+        new = [source for source in sources if source not in met]
         met.update(new)
         waiting = [x for x in ancestors(final(new)) if x not in found] if new else []
         found.update(waiting)

@@ -62,7 +62,7 @@ def key_of(task: Task) -> str | None:
         return None
     writer = GraphWriter()
     try:
-        leaves = [writer.number(each) for each in task.leaves]
+        leaves = [writer.number(leaf) for leaf in task.leaves]
         outputs = writer.graph(task.expressions)
         become = [(out, writer.number(each)) for out, each in task.become.items()]
     except Unknown:
@@ -77,7 +77,7 @@ def key_of(task: Task) -> str | None:
         np.__version__,
         repr(task.settings),
         asked,
-        [(name, *about(each)) for name, each in task.contexts.items()],
+        [(name, *about(context)) for name, context in task.contexts.items()],
         (task.name, task.home, names, len(task.variables), sorted(task.stay)),
         (leaves, outputs, become),
         "\n".join(writer.lines),
@@ -133,8 +133,8 @@ def calls(plan: p.Plan) -> set[str]:
 def is_all_ours() -> bool:
     """True if all that makes plans of this package's ops is its own."""
     rewriting = (
-        each.transform if isinstance(each, Rule) else each.run
-        for each in all_rewrites()
+        rewrite.transform if isinstance(rewrite, Rule) else rewrite.run
+        for rewrite in all_rewrites()
     )
     lowering = (LOWERINGS[op] for op in LOWERINGS if is_ours(op))
     return all(map(is_ours, (*rewriting, *lowering)))

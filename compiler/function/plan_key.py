@@ -76,12 +76,12 @@ class GraphWriter:
         """Write the nodes that the outputs need; the numbers of the outputs."""
         for node in toposort(outputs):
             self._node(node)
-        return [self.number(each) for each in outputs]
+        return [self.number(output) for output in outputs]
 
     def _node(self, node: Apply) -> None:
-        ins = [self.number(each) for each in node.inputs]
-        for each in node.outputs:
-            self._numbers[each] = len(self._numbers)
+        ins = [self.number(variable) for variable in node.inputs]
+        for variable in node.outputs:
+            self._numbers[variable] = len(self._numbers)
         outs = [self._variable(each) for each in node.outputs]
         self.lines.append(f"{self._op(node.op)} {ins} {outs}")
 
@@ -156,7 +156,7 @@ class GraphWriter:
         is_kind = isinstance(value, Type) or is_ours(type(value))
         if dataclasses.is_dataclass(value) and is_kind:
             fields = dataclasses.fields(value)
-            return self._made(value, [getattr(value, each.name) for each in fields])
+            return self._made(value, [getattr(value, field.name) for field in fields])
         raise Unknown(value)
 
     def _made(self, value: Any, parts: Iterable[Any]) -> str:

@@ -23,7 +23,7 @@ def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
             counts |= isinstance(step, Reports)
             steps.append(step)
             needed.update(step.reads)
-    constants = tuple(each for each in plan.constants if each[0] in needed)
+    constants = tuple(constant for constant in plan.constants if constant[0] in needed)
     return replace(
         plan, outputs=outputs, steps=tuple(reversed(steps)), constants=constants
     )

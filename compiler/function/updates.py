@@ -139,11 +139,11 @@ def default_updates(
     waiting = list(expressions)
     while waiting:
         found = [
-            each
-            for each in inputs_of(waiting)
-            if isinstance(each, SharedVariable)
-            and each.default_update is not None
-            and each not in done
+            variable
+            for variable in inputs_of(waiting)
+            if isinstance(variable, SharedVariable)
+            and variable.default_update is not None
+            and variable not in done
         ]
         waiting = list(
             final([update_value(each, each.default_update) for each in found])
@@ -155,7 +155,7 @@ def default_updates(
 
 def _excluded(variables: Any) -> list[SharedVariable]:
     if not isinstance(variables, list | tuple | set) or not all(
-        isinstance(each, SharedVariable) for each in variables
+        isinstance(variable, SharedVariable) for variable in variables
     ):
         raise GraphTypeError(
             f"function: no_default_updates={variables!r}; expected True, False, or a "

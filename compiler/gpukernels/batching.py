@@ -59,10 +59,10 @@ def lower_map_rows(op: MapRows, node: Apply, k: Lowerer) -> None:
     inner = Apply(
         op.op,
         [
-            row_type(each.type)() if flag else each
-            for each, flag in zip(node.inputs, op.by_row, strict=True)
+            row_type(variable.type)() if flag else variable
+            for variable, flag in zip(node.inputs, op.by_row, strict=True)
         ],
-        [row_type(each.type)() for each in node.outputs],
+        [row_type(variable.type)() for variable in node.outputs],
     )
     recorder = CallRecorder()
     lowering = lowering_of(op.op)
@@ -72,12 +72,14 @@ def lower_map_rows(op: MapRows, node: Apply, k: Lowerer) -> None:
     except NoStepFunction:
         recorder.calls.clear()
     if len(recorder.calls) != 1 or recorder.calls[0][0] == "reference":
-        types = tuple(on_host(each.type) for each in (*node.inputs, *node.outputs))
+        types = tuple(
+            on_host(variable.type) for variable in (*node.inputs, *node.outputs)
+        )
         options = {"op": MapRows(op.op, op.by_row), "types": types}
         k.call(node, "reference", node.inputs, options, recorded=False)
         return
     ((function, variables, options, recorded),) = recorder.calls
-    places = [inner.inputs.index(each) for each in variables]
+    places = [inner.inputs.index(variable) for variable in variables]
     k.call(
         node,
         "map_rows",
@@ -109,12 +111,12 @@ def map_rows(
     results = []
     for row in range(max(count, 1)):
         given = [
-            each
+            array
             if not flag
-            else each[row]
+            else array[row]
             if count
-            else zeros(each.shape[1:], each.dtype, context=context)
-            for each, flag in zip(arrays, by_row, strict=True)
+            else zeros(array.shape[1:], array.dtype, context=context)
+            for array, flag in zip(arrays, by_row, strict=True)
         ]
         result = STEP_FUNCTIONS[function](*given, **dict(options))
         results.append(result if isinstance(result, tuple) else (result,))
@@ -143,14 +145,16 @@ def map_rows_steps(
     row = Steps(values, list(map(row_of, s.outputs)))
     numbers = iter(range(len(ins)))
     given = [
-        next(numbers) if isinstance(each, int) else tuple(islice(numbers, len(each)))
-        for each in arguments
+        next(numbers)
+        if isinstance(argument, int)
+        else tuple(islice(numbers, len(argument)))
+        for argument in arguments
     ]
     made = writer(row, *given, **dict(options))
     if made is None or any(isinstance(step, p.Read) for step in row.steps):
         return None
     results = (made,) if isinstance(made, int) else tuple(made)
-    kinds = [rows_of(row.array(each)) for each in results]
+    kinds = [rows_of(row.array(result)) for result in results]
     turns = s.length(ins[flags.index(True)], 0)
     takes = "".join("r" if flag else "s" for flag in flags)
     body = p.Body(row.plan(function, results))
@@ -162,7 +166,10 @@ def flattened(
     arguments: Sequence[int | Sequence[int]], by_row: Sequence[bool]
 ) -> tuple[list[int], list[bool]]:
     """The values of arguments, of which some are tuples, and which have rows."""
-    groups = [[each] if isinstance(each, int) else list(each) for each in arguments]
+    groups = [
+        [argument] if isinstance(argument, int) else list(argument)
+        for argument in arguments
+    ]
     flags = [[flag] * len(g) for g, flag in zip(groups, by_row, strict=True)]
     return [x for g in groups for x in g], [flag for g in flags for flag in g]
 

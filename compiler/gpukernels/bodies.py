@@ -322,7 +322,7 @@ class Steps:
     def joint(patterns: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
         """Which axes have length 1 where arrays broadcast together."""
         ndim = max(map(len, patterns))
-        whole = [(*(True,) * (ndim - len(each)), *each) for each in patterns]
+        whole = [(*(True,) * (ndim - len(pattern)), *pattern) for pattern in patterns]
         return tuple(all(flags) for flags in zip(*whole, strict=True))
 
 

@@ -38,8 +38,8 @@ def check(x: Array, *conditions: Array | int, op: Assert) -> Array:
 @body_of("assert")
 def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
     """``x``, and a check of the library, which the plan waits for where it must."""
-    arrays = [each for each in conditions if s.is_array(each)]
-    integers = [each for each in conditions if not s.is_array(each)]
+    arrays = [condition for condition in conditions if s.is_array(condition)]
+    integers = [condition for condition in conditions if not s.is_array(condition)]
     if arrays:
         integers.append(s.read(all_true(s, arrays)))
     s.check("assert", x, integers, op.msg)
@@ -50,8 +50,8 @@ def all_true(s: Steps, conditions: Sequence[int]) -> int:
     """True if all of some numbers are true, as one number of the device."""
     names = tuple(f"c{number}" for number in range(len(conditions)))
     texts = [
-        convert(name, np.dtype(s.array(each).dtype), np.dtype("bool"))
-        for name, each in zip(names, conditions, strict=True)
+        convert(name, np.dtype(s.array(condition).dtype), np.dtype("bool"))
+        for name, condition in zip(names, conditions, strict=True)
     ]
     expr = f"o0 = {' && '.join(texts)};"
     return s.launch(conditions, ["bool"], expr, label="assert", names=names)

@@ -80,7 +80,7 @@ def lower_logsoftmax(op: LogSoftmax, node: Apply, k: Lowerer) -> None:
 
 @step_function("pick")
 def pick(x: Array, y: Array) -> Any:
-    """Of each row the element whose place is in ``y``."""
+    """Pick from each row the element whose place is in ``y``."""
     if x.shape[:-1] != y.shape:
         raise GraphValueError(
             f"Pick: rows of shape {x.shape} and places of shape {y.shape}"
@@ -101,7 +101,7 @@ def within(y: Array, n: int) -> Any:
 
 @body_of("within")
 def within_steps(s: Steps, y: int, n: int) -> int:
-    """Of the places 0, 1, ... those that are given."""
+    """Mark which of the places 0, 1, ... are given."""
     places = s.routine("arange", [n], "int64", 1)
     return s.routine("take", [places, y], "int64", s.array(y).ndim, 0)
 
@@ -157,7 +157,7 @@ def lower_first_of(op: FirstOf, node: Apply, k: Lowerer) -> None:
 
 @body_of("pick")
 def pick_steps(s: Steps, x: int, y: int) -> int:
-    """Of each row an element, by the row's place and what is given."""
+    """Pick an element of each row, by the row's place and what is given."""
     ndim = s.array(y).ndim
     pairs = [(s.length(x, axis), s.length(y, axis)) for axis in range(ndim)]
     conditions = [s.arithmetic("eq", *pair) for pair in pairs]

@@ -47,7 +47,7 @@ def own_types(node: Apply) -> tuple[Any, ...]:
     if has_own_types(node):
         types: tuple[Any, ...] = node.outputs[0].tag.own_types
         return types
-    return tuple(on_host(each.type) for each in (*node.inputs, *node.outputs))
+    return tuple(on_host(variable.type) for variable in (*node.inputs, *node.outputs))
 
 
 def as_own(kind: Any, value: Any) -> Any:
@@ -74,9 +74,9 @@ class OpThunk:
     def __init__(self, op: Any, types: tuple[Any, ...], n_inputs: int) -> None:
         variables = [kind() for kind in types]
         self.node = Apply(op, variables[:n_inputs], variables[n_inputs:])
-        self.cells: dict[Any, list[Any]] = {each: [None] for each in variables}
-        computed = {each: [True] for each in variables[:n_inputs]}
-        computed |= {each: [False] for each in self.node.outputs}
+        self.cells: dict[Any, list[Any]] = {variable: [None] for variable in variables}
+        computed = {variable: [True] for variable in variables[:n_inputs]}
+        computed |= {variable: [False] for variable in self.node.outputs}
         self.run = op.make_thunk(self.node, self.cells, computed, [])
         self.lock = RLock()
 

@@ -296,8 +296,8 @@ class Lowerer:
     @contextmanager
     def at(self, *variables: Variable) -> Iterator[None]:
         """The steps added in the block run on the context of the first that has one."""
-        kinds = (each.type for each in variables)
-        names = (each.context_name for each in kinds if isinstance(each, GpuArrayType))
+        kinds = (variable.type for variable in variables)
+        names = (kind.context_name for kind in kinds if isinstance(kind, GpuArrayType))
         before, self._place = self._place, self.elsewhere(next(names, self.home))
         try:
             yield

@@ -248,7 +248,7 @@ def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Side
 
 def joint_rank(s: Steps, arrays: Sequence[int]) -> int:
     """How many axes arrays have that broadcast together."""
-    return max(s.array(each).ndim for each in arrays)
+    return max(s.array(array).ndim for array in arrays)
 
 
 def picked_lengths(s: Steps, found: Sides) -> list[int]:
@@ -256,10 +256,10 @@ def picked_lengths(s: Steps, found: Sides) -> list[int]:
     ndim = joint_rank(s, found.arrays)
     one = s.integer(1)
     joint = [one] * ndim
-    for each in found.arrays:
-        rank = s.array(each).ndim
+    for array in found.arrays:
+        rank = s.array(array).ndim
         for axis in range(rank):
-            place, length = ndim - rank + axis, s.length(each, axis)
+            place, length = ndim - rank + axis, s.length(array, axis)
             joint[place] = s.wider(joint[place], length, one)
     count = s.array(found.view).ndim
     last = found.first + len(found.arrays)
@@ -369,11 +369,11 @@ def lower_advanced_change(op: AdvancedChange, node: Apply, k: Lowerer) -> None:
 def ranges_of(variables: Sequence[Variable]) -> tuple[Range | None, ...]:
     """For each array of integers the least and the greatest, where it is a constant."""
     return tuple(
-        (int(each.data.min()), int(each.data.max()))
-        if isinstance(each, Constant) and each.data.size
+        (int(variable.data.min()), int(variable.data.max()))
+        if isinstance(variable, Constant) and variable.data.size
         else None
-        for each in variables
-        if each.type.ndim
+        for variable in variables
+        if variable.type.ndim
     )
 
 

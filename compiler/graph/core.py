@@ -1,4 +1,4 @@
-"""What graphs are made of: variables, constants, nodes, operations, and their lines."""
+"""The parts of graphs: variables, constants, nodes, operations, and their lines."""
 
 from gpuarray.compiler.graph.constants import (
     Constant,

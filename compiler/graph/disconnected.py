@@ -57,7 +57,7 @@ null_type = NullType()
 
 
 def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """What an op returns for an input whose gradient means nothing: an undefined one.
+    """Return an undefined gradient, for an input whose gradient means nothing.
 
     ``x_pos`` is the input's index, ``x`` the input; ``comment`` says why.
     """
@@ -67,7 +67,7 @@ def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variab
 def grad_not_implemented(
     op: Op, x_pos: int, x: Variable, comment: str = ""
 ) -> Variable:
-    """What an op returns for an input whose gradient it does not offer."""
+    """Return the gradient of an input for which an op offers none."""
     return _null(op, x_pos, x, "is not implemented", comment)
 
 

@@ -241,7 +241,7 @@ class FunctionGraph:
         order = toposort(self.outputs)
         needs: set[Apply] = set(late)
         for node in order:
-            if any(each.owner in needs for each in node.inputs):
+            if any(variable.owner in needs for variable in node.inputs):
                 needs.add(node)
         early = [node for node in order if node.op.reports and node not in needs]
         return {node: early for node in late}
@@ -300,7 +300,7 @@ class FunctionGraph:
             for node in nodes
             for index, variable in enumerate(node.inputs)
         }
-        uses |= {(("output", i), each) for i, each in enumerate(self.outputs)}
+        uses |= {(("output", i), output) for i, output in enumerate(self.outputs)}
         kept = {(use, each) for each, users in self.clients.items() for use in users}
         if uses != kept:
             raise AssertionError(f"clients differ: {uses ^ kept}")

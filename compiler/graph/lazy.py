@@ -54,7 +54,7 @@ def guards(order: Sequence[Apply], results: Iterable[Variable]) -> dict[Apply, G
     if not any_lazy(order):
         return {}
     found: dict[Apply, Guard] = {
-        each.owner: ALWAYS for each in results if each.owner is not None
+        result.owner: ALWAYS for result in results if result.owner is not None
     }
     for node in reversed(order):
         mine = found.setdefault(node, ALWAYS)

@@ -19,7 +19,7 @@ from gpuarray.compiler.graph.variable import Apply, Variable
 
 
 class Op:
-    """What is done to inputs. An op says what, never how.
+    """An operation on inputs. An op says what, never how.
 
     A subclass lists in ``__props__`` the attributes that tell its instances apart: two
     ops of one class and equal properties are the same operation. It gives
@@ -126,7 +126,7 @@ class Op:
 
     @classmethod
     def learn_test_values(cls, compute: Callable[[Apply], None]) -> None:
-        """What gives a new node's outputs their test values."""
+        """Let ``compute`` give a new node's outputs their test values."""
         cls._test_values.append(compute)
 
     def reference(self, *arrays: Any) -> Any:
@@ -149,12 +149,14 @@ class Op:
     def brought(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
         """Arrays of the host in the memories that the node's inputs are in."""
         return [
-            each.type.on_context(array) if hasattr(each.type, "on_context") else array
-            for each, array in zip(node.inputs, arrays, strict=True)
+            variable.type.on_context(array)
+            if hasattr(variable.type, "on_context")
+            else array
+            for variable, array in zip(node.inputs, arrays, strict=True)
         ]
 
     def thunked(self, node: Apply, values: Sequence[Any]) -> list[Any]:
-        """What a thunk makes of the values, on the context of the first that has one.
+        """Run a thunk on the values, on the context of the first that has one.
 
         Raises NotOfferedError where none has, for a thunk takes arrays of a device.
         """
@@ -165,15 +167,15 @@ class Op:
                 "*arrays), or give the node's inputs as_gpuarray_variable(x, ctx)"
             )
         inputs, outputs = set(node.inputs), set(node.outputs)
-        cells: dict[Variable, list[Any]] = {each: [None] for each in outputs}
+        cells: dict[Variable, list[Any]] = {output: [None] for output in outputs}
         cells |= {v: [value] for v, value in zip(node.inputs, values, strict=True)}
-        computed = {each: [each in inputs] for each in cells}
+        computed = {cell: [cell in inputs] for cell in cells}
         with context:
             self.make_thunk(node, cells, computed, [])()  # type: ignore[attr-defined]
-        return [cells[each][0] for each in node.outputs]
+        return [cells[variable][0] for variable in node.outputs]
 
     def performed(self, node: Apply, values: Sequence[Any]) -> list[Any]:
-        """What ``perform`` makes of the values; one with ``params`` gets those too."""
+        """Run ``perform`` on the values; one with ``params`` gets those too."""
         perform: Callable[..., Any] = self.perform  # type: ignore[attr-defined]
         storage: list[list[Any]] = [[None] for _ in node.outputs]
         arguments: list[Any] = [node, list(values), storage]
@@ -188,7 +190,7 @@ class Op:
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable | None],
     ) -> Sequence[Variable | None]:
-        """What flows to each input, None where nothing does."""
+        """Return the gradient of each input, None where nothing flows."""
         raise NoGradientError(
             f"{self}: the operation has no gradient; define grad or lop, or stop the "
             "gradient with consider_constant"
@@ -201,7 +203,7 @@ class Op:
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
-        """What flows to each input, by whichever way the op defines its gradient."""
+        """Return the gradient of each input, by whichever way the op defines it."""
         unfold: Callable[..., Any] | None = getattr(self, "unfold", None)
         if unfold is not None:
             return list(m.gradients_within(unfold, output_gradients, inputs))
@@ -244,7 +246,7 @@ class Op:
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
-        """What must hold of lengths for the node to run, by its inputs' lengths.
+        """Return the node's requirements of lengths, by its inputs' lengths.
 
         A rewrite may drop a node: what it required is then looked at all the same.
         """
@@ -253,7 +255,7 @@ class Op:
     def output_shapes(
         self, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Sequence[Any]]:
-        """What ``infer_shape`` says, also where it takes (fgraph, node, shapes)."""
+        """Return the shapes by ``infer_shape``, of whichever signature."""
         infer: Callable[..., Any] = self.infer_shape
         if _n_parameters(infer.__func__) == 4:  # type: ignore[attr-defined]
             return list(infer(None, node, input_shapes))

@@ -1,4 +1,4 @@
-"""What must hold of lengths and indices for a node to run."""
+"""Requirements: what must hold of lengths and indices for a node to run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Requirement(NamedTuple):
 
 
 def equal(left: Any, right: Any) -> list[Requirement]:
-    """That two lengths are equal; nothing where they are one variable or not known."""
+    """Require equal lengths; nothing where they are one variable or not known."""
     if left is right or left is None or right is None:
         return []
     return [Requirement("equal", left, right)]
 
 
 def within(index: Any, length: Any) -> list[Requirement]:
-    """That an axis of a length, if it is known, has a place of this index."""
+    """Require an index to be within an axis of a length, if that is known."""
     return [] if length is None else [Requirement("within", index, length)]

@@ -42,7 +42,7 @@ def compute(node: Apply) -> None:
     """Give the node's outputs test values, as the setting asks."""
     setting = config.compute_test_value
     try:
-        values = [get_test_value(each) for each in node.inputs]
+        values = [get_test_value(variable) for variable in node.inputs]
     except TestValueError as error:
         if setting == "raise":
             raise

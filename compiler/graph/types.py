@@ -119,7 +119,7 @@ def pattern_name(broadcastable: Pattern) -> str:
 
 
 class Type:
-    """What a variable may hold. A type is a value: it compares, hashes and prints."""
+    """The type of a variable. It is a value: it compares, hashes and prints."""
 
     __slots__ = ()
 
@@ -161,7 +161,7 @@ class Type:
 
 
 class ArrayType(Type):
-    """What both kinds of array share: a dtype, and the axes sure to have length 1."""
+    """The base of array types: a dtype, and the axes sure to have length 1."""
 
     __slots__ = ()
 

@@ -68,7 +68,7 @@ class Variable(Operators):
         return [] if self.owner is None else [self.owner]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not the functions that `eval` has compiled.
+        """Return what is pickled: not the functions that `eval` has compiled.
 
         Nor what a derivative was derived from.
         """
@@ -92,7 +92,7 @@ def derived(result: Variable, *sources: Variable) -> Variable:
 
 
 def sources_of(variable: Variable) -> Sequence[Variable]:
-    """What a variable is said to be a derivative of."""
+    """Return the variables that a variable is said to be a derivative of."""
     sources: Sequence[Variable] = getattr(variable.tag, "derived_from", ())
     return sources
 
@@ -156,7 +156,7 @@ class Apply:
         return trace
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """What a pickle holds: first the nodes below, so that it need not recurse.
+        """Return a pickle's content: nodes below come first, so it need not recurse.
 
         But not if it is this node's turn in such an order: then they are written.
         """
@@ -263,8 +263,8 @@ def nodes_below(node: Apply, all_of_them: bool = False) -> list[Apply]:
 
 def is_device_node(node: Apply) -> bool:
     """True if the op itself takes or gives arrays of a context."""
-    for each in (*node.inputs, *node.outputs):
-        if isinstance(each.type, GpuArrayType):
+    for variable in (*node.inputs, *node.outputs):
+        if isinstance(variable.type, GpuArrayType):
             return True
     return False
 

@@ -48,7 +48,7 @@ def as_index(kind: str, value: Any) -> Variable:
 
 
 class Picks(Entries, Op):
-    """What the ops share that take what arrays lead to.
+    """The base of ops that take elements at arrays of indices.
 
     ``idx_list`` says for each of the first axes what stands there: the dtype of an
     integer, the form of a slice, `ARRAY`, or `MASK` for as many axes as the mask has.
@@ -126,7 +126,7 @@ class Picks(Entries, Op):
 
 
 def _within_axis(part: Variable, length: Any) -> Iterator[Requirement]:
-    """That an integer, or an array of them that is known, is within an axis."""
+    """Require an integer, or a known array of them, to be within an axis."""
     if part.type.ndim == 0:
         yield from within(part, length)
     elif isinstance(part, Constant) and part.data.size:
@@ -135,7 +135,7 @@ def _within_axis(part: Variable, length: Any) -> Iterator[Requirement]:
 
 
 def flat(idx_list: Sequence[Entry]) -> Iterator[str]:
-    """What each input of an index is: a dtype, `ARRAY` or `MASK`."""
+    """The kind of each input of an index: a dtype, `ARRAY` or `MASK`."""
     for entry in idx_list:
         if isinstance(entry, Slice):
             yield from (part for part in entry if part is not None)
@@ -199,7 +199,7 @@ class Layout:
             for part in self.arrays()
         ]
         ndim = max(map(len, patterns))
-        padded = [(True,) * (ndim - len(each)) + each for each in patterns]
+        padded = [(True,) * (ndim - len(pattern)) + pattern for pattern in patterns]
         return [all(flags) for flags in zip(*padded, strict=True)]
 
     def array_lengths(self, shapes: Sequence[Any]) -> list[Any]:
@@ -242,7 +242,7 @@ def _repeats(part: Variable, axis: int) -> bool:
 
 
 class AdvancedSubtensor(Picks):
-    """What arrays of integers lead to, beside integers and slices: a copy."""
+    """Elements at arrays of integers, beside integers and slices: a copy."""
 
     __props__ = ("idx_list",)
 
@@ -258,7 +258,7 @@ class AdvancedSubtensor(Picks):
 
 
 class AdvancedBooleanSubtensor(AdvancedSubtensor):
-    """What masks lead to, beside arrays, integers and slices: a copy.
+    """Elements under masks, beside arrays, integers and slices: a copy.
 
     Its shape depends on values.
     """
@@ -290,7 +290,7 @@ class AdvancedSubtensor1(Picks):
 
 
 class AdvancedChange(Change):
-    """What the ops share that change what arrays lead to."""
+    """The base of ops that change elements at arrays of indices."""
 
     reports = True
 
@@ -347,7 +347,7 @@ def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:
     if not all(isinstance(part, Constant) and entry == ARRAY for entry, part in arrays):
         return False
     values = np.broadcast_arrays(*(part.data for _, part in arrays))  # type: ignore[attr-defined]
-    places = np.stack([each.ravel() for each in values])
+    places = np.stack([value.ravel() for value in values])
     is_one_sided = bool((places >= 0).all() or (places < 0).all())
     return is_one_sided and np.unique(places, axis=1).shape == places.shape
 

@@ -67,7 +67,7 @@ class FromFunctionOp(Op):
         """Return the shapes by the function that was given for them."""
         if self.shapes is None:
             return super().infer_shape(node, input_shapes)
-        found = self.shapes(node, [tuple(each) for each in input_shapes])
+        found = self.shapes(node, [tuple(shape) for shape in input_shapes])
         return [tuple(each) for each in found]
 
     def __str__(self) -> str:

@@ -147,14 +147,14 @@ def broadcast_lengths(arrays: Sequence[Variable]) -> list[Variable]:
     """The lengths of an elementwise result of arrays with as many axes each."""
     lengths = []
     for axis in range(arrays[0].type.ndim):
-        wide = [each for each in arrays if not each.type.broadcastable[axis]]
+        wide = [array for array in arrays if not array.type.broadcastable[axis]]
         lengths.append(shape_i((wide or arrays)[0], axis))
     return lengths
 
 
 def broadcast_arrays(*args: Any) -> list[Variable]:
     """Views of the arrays in the shape that they broadcast to."""
-    given = [as_tensor_variable(each) for each in args]
+    given = [as_tensor_variable(arg) for arg in args]
     ndim = max((each.type.ndim for each in given), default=0)
     aligned = [shape_padleft(each, ndim - each.type.ndim) for each in given]
     if not aligned or all(
@@ -248,7 +248,7 @@ class SpecifyShape(Op):
 
     def reference(self, x: Any, lengths: Any) -> Any:
         """``x``. Raises ValueError where its shape is another."""
-        expected = tuple(int(each) for each in lengths)
+        expected = tuple(int(length) for length in lengths)
         if tuple(x.shape) != expected:
             raise SpecifiedShapeError(
                 f"specify_shape: given shape {x.shape}, expected {expected}"

@@ -46,7 +46,7 @@ class BroadcastTo(Op):
         """``x`` repeated. Raises ValueError for axes that do not broadcast."""
         x, lengths = arrays
         flags = node.inputs[0].type.broadcastable
-        target = [int(each) for each in lengths]
+        target = [int(length) for length in lengths]
         for axis in range(1, x.ndim + 1):
             if not flags[-axis] and x.shape[-axis] != target[-axis]:
                 raise GraphValueError(
@@ -57,7 +57,7 @@ class BroadcastTo(Op):
 
     def reference(self, x: Any, lengths: Any) -> Any:
         """``x`` repeated."""
-        return np.broadcast_to(x, tuple(int(each) for each in lengths))
+        return np.broadcast_to(x, tuple(int(length) for length in lengths))
 
     def grad(
         self, m: Any, g: Variable, y: Variable, x: Variable, lengths: Variable

@@ -39,8 +39,8 @@ def places_of(inputs: Iterable[Variable], order: Iterable[Apply]) -> Places:
 
 def own_place(node: Apply) -> str | None:
     """The context of the first of a node's arrays that has one."""
-    kinds = (each.type for each in (*node.outputs, *node.inputs))
+    kinds = (variable.type for variable in (*node.outputs, *node.inputs))
     name: str | None = next(
-        each.context_name for each in kinds if isinstance(each, GpuArrayType)
+        kind.context_name for kind in kinds if isinstance(kind, GpuArrayType)
     )
     return name

@@ -76,9 +76,9 @@ def _element(node: Apply, elemwise: bool, depth: int) -> Any:
     everywhere = _number(x, elemwise, depth)
     if everywhere is not None:
         return everywhere
-    if not all(isinstance(each, Constant) for each in places):
+    if not all(isinstance(place, Constant) for place in places):
         return None
-    numbers = [each.data.item() for each in places if isinstance(each, Constant)]
+    numbers = [place.data.item() for place in places if isinstance(place, Constant)]
     if isinstance(x, Constant):
         return _number(constant(op.reference(x.data, *numbers)), elemwise, depth)
     scalars = _scalars(x)
@@ -102,7 +102,7 @@ def _scalars(vector: Variable) -> list[Variable] | None:
         return inner and [cast(each, vector.type.dtype) for each in inner]
     if node is None or not isinstance(node.op, Join):
         return elements(vector)
-    parts = [_scalars(each) for each in node.inputs]
+    parts = [_scalars(variable) for variable in node.inputs]
     if any(each is None for each in parts):
         return None
     return [scalar for part in parts for scalar in part or ()]
@@ -119,7 +119,7 @@ def _computed(node: Apply, elemwise: bool, depth: int) -> Any:
         return None if found is None else found.astype(dtype)
     if not elemwise and not isinstance(node.op.scalar, Cast):
         return None
-    numbers = [_number(each, elemwise, depth) for each in node.inputs]
+    numbers = [_number(variable, elemwise, depth) for variable in node.inputs]
     if any(number is None for number in numbers):
         return None
     with np.errstate(all="ignore"):

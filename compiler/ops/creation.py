@@ -330,7 +330,7 @@ ogrid: Any = Grid("ogrid", is_sparse=True)
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
-    """Of integers rows with a one at their place and zeros elsewhere, of floatX.
+    """One-hot rows of floatX: a one at each integer's place and zeros elsewhere.
 
     The result has an axis of length ``nb_class`` at its end; a number that is none of
     its places has a row of zeros.

@@ -105,21 +105,21 @@ class Assert(Op):
     def make_node(self, value: Any, *conditions: Any) -> Apply:
         """A node over a variable and its conditions. Raises TypeError for an array."""
         x = as_variable(value, "Assert")
-        numbers = [as_tensor_variable(each) for each in conditions]
-        for each in numbers:
-            if each.type.ndim != 0:
+        numbers = [as_tensor_variable(condition) for condition in conditions]
+        for number in numbers:
+            if number.type.ndim != 0:
                 raise GraphArgumentError(
                     made_at(
-                        f"Assert: the condition {each} is {each.type}, expected a "
+                        f"Assert: the condition {number} is {number.type}, expected a "
                         "number; write T.all(...) of it",
-                        each.tag.trace,
+                        number.tag.trace,
                     )
                 )
         return Apply(self, [x, *numbers], [x.type()])
 
     def check(self, *conditions: Any) -> None:
         """Raise AssertionError unless all are true."""
-        if not all(bool(np.asarray(each)) for each in conditions):
+        if not all(bool(np.asarray(condition)) for condition in conditions):
             raise AssertError(self.msg)
 
     def reference(self, x: Any, *conditions: Any) -> Any:

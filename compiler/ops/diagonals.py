@@ -182,7 +182,7 @@ def alloc_diag(x: Any, offset: Any = 0) -> Variable:
 
 
 def diag(v: Any, k: Any = 0) -> Variable:
-    """Of a vector the matrix with it on diagonal ``k``; of a matrix its diagonal."""
+    """The matrix with a vector on diagonal ``k``; of a matrix its diagonal."""
     variable = as_tensor_variable(v)
     if variable.type.ndim == 1:
         return alloc_diag(variable, k)

@@ -177,7 +177,7 @@ def array_function(
     kwargs: Mapping[str, Any],
 ) -> Any:
     """``__array_function__``: the function of the same name, or one of `OWN`."""
-    if not all(issubclass(each, (Variable, BaseArray, np.ndarray)) for each in types):
+    if not all(issubclass(kind, (Variable, BaseArray, np.ndarray)) for kind in types):
         return NotImplemented
     path = [*function.__module__.split(".")[1:], function.__name__]
     name = ".".join(path)

@@ -192,7 +192,7 @@ def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
     dtypes = _numpy_loop(row, tuple(inputs))
     widened = "float64" in dtypes and "float64" not in inputs
     if widened and config.cast_policy == "numpy+floatX" and config.floatX == "float32":
-        return tuple("float32" if each == "float64" else each for each in dtypes)
+        return tuple("float32" if dtype == "float64" else dtype for dtype in dtypes)
     return dtypes
 
 
@@ -210,7 +210,7 @@ def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
     dtypes = tuple(map(_name, (*loop.operands, loop.result)))
     if "float16" in inputs:
         return dtypes
-    return tuple("float32" if each == "float16" else each for each in dtypes)
+    return tuple("float32" if dtype == "float16" else dtype for dtype in dtypes)
 
 
 def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
@@ -219,7 +219,7 @@ def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
         if op == "cast":
             return converted(np.asarray(arrays[0]), np.dtype(dtype))
         row = SCALARS[op]
-        given = [np.asarray(each) for each in arrays]
+        given = [np.asarray(array) for array in arrays]
         loop = loop_dtypes(row, [_name(each.dtype) for each in given])
         operands = [
             each.astype(to, copy=False) for each, to in zip(given, loop, strict=False)
@@ -293,11 +293,11 @@ class Elemwise(Op):
             raise GraphArgumentError(
                 f"{self}: given {len(variables)} operands, expected {self.scalar.arity}"
             )
-        ranks = [each.type.ndim for each in variables]
+        ranks = [variable.type.ndim for variable in variables]
         ndim = max(ranks, default=0)
         aligned = [
-            each if rank == ndim else shape_padleft(each, ndim - rank)
-            for each, rank in zip(variables, ranks, strict=True)
+            variable if rank == ndim else shape_padleft(variable, ndim - rank)
+            for variable, rank in zip(variables, ranks, strict=True)
         ]
         patterns = [each.type.broadcastable for each in aligned]
         pattern = tuple(map(all, zip(*patterns, strict=True)))
@@ -327,8 +327,8 @@ class Elemwise(Op):
         for axis in range(node.outputs[0].type.ndim):
             lengths = {
                 array.shape[axis]
-                for array, each in zip(arrays, node.inputs, strict=True)
-                if not each.type.broadcastable[axis]
+                for array, variable in zip(arrays, node.inputs, strict=True)
+                if not variable.type.broadcastable[axis]
             }
             if len(lengths) > 1:
                 shapes = " and ".join(str(array.shape) for array in arrays)
@@ -385,8 +385,8 @@ class Elemwise(Op):
         for axis in range(node.outputs[0].type.ndim):
             candidates = [
                 shape[axis]
-                for shape, each in zip(input_shapes, node.inputs, strict=True)
-                if not each.type.broadcastable[axis]
+                for shape, variable in zip(input_shapes, node.inputs, strict=True)
+                if not variable.type.broadcastable[axis]
             ]
             lengths.append(candidates[0] if candidates else input_shapes[0][axis])
         return [tuple(lengths) for _ in node.outputs]
@@ -399,8 +399,8 @@ class Elemwise(Op):
             for axis in range(node.outputs[0].type.ndim):
                 lengths = [
                     shape[axis]
-                    for shape, each in zip(input_shapes, node.inputs, strict=True)
-                    if not each.type.broadcastable[axis]
+                    for shape, variable in zip(input_shapes, node.inputs, strict=True)
+                    if not variable.type.broadcastable[axis]
                 ]
                 for length in lengths[1:]:
                     yield from equal(lengths[0], length)

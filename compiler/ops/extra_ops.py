@@ -314,7 +314,7 @@ def ravel_multi_index(
     name = "ravel_multi_index"
     _check_order(name, order)
     arrays = _index_arrays(name, multi_index, dims)
-    given = [_integers(name, each) for each in arrays]
+    given = [_integers(name, array) for array in arrays]
     known = elements(as_shape(name, dims))
     lengths = _lengths(name, dims, len(given)) if known is None else known
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)

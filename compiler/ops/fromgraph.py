@@ -119,7 +119,7 @@ class OpFromGraph(Op):
             _of_type(as_variable(value, str(self)), inner, str(self))
             for value, inner in zip(inputs, self.inner_inputs, strict=True)
         ]
-        outputs = [each.type() for each in self.inner_outputs]
+        outputs = [output.type() for output in self.inner_outputs]
         return Apply(self, [*given, *self.captured], outputs)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
@@ -144,10 +144,10 @@ class OpFromGraph(Op):
         """Which outputs the graph computes from which inputs."""
         count = len(self.inner_outputs)
         if self._pattern is None:
-            needs = [set(inputs_of([each])) for each in self.inner_outputs]
+            needs = [set(inputs_of([output])) for output in self.inner_outputs]
             behind = [
-                set(inputs_of([each], blockers=self.inner_inputs))
-                for each in self.inner_outputs
+                set(inputs_of([output], blockers=self.inner_inputs))
+                for output in self.inner_outputs
             ]
             self._pattern = [
                 [each in needs[i] or each in behind[i] for i in range(count)]
@@ -232,7 +232,7 @@ def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[
     if callable(overrides):
         results = list(overrides(*arguments))
     else:
-        results = [_one(each, arguments) for each in overrides]
+        results = [_one(override, arguments) for override in overrides]
     if len(results) != count:
         raise GraphValueError(
             f"OpFromGraph: the overrides give {len(results)} variables, expected "
@@ -252,7 +252,7 @@ def inlined(outputs: Sequence[Variable]) -> list[Variable]:
         return list(outputs)
     known: dict[Variable, Variable] = {}
     for node in order:
-        inputs = [known.get(each, each) for each in node.inputs]
+        inputs = [known.get(variable, variable) for variable in node.inputs]
         if isinstance(node.op, OpFromGraph):
             results = _named(node.op.expand(inputs), node)
         elif inputs != node.inputs:
@@ -260,7 +260,7 @@ def inlined(outputs: Sequence[Variable]) -> list[Variable]:
         else:
             continue
         known.update(zip(node.outputs, results, strict=True))
-    return inlined([known.get(each, each) for each in outputs])
+    return inlined([known.get(output, output) for output in outputs])
 
 
 def _named(results: list[Variable], node: Apply) -> list[Variable]:

@@ -45,7 +45,7 @@ class ZeroGrad(Mark):
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
         """Zeros."""
-        return [None if each is None else zeros_like(each) for each in eval_points]
+        return [None if point is None else zeros_like(point) for point in eval_points]
 
 
 class DisconnectedGrad(Mark):
@@ -84,7 +84,9 @@ class GradClip(Mark):
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
         """``g`` within the bounds."""
         bounds = (self.clip_lower_bound, self.clip_upper_bound)
-        low, high = (m.cast(as_tensor_variable(each), g.type.dtype) for each in bounds)
+        low, high = (
+            m.cast(as_tensor_variable(bound), g.type.dtype) for bound in bounds
+        )
         clipped: Variable = m.minimum(m.maximum(g, low), high)
         return clipped
 

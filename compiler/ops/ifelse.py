@@ -39,7 +39,7 @@ class IfElse(Op):
     def make_node(self, condition: Any, *branches: Any) -> Apply:
         """A node of a condition and the variables of both branches, of equal types."""
         asked = as_condition(condition)
-        given = [as_tensor_variable(each) for each in branches]
+        given = [as_tensor_variable(branch) for branch in branches]
         if len(given) != 2 * self.n_outs:
             raise GraphTypeError(
                 f"{self}: given {len(given)} variables for two branches of "
@@ -98,8 +98,8 @@ class IfElse(Op):
         """The direction of the branch that is taken."""
         condition, *branches = inputs
         moved = [
-            math.zeros_like(each) if point is None else point
-            for each, point in zip(branches, eval_points[1:], strict=True)
+            math.zeros_like(branch) if point is None else point
+            for branch, point in zip(branches, eval_points[1:], strict=True)
         ]
         n = self.n_outs
         return [

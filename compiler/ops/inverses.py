@@ -204,8 +204,8 @@ def matrix_dot(*args: Any) -> Variable:
     if not args:
         raise GraphArgumentError("matrix_dot: given nothing, expected matrices")
     result = as_tensor_variable(args[0])
-    for each in args[1:]:
-        result = matmul(result, each)
+    for arg in args[1:]:
+        result = matmul(result, arg)
     return result
 
 

@@ -146,7 +146,7 @@ def join(axis: Any, *tensors: Any) -> Variable:
     """
     if not tensors:
         raise GraphValueError("join: given no arrays, expected one or more")
-    given = [as_tensor_variable(each) for each in tensors]
+    given = [as_tensor_variable(tensor) for tensor in tensors]
     ndim = _joint_ndim(given)
     joined: Variable = for_axis("join", axis, ndim, lambda k: _joined(k, given))
     return joined
@@ -244,10 +244,10 @@ def stacklists(arg: Any) -> Variable:
 
 def _matrices(name: str, given: Sequence[Any]) -> list[Variable]:
     matrices = [as_tensor_variable(each) for each in _listed(name, given)]
-    for each in matrices:
-        if each.type.ndim != 2:
+    for matrix in matrices:
+        if matrix.type.ndim != 2:
             raise GraphArgumentError(
-                f"{name}: given {each} of {each.type}, expected matrices"
+                f"{name}: given {matrix} of {matrix.type}, expected matrices"
             )
     return matrices
 

@@ -41,7 +41,7 @@ def lengths_of(x: Variable) -> Lengths:
 
 def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
     """The lengths of a node's results, by those that were found of its inputs."""
-    given = [_known(each, found) for each in node.inputs]
+    given = [_known(variable, found) for variable in node.inputs]
     said = node.op.output_shapes(node, given)
     return {
         output: _complete(output, lengths)

@@ -179,7 +179,7 @@ def merged_length(x: Variable, axes: Sequence[int]) -> Variable:
 
 def common_dtype(*variables: Variable) -> str:
     """The dtype that NumPy computes in for operands of these types."""
-    return np.result_type(*(each.type.numpy_dtype for each in variables)).name
+    return np.result_type(*(variable.type.numpy_dtype for variable in variables)).name
 
 
 class Blas(Op):

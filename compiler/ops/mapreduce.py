@@ -70,8 +70,8 @@ class MapReduces(Op):
         """A node over the inputs of the map."""
         inner = self.map.make_node(*inputs)
         outer = [
-            reduce.make_node(each)
-            for reduce, each in zip(self.reduces, inner.outputs, strict=True)
+            reduce.make_node(output)
+            for reduce, output in zip(self.reduces, inner.outputs, strict=True)
         ]
         return Apply(self, inner.inputs, [node.outputs[0].type() for node in outer])
 

@@ -68,7 +68,7 @@ def true_div(a: Any, b: Any) -> Variable:
     ``config.int_division`` may ask for ``a // b`` instead, or for TypeError.
     """
     operands = [as_tensor_variable(a), as_tensor_variable(b)]
-    if all(is_integer_name(each.type.dtype) for each in operands):
+    if all(is_integer_name(operand.type.dtype) for operand in operands):
         if config.int_division == "int":
             return ROWS["floor_divide"](*operands)
         if config.int_division == "raise":

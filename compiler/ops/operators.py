@@ -1,4 +1,4 @@
-"""What can be written on a variable: operators, attributes and methods.
+"""Operators, attributes and methods of variables.
 
 The operators of Python come from the rows of the table that name one; importing this
 file teaches them to every variable.

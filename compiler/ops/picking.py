@@ -112,7 +112,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Varia
             f"choose: given {places} of {places.type}, expected integers"
         )
     if isinstance(choices, (list, tuple)):
-        return _switched(places, [as_tensor_variable(each) for each in choices], mode)
+        return _switched(
+            places, [as_tensor_variable(choice) for choice in choices], mode
+        )
     table = as_tensor_variable(choices)
     if table.type.ndim == 0:
         raise GraphArgumentError("choose: choices is a scalar, expected arrays")

@@ -89,7 +89,9 @@ class BatchedDot(Op):
         """The axes summed over are as long, and those of the batch."""
         a, b = input_shapes
         yield from equal(a[-1], b[-2])
-        flags = zip(*(each.type.broadcastable for each in node.inputs), strict=True)
+        flags = zip(
+            *(variable.type.broadcastable for variable in node.inputs), strict=True
+        )
         for axis, (mine, its) in list(enumerate(flags))[:-2]:
             if not (mine or its):
                 yield from equal(a[axis], b[axis])

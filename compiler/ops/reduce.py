@@ -49,7 +49,7 @@ def result_dtype(monoid: str, dtype: str) -> str:
 
 
 def has_elements(lengths: Sequence[Any], axes: Sequence[int]) -> list[Requirement]:
-    """That there are elements over the axes for each place in the others, if any."""
+    """Require elements over the axes for each place in the others, if any."""
     one: Any = core.constant(1, "int64")
     kept = (length for axis, length in enumerate(lengths) if axis not in axes)
     whole = math.minimum(product(lengths, start=one), one)

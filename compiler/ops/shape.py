@@ -321,7 +321,7 @@ def as_shape(name: str, lengths: Any) -> Variable:
 
 
 def _vector_of(name: str, lengths: Sequence[Any]) -> Variable:
-    scalars = [as_tensor_variable(each) for each in lengths]
+    scalars = [as_tensor_variable(length) for length in lengths]
     for scalar in scalars:
         if scalar.type.ndim != 0 or scalar.type.dtype[0] not in "iu":
             raise GraphTypeError(
@@ -373,7 +373,7 @@ class Reshape(Op):
 
     def reference(self, x: Any, lengths: Any) -> Any:
         """``x`` reshaped."""
-        return np.reshape(x, tuple(int(each) for each in lengths))
+        return np.reshape(x, tuple(int(length) for length in lengths))
 
     def grad(
         self, m: Any, g: Variable, y: Variable, x: Variable, lengths: Variable

@@ -52,7 +52,10 @@ class Entries:
         """NumPy's index of these integers and arrays, in the order of the inputs."""
         return key_of(
             self.idx_list,
-            [int(each) if np.ndim(each) == 0 else np.asarray(each) for each in values],
+            [
+                int(value) if np.ndim(value) == 0 else np.asarray(value)
+                for value in values
+            ],
         )
 
     def parts(self, variables: Sequence[Variable]) -> list[Any]:
@@ -115,7 +118,7 @@ def check_form(operation: str, idx_list: Sequence[Entry], inputs: Any) -> None:
 
 def as_integers(operation: str, values: Sequence[Any]) -> list[Variable]:
     """Integer scalars on the host. Raises IndexError for anything else."""
-    scalars = [as_tensor_variable(each) for each in values]
+    scalars = [as_tensor_variable(value) for value in values]
     for scalar in scalars:
         if scalar.type.ndim or scalar.type.dtype[0] not in "iu":
             raise GraphIndexError(

@@ -17,18 +17,20 @@ def fused_graph(node: Apply) -> FunctionGraph | None:
     """
     op = node.op
     if isinstance(op, Rowwise):
-        inputs = [each.type(f"i{index}") for index, each in enumerate(node.inputs)]
+        inputs = [
+            variable.type(f"i{index}") for index, variable in enumerate(node.inputs)
+        ]
         return FunctionGraph(inputs, op.program.unfold(inputs))
     if not isinstance(op, Elemwise | MapReduce):
         return None
     scalar = op.scalar if isinstance(op, Elemwise) else op.composite
     if not isinstance(scalar, Composite) and isinstance(op, Elemwise):
         return None
-    ndim = max((each.type.ndim for each in node.inputs), default=0)
+    ndim = max((variable.type.ndim for variable in node.inputs), default=0)
     inputs = []
-    for index, each in enumerate(node.inputs):
-        pattern = (True,) * (ndim - each.type.ndim) + each.type.broadcastable
-        inputs.append(TensorType(each.type.dtype, pattern)(f"i{index}"))
+    for index, variable in enumerate(node.inputs):
+        pattern = (True,) * (ndim - variable.type.ndim) + variable.type.broadcastable
+        inputs.append(TensorType(variable.type.dtype, pattern)(f"i{index}"))
     if isinstance(scalar, Composite):
         outputs = scalar.unfold(inputs)
     else:

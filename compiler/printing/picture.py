@@ -295,8 +295,8 @@ def picture_of(obj: Any, style: Style, asked_by: str) -> Picture:
     times = getattr(profile, "apply_time", None)
     shapes: dict[Variable, str] = {}
     for memory in getattr(profile, "memory", {}).values():
-        for each in memory.nodes:
-            shapes |= zip(each.node.outputs, map(str, each.shapes), strict=True)
+        for node in memory.nodes:
+            shapes |= zip(node.node.outputs, map(str, node.shapes), strict=True)
     updates = getattr(obj, "next_values", None)
     count = len(getattr(obj, "inputs", fgraph.inputs))
     kept = fgraph.inputs[count:]  # shared variables come after what is given

@@ -118,8 +118,8 @@ def _sizes(profile: MemoryProfile) -> dict[Variable, int]:
     """The bytes of each result on the device."""
     return {
         output: taken
-        for each in profile.nodes
-        for output, taken in zip(each.node.outputs, each.sizes, strict=True)
+        for node in profile.nodes
+        for output, taken in zip(node.node.outputs, node.sizes, strict=True)
         if isinstance(output.type, GpuArrayType)
     }
 

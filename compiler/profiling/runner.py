@@ -209,7 +209,7 @@ class Measured:
 
     def _is_new(self, values: Sequence[Any]) -> bool:
         """True if the inputs have shapes that were not met before."""
-        key = tuple(getattr(each, "shape", each) for each in values)
+        key = tuple(getattr(value, "shape", value) for value in values)
         is_new = key not in self._shapes
         self._shapes.add(key)
         return is_new

@@ -206,18 +206,18 @@ class ProfileStats:
             {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
             for pid, name in names
         ]
-        first = min((each.start for each in self.events), default=0.0)
+        first = min((event.start for event in self.events), default=0.0)
         events += [
             {
                 "ph": "X",
-                "name": each.name,
-                "cat": each.category,
-                "pid": int(each.on_device),
-                "tid": each.lane,
-                "ts": (each.start - first) * 1e6,
-                "dur": each.seconds * 1e6,
-                "args": {"label": each.label},
+                "name": event.name,
+                "cat": event.category,
+                "pid": int(event.on_device),
+                "tid": event.lane,
+                "ts": (event.start - first) * 1e6,
+                "dur": event.seconds * 1e6,
+                "args": {"label": event.label},
             }
-            for each in self.events
+            for event in self.events
         ]
         write_file(path, json.dumps({"traceEvents": events}))

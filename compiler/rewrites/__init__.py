@@ -1,4 +1,4 @@
-"""What is done to a graph between writing and placing it: phases of rules, in order.
+"""Rewriting: what is done to a graph before it is placed, in phases of rules.
 
 `passes` lists the phases, rules and passes in the order in which they run.
 """
@@ -113,7 +113,7 @@ def is_exact(name: str) -> bool:
     """True if a rewrite keeps every value, but for the last bits."""
     inexact = {phase.name for phase in PHASES if not phase.is_exact}
     return not any(
-        each.name == name and each.phase in inexact for each in all_rewrites()
+        rewrite.name == name and rewrite.phase in inexact for rewrite in all_rewrites()
     )
 
 
@@ -191,7 +191,11 @@ def _run_phases(
 
 def _phases_with(including: Collection[str]) -> set[str]:
     """The phases of the rules and passes that are chosen by name."""
-    return {each.phase for each in all_rewrites() if each.tags & frozenset(including)}
+    return {
+        rewrite.phase
+        for rewrite in all_rewrites()
+        if rewrite.tags & frozenset(including)
+    }
 
 
 def without_prefixes(phases: Sequence[Phase]) -> list[Phase]:

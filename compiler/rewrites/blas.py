@@ -190,7 +190,7 @@ def _product(scale: float, a: Variable, b: Variable) -> Term:
 
 
 def _without_transposition(matrix: Variable) -> tuple[Variable, bool]:
-    """What a view turns the last two axes of, and True; else itself and False."""
+    """Return the array whose last axes a view swaps, and True; else it and False."""
     owner, axes = matrix.owner, list(range(matrix.type.ndim))
     if owner is None or not isinstance(owner.op, DimShuffle) or owner.op.dropped:
         return matrix, False

@@ -95,16 +95,16 @@ def compute_in_the_branch(node: Apply, fgraph: FunctionGraph) -> Variable | None
     """
     if len(node.outputs) != 1:
         return None
-    found = [choice(each) for each in node.inputs]
+    found = [choice(variable) for variable in node.inputs]
     conditions = [each[0] for each in found if each is not None]
     if len(conditions) < 2:
         return None
-    if not all(same_graph(conditions[0], each) for each in conditions[1:]):
+    if not all(same_graph(conditions[0], condition) for condition in conditions[1:]):
         return None
-    for each, known in zip(node.inputs, found, strict=True):
-        if known is None and not isinstance(each, Constant):
+    for variable, known in zip(node.inputs, found, strict=True):
+        if known is None and not isinstance(variable, Constant):
             return None
-        if known is not None and len(fgraph.clients[each]) != 1:
+        if known is not None and len(fgraph.clients[variable]) != 1:
             return None
     sides = [
         node.op(

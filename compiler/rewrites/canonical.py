@@ -24,7 +24,7 @@ _FOLDED_BYTES = 1 << 16
 
 @rewrite(phase="canonicalize", ops=[Elemwise, DimShuffle, Reshape, Reduce, MakeVector])
 def fold_constants(node: Apply) -> list[Variable] | None:
-    """What depends on constants only is computed now, if it is small.
+    """Nodes of constants only are computed now, if they are small.
 
     constant(2.0) * constant(3.0) -> constant(6.0)
     x + (constant(2.0) * constant(3.0)) -> x + constant(6.0)
@@ -166,7 +166,7 @@ def _same_lengths(given: Variable, x: Variable) -> bool:
 
 
 def _sources(x: Variable) -> Iterator[Variable]:
-    """What ``x`` is made of element by element, as far back as its axes go."""
+    """Return the sources of ``x``, element by element, as far back as its axes go."""
     while x.owner is not None and isinstance(x.owner.op, Elemwise):
         pattern = x.type.broadcastable
         alike = [v for v in x.owner.inputs if v.type.broadcastable == pattern]

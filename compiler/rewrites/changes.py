@@ -33,7 +33,7 @@ READS = [Subtensor, Picks]
 
 @rewrite(phase="canonicalize", ops=[Subtensor, Picks, IncSubtensor, AdvancedChange])
 def fold_indexing(node: Apply) -> list[Variable] | None:
-    """What indexes constants is computed now, if it is small.
+    """Indexing of constants is computed now, if it is small.
 
     constant([2.0, 3.0])[1] -> constant(3.0, "float64")
     x[constant([4, 5])[0]] -> x[4]
@@ -67,8 +67,10 @@ def is_known(node: Apply) -> bool:
     What lengths tell is looked at where the change is dropped, too.
     """
     return not any(
-        each.type.ndim and each.type.dtype != "bool" and not isinstance(each, Constant)
-        for each in node.inputs[2:]
+        variable.type.ndim
+        and variable.type.dtype != "bool"
+        and not isinstance(variable, Constant)
+        for variable in node.inputs[2:]
     )
 
 
@@ -88,7 +90,7 @@ def drop_adding_zero(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=CHANGES)
 def set_instead_of_adding_to_zero(node: Apply) -> Variable | None:
-    """What is added to zeros is what stands there.
+    """Adding to zeros is setting.
 
     inc_subtensor(zeros_like(X)[0], u) -> set_subtensor(zeros_like(X)[0], u)
     inc_subtensor(zeros_like(X)[[0, 0]], u) -> inc_subtensor(zeros_like(X)[[0, 0]], u)
@@ -161,7 +163,7 @@ def reads_what_changes(read: Apply, change: Apply) -> bool:
 
 @rewrite(phase="canonicalize", ops=READS)
 def read_what_was_changed(node: Apply) -> Variable | None:
-    """What was just set is there; what was added is the sum.
+    """Reading elements that were just set gives these; of an addition, the sum.
 
     set_subtensor(X[1], u)[1] -> u
     set_subtensor(X[1], a)[1] -> second(X[1], dimshuffle(a, "x"))
@@ -190,11 +192,15 @@ def scale_before_spreading(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     """
     for part in node.inputs:
         found = spread(part, fgraph)
-        others = [constant_of(each) for each in node.inputs if each is not part]
+        others = [
+            constant_of(variable) for variable in node.inputs if variable is not part
+        ]
         if found is None or not all(map(is_finite, others)):
             continue
         zeros, y, *index = found.inputs
-        scaled = [y if each is part else number(others[0], y) for each in node.inputs]
+        scaled = [
+            y if variable is part else number(others[0], y) for variable in node.inputs
+        ]
         made: Variable = found.op(zeros, node.op.make_node(*scaled).out, *index)
         return typed(made, node)
     return None

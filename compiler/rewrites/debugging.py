@@ -1,4 +1,4 @@
-"""What asserts know to be true is not checked."""
+"""Assertions that are known to hold are dropped."""
 
 from __future__ import annotations
 

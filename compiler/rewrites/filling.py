@@ -115,7 +115,7 @@ def broadcast_instead_of_repeating(node: Apply) -> Variable | None:
 
 
 def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
-    """What is repeated, if the others have all the lengths that it is repeated to."""
+    """Return the array before it was repeated, if others have all its lengths."""
     owner = given.owner
     if owner is None or not isinstance(owner.op, BroadcastTo):
         return None
@@ -136,7 +136,7 @@ def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
 
 @rewrite(phase="specialize", ops=["second"])
 def fill_without_the_model(node: Apply) -> Variable | None:
-    """Of an array that only gives the shape no value is computed.
+    """An array that only gives the shape is not computed.
 
     second(dot(X, Y), a) -> broadcast_to(a, (shape_i(dot(X, Y), 0), shape_i(dot(X, Y), 1)))
     second(X, a) -> second(X, a)
@@ -255,7 +255,7 @@ def reshape_to_new_axes(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Rebroadcast])
 def say_once_what_broadcasts(node: Apply) -> Variable | None:
-    """What is said last counts, if nothing else was said before.
+    """The last of two claims on broadcasting holds.
 
     addbroadcast(unbroadcast(row(x), 0), 0) -> row(x)
     unbroadcast(addbroadcast(X[:1], 0), 0) -> unbroadcast(addbroadcast(X[:1], 0), 0)
@@ -280,7 +280,7 @@ def say_once_what_broadcasts(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Rebroadcast])
 def say_before_computing_what_broadcasts(node: Apply) -> Variable | None:
-    """What broadcasts is said of the operand of a function.
+    """A claim on broadcasting moves to the operand of a function.
 
     addbroadcast(exp(X[:1]), 0) -> exp(addbroadcast(X[:1], 0))
     """

@@ -188,7 +188,7 @@ def clone_cone(
         made = Apply(
             node.op,
             [value.get(given, given) for given in node.inputs],
-            [each.type() for each in node.outputs],
+            [variable.type() for variable in node.outputs],
         )
         copies.append(made)
         value.update(zip(node.outputs, made.outputs, strict=True))

@@ -138,7 +138,7 @@ class Keeper:
         return dimshuffle(self.count, *["x"] * ndim) if ndim else self.count
 
     def keep_sides(self, old: Variable, value: Variable) -> bool:
-        """Of one of two values each."""
+        """Keep the sides of choices between two values."""
         node = value.owner
         assert node is not None and isinstance(node.op, IfElse)
         places = node.op.places(value.index or 0)
@@ -267,7 +267,7 @@ def choosing(scalar: Composite, output: int, old: int) -> Composite:
 
 
 def unchanging(values: Variable) -> complex:
-    """What added to any number, a negative zero too, leaves it as it is."""
+    """Return the number that leaves any as it is when added, a negative zero too."""
     if np.dtype(values.type.dtype).kind == "c":
         return complex(-0.0, -0.0)
     return -0.0 if is_float(values) else 0
@@ -285,7 +285,7 @@ def has_shape(value: Variable, old: Variable) -> bool:
     if node is None:
         return False
     if isinstance(node.op, Elemwise):  # lengths that differ are an error
-        return any(has_shape(each, old) for each in node.inputs)
+        return any(has_shape(variable, old) for variable in node.inputs)
     if isinstance(node.op, Blas | Change):
         return has_shape(node.inputs[0], old)
     if isinstance(node.op, IfElse):

@@ -115,7 +115,7 @@ class Memory:
         """
         if not targets:
             return False
-        last = max(self.rank[each] for each in targets)
+        last = max(self.rank[target] for target in targets)
         first = self.rank[node]
         forth, behind = [node], {node}
         back, ahead = list(targets), set(targets)
@@ -137,7 +137,7 @@ class Memory:
     def closure(
         self, node: Apply, beside: Callable[[Apply], set[Apply]], ranks: range
     ) -> set[Apply]:
-        """What is led to from a node, itself left out, within some ranks."""
+        """Return the nodes that a node leads to, without it, within some ranks."""
         stack, seen = [node], set[Apply]()
         while stack:
             for each in beside(stack.pop()):
@@ -158,7 +158,9 @@ class Memory:
 
     def earlier(self, node: Apply) -> set[Apply]:
         """The nodes that a node waits for."""
-        makers = {each.owner for each in node.inputs if each.owner is not None}
+        makers = {
+            variable.owner for variable in node.inputs if variable.owner is not None
+        }
         return makers | self.before.get(node, set())
 
     def note_order(self, first: Apply, last: Apply) -> None:
@@ -182,9 +184,9 @@ class Memory:
         self.rank[new] = self.rank.pop(old)
         for there, back in ((self.after, self.before), (self.before, self.after)):
             others = there.pop(old, set())
-            for each in others:
-                back[each].remove(old)
-                back[each].add(new)
+            for other in others:
+                back[other].remove(old)
+                back[other].add(new)
             there[new] = others
         guard = self.guards.pop(old, ALWAYS)
         self.guards[new] = guard

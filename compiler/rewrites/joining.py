@@ -22,7 +22,7 @@ FOLDED = [ARange, AllocDiag, ArgSort, CumOp, ExtractDiag, Join, Sort]
 
 @rewrite(phase="canonicalize", ops=FOLDED)
 def fold_made_arrays(node: Apply) -> list[Variable] | None:
-    """What is made of constants is computed now, if it is small.
+    """Arrays made of constants are computed now, if they are small.
 
     arange(3) -> constant([0, 1, 2])
     sort(constant([2.0, 1.0])) -> constant([1.0, 2.0])
@@ -56,7 +56,7 @@ def join_one(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Join])
 def drop_parts_without_elements(node: Apply) -> Variable | None:
-    """What has no elements adds none.
+    """Parts without elements are dropped.
 
     join(0, x, constant([])) -> x
     join(0, constant([]), x, y) -> join(0, x, y)
@@ -188,7 +188,7 @@ def split_what_was_joined(node: Apply) -> list[Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[Sort])
 def sort_once(node: Apply) -> Variable | None:
-    """What is in order stays in order.
+    """A sorted array is not sorted again.
 
     sort(sort(X)) -> sort(X)
     sort(sort(X), 0) -> sort(sort(X), 0)

@@ -47,7 +47,7 @@ def solve_instead_of_inverting(node: Apply, fgraph: FunctionGraph) -> Variable |
 
 @rewrite(phase="stabilize", ops=[Solve])
 def solve_by_substitution(node: Apply) -> Variable | None:
-    """Of a triangle that a factorization gave only that triangle is read.
+    """A system of a triangular factor is solved by substitution.
 
     solve(cholesky(dot(A, A.T)), u) -> solve_lower_triangular(cholesky(dot(A, A.T)), u)
     solve(cholesky(dot(A, A.T)).T, B) -> solve_upper_triangular(cholesky(dot(A, A.T)).T, B)

@@ -40,7 +40,7 @@ class Interner:
         """What each variable was replaced by."""
 
     def key(self, node: Apply, inputs: Sequence[Variable]) -> Any:
-        """What two nodes share if and only if they compute the same."""
+        """Return a key that two nodes share if and only if they compute the same."""
         number, commutes = self.meaning(node.op)
         if commutes and len(inputs) == 2:
             return number, *sorted(map(id, inputs))
@@ -93,7 +93,7 @@ class Interner:
         return self._placed(variable, made)
 
     def _placed(self, variable: Variable, made: dict[Variable, Variable]) -> Variable:
-        """What stands for a variable: a part of the graph, a leaf, a new result."""
+        """Return the variable that stands for one: of the graph, a leaf or new."""
         if variable not in self.fgraph.clients and isinstance(variable, Constant):
             return self.constant(variable)
         return made.get(variable, variable)

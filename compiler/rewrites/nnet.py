@@ -62,7 +62,7 @@ def log_of_softmax(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=[Reduce])
 def sum_of_spread(node: Apply) -> Variable | None:
-    """What is spread over rows of zeros is summed without them.
+    """Values that are spread over rows of zeros are summed without these.
 
     sum(spread(u, k, 4), 1) -> u
     sum(spread(u, k, 4)) -> sum(u)
@@ -98,7 +98,7 @@ def pick_before_computing(node: Apply) -> Variable | None:
         return None
     last = x.type.ndim - 1
     flags = [given.type.broadcastable for given in owner.inputs]
-    whole = [i for i, each in enumerate(flags) if not each[last]]
+    whole = [i for i, flag in enumerate(flags) if not flag[last]]
     rows = x.type.broadcastable[:last]
     if len(whole) != 1 or flags[whole[0]][:last] != rows:
         return None

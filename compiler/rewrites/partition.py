@@ -88,7 +88,7 @@ class Partition:
         return {self.group[i] for i in self.used[group]} - {group}
 
     def between(self, first: int, last: int) -> Moved | None:
-        """What must make room for one group of two; None where they cannot be one.
+        """Return what must make room to join two groups; None where they cannot join.
 
         Two contexts keep them apart. A third group stands between the two if it needs
         `first` and `last` needs it. The search goes from both ends in turn, and is over
@@ -207,7 +207,7 @@ class Partition:
         )
 
     def operands(self, group: int) -> tuple[list[Variable], list[Variable]]:
-        """What a group reads from outside, and what of it is read outside."""
+        """Return the variables that a group reads from outside, and gives to it."""
         inside = set(self.nodes(group))
         inputs: dict[Variable, None] = {}
         outputs: dict[Variable, None] = {}
@@ -239,7 +239,7 @@ class Partition:
 
 
 class Around:
-    """What stands after a growing group and before it, found as far as it is asked for.
+    """The nodes after and before a growing group, found as far as they are asked for.
 
     Going up from the group once tells of each candidate what `Partition.between` would
     have to go up again for.
@@ -254,7 +254,7 @@ class Around:
         self._add(partition.users(group), partition.needs(group))
 
     def join(self, group: int, other: int) -> int | None:
-        """What `Partition.join` makes of this group and another."""
+        """Join another group, as `Partition.join` does."""
         if self.keeps_apart(other):
             return None
         users = self.partition.users(other) - {group}
@@ -284,18 +284,18 @@ class Around:
 
     def _add(self, users: Iterable[int], needs: Iterable[int]) -> None:
         rank = self.partition.rank
-        for each in users:
-            if each not in self.after:
-                self.after.add(each)
-                heappush(self._ahead, (rank[each], each))
-        for each in needs:
-            if each not in self.before:
-                self.before.add(each)
-                heappush(self._behind, (-rank[each], each))
+        for user in users:
+            if user not in self.after:
+                self.after.add(user)
+                heappush(self._ahead, (rank[user], user))
+        for need in needs:
+            if need not in self.before:
+                self.before.add(need)
+                heappush(self._behind, (-rank[need], need))
 
 
 def _sides(node: Apply) -> dict[Variable, None]:
-    """What a node reads and computes."""
+    """Return the variables that a node reads and computes."""
     return dict.fromkeys((*node.inputs, *node.outputs))
 
 

@@ -1,4 +1,4 @@
-"""What rules ask of a graph and how they build one: matchers, constants, rows."""
+"""Patterns: matchers of graphs, constants and rows, by which rules ask and build."""
 
 from __future__ import annotations
 

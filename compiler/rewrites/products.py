@@ -60,7 +60,7 @@ Tree = list[TreeNode]
 
 
 class Made(NamedTuple):
-    """What a part has become: a variable, or one over it; None is 1."""
+    """The result of a part: a variable, or one over it; None is 1."""
 
     variable: Variable | None
     is_over: bool = False
@@ -80,7 +80,9 @@ def product_of(variable: Variable) -> Tree | None:
         part = waiting.pop()
         tree.append(part)
         part.gate, part.operands = _opened(part, variable.type.dtype)
-        n_factors += max(sum(not is_number(each) for each in part.operands) - 1, 0)
+        n_factors += max(
+            sum(not is_number(operand) for operand in part.operands) - 1, 0
+        )
         if n_factors > _LONGEST or len(tree) > _MOST_PARTS:
             return None
         waiting += reversed(part.operands)
@@ -88,7 +90,7 @@ def product_of(variable: Variable) -> Tree | None:
 
 
 def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]]:
-    """What gates a product, and its operands, of which some may divide the whole."""
+    """Return a product's gate and operands, of which some may divide the whole."""
     node = None if part.variable is None else part.variable.owner
     row = None if node is None else row_of_op(node.op)
     if node is None or row not in _OF_PRODUCTS or node.out.type.dtype != dtype:
@@ -118,7 +120,7 @@ def rebuild(tree: Tree, like: Variable) -> Variable:
     """The graph of a product; ``like`` gives dtype and rank of a 1 that stays alone."""
     made: dict[TreeNode, Made] = {}
     for part in reversed(tree):
-        operands = [made[each] for each in part.operands]
+        operands = [made[operand] for operand in part.operands]
         if not operands:
             made[part] = Made(part.variable, part.is_over)
         elif operands == _as_written(part):
@@ -146,7 +148,7 @@ def _alone(made: Made, like: Variable) -> Variable:
 
 
 def _multiplied(part: TreeNode, operands: Sequence[Made], like: Variable) -> Made:
-    """What a node of a product becomes with other operands."""
+    """Return a node of a product with other operands."""
     assert part.variable is not None
     row, first = row_of(part.variable), operands[0]
     if row == "where_nonzero":
@@ -299,7 +301,9 @@ def _cancelled(
     terms = [each for each in summed if not each.operands]
     products = [_product_or_term(each.variable) for each in terms]
     used = [_used(each, factors) for each in products]
-    moved = [each for each in factors if any(each in found for found in used if found)]
+    moved = [
+        factor for factor in factors if any(factor in found for found in used if found)
+    ]
     if not moved or None in used:
         return []
     for term, product, found in zip(terms, products, used, strict=True):
@@ -325,7 +329,7 @@ def _used(product: Tree, factors: Sequence[TreeNode]) -> list[TreeNode] | None:
     for part in factors_of(product):
         if part.is_above or is_number(part):
             continue
-        found = _partner(part, [each for each in factors if each not in used])
+        found = _partner(part, [factor for factor in factors if factor not in used])
         if found is None:
             return None
         part.variable = None
@@ -362,7 +366,7 @@ def rebuilt_sum(tree: Tree) -> Variable:
     made: dict[TreeNode, Variable] = {}
     for part in reversed(tree):
         assert part.variable is not None
-        operands = [made[each] for each in part.operands]
+        operands = [made[operand] for operand in part.operands]
         row = row_of(part.variable) or ""
         made[part] = call(row, *operands) if operands else part.variable
     return made[tree[0]]

@@ -1,4 +1,4 @@
-"""What a graph requires of lengths: none of it is lost where rewriting drops a node.
+"""Requirements of lengths: none is lost where rewriting drops a node.
 
 The nodes of the graph as it is written say what they require (`Op.requirements`); those
 of the rewritten graph say what is still looked at. What is missing, and does not follow
@@ -73,11 +73,11 @@ def _told(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Leng
     try:
         return told_of(node, found)
     except Exception:  # a program's own op, whose error is told where it is needed
-        return {each: own_lengths(each) or () for each in node.outputs}
+        return {variable: own_lengths(variable) or () for variable in node.outputs}
 
 
 class Missing:
-    """What a graph required before rewriting and does not require any more.
+    """The requirements that a graph had before rewriting and has no more.
 
     It is made before, is told of the graph as soon as rules for what is computed have
     been applied (`seen`), and puts what is missing at an output at last (`restored`).
@@ -218,7 +218,7 @@ class Points:
         return max(ends[0] + 1, -ends[0]) <= known
 
     def key(self, variable: Variable) -> bytes:
-        """What integers have in common that agree at all points."""
+        """Return the key of integers that agree at all points."""
         return np.asarray(self.of(variable), "int64").tobytes()
 
     def is_plain(self, wanted: Requirement) -> bool:
@@ -228,7 +228,7 @@ class Points:
         )
 
     def plain(self, variable: Variable) -> Any:
-        """What stands for a leaf's length, an integer input, a constant; else None."""
+        """Return the key of a leaf's length, an integer input or constant, or None."""
         each = self.settled(variable)
         if isinstance(each, Constant):
             return int(each.data) if each.type.ndim == 0 else None
@@ -269,7 +269,7 @@ class Points:
     def _behind(
         self, variable: Variable, known: Collection[Variable]
     ) -> list[Variable]:
-        """What an integer is made of and not known, each after its own parts."""
+        """Return the unknown operands of an integer, each after its own."""
         order: dict[Variable, None] = {}
         stack = [variable]
         while stack:
@@ -344,7 +344,7 @@ NUMBERS = np.array([*range(0, 14), 19, 32, 33, 64, 101, 128, 640, 1000, 3001], "
 
 
 def root(same: Mapping[Any, Any], key: Any) -> Any:
-    """What stands for all that are one with a key."""
+    """Return the representative of all keys that are one with a key."""
     while key in same:
         key = same[key]
     return key
@@ -380,7 +380,7 @@ def constant_part(node: Apply) -> int | tuple[int | None, ...] | None:
 
 
 def made_of(node: Apply, arrays: Sequence[Values]) -> Values | None:
-    """What a node makes of values at all points, the last axis; None if unknown."""
+    """Return a node's values at all points, the last axis; None if unknown."""
     op = node.op
     if isinstance(op, Shape_i):
         return arrays[0]

@@ -79,7 +79,7 @@ def reduce_of(node: Apply) -> Reduce:
 def pattern_of(node: Apply) -> tuple[bool, ...]:
     """Which axes of what is reduced have length 1."""
     flags = zip(*(v.type.broadcastable for v in node.inputs), strict=True)
-    return tuple(all(each) for each in flags)
+    return tuple(all(flag) for flag in flags)
 
 
 def neighbours(partition: Partition) -> Iterator[tuple[Apply, Apply]]:

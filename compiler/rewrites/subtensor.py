@@ -259,7 +259,7 @@ def index_before_moving_axes(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def index_before_repeating(node: Apply) -> Variable | None:
-    """What is repeated is indexed first, and then repeated less.
+    """A repeated array is indexed first, and then repeated less.
 
     broadcast_to(a, (3, 4))[1] -> broadcast_to(a, (4,))
     broadcast_to(row(x), (3, x.shape[0]))[0, 1] -> row(x)[0, 1]

@@ -55,9 +55,9 @@ def may_move(fgraph: FunctionGraph, node: Apply, maker: Apply) -> bool:
         and len(maker.outputs) == 1
         and len(fgraph.clients[maker.outputs[0]]) == 1
         and all(
-            isinstance(each, Apply)
-            and (is_fusible(each) or isinstance(each.op, Reduce | MapReduce))
-            for each in readers
+            isinstance(reader, Apply)
+            and (is_fusible(reader) or isinstance(reader.op, Reduce | MapReduce))
+            for reader in readers
         )
     )
 
