@@ -10,8 +10,8 @@ from gpuarray.compiler.cops.params import (
     EnumType,
     Params,
     ParamsType,
+    Scalar,
 )
-from gpuarray.compiler.cops.params import ScalarParam as Scalar
 from gpuarray.compiler.graph.types import Generic, generic
 
 __all__ = [

@@ -34,7 +34,7 @@ CONTEXT_DECLARATION = "PyGpuContextObject *"
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarParam(Type):
+class Scalar(Type):
     """One number among an op's params; C sees it as ``npy_<dtype>``.
 
     >>> Scalar("float32").filter(0.5)
@@ -250,7 +250,7 @@ def c_type(kind: Any, asked_by: str = "params_type") -> str:
         return CONTEXT_DECLARATION
     if isinstance(kind, TensorType):
         return HOST_DECLARATION
-    if isinstance(kind, ScalarParam):
+    if isinstance(kind, Scalar):
         return f"npy_{kind.dtype} "
     if isinstance(kind, (Enum, CEnum)):
         return f"{kind.ctype} "
@@ -280,7 +280,7 @@ def declarations(kind: Any) -> list[str]:
     for name, part in parts_of(kind):
         if isinstance(part, Enum):
             lines += [f"#define {each} {value!r}" for each, value in part.members]
-        if name and isinstance(part, (ScalarParam, TensorType)):
+        if name and isinstance(part, (Scalar, TensorType)):
             lines.append(f"#define DTYPE_PARAM_{name} npy_{part.dtype}")
     if isinstance(kind, ParamsType):
         fields = "".join(

@@ -58,7 +58,7 @@ def test_a_profile_counts_the_time_of_each_node_on_the_device(context):
     assert set(stats.apply_time) == set(nodes)
     assert [stats.position[node] for node in nodes] == list(range(len(nodes)))
     times = {type(node.op).__name__: stats.apply_time[node] for node in nodes}
-    for name in ("GpuRowwise", "GpuTogether", "GpuFromHost", "HostFromGpu"):
+    for name in ("GpuRowwise", "GpuMultiTensor", "GpuFromHost", "HostFromGpu"):
         assert times[name] > 0, name
     assert times["GpuDimShuffle"] == 0  # a view launches nothing
     assert set(stats.apply_callcount.values()) == {3}
@@ -154,7 +154,7 @@ def test_the_memory_profile_has_the_bytes_of_the_slides(context):
         (sum(each.sizes), each.flags, type(each.node.op).__name__)
         for each in memory.nodes
     }
-    assert (6280, ("i", "i"), "GpuTogether") in fast  # w and b, in place
+    assert (6280, ("i", "i"), "GpuMultiTensor") in fast  # w and b, in place
     assert (6800, ("c", "c", "c"), "GpuRowwise") in fast
     on_device = [n for n in memory.nodes if "HostFromGpu" not in str(n.node.op)]
     assert memory.without_any == sum(sum(each.sizes) for each in on_device)
